@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createLog } from '../src/log.ts';
 import { createClickHouse } from '../src/stores/clickhouse/client.ts';
-import { startAiProvider, type SeenCall } from '../test/support/ai-provider.ts';
+import { type SeenCall, startAiProvider } from '../test/support/ai-provider.ts';
 import type { Client } from '../test/support/client.ts';
 import { timeBareCalls } from './support/bare-calls.ts';
 import { machineLine, option } from './support/machine.ts';
-import { startBenchService, type BenchService } from './support/service.ts';
+import { type BenchService, startBenchService } from './support/service.ts';
 
 /**
  * Sentiment (or with `--themes 1` themes) of `--answers N` (default 100,000) open answers that lie in the response store, through a provider on loopback
@@ -35,7 +35,14 @@ const provider = await startAiProvider();
 const sent = new Map<string, number>();
 provider.delayMs = callMs;
 provider.answer = judge;
-const limits = { OPENAI_RPM: '1000000', OPENAI_TPM: '1000000000', AI_BATCH_SIZE: String(batchSize), AI_BATCH_DELAY_MS: '0', AI_BATCHES_AT_ONCE: String(concurrency), AI_CACHE_ENABLED: 'false' };
+const limits = {
+  OPENAI_RPM: '1000000',
+  OPENAI_TPM: '1000000000',
+  AI_BATCH_SIZE: String(batchSize),
+  AI_BATCH_DELAY_MS: '0',
+  AI_BATCHES_AT_ONCE: String(concurrency),
+  AI_CACHE_ENABLED: 'false',
+};
 const service = await startBenchService(dataDir, { ...provider.env, ...limits });
 try {
   await measure(service);
@@ -63,18 +70,53 @@ async function measure({ client, pid, clickhouseUrl }: BenchService): Promise<vo
   const wantedCalls = Math.ceil(answers / batchSize);
   const duplicates = [...sent.values()].filter((times) => times > 1).length;
   const ratio = Number((ours / limit).toFixed(2));
-  const rssMb = { start: startMb, third: reached(memory, 1 / 3), twoThirds: reached(memory, 2 / 3), end: memory.at(-1)?.mb ?? 0 };
+  const rssMb = {
+    start: startMb,
+    third: reached(memory, 1 / 3),
+    twoThirds: reached(memory, 2 / 3),
+    end: memory.at(-1)?.mb ?? 0,
+  };
   // A JavaScript heap takes its young generation in the first seconds, whatever there is to do.
   const warmMb = reached(memory, 1 / 10);
   const peakMb = Math.max(...memory.map(({ mb }) => mb));
   const slopeMbPer100k = slope(memory.filter(({ answered }) => answered > answers / 2));
   const idleMs = idle();
-  console.log(`provider's limit ${limit} answers/s (${batchSize} a call, ${concurrency} at once: bare calls take ${bareMs} ms; ${roundLimit} if they took ${callMs}); analysed ${ours} answers/s: ${ratio} of it (${(ours / roundLimit).toFixed(2)})`);
+  console.log(
+    `provider's limit ${limit} answers/s (${batchSize} a call, ${concurrency} at once: bare calls take ${bareMs} ms; ${roundLimit} if they took ${callMs}); analysed ${ours} answers/s: ${ratio} of it (${(ours / roundLimit).toFixed(2)})`,
+  );
   console.log(`between two calls the provider has none for ${idleMs.median} ms, p95 ${idleMs.p95} ms`);
-  console.log(`memory ${rssMb.start} MB at the start, ${rssMb.third} after a third, ${rssMb.twoThirds} after two thirds, ${rssMb.end} at the end; ${slopeMbPer100k} MB for every 100,000 answers of the second half`);
-  console.log(`once warm (after a tenth) ${warmMb} MB, ${peakMb} MB at most: +${peakMb - warmMb} MB while it went on (wanted ≤ ${maxGrowthMb})`);
-  console.log(`${calls} calls (wanted ${wantedCalls}${isThemes ? ' and what merges themes' : ''}), ${sent.size} different answers sent, ${duplicates} of them more than once`);
-  console.log(JSON.stringify({ bench: 'ai', answers, analysis, limit, roundLimit, bareMs, idleMs, ours, ratio, seconds: Number(seconds.toFixed(1)), rssMb, slopeMbPer100k, warmMb, peakMb, growthMb: peakMb - warmMb, calls, wantedCalls, sent: sent.size, duplicates }));
+  console.log(
+    `memory ${rssMb.start} MB at the start, ${rssMb.third} after a third, ${rssMb.twoThirds} after two thirds, ${rssMb.end} at the end; ${slopeMbPer100k} MB for every 100,000 answers of the second half`,
+  );
+  console.log(
+    `once warm (after a tenth) ${warmMb} MB, ${peakMb} MB at most: +${peakMb - warmMb} MB while it went on (wanted ≤ ${maxGrowthMb})`,
+  );
+  console.log(
+    `${calls} calls (wanted ${wantedCalls}${isThemes ? ' and what merges themes' : ''}), ${sent.size} different answers sent, ${duplicates} of them more than once`,
+  );
+  console.log(
+    JSON.stringify({
+      bench: 'ai',
+      answers,
+      analysis,
+      limit,
+      roundLimit,
+      bareMs,
+      idleMs,
+      ours,
+      ratio,
+      seconds: Number(seconds.toFixed(1)),
+      rssMb,
+      slopeMbPer100k,
+      warmMb,
+      peakMb,
+      growthMb: peakMb - warmMb,
+      calls,
+      wantedCalls,
+      sent: sent.size,
+      duplicates,
+    }),
+  );
 }
 
 interface Reading {
@@ -90,7 +132,8 @@ function reached(memory: readonly Reading[], share: number): number {
 
 /** Of the line that fits best by least squares. */
 function slope(memory: readonly Reading[]): number {
-  const mean = (of: (reading: Reading) => number) => memory.reduce((sum, reading) => sum + of(reading), 0) / memory.length;
+  const mean = (of: (reading: Reading) => number) =>
+    memory.reduce((sum, reading) => sum + of(reading), 0) / memory.length;
   const [x, y] = [mean(({ answered }) => answered), mean(({ mb }) => mb)];
   const rise = mean(({ answered, mb }) => (answered - x) * (mb - y)) / mean(({ answered }) => (answered - x) ** 2);
   return Number((rise * 100_000).toFixed(1));
@@ -104,11 +147,15 @@ async function analyse(client: Client, surveyId: string, pid: number): Promise<{
   const look = async () => void memory.push({ answered: sent.size, mb: await residentMb(pid) });
   const watch = setInterval(() => void look(), 1000);
   try {
-    const reply = await client.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: analysis, provider: 'openai' } });
-    if (reply.status !== 200 && reply.status !== 202) throw new Error(`the analysis was refused: ${JSON.stringify(reply.body).slice(0, 300)}`);
+    const reply = await client.call('POST', `/ai/surveys/${surveyId}/analyze`, {
+      body: { analysisType: analysis, provider: 'openai' },
+    });
+    if (reply.status !== 200 && reply.status !== 202)
+      throw new Error(`the analysis was refused: ${JSON.stringify(reply.body).slice(0, 300)}`);
     for (let isOver = reply.status === 200; !isOver; ) {
       const job = await client.get(`/ai/jobs/${reply.body.data.jobId}`);
-      if (job.status === 'FAILED' || job.status === 'CANCELLED') throw new Error(`the analysis ended as ${job.status}: ${JSON.stringify(job.error)}`);
+      if (job.status === 'FAILED' || job.status === 'CANCELLED')
+        throw new Error(`the analysis ended as ${job.status}: ${JSON.stringify(job.error)}`);
       isOver = job.status === 'COMPLETED';
       if (!isOver) await new Promise((resolve) => setTimeout(resolve, 250));
     }
@@ -146,8 +193,17 @@ function judge({ user, schema }: SeenCall): unknown {
   const { answers: asked }: { answers: { n: number; text: string }[] } = JSON.parse(user[0] ?? '{}');
   for (const { text } of asked) sent.set(text, (sent.get(text) ?? 0) + 1);
   // Some four hundred themes, a few of them frequent.
-  const themes = (text: string) => [`Theme ${text.slice(-2)}`, text.slice(-1) < 'g' ? 'Soup' : `Table ${text.slice(-3, -1)}`];
-  return { answers: asked.map(({ n, text }) => ({ n, sentiment: n % 2 === 0 ? 'positive' : 'negative', ...(isThemes && { themes: themes(text) }) })) };
+  const themes = (text: string) => [
+    `Theme ${text.slice(-2)}`,
+    text.slice(-1) < 'g' ? 'Soup' : `Table ${text.slice(-3, -1)}`,
+  ];
+  return {
+    answers: asked.map(({ n, text }) => ({
+      n,
+      sentiment: n % 2 === 0 ? 'positive' : 'negative',
+      ...(isThemes && { themes: themes(text) }),
+    })),
+  };
 }
 
 /** Every answer differs from all others, in letters: digits could be taken for numbers that must not be sent. */

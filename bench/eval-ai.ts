@@ -1,7 +1,7 @@
 import { createProviders, providerNames } from '../src/ai/providers/providers.ts';
 import { Problem } from '../src/errors.ts';
-import { newId } from '../src/platform/ids.ts';
 import { createLog } from '../src/log.ts';
+import { newId } from '../src/platform/ids.ts';
 import { readSettings } from '../src/settings.ts';
 import { createGuard } from '../src/webhooks/guard.ts';
 import { evaluateProvider } from './support/ai-evaluation.ts';
@@ -19,7 +19,15 @@ const providers = createProviders({
   guard: createGuard({ isPrivateAllowed: false }),
   callTimeoutMs: settings.ai.callTimeoutMs,
   retryWaitsSeconds: settings.ai.retryWaitsSeconds,
-  usageMeter: { budget: { acquire: async () => 0, recordUsage: nothing, pause: nothing }, usage: { record: nothing }, surveys: { isEnabled: async () => true }, patienceMs: 0, lasting: (step) => step(), newId: () => newId(), log: createLog('warn') },
+  usageMeter: {
+    budget: { acquire: async () => 0, recordUsage: nothing, pause: nothing },
+    usage: { record: nothing },
+    surveys: { isEnabled: async () => true },
+    patienceMs: 0,
+    lasting: (step) => step(),
+    newId: () => newId(),
+    log: createLog('warn'),
+  },
 });
 
 if (named.length === 0) {

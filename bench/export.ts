@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../src/log.ts';
-import { createClickHouse, type ClickHouse } from '../src/stores/clickhouse/client.ts';
+import { type ClickHouse, createClickHouse } from '../src/stores/clickhouse/client.ts';
 import { startEmbeddedStores } from '../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client } from '../test/support/client.ts';
 import { startService } from '../test/support/service.ts';
@@ -17,19 +17,47 @@ import { machineLine, option } from './support/machine.ts';
  * are made (`--beside=CSV,JSON`, these by default; `--beside=` for none), and a PDF of fifty questions.
  */
 const responses = option('responses', 1_000_000);
-const formats = (process.argv.find((word) => word.startsWith('--formats='))?.slice(10) ?? 'CSV,JSON,NDJSON,PARQUET,EXCEL,SPSS,PDF').split(',');
+const formats = (
+  process.argv.find((word) => word.startsWith('--formats='))?.slice(10) ?? 'CSV,JSON,NDJSON,PARQUET,EXCEL,SPSS,PDF'
+).split(',');
 const rounds = 3;
-const besideFormats = (process.argv.find((word) => word.startsWith('--beside='))?.slice(9) ?? 'CSV,JSON').split(',').filter(Boolean);
-const types = [...Array<string>(8).fill('MULTIPLE_CHOICE'), ...Array<string>(4).fill('RATING_SCALE'), 'NPS', 'NPS', 'CHECKBOXES', 'CHECKBOXES', 'YES_NO', 'NUMBER', 'SHORT_TEXT', 'SHORT_TEXT'];
+const besideFormats = (process.argv.find((word) => word.startsWith('--beside='))?.slice(9) ?? 'CSV,JSON')
+  .split(',')
+  .filter(Boolean);
+const types = [
+  ...Array<string>(8).fill('MULTIPLE_CHOICE'),
+  ...Array<string>(4).fill('RATING_SCALE'),
+  'NPS',
+  'NPS',
+  'CHECKBOXES',
+  'CHECKBOXES',
+  'YES_NO',
+  'NUMBER',
+  'SHORT_TEXT',
+  'SHORT_TEXT',
+];
 const options = ['Very good', 'Good', 'Neither, nor', 'Bad', 'Very bad'].map((text) => ({ text }));
 
 console.log(machineLine());
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
 chmodSync(dataDir, 0o711);
-const stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('warn'), env: process.env });
+const stores = await startEmbeddedStores({
+  dataDir,
+  needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
+  log: createLog('warn'),
+  env: process.env,
+});
 const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
 const service = await startService({
-  dataDir, env: { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl, LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '86400' },
+  dataDir,
+  env: {
+    REDIS_URL: redisUrl,
+    REDIS_JOBS_URL: redisJobsUrl,
+    DATABASE_URL: databaseUrl,
+    CLICKHOUSE_URL: clickhouseUrl,
+    LOG_LEVEL: 'warn',
+    ACCESS_TOKEN_TTL_SECONDS: '86400',
+  },
 });
 try {
   await measure(await adminClient(service), createClickHouse({ urls: [clickhouseUrl], log: createLog('error') }));
@@ -45,33 +73,62 @@ async function measure(client: Client, clickhouse: ClickHouse): Promise<void> {
   await fill(clickhouse, survey);
   console.log(`an empty file in ${empty.seconds.toFixed(2)} s`);
   const { limit, share } = await compareCsv(client, clickhouse, survey);
-  const results: Record<string, { rowsPerSecond: number; seconds: number; megabytes: number; rssGrowthMb: number }> = {};
+  const results: Record<string, { rowsPerSecond: number; seconds: number; megabytes: number; rssGrowthMb: number }> =
+    {};
   for (const format of formats) {
     const { record, seconds, peakRssMb } = await makeFile(client, survey, format);
     if (record.status !== 'COMPLETED') {
       console.log(`${format.padEnd(8)} ${record.status}: ${record.error}`);
       continue;
     }
-    const result = { rowsPerSecond: Math.round(record.rowCount / seconds), seconds: Math.round(seconds * 10) / 10, megabytes: Math.round(record.fileSize / 1e6), rssGrowthMb: peakRssMb - empty.peakRssMb };
+    const result = {
+      rowsPerSecond: Math.round(record.rowCount / seconds),
+      seconds: Math.round(seconds * 10) / 10,
+      megabytes: Math.round(record.fileSize / 1e6),
+      rssGrowthMb: peakRssMb - empty.peakRssMb,
+    };
     results[format] = result;
-    console.log(`${format.padEnd(8)} ${record.rowCount} rows in ${result.seconds} s: ${result.rowsPerSecond} rows/s, ${result.megabytes} MB, memory +${result.rssGrowthMb} MB over ${empty.peakRssMb} MB`);
+    console.log(
+      `${format.padEnd(8)} ${record.rowCount} rows in ${result.seconds} s: ${result.rowsPerSecond} rows/s, ${result.megabytes} MB, memory +${result.rssGrowthMb} MB over ${empty.peakRssMb} MB`,
+    );
   }
   const slowing: Record<string, Slowdown> = {};
   for (const format of besideFormats) {
     const measured = await measureExportSlowdown(client, { port: service.port, surveyId: survey, format });
     slowing[format] = measured;
-    console.log(`submissions while ${format} is made: ${measured.beside}/s (p99 ${measured.besideP99Ms} ms), else ${measured.alone}/s (p99 ${measured.aloneP99Ms} ms): slowed by ${(measured.slowedBy * 100).toFixed(1)} % (wanted ≤ 10)`);
+    console.log(
+      `submissions while ${format} is made: ${measured.beside}/s (p99 ${measured.besideP99Ms} ms), else ${measured.alone}/s (p99 ${measured.aloneP99Ms} ms): slowed by ${(measured.slowedBy * 100).toFixed(1)} % (wanted ≤ 10)`,
+    );
   }
-  const wide = await makeSurvey(client, Array.from({ length: 50 }, (_, index) => types[index % types.length] ?? 'NPS'));
+  const wide = await makeSurvey(
+    client,
+    Array.from({ length: 50 }, (_, index) => types[index % types.length] ?? 'NPS'),
+  );
   await client.submit(wide, { isComplete: false, answers: [] });
   const report = await makeFile(client, wide, 'PDF');
   console.log(`PDF of 50 questions in ${report.seconds.toFixed(1)} s (wanted ≤ 5)`);
-  console.log(`wanted: CSV ≥ 100,000 rows/s and ≥ 0.3 of the limit (${share.toFixed(2)}); EXCEL ≥ 15,000 rows/s; memory ≤ +150 MB`);
-  console.log(JSON.stringify({ bench: 'export', responses, limit, share, results, slowing, pdf50Seconds: Math.round(report.seconds * 10) / 10 }));
+  console.log(
+    `wanted: CSV ≥ 100,000 rows/s and ≥ 0.3 of the limit (${share.toFixed(2)}); EXCEL ≥ 15,000 rows/s; memory ≤ +150 MB`,
+  );
+  console.log(
+    JSON.stringify({
+      bench: 'export',
+      responses,
+      limit,
+      share,
+      results,
+      slowing,
+      pdf50Seconds: Math.round(report.seconds * 10) / 10,
+    }),
+  );
 }
 
 /** The database's own CSV and ours in turn, so that both have the same machine; medians. */
-async function compareCsv(client: Client, clickhouse: ClickHouse, survey: string): Promise<{ limit: number; share: number }> {
+async function compareCsv(
+  client: Client,
+  clickhouse: ClickHouse,
+  survey: string,
+): Promise<{ limit: number; share: number }> {
   const pairs: { limit: number; ours: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const limit = await measureLimit(clickhouse, survey);
@@ -91,20 +148,29 @@ function median(values: readonly number[]): number {
 async function makeSurvey(client: Client, questionTypes: readonly string[]): Promise<string> {
   const survey = await client.create('/surveys', { title: 'Bench' });
   for (const [index, type] of questionTypes.entries())
-    await client.create(`/surveys/${survey.id}/questions`, { type, text: `Question ${index + 1}`, ...(['MULTIPLE_CHOICE', 'CHECKBOXES'].includes(type) && { options }) });
+    await client.create(`/surveys/${survey.id}/questions`, {
+      type,
+      text: `Question ${index + 1}`,
+      ...(['MULTIPLE_CHOICE', 'CHECKBOXES'].includes(type) && { options }),
+    });
   await client.post(`/surveys/${survey.id}/publish`);
   return survey.id;
 }
 
 /** Asks for a file and watches the process that makes it. */
-async function makeFile(client: Client, surveyId: string, format: string): Promise<{ record: any; seconds: number; peakRssMb: number }> {
+async function makeFile(
+  client: Client,
+  surveyId: string,
+  format: string,
+): Promise<{ record: any; seconds: number; peakRssMb: number }> {
   const startedAt = performance.now();
   const { exportId } = await client.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format });
   let peakRssMb = 0;
   for (;;) {
     peakRssMb = Math.max(peakRssMb, writerRssMb());
     const record = await client.get(`/exports/${exportId}`);
-    if (record.status === 'COMPLETED' || record.status === 'FAILED') return { record, seconds: (performance.now() - startedAt) / 1000, peakRssMb };
+    if (record.status === 'COMPLETED' || record.status === 'FAILED')
+      return { record, seconds: (performance.now() - startedAt) / 1000, peakRssMb };
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
@@ -114,11 +180,26 @@ function writerRssMb(): number {
   // ps fails where there is no child.
   const { stdout } = spawnSync('ps', ['-o', 'rss=,args=', '--ppid', String(service.pid)], { encoding: 'utf8' });
   const lines = stdout.split('\n');
-  return Math.max(0, ...lines.filter((line) => line.includes('exports/process')).map((line) => Math.round(Number.parseInt(line.trim(), 10) / 1024)));
+  return Math.max(
+    0,
+    ...lines
+      .filter((line) => line.includes('exports/process'))
+      .map((line) => Math.round(Number.parseInt(line.trim(), 10) / 1024)),
+  );
 }
 
 async function fill(clickhouse: ClickHouse, surveyId: string): Promise<void> {
-  const codes = types.map((type, slot) => (type === 'CHECKBOXES' ? `rand(${slot}) % 32` : type === 'NPS' ? `1 + rand(${slot}) % 11` : type === 'NUMBER' || type === 'SHORT_TEXT' ? '1' : type === 'YES_NO' ? `1 + rand(${slot}) % 2` : `1 + rand(${slot}) % 5`));
+  const codes = types.map((type, slot) =>
+    type === 'CHECKBOXES'
+      ? `rand(${slot}) % 32`
+      : type === 'NPS'
+        ? `1 + rand(${slot}) % 11`
+        : type === 'NUMBER' || type === 'SHORT_TEXT'
+          ? '1'
+          : type === 'YES_NO'
+            ? `1 + rand(${slot}) % 2`
+            : `1 + rand(${slot}) % 5`,
+  );
   const names = types.map((_, slot) => `c${slot}`).join(', ');
   const perInsert = 250_000;
   for (let from = 0; from < responses; from += perInsert)
@@ -137,7 +218,11 @@ async function measureLimit(clickhouse: ClickHouse, surveyId: string): Promise<n
   const query = `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL WHERE survey_id = '${surveyId}' ORDER BY submitted_at, response_id FORMAT CSVWithNames`;
   const { origin, username, password } = new URL(clickhouseUrl);
   const startedAt = performance.now();
-  const reply = await fetch(origin, { method: 'POST', body: query, headers: { authorization: `Basic ${btoa(`${username}:${password}`)}` } });
+  const reply = await fetch(origin, {
+    method: 'POST',
+    body: query,
+    headers: { authorization: `Basic ${btoa(`${username}:${password}`)}` },
+  });
   if (!reply.ok || !reply.body) throw new Error(`the database refused: ${(await reply.text()).slice(0, 200)}`);
   for await (const _ of reply.body);
   return Math.round(responses / ((performance.now() - startedAt) / 1000));

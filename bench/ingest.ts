@@ -26,13 +26,20 @@ try {
   await insert();
   const { batches, slowestMs, elapsedSeconds } = await insertFor(seconds, insert);
   const perSecond = Math.round((batches * batchRows) / elapsedSeconds);
-  console.log(`${perSecond} rows/s (wanted ≥ ${wantedPerSecond}) in ${batches} batches of ${batchRows} rows, ${Math.round(lines.length / batchRows)} bytes a row, slowest batch ${slowestMs} ms`);
-  console.log(JSON.stringify({ bench: 'ingest', rowsPerSecond: perSecond, batchRows, shards, slowestBatchMs: slowestMs }));
+  console.log(
+    `${perSecond} rows/s (wanted ≥ ${wantedPerSecond}) in ${batches} batches of ${batchRows} rows, ${Math.round(lines.length / batchRows)} bytes a row, slowest batch ${slowestMs} ms`,
+  );
+  console.log(
+    JSON.stringify({ bench: 'ingest', rowsPerSecond: perSecond, batchRows, shards, slowestBatchMs: slowestMs }),
+  );
 } finally {
   await stop();
 }
 
-async function insertFor(duration: number, insert: () => Promise<void>): Promise<{ batches: number; slowestMs: number; elapsedSeconds: number }> {
+async function insertFor(
+  duration: number,
+  insert: () => Promise<void>,
+): Promise<{ batches: number; slowestMs: number; elapsedSeconds: number }> {
   const startedAt = performance.now();
   let [batches, slowestMs] = [0, 0];
   const run = async () => {
@@ -54,10 +61,23 @@ function encodeBatch(): Buffer {
   const rows = Array.from({ length: batchRows }, (_, index) =>
     encodeResponse(
       {
-        surveyId: surveyIds[(index * 7919) % surveyIds.length] ?? '', responseId: newId(), submittedAtMs: startMs + index, version: 1, surveyVersion: 1, isComplete: true,
-        completedAtMs: startMs + index, durationMs: 60_000 + index, language: 'en', respondent: '', metadata: { source: 'bench' },
+        surveyId: surveyIds[(index * 7919) % surveyIds.length] ?? '',
+        responseId: newId(),
+        submittedAtMs: startMs + index,
+        version: 1,
+        surveyVersion: 1,
+        isComplete: true,
+        completedAtMs: startMs + index,
+        durationMs: 60_000 + index,
+        language: 'en',
+        respondent: '',
+        metadata: { source: 'bench' },
       },
-      { codes: benchQuestions.map(({ options }) => 1 + (index % options)), numbers: [index / 4], texts: [`A short remark, number ${index}`] },
+      {
+        codes: benchQuestions.map(({ options }) => 1 + (index % options)),
+        numbers: [index / 4],
+        texts: [`A short remark, number ${index}`],
+      },
     ),
   );
   return Buffer.from(rows.join('\n'));

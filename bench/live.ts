@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { createLog } from '../src/log.ts';
 import { startEmbeddedStores } from '../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client } from '../test/support/client.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../test/support/service.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../test/support/service.ts';
+import { cpuSeconds, machineSeconds, residentBytes } from './support/cpu-time.ts';
 import { openReceiver, type Receiver } from './support/live-receivers.ts';
 import { postBytes } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';
 import { sendPaced, until } from './support/paced-load.ts';
 import { portOf } from './support/peer-process.ts';
-import { cpuSeconds, machineSeconds, residentBytes } from './support/cpu-time.ts';
 
 /**
  * Live streams from one HTTP process, while another one accepts and stores: the time from acceptance to arrival at growing rates, deliveries
@@ -37,10 +37,19 @@ interface Stage {
 console.log(machineLine());
 const storesDir = temporary();
 const dataDir = temporary();
-const stores = await startEmbeddedStores({ dataDir: storesDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('warn'), env: process.env });
+const stores = await startEmbeddedStores({
+  dataDir: storesDir,
+  needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
+  log: createLog('warn'),
+  env: process.env,
+});
 const env = {
-  REDIS_URL: stores.redisUrl ?? '', REDIS_JOBS_URL: stores.redisJobsUrl ?? '', DATABASE_URL: stores.databaseUrl ?? '', CLICKHOUSE_URL: stores.clickhouseUrl ?? '',
-  LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '86400',
+  REDIS_URL: stores.redisUrl ?? '',
+  REDIS_JOBS_URL: stores.redisJobsUrl ?? '',
+  DATABASE_URL: stores.databaseUrl ?? '',
+  CLICKHOUSE_URL: stores.clickhouseUrl ?? '',
+  LOG_LEVEL: 'warn',
+  ACCESS_TOKEN_TTL_SECONDS: '86400',
 };
 const accepting = await startService({ dataDir, env });
 const listening = await startService({ dataDir, env: { ...env, ROLES: 'http' } });
@@ -63,8 +72,14 @@ async function setUp(): Promise<Stage> {
   const client = await adminClient(accepting);
   const login = await client.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
   const survey = await client.create('/surveys', { title: 'Bench', status: 'ACTIVE' });
-  const question = await client.create(`/surveys/${survey.id}/questions`, { type: 'NPS', text: 'Would you recommend us?' });
-  const request = postBytes(`/api/v1/responses/surveys/${survey.id}/submit`, JSON.stringify({ answers: [{ questionId: question.id, numberValue: 9 }] }));
+  const question = await client.create(`/surveys/${survey.id}/questions`, {
+    type: 'NPS',
+    text: 'Would you recommend us?',
+  });
+  const request = postBytes(
+    `/api/v1/responses/surveys/${survey.id}/submit`,
+    JSON.stringify({ answers: [{ questionId: question.id, numberValue: 9 }] }),
+  );
   return { listening, accepting, client, token: login.body.data.accessToken, survey: { id: survey.id, request } };
 }
 
@@ -96,13 +111,32 @@ async function measure(stage: Stage): Promise<void> {
   const [slowest] = many.steps;
   const fewest = Math.max(1, Math.round(slowest?.burst ?? 1));
   const limitOfFew = await measurePeer('peer-publish', many.eventBytes, fewest);
-  console.log(`bursts of ${burst} × ${many.eventBytes} bytes, deliveries a second of processor time: bare uWebSockets.js publish (limit) ${limit}, a loop over ws clients (peer) ${peer}, ours ${ours}`);
-  console.log(`ours / limit ${(ours / limit).toFixed(2)} (wanted ≥ 0.50) · ours / peer ${(ours / peer).toFixed(2)} · in bursts of ${fewest}: ours ${slowest?.aCpuSecond ?? 0}, limit ${limitOfFew}`);
-  console.log(`idle: ${(idleBytes / 1024).toFixed(1)} KiB a connection at ${idle} (wanted ≤ 20) · p95 ≤ 500 ms up to ${carried?.rate ?? 0} submissions/s × ${subscribers} subscribers (wanted 5000)`);
-  console.log(JSON.stringify({
-    bench: 'live', subscribers, eventBytes: many.eventBytes, burst, limit, peer, ours, limitOfFew, ratio: Number((ours / limit).toFixed(2)), idleBytesPerConnection: Math.round(idleBytes),
-    carried: carried?.rate ?? 0, back, steps: [...many.steps, ...few.steps],
-  }));
+  console.log(
+    `bursts of ${burst} × ${many.eventBytes} bytes, deliveries a second of processor time: bare uWebSockets.js publish (limit) ${limit}, a loop over ws clients (peer) ${peer}, ours ${ours}`,
+  );
+  console.log(
+    `ours / limit ${(ours / limit).toFixed(2)} (wanted ≥ 0.50) · ours / peer ${(ours / peer).toFixed(2)} · in bursts of ${fewest}: ours ${slowest?.aCpuSecond ?? 0}, limit ${limitOfFew}`,
+  );
+  console.log(
+    `idle: ${(idleBytes / 1024).toFixed(1)} KiB a connection at ${idle} (wanted ≤ 20) · p95 ≤ 500 ms up to ${carried?.rate ?? 0} submissions/s × ${subscribers} subscribers (wanted 5000)`,
+  );
+  console.log(
+    JSON.stringify({
+      bench: 'live',
+      subscribers,
+      eventBytes: many.eventBytes,
+      burst,
+      limit,
+      peer,
+      ours,
+      limitOfFew,
+      ratio: Number((ours / limit).toFixed(2)),
+      idleBytesPerConnection: Math.round(idleBytes),
+      carried: carried?.rate ?? 0,
+      back,
+      steps: [...many.steps, ...few.steps],
+    }),
+  );
 }
 
 interface RateResult {
@@ -114,7 +148,11 @@ interface RateResult {
 }
 
 /** As after a restart: many clients come at once, and each wants all that happened since its last cursor. */
-async function measureReturn(stage: Stage, after: string, events: number): Promise<{ clients: number; events: number; seconds: number; grownBytes: number }> {
+async function measureReturn(
+  stage: Stage,
+  after: string,
+  events: number,
+): Promise<{ clients: number; events: number; seconds: number; grownBytes: number }> {
   const before = residentBytes(listening.pid);
   const startedAt = performance.now();
   const receivers = await listen(stage, returning, { after });
@@ -123,7 +161,9 @@ async function measureReturn(stage: Stage, after: string, events: number): Promi
   const seconds = Number(((performance.now() - startedAt) / 1000).toFixed(1));
   const grownBytes = residentBytes(listening.pid) - before;
   for (const one of receivers) one.close();
-  console.log(`${returning} clients come back at once for ${events} responses each: ${seconds} s, ${Math.round(returning * events / seconds)} deliveries/s, the process grew by ${Math.round(grownBytes / 1024 / 1024)} MiB`);
+  console.log(
+    `${returning} clients come back at once for ${events} responses each: ${seconds} s, ${Math.round((returning * events) / seconds)} deliveries/s, the process grew by ${Math.round(grownBytes / 1024 / 1024)} MiB`,
+  );
   return { clients: returning, events, seconds, grownBytes };
 }
 
@@ -132,29 +172,44 @@ async function measureRates(stage: Stage, count: number, wanted: readonly number
   const steps: Step[] = [];
   const heard = { bytes: 0, events: 0, firstCursor: '', bursts: 0, lastAt: 0, latencies: [] as number[] };
   const receivers = await listen(stage, count - 1);
-  receivers.push(await receiver(stage, (payload) => {
-    const event = JSON.parse(payload.toString()) as { type: string; submittedAt: string; cursor: string };
-    if (event.type === 'subscribed') heard.firstCursor = event.cursor;
-    if (event.type !== 'response') return;
-    heard.events += 1;
-    heard.bytes = payload.length;
-    heard.latencies.push(Date.now() - Date.parse(event.submittedAt));
-    if (performance.now() - heard.lastAt > 5) heard.bursts += 1;
-    heard.lastAt = performance.now();
-  }));
+  receivers.push(
+    await receiver(stage, (payload) => {
+      const event = JSON.parse(payload.toString()) as { type: string; submittedAt: string; cursor: string };
+      if (event.type === 'subscribed') heard.firstCursor = event.cursor;
+      if (event.type !== 'response') return;
+      heard.events += 1;
+      heard.bytes = payload.length;
+      heard.latencies.push(Date.now() - Date.parse(event.submittedAt));
+      if (performance.now() - heard.lastAt > 5) heard.bursts += 1;
+      heard.lastAt = performance.now();
+    }),
+  );
   for (const rate of wanted) {
     Object.assign(heard, { bursts: 0, latencies: [] });
     const before = { delivered: sum(receivers), ...clock() };
     const startedAt = performance.now();
     const sent = await sendPaced({ port: accepting.port, request: stage.survey.request, rate, seconds: secondsARate });
     await until(() => heard.latencies.length >= sent, 10_000);
-    const [delivered, after, seconds] = [sum(receivers) - before.delivered, clock(), (performance.now() - startedAt) / 1000];
+    const [delivered, after, seconds] = [
+      sum(receivers) - before.delivered,
+      clock(),
+      (performance.now() - startedAt) / 1000,
+    ];
     const p95Ms = heard.latencies.sort((a, b) => a - b)[Math.floor(heard.latencies.length * 0.95)] ?? Number.NaN;
     const busy = (part: keyof ReturnType<typeof clock>) => Number(((after[part] - before[part]) / seconds).toFixed(2));
     const step: Step = {
-      rate: Math.round(sent / secondsARate), subscribers: count, delivered, p95Ms, aCpuSecond: Math.round(delivered / (after.listening - before.listening)),
+      rate: Math.round(sent / secondsARate),
+      subscribers: count,
+      delivered,
+      p95Ms,
+      aCpuSecond: Math.round(delivered / (after.listening - before.listening)),
       burst: Number((heard.latencies.length / Math.max(1, heard.bursts)).toFixed(1)),
-      busy: { listening: busy('listening'), accepting: busy('accepting'), bench: busy('bench'), machine: busy('machine') },
+      busy: {
+        listening: busy('listening'),
+        accepting: busy('accepting'),
+        bench: busy('bench'),
+        machine: busy('machine'),
+      },
     };
     steps.push(step);
     console.log(
@@ -168,7 +223,12 @@ async function measureRates(stage: Stage, count: number, wanted: readonly number
 }
 
 function clock() {
-  return { listening: cpuSeconds(listening.pid), accepting: cpuSeconds(accepting.pid), bench: cpuSeconds(process.pid), machine: machineSeconds() };
+  return {
+    listening: cpuSeconds(listening.pid),
+    accepting: cpuSeconds(accepting.pid),
+    bench: cpuSeconds(process.pid),
+    machine: machineSeconds(),
+  };
 }
 
 /** Growth of the process per open and subscribed connection. */
@@ -191,17 +251,31 @@ interface SubscribeOptions {
 
 async function listen(stage: Stage, count: number, wish: SubscribeOptions = {}): Promise<Receiver[]> {
   const found: Receiver[] = [];
-  await Promise.all(Array.from({ length: 16 }, async (_, lane) => {
-    for (let n = lane; n < count; n += 16) found.push(await receiver(stage, undefined, wish));
-  }));
+  await Promise.all(
+    Array.from({ length: 16 }, async (_, lane) => {
+      for (let n = lane; n < count; n += 16) found.push(await receiver(stage, undefined, wish));
+    }),
+  );
   return found;
 }
 
-async function receiver({ token, survey }: Stage, hear?: (payload: Buffer) => void, wish: SubscribeOptions = {}): Promise<Receiver> {
-  const reply = await fetch(`${listening.base}/live/tickets`, { method: 'POST', headers: { authorization: `Bearer ${token}` } });
+async function receiver(
+  { token, survey }: Stage,
+  hear?: (payload: Buffer) => void,
+  wish: SubscribeOptions = {},
+): Promise<Receiver> {
+  const reply = await fetch(`${listening.base}/live/tickets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+  });
   const { data } = (await reply.json()) as { data: { ticket: string } };
   const hello = JSON.stringify({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], ...wish });
-  return openReceiver({ port: listening.port, path: `/api/v1/live?ticket=${data.ticket}`, hello, ...(hear && { hear }) });
+  return openReceiver({
+    port: listening.port,
+    path: `/api/v1/live?ticket=${data.ticket}`,
+    hello,
+    ...(hear && { hear }),
+  });
 }
 
 function sum(receivers: readonly Receiver[]): number {

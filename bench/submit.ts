@@ -1,14 +1,14 @@
 import { fork } from 'node:child_process';
-import { mkdtempSync, chmodSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSettings } from '../src/settings.ts';
 import { createShards } from '../src/stores/redis/intake/shards.ts';
-import { portOf } from './support/peer-process.ts';
+import { type LoadResult, postBytes, runLoad } from './support/load.ts';
 import { machineLine, option } from './support/machine.ts';
-import { runLoad, postBytes, type LoadResult } from './support/load.ts';
-import { startBenchService, type BenchService, type BenchSurvey, type Visibility } from './support/service.ts';
+import { portOf } from './support/peer-process.ts';
+import { type BenchService, type BenchSurvey, startBenchService, type Visibility } from './support/service.ts';
 import { medianOf } from './support/timing.ts';
 
 /**
@@ -45,10 +45,14 @@ async function compare(ours: BenchService): Promise<void> {
   const path = `/api/v1/responses/surveys/${survey.id}/submit`;
   const body = JSON.stringify({ answers: survey.answers });
   const request = postBytes(path, body);
-  const loadOn = (port: number, duration: number, next: () => Buffer = () => request) => runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: next });
+  const loadOn = (port: number, duration: number, next: () => Buffer = () => request) =>
+    runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: next });
   let keys = 0;
   const keyedRequest = (): Buffer => postBytes(path, body, `Idempotency-Key: bench-${(keys += 1)}-of-this-run\r\n`);
-  const [limit, peer] = [await startPeer('peer-bare'), await startPeer('peer-fastify', { DATABASE_URL: ours.peerDatabaseUrl })];
+  const [limit, peer] = [
+    await startPeer('peer-bare'),
+    await startPeer('peer-fastify', { DATABASE_URL: ours.peerDatabaseUrl }),
+  ];
   const loads: LoadResult[] = [];
   const loadOurs = async (duration: number, next?: () => Buffer): Promise<LoadResult> => {
     const result = await loadOn(ours.port, duration, next);
@@ -60,7 +64,12 @@ async function compare(ours: BenchService): Promise<void> {
     await loadOurs(2);
     await loadOurs(1, keyedRequest);
     const measured: Round[] = [];
-    const measures = { limit: () => loadOn(limit.port, 3), peer: () => loadOn(peer.port, 3), ours: () => loadOurs(seconds), keyed: () => loadOurs(seconds, keyedRequest) };
+    const measures = {
+      limit: () => loadOn(limit.port, 3),
+      peer: () => loadOn(peer.port, 3),
+      ours: () => loadOurs(seconds),
+      keyed: () => loadOurs(seconds, keyedRequest),
+    };
     for (let round = 0; round < rounds; round += 1) {
       const found = new Map<Contender, LoadResult>();
       // There and back, so that a machine that grows quicker favours nobody.
@@ -75,7 +84,17 @@ async function compare(ours: BenchService): Promise<void> {
     const watch = ours.watchVisibility(probe);
     const watched = await loadOurs(watchedSeconds);
     const visible = await watch.stop();
-    report({ measured, watched, visible, accepted: acceptedOf(loads), stored: await settled(ours, survey.id, loads), errors: loads.reduce((sum, { replies, statuses }) => sum + replies - (statuses[201] ?? 0) + (statuses[0] ?? 0), 0) });
+    report({
+      measured,
+      watched,
+      visible,
+      accepted: acceptedOf(loads),
+      stored: await settled(ours, survey.id, loads),
+      errors: loads.reduce(
+        (sum, { replies, statuses }) => sum + replies - (statuses[201] ?? 0) + (statuses[0] ?? 0),
+        0,
+      ),
+    });
   } finally {
     for (const { stop } of [limit, peer]) stop();
   }
@@ -106,16 +125,38 @@ function report({ measured, watched, visible, accepted, stored, errors }: Measur
     line('the same, each with an Idempotency-Key', keyed);
   }
   line('the same, while analytics are asked for', watched);
-  const [ofLimit, ofPeer] = [medianOf(measured.map(({ limit, ours }) => ours.perSecond / limit.perSecond)), medianOf(measured.map(({ peer, ours }) => ours.perSecond / peer.perSecond))];
+  const [ofLimit, ofPeer] = [
+    medianOf(measured.map(({ limit, ours }) => ours.perSecond / limit.perSecond)),
+    medianOf(measured.map(({ peer, ours }) => ours.perSecond / peer.perSecond)),
+  ];
   const [limit, peer, ours, keyed] = contenders.map((who) => medianOf(measured.map((round) => round[who].perSecond)));
   const keyedOfOurs = medianOf(measured.map(({ ours, keyed }) => keyed.perSecond / ours.perSecond));
   const p99Ms = Math.max(...measured.map(({ ours: { p99Ms } }) => p99Ms));
-  console.log(`medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · with keys / without ${keyedOfOurs.toFixed(2)} (wanted ≥ 0.6) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`);
-  console.log(`accepted ${accepted} · stored ${stored} · accepted → visible p95 ${visible.p95Ms} ms over ${visible.samples} samples (wanted ≤ 1000)`);
-  console.log(JSON.stringify({
-    bench: 'submit', limit, peer, ours, oursOfLimit: Number(ofLimit.toFixed(3)), oursOfPeer: Number(ofPeer.toFixed(2)), keyed, keyedOfOurs: Number(keyedOfOurs.toFixed(2)), oursWatched: watched.perSecond,
-    p50Ms: medianOf(measured.map((round) => round.ours.p50Ms)), p99Ms, errors, accepted, stored, visibleP95Ms: visible.p95Ms,
-  }));
+  console.log(
+    `medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · with keys / without ${keyedOfOurs.toFixed(2)} (wanted ≥ 0.6) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`,
+  );
+  console.log(
+    `accepted ${accepted} · stored ${stored} · accepted → visible p95 ${visible.p95Ms} ms over ${visible.samples} samples (wanted ≤ 1000)`,
+  );
+  console.log(
+    JSON.stringify({
+      bench: 'submit',
+      limit,
+      peer,
+      ours,
+      oursOfLimit: Number(ofLimit.toFixed(3)),
+      oursOfPeer: Number(ofPeer.toFixed(2)),
+      keyed,
+      keyedOfOurs: Number(keyedOfOurs.toFixed(2)),
+      oursWatched: watched.perSecond,
+      p50Ms: medianOf(measured.map((round) => round.ours.p50Ms)),
+      p99Ms,
+      errors,
+      accepted,
+      stored,
+      visibleP95Ms: visible.p95Ms,
+    }),
+  );
 }
 
 /** A second survey in the shard of the first, so that its responses queue behind the load. */
@@ -128,10 +169,14 @@ async function makeProbe(ours: BenchService, surveyId: string): Promise<BenchSur
 }
 
 async function startPeer(name: string, env: Record<string, string> = {}): Promise<{ port: number; stop(): void }> {
-  const child = fork(fileURLToPath(new URL(`./support/${name}.js`, import.meta.url)), { env: { ...process.env, ...env } });
+  const child = fork(fileURLToPath(new URL(`./support/${name}.js`, import.meta.url)), {
+    env: { ...process.env, ...env },
+  });
   return { port: await portOf(child), stop: () => child.disconnect() };
 }
 
 function line(name: string, result: LoadResult): void {
-  console.log(`${name.padEnd(50)} ${String(result.perSecond).padStart(7)}/s  p50 ${result.p50Ms} ms  p99 ${result.p99Ms} ms  ${JSON.stringify(result.statuses)}`);
+  console.log(
+    `${name.padEnd(50)} ${String(result.perSecond).padStart(7)}/s  p50 ${result.p50Ms} ms  p99 ${result.p99Ms} ms  ${JSON.stringify(result.statuses)}`,
+  );
 }

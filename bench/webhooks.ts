@@ -1,18 +1,21 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { newId } from '../src/platform/ids.ts';
 import { createLog } from '../src/log.ts';
+import { newId } from '../src/platform/ids.ts';
 import { createPostgres } from '../src/stores/postgres/client.ts';
 import { createDeliveryStore, type NewDelivery } from '../src/stores/postgres/webhook-deliveries.ts';
-import { startReceiver as startTimedReceiver, type Receiver as TimedReceiver } from '../test/support/webhook-receiver.ts';
-import { machineLine, option } from './support/machine.ts';
+import {
+  startReceiver as startTimedReceiver,
+  type Receiver as TimedReceiver,
+} from '../test/support/webhook-receiver.ts';
 import { cpuSeconds } from './support/cpu-time.ts';
-import { startBenchService, type BenchService } from './support/service.ts';
+import { machineLine, option } from './support/machine.ts';
+import { type BenchService, startBenchService } from './support/service.ts';
 import { medianOf } from './support/timing.ts';
 
 /**
@@ -39,7 +42,9 @@ try {
   const one = await compare(service, 1);
   const several = await compare(service, endpoints);
   const isolation = await compareIsolation(service);
-  console.log(JSON.stringify({ bench: 'webhooks', deliveries, oneEndpoint: one, [`${endpoints}Endpoints`]: several, isolation }));
+  console.log(
+    JSON.stringify({ bench: 'webhooks', deliveries, oneEndpoint: one, [`${endpoints}Endpoints`]: several, isolation }),
+  );
 } finally {
   await service.stop();
   receiver.child.disconnect();
@@ -62,19 +67,34 @@ function perCpuSecond(rate: Rate): number {
 
 async function compare({ client }: BenchService, count: number) {
   const hooks = [];
-  for (let n = 0; n < count; n += 1) hooks.push(await client.create('/webhooks', { url: `http://127.0.0.1:${receiver.port}/hook`, events: ['response.completed'] }));
+  for (let n = 0; n < count; n += 1)
+    hooks.push(
+      await client.create('/webhooks', {
+        url: `http://127.0.0.1:${receiver.port}/hook`,
+        events: ['response.completed'],
+      }),
+    );
   const [bare, ours, batched]: [Rate[], Rate[], Rate[]] = [[], [], []];
   for (let round = 0; round < rounds; round += 1) {
     bare.push(await fetchLoop(count * socketsPerEndpoint));
     ours.push(await deliver(hooks.map((hook) => hook.id)));
   }
   for (const hook of hooks) await client.put(`/webhooks/${hook.id}`, { batch: true });
-  batched.push(await deliver(hooks.map((hook) => hook.id), 100));
+  batched.push(
+    await deliver(
+      hooks.map((hook) => hook.id),
+      100,
+    ),
+  );
   for (const hook of hooks) await client.remove(`/webhooks/${hook.id}`);
   const [bareRate, ourRate] = [medianOf(bare.map(perSecond)), medianOf(ours.map(perSecond))];
   const [bareACore, oursACore] = [medianOf(bare.map(perCpuSecond)), medianOf(ours.map(perCpuSecond))];
   const result = {
-    fetchPerSecond: bareRate, deliveriesPerSecond: ourRate, ratio: Number((ourRate / bareRate).toFixed(2)), fetchPerCpuSecond: bareACore, deliveriesPerCpuSecond: oursACore,
+    fetchPerSecond: bareRate,
+    deliveriesPerSecond: ourRate,
+    ratio: Number((ourRate / bareRate).toFixed(2)),
+    fetchPerCpuSecond: bareACore,
+    deliveriesPerCpuSecond: oursACore,
     batchedEventsPerSecond: medianOf(batched.map(perSecond)),
   };
   console.log(
@@ -86,7 +106,9 @@ async function compare({ client }: BenchService, count: number) {
 /** The slowest but one per cent of the times from announcement to arrival; rounds with and without the hanging endpoint take turns. */
 async function compareIsolation({ client, peerDatabaseUrl }: BenchService) {
   const [quick, hanging] = [await startTimedReceiver(), await startTimedReceiver(() => undefined)];
-  const [quickHook, hangingHook] = await Promise.all([quick, hanging].map(({ url }) => client.create('/webhooks', { url, events: ['response.completed'] })));
+  const [quickHook, hangingHook] = await Promise.all(
+    [quick, hanging].map(({ url }) => client.create('/webhooks', { url, events: ['response.completed'] })),
+  );
   const sql = createPostgres(peerDatabaseUrl, { log: createLog('warn') });
   await createDeliveryStore(sql).add(rowsFor([hangingHook.id], hangingWaiting, new Date()));
   await sql.end();
@@ -100,8 +122,14 @@ async function compareIsolation({ client, peerDatabaseUrl }: BenchService) {
   }
   for (const hook of [quickHook, hangingHook]) await client.remove(`/webhooks/${hook.id}`);
   await Promise.all([quick.close(), hanging.close()]);
-  const result = { aloneP99Ms: medianOf(alone), besideP99Ms: medianOf(beside), ratio: Number((medianOf(beside) / medianOf(alone)).toFixed(2)) };
-  console.log(`event to arrival, p99: ${result.aloneP99Ms} ms alone, ${result.besideP99Ms} ms beside an endpoint that hangs with ${hangingWaiting} waiting (${result.ratio} times)`);
+  const result = {
+    aloneP99Ms: medianOf(alone),
+    besideP99Ms: medianOf(beside),
+    ratio: Number((medianOf(beside) / medianOf(alone)).toFixed(2)),
+  };
+  console.log(
+    `event to arrival, p99: ${result.aloneP99Ms} ms alone, ${result.besideP99Ms} ms beside an endpoint that hangs with ${hangingWaiting} waiting (${result.ratio} times)`,
+  );
   return result;
 }
 
@@ -118,14 +146,29 @@ async function p99(client: BenchService['client'], webhookId: string, receiver: 
 }
 
 async function fetchLoop(atOnce: number): Promise<Rate> {
-  const body = JSON.stringify({ event: 'response.completed', timestamp: new Date().toISOString(), data: { surveyId: newId(), responseId: newId() } });
-  const headers = { 'content-type': 'application/json', 'webhook-id': newId(), 'webhook-timestamp': '1700000000', 'webhook-signature': `v1,${randomBytes(32).toString('base64')}` };
+  const body = JSON.stringify({
+    event: 'response.completed',
+    timestamp: new Date().toISOString(),
+    data: { surveyId: newId(), responseId: newId() },
+  });
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': newId(),
+    'webhook-timestamp': '1700000000',
+    'webhook-signature': `v1,${randomBytes(32).toString('base64')}`,
+  };
   let left = deliveries;
   const [startedAt, spent] = [performance.now(), cpuSeconds(process.pid)];
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    while ((left -= 1) >= 0) await (await fetch(`http://127.0.0.1:${receiver.port}/bare`, { method: 'POST', headers, body })).arrayBuffer();
-  }));
-  return { perSecond: Math.round(deliveries / ((performance.now() - startedAt) / 1000)), perCpuSecond: Math.round(deliveries / (cpuSeconds(process.pid) - spent)) };
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while ((left -= 1) >= 0)
+        await (await fetch(`http://127.0.0.1:${receiver.port}/bare`, { method: 'POST', headers, body })).arrayBuffer();
+    }),
+  );
+  return {
+    perSecond: Math.round(deliveries / ((performance.now() - startedAt) / 1000)),
+    perCpuSecond: Math.round(deliveries / (cpuSeconds(process.pid) - spent)),
+  };
 }
 
 /** Writes the rows first, due a little later, so that their writing is not part of the time. */
@@ -143,12 +186,17 @@ async function deliver(webhookIds: readonly string[], perRequest = 1): Promise<R
   const first = rows[0];
   if (!first) throw new Error('nothing to deliver');
   await until(async () => {
-    const [row] = await sql<{ open: number }[]>`SELECT count(*) AS open FROM webhook_deliveries WHERE webhook_id = ANY(${[...webhookIds]}::uuid[]) AND status = 'PENDING'`;
+    const [row] = await sql<
+      { open: number }[]
+    >`SELECT count(*) AS open FROM webhook_deliveries WHERE webhook_id = ANY(${[...webhookIds]}::uuid[]) AND status = 'PENDING'`;
     return row?.open === 0;
   }, 20);
   const seconds = (performance.now() - startedAt) / 1000;
   await sql.end();
-  return { perSecond: Math.round(total / seconds), perCpuSecond: Math.round(total / (cpuSeconds(service.pid) - spent)) };
+  return {
+    perSecond: Math.round(total / seconds),
+    perCpuSecond: Math.round(total / (cpuSeconds(service.pid) - spent)),
+  };
 }
 
 function rowsFor(webhookIds: readonly string[], count: number, dueAt: Date): NewDelivery[] {
@@ -156,7 +204,16 @@ function rowsFor(webhookIds: readonly string[], count: number, dueAt: Date): New
   return Array.from({ length: count }, (_, n) => {
     const id = newId();
     const data = { surveyId: newId(), responseId: newId() };
-    return { id, webhookId: webhookIds[n % webhookIds.length] ?? '', event: 'response.completed', eventKey: id, occurredAt: createdAt, data, nextAttemptAt: dueAt, createdAt };
+    return {
+      id,
+      webhookId: webhookIds[n % webhookIds.length] ?? '',
+      event: 'response.completed',
+      eventKey: id,
+      occurredAt: createdAt,
+      data,
+      nextAttemptAt: dueAt,
+      createdAt,
+    };
   });
 }
 
@@ -172,7 +229,8 @@ async function startReceiver() {
   const child: ChildProcess = fork(fileURLToPath(new URL('./support/webhook-receiver.js', import.meta.url)));
   const [{ port }] = (await once(child, 'message')) as [{ port: number }];
   return {
-    child, port,
+    child,
+    port,
     async received(): Promise<number> {
       child.send('count');
       const [{ received }] = (await once(child, 'message')) as [{ received: number }];

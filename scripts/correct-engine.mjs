@@ -20,10 +20,25 @@ export const originalEngine = join(root, 'node_modules', 'uWebSockets.js', 'bina
 export const corrections = {
   // uws_linux_x64_115.node (Node 20) of @trufflesuite/uws-js-unofficial 20.30.0-unofficial.0
   f158fb441f7e2e37b3ab9a56782fe37f4c0d33b5cd32e96ee5c0120ce7db7ced: [
-    { offset: 0xeb655, original: 0x7d, corrected: 0x73, what: 'jge to jae: where blanks at the end of a header value stop' },
-    { offset: 0xeb670, original: 0x7f, corrected: 0x77, what: 'jg to ja: where blanks at the start of a header value stop' },
+    {
+      offset: 0xeb655,
+      original: 0x7d,
+      corrected: 0x73,
+      what: 'jge to jae: where blanks at the end of a header value stop',
+    },
+    {
+      offset: 0xeb670,
+      original: 0x7f,
+      corrected: 0x77,
+      what: 'jg to ja: where blanks at the start of a header value stop',
+    },
     { offset: 0xeb0a2, original: 0x8c, corrected: 0x82, what: 'jl to jb: where the size of a chunk ends, first byte' },
-    { offset: 0xeb116, original: 0x7d, corrected: 0x73, what: 'jge to jae: where the size of a chunk ends, further bytes' },
+    {
+      offset: 0xeb116,
+      original: 0x7d,
+      corrected: 0x73,
+      what: 'jge to jae: where the size of a chunk ends, further bytes',
+    },
   ],
 };
 
@@ -33,7 +48,8 @@ export function corrected(bytes) {
   if (!changes) return undefined;
   const copy = Buffer.from(bytes);
   for (const { offset, original, corrected: byte, what } of changes) {
-    if (copy[offset] !== original) throw new Error(`byte ${offset} of ${binaryName} is ${copy[offset]}, not ${original} (${what})`);
+    if (copy[offset] !== original)
+      throw new Error(`byte ${offset} of ${binaryName} is ${copy[offset]}, not ${original} (${what})`);
     copy[offset] = byte;
   }
   return copy;
@@ -57,5 +73,9 @@ export function correctEngine(dist) {
 
 if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const isCorrected = correctEngine(resolve(process.argv[2] ?? join(root, 'dist')));
-  process.stderr.write(isCorrected ? `Wrote a corrected ${binaryName}\n` : `No correction is known for ${binaryName}: it is used as it is\n`);
+  process.stderr.write(
+    isCorrected
+      ? `Wrote a corrected ${binaryName}\n`
+      : `No correction is known for ${binaryName}: it is used as it is\n`,
+  );
 }

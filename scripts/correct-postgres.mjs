@@ -267,7 +267,8 @@ export const corrections = {
 export function corrected(file, text) {
   return (corrections[file] ?? []).reduce((changed, { what, original, corrected: replacement }) => {
     const parts = changed.split(original);
-    if (parts.length !== 2) throw new Error(`${file} of postgres has ${parts.length - 1} places for "${what}", not one`);
+    if (parts.length !== 2)
+      throw new Error(`${file} of postgres has ${parts.length - 1} places for "${what}", not one`);
     return parts.join(replacement);
   }, text);
 }
@@ -275,13 +276,15 @@ export function corrected(file, text) {
 /** Writes the copy below `dist`. Throws on another version: its corrections have to be looked at anew. */
 export function correctPostgres(dist) {
   const found = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')).version;
-  if (found !== version) throw new Error(`the corrections of scripts/correct-postgres.mjs are for postgres ${version}, not ${found}`);
+  if (found !== version)
+    throw new Error(`the corrections of scripts/correct-postgres.mjs are for postgres ${version}, not ${found}`);
   const target = join(dist, 'postgres');
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target, { recursive: true });
   cpSync(join(packageFolder, 'cjs', 'src'), target, { recursive: true });
   cpSync(join(packageFolder, 'cjs', 'package.json'), join(target, 'package.json'));
-  for (const file of Object.keys(corrections)) writeFileSync(join(target, file), corrected(file, readFileSync(join(target, file), 'utf8')));
+  for (const file of Object.keys(corrections))
+    writeFileSync(join(target, file), corrected(file, readFileSync(join(target, file), 'utf8')));
 }
 
 if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {

@@ -56,7 +56,9 @@ function installPackages() {
 
 /** True if it succeeded. npm's own output goes to standard error: standard output is the service's. */
 function npm(...args) {
-  return spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' }).status === 0;
+  return (
+    spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' }).status === 0
+  );
 }
 
 function build() {
@@ -66,7 +68,10 @@ function build() {
   // is without its files for an instant only.
   const draft = inRoot(`dist.${process.pid}`);
   const state = sourceState();
-  const done = spawnSync(process.execPath, [compiler(), '-p', inRoot('tsconfig.json'), '--outDir', draft], { cwd: root, stdio: ['ignore', 2, 2] });
+  const done = spawnSync(process.execPath, [compiler(), '-p', inRoot('tsconfig.json'), '--outDir', draft], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  });
   if (done.status === 0) {
     correctEngine(draft);
     correctPostgres(draft);

@@ -8,7 +8,9 @@ const [, , name, ...args] = process.argv;
 if (!name) stop('usage: node scripts/run.mjs <module> [arguments], as in bench/submit');
 prepare();
 loadSettingsFile();
-const file = [join(root, 'dist', `${name}.js`), join(root, 'dist', 'src', `${name}.js`)].find((candidate) => existsSync(candidate));
+const file = [join(root, 'dist', `${name}.js`), join(root, 'dist', 'src', `${name}.js`)].find((candidate) =>
+  existsSync(candidate),
+);
 if (!file) stop(`There is no module ${name}`);
 // The module finds its own arguments where a program started directly would.
 process.argv = [process.argv[0], file, ...args];

@@ -17,7 +17,10 @@ Each name exists for four providers. Settings entered in-app (\`PUT /ai/settings
 
 /** Renders the page; the arguments are exports of src/settings.ts and src/ai/providers/models.ts. */
 export function renderSettings({ settingSections, providerPrefixes, providerSettings, providerDefaults }) {
-  const sections = settingSections.map(({ title, settings }) => `## ${title}\n\n${table(Object.entries(settings).map(([name, schema]) => rowOf([name], schema)))}`);
+  const sections = settingSections.map(
+    ({ title, settings }) =>
+      `## ${title}\n\n${table(Object.entries(settings).map(([name, schema]) => rowOf([name], schema)))}`,
+  );
   return `${[head, ...sections, `${providerHead}\n${providerTable({ providerPrefixes, providerSettings, providerDefaults })}`].join('\n')}`;
 }
 
@@ -34,12 +37,18 @@ function rowOf(names, schema, defaultText = defaultOf(schema)) {
 function providerTable({ providerPrefixes, providerSettings, providerDefaults }) {
   const providers = Object.keys(providerPrefixes);
   const shapes = providers.map((provider) => Object.entries(providerSettings(provider)));
-  return table(shapes[0].map(([, schema], index) => {
-    const description = schema.meta().description;
-    const concerned = providers.filter((provider) => (description.includes('Azure only') ? provider === 'azure' : !description.includes('Not for Azure') || provider !== 'azure'));
-    const names = concerned.map((provider) => shapes[providers.indexOf(provider)][index][0]);
-    return rowOf(names, schema, providerDefault(names[0], concerned, providerDefaults) ?? defaultOf(schema));
-  }));
+  return table(
+    shapes[0].map(([, schema], index) => {
+      const description = schema.meta().description;
+      const concerned = providers.filter((provider) =>
+        description.includes('Azure only')
+          ? provider === 'azure'
+          : !description.includes('Not for Azure') || provider !== 'azure',
+      );
+      const names = concerned.map((provider) => shapes[providers.indexOf(provider)][index][0]);
+      return rowOf(names, schema, providerDefault(names[0], concerned, providerDefaults) ?? defaultOf(schema));
+    }),
+  );
 }
 
 const defaultFields = { _MODEL_HIGH: 'high', _MODEL_LOW: 'low', _RPM: 'requestsPerMinute', _TPM: 'tokensPerMinute' };
@@ -72,12 +81,20 @@ function valuesOf(schema) {
   if (given.enum?.includes('yes')) return 'flag';
   if (form.enum) return form.enum.map((word) => `\`${word}\``).join(', ');
   const [least, most] = [given.minLength, given.maxLength];
-  return unit === 'characters' ? (most === undefined ? `text of at least ${least} ${unit}` : least === undefined ? `text of at most ${most} ${unit}` : `text of ${least} to ${most} ${unit}`) : 'text';
+  return unit === 'characters'
+    ? most === undefined
+      ? `text of at least ${least} ${unit}`
+      : least === undefined
+        ? `text of at most ${most} ${unit}`
+        : `text of ${least} to ${most} ${unit}`
+    : 'text';
 }
 
 function boundsOf({ minimum, maximum }) {
   if (minimum === undefined) return '';
-  return maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? ` ${grouped(minimum)} or more` : ` ${grouped(minimum)} to ${grouped(maximum)}`;
+  return maximum === undefined || maximum === Number.MAX_SAFE_INTEGER
+    ? ` ${grouped(minimum)} or more`
+    : ` ${grouped(minimum)} to ${grouped(maximum)}`;
 }
 
 const mebibytes = (bytes) => bytes / 1024 / 1024;

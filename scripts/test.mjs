@@ -12,9 +12,49 @@ const lanes = 4;
 
 // The longest begin first, lest one of them runs on when the other lanes have nothing left.
 const longest = [
-  'chaos/ai-kill', 'chaos/export', 'e2e/ai-providers', 'e2e/degraded-start', 'e2e/live-events', 'e2e/ai-generation', 'e2e/processes', 'e2e/ai-analysis', 'e2e/retention', 'e2e/ai-privacy', 'chaos/webhook-kill', 'e2e/exports', 'e2e/replay', 'e2e/live-limits', 'chaos/stores-in-trouble', 'e2e/ai-annotations', 'e2e/webhooks', 'e2e/live', 'e2e/live-processes', 'e2e/ai-limits',
-  'chaos/kill', 'chaos/silent-postgres', 'integration/stores/embedded/stores', 'integration/stores/clickhouse/exactness', 'chaos/connections', 'integration/stores/clickhouse/responses', 'integration/pipelines/ai/report-pdf', 'e2e/ai-long-work', 'e2e/people', 'e2e/ai-bad-input', 'integration/ai/privacy/hostile-texts', 'fuzz/api',
-  'e2e/guide-live', 'chaos/outage', 'e2e/main-journey', 'e2e/ai-themes', 'integration/stores/clickhouse/cluster', 'integration/http/live/websocket', 'integration/stores/embedded/clickhouse', 'e2e/left-behind', 'integration/http/routing/authorization-matrix', 'chaos/live', 'chaos/clock',
+  'chaos/ai-kill',
+  'chaos/export',
+  'e2e/ai-providers',
+  'e2e/degraded-start',
+  'e2e/live-events',
+  'e2e/ai-generation',
+  'e2e/processes',
+  'e2e/ai-analysis',
+  'e2e/retention',
+  'e2e/ai-privacy',
+  'chaos/webhook-kill',
+  'e2e/exports',
+  'e2e/replay',
+  'e2e/live-limits',
+  'chaos/stores-in-trouble',
+  'e2e/ai-annotations',
+  'e2e/webhooks',
+  'e2e/live',
+  'e2e/live-processes',
+  'e2e/ai-limits',
+  'chaos/kill',
+  'chaos/silent-postgres',
+  'integration/stores/embedded/stores',
+  'integration/stores/clickhouse/exactness',
+  'chaos/connections',
+  'integration/stores/clickhouse/responses',
+  'integration/pipelines/ai/report-pdf',
+  'e2e/ai-long-work',
+  'e2e/people',
+  'e2e/ai-bad-input',
+  'integration/ai/privacy/hostile-texts',
+  'fuzz/api',
+  'e2e/guide-live',
+  'chaos/outage',
+  'e2e/main-journey',
+  'e2e/ai-themes',
+  'integration/stores/clickhouse/cluster',
+  'integration/http/live/websocket',
+  'integration/stores/embedded/clickhouse',
+  'e2e/left-behind',
+  'integration/http/routing/authorization-matrix',
+  'chaos/live',
+  'chaos/clock',
 ];
 
 // The longest takes two minutes.
@@ -37,7 +77,10 @@ const filters = words.filter((word) => !groups.includes(word));
 const totalLine = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)\n/gm;
 
 prepare();
-const files = groups.filter((name) => askedGroups.length === 0 || askedGroups.includes(name)).flatMap(testFiles).sort((a, b) => rankOf(a) - rankOf(b));
+const files = groups
+  .filter((name) => askedGroups.length === 0 || askedGroups.includes(name))
+  .flatMap(testFiles)
+  .sort((a, b) => rankOf(a) - rankOf(b));
 if (files.length === 0) stop(`No test file matches ${words.join(' ') || 'test/'}`);
 const isPure = (file) => nameOf(file).startsWith('unit/');
 const [pure, others] = [files.filter(isPure), files.filter((file) => !isPure(file))];
@@ -63,7 +106,11 @@ function testFiles(group) {
   if (!existsSync(dir)) return [];
   return readdirSync(dir, { recursive: true })
     .map((name) => join(dir, name))
-    .filter((file) => file.endsWith('.test.js') && (filters.length === 0 || filters.some((filter) => file.slice(root.length).includes(filter))))
+    .filter(
+      (file) =>
+        file.endsWith('.test.js') &&
+        (filters.length === 0 || filters.some((filter) => file.slice(root.length).includes(filter))),
+    )
     .sort();
 }
 
@@ -81,8 +128,14 @@ function rankOf(file) {
 async function runTogether(pureFiles) {
   process.stderr.write(`\n── unit: ${pureFiles.length} files\n`);
   const partOf = (file) => pureParts.findIndex((part) => part.test(nameOf(file)));
-  const parts = [-1, ...pureParts.keys()].map((index) => pureFiles.filter((file) => partOf(file) === index)).filter((part) => part.length > 0);
-  const results = await Promise.all(parts.map((part) => runNode([...mostlyOnce, join(root, 'scripts', 'load-tests.mjs'), ...part], { hasSourceMaps: false })));
+  const parts = [-1, ...pureParts.keys()]
+    .map((index) => pureFiles.filter((file) => partOf(file) === index))
+    .filter((part) => part.length > 0);
+  const results = await Promise.all(
+    parts.map((part) =>
+      runNode([...mostlyOnce, join(root, 'scripts', 'load-tests.mjs'), ...part], { hasSourceMaps: false }),
+    ),
+  );
   for (const { said } of results) hear(said);
   if (results.some(({ code }) => code !== 0)) failed.push('unit');
 }
@@ -103,7 +156,9 @@ async function runLane({ environment }, waiting) {
     const startedAt = performance.now();
     const { code, said } = await runNode([file], { env: { ...process.env, ...environment } });
     if (code !== 0) failed.push(nameOf(file));
-    process.stdout.write(`${nameOf(file)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)${code === 0 ? '' : ': FAILED'}\n`);
+    process.stdout.write(
+      `${nameOf(file)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)${code === 0 ? '' : ': FAILED'}\n`,
+    );
     hear(said);
   }
 }
@@ -124,14 +179,19 @@ function hear(said) {
 function showTotals() {
   const totals = new Map();
   for (const said of heard)
-    for (const [, what, count] of said.matchAll(totalLine)) if (what !== 'duration_ms') totals.set(what, (totals.get(what) ?? 0) + Number(count));
+    for (const [, what, count] of said.matchAll(totalLine))
+      if (what !== 'duration_ms') totals.set(what, (totals.get(what) ?? 0) + Number(count));
   process.stdout.write(`${[...totals].map(([what, count]) => `ℹ ${what} ${count}`).join('\n')}\n`);
 }
 
 /** Source maps make stacks name the sources; reading them takes a tenth of the time of what is pure. */
 function runNode(args, { hasSourceMaps = true, ...options } = {}) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [...(hasSourceMaps ? ['--enable-source-maps'] : []), '--test-reporter=spec', ...args], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], detached: true, ...options });
+    const child = spawn(
+      process.execPath,
+      [...(hasSourceMaps ? ['--enable-source-maps'] : []), '--test-reporter=spec', ...args],
+      { cwd: root, stdio: ['ignore', 'pipe', 'inherit'], detached: true, ...options },
+    );
     children.add(child);
     const pieces = [];
     child.stdout?.on('data', (piece) => pieces.push(piece));

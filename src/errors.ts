@@ -93,7 +93,11 @@ const maxIssuesShown = 20;
 
 export function validationProblem(issues: readonly ValidationIssue[], message?: string): Problem {
   const first = issues[0];
-  const summary = message ?? (first ? [first.path, first.message].filter((part) => part !== '').join(': ') : problemTable.VALIDATION_ERROR.message);
+  const summary =
+    message ??
+    (first
+      ? [first.path, first.message].filter((part) => part !== '').join(': ')
+      : problemTable.VALIDATION_ERROR.message);
   return new Problem('VALIDATION_ERROR', summary, { details: issues.slice(0, maxIssuesShown) });
 }
 

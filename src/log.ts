@@ -1,11 +1,25 @@
-import { destination, pino, type Logger } from 'pino';
+import { destination, type Logger, pino } from 'pino';
 
 export type Log = Logger;
 
 /** Fields that may carry personal data or a secret; their values never reach the log. */
 const redacted = [
-  'password', 'currentPassword', 'newPassword', 'accessToken', 'refreshToken', 'resumeToken', 'surveyToken', 'apiKey',
-  'secret', 'authorization', 'respondent', 'answers', 'metadata', 'textValue', 'email', 'remoteAddress',
+  'password',
+  'currentPassword',
+  'newPassword',
+  'accessToken',
+  'refreshToken',
+  'resumeToken',
+  'surveyToken',
+  'apiKey',
+  'secret',
+  'authorization',
+  'respondent',
+  'answers',
+  'metadata',
+  'textValue',
+  'email',
+  'remoteAddress',
 ];
 
 /** JSON lines on standard error (standard output is for people); one logger a process, children carry `part`. */

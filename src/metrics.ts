@@ -1,4 +1,13 @@
-import { AggregatorRegistry, Counter, Gauge, Histogram, Registry, collectDefaultMetrics, type MetricObjectWithValues, type MetricValue } from 'prom-client';
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type MetricObjectWithValues,
+  type MetricValue,
+  Registry,
+} from 'prom-client';
 import { createRequestDurationHistogram } from './platform/request-duration-histogram.ts';
 
 /** The figures of one process at a moment; they can be sent to another one. */
@@ -19,39 +28,173 @@ export function createMetrics(processName = 'main') {
   processRegistry.setDefaultLabels({ process: processName });
   collectDefaultMetrics({ register: processRegistry });
   let requestCount = 0;
-  new Gauge({ name: 'http_process_requests', help: 'Requests that a process has answered since its start', registers: [processRegistry], collect() { this.set(requestCount); } });
-  const requests = createRequestDurationHistogram({ name: 'http_request_seconds', help: 'Time from request to reply', buckets: secondsBuckets });
-  const refusals = new Counter({ name: 'http_refusals_total', help: 'Replies with an error, by code', labelNames: ['code'], registers });
-  const intake = new Counter({ name: 'intake_submissions_total', help: 'Submissions by outcome of the intake', labelNames: ['outcome'], registers });
-  const intakeTick = new Histogram({ name: 'intake_batch_seconds', help: 'Time of one group commit', buckets: secondsBuckets, registers });
-  const intakeSize = new Histogram({ name: 'intake_batch_submissions', help: 'Submissions in one group commit', buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500], registers });
-  const batchRows = new Histogram({ name: 'ingest_batch_rows', help: 'Rows in one insert', buckets: [1, 10, 100, 1000, 5000, 10_000, 25_000, 50_000], registers });
-  const batchSeconds = new Histogram({ name: 'ingest_insert_seconds', help: 'Time of one insert', buckets: secondsBuckets, registers });
+  new Gauge({
+    name: 'http_process_requests',
+    help: 'Requests that a process has answered since its start',
+    registers: [processRegistry],
+    collect() {
+      this.set(requestCount);
+    },
+  });
+  const requests = createRequestDurationHistogram({
+    name: 'http_request_seconds',
+    help: 'Time from request to reply',
+    buckets: secondsBuckets,
+  });
+  const refusals = new Counter({
+    name: 'http_refusals_total',
+    help: 'Replies with an error, by code',
+    labelNames: ['code'],
+    registers,
+  });
+  const intake = new Counter({
+    name: 'intake_submissions_total',
+    help: 'Submissions by outcome of the intake',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const intakeTick = new Histogram({
+    name: 'intake_batch_seconds',
+    help: 'Time of one group commit',
+    buckets: secondsBuckets,
+    registers,
+  });
+  const intakeSize = new Histogram({
+    name: 'intake_batch_submissions',
+    help: 'Submissions in one group commit',
+    buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500],
+    registers,
+  });
+  const batchRows = new Histogram({
+    name: 'ingest_batch_rows',
+    help: 'Rows in one insert',
+    buckets: [1, 10, 100, 1000, 5000, 10_000, 25_000, 50_000],
+    registers,
+  });
+  const batchSeconds = new Histogram({
+    name: 'ingest_insert_seconds',
+    help: 'Time of one insert',
+    buckets: secondsBuckets,
+    registers,
+  });
   const retries = new Counter({ name: 'ingest_retries_total', help: 'Inserts that were tried again', registers });
-  const missing = new Counter({ name: 'ingest_missing_rows_total', help: 'Rows that the response store said it had stored and did not hold; they were stored again', registers });
-  const recheckedAt = new Gauge({ name: 'ingest_rechecked_timestamp_seconds', help: 'When it was last seen that the response store holds what was stored', labelNames: ['shard'], registers, aggregator: 'max' });
-  const deadLetters = new Counter({ name: 'ingest_dead_letters_total', help: 'Rows moved to the dead-letter stream', registers });
-  const fenced = new Counter({ name: 'ingest_fenced_total', help: 'Writes refused because another owner took the shard', registers });
-  const lag = new Gauge({ name: 'ingest_lag_entries', help: 'Stream entries not yet in ClickHouse', labelNames: ['shard'], registers });
-  const oldest = new Gauge({ name: 'ingest_oldest_unacknowledged_seconds', help: 'Age of the oldest entry not yet in ClickHouse', labelNames: ['shard'], registers });
-  const streamLength = new Gauge({ name: 'intake_stream_entries', help: 'Entries in the intake stream', labelNames: ['shard'], registers });
-  const deadLettersWaiting = new Gauge({ name: 'ingest_dead_letters_waiting', help: 'Rows in the dead-letter stream', labelNames: ['shard'], registers });
+  const missing = new Counter({
+    name: 'ingest_missing_rows_total',
+    help: 'Rows that the response store said it had stored and did not hold; they were stored again',
+    registers,
+  });
+  const recheckedAt = new Gauge({
+    name: 'ingest_rechecked_timestamp_seconds',
+    help: 'When it was last seen that the response store holds what was stored',
+    labelNames: ['shard'],
+    registers,
+    aggregator: 'max',
+  });
+  const deadLetters = new Counter({
+    name: 'ingest_dead_letters_total',
+    help: 'Rows moved to the dead-letter stream',
+    registers,
+  });
+  const fenced = new Counter({
+    name: 'ingest_fenced_total',
+    help: 'Writes refused because another owner took the shard',
+    registers,
+  });
+  const lag = new Gauge({
+    name: 'ingest_lag_entries',
+    help: 'Stream entries not yet in ClickHouse',
+    labelNames: ['shard'],
+    registers,
+  });
+  const oldest = new Gauge({
+    name: 'ingest_oldest_unacknowledged_seconds',
+    help: 'Age of the oldest entry not yet in ClickHouse',
+    labelNames: ['shard'],
+    registers,
+  });
+  const streamLength = new Gauge({
+    name: 'intake_stream_entries',
+    help: 'Entries in the intake stream',
+    labelNames: ['shard'],
+    registers,
+  });
+  const deadLettersWaiting = new Gauge({
+    name: 'ingest_dead_letters_waiting',
+    help: 'Rows in the dead-letter stream',
+    labelNames: ['shard'],
+    registers,
+  });
   // Every process looks at the same server: adding up would make nonsense of it.
-  const intakeMemory = new Gauge({ name: 'intake_memory_ratio', help: 'Memory that the intake uses, of what it may use; 0 where it has no bound; above 0.8 submissions are refused', registers, aggregator: 'max' });
-  const intakeUse = new Gauge({ name: 'intake_memory_use_bytes', help: 'Memory of the intake by use: responses that wait for the response store, what is remembered of accepted ones (idempotency records, open responses), definitions of open surveys, the rest', labelNames: ['use'], registers, aggregator: 'max' });
-  const exportsEnded = new Counter({ name: 'exports_ended_total', help: 'Export files by how their making ended', labelNames: ['result'], registers });
+  const intakeMemory = new Gauge({
+    name: 'intake_memory_ratio',
+    help: 'Memory that the intake uses, of what it may use; 0 where it has no bound; above 0.8 submissions are refused',
+    registers,
+    aggregator: 'max',
+  });
+  const intakeUse = new Gauge({
+    name: 'intake_memory_use_bytes',
+    help: 'Memory of the intake by use: responses that wait for the response store, what is remembered of accepted ones (idempotency records, open responses), definitions of open surveys, the rest',
+    labelNames: ['use'],
+    registers,
+    aggregator: 'max',
+  });
+  const exportsEnded = new Counter({
+    name: 'exports_ended_total',
+    help: 'Export files by how their making ended',
+    labelNames: ['result'],
+    registers,
+  });
   const actors = new Gauge({ name: 'survey_actors', help: 'Surveys held in memory', registers });
-  const webhookAttempts = new Counter({ name: 'webhook_attempts_total', help: 'Attempts to deliver an event, by result', labelNames: ['result'], registers });
-  const webhookOldest = new Gauge({ name: 'webhook_oldest_pending_seconds', help: 'Age of the oldest delivery that an active endpoint still waits for', registers });
-  const webhookDisabled = new Gauge({ name: 'webhook_disabled_endpoints', help: 'Endpoints that the service has switched off', registers });
-  const webhookOverflow = new Counter({ name: 'webhook_overflow_total', help: 'Deliveries that were not sent because too many were waiting for their endpoint', registers });
-  const outboxFailures = new Counter({ name: 'outbox_failures_total', help: 'Events of the outbox that could not be delivered at a try', labelNames: ['kind'], registers });
-  const outboxOldest = new Gauge({ name: 'outbox_oldest_seconds', help: 'Age of the oldest event that the outbox has not delivered', registers });
-  const outboxFailing = new Gauge({ name: 'outbox_failing_events', help: 'Events that the outbox has tried in vain so far', registers });
-  const liveConnections = new Gauge({ name: 'live_connections', help: 'Open live streams', labelNames: ['transport'], registers });
+  const webhookAttempts = new Counter({
+    name: 'webhook_attempts_total',
+    help: 'Attempts to deliver an event, by result',
+    labelNames: ['result'],
+    registers,
+  });
+  const webhookOldest = new Gauge({
+    name: 'webhook_oldest_pending_seconds',
+    help: 'Age of the oldest delivery that an active endpoint still waits for',
+    registers,
+  });
+  const webhookDisabled = new Gauge({
+    name: 'webhook_disabled_endpoints',
+    help: 'Endpoints that the service has switched off',
+    registers,
+  });
+  const webhookOverflow = new Counter({
+    name: 'webhook_overflow_total',
+    help: 'Deliveries that were not sent because too many were waiting for their endpoint',
+    registers,
+  });
+  const outboxFailures = new Counter({
+    name: 'outbox_failures_total',
+    help: 'Events of the outbox that could not be delivered at a try',
+    labelNames: ['kind'],
+    registers,
+  });
+  const outboxOldest = new Gauge({
+    name: 'outbox_oldest_seconds',
+    help: 'Age of the oldest event that the outbox has not delivered',
+    registers,
+  });
+  const outboxFailing = new Gauge({
+    name: 'outbox_failing_events',
+    help: 'Events that the outbox has tried in vain so far',
+    registers,
+  });
+  const liveConnections = new Gauge({
+    name: 'live_connections',
+    help: 'Open live streams',
+    labelNames: ['transport'],
+    registers,
+  });
   const liveEvents = new Counter({ name: 'live_events_sent_total', help: 'Responses sent to live streams', registers });
   const liveLags = new Counter({ name: 'live_lagged_total', help: 'Times that a client was too slow', registers });
-  const liveSkipped = new Counter({ name: 'live_lagged_events_total', help: 'Responses set aside for clients that were too slow', registers });
+  const liveSkipped = new Counter({
+    name: 'live_lagged_events_total',
+    help: 'Responses set aside for clients that were too slow',
+    registers,
+  });
   // What is measured by some processes only is shown by those alone: a 0 of all others would hide that none of them runs.
   for (const gauge of [webhookOldest, webhookDisabled, outboxOldest, outboxFailing]) gauge.remove();
   // What an alert asks of must be there before it grows: the first of all would be no increase.
@@ -59,7 +202,11 @@ export function createMetrics(processName = 'main') {
   for (const code of ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']) refusals.inc({ code }, 0);
   return {
     /** This process's figures. */
-    collect: async (): Promise<MetricFamilies> => [await requests.get(), ...(await registry.getMetricsAsJSON()), ...withSumAggregation(await processRegistry.getMetricsAsJSON())],
+    collect: async (): Promise<MetricFamilies> => [
+      await requests.get(),
+      ...(await registry.getMetricsAsJSON()),
+      ...withSumAggregation(await processRegistry.getMetricsAsJSON()),
+    ],
     requested(route: string, status: number, seconds: number) {
       requestCount += 1;
       requests.observe(route, status, seconds);

@@ -2,18 +2,18 @@ import { hostname } from 'node:os';
 import { createCore } from './actors/core.ts';
 import { ensureFirstAdmin } from './auth/first-admin.ts';
 import { createPasswords } from './auth/passwords.ts';
-import { createMetricsServer } from './http/server/metrics-server.ts';
 import { createApiServer } from './http/server/api-server.ts';
-import { newId } from './platform/ids.ts';
+import { createMetricsServer } from './http/server/metrics-server.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type MetricFamilies } from './metrics.ts';
-import { startPipelines } from './pipelines/start.ts';
 import { createReportDrawer } from './pipelines/ai/draw-report.ts';
+import { startPipelines } from './pipelines/start.ts';
 import { createWorkers } from './pipelines/workers.ts';
+import { newId } from './platform/ids.ts';
 import { createSecrets, loadOrCreateSecret } from './platform/secrets.ts';
 import type { Role, Settings } from './settings.ts';
+import { type StartDeadlines, waitForStores } from './stores/connections/store-connection.ts';
 import { createAudit } from './stores/postgres/audit.ts';
-import { waitForStores, type StartDeadlines } from './stores/connections/store-connection.ts';
 import { createUserStore } from './stores/postgres/users.ts';
 import { openStores, type StoreUrls } from './stores/stores.ts';
 
@@ -72,10 +72,31 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const workers = createWorkers({ url: urls.redisJobs, contact: contacts.jobs, log });
   const core = createCore({ settings, stores, metrics, secrets, log });
   const shared = { settings, stores, core, metrics, secrets, log, collectMetrics };
-  const http = roles.includes('http') ? await createApiServer({ ...shared, jobs: workers, drawReport: createReportDrawer(), isPortShared: options.isPortShared }) : undefined;
+  const http = roles.includes('http')
+    ? await createApiServer({
+        ...shared,
+        jobs: workers,
+        drawReport: createReportDrawer(),
+        isPortShared: options.isPortShared,
+      })
+    : undefined;
   // Of an installation whose HTTP processes are elsewhere, this one tells its figures itself.
-  const metricsServer = settings.roles.includes('http') || settings.metricsPort === undefined ? undefined : await createMetricsServer(shared);
-  const jobs = startPipelines({ roles, stores, core, workers, secrets, urls, settings, metrics, log, name: `${hostname()}-${process.pid}-${newId().slice(-8)}` });
+  const metricsServer =
+    settings.roles.includes('http') || settings.metricsPort === undefined
+      ? undefined
+      : await createMetricsServer(shared);
+  const jobs = startPipelines({
+    roles,
+    stores,
+    core,
+    workers,
+    secrets,
+    urls,
+    settings,
+    metrics,
+    log,
+    name: `${hostname()}-${process.pid}-${newId().slice(-8)}`,
+  });
   const hearing = contacts.jobs.ready
     .then(() => Promise.all([core.subscribe(), http?.hear()]))
     .catch((error: unknown) => log.warn({ err: error }, 'what other processes say is not heard'));
@@ -94,12 +115,21 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     async firstAdmin() {
       const { adminEmail: email, adminPassword: password } = settings;
       const resetWord = settings.roles.includes('http') ? settings.adminReset : undefined;
-      const deps = { users: createUserStore(stores.sql), audit: createAudit(stores.sql, log), hash: createPasswords().hash, newId: () => newId(), log };
+      const deps = {
+        users: createUserStore(stores.sql),
+        audit: createAudit(stores.sql, log),
+        hash: createPasswords().hash,
+        newId: () => newId(),
+        log,
+      };
       const { createdPassword } = await ensureFirstAdmin(deps, { email, password, resetWord });
       return createdPassword === undefined ? undefined : { email, password: createdPassword };
     },
     collectOwnMetrics: metrics.collect,
-    start: async () => (http ? http.listen(settings.host, settings.port) : metricsServer?.listen(settings.host, settings.metricsPort ?? 0)),
+    start: async () =>
+      http
+        ? http.listen(settings.host, settings.port)
+        : metricsServer?.listen(settings.host, settings.metricsPort ?? 0),
     async stop(deadlineMs) {
       const until = performance.now() + settings.drainDelayMs + deadlineMs;
       // A store that is gone must not hold up the end.

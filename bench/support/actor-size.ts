@@ -2,8 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createSurveyActors } from '../../src/actors/survey-cache.ts';
 import type { SurveyWithQuestions } from '../../src/domain/survey.ts';
-import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { blankSurvey, withQuestion } from '../../test/support/questions.ts';
 
 export interface ActorSize {
@@ -19,13 +19,32 @@ export async function measureActorSize(count: number, questions: number): Promis
   // As it comes from Postgres: an object of its own for every survey, nothing shared.
   const stored = JSON.stringify(example(questions));
   const ids = /00000000-0000-7000-8000-[0-9a-f]{12}/g;
-  const load = async (id: string): Promise<SurveyWithQuestions> => ({ ...JSON.parse(stored.replace(ids, () => newId())), id, createdAt: new Date(), updatedAt: new Date(), publishedAt: new Date() });
+  const load = async (id: string): Promise<SurveyWithQuestions> => ({
+    ...JSON.parse(stored.replace(ids, () => newId())),
+    id,
+    createdAt: new Date(),
+    updatedAt: new Date(),
+    publishedAt: new Date(),
+  });
   let aheadMs = 0;
   const nothing = async () => undefined;
-  const actors = createSurveyActors({ audit: { record: async () => undefined },
+  const actors = createSurveyActors({
+    audit: { record: async () => undefined },
     surveys: { load, change: () => Promise.reject(new Error('nothing changes here')) },
-    intake: { announce: async () => true, restoreDeleted: async () => true, revision: async () => undefined, counts: nothing, quotaFilledRevision: nothing, markDeleted: nothing },
-    countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => Date.now() + aheadMs, monotonicMs: () => performance.now() + aheadMs, log: createLog('silent'), metrics: { surveysCached: () => undefined },
+    intake: {
+      announce: async () => true,
+      restoreDeleted: async () => true,
+      revision: async () => undefined,
+      counts: nothing,
+      quotaFilledRevision: nothing,
+      markDeleted: nothing,
+    },
+    countResponses: async () => ({ total: 0, complete: 0 }),
+    broadcast: () => undefined,
+    now: () => Date.now() + aheadMs,
+    monotonicMs: () => performance.now() + aheadMs,
+    log: createLog('silent'),
+    metrics: { surveysCached: () => undefined },
   });
   // The first ones pay for what all share.
   for (let n = 0; n < 100; n += 1) await actors.lookUp(newId());
@@ -43,7 +62,13 @@ export async function measureActorSize(count: number, questions: number): Promis
 function example(questions: number): SurveyWithQuestions {
   let survey: SurveyWithQuestions = { ...blankSurvey(), status: 'ACTIVE' };
   const options = ['Very good', 'Good', 'Bad', 'Very bad'].map((text) => ({ text }));
-  for (let n = 0; n < questions; n += 1) survey = withQuestion(survey, n % 2 === 0 ? { type: 'MULTIPLE_CHOICE', text: `How was part ${n}?`, options } : { type: 'RATING_SCALE', text: `How many stars for part ${n}?` }).survey;
+  for (let n = 0; n < questions; n += 1)
+    survey = withQuestion(
+      survey,
+      n % 2 === 0
+        ? { type: 'MULTIPLE_CHOICE', text: `How was part ${n}?`, options }
+        : { type: 'RATING_SCALE', text: `How many stars for part ${n}?` },
+    ).survey;
   return survey;
 }
 

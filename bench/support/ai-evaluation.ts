@@ -1,10 +1,17 @@
 import { z } from 'zod';
-import { analysisTasks } from '../../src/ai/tasks/analyse-answers.ts';
-import { generateSurveyTask, type DraftSurvey } from '../../src/ai/tasks/generate-survey.ts';
 import type { Provider } from '../../src/ai/providers/provider.ts';
+import { analysisTasks } from '../../src/ai/tasks/analyse-answers.ts';
 import { ask } from '../../src/ai/tasks/ask.ts';
+import { type DraftSurvey, generateSurveyTask } from '../../src/ai/tasks/generate-survey.ts';
 import { Problem } from '../../src/errors.ts';
-import { goldThemes, labelledAnswers, labelledQuestion, surveyTopics, themedAnswers, type TopicLanguage } from './labelled-answers.ts';
+import {
+  goldThemes,
+  labelledAnswers,
+  labelledQuestion,
+  surveyTopics,
+  type TopicLanguage,
+  themedAnswers,
+} from './labelled-answers.ts';
 
 /** Shares from 0 to 1 of what was wanted. `failures`: code of the error by the task that failed; what fails scores 0. */
 export interface Scores {
@@ -43,18 +50,31 @@ export async function evaluateProvider(provider: Provider, signal: AbortSignal):
   const sentiment = await attempt('sentiment', () => sentimentAgreement(provider, signal));
   const themes = await attempt('themes', () => themeCoverage(provider, signal));
   return {
-    provider: provider.name, models: provider.models, ...surveys, sentiment: sentiment ?? 0, assigned: themes?.assigned ?? 0, themes: themes?.found ?? 0,
-    failures, seconds: rounded((performance.now() - startedAt) / 1000),
+    provider: provider.name,
+    models: provider.models,
+    ...surveys,
+    sentiment: sentiment ?? 0,
+    assigned: themes?.assigned ?? 0,
+    themes: themes?.found ?? 0,
+    failures,
+    seconds: rounded((performance.now() - startedAt) / 1000),
   };
 }
 
 type Attempt = <T>(name: string, work: () => Promise<T>) => Promise<T | undefined>;
 
-async function generated(provider: Provider, signal: AbortSignal, attempt: Attempt): Promise<{ generation: number; language: number }> {
+async function generated(
+  provider: Provider,
+  signal: AbortSignal,
+  attempt: Attempt,
+): Promise<{ generation: number; language: number }> {
   let [valid, inLanguage] = [0, 0];
   for (const { language, description } of surveyTopics) {
     // The task takes no survey but one with the right count of valid questions.
-    const draft = await attempt(`survey ${language}`, async () => (await ask(provider, generateSurveyTask(description, questionCount), signal)).value);
+    const draft = await attempt(
+      `survey ${language}`,
+      async () => (await ask(provider, generateSurveyTask(description, questionCount), signal)).value,
+    );
     if (!draft) continue;
     if (draft.questions.length === questionCount) valid += 1;
     if (languageOf(draft) === language) inLanguage += 1;
@@ -66,8 +86,18 @@ const judged = z.array(z.object({ sentiment: z.string() }));
 
 async function sentimentAgreement(provider: Provider, signal: AbortSignal): Promise<number> {
   // Mixed up, so that neighbours do not give each other away.
-  const order = labelledAnswers.map((answer, index) => ({ answer, place: (index * 17) % labelledAnswers.length })).toSorted((one, other) => one.place - other.place).map(({ answer }) => answer);
-  const { value } = await ask(provider, analysisTasks.sentiment(order.map(({ text }) => ({ question: labelledQuestion, text })), []), signal);
+  const order = labelledAnswers
+    .map((answer, index) => ({ answer, place: (index * 17) % labelledAnswers.length }))
+    .toSorted((one, other) => one.place - other.place)
+    .map(({ answer }) => answer);
+  const { value } = await ask(
+    provider,
+    analysisTasks.sentiment(
+      order.map(({ text }) => ({ question: labelledQuestion, text })),
+      [],
+    ),
+    signal,
+  );
   const found = judged.parse(value);
   return rounded(order.filter(({ sentiment }, index) => found[index]?.sentiment === sentiment).length / order.length);
 }
@@ -75,7 +105,14 @@ async function sentimentAgreement(provider: Provider, signal: AbortSignal): Prom
 const themed = z.array(z.object({ themes: z.array(z.string()) }));
 
 async function themeCoverage(provider: Provider, signal: AbortSignal): Promise<{ assigned: number; found: number }> {
-  const { value } = await ask(provider, analysisTasks.themes(themedAnswers.map(({ text }) => ({ question: labelledQuestion, text })), []), signal);
+  const { value } = await ask(
+    provider,
+    analysisTasks.themes(
+      themedAnswers.map(({ text }) => ({ question: labelledQuestion, text })),
+      [],
+    ),
+    signal,
+  );
   const found = themed.parse(value);
   const isMet = ([gold, pattern]: [string, RegExp]): boolean => {
     const own = themedAnswers.flatMap(({ theme }, index) => (theme === gold ? [found[index]?.themes ?? []] : []));
@@ -83,7 +120,10 @@ async function themeCoverage(provider: Provider, signal: AbortSignal): Promise<{
   };
   const assigned = themedAnswers.filter((_, index) => (found[index]?.themes.length ?? 0) > 0).length;
   const golds = Object.entries(goldThemes);
-  return { assigned: rounded(assigned / themedAnswers.length), found: rounded(golds.filter(isMet).length / golds.length) };
+  return {
+    assigned: rounded(assigned / themedAnswers.length),
+    found: rounded(golds.filter(isMet).length / golds.length),
+  };
 }
 
 const commonWords: Readonly<Record<TopicLanguage, RegExp>> = {
@@ -94,9 +134,16 @@ const commonWords: Readonly<Record<TopicLanguage, RegExp>> = {
 };
 
 /** The language whose commonest words stand in it most often; none if there are no such words. */
-export function languageOf({ title, description, questions }: Pick<DraftSurvey, 'title' | 'description'> & { questions: readonly { text: string }[] }): string | undefined {
+export function languageOf({
+  title,
+  description,
+  questions,
+}: Pick<DraftSurvey, 'title' | 'description'> & { questions: readonly { text: string }[] }): string | undefined {
   const text = [title, description ?? '', ...questions.map((question) => question.text)].join('\n');
-  const counts = Object.entries(commonWords).map(([language, words]) => ({ language, count: text.match(words)?.length ?? 0 }));
+  const counts = Object.entries(commonWords).map(([language, words]) => ({
+    language,
+    count: text.match(words)?.length ?? 0,
+  }));
   const [best] = counts.toSorted((one, other) => other.count - one.count);
   return best && best.count > 0 ? best.language : undefined;
 }

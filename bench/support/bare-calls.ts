@@ -34,16 +34,37 @@ function call(url: string, body: string, agent: Agent): Promise<unknown> {
     const headers = { authorization: `Bearer ${standInKey}`, 'content-type': 'application/json' };
     request(url, { method: 'POST', agent, headers }, (reply) => {
       text(reply).then((reply) => resolve(JSON.parse(reply)), reject);
-    }).on('error', reject).end(body);
+    })
+      .on('error', reject)
+      .end(body);
   });
 }
 
 function bodyOf(batchSize: number): string {
-  const answers = Array.from({ length: batchSize }, (_, index) => ({ n: index + 1, question: 'What should we change?', text: 'the queue at the counter is far too long and the soup is cold, table bcdfgh' }));
-  const item = { type: 'object', properties: { n: { type: 'integer' }, sentiment: { type: 'string' } }, required: ['n', 'sentiment'], additionalProperties: false };
-  const schema = { type: 'object', properties: { answers: { type: 'array', items: item } }, required: ['answers'], additionalProperties: false };
+  const answers = Array.from({ length: batchSize }, (_, index) => ({
+    n: index + 1,
+    question: 'What should we change?',
+    text: 'the queue at the counter is far too long and the soup is cold, table bcdfgh',
+  }));
+  const item = {
+    type: 'object',
+    properties: { n: { type: 'integer' }, sentiment: { type: 'string' } },
+    required: ['n', 'sentiment'],
+    additionalProperties: false,
+  };
+  const schema = {
+    type: 'object',
+    properties: { answers: { type: 'array', items: item } },
+    required: ['answers'],
+    additionalProperties: false,
+  };
   return JSON.stringify({
-    model: 'bare', max_completion_tokens: 3500, response_format: { type: 'json_schema', json_schema: { name: 'sentiment', schema, strict: true } },
-    messages: [{ role: 'system', content: 'Say of each answer whether it is positive, negative, neutral or mixed.' }, { role: 'user', content: JSON.stringify({ answers }) }],
+    model: 'bare',
+    max_completion_tokens: 3500,
+    response_format: { type: 'json_schema', json_schema: { name: 'sentiment', schema, strict: true } },
+    messages: [
+      { role: 'system', content: 'Say of each answer whether it is positive, negative, neutral or mixed.' },
+      { role: 'user', content: JSON.stringify({ answers }) },
+    ],
   });
 }

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../../src/log.ts';
-import { createClickHouse, type ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { type ClickHouse, createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { migrateClickHouse } from '../../src/stores/clickhouse/schema/migrate.ts';
 import { startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 
@@ -11,7 +11,12 @@ export async function startBenchClickHouse(): Promise<{ clickhouse: ClickHouse; 
   const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
   chmodSync(dataDir, 0o711);
   const log = createLog('error');
-  const stores = await startEmbeddedStores({ dataDir, needed: { redis: false, redisJobs: false, postgres: false, clickhouse: true }, log, env: process.env });
+  const stores = await startEmbeddedStores({
+    dataDir,
+    needed: { redis: false, redisJobs: false, postgres: false, clickhouse: true },
+    log,
+    env: process.env,
+  });
   const clickhouse = createClickHouse({ urls: [stores.clickhouseUrl ?? ''], log });
   const stop = async () => {
     await clickhouse.close();

@@ -8,7 +8,8 @@ export function cpuSeconds(pid: number): number {
 
 /** Time that all processors together have been busy, in seconds. */
 export function machineSeconds(): number {
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] = readFileSync('/proc/stat', 'utf8').split('\n')[0]?.split(/ +/).slice(1).map(Number) ?? [];
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] =
+    readFileSync('/proc/stat', 'utf8').split('\n')[0]?.split(/ +/).slice(1).map(Number) ?? [];
   return (user + nice + system + irq + softIrq) / 100;
 }
 

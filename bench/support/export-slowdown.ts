@@ -1,5 +1,5 @@
 import type { Client } from '../../test/support/client.ts';
-import { postBytes, runLoad, type LoadResult } from './load.ts';
+import { type LoadResult, postBytes, runLoad } from './load.ts';
 import { medianOf } from './timing.ts';
 
 export interface Slowdown {
@@ -20,7 +20,10 @@ const connections = 32;
  * What files cost those who answer: as many submissions as the service takes, in turn with and without files of `surveyId` being made
  * all the time; medians.
  */
-export async function measureExportSlowdown(client: Client, { port, surveyId, format }: { port: number; surveyId: string; format: string }): Promise<Slowdown> {
+export async function measureExportSlowdown(
+  client: Client,
+  { port, surveyId, format }: { port: number; surveyId: string; format: string },
+): Promise<Slowdown> {
   const load = await submissions(client, port);
   await load(2);
   const pairs: { alone: LoadResult; beside: LoadResult }[] = [];
@@ -33,19 +36,33 @@ export async function measureExportSlowdown(client: Client, { port, surveyId, fo
     pairs.push({ alone, beside });
   }
   // Of neighbours in time, as a shared machine changes from one minute to the next.
-  const slowedBy = Math.round(medianOf(pairs.map((pair) => 1 - pair.beside.perSecond / pair.alone.perSecond)) * 1000) / 1000;
-  const [alone, beside] = [medianOf(pairs.map((pair) => pair.alone.perSecond)), medianOf(pairs.map((pair) => pair.beside.perSecond))];
-  return { alone, beside, aloneP99Ms: medianOf(pairs.map((pair) => pair.alone.p99Ms)), besideP99Ms: medianOf(pairs.map((pair) => pair.beside.p99Ms)), slowedBy };
+  const slowedBy =
+    Math.round(medianOf(pairs.map((pair) => 1 - pair.beside.perSecond / pair.alone.perSecond)) * 1000) / 1000;
+  const [alone, beside] = [
+    medianOf(pairs.map((pair) => pair.alone.perSecond)),
+    medianOf(pairs.map((pair) => pair.beside.perSecond)),
+  ];
+  return {
+    alone,
+    beside,
+    aloneP99Ms: medianOf(pairs.map((pair) => pair.alone.p99Ms)),
+    besideP99Ms: medianOf(pairs.map((pair) => pair.beside.p99Ms)),
+    slowedBy,
+  };
 }
 
 async function submissions(client: Client, port: number): Promise<(duration: number) => Promise<LoadResult>> {
   const survey = await client.create('/surveys', { title: 'Beside', responseQuota: 100_000_000 });
   const question = await client.create(`/surveys/${survey.id}/questions`, { type: 'NPS', text: 'Recommend?' });
   await client.post(`/surveys/${survey.id}/publish`);
-  const request = postBytes(`/api/v1/responses/surveys/${survey.id}/submit`, JSON.stringify({ answers: [{ questionId: question.id, numberValue: 9 }] }));
+  const request = postBytes(
+    `/api/v1/responses/surveys/${survey.id}/submit`,
+    JSON.stringify({ answers: [{ questionId: question.id, numberValue: 9 }] }),
+  );
   return async (duration) => {
     const result = await runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: () => request });
-    if (result.replies !== (result.statuses[201] ?? 0)) throw new Error(`not every submission was accepted: ${JSON.stringify(result.statuses)}`);
+    if (result.replies !== (result.statuses[201] ?? 0))
+      throw new Error(`not every submission was accepted: ${JSON.stringify(result.statuses)}`);
     return result;
   };
 }

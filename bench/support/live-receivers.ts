@@ -27,11 +27,17 @@ export function openReceiver({ port, path, hello, hear }: ReceiverOptions): Prom
     let isClosed = false;
     const counter = createCounter(hear);
     let head = Buffer.alloc(0);
-    const socket: Socket = connect({ host: '127.0.0.1', port, noDelay: true, onread: { buffer: arrivals, callback: (bytes) => take(arrivals.subarray(0, bytes)) } });
+    const socket: Socket = connect({
+      host: '127.0.0.1',
+      port,
+      noDelay: true,
+      onread: { buffer: arrivals, callback: (bytes) => take(arrivals.subarray(0, bytes)) },
+    });
     socket.on('connect', () =>
       socket.write(
         `GET ${path} HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: survey.v1\r\n\r\n`,
-      ));
+      ),
+    );
     const take = (chunk: Buffer): boolean => {
       if (isOpen) counter.take(chunk);
       else open(chunk);
@@ -41,7 +47,8 @@ export function openReceiver({ port, path, hello, hear }: ReceiverOptions): Prom
       head = Buffer.concat([head, chunk]);
       const end = head.indexOf(headEnd);
       if (end < 0) return;
-      if (!head.toString('latin1', 0, 12).endsWith('101')) return reject(new Error(head.toString('latin1').slice(0, 300)));
+      if (!head.toString('latin1', 0, 12).endsWith('101'))
+        return reject(new Error(head.toString('latin1').slice(0, 300)));
       isOpen = true;
       counter.take(head.subarray(end + 4));
       if (hello !== undefined) socket.write(textFrame(hello));
@@ -61,7 +68,7 @@ function createCounter(hear: ReceiverOptions['hear']) {
   let skip = 0;
   let kept: Buffer = Buffer.alloc(0);
   const take = (chunk: Buffer): void => {
-    let bytes = kept.length === 0 ? chunk : Buffer.concat([kept, chunk]);
+    const bytes = kept.length === 0 ? chunk : Buffer.concat([kept, chunk]);
     kept = Buffer.alloc(0);
     let at = Math.min(skip, bytes.length);
     skip -= at;
@@ -69,7 +76,8 @@ function createCounter(hear: ReceiverOptions['hear']) {
       const short = (bytes[at + 1] ?? 0) & 0x7f;
       const headLength = short === 127 ? 10 : short === 126 ? 4 : 2;
       if (at + headLength > bytes.length) break;
-      const length = short === 127 ? Number(bytes.readBigUInt64BE(at + 2)) : short === 126 ? bytes.readUInt16BE(at + 2) : short;
+      const length =
+        short === 127 ? Number(bytes.readBigUInt64BE(at + 2)) : short === 126 ? bytes.readUInt16BE(at + 2) : short;
       const end = at + headLength + length;
       if (hear && end > bytes.length) break;
       const isText = ((bytes[at] ?? 0) & 0x0f) === 1;
@@ -86,6 +94,9 @@ function createCounter(hear: ReceiverOptions['hear']) {
 /** A masked text frame; the mask is zero, so the text stays as it is. */
 function textFrame(text: string): Buffer {
   const payload = Buffer.from(text);
-  const head = payload.length < 126 ? Buffer.from([0x81, 0x80 | payload.length]) : Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 0xff]);
+  const head =
+    payload.length < 126
+      ? Buffer.from([0x81, 0x80 | payload.length])
+      : Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 0xff]);
   return Buffer.concat([head, Buffer.alloc(4), payload]);
 }

@@ -36,11 +36,23 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     statuses[status] = (statuses[status] ?? 0) + 1;
     if (status !== 0) times.push(ms);
   };
-  await Promise.all(Array.from({ length: options.connections }, () => keepBusy(options, { mayGoOn, next: () => options.request(sent++), note })));
+  await Promise.all(
+    Array.from({ length: options.connections }, () =>
+      keepBusy(options, { mayGoOn, next: () => options.request(sent++), note }),
+    ),
+  );
   const seconds = (performance.now() - startedAt) / 1000;
   times.sort((a, b) => a - b);
-  const at = (share: number) => Math.round((times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0) * 100) / 100;
-  return { replies: times.length, statuses, seconds, perSecond: Math.round(times.length / seconds), p50Ms: at(0.5), p99Ms: at(0.99) };
+  const at = (share: number) =>
+    Math.round((times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0) * 100) / 100;
+  return {
+    replies: times.length,
+    statuses,
+    seconds,
+    perSecond: Math.round(times.length / seconds),
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+  };
 }
 
 interface Traffic {
@@ -66,7 +78,12 @@ function keepBusy({ host, port }: LoadOptions, traffic: Traffic): Promise<void> 
       send();
     };
     // Reading into one buffer costs less than a stream: what the load costs is taken from whom it measures.
-    const onread = { buffer: Buffer.allocUnsafe(readAtOnceBytes), callback: (size: number, buffer: Uint8Array) => (receive(Buffer.from(buffer.buffer, buffer.byteOffset, size)), true) };
+    const onread = {
+      buffer: Buffer.allocUnsafe(readAtOnceBytes),
+      callback: (size: number, buffer: Uint8Array) => (
+        receive(Buffer.from(buffer.buffer, buffer.byteOffset, size)), true
+      ),
+    };
     const socket: Socket = connect({ host, port, noDelay: true, onread });
     const send = (): void => {
       if (!traffic.mayGoOn()) return void socket.end();
@@ -88,10 +105,14 @@ function wholeReply(bytes: Buffer): number | undefined {
   if (end < 0) return undefined;
   const head = bytes.toString('latin1', 0, end);
   const length = /content-length: *(\d+)/i.exec(head)?.[1];
-  return bytes.length >= end + headEnd.length + Number(length ?? 0) ? Number(head.slice(statusAt, statusAt + 3)) : undefined;
+  return bytes.length >= end + headEnd.length + Number(length ?? 0)
+    ? Number(head.slice(statusAt, statusAt + 3))
+    : undefined;
 }
 
 /** A POST with a JSON body as bytes on the wire; `headers`: further ones, each ended by a line break. */
 export function postBytes(path: string, body: string, headers = ''): Buffer {
-  return Buffer.from(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
 }

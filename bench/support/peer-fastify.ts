@@ -6,10 +6,23 @@ const sql = postgres(process.env['DATABASE_URL'] ?? '', { max: 10, onnotice: () 
 await sql`CREATE TABLE IF NOT EXISTS peer_responses (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), survey_id uuid NOT NULL, submitted_at timestamptz NOT NULL DEFAULT now(), answers jsonb NOT NULL)`;
 
 const app = fastify();
-const answer = { type: 'object', required: ['questionId'], properties: { questionId: { type: 'string' }, textValue: { type: 'string' }, numberValue: { type: 'number' }, optionId: { type: 'string' } } };
+const answer = {
+  type: 'object',
+  required: ['questionId'],
+  properties: {
+    questionId: { type: 'string' },
+    textValue: { type: 'string' },
+    numberValue: { type: 'number' },
+    optionId: { type: 'string' },
+  },
+};
 app.post(
   '/api/v1/responses/surveys/:surveyId/submit',
-  { schema: { body: { type: 'object', required: ['answers'], properties: { answers: { type: 'array', items: answer } } } } },
+  {
+    schema: {
+      body: { type: 'object', required: ['answers'], properties: { answers: { type: 'array', items: answer } } },
+    },
+  },
   async (request, reply) => {
     const { surveyId } = request.params as { surveyId: string };
     const { answers } = request.body as { answers: object[] };

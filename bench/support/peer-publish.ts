@@ -11,7 +11,13 @@ const app = uWS.App();
 app.ws('/*', {
   maxBackpressure: 64 * 1024 * 1024,
   upgrade: (res, req, context) =>
-    res.upgrade({}, req.getHeader('sec-websocket-key'), req.getHeader('sec-websocket-protocol'), req.getHeader('sec-websocket-extensions'), context),
+    res.upgrade(
+      {},
+      req.getHeader('sec-websocket-key'),
+      req.getHeader('sec-websocket-protocol'),
+      req.getHeader('sec-websocket-extensions'),
+      context,
+    ),
   open: (ws) => void ws.subscribe('all'),
 });
 app.listen(0, (socket: us_listen_socket | false) => {

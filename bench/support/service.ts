@@ -32,8 +32,16 @@ export async function startBenchService(dataDir: string, env: Record<string, str
   const needed = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
   const stores = await startEmbeddedStores({ dataDir, needed, log: createLog('warn'), env: process.env });
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
-  const urls = { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl };
-  const service = await startService({ dataDir, env: { ...urls, LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '86400', ...env } });
+  const urls = {
+    REDIS_URL: redisUrl,
+    REDIS_JOBS_URL: redisJobsUrl,
+    DATABASE_URL: databaseUrl,
+    CLICKHOUSE_URL: clickhouseUrl,
+  };
+  const service = await startService({
+    dataDir,
+    env: { ...urls, LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '86400', ...env },
+  });
   const client = await adminClient(service);
   return {
     port: service.port,
@@ -63,13 +71,20 @@ async function makeSurvey(client: Client, { quota }: { quota: number }): Promise
     questions.push(question);
     answers.push({ questionId: question.id, optionId: question.options[n].id });
   }
-  for (const [type, value] of [['RATING_SCALE', 4], ['NPS', 9], ['RATING_SCALE', 2]] as const) {
+  for (const [type, value] of [
+    ['RATING_SCALE', 4],
+    ['NPS', 9],
+    ['RATING_SCALE', 2],
+  ] as const) {
     const question = await add({ type, text: type, isRequired: true });
     questions.push(question);
     answers.push({ questionId: question.id, numberValue: value });
   }
   const checkboxes = await add({ type: 'CHECKBOXES', text: 'Several', options: choices });
-  answers.push({ questionId: checkboxes.id, optionId: checkboxes.options[0].id }, { questionId: checkboxes.id, optionId: checkboxes.options[3].id });
+  answers.push(
+    { questionId: checkboxes.id, optionId: checkboxes.options[0].id },
+    { questionId: checkboxes.id, optionId: checkboxes.options[3].id },
+  );
   const yesNo = await add({ type: 'YES_NO', text: 'Yes or no' });
   answers.push({ questionId: yesNo.id, optionId: yesNo.options[0].id });
   const text = await add({ type: 'SHORT_TEXT', text: 'A word' });

@@ -1,8 +1,8 @@
 import type { SurveyWithQuestions } from '../domain/survey.ts';
-import { tooManyConflicts, conflict } from '../errors.ts';
+import { conflict, tooManyConflicts } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Intake } from '../stores/redis/intake/intake.ts';
 import type { SurveyChange, SurveyStore } from '../stores/postgres/surveys.ts';
+import type { Intake } from '../stores/redis/intake/intake.ts';
 
 export interface AnonymityDeps {
   intake: Pick<Intake, 'counts'>;
@@ -25,10 +25,14 @@ const maxTries = 5;
  * a survey between the two steps makes sure of it by himself before he changes anything: the one that began may take it back, or be gone.
  */
 export function createAnonymity({ intake, countResponses, change, announce, log }: AnonymityDeps) {
-  const isUnanswered = async (surveyId: string): Promise<boolean> => ((await intake.counts(surveyId)) ?? (await countResponses(surveyId))).total === 0;
+  const isUnanswered = async (surveyId: string): Promise<boolean> =>
+    ((await intake.counts(surveyId)) ?? (await countResponses(surveyId))).total === 0;
 
   /** Takes the first step, unless there are two to take; tells which one is open then. */
-  const begin = async (surveyId: string, decide: Decide): Promise<{ saved: SurveyWithQuestions; open: 'none' | 'own' | 'met' }> => {
+  const begin = async (
+    surveyId: string,
+    decide: Decide,
+  ): Promise<{ saved: SurveyWithQuestions; open: 'none' | 'own' | 'met' }> => {
     let open: 'none' | 'own' | 'met' = 'none';
     const saved = await change(surveyId, async (current) => {
       open = isAnonymityPending(current) ? 'met' : 'none';
@@ -37,7 +41,10 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
       if (decided?.survey.isAnonymous !== true || current.isAnonymous) return decided;
       if (!(await isUnanswered(surveyId))) throw hasResponses();
       open = 'own';
-      return { survey: { ...current, isAnonymous: true, anonymityBegun: current.revision + 1 }, isWordingChanged: false };
+      return {
+        survey: { ...current, isAnonymous: true, anonymityBegun: current.revision + 1 },
+        isWordingChanged: false,
+      };
     });
     return { saved, open };
   };
@@ -45,7 +52,8 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
   const finish = (begun: SurveyWithQuestions, decide: Decide): Promise<SurveyWithQuestions> =>
     change(begun.id, (current) => {
       // Between another's step back and a new beginning, respondents may have been named.
-      if (!current.isAnonymous || (isAnonymityPending(current) && current.anonymityBegun !== begun.anonymityBegun)) throw tooManyConflicts('survey');
+      if (!current.isAnonymous || (isAnonymityPending(current) && current.anonymityBegun !== begun.anonymityBegun))
+        throw tooManyConflicts('survey');
       const decided = decide(current) ?? { survey: current, isWordingChanged: false };
       return { ...decided, survey: { ...decided.survey, anonymityBegun: null } };
     });
@@ -55,8 +63,15 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
     let isReverted = false;
     await change(begun.id, (current) => {
       isReverted = isAnonymityPending(current) && current.anonymityBegun === begun.anonymityBegun;
-      return isReverted ? { survey: { ...current, isAnonymous: false, anonymityBegun: null }, isWordingChanged: false } : undefined;
-    }).catch((error: unknown) => log.error({ err: error, surveyId: begun.id }, 'a survey stays anonymous though the change that made it so was refused'));
+      return isReverted
+        ? { survey: { ...current, isAnonymous: false, anonymityBegun: null }, isWordingChanged: false }
+        : undefined;
+    }).catch((error: unknown) =>
+      log.error(
+        { err: error, surveyId: begun.id },
+        'a survey stays anonymous though the change that made it so was refused',
+      ),
+    );
     return isReverted;
   };
 
@@ -78,5 +93,10 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
   };
 }
 
-const isAnonymityPending = ({ isAnonymous, anonymityBegun }: SurveyWithQuestions): boolean => isAnonymous && (anonymityBegun ?? null) !== null;
-const hasResponses = () => conflict('HAS_RESPONSES', 'The survey has responses, which may name their respondents: delete them first, or make a copy of the survey anonymous');
+const isAnonymityPending = ({ isAnonymous, anonymityBegun }: SurveyWithQuestions): boolean =>
+  isAnonymous && (anonymityBegun ?? null) !== null;
+const hasResponses = () =>
+  conflict(
+    'HAS_RESPONSES',
+    'The survey has responses, which may name their respondents: delete them first, or make a copy of the survey anonymous',
+  );

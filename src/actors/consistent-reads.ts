@@ -1,6 +1,6 @@
 import { mayAnswer } from '../domain/dead-letter-row.ts';
-import { unavailable } from '../errors.ts';
 import type { Question } from '../domain/survey.ts';
+import { unavailable } from '../errors.ts';
 import type { ResponseRecord, ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { Shard, Shards } from '../stores/redis/intake/shards.ts';
 import { isAtOrAfter, type Stream } from '../stores/redis/intake/stream.ts';
@@ -23,19 +23,28 @@ const pollMs = 20;
 const defaultTimeoutMs = 5000;
 
 /** Reads that see what was accepted before them, although it may still be on its way to ClickHouse. */
-export function createConsistentReads({ responses, stream, deadLetters, shards, timeoutMs = defaultTimeoutMs }: ConsistentReadsDeps) {
+export function createConsistentReads({
+  responses,
+  stream,
+  deadLetters,
+  shards,
+  timeoutMs = defaultTimeoutMs,
+}: ConsistentReadsDeps) {
   /** Waits until all that a shard has accepted by now is stored. */
   const caughtUp = async (shard: Shard): Promise<void> => {
     const goal = await stream.newestId(shard);
     const until = performance.now() + timeoutMs;
     while (!isAtOrAfter(await stream.acknowledged(shard), goal)) {
-      if (performance.now() > until) throw unavailable('Accepted responses are still on their way to the response store', 2);
+      if (performance.now() > until)
+        throw unavailable('Accepted responses are still on their way to the response store', 2);
       await new Promise((resolve) => setTimeout(resolve, pollMs));
     }
   };
   /** What is stored for good can only be deleted since; anything else may have changed on its way here. */
   const findStored = async (responseId: string): Promise<ResponseRecord | undefined> => {
-    for (const record of await responses.findAll(responseId)) if (!(await stream.isDeleted(shards.of(record.surveyId), responseId, record.submittedAt.getTime()))) return record;
+    for (const record of await responses.findAll(responseId))
+      if (!(await stream.isDeleted(shards.of(record.surveyId), responseId, record.submittedAt.getTime())))
+        return record;
     return undefined;
   };
   const find = async (responseId: string): Promise<ResponseRecord | undefined> => {
@@ -47,7 +56,9 @@ export function createConsistentReads({ responses, stream, deadLetters, shards, 
   const findDeadLetter = async (responseId: string): Promise<TracedResponse | undefined> => {
     const rows = (await deadLetters.withResponseId(responseId)).map(({ row }) => row);
     const surveyId = rows[0]?.surveyId;
-    return surveyId ? { surveyId, isComplete: rows.some((row) => row.surveyId === surveyId && (row.head?.isComplete ?? true)) } : undefined;
+    return surveyId
+      ? { surveyId, isComplete: rows.some((row) => row.surveyId === surveyId && (row.head?.isComplete ?? true)) }
+      : undefined;
   };
   /** Looks here and there by turns: somebody may be putting it back in this moment, and it may fail again. */
   const findAnywhere = async (responseId: string): Promise<TracedResponse | undefined> => {

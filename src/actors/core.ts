@@ -1,21 +1,21 @@
-import { createSemaphore } from '../platform/semaphore.ts';
-import { newResponseId } from '../platform/ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { newResponseId } from '../platform/ids.ts';
 import type { Secrets } from '../platform/secrets.ts';
+import { createSemaphore } from '../platform/semaphore.ts';
 import type { Settings } from '../settings.ts';
-import type { Stores } from '../stores/stores.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { retentionRules } from '../stores/postgres/retention.ts';
-import { createDeadLetters } from './dead-letters.ts';
-import { createCurrentSurvey } from './current-survey.ts';
-import { createResponseErasure } from './erasure.ts';
-import { createRestore } from './submissions/saved-response.ts';
-import { createConsistentReads } from './consistent-reads.ts';
+import type { Stores } from '../stores/stores.ts';
 import { createUploads } from '../stores/uploads/uploads.ts';
+import { createConsistentReads } from './consistent-reads.ts';
+import { createCurrentSurvey } from './current-survey.ts';
+import { createDeadLetters } from './dead-letters.ts';
+import { createResponseErasure } from './erasure.ts';
+import { createPostgresFallback } from './postgres-fallback.ts';
+import { createRestore } from './submissions/saved-response.ts';
 import { createSubmissions } from './submissions/submit.ts';
 import { createSurveyActors } from './survey-cache.ts';
-import { createPostgresFallback } from './postgres-fallback.ts';
 
 export interface CoreOptions {
   settings: Settings;
@@ -27,7 +27,12 @@ export interface CoreOptions {
 
 const surveyChangesChannel = 'survey:changed';
 /** Of ids that respondents name, which anybody may do. */
-const lookupLimits = { concurrency: 16, maxQueued: 64, retryAfterSeconds: 1, queueFullMessage: 'Too many responses are being looked up right now' };
+const lookupLimits = {
+  concurrency: 16,
+  maxQueued: 64,
+  retryAfterSeconds: 1,
+  queueFullMessage: 'Too many responses are being looked up right now',
+};
 
 /** What every role needs: the survey actors, and the ways to submit and to read. */
 export function createCore({ settings, stores, metrics, secrets, log }: CoreOptions) {
@@ -36,34 +41,72 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   const audit = createAudit(stores.sql, log);
   const whileAway = createPostgresFallback({ log });
   const actors = createSurveyActors({
-    surveys, intake, definitions: stores.definitions, whileAway, audit, now, log, metrics,
-    countResponses: async (surveyId) => (await responses.countBySurvey([surveyId])).get(surveyId) ?? { total: 0, complete: 0 },
+    surveys,
+    intake,
+    definitions: stores.definitions,
+    whileAway,
+    audit,
+    now,
+    log,
+    metrics,
+    countResponses: async (surveyId) =>
+      (await responses.countBySurvey([surveyId])).get(surveyId) ?? { total: 0, complete: 0 },
     broadcast: (surveyId, revision) => messages.publish(surveyChangesChannel, { surveyId, revision }),
   });
   const deadLetters = createDeadLetters({ stream, shards });
   const reading = createConsistentReads({ responses, stream, deadLetters, shards });
-  const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: reading.isAccepted });
+  const uploads = createUploads({
+    rows: stores.uploadRows,
+    storage: stores.uploadStorage,
+    now,
+    isResponseStored: reading.isAccepted,
+  });
   const erasure = createResponseErasure({
-    intake, responses, reading, uploads, deadLetters, uploadRows: stores.uploadRows, annotations: stores.annotations, exports: stores.exports, exportFiles: stores.exportFiles, audit, now,
+    intake,
+    responses,
+    reading,
+    uploads,
+    deadLetters,
+    uploadRows: stores.uploadRows,
+    annotations: stores.annotations,
+    exports: stores.exports,
+    exportFiles: stores.exportFiles,
+    audit,
+    now,
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
   const restore = createRestore({ responses, deadLetters, reading });
   const lookupSemaphore = createSemaphore(lookupLimits);
   const submit = createSubmissions({
-    actors, intake, uploads, secrets, submitLimit: settings.rateLimits.submit, pressure: stores.pressure.refusal, isFormerKnown: stores.isFormerKnown, now, newId: newResponseId,
+    actors,
+    intake,
+    uploads,
+    secrets,
+    submitLimit: settings.rateLimits.submit,
+    pressure: stores.pressure.refusal,
+    isFormerKnown: stores.isFormerKnown,
+    now,
+    newId: newResponseId,
     findStored: (responseId) => lookupSemaphore.run(() => reading.trace(responseId)),
     restore: (evicted) => lookupSemaphore.run(() => restore(evicted)),
     findRecords: (hashes) => lookupSemaphore.run(() => stores.idempotencyRecords.find(hashes)),
     onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
   });
   return {
-    actors, submit, now, reading, uploads, erasure: erasure, whileAway,
+    actors,
+    submit,
+    now,
+    reading,
+    uploads,
+    erasure: erasure,
+    whileAway,
     currentSurvey: createCurrentSurvey({ actors, surveys, intake, whileAway }),
     /** Hears of changes that other processes make, once this has resolved; those of before may have been missed. */
     subscribe: async (): Promise<void> => {
       messages.onReconnect(actors.markAllStale);
       await messages.subscribe(surveyChangesChannel, ({ surveyId, revision }) => {
-        if (typeof surveyId === 'string' && typeof revision === 'number') actors.onRevisionPublished(surveyId, revision);
+        if (typeof surveyId === 'string' && typeof revision === 'number')
+          actors.onRevisionPublished(surveyId, revision);
       });
       actors.markAllStale();
     },

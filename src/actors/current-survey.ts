@@ -1,7 +1,7 @@
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
-import type { CachedSurvey, SurveyActors } from './survey-cache.ts';
 import type { PostgresFallback } from './postgres-fallback.ts';
+import type { CachedSurvey, SurveyActors } from './survey-cache.ts';
 
 export interface CurrentSurveyDeps {
   actors: Pick<SurveyActors, 'lookUp' | 'renew'>;

@@ -1,18 +1,18 @@
-import { mayNameRespondent, type DeadLetterRow } from '../domain/dead-letter-row.ts';
+import { type DeadLetterRow, mayNameRespondent } from '../domain/dead-letter-row.ts';
 import { encodeTombstone, type ResponseHead } from '../domain/response-row.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
-import type { DeletionCriterion, ResponseMarkedForDeletion } from '../stores/clickhouse/write/erasure.ts';
-import type { ResponseStore } from '../stores/clickhouse/responses.ts';
-import type { ExportFiles } from '../stores/export-files.ts';
 import type { AnnotationStore } from '../stores/annotations.ts';
+import type { ResponseStore } from '../stores/clickhouse/responses.ts';
+import type { DeletionCriterion, ResponseMarkedForDeletion } from '../stores/clickhouse/write/erasure.ts';
+import type { ExportFiles } from '../stores/export-files.ts';
 import type { Audit } from '../stores/postgres/audit.ts';
 import type { AffectedResponses, ExportStore } from '../stores/postgres/exports.ts';
 import type { RetentionRule } from '../stores/postgres/retention.ts';
 import type { UploadRows } from '../stores/postgres/uploads.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
 import type { Uploads } from '../stores/uploads/uploads.ts';
-import type { ParsedDeadLetter, DeadLetters } from './dead-letters.ts';
 import type { ConsistentReads } from './consistent-reads.ts';
+import type { DeadLetters, ParsedDeadLetter } from './dead-letters.ts';
 
 export interface ResponseErasureDeps {
   intake: Pick<Intake, 'deleteResponse'>;
@@ -58,10 +58,21 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   };
 
   /** As the intake's own; the response's files go too, and what analyses found in it. */
-  const remove = async ({ surveyId, responseId, submittedAtMs, isComplete }: ResponseMarkedForDeletion): Promise<boolean> => {
+  const remove = async ({
+    surveyId,
+    responseId,
+    submittedAtMs,
+    isComplete,
+  }: ResponseMarkedForDeletion): Promise<boolean> => {
     // Should this be cut short, the sweep of uploads asks whether the response is still there.
     await deps.uploadRows.markUnverified([responseId]);
-    const isRemoved = await deps.intake.deleteResponse({ surveyId, responseId, submittedAtMs, isComplete, row: encodeTombstone(surveyId, responseId, submittedAtMs) });
+    const isRemoved = await deps.intake.deleteResponse({
+      surveyId,
+      responseId,
+      submittedAtMs,
+      isComplete,
+      row: encodeTombstone(surveyId, responseId, submittedAtMs),
+    });
     await removeTraces(responseId);
     return isRemoved;
   };
@@ -76,7 +87,11 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   };
 
   /** Should this be cut short, what is still there can be deleted again: files go first. Those that came to be meanwhile go after. */
-  const withExpiredFiles = async <T>(concerned: AffectedResponses, expireFiles: EraseOptions['expireFiles'], work: () => Promise<T>): Promise<T> => {
+  const withExpiredFiles = async <T>(
+    concerned: AffectedResponses,
+    expireFiles: EraseOptions['expireFiles'],
+    work: () => Promise<T>,
+  ): Promise<T> => {
     await expireFiles(concerned);
     try {
       return await work();
@@ -86,11 +101,20 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   };
 
   /** An id that a client has made may have come again after it was forgotten. */
-  const othersOf = async ({ surveyId, responseId, submittedAtMs }: ResponseMarkedForDeletion): Promise<ResponseMarkedForDeletion[]> => {
+  const othersOf = async ({
+    surveyId,
+    responseId,
+    submittedAtMs,
+  }: ResponseMarkedForDeletion): Promise<ResponseMarkedForDeletion[]> => {
     if (isServerGeneratedId(responseId)) return [];
     await deps.reading.caughtUp(surveyId);
     const ofSurvey = (await deps.responses.findAll(responseId)).filter((record) => record.surveyId === surveyId);
-    const found = ofSurvey.map(({ submittedAt, isComplete }) => ({ surveyId, responseId, submittedAtMs: submittedAt.getTime(), isComplete }));
+    const found = ofSurvey.map(({ submittedAt, isComplete }) => ({
+      surveyId,
+      responseId,
+      submittedAtMs: submittedAt.getTime(),
+      isComplete,
+    }));
     return found.filter((other) => other.submittedAtMs !== submittedAtMs);
   };
 
@@ -117,11 +141,14 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   };
 
   /** By survey. All at once: with a rule for every survey each of them would otherwise read what lies there of all. */
-  const expiredDeadLetters = async (rules: readonly { surveyId: string; before: Date }[]): Promise<Map<string, ParsedDeadLetter[]>> => {
+  const expiredDeadLetters = async (
+    rules: readonly { surveyId: string; before: Date }[],
+  ): Promise<Map<string, ParsedDeadLetter[]>> => {
     const expired = new Map<string, ParsedDeadLetter[]>();
     if (rules.length === 0) return expired;
     const ends = new Map(rules.map(({ surveyId, before }) => [surveyId, before.getTime()]));
-    const isExpired = ({ surveyId, head }: DeadLetterRow) => head !== undefined && head.submittedAtMs < (ends.get(surveyId ?? '') ?? 0);
+    const isExpired = ({ surveyId, head }: DeadLetterRow) =>
+      head !== undefined && head.submittedAtMs < (ends.get(surveyId ?? '') ?? 0);
     for (const letter of await deps.deadLetters.filter(isExpired)) {
       const surveyId = letter.row.surveyId ?? '';
       const others = expired.get(surveyId);
@@ -131,7 +158,11 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     return expired;
   };
 
-  const erase = async (surveyId: string, selection: DeletionCriterion, { limit, pauseMs, expireFiles, deadLetters, onBatchErased = () => undefined }: EraseOptions): Promise<{ removed: number; isFinished: boolean }> => {
+  const erase = async (
+    surveyId: string,
+    selection: DeletionCriterion,
+    { limit, pauseMs, expireFiles, deadLetters, onBatchErased = () => undefined }: EraseOptions,
+  ): Promise<{ removed: number; isFinished: boolean }> => {
     // A completion may lie there: what is stored does not say so.
     const deadLetterHeads = headsOf(await deadLetters());
     for (let removed = 0; ; ) {
@@ -144,7 +175,9 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
         return { removed: removed + erasedDeadLetters, isFinished: true };
       }
       if (removed >= limit) return { removed, isFinished: false };
-      const count = await withExpiredFiles(affectedExports(surveyId, marked), expireFiles, () => removeAll(withCompletions(marked, deadLetterHeads)));
+      const count = await withExpiredFiles(affectedExports(surveyId, marked), expireFiles, () =>
+        removeAll(withCompletions(marked, deadLetterHeads)),
+      );
       removed += count;
       onBatchErased(count);
       // Deleted before, and yet still shown: going round would not help.
@@ -158,7 +191,10 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
      * Erases one response, and what else its survey has under its id, also what could not be stored of it, with the export files that may
      * show it. `stored`: what the response store has of it. False: there is nothing of it, or it was deleted before.
      */
-    async eraseOne({ surveyId, responseId }: Pick<ResponseMarkedForDeletion, 'surveyId' | 'responseId'>, stored?: ResponseMarkedForDeletion): Promise<boolean> {
+    async eraseOne(
+      { surveyId, responseId }: Pick<ResponseMarkedForDeletion, 'surveyId' | 'responseId'>,
+      stored?: ResponseMarkedForDeletion,
+    ): Promise<boolean> {
       const letters = await deps.deadLetters.ofResponse(surveyId, responseId);
       const known = stored ? [stored, ...(await othersOf(stored))] : [];
       if (letters.length === 0 && known.length === 0) return false;
@@ -167,7 +203,10 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
         const removed = await removeAll(all);
         if (all.length === 0) await removeTraces(responseId);
         // Last, as the response can be deleted again while one of them is there; some may have come meanwhile.
-        await deps.deadLetters.drop(surveyId, [...letters, ...(await deps.deadLetters.ofResponse(surveyId, responseId))]);
+        await deps.deadLetters.drop(surveyId, [
+          ...letters,
+          ...(await deps.deadLetters.ofResponse(surveyId, responseId)),
+        ]);
         return removed > 0 || letters.length > 0;
       };
       return all.length > 0 ? withExpiredFiles(affectedExports(surveyId, all), withdraw, end) : end();
@@ -175,24 +214,53 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
 
     /** Erases one respondent's responses, with the export files that may show them. Not finished: there are more than is done at once. */
     eraseRespondent: (surveyId: string, respondent: string): Promise<{ removed: number; isFinished: boolean }> =>
-      erase(surveyId, { respondent }, {
-        limit: maxOfRespondent, pauseMs: 0, expireFiles: withdraw,
-        deadLetters: async () => (await deps.deadLetters.ofSurvey(surveyId)).filter(({ row }) => mayNameRespondent(row, respondent)),
-      }),
+      erase(
+        surveyId,
+        { respondent },
+        {
+          limit: maxOfRespondent,
+          pauseMs: 0,
+          expireFiles: withdraw,
+          deadLetters: async () =>
+            (await deps.deadLetters.ofSurvey(surveyId)).filter(({ row }) => mayNameRespondent(row, respondent)),
+        },
+      ),
 
     /** Deletes the responses whose time is over (export files that may show them expire within a day), and notes in the audit how many of which survey; gives how many of all. */
     async eraseExpired(): Promise<number> {
       let removed = 0;
-      const rules = (await deps.rules(new Date(deps.now()))).map(({ surveyId, days }) => ({ surveyId, days, before: new Date(deps.now() - days * dayMs) }));
+      const rules = (await deps.rules(new Date(deps.now()))).map(({ surveyId, days }) => ({
+        surveyId,
+        days,
+        before: new Date(deps.now() - days * dayMs),
+      }));
       const deadLetters = await expiredDeadLetters(rules);
       for (const { surveyId, days, before } of rules) {
-        const expireFiles = (concerned: AffectedResponses) => deps.exports.limitExpiry(concerned, new Date(deps.now() + exportRetentionMs));
+        const expireFiles = (concerned: AffectedResponses) =>
+          deps.exports.limitExpiry(concerned, new Date(deps.now() + exportRetentionMs));
         let erased = 0;
         try {
-          await erase(surveyId, { before }, { limit: Number.POSITIVE_INFINITY, pauseMs: pauseBetweenBatchesMs, expireFiles, deadLetters: async () => deadLetters.get(surveyId) ?? [], onBatchErased: (count) => void (erased += count) });
+          await erase(
+            surveyId,
+            { before },
+            {
+              limit: Number.POSITIVE_INFINITY,
+              pauseMs: pauseBetweenBatchesMs,
+              expireFiles,
+              deadLetters: async () => deadLetters.get(surveyId) ?? [],
+              onBatchErased: (count) => void (erased += count),
+            },
+          );
         } finally {
           // A run that broke off has erased all the same.
-          if (erased > 0) await deps.audit.record({ actor: null, action: 'responses.expired', objectKind: 'survey', objectId: surveyId, details: { erased, retentionDays: days, before: before.toISOString() } });
+          if (erased > 0)
+            await deps.audit.record({
+              actor: null,
+              action: 'responses.expired',
+              objectKind: 'survey',
+              objectId: surveyId,
+              details: { erased, retentionDays: days, before: before.toISOString() },
+            });
         }
         removed += erased;
       }
@@ -201,14 +269,22 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   };
 }
 
-const headsOf = (letters: readonly ParsedDeadLetter[]): ResponseHead[] => letters.flatMap(({ row: { head } }) => head ?? []);
+const headsOf = (letters: readonly ParsedDeadLetter[]): ResponseHead[] =>
+  letters.flatMap(({ row: { head } }) => head ?? []);
 
-const responseKey = ({ responseId, submittedAtMs }: ResponseMarkedForDeletion): string => `${responseId} ${submittedAtMs}`;
+const responseKey = ({ responseId, submittedAtMs }: ResponseMarkedForDeletion): string =>
+  `${responseId} ${submittedAtMs}`;
 
 /** Complete too where one of these saves of them is. */
-function withCompletions(responses: readonly ResponseMarkedForDeletion[], saves: readonly ResponseMarkedForDeletion[]): ResponseMarkedForDeletion[] {
+function withCompletions(
+  responses: readonly ResponseMarkedForDeletion[],
+  saves: readonly ResponseMarkedForDeletion[],
+): ResponseMarkedForDeletion[] {
   const completed = new Set(saves.filter(({ isComplete }) => isComplete).map(responseKey));
-  return responses.map((response) => ({ ...response, isComplete: response.isComplete || completed.has(responseKey(response)) }));
+  return responses.map((response) => ({
+    ...response,
+    isComplete: response.isComplete || completed.has(responseKey(response)),
+  }));
 }
 
 /** Of several saves of a response one, complete if any of them is. */
@@ -218,7 +294,10 @@ function uniqueResponses(saves: readonly ResponseMarkedForDeletion[]): ResponseM
   return withCompletions([...first.values()], saves);
 }
 
-function affectedExports(surveyId: string, responses: readonly Pick<ResponseMarkedForDeletion, 'submittedAtMs'>[]): AffectedResponses {
+function affectedExports(
+  surveyId: string,
+  responses: readonly Pick<ResponseMarkedForDeletion, 'submittedAtMs'>[],
+): AffectedResponses {
   const moments = responses.map(({ submittedAtMs }) => submittedAtMs);
   return { surveyId, first: new Date(Math.min(...moments)), last: new Date(Math.max(...moments)) };
 }

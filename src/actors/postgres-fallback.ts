@@ -101,6 +101,9 @@ async function outcomeWithin<T>(ms: number, work: Promise<T>): Promise<{ value: 
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined);
   });
-  const met = work.then((value) => ({ value }), (error: unknown) => ({ error }));
+  const met = work.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
   return Promise.race([met, late]).finally(() => clearTimeout(timer));
 }

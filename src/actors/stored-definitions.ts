@@ -29,7 +29,10 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
     const [lacking] = await definitions.findMissing([survey]);
     if (!lacking) return;
     const { id: surveyId, revision } = survey;
-    const outcome = await definitions.save(surveyId, { revision, compressed: Buffer.from(compressSurvey(survey), 'latin1') });
+    const outcome = await definitions.save(surveyId, {
+      revision,
+      compressed: Buffer.from(compressSurvey(survey), 'latin1'),
+    });
     if (outcome === 'no room') tellOfNoRoom(surveyId);
   };
 

@@ -2,7 +2,7 @@ import type { SurveyWithQuestions } from '../domain/survey.ts';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
-import { deletedRevision, type Intake, type AnnouncedSurvey } from '../stores/redis/intake/intake.ts';
+import { type AnnouncedSurvey, deletedRevision, type Intake } from '../stores/redis/intake/intake.ts';
 
 export interface SupersededVersionRepairDeps {
   surveys: Pick<SurveyStore, 'change'>;
@@ -22,18 +22,25 @@ export function createSupersededVersionRepair({ surveys, intake, factsOf, log }:
     const saved = await surveys.change(surveyId, async (current) => {
       isSuperseded = current.revision < knownRevision;
       if (!isSuperseded) return undefined;
-      if (knownRevision !== deletedRevision) return { survey: { ...current, revision: knownRevision }, isWordingChanged: false };
+      if (knownRevision !== deletedRevision)
+        return { survey: { ...current, revision: knownRevision }, isWordingChanged: false };
       // While the row is locked nobody can delete the survey again.
       await intake.restoreDeleted(await factsOf(current));
       return undefined;
     });
     if (!isSuperseded) return undefined;
     const lost = knownRevision === deletedRevision ? { wasDeleted: true } : { lost: knownRevision };
-    log.error({ surveyId, revision: saved.revision, ...lost }, 'the database is older than the intake, as after a restore: the survey goes on as the database has it');
+    log.error(
+      { surveyId, revision: saved.revision, ...lost },
+      'the database is older than the intake, as after a restore: the survey goes on as the database has it',
+    );
     return saved;
   };
 
-  return async ({ id, revision }: Pick<SurveyWithQuestions, 'id' | 'revision'>): Promise<SurveyWithQuestions | undefined> => {
+  return async ({
+    id,
+    revision,
+  }: Pick<SurveyWithQuestions, 'id' | 'revision'>): Promise<SurveyWithQuestions | undefined> => {
     const knownRevision = await intake.revision(id);
     if (knownRevision === undefined || knownRevision <= revision) return undefined;
     return repair(id, knownRevision).catch((error: unknown) => {

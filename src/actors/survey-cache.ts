@@ -1,21 +1,21 @@
-import { createActor, type ActorRefFrom } from 'xstate';
-import { compileSurvey, type CompiledSurvey } from '../domain/submission/answers.ts';
-import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
+import { type ActorRefFrom, createActor } from 'xstate';
+import { type CompiledSurvey, compileSurvey } from '../domain/submission/answers.ts';
 import { createFastSubmissionReader, type FastSubmissionReader } from '../domain/submission/fast-submission-reader.ts';
+import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
-import type { Audit } from '../stores/postgres/audit.ts';
-import type { DefinitionStore } from '../stores/redis/intake/definitions.ts';
-import { deletedRevision, type Intake, type AnnouncedSurvey } from '../stores/redis/intake/intake.ts';
-import type { SurveyStore } from '../stores/postgres/surveys.ts';
-import { createAnonymity } from './anonymity.ts';
 import { createSingleFlight } from '../platform/single-flight.ts';
-import { transitionSurvey, withQuotaRaised } from './survey-transitions.ts';
-import { createSupersededVersionRepair } from './superseded-version.ts';
-import { compressSurvey, decompressSurvey, type CompressedSurvey } from './compressed-survey.ts';
-import { createStoredDefinitions } from './stored-definitions.ts';
-import { contextOf, stateOf, surveyMachine, type SurveyEvent } from './survey-machine.ts';
+import type { Audit } from '../stores/postgres/audit.ts';
+import type { SurveyStore } from '../stores/postgres/surveys.ts';
+import type { DefinitionStore } from '../stores/redis/intake/definitions.ts';
+import { type AnnouncedSurvey, deletedRevision, type Intake } from '../stores/redis/intake/intake.ts';
+import { createAnonymity } from './anonymity.ts';
+import { type CompressedSurvey, compressSurvey, decompressSurvey } from './compressed-survey.ts';
 import { createPostgresFallback, type PostgresFallback } from './postgres-fallback.ts';
+import { createStoredDefinitions } from './stored-definitions.ts';
+import { createSupersededVersionRepair } from './superseded-version.ts';
+import { contextOf, type SurveyEvent, stateOf, surveyMachine } from './survey-machine.ts';
+import { transitionSurvey, withQuotaRaised } from './survey-transitions.ts';
 
 /** A survey held in memory by this process: its actor and what a submission is checked against. */
 export interface CachedSurvey {
@@ -67,7 +67,10 @@ const reloadIntervalMs = 1000;
 const longestTimerMs = 5000;
 
 const nowhere: NonNullable<SurveyActorsDeps['definitions']> = {
-  save: async () => 'unchanged', remove: async () => undefined, find: async () => undefined, findMissing: async () => [],
+  save: async () => 'unchanged',
+  remove: async () => undefined,
+  find: async () => undefined,
+  findMissing: async () => [],
 };
 
 /**
@@ -116,7 +119,13 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     }
     if (known) stop(known);
     const cached = activate(survey);
-    const entry: CacheEntry = { cached, compressed: '', revision: survey.revision, timer: undefined, usedAtMs: monotonicMs() };
+    const entry: CacheEntry = {
+      cached,
+      compressed: '',
+      revision: survey.revision,
+      timer: undefined,
+      usedAtMs: monotonicMs(),
+    };
     entries.set(survey.id, entry);
     unknownUntil.delete(survey.id);
     armTimer(entry, survey);
@@ -142,18 +151,24 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
 
   const armTimer = (entry: CacheEntry, survey: Pick<SurveyWithQuestions, 'id' | 'status' | 'startsAt' | 'endsAt'>) => {
     const now = deps.now();
-    const next = [survey.startsAt?.getTime(), survey.endsAt?.getTime()].filter((ms): ms is number => ms !== undefined && ms > now).sort((a, b) => a - b)[0];
+    const next = [survey.startsAt?.getTime(), survey.endsAt?.getTime()]
+      .filter((ms): ms is number => ms !== undefined && ms > now)
+      .sort((a, b) => a - b)[0];
     if (next === undefined || survey.status === 'DRAFT' || survey.status === 'CLOSED') return;
     const { id, status, startsAt, endsAt } = survey;
-    entry.timer = setTimeout(() => {
-      if (deps.now() < next) return armTimer(entry, { id, status, startsAt, endsAt });
-      const { actor } = touch(entry);
-      actor.send({ type: 'TIME_REACHED', nowMs: deps.now() });
-      armTimer(entry, { id, status, startsAt, endsAt });
-      if (actor.getSnapshot().value !== 'closed') return;
-      const logFailure = (error: unknown) => deps.log.warn({ err: error, surveyId: id }, 'closing at the end time failed; the sweeper will');
-      void applyEvent(id, { type: 'TIME_REACHED', nowMs: deps.now() }).catch(logFailure);
-    }, Math.min(next - now, longestTimerMs));
+    entry.timer = setTimeout(
+      () => {
+        if (deps.now() < next) return armTimer(entry, { id, status, startsAt, endsAt });
+        const { actor } = touch(entry);
+        actor.send({ type: 'TIME_REACHED', nowMs: deps.now() });
+        armTimer(entry, { id, status, startsAt, endsAt });
+        if (actor.getSnapshot().value !== 'closed') return;
+        const logFailure = (error: unknown) =>
+          deps.log.warn({ err: error, surveyId: id }, 'closing at the end time failed; the sweeper will');
+        void applyEvent(id, { type: 'TIME_REACHED', nowMs: deps.now() }).catch(logFailure);
+      },
+      Math.min(next - now, longestTimerMs),
+    );
     entry.timer.unref();
   };
 
@@ -191,7 +206,13 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     const known = await deps.intake.counts(survey.id);
     const stored = known ? undefined : await deps.countResponses(survey.id);
     const counts = { total: known?.total ?? stored?.total ?? 0, completed: known?.completed ?? stored?.complete ?? 0 };
-    return { surveyId: survey.id, revision: survey.revision, quota: survey.responseQuota, codePositions: survey.slotCounts.codes, ...counts };
+    return {
+      surveyId: survey.id,
+      revision: survey.revision,
+      quota: survey.responseQuota,
+      codePositions: survey.slotCounts.codes,
+      ...counts,
+    };
   };
 
   /** Writes the survey's present revision to the intake, and its definition if it is open. */
@@ -215,15 +236,24 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
   const change = async (surveyId: string, decide: Parameters<SurveyStore['change']>[1]) => {
     const survey = await deps.surveys.change(surveyId, decide);
     put(survey);
-    await announce(survey).catch((error: unknown) => deps.log.warn({ err: error, surveyId }, 'a revision could not be announced; the outbox will'));
+    await announce(survey).catch((error: unknown) =>
+      deps.log.warn({ err: error, surveyId }, 'a revision could not be announced; the outbox will'),
+    );
     return survey;
   };
 
   const saveWithAnonymity = createAnonymity({ ...deps, change, announce });
 
-  const applyEvent = async (surveyId: string, event: SurveyEvent, edit: (current: SurveyWithQuestions) => SurveyWithQuestions = (current) => current): Promise<SurveyWithQuestions> => {
+  const applyEvent = async (
+    surveyId: string,
+    event: SurveyEvent,
+    edit: (current: SurveyWithQuestions) => SurveyWithQuestions = (current) => current,
+  ): Promise<SurveyWithQuestions> => {
     const counts = await deps.intake.counts(surveyId).catch(() => undefined);
-    const filledAt = event.type === 'QUOTA_FILLED' ? await deps.intake.quotaFilledRevision(surveyId).catch(() => undefined) : undefined;
+    const filledAt =
+      event.type === 'QUOTA_FILLED'
+        ? await deps.intake.quotaFilledRevision(surveyId).catch(() => undefined)
+        : undefined;
     const closed: { from: SurveyStatus | undefined } = { from: undefined };
     const saved = await saveWithAnonymity(surveyId, (current) => {
       closed.from = undefined;
@@ -236,16 +266,35 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
       const nowMs = deps.now();
       const decidedEvent = event.type === 'SET_STATUS' ? { ...event, isFull } : event;
       // A quota that is lowered to what there is has been reached; one that was reached before has been told of.
-      const isFilledByEdit = event.type === 'TIME_REACHED' && counts !== undefined && isFull && (current.responseQuota === null || counts.completed < current.responseQuota);
+      const isFilledByEdit =
+        event.type === 'TIME_REACHED' &&
+        counts !== undefined &&
+        isFull &&
+        (current.responseQuota === null || counts.completed < current.responseQuota);
       const completed = (wasFilled ? undefined : counts?.completed) ?? edited.responseQuota ?? 0;
-      const result = transitionSurvey(edited, isFilledByEdit ? [decidedEvent, { type: 'QUOTA_FILLED' }] : [decidedEvent], { nowMs, completed });
+      const result = transitionSurvey(
+        edited,
+        isFilledByEdit ? [decidedEvent, { type: 'QUOTA_FILLED' }] : [decidedEvent],
+        { nowMs, completed },
+      );
       if (!result.isChanged && edited === current) return undefined;
-      if (result.isChanged && result.survey.status === 'CLOSED' && result.survey.closedReason !== 'MANUAL') closed.from = current.status;
-      return { survey: result.survey, isWordingChanged: edited.title !== current.title || edited.description !== current.description, events: result.events };
+      if (result.isChanged && result.survey.status === 'CLOSED' && result.survey.closedReason !== 'MANUAL')
+        closed.from = current.status;
+      return {
+        survey: result.survey,
+        isWordingChanged: edited.title !== current.title || edited.description !== current.description,
+        events: result.events,
+      };
     });
     if (closed.from !== undefined) {
       const details = { status: { from: closed.from, to: saved.status }, reason: saved.closedReason };
-      await deps.audit.record({ actor: null, action: 'survey.closed', objectKind: 'survey', objectId: surveyId, details });
+      await deps.audit.record({
+        actor: null,
+        action: 'survey.closed',
+        objectKind: 'survey',
+        objectId: surveyId,
+        details,
+      });
     }
     return saved;
   };
@@ -262,7 +311,10 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
   const applyEventAndClose = async (...args: Parameters<typeof applyEvent>): Promise<SurveyWithQuestions> => {
     const saved = await applyEvent(...args);
     return closeIfFull(saved).catch((error: unknown) => {
-      deps.log.warn({ err: error, surveyId: saved.id }, 'whether a changed survey is full could not be seen; the outbox will look');
+      deps.log.warn(
+        { err: error, surveyId: saved.id },
+        'whether a changed survey is full could not be seen; the outbox will look',
+      );
       return saved;
     });
   };
@@ -291,13 +343,19 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
       const cached = peek(surveyId);
       if (cached) return cached;
       if ((unknownUntil.get(surveyId) ?? 0) > monotonicMs()) return undefined;
-      return whileAway.ask(() => loads.shared(surveyId), () => recalls.shared(surveyId));
+      return whileAway.ask(
+        () => loads.shared(surveyId),
+        () => recalls.shared(surveyId),
+      );
     },
     /** Reads the row again. Throws SERVICE_UNAVAILABLE while PostgreSQL is away. */
     sync,
     /** Reads the survey again: while PostgreSQL is away, from its stored definition. */
     renew: (surveyId: string): Promise<CachedSurvey | undefined> =>
-      whileAway.ask(() => sync(surveyId), () => recalls.fresh(surveyId)),
+      whileAway.ask(
+        () => sync(surveyId),
+        () => recalls.fresh(surveyId),
+      ),
     announce,
     repairSuperseded: repairSuperseded,
     change,
@@ -305,28 +363,42 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
     /** A newly created survey: held, and made known to the intake. */
     add: async (survey: SurveyWithQuestions): Promise<void> => {
       put(survey);
-      await announce(survey).catch((error: unknown) => deps.log.warn({ err: error, surveyId: survey.id }, 'a new survey could not be announced; its first submission will'));
+      await announce(survey).catch((error: unknown) =>
+        deps.log.warn(
+          { err: error, surveyId: survey.id },
+          'a new survey could not be announced; its first submission will',
+        ),
+      );
     },
     /** Another process says that there is a newer revision. */
     onRevisionPublished: (surveyId: string, revision: number): void => {
       const entry = entries.get(surveyId);
       // What is being read at the moment may be of before.
-      if (loads.isLoading(surveyId) || (entry && entry.revision < revision)) void sync(surveyId).catch(() => evict(surveyId));
+      if (loads.isLoading(surveyId) || (entry && entry.revision < revision))
+        void sync(surveyId).catch(() => evict(surveyId));
     },
     /** News may have been lost: every survey is read again when it is asked for next. */
     markAllStale: (): void => {
       for (const entry of entries.values()) entry.isStale = true;
     },
     evict: evict,
-    setStatus: (surveyId: string, status: SurveyStatus, by: 'update' | 'publish', edit?: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
-      applyEventAndClose(surveyId, { type: 'SET_STATUS', status, by, isFull: false, nowMs: deps.now() }, edit),
+    setStatus: (
+      surveyId: string,
+      status: SurveyStatus,
+      by: 'update' | 'publish',
+      edit?: (current: SurveyWithQuestions) => SurveyWithQuestions,
+    ) => applyEventAndClose(surveyId, { type: 'SET_STATUS', status, by, isFull: false, nowMs: deps.now() }, edit),
     /** Changes fields beside the status; a new end time may close the survey at once. */
-    edit: (surveyId: string, edit: (current: SurveyWithQuestions) => SurveyWithQuestions) => applyEventAndClose(surveyId, { type: 'TIME_REACHED', nowMs: deps.now() }, edit),
+    edit: (surveyId: string, edit: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
+      applyEventAndClose(surveyId, { type: 'TIME_REACHED', nowMs: deps.now() }, edit),
     /** The survey is gone from the control plane: nobody may submit from now on. */
     remove: async (surveyId: string): Promise<void> => {
       evict(surveyId);
-      const logFailure = (error: unknown) => deps.log.warn({ err: error, surveyId }, 'a deletion could not be announced; the outbox will');
-      await Promise.all([deps.intake.markDeleted(surveyId), definitions.remove(surveyId, deletedRevision)]).catch(logFailure);
+      const logFailure = (error: unknown) =>
+        deps.log.warn({ err: error, surveyId }, 'a deletion could not be announced; the outbox will');
+      await Promise.all([deps.intake.markDeleted(surveyId), definitions.remove(surveyId, deletedRevision)]).catch(
+        logFailure,
+      );
       deps.broadcast(surveyId, Number.MAX_SAFE_INTEGER);
     },
     timeReached: (surveyId: string) => applyEvent(surveyId, { type: 'TIME_REACHED', nowMs: deps.now() }),

@@ -141,7 +141,13 @@ export const surveyMachine = setup({
 
 export type SurveyState = 'draft' | 'scheduled' | 'open' | 'paused' | 'closed';
 
-export const statusOfState: Record<SurveyState, SurveyStatus> = { draft: 'DRAFT', scheduled: 'ACTIVE', open: 'ACTIVE', paused: 'PAUSED', closed: 'CLOSED' };
+export const statusOfState: Record<SurveyState, SurveyStatus> = {
+  draft: 'DRAFT',
+  scheduled: 'ACTIVE',
+  open: 'ACTIVE',
+  paused: 'PAUSED',
+  closed: 'CLOSED',
+};
 
 /** The machine's state for a survey's row at a moment. */
 export function stateOf(survey: Pick<Survey, 'status' | 'startsAt' | 'endsAt'>, nowMs: number): SurveyState {
@@ -152,5 +158,9 @@ export function stateOf(survey: Pick<Survey, 'status' | 'startsAt' | 'endsAt'>, 
 }
 
 export function contextOf(survey: Pick<Survey, 'startsAt' | 'endsAt' | 'closedReason'>): SurveyContext {
-  return { startsAtMs: survey.startsAt?.getTime() ?? null, endsAtMs: survey.endsAt?.getTime() ?? null, closedReason: survey.closedReason };
+  return {
+    startsAtMs: survey.startsAt?.getTime() ?? null,
+    endsAtMs: survey.endsAt?.getTime() ?? null,
+    closedReason: survey.closedReason,
+  };
 }

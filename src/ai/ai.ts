@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { Problem } from '../errors.ts';
-import { newId } from '../platform/ids.ts';
 import type { Log } from '../log.ts';
+import { newId } from '../platform/ids.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { ProviderName, Settings } from '../settings.ts';
 import type { AiSettingsStore } from '../stores/postgres/ai/provider-settings.ts';
@@ -9,10 +9,10 @@ import { createSurveyAiSwitch } from '../stores/postgres/ai/survey-ai-enabled.ts
 import { createAiUsageStore } from '../stores/postgres/ai/usage.ts';
 import { retryOnOutage, type Sql } from '../stores/postgres/client.ts';
 import { createProviderBudget } from '../stores/redis/ai/provider-budget.ts';
+import type { Guard } from '../webhooks/guard.ts';
+import { createProviders, type EffectiveSettings } from './providers/providers.ts';
 import { createReplyCache } from './providers/reply-cache.ts';
 import type { UsageMeterDeps } from './usage.ts';
-import { createProviders, type EffectiveSettings } from './providers/providers.ts';
-import type { Guard } from '../webhooks/guard.ts';
 
 export interface AiDeps {
   settings: Pick<Settings, 'ai'>;
@@ -36,7 +36,17 @@ const atOnce: UsageMeterDeps['lasting'] = (step) => step();
 export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
 
 /** Everything that has to do with AI providers in one process. Without a key nothing here does anything but refuse. */
-export function createAi({ settings, stored, secrets, guard, sql, redis, patienceMs = requestMaxWaitMs, isChangedSince, log }: AiDeps) {
+export function createAi({
+  settings,
+  stored,
+  secrets,
+  guard,
+  sql,
+  redis,
+  patienceMs = requestMaxWaitMs,
+  isChangedSince,
+  log,
+}: AiDeps) {
   const find = async (name: ProviderName): Promise<EffectiveSettings | undefined> => {
     const own = settings.ai.providers[name];
     const row = await stored.find(name);
@@ -57,8 +67,22 @@ export function createAi({ settings, stored, secrets, guard, sql, redis, patienc
   const { isCacheEnabled, cacheTtlSeconds, callTimeoutMs, retryWaitsSeconds } = settings.ai;
   const replyCache = isCacheEnabled ? createReplyCache({ redis, ttlSeconds: cacheTtlSeconds, log }) : undefined;
   const usage = createAiUsageStore(sql);
-  const usageMeter = { budget: createProviderBudget(redis), usage, surveys: createSurveyAiSwitch(sql), patienceMs, lasting: patienceMs === Infinity ? retryOnOutage : atOnce, newId: () => newId(), log, ...(isChangedSince && { isChangedSince }) };
-  return { find, fromEnvironment: (name: ProviderName) => settings.ai.providers[name], usage, providers: createProviders({ guard, find, replyCache, usageMeter, callTimeoutMs, retryWaitsSeconds }) };
+  const usageMeter = {
+    budget: createProviderBudget(redis),
+    usage,
+    surveys: createSurveyAiSwitch(sql),
+    patienceMs,
+    lasting: patienceMs === Infinity ? retryOnOutage : atOnce,
+    newId: () => newId(),
+    log,
+    ...(isChangedSince && { isChangedSince }),
+  };
+  return {
+    find,
+    fromEnvironment: (name: ProviderName) => settings.ai.providers[name],
+    usage,
+    providers: createProviders({ guard, find, replyCache, usageMeter, callTimeoutMs, retryWaitsSeconds }),
+  };
 }
 
 export type Ai = ReturnType<typeof createAi>;
@@ -68,6 +92,10 @@ function openSealedKey(secrets: Pick<Secrets, 'open'>, sealed: Buffer, name: Pro
   try {
     return secrets.open(sealed, aiKeyContext(name));
   } catch (error) {
-    throw new Problem('AI_KEY_INVALID', 'The stored key of the AI provider cannot be read by this service any more: enter it again', { cause: error });
+    throw new Problem(
+      'AI_KEY_INVALID',
+      'The stored key of the AI provider cannot be read by this service any more: enter it again',
+      { cause: error },
+    );
   }
 }

@@ -1,5 +1,5 @@
+import { type Sentiment, sentiments } from '../domain/analytics/sentiment.ts';
 import type { AiStore } from '../stores/postgres/ai/jobs.ts';
-import { sentiments, type Sentiment } from '../domain/analytics/sentiment.ts';
 import type { AnalysisType, StoredSummary } from './tasks/analyse-answers.ts';
 
 type SentimentCounts = Record<Sentiment, number>;
@@ -21,7 +21,10 @@ export interface Result {
 const maxThemes = 200;
 
 /** Puts a result together from what is stored of each answer, so that every count can be reproduced. */
-export async function readResult(store: Pick<AiStore, 'sentiments' | 'sentimentPage' | 'themes' | 'lastResult'>, { type, page, limit, ...scope }: ResultQuery): Promise<Result> {
+export async function readResult(
+  store: Pick<AiStore, 'sentiments' | 'sentimentPage' | 'themes' | 'lastResult'>,
+  { type, page, limit, ...scope }: ResultQuery,
+): Promise<Result> {
   if (type === 'themes') {
     const themes = await readThemes(store, scope, maxThemes);
     return { data: { themes }, total: themes.length };
@@ -32,12 +35,22 @@ export async function readResult(store: Pick<AiStore, 'sentiments' | 'sentimentP
   const of = (questionId: string | null): SentimentCounts => {
     const own = counts.filter((row) => row.questionId === questionId);
     const count = (sentiment: Sentiment) => own.find((row) => row.sentiment === sentiment)?.count ?? 0;
-    return { positive: count('positive'), negative: count('negative'), neutral: count('neutral'), mixed: count('mixed') };
+    return {
+      positive: count('positive'),
+      negative: count('negative'),
+      neutral: count('neutral'),
+      mixed: count('mixed'),
+    };
   };
   const all = of(null);
   const unjudged = counts.find((row) => row.questionId === null && row.sentiment === null)?.count;
   return {
-    data: { sentiment: all, ...(unjudged !== undefined && { unjudged }), perQuestion: questionIds.map((questionId) => ({ questionId, sentiment: of(questionId) })), perResponse },
+    data: {
+      sentiment: all,
+      ...(unjudged !== undefined && { unjudged }),
+      perQuestion: questionIds.map((questionId) => ({ questionId, sentiment: of(questionId) })),
+      perResponse,
+    },
     total: sentiments.reduce((sum, sentiment) => sum + all[sentiment], 0),
   };
 }
@@ -52,9 +65,18 @@ export interface Theme {
 }
 
 /** Most frequent first. */
-export async function readThemes(store: Pick<AiStore, 'themes'>, scope: Pick<ResultQuery, 'surveyId' | 'topic'>, atMost: number): Promise<Theme[]> {
+export async function readThemes(
+  store: Pick<AiStore, 'themes'>,
+  scope: Pick<ResultQuery, 'surveyId' | 'topic'>,
+  atMost: number,
+): Promise<Theme[]> {
   const themes = await store.themes(scope, atMost);
-  return themes.map(({ name, count, responseIds, ...counts }) => ({ name, count, sentiment: prevailing(counts), responseIds }));
+  return themes.map(({ name, count, responseIds, ...counts }) => ({
+    name,
+    count,
+    sentiment: prevailing(counts),
+    responseIds,
+  }));
 }
 
 /** The sentiment of most; mixed where praise and complaint are even. */

@@ -13,8 +13,16 @@ export interface SurveyJobOrder {
 }
 
 /** What a job for such work is known by: equal orders have the same topic. */
-export function describeSurveyJob({ work, version, model, request }: SurveyJobOrder): { topic: string; request: Record<string, string> } {
-  return { topic: `${work}/${createHash('sha256').update(JSON.stringify([version, model, request])).digest('base64url')}`, request: { ...request, work } };
+export function describeSurveyJob({ work, version, model, request }: SurveyJobOrder): {
+  topic: string;
+  request: Record<string, string>;
+} {
+  return {
+    topic: `${work}/${createHash('sha256')
+      .update(JSON.stringify([version, model, request]))
+      .digest('base64url')}`,
+    request: { ...request, work },
+  };
 }
 
 /** Analyses have workers of their own: they may take hours, and what somebody waits for must not stand behind them. */

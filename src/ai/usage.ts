@@ -1,12 +1,12 @@
-import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { SurveyAiSwitch } from '../stores/postgres/ai/survey-ai-enabled.ts';
 import type { AiUsageStore } from '../stores/postgres/ai/usage.ts';
-import type { ProviderLimits, ProviderBudget } from '../stores/redis/ai/provider-budget.ts';
-import { yieldToNextCall } from './yield-to-next-call.ts';
+import type { ProviderBudget, ProviderLimits } from '../stores/redis/ai/provider-budget.ts';
 import { costOf } from './providers/models.ts';
-import { RefusedReply, type CompletionRequest, type Provider, type Tokens } from './providers/provider.ts';
+import { type CompletionRequest, type Provider, RefusedReply, type Tokens } from './providers/provider.ts';
+import { yieldToNextCall } from './yield-to-next-call.ts';
 
 /** Whose work a call is, and about which survey. */
 export interface CallPurpose {
@@ -53,28 +53,47 @@ const bytesPerToken = 3;
 export function rateLimited(provider: Provider, metered: MeteredAccount, deps: UsageMeterDeps): Provider {
   const { budget, usage, log } = deps;
   const { account, purpose } = metered;
-  const settle = (id: string, tokens: number) => budget.recordUsage(account, { id, tokens }).catch((error: unknown) => log.debug({ err: error }, 'settling the tokens of an AI call failed'));
-  const record = (id: string, request: CompletionRequest, { inputTokens, outputTokens, isFailed }: Tokens & { isFailed: boolean }) => {
-    const call = { id, provider: provider.name, model: request.model, task: request.schemaName, userId: purpose.userId ?? null, surveyId: purpose.surveyId ?? null };
+  const settle = (id: string, tokens: number) =>
+    budget
+      .recordUsage(account, { id, tokens })
+      .catch((error: unknown) => log.debug({ err: error }, 'settling the tokens of an AI call failed'));
+  const record = (
+    id: string,
+    request: CompletionRequest,
+    { inputTokens, outputTokens, isFailed }: Tokens & { isFailed: boolean },
+  ) => {
+    const call = {
+      id,
+      provider: provider.name,
+      model: request.model,
+      task: request.schemaName,
+      userId: purpose.userId ?? null,
+      surveyId: purpose.surveyId ?? null,
+    };
     const costUsd = costOf(request.model, { inputTokens, outputTokens });
     return deps
       .lasting(() => usage.record({ ...call, isFailed, inputTokens, outputTokens, costUsd }))
       .catch((error: unknown) => log.warn({ err: error }, 'recording the usage of an AI call failed'));
   };
   return {
-    ...provider, account,
+    ...provider,
+    account,
     async complete(request) {
       const id = deps.newId();
       let unready: { error: unknown } | undefined;
-      const begin = (): Promise<void> => waitUntilAllowed(id, request, metered, deps).catch((error: unknown) => {
-        unready = { error };
-        throw error;
-      });
+      const begin = (): Promise<void> =>
+        waitUntilAllowed(id, request, metered, deps).catch((error: unknown) => {
+          unready = { error };
+          throw error;
+        });
       try {
         const completion = await provider.complete({ ...request, begin });
         // What is stored of the answer is not to stand in line behind this, nor is the next call.
         const tell = (): Promise<unknown> => record(id, request, { ...completion, isFailed: false });
-        const noted = Promise.all([turn().then(() => settle(id, completion.inputTokens + completion.outputTokens)), yieldToNextCall().then(tell)]);
+        const noted = Promise.all([
+          turn().then(() => settle(id, completion.inputTokens + completion.outputTokens)),
+          yieldToNextCall().then(tell),
+        ]);
         return { ...completion, noted };
       } catch (error) {
         if (unready) {
@@ -82,10 +101,15 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
           throw unready.error;
         }
         if (error instanceof Problem && error.code === 'AI_RATE_LIMITED')
-          await budget.pause(account, (error.retryAfterSeconds ?? 1) * 1000).catch((trouble: unknown) => log.debug({ err: trouble }, 'pausing calls to an AI provider failed'));
+          await budget
+            .pause(account, (error.retryAfterSeconds ?? 1) * 1000)
+            .catch((trouble: unknown) => log.debug({ err: trouble }, 'pausing calls to an AI provider failed'));
         const counted = error instanceof RefusedReply ? error.tokens : undefined;
         const taken = counted ? counted.inputTokens + counted.outputTokens : inputTokensOf(request);
-        await Promise.all([settle(id, taken), record(id, request, { ...(counted ?? { inputTokens: 0, outputTokens: 0 }), isFailed: true })]);
+        await Promise.all([
+          settle(id, taken),
+          record(id, request, { ...(counted ?? { inputTokens: 0, outputTokens: 0 }), isFailed: true }),
+        ]);
         throw error;
       }
     },
@@ -96,7 +120,12 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
  * Resolves when the call has room, is allowed and has leave to begin. Whether it is allowed is asked before it is near, the rest once it is. Where that leave was
  * waited for, or the survey has changed meanwhile, it is asked again: room that the call still has it keeps.
  */
-async function waitUntilAllowed(id: string, request: CompletionRequest, metered: MeteredAccount, deps: UsageMeterDeps): Promise<void> {
+async function waitUntilAllowed(
+  id: string,
+  request: CompletionRequest,
+  metered: MeteredAccount,
+  deps: UsageMeterDeps,
+): Promise<void> {
   const call = { id, tokens: inputTokensOf(request) + request.maxOutputTokens, signal: request.signal };
   let look = checkAiEnabled(metered.purpose, deps);
   await request.near?.();
@@ -113,7 +142,10 @@ async function waitUntilAllowed(id: string, request: CompletionRequest, metered:
 }
 
 /** Asks whether AI is on for the survey; that holds for a moment, unless the survey is changed. */
-function checkAiEnabled({ surveyId }: CallPurpose, { surveys, isChangedSince, lasting }: UsageMeterDeps): { isOn: Promise<boolean>; holds(): boolean } {
+function checkAiEnabled(
+  { surveyId }: CallPurpose,
+  { surveys, isChangedSince, lasting }: UsageMeterDeps,
+): { isOn: Promise<boolean>; holds(): boolean } {
   if (surveyId === undefined) return { isOn: Promise.resolve(true), holds: () => true };
   const askedAt = performance.now();
   let knownAt = Infinity;
@@ -123,7 +155,11 @@ function checkAiEnabled({ surveyId }: CallPurpose, { surveys, isChangedSince, la
 }
 
 /** Gives whether there was none at first. */
-async function waitForBudget({ id, tokens, signal }: { id: string; tokens: number; signal: AbortSignal }, { account, allowance, purpose: { isBulk = false, waits } }: MeteredAccount, { budget, patienceMs, log }: UsageMeterDeps): Promise<boolean> {
+async function waitForBudget(
+  { id, tokens, signal }: { id: string; tokens: number; signal: AbortSignal },
+  { account, allowance, purpose: { isBulk = false, waits } }: MeteredAccount,
+  { budget, patienceMs, log }: UsageMeterDeps,
+): Promise<boolean> {
   for (let [startedAt, hasWaited] = [performance.now(), false]; ; hasWaited = true) {
     signal.throwIfAborted();
     const waitMs = await budget.acquire(account, { id, tokens, isBulk }, allowance).catch((error: unknown) => {
@@ -134,7 +170,10 @@ async function waitForBudget({ id, tokens, signal }: { id: string; tokens: numbe
     if (waitMs === 0) return hasWaited;
     const leftMs = patienceMs - (performance.now() - startedAt);
     // Waiting that cannot end well does not begin.
-    if (waitMs > leftMs) throw new Problem('AI_RATE_LIMITED', 'The limit of calls to the AI provider is reached', { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+    if (waitMs > leftMs)
+      throw new Problem('AI_RATE_LIMITED', 'The limit of calls to the AI provider is reached', {
+        retryAfterSeconds: Math.ceil(waitMs / 1000),
+      });
     waits?.(waitMs);
     await pause(Math.min(waitMs, pollMs) * (1 + Math.random() / 10), undefined, { signal });
   }

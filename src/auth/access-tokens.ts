@@ -1,4 +1,4 @@
-import { errors, jwtVerify, SignJWT, type JWTHeaderParameters, type JWTPayload } from 'jose';
+import { errors, type JWTHeaderParameters, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { isId, newId } from '../platform/ids.ts';
 import { createLruCache } from '../platform/lru-cache.ts';
 import type { SigningKeys } from './signing-keys.ts';
@@ -72,7 +72,13 @@ async function verify(keys: SigningKeys, token: string, nowMs: number): Promise<
   if (token.length > longestToken || !compactForm.test(token)) return undefined;
   try {
     const { payload } = await jwtVerify(token, (header) => ownKey(keys, header), {
-      algorithms: [algorithm], issuer, audience, typ: type, clockTolerance: 0, currentDate: new Date(nowMs), requiredClaims: ['exp', 'iat', 'sub', 'sid', 'jti'],
+      algorithms: [algorithm],
+      issuer,
+      audience,
+      typ: type,
+      clockTolerance: 0,
+      currentDate: new Date(nowMs),
+      requiredClaims: ['exp', 'iat', 'sub', 'sid', 'jti'],
     });
     return claimsOf(payload);
   } catch (error) {
@@ -84,11 +90,15 @@ async function verify(keys: SigningKeys, token: string, nowMs: number): Promise<
 /** Never a key that the token brings along or points to. */
 function ownKey(keys: SigningKeys, header: JWTHeaderParameters) {
   const key = typeof header.kid === 'string' ? keys.publicKeys.get(header.kid) : undefined;
-  if (!key || Object.keys(header).some((name) => !headerNames.has(name))) throw new errors.JWSInvalid('not a token of ours');
+  if (!key || Object.keys(header).some((name) => !headerNames.has(name)))
+    throw new errors.JWSInvalid('not a token of ours');
   return key;
 }
 
 function claimsOf({ sub, sid, jti, exp }: JWTPayload): Verified | undefined {
-  if (typeof sid !== 'string' || typeof sub !== 'string' || typeof jti !== 'string' || !isId(sid) || !isId(sub)) return undefined;
-  return Number.isSafeInteger(exp) && exp !== undefined ? { userId: sub, sessionId: sid, expiresAtMs: exp * 1000 } : undefined;
+  if (typeof sid !== 'string' || typeof sub !== 'string' || typeof jti !== 'string' || !isId(sid) || !isId(sub))
+    return undefined;
+  return Number.isSafeInteger(exp) && exp !== undefined
+    ? { userId: sub, sessionId: sid, expiresAtMs: exp * 1000 }
+    : undefined;
 }

@@ -19,7 +19,13 @@ const knownAddressSeconds = 30 * 86_400;
  * not signed in from in the last 30 days. Sessions that exist are not touched, and an account that does not exist is counted
  * like any other, so that nothing can be learnt from it. While Redis is away nothing is counted here.
  */
-export function createAccountGuard({ redis, keyedHash, log, failures = 100, windowSeconds = 3600 }: AccountGuardOptions) {
+export function createAccountGuard({
+  redis,
+  keyedHash,
+  log,
+  failures = 100,
+  windowSeconds = 3600,
+}: AccountGuardOptions) {
   const failuresKey = (account: string) => `sign-in:failures:${keyedHash(account)}`;
   const addressKey = (account: string, address: string) => `sign-in:known:${keyedHash(account)}:${keyedHash(address)}`;
   const attempt = async <T>(step: () => Promise<T>): Promise<T | undefined> => {
@@ -39,7 +45,8 @@ export function createAccountGuard({ redis, keyedHash, log, failures = 100, wind
     /** Throws RATE_LIMITED while too many have failed. */
     async assertNotLocked(account: string, address: string): Promise<void> {
       const seconds = (await attempt(() => secondsToWait(account, address))) ?? 0;
-      if (seconds > 0) throw new Problem('RATE_LIMITED', 'Too many failed sign-ins for this account', { retryAfterSeconds: seconds });
+      if (seconds > 0)
+        throw new Problem('RATE_LIMITED', 'Too many failed sign-ins for this account', { retryAfterSeconds: seconds });
     },
     async failed(account: string): Promise<void> {
       const key = failuresKey(account);

@@ -1,12 +1,17 @@
-import { SettingsError, type Settings } from '../settings.ts';
+import { type Settings, SettingsError } from '../settings.ts';
 import { isEmail } from './email.ts';
 import { readSigningKeys } from './signing-keys.ts';
 
 /** What only this folder can judge of the settings, looked at before anything is started. Throws a SettingsError that names the setting. */
-export async function checkSettings({ adminEmail, jwtPrivateKey }: Pick<Settings, 'adminEmail' | 'jwtPrivateKey'>): Promise<void> {
+export async function checkSettings({
+  adminEmail,
+  jwtPrivateKey,
+}: Pick<Settings, 'adminEmail' | 'jwtPrivateKey'>): Promise<void> {
   if (!isEmail(adminEmail.trim())) throw new SettingsError('Bad setting. ADMIN_EMAIL: must be an e-mail address');
   if (jwtPrivateKey === undefined) return;
   await readSigningKeys(jwtPrivateKey).catch((error: unknown) => {
-    throw new SettingsError(`Bad setting. JWT_PRIVATE_KEY: ${error instanceof Error ? error.message : 'cannot be read'}`);
+    throw new SettingsError(
+      `Bad setting. JWT_PRIVATE_KEY: ${error instanceof Error ? error.message : 'cannot be read'}`,
+    );
   });
 }

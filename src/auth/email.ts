@@ -21,7 +21,16 @@ function isAddress(text: string): boolean {
   if (text.length > longest) return false;
   const at = text.indexOf('@');
   if (at < 1 || at > longestLocal || at !== text.lastIndexOf('@')) return false;
-  return text.slice(0, at).split('.').every((atom) => localPart.test(atom)) && text.slice(at + 1).split('.').every(isLabel);
+  return (
+    text
+      .slice(0, at)
+      .split('.')
+      .every((atom) => localPart.test(atom)) &&
+    text
+      .slice(at + 1)
+      .split('.')
+      .every(isLabel)
+  );
 }
 
 function isLabel(text: string): boolean {

@@ -20,7 +20,15 @@ export interface FirstAdminDeps {
   };
   hash(password: string): Promise<string>;
   newId(): string;
-  audit: { record(entry: { actor: null; action: 'user.changed'; objectKind: 'user'; objectId: string; details: { by: string } }): Promise<void> };
+  audit: {
+    record(entry: {
+      actor: null;
+      action: 'user.changed';
+      objectKind: 'user';
+      objectId: string;
+      details: { by: string };
+    }): Promise<void>;
+  };
   log: Pick<Log, 'warn'>;
 }
 
@@ -37,7 +45,10 @@ export interface FirstAdminSettings {
  * somebody new, an ADMIN with this password. Without a password one is made; it is in the reply of the one process that
  * did so, and nowhere else. Throws a SettingsError that names ADMIN_EMAIL if the address is not valid.
  */
-export async function ensureFirstAdmin(deps: FirstAdminDeps, given: FirstAdminSettings): Promise<{ createdPassword?: string }> {
+export async function ensureFirstAdmin(
+  deps: FirstAdminDeps,
+  given: FirstAdminSettings,
+): Promise<{ createdPassword?: string }> {
   if (given.resetWord !== undefined) return resetAdmin(deps, given, given.resetWord);
   if (!(await deps.users.isEmpty())) return {};
   const { password, user } = await adminOf(deps, given);
@@ -45,26 +56,49 @@ export async function ensureFirstAdmin(deps: FirstAdminDeps, given: FirstAdminSe
   return isCreated && given.password === undefined ? { createdPassword: password } : {};
 }
 
-async function resetAdmin(deps: FirstAdminDeps, given: FirstAdminSettings, word: string): Promise<{ createdPassword?: string }> {
+async function resetAdmin(
+  deps: FirstAdminDeps,
+  given: FirstAdminSettings,
+  word: string,
+): Promise<{ createdPassword?: string }> {
   const { password, user } = await adminOf(deps, given);
   const done = await deps.users.resetAdmin(user, digestOf(word, user.emailKey));
   if (!done) {
-    deps.log.warn('ADMIN_RESET was used before with this word, so nobody was reset: take it out of the settings, or give another word for another reset');
+    deps.log.warn(
+      'ADMIN_RESET was used before with this word, so nobody was reset: take it out of the settings, or give another word for another reset',
+    );
     return {};
   }
-  deps.log.warn({ userId: done.userId }, 'ADMIN_RESET has given the user of ADMIN_EMAIL the role ADMIN and a new password; with this word it does so once');
-  await deps.audit.record({ actor: null, action: 'user.changed', objectKind: 'user', objectId: done.userId, details: { by: 'ADMIN_RESET' } });
+  deps.log.warn(
+    { userId: done.userId },
+    'ADMIN_RESET has given the user of ADMIN_EMAIL the role ADMIN and a new password; with this word it does so once',
+  );
+  await deps.audit.record({
+    actor: null,
+    action: 'user.changed',
+    objectKind: 'user',
+    objectId: done.userId,
+    details: { by: 'ADMIN_RESET' },
+  });
   return given.password === undefined ? { createdPassword: password } : {};
 }
 
 /** Of the word and the address, not of the password: a digest that is quick to make would help to guess that. */
 function digestOf(word: string, key: string): string {
-  return createHash('sha256').update(JSON.stringify([word, key])).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([word, key]))
+    .digest('hex');
 }
 
-async function adminOf({ hash, newId }: Pick<FirstAdminDeps, 'hash' | 'newId'>, given: FirstAdminSettings): Promise<{ password: string; user: NewAdmin }> {
+async function adminOf(
+  { hash, newId }: Pick<FirstAdminDeps, 'hash' | 'newId'>,
+  given: FirstAdminSettings,
+): Promise<{ password: string; user: NewAdmin }> {
   const email = given.email.trim();
   if (!isEmail(email)) throw new SettingsError('Bad setting. ADMIN_EMAIL: must be an e-mail address');
   const password = given.password ?? randomBytes(15).toString('base64url');
-  return { password, user: { id: newId(), email, emailKey: emailKey(email), passwordHash: await hash(password), role: 'ADMIN' } };
+  return {
+    password,
+    user: { id: newId(), email, emailKey: emailKey(email), passwordHash: await hash(password), role: 'ADMIN' },
+  };
 }

@@ -1,7 +1,7 @@
-import { hashSync, verifySync } from '@node-rs/argon2';
 import { parentPort } from 'node:worker_threads';
-import type { ThreadReply, ThreadRequest } from '../platform/worker-thread.ts';
+import { hashSync, verifySync } from '@node-rs/argon2';
 import { lowerPriority } from '../platform/thread-priority.ts';
+import type { ThreadReply, ThreadRequest } from '../platform/worker-thread.ts';
 import type { HashRequest } from './password-hasher.ts';
 
 // The body of the hasher's thread.
@@ -26,7 +26,13 @@ function pauseAfterHash(ms: number): void {
 
 function replyTo(id: number, request: HashRequest): ThreadReply<string | boolean> {
   try {
-    return { id, result: request.kind === 'hash' ? hashSync(request.password, request.cost) : verifySync(request.stored, request.password) };
+    return {
+      id,
+      result:
+        request.kind === 'hash'
+          ? hashSync(request.password, request.cost)
+          : verifySync(request.stored, request.password),
+    };
   } catch (error) {
     return { id, error: error instanceof Error ? error.message : String(error) };
   }

@@ -1,5 +1,5 @@
-import { hash, parseOptions } from '@node-rs/argon2';
 import { randomBytes } from 'node:crypto';
+import { hash, parseOptions } from '@node-rs/argon2';
 import { createSemaphore, type Semaphore } from '../platform/semaphore.ts';
 import { createPasswordHasher, type PasswordHasher } from './password-hasher.ts';
 
@@ -24,14 +24,25 @@ export interface PasswordCheck {
 
 /** One hash (19 MiB) is made at a time. */
 export function passwordSemaphore(): Semaphore {
-  return createSemaphore({ concurrency: 1, maxQueued: 32, retryAfterSeconds: 3, queueFullMessage: 'Too many sign-ins at this moment' });
+  return createSemaphore({
+    concurrency: 1,
+    maxQueued: 32,
+    retryAfterSeconds: 3,
+    queueFullMessage: 'Too many sign-ins at this moment',
+  });
 }
 
 /**
  * Hashes and checks passwords, in NFKC so that every keyboard's spelling of a password is the same. Both refuse with
  * SERVICE_UNAVAILABLE when too many are waiting.
  */
-export function createPasswords({ semaphore = passwordSemaphore(), hasher = createPasswordHasher() }: { semaphore?: Semaphore; hasher?: PasswordHasher } = {}) {
+export function createPasswords({
+  semaphore = passwordSemaphore(),
+  hasher = createPasswordHasher(),
+}: {
+  semaphore?: Semaphore;
+  hasher?: PasswordHasher;
+} = {}) {
   // Nobody knows the password of this hash; it is there to be computed for accounts that do not exist.
   const dummy = hash(randomBytes(32), cost);
   dummy.catch(() => undefined);
@@ -55,5 +66,8 @@ export type Passwords = ReturnType<typeof createPasswords>;
 
 function isStale(stored: string): boolean {
   const made = parseOptions(stored);
-  return !stored.startsWith('$argon2id$') || Object.entries(cost).some(([name, value]) => made[name as keyof typeof cost] !== value);
+  return (
+    !stored.startsWith('$argon2id$') ||
+    Object.entries(cost).some(([name, value]) => made[name as keyof typeof cost] !== value)
+  );
 }

@@ -46,7 +46,12 @@ export function createRefresh({ sessions, accessTokens, secrets, onReuse }: Refr
     const tokenHash = hashOpaqueToken(refreshToken);
     const context = `refresh successor of ${tokenHash.toString('hex')}`;
     const successor = makeOpaqueToken('refresh');
-    const rotation = await sessions.rotate({ tokenHash, successorHash: hashOpaqueToken(successor), successorSealed: secrets.seal(successor, context), graceSeconds });
+    const rotation = await sessions.rotate({
+      tokenHash,
+      successorHash: hashOpaqueToken(successor),
+      successorSealed: secrets.seal(successor, context),
+      graceSeconds,
+    });
     if (rotation.kind === 'reused') await onReuse(rotation);
     if (rotation.kind === 'reused' || rotation.kind === 'refused') throw new Problem('UNAUTHORIZED', message);
     return {

@@ -60,7 +60,11 @@ const refused = () => new Problem('UNAUTHORIZED', 'The e-mail or the password is
  * Throws RATE_LIMITED (see the account guard) and SERVICE_UNAVAILABLE (too many sign-ins at once).
  */
 export function createSignIn(deps: SignInDeps) {
-  return async ({ email, password, address }: Credentials): Promise<TokenPair & { user: Pick<Account, 'id' | 'email' | 'role'> }> => {
+  return async ({
+    email,
+    password,
+    address,
+  }: Credentials): Promise<TokenPair & { user: Pick<Account, 'id' | 'email' | 'role'> }> => {
     deps.passwords.assertCapacity();
     const key = emailKey(email);
     await deps.guard.assertNotLocked(key, address);
@@ -68,7 +72,11 @@ export function createSignIn(deps: SignInDeps) {
     const { isMatch, isStale } = await deps.passwords.check(password, account?.passwordHash);
     const sessionId = deps.newId();
     const refreshToken = makeOpaqueToken('refresh');
-    const isStarted = account !== undefined && isMatch && !account.isDisabled && (await start(deps, account, { id: sessionId, refreshToken }));
+    const isStarted =
+      account !== undefined &&
+      isMatch &&
+      !account.isDisabled &&
+      (await start(deps, account, { id: sessionId, refreshToken }));
     deps.record({ isSuccess: isStarted, userId: account?.id ?? null, sessionId: isStarted ? sessionId : null });
     if (!isStarted) {
       await deps.guard.failed(key);
@@ -84,9 +92,19 @@ export function createSignIn(deps: SignInDeps) {
 
 export type SignIn = ReturnType<typeof createSignIn>;
 
-function start(deps: SignInDeps, account: Account, { id, refreshToken }: { id: string; refreshToken: string }): Promise<boolean> {
+function start(
+  deps: SignInDeps,
+  account: Account,
+  { id, refreshToken }: { id: string; refreshToken: string },
+): Promise<boolean> {
   const { passwordHash, id: userId } = account;
-  return deps.sessions.start({ id, userId, passwordHash, tokenHash: hashOpaqueToken(refreshToken), ttlSeconds: deps.refreshTtlSeconds });
+  return deps.sessions.start({
+    id,
+    userId,
+    passwordHash,
+    tokenHash: hashOpaqueToken(refreshToken),
+    ttlSeconds: deps.refreshTtlSeconds,
+  });
 }
 
 /** The only moment at which the password is known. If it fails now, the next sign-in tries again. */

@@ -1,5 +1,5 @@
-import { calculateJwkThumbprint } from 'jose';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint } from 'jose';
 
 /** The keys of this installation: the first signs, all are believed. */
 export interface SigningKeys {
@@ -14,7 +14,9 @@ export interface SigningKeys {
  */
 export async function readSigningKeys(text: string): Promise<SigningKeys> {
   const privateKeys = parseKeys(text.trim());
-  const withIds = await Promise.all(privateKeys.map(async (privateKey) => ({ kid: await thumbprint(privateKey), privateKey })));
+  const withIds = await Promise.all(
+    privateKeys.map(async (privateKey) => ({ kid: await thumbprint(privateKey), privateKey })),
+  );
   const current = withIds[0];
   if (!current) throw new Error('holds no key');
   return { current, publicKeys: new Map(withIds.map(({ kid, privateKey }) => [kid, createPublicKey(privateKey)])) };
@@ -42,7 +44,8 @@ function parsePem(text: string): KeyObject[] {
 
 function parseJwks(text: string): KeyObject[] {
   const value: unknown = tryKey(() => JSON.parse(text));
-  const list: unknown[] = typeof value === 'object' && value !== null && 'keys' in value && Array.isArray(value.keys) ? value.keys : [value];
+  const list: unknown[] =
+    typeof value === 'object' && value !== null && 'keys' in value && Array.isArray(value.keys) ? value.keys : [value];
   return list.map((jwk) => tryKey(() => createPrivateKey({ key: jwk as Record<string, string>, format: 'jwk' })));
 }
 

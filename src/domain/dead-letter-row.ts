@@ -19,7 +19,12 @@ const idsPattern = new RegExp(`^\\["${idPattern}","${idPattern}"`);
 export function readDeadLetterRow(row: Buffer): DeadLetterRow {
   const text = row.toString();
   const found = idsPattern.exec(text);
-  return { surveyId: found?.[1] ?? null, responseId: found?.[2] ?? null, ...(found ? decodeContent(text) : unreadable), text };
+  return {
+    surveyId: found?.[1] ?? null,
+    responseId: found?.[2] ?? null,
+    ...(found ? decodeContent(text) : unreadable),
+    text,
+  };
 }
 
 /** Whether it has something at one of these code positions; of a row whose answers cannot be read, whether it may. */
@@ -40,13 +45,18 @@ const unreadable = { head: undefined, answers: undefined };
 function decodeContent(text: string): Pick<DeadLetterRow, 'head' | 'answers'> {
   try {
     const { head, row } = decodeResponse(text);
-    return Number.isSafeInteger(head.submittedAtMs) && head.submittedAtMs >= 0 ? { head, answers: isWellFormed(row) ? row : undefined } : unreadable;
+    return Number.isSafeInteger(head.submittedAtMs) && head.submittedAtMs >= 0
+      ? { head, answers: isWellFormed(row) ? row : undefined }
+      : unreadable;
   } catch {
     return unreadable;
   }
 }
 
 const isWellFormed = ({ codes, numbers, texts }: AnswerRow): boolean =>
-  codes.every((code) => Number.isSafeInteger(code) && code >= 0) && isListOf(numbers, 'number') && isListOf(texts, 'string');
+  codes.every((code) => Number.isSafeInteger(code) && code >= 0) &&
+  isListOf(numbers, 'number') &&
+  isListOf(texts, 'string');
 
-const isListOf = (list: unknown, kind: 'number' | 'string'): boolean => Array.isArray(list) && list.every((item) => typeof item === kind);
+const isListOf = (list: unknown, kind: 'number' | 'string'): boolean =>
+  Array.isArray(list) && list.every((item) => typeof item === kind);

@@ -31,7 +31,8 @@ function canonical(text: string): string | undefined {
 /** Grandfathered tags that follow no rule and that a client may name here (RFC 5646 §2.2.8). */
 const irregular = new Set(['en-gb-oed', 'sgn-be-fr', 'sgn-be-nl', 'sgn-ch-de']);
 /** Language, one to three extensions of it (`zh-yue`), script, region, variants (RFC 5646 §2.1). */
-const extended = /^[a-z]{2,3}(?:-[a-z]{3}){1,3}(?:-[a-z]{4})?(?:-(?:[a-z]{2}|\d{3}))?((?:-(?:[a-z\d]{5,8}|\d[a-z\d]{3}))*)$/;
+const extended =
+  /^[a-z]{2,3}(?:-[a-z]{3}){1,3}(?:-[a-z]{4})?(?:-(?:[a-z]{2}|\d{3}))?((?:-(?:[a-z\d]{5,8}|\d[a-z\d]{3}))*)$/;
 
 function isExtended(text: string): boolean {
   const variants = extended.exec(text.toLowerCase())?.[1]?.split('-').slice(1);
@@ -41,6 +42,12 @@ function isExtended(text: string): boolean {
 /** RFC 5646 §2.1.1: regions in capitals, scripts with one, everything else small. */
 function withConventionalCase(text: string): string {
   const [language = '', ...others] = text.toLowerCase().split('-');
-  const cased = others.map((part) => (part.length === 2 ? part.toUpperCase() : /^[a-z]{4}$/.test(part) ? `${part.charAt(0).toUpperCase()}${part.slice(1)}` : part));
+  const cased = others.map((part) =>
+    part.length === 2
+      ? part.toUpperCase()
+      : /^[a-z]{4}$/.test(part)
+        ? `${part.charAt(0).toUpperCase()}${part.slice(1)}`
+        : part,
+  );
   return [language, ...cased].join('-');
 }

@@ -28,9 +28,10 @@ export const tombstoneVersion = 4_294_967_295;
  */
 export function encodeResponse(head: ResponseHead, row: AnswerRow): string {
   return `["${head.surveyId}","${head.responseId}",${head.submittedAtMs},${head.version},0,${head.surveyVersion},${head.isComplete ? 1 : 0},${
-    head.completedAtMs},${head.durationMs},${quoted(head.language)},${quoted(head.respondent)},${
-    isEmpty(head.metadata) ? '{}' : JSON.stringify(head.metadata)},${row.numbers.length === 0 ? '[]' : JSON.stringify(row.numbers)},${
-    quotedList(row.texts)}${codeList(row.codes)}]`;
+    head.completedAtMs
+  },${head.durationMs},${quoted(head.language)},${quoted(head.respondent)},${
+    isEmpty(head.metadata) ? '{}' : JSON.stringify(head.metadata)
+  },${row.numbers.length === 0 ? '[]' : JSON.stringify(row.numbers)},${quotedList(row.texts)}${codeList(row.codes)}]`;
 }
 
 /** What JSON writes as it is: ASCII without control characters, quotes and backslashes. */
@@ -87,17 +88,51 @@ export function encodeTombstone(surveyId: string, responseId: string, submittedA
 const firstCodeColumn = 14;
 
 const maxTimestampMs = 8.64e15;
-const isTimestamp = (value: unknown): boolean => Number.isSafeInteger(value) && Math.abs(Number(value)) <= maxTimestampMs;
+const isTimestamp = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && Math.abs(Number(value)) <= maxTimestampMs;
 
 /** The reverse of the two above. Throws at a line that is none of theirs. */
 export function decodeResponse(line: string): { head: ResponseHead; row: AnswerRow; isDeleted: boolean } {
   const cells: unknown = JSON.parse(line);
   if (!Array.isArray(cells) || cells.length < firstCodeColumn) throw new Error('not a response row');
-  const [surveyId, responseId, submittedAtMs, version, isDeleted, surveyVersion, isComplete, completedAtMs, durationMs, language, respondent, metadata, numbers, texts] = cells;
-  if (typeof surveyId !== 'string' || typeof responseId !== 'string' || !isTimestamp(submittedAtMs) || !isTimestamp(completedAtMs) || !Number.isSafeInteger(version))
+  const [
+    surveyId,
+    responseId,
+    submittedAtMs,
+    version,
+    isDeleted,
+    surveyVersion,
+    isComplete,
+    completedAtMs,
+    durationMs,
+    language,
+    respondent,
+    metadata,
+    numbers,
+    texts,
+  ] = cells;
+  if (
+    typeof surveyId !== 'string' ||
+    typeof responseId !== 'string' ||
+    !isTimestamp(submittedAtMs) ||
+    !isTimestamp(completedAtMs) ||
+    !Number.isSafeInteger(version)
+  )
     throw new Error('not a response row');
   return {
-    head: { surveyId, responseId, submittedAtMs, version, surveyVersion, isComplete: isComplete === 1, completedAtMs, durationMs, language, respondent, metadata },
+    head: {
+      surveyId,
+      responseId,
+      submittedAtMs,
+      version,
+      surveyVersion,
+      isComplete: isComplete === 1,
+      completedAtMs,
+      durationMs,
+      language,
+      respondent,
+      metadata,
+    },
     row: { codes: cells.slice(firstCodeColumn), numbers, texts },
     isDeleted: isDeleted === 1,
   };

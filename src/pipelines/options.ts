@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Role, Settings } from '../settings.ts';
-import type { StoreUrls, Stores } from '../stores/stores.ts';
+import type { Stores, StoreUrls } from '../stores/stores.ts';
 import type { Workers } from './workers.ts';
 
 /** What ingest and jobs of a process stand on. */

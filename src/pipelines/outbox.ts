@@ -50,7 +50,10 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = exponentia
     } catch (error) {
       metrics.outboxFailed(row.kind);
       const waitMs = pauseMs(attempts);
-      log.warn({ err: error, outboxId: row.id, kind: row.kind, attempts: attempts + 1, againInMs: waitMs }, 'an outbox event could not be delivered yet');
+      log.warn(
+        { err: error, outboxId: row.id, kind: row.kind, attempts: attempts + 1, againInMs: waitMs },
+        'an outbox event could not be delivered yet',
+      );
       await tx`UPDATE outbox SET attempts = attempts + 1, next_attempt_at = clock_timestamp() + make_interval(secs => ${waitMs / 1000}) WHERE id = ${row.id}`;
     }
   };
@@ -77,8 +80,15 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = exponentia
   };
 
   const startDuePasses = async (): Promise<void> => {
-    const due = await sql<{ kind: string }[]>`SELECT DISTINCT kind FROM outbox WHERE done_at IS NULL AND kind = ANY(${kinds}) AND (attempts = 0 OR next_attempt_at <= now())`;
-    for (const { kind } of due) if (!passes.has(kind)) passes.set(kind, drainKind(kind).finally(() => passes.delete(kind)));
+    const due = await sql<
+      { kind: string }[]
+    >`SELECT DISTINCT kind FROM outbox WHERE done_at IS NULL AND kind = ANY(${kinds}) AND (attempts = 0 OR next_attempt_at <= now())`;
+    for (const { kind } of due)
+      if (!passes.has(kind))
+        passes.set(
+          kind,
+          drainKind(kind).finally(() => passes.delete(kind)),
+        );
   };
 
   const loop = async () => {
@@ -105,7 +115,8 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = exponentia
       metrics.outboxState({ oldestSeconds: Math.max(0, row?.seconds ?? 0), failing: row?.failing ?? 0 });
     },
     /** Forgets what was delivered a week ago. */
-    purge: async (): Promise<void> => void (await sql`DELETE FROM outbox WHERE done_at < now() - make_interval(days => ${retentionDays})`),
+    purge: async (): Promise<void> =>
+      void (await sql`DELETE FROM outbox WHERE done_at < now() - make_interval(days => ${retentionDays})`),
     async stop(): Promise<void> {
       isStopping = true;
       wake();

@@ -13,12 +13,23 @@ const workerSilenceMs = 15_000;
 /** For adding jobs: whoever adds one must not hang with Redis. */
 export function senderConnection(url: string): ConnectionOptions {
   return {
-    url, maxRetriesPerRequest: 1, enableOfflineQueue: true, commandTimeout: addWithinMs, connectTimeout: addWithinMs,
-    socketTimeout: 5000, retryStrategy,
+    url,
+    maxRetriesPerRequest: 1,
+    enableOfflineQueue: true,
+    commandTimeout: addWithinMs,
+    connectTimeout: addWithinMs,
+    socketTimeout: 5000,
+    retryStrategy,
   };
 }
 
 /** For working jobs off: waits for as long as Redis is away, on connections that are replaced when they are dead. */
 export function workerConnection(url: string): ConnectionOptions {
-  return { url, maxRetriesPerRequest: null, connectTimeout: addWithinMs, socketTimeout: workerSilenceMs, retryStrategy };
+  return {
+    url,
+    maxRetriesPerRequest: null,
+    connectTimeout: addWithinMs,
+    socketTimeout: workerSilenceMs,
+    retryStrategy,
+  };
 }

@@ -38,5 +38,9 @@ export interface JobSender {
    * `once`: while a job of this name waits, no second one is added; while it runs, one follows it. Rejects soon when Redis is away:
    * who adds must have a sweeper behind it.
    */
-  add<Name extends QueueName>(name: Name, payload: Payload<Name>, options?: { once?: string; delayMs?: number }): Promise<void>;
+  add<Name extends QueueName>(
+    name: Name,
+    payload: Payload<Name>,
+    options?: { once?: string; delayMs?: number },
+  ): Promise<void>;
 }

@@ -19,10 +19,13 @@ export function startSchedule(tasks: readonly ScheduledTask[], log: Log) {
     const begin = () => {
       if (isBusy || isStopping) return;
       isBusy = true;
-      const currentRun = task.run().catch((error: unknown) => log.warn({ err: error, task: task.name }, 'a scheduled task failed')).finally(() => {
-        isBusy = false;
-        running.delete(currentRun);
-      });
+      const currentRun = task
+        .run()
+        .catch((error: unknown) => log.warn({ err: error, task: task.name }, 'a scheduled task failed'))
+        .finally(() => {
+          isBusy = false;
+          running.delete(currentRun);
+        });
       running.add(currentRun);
     };
     const early = task.everyMs > firstRunAfterMs ? [setTimeout(begin, firstRunAfterMs + staggerMs * index)] : [];

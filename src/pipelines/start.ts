@@ -1,29 +1,29 @@
 import { cpus } from 'node:os';
 import { createDeadLetters } from '../actors/dead-letters.ts';
 import { newId } from '../platform/ids.ts';
+import { startWhenReady } from '../stores/connections/store-connection.ts';
 import { createDeletedSurveys } from '../stores/postgres/deleted-surveys.ts';
 import { exportRequestedEvent } from '../stores/postgres/exports.ts';
-import { startWhenReady } from '../stores/connections/store-connection.ts';
 import { createSessionStore } from '../stores/postgres/sessions.ts';
 import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createFanOut, type FanOut } from '../webhooks/fan-out.ts';
 import { createSubscriptionLookup } from '../webhooks/subscription-lookup.ts';
 import { startAi } from './ai/start.ts';
-import { createBatchFollowUp } from './ingest/batch-follow-up.ts';
-import { runInChildProcess } from './exports/run-in-child-process.ts';
-import { createCloseEndedSurveys } from './maintenance/close-ended-surveys.ts';
 import { createExportJobs, type ExportJobs } from './exports/jobs.ts';
 import { createLoadDetector } from './exports/load-detector.ts';
-import { createDefinitionBackfill } from './maintenance/definition-backfill.ts';
-import { createIngest } from './ingest/ingest.ts';
-import { startIdempotencyRotation } from './ingest/idempotency-rotation.ts';
+import { runInChildProcess } from './exports/run-in-child-process.ts';
 import { createBatchCheck } from './ingest/batch-check.ts';
-import type { PipelineOptions } from './options.ts';
-import { createRemoveOldVersions } from './maintenance/remove-old-versions.ts';
-import { createOutbox, type Outbox, type OutboxHandler } from './outbox.ts';
-import { createReconcileCounts } from './maintenance/reconcile-counts.ts';
-import { startSchedule, type ScheduledTask } from './schedule.ts';
+import { createBatchFollowUp } from './ingest/batch-follow-up.ts';
+import { startIdempotencyRotation } from './ingest/idempotency-rotation.ts';
+import { createIngest } from './ingest/ingest.ts';
+import { createCloseEndedSurveys } from './maintenance/close-ended-surveys.ts';
+import { createDefinitionBackfill } from './maintenance/definition-backfill.ts';
 import { createEraseSurvey } from './maintenance/erase-survey.ts';
+import { createReconcileCounts } from './maintenance/reconcile-counts.ts';
+import { createRemoveOldVersions } from './maintenance/remove-old-versions.ts';
+import type { PipelineOptions } from './options.ts';
+import { createOutbox, type Outbox, type OutboxHandler } from './outbox.ts';
+import { type ScheduledTask, startSchedule } from './schedule.ts';
 import { createEnqueueDelivery, startWebhookJobs, webhookOutboxHandlers } from './webhook-jobs.ts';
 
 /**
@@ -34,17 +34,30 @@ export function startPipelines(options: PipelineOptions) {
   const stops: (() => Promise<void>)[] = [];
   const { stores, core, workers, log } = options;
   const { contacts } = stores;
-  const fanOutOf = (webhooks: Parameters<typeof createFanOut>[0]['webhooks']) => createFanOut({ ...stores, webhooks, metrics: options.metrics, enqueueDelivery: createEnqueueDelivery(workers, log), now: core.now, newId, log });
+  const fanOutOf = (webhooks: Parameters<typeof createFanOut>[0]['webhooks']) =>
+    createFanOut({
+      ...stores,
+      webhooks,
+      metrics: options.metrics,
+      enqueueDelivery: createEnqueueDelivery(workers, log),
+      now: core.now,
+      newId,
+      log,
+    });
   const fanOut = fanOutOf(stores.webhooks);
   const ingest = () => {
-    const listeners = createSubscriptionLookup({ webhooks: stores.webhooks, mayWait: () => stores.pressure.surplusBytes() <= 0 });
+    const listeners = createSubscriptionLookup({
+      webhooks: stores.webhooks,
+      mayWait: () => stores.pressure.surplusBytes() <= 0,
+    });
     const stopIngest = startIngest(options, fanOutOf({ findSubscriptions: listeners.forSurveys }));
     return () => (listeners.stop(), stopIngest());
   };
   // Storing needs no control plane; what is stored is handed on when that is there.
   if (options.roles.includes('ingest')) stops.push(startWhenReady([contacts.intake, contacts.clickhouse], ingest));
   const relay = () => together(startBackgroundJobs(options, fanOut));
-  if (options.roles.includes('jobs')) stops.push(startWhenReady([contacts.postgres, contacts.intake, contacts.jobs], relay));
+  if (options.roles.includes('jobs'))
+    stops.push(startWhenReady([contacts.postgres, contacts.intake, contacts.jobs], relay));
   return {
     stop: together(stops),
   };
@@ -58,7 +71,16 @@ function startIngest({ stores, core, metrics, log, name }: PipelineOptions, fanO
   const followUp = createBatchFollowUp({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
   const { insertBatch, storedRows } = stores.responses;
   const ingest = createIngest({
-    stream: stores.stream, shards: stores.shards.all, sink: { insertBatch, insertRecords: stores.idempotencyRecords.insert, missing: createBatchCheck(storedRows) }, memory: stores.pressure, storedRows, isDeleted: stores.intake.isDeleted, name, now: core.now, log, metrics,
+    stream: stores.stream,
+    shards: stores.shards.all,
+    sink: { insertBatch, insertRecords: stores.idempotencyRecords.insert, missing: createBatchCheck(storedRows) },
+    memory: stores.pressure,
+    storedRows,
+    isDeleted: stores.intake.isDeleted,
+    name,
+    now: core.now,
+    log,
+    metrics,
     onStored: (shard, entries) => {
       stores.liveNotifications.publishStored(shard);
       void followUp.saveCounts(entries);
@@ -100,10 +122,29 @@ function startBackgroundJobs(options: PipelineOptions, fanOut: FanOut): (() => P
 
 function createExports({ stores, core, urls, settings, log, metrics }: PipelineOptions): ExportJobs {
   const { postgres, clickhouse, redisJobs } = urls;
-  const isUnderLoad = createLoadDetector({ newest: () => Promise.all(stores.shards.all.map(stores.stream.newestId)), cpus });
+  const isUnderLoad = createLoadDetector({
+    newest: () => Promise.all(stores.shards.all.map(stores.stream.newestId)),
+    cpus,
+  });
   return createExportJobs({
-    redisUrl: redisJobs, exports: stores.exports, files: stores.exportFiles, caughtUp: core.reading.caughtUp, now: core.now, log, metrics,
-    makeFile: (exportId, options) => runInChildProcess({ exportId, urls: { postgres, clickhouse }, dataDir: settings.dataDir, cluster: settings.clickhouseCluster, logLevel: settings.logLevel }, { ...options, isUnderLoad }),
+    redisUrl: redisJobs,
+    exports: stores.exports,
+    files: stores.exportFiles,
+    caughtUp: core.reading.caughtUp,
+    now: core.now,
+    log,
+    metrics,
+    makeFile: (exportId, options) =>
+      runInChildProcess(
+        {
+          exportId,
+          urls: { postgres, clickhouse },
+          dataDir: settings.dataDir,
+          cluster: settings.clickhouseCluster,
+          logLevel: settings.logLevel,
+        },
+        { ...options, isUnderLoad },
+      ),
     publishProgress: stores.liveNotifications.publishJobProgress,
   });
 }
@@ -135,16 +176,37 @@ function outboxHandlers({ stores, core }: PipelineOptions, exportJobs: ExportJob
 
 const hourMs = 3_600_000;
 
-function maintenanceTasks({ stores, core, log }: PipelineOptions, outbox: Pick<Outbox, 'purge' | 'measure'>, stopping: AbortSignal): ScheduledTask[] {
+function maintenanceTasks(
+  { stores, core, log }: PipelineOptions,
+  outbox: Pick<Outbox, 'purge' | 'measure'>,
+  stopping: AbortSignal,
+): ScheduledTask[] {
   return [
-    { name: 'close surveys whose end has come', everyMs: 1000, run: createCloseEndedSurveys({ ...core, ...stores, log, stopping }) },
     {
-      name: 'keep definitions of open surveys', everyMs: 60_000,
+      name: 'close surveys whose end has come',
+      everyMs: 1000,
+      run: createCloseEndedSurveys({ ...core, ...stores, log, stopping }),
+    },
+    {
+      name: 'keep definitions of open surveys',
+      everyMs: 60_000,
       run: createDefinitionBackfill({ ...stores, actors: core.actors, log, stopping }),
     },
-    { name: 'reconcile response counts with the intake', everyMs: 600_000, run: createReconcileCounts({ ...stores, actors: core.actors, log }) },
-    { name: 'delete expired sessions', everyMs: hourMs, run: async () => void (await createSessionStore(stores.sql).sweep()) },
-    { name: 'remove what is left of surveys that were deleted long ago', everyMs: hourMs, run: async () => void (await createDeletedSurveys(stores.sql, log).purge(core.now(), stopping)) },
+    {
+      name: 'reconcile response counts with the intake',
+      everyMs: 600_000,
+      run: createReconcileCounts({ ...stores, actors: core.actors, log }),
+    },
+    {
+      name: 'delete expired sessions',
+      everyMs: hourMs,
+      run: async () => void (await createSessionStore(stores.sql).sweep()),
+    },
+    {
+      name: 'remove what is left of surveys that were deleted long ago',
+      everyMs: hourMs,
+      run: async () => void (await createDeletedSurveys(stores.sql, log).purge(core.now(), stopping)),
+    },
     { name: 'purge delivered outbox events', everyMs: hourMs, run: () => outbox.purge() },
     { name: 'measure the outbox', everyMs: 5000, run: () => outbox.measure() },
   ];
@@ -153,13 +215,37 @@ function maintenanceTasks({ stores, core, log }: PipelineOptions, outbox: Pick<O
 /** Tasks that ask the response store. */
 function readingTasks({ stores, core, log }: PipelineOptions, stopping: AbortSignal): ScheduledTask[] {
   return [
-    { name: 'erase deleted responses for good', everyMs: hourMs, run: async () => void (await stores.responses.eraseDeleted()) },
-    { name: 'remove AI annotations of deleted responses and former analyses', everyMs: hourMs, run: () => stores.annotations.sweep(core.now()) },
-    { name: 'delete responses past their retention', everyMs: 600_000, run: async () => void (await core.erasure.eraseExpired()) },
-    { name: 'remove uploads that nobody claimed', everyMs: 600_000, run: async () => void (await core.uploads.sweep()) },
     {
-      name: 'remove survey versions that nothing refers to', everyMs: 6 * hourMs,
-      run: createRemoveOldVersions({ ...stores, ...core, versions: createSurveyVersions(stores.sql), deadLetters: createDeadLetters(stores), log, stopping }),
+      name: 'erase deleted responses for good',
+      everyMs: hourMs,
+      run: async () => void (await stores.responses.eraseDeleted()),
+    },
+    {
+      name: 'remove AI annotations of deleted responses and former analyses',
+      everyMs: hourMs,
+      run: () => stores.annotations.sweep(core.now()),
+    },
+    {
+      name: 'delete responses past their retention',
+      everyMs: 600_000,
+      run: async () => void (await core.erasure.eraseExpired()),
+    },
+    {
+      name: 'remove uploads that nobody claimed',
+      everyMs: 600_000,
+      run: async () => void (await core.uploads.sweep()),
+    },
+    {
+      name: 'remove survey versions that nothing refers to',
+      everyMs: 6 * hourMs,
+      run: createRemoveOldVersions({
+        ...stores,
+        ...core,
+        versions: createSurveyVersions(stores.sql),
+        deadLetters: createDeadLetters(stores),
+        log,
+        stopping,
+      }),
     },
   ];
 }

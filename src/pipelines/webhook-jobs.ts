@@ -2,15 +2,15 @@ import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { Settings } from '../settings.ts';
-import { maxRowsPerStatement, type DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
+import { type DeliveryStore, maxRowsPerStatement } from '../stores/postgres/webhook-deliveries.ts';
 import type { WebhookStore } from '../stores/postgres/webhooks.ts';
 import { createDeliverer } from '../webhooks/deliver.ts';
 import type { FanOut } from '../webhooks/fan-out.ts';
 import { createGuard } from '../webhooks/guard.ts';
 import { createSender } from '../webhooks/send.ts';
 import type { OutboxHandler } from './outbox.ts';
-import type { JobSender } from './queues.ts';
 import { createPageCursor } from './page-cursor.ts';
+import type { JobSender } from './queues.ts';
 import type { ScheduledTask } from './schedule.ts';
 import type { Workers } from './workers.ts';
 
@@ -38,14 +38,26 @@ const maxPurgeRounds = 200;
 export function createEnqueueDelivery(jobs: JobSender, log: Log) {
   return (webhookIds: readonly string[], delayMs: number, turn = ''): void => {
     for (const webhookId of webhookIds)
-      jobs.add('webhooks', { webhookId }, { once: webhookId + turn, delayMs }).catch((error: unknown) => log.debug({ err: error, webhookId }, 'enqueueing a delivery job failed, the sweeper will find the endpoint'));
+      jobs
+        .add('webhooks', { webhookId }, { once: webhookId + turn, delayMs })
+        .catch((error: unknown) =>
+          log.debug({ err: error, webhookId }, 'enqueueing a delivery job failed, the sweeper will find the endpoint'),
+        );
   };
 }
 
 /** Events that transactions have left in the outbox, told to endpoints; the row's id names the cause. */
 export function webhookOutboxHandlers(fanOut: Pick<FanOut, 'publishEvent'>): Record<string, OutboxHandler[]> {
-  const publish = (timeField: string): OutboxHandler => ({ id, kind, payload }) =>
-    fanOut.publishEvent({ event: kind, key: `outbox:${id}`, surveyId: String(payload['surveyId']), occurredAt: new Date(String(payload[timeField])), data: payload });
+  const publish =
+    (timeField: string): OutboxHandler =>
+    ({ id, kind, payload }) =>
+      fanOut.publishEvent({
+        event: kind,
+        key: `outbox:${id}`,
+        surveyId: String(payload['surveyId']),
+        occurredAt: new Date(String(payload[timeField])),
+        data: payload,
+      });
   return { 'survey.published': [publish('publishedAt')], 'quota.reached': [publish('reachedAt')] };
 }
 
@@ -54,29 +66,58 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
   const { webhooks, deliveries, workers, metrics, log, now } = deps;
   const send = createSender({ guard: createGuard({ isPrivateAllowed: deps.settings.webhookAllowPrivate }) });
   const deliverer = createDeliverer({
-    webhooks, deliveries, send, secrets: deps.secrets, scheduleSeconds: deps.settings.webhookRetryScheduleSeconds, metrics, log, now, random: Math.random, newId: deps.newId,
+    webhooks,
+    deliveries,
+    send,
+    secrets: deps.secrets,
+    scheduleSeconds: deps.settings.webhookRetryScheduleSeconds,
+    metrics,
+    log,
+    now,
+    random: Math.random,
+    newId: deps.newId,
   });
   const enqueueDelivery = createEnqueueDelivery(workers, log);
   workers.consume('webhooks', async ({ webhookId }) => {
     if ((await deliverer.drain(webhookId)) === 'more') enqueueDelivery([webhookId], 0);
   });
-  const endpointsWithWork = createPageCursor((after, most) => webhooks.findDue(new Date(now()), most, after), { limit: sweepPageSize, cursorOf: (id) => id });
+  const endpointsWithWork = createPageCursor((after, most) => webhooks.findDue(new Date(now()), most, after), {
+    limit: sweepPageSize,
+    cursorOf: (id) => id,
+  });
   const tasks: ScheduledTask[] = [
     {
       // A job that died with its process keeps later hints back until it is found to be stalled: the sweeper's are not counted together with those.
-      name: 'enqueue endpoints with due deliveries', everyMs: 1000,
+      name: 'enqueue endpoints with due deliveries',
+      everyMs: 1000,
       run: async () => enqueueDelivery(await endpointsWithWork(), 0, `.${Math.floor(now() / deduplicationWindowMs)}`),
     },
     {
-      name: 'measure webhooks', everyMs: 5000,
+      name: 'measure webhooks',
+      everyMs: 5000,
       run: async () => {
         const { oldestPending, disabled } = await webhooks.stats();
-        metrics.webhookState({ oldestPendingSeconds: oldestPending === null ? 0 : Math.max(0, (now() - oldestPending.getTime()) / 1000), disabled });
+        metrics.webhookState({
+          oldestPendingSeconds: oldestPending === null ? 0 : Math.max(0, (now() - oldestPending.getTime()) / 1000),
+          disabled,
+        });
       },
     },
-    { name: 'disable endpoints of deleted surveys', everyMs: 60_000, run: () => webhooks.disableOrphans(new Date(now())) },
-    { name: 'expire webhook deliveries', everyMs: 30_000, run: () => repeatUntilDone(() => deliveries.expire(new Date(now()))) },
-    { name: 'purge webhook deliveries', everyMs: 60_000, run: () => repeatUntilDone(() => deliveries.purge({ before: new Date(now() - logRetentionMs), keptAtMost })) },
+    {
+      name: 'disable endpoints of deleted surveys',
+      everyMs: 60_000,
+      run: () => webhooks.disableOrphans(new Date(now())),
+    },
+    {
+      name: 'expire webhook deliveries',
+      everyMs: 30_000,
+      run: () => repeatUntilDone(() => deliveries.expire(new Date(now()))),
+    },
+    {
+      name: 'purge webhook deliveries',
+      everyMs: 60_000,
+      run: () => repeatUntilDone(() => deliveries.purge({ before: new Date(now() - logRetentionMs), keptAtMost })),
+    },
   ];
   return {
     tasks,

@@ -3,7 +3,7 @@ import { PermanentFailure } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { StoreConnection } from '../stores/connections/store-connection.ts';
 import { drainDelay, senderConnection, workerConnection } from './queue-connections.ts';
-import { queues, type JobSender, type Payload, type QueueName } from './queues.ts';
+import { type JobSender, type Payload, type QueueName, queues } from './queues.ts';
 
 export interface WorkersOptions {
   /** The Redis for jobs. */
@@ -40,13 +40,18 @@ export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
       contact.assertReady();
       const { attempts, backoffMs } = queues[name];
       await queueOf(name).add(name, payload, {
-        attempts, backoff: { type: 'exponential', delay: backoffMs }, removeOnComplete: true, removeOnFail: { count: 1000 },
-        ...(delayMs > 0 && { delay: delayMs }), ...(once !== undefined && { deduplication: { id: once, keepLastIfActive: true } }),
+        attempts,
+        backoff: { type: 'exponential', delay: backoffMs },
+        removeOnComplete: true,
+        removeOnFail: { count: 1000 },
+        ...(delayMs > 0 && { delay: delayMs }),
+        ...(once !== undefined && { deduplication: { id: once, keepLastIfActive: true } }),
       });
     },
     consume(name, handle) {
       const { payload, concurrency } = queues[name];
-      const process = async (job: { data: unknown }) => run(() => handle(payload.parse(job.data) as Parameters<typeof handle>[0]));
+      const process = async (job: { data: unknown }) =>
+        run(() => handle(payload.parse(job.data) as Parameters<typeof handle>[0]));
       const worker = new Worker(name, process, { connection: workerConnection(url), concurrency, drainDelay });
       worker.on('error', logError(name));
       worker.on('failed', (job, error) => log.warn({ err: error, queue: name, jobId: job?.id }, 'a job failed'));
@@ -64,7 +69,8 @@ async function run(step: () => Promise<void>): Promise<void> {
     await step();
   } catch (error) {
     // Running it again would change nothing.
-    if (error instanceof PermanentFailure || (error instanceof Error && error.name === 'ZodError')) throw new UnrecoverableError(error.message);
+    if (error instanceof PermanentFailure || (error instanceof Error && error.name === 'ZodError'))
+      throw new UnrecoverableError(error.message);
     throw error;
   }
 }

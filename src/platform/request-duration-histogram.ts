@@ -16,14 +16,32 @@ interface Series {
  * A histogram of the times of calls, by route and status, in the form of prom-client's. The counting is done here, as every call is
  * counted and prom-client would put a text together from the labels each time. `buckets`: upper bounds in seconds, ascending.
  */
-export function createRequestDurationHistogram({ name, help, buckets }: { name: string; help: string; buckets: readonly number[] }) {
-  const histogram = new Histogram<Label>({ name, help, buckets: [...buckets], labelNames: ['route', 'status'], registers: [] });
+export function createRequestDurationHistogram({
+  name,
+  help,
+  buckets,
+}: {
+  name: string;
+  help: string;
+  buckets: readonly number[];
+}) {
+  const histogram = new Histogram<Label>({
+    name,
+    help,
+    buckets: [...buckets],
+    labelNames: ['route', 'status'],
+    registers: [],
+  });
   const byRoute = new Map<string, Map<number, Series>>();
   const seriesOf = (route: string, status: number): Series => {
     let byStatus = byRoute.get(route);
     if (!byStatus) byRoute.set(route, (byStatus = new Map()));
     let series = byStatus.get(status);
-    if (!series) byStatus.set(status, (series = { route, status, counts: Array.from({ length: buckets.length + 1 }, () => 0), count: 0, sum: 0 }));
+    if (!series)
+      byStatus.set(
+        status,
+        (series = { route, status, counts: Array.from({ length: buckets.length + 1 }, () => 0), count: 0, sum: 0 }),
+      );
     return series;
   };
   return {
@@ -46,9 +64,17 @@ export function createRequestDurationHistogram({ name, help, buckets }: { name: 
 function valuesOf({ route, status, counts, count, sum }: Series, name: string, buckets: readonly number[]): Value[] {
   const labels = { route, status };
   let upTo = 0;
-  const bounded = buckets.map((le, bucket): Value => ({ value: (upTo += counts[bucket] ?? 0), metricName: `${name}_bucket`, labels: { le, ...labels } }));
+  const bounded = buckets.map(
+    (le, bucket): Value => ({
+      value: (upTo += counts[bucket] ?? 0),
+      metricName: `${name}_bucket`,
+      labels: { le, ...labels },
+    }),
+  );
   return [
-    ...bounded, { value: count, metricName: `${name}_bucket`, labels: { le: '+Inf', ...labels } },
-    { value: sum, metricName: `${name}_sum`, labels }, { value: count, metricName: `${name}_count`, labels },
+    ...bounded,
+    { value: count, metricName: `${name}_bucket`, labels: { le: '+Inf', ...labels } },
+    { value: sum, metricName: `${name}_sum`, labels },
+    { value: count, metricName: `${name}_count`, labels },
   ];
 }

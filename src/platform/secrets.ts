@@ -25,7 +25,8 @@ export function createSecrets(masterKey: string): Secrets {
   const [resumeKey, addressKey, sealKey] = [key('resume token'), key('address'), key('seal')];
   const cachedHashes = new Map<string, string>();
   const mac = (macKey: Buffer, text: string) => createHmac('sha256', macKey).update(text).digest();
-  const resumeToken = (surveyId: string, responseId: string) => mac(resumeKey, `${surveyId}/${responseId}`).toString('base64url');
+  const resumeToken = (surveyId: string, responseId: string) =>
+    mac(resumeKey, `${surveyId}/${responseId}`).toString('base64url');
   return {
     resumeToken,
     isResumeToken: (surveyId, responseId, token) => isEqualInConstantTime(resumeToken(surveyId, responseId), token),
@@ -46,7 +47,9 @@ export function createSecrets(masterKey: string): Secrets {
     },
     open(sealed, context) {
       const bytes = Buffer.from(sealed);
-      const decipher = createDecipheriv('aes-256-gcm', sealKey, bytes.subarray(0, nonceBytes)).setAAD(Buffer.from(context));
+      const decipher = createDecipheriv('aes-256-gcm', sealKey, bytes.subarray(0, nonceBytes)).setAAD(
+        Buffer.from(context),
+      );
       decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes));
       return Buffer.concat([decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]).toString('utf8');
     },
@@ -60,7 +63,11 @@ export function isEqualInConstantTime(expected: string, given: string): boolean 
 }
 
 /** A secret of this installation: made on first use and kept in DATA_DIR, readable by its owner only. */
-export function loadOrCreateSecret(dataDir: string, name: string, make: () => string = () => randomBytes(32).toString('base64url')): string {
+export function loadOrCreateSecret(
+  dataDir: string,
+  name: string,
+  make: () => string = () => randomBytes(32).toString('base64url'),
+): string {
   const folder = join(dataDir, 'keys');
   const path = join(folder, name);
   makeDataDir(resolve(dataDir));

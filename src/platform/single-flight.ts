@@ -9,7 +9,10 @@ export function createSingleFlight<T>(load: (id: string) => Promise<T>) {
   const loadings = new Map<string, Loading<T>>();
 
   const begin = (id: string): Promise<T> => {
-    const loading: Loading<T> = { work: load(id).finally(() => loadings.get(id) === loading && loadings.delete(id)), next: undefined };
+    const loading: Loading<T> = {
+      work: load(id).finally(() => loadings.get(id) === loading && loadings.delete(id)),
+      next: undefined,
+    };
     loadings.set(id, loading);
     return loading.work;
   };
@@ -23,7 +26,10 @@ export function createSingleFlight<T>(load: (id: string) => Promise<T>) {
     fresh(id: string): Promise<T> {
       const loading = loadings.get(id);
       if (!loading) return begin(id);
-      return (loading.next ??= loading.work.then(() => shared(id), () => shared(id)));
+      return (loading.next ??= loading.work.then(
+        () => shared(id),
+        () => shared(id),
+      ));
     },
   };
 }

@@ -5,7 +5,8 @@ import { constants, setPriority } from 'node:os';
 export function lowerPriority(): void {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
-    if (Number.isSafeInteger(thread) && thread !== process.pid) setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+    if (Number.isSafeInteger(thread) && thread !== process.pid)
+      setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
     // No such system, or not allowed: the thread then competes like everything else.
   }

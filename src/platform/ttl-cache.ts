@@ -10,7 +10,12 @@ export interface TtlCacheOptions<Value> {
 }
 
 /** Remembers answers for a moment; callers who ask at once share one question. A failed question is not remembered. */
-export function createTtlCache<Value>({ ttlMs, capacity, load, monotonicMs = () => performance.now() }: TtlCacheOptions<Value>) {
+export function createTtlCache<Value>({
+  ttlMs,
+  capacity,
+  load,
+  monotonicMs = () => performance.now(),
+}: TtlCacheOptions<Value>) {
   const entries = createLruCache<{ loadedAtMs: number; value: Promise<Value> }>(capacity);
   return {
     get(key: string): Promise<Value> {

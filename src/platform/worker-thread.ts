@@ -1,4 +1,4 @@
-import { Worker, type ResourceLimits } from 'node:worker_threads';
+import { type ResourceLimits, Worker } from 'node:worker_threads';
 
 /** What a thread gets. */
 export interface ThreadRequest<Request> {
@@ -7,7 +7,10 @@ export interface ThreadRequest<Request> {
 }
 
 /** What it says to that; `error` is the message of a failure. Of a request that takes long it may say that it is at work, as often as it comes on. */
-export type ThreadReply<Result> = { id: number; result: Result } | { id: number; error: string } | { id: number; isInProgress: true };
+export type ThreadReply<Result> =
+  | { id: number; result: Result }
+  | { id: number; error: string }
+  | { id: number; isInProgress: true };
 
 export interface WorkerThreadOptions {
   /** The module that the thread runs. */
@@ -32,7 +35,12 @@ const idleTimeoutMs = 60_000;
  * Has work done on a thread of its own, one request after the other. The thread starts when it is needed and keeps no process alive; when it
  * dies what it was busy with fails, which is the oldest request, and another thread goes on with the rest.
  */
-export function createWorkerThread<Request, Result>({ script, name, heartbeatTimeoutMs, resourceLimits = {} }: WorkerThreadOptions) {
+export function createWorkerThread<Request, Result>({
+  script,
+  name,
+  heartbeatTimeoutMs,
+  resourceLimits = {},
+}: WorkerThreadOptions) {
   const pending = new Map<number, PendingRequest<Request, Result>>();
   let worker: Worker | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -65,7 +73,8 @@ export function createWorkerThread<Request, Result>({ script, name, heartbeatTim
     if (pending.size === 0) {
       watched.unref();
       timer = setTimeout(() => end(watched, new Error(`${name} was idle`)), idleTimeoutMs).unref();
-    } else if (heartbeatTimeoutMs !== undefined) timer = setTimeout(() => end(watched, new Error(`${name} was silent for too long`)), heartbeatTimeoutMs);
+    } else if (heartbeatTimeoutMs !== undefined)
+      timer = setTimeout(() => end(watched, new Error(`${name} was silent for too long`)), heartbeatTimeoutMs);
   };
   const start = (): Worker => {
     const started = new Worker(script, { resourceLimits });

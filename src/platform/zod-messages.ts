@@ -11,14 +11,21 @@ export interface ValidationOptions {
 }
 
 /** Holds a value from outside against its schema. What is wrong is told in the service's own words: a library's wording reaches no client. */
-export function validate<T extends z.ZodType>(schema: T, value: unknown, { prefix, unknownField = 'this field is not known' }: ValidationOptions = {}): ValidationResult<z.output<T>> {
+export function validate<T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  { prefix, unknownField = 'this field is not known' }: ValidationOptions = {},
+): ValidationResult<z.output<T>> {
   const result = schema.safeParse(value, { error: messageOf });
   if (result.success) return { isValid: true, data: result.data };
-  const pathOf = (parts: readonly PropertyKey[]) => [...(prefix === undefined ? [] : [prefix]), ...parts].map(String).join('.');
+  const pathOf = (parts: readonly PropertyKey[]) =>
+    [...(prefix === undefined ? [] : [prefix]), ...parts].map(String).join('.');
   return {
     isValid: false,
     issues: result.error.issues.flatMap((issue) =>
-      issue.code === 'unrecognized_keys' ? issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: unknownField })) : [{ path: pathOf(issue.path), message: issue.message }],
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: unknownField }))
+        : [{ path: pathOf(issue.path), message: issue.message }],
     ),
   };
 }
@@ -27,7 +34,9 @@ export function validate<T extends z.ZodType>(schema: T, value: unknown, { prefi
 export function messageOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined ? 'is needed' : (typeMessages[issue.expected] ?? 'is not of the kind that is asked for');
+      return issue.input === undefined
+        ? 'is needed'
+        : (typeMessages[issue.expected] ?? 'is not of the kind that is asked for');
     case 'invalid_value':
       return issue.input === undefined ? 'is needed' : oneOf(issue.values);
     case 'too_small':
@@ -54,13 +63,33 @@ export function messageOf(issue: z.core.$ZodRawIssue): string {
 type Issue<Code extends z.core.$ZodIssueCode> = Extract<z.core.$ZodRawIssue, { code: Code }>;
 
 const typeMessages: Readonly<Record<string, string>> = {
-  string: 'must be a text', number: 'must be a number', int: 'must be a whole number', bigint: 'must be a whole number', boolean: 'must be true or false', date: 'must be a time', array: 'must be a list',
-  tuple: 'must be a list', set: 'must be a list', object: 'must be an object', record: 'must be an object', map: 'must be an object', null: 'must be null', undefined: 'must be left out', never: 'must be left out',
+  string: 'must be a text',
+  number: 'must be a number',
+  int: 'must be a whole number',
+  bigint: 'must be a whole number',
+  boolean: 'must be true or false',
+  date: 'must be a time',
+  array: 'must be a list',
+  tuple: 'must be a list',
+  set: 'must be a list',
+  object: 'must be an object',
+  record: 'must be an object',
+  map: 'must be an object',
+  null: 'must be null',
+  undefined: 'must be left out',
+  never: 'must be left out',
 };
 
-const oneOf = (values: readonly unknown[]): string => (values.length === 1 ? `must be ${String(values[0])}` : `must be one of ${values.map(String).join(', ')}`);
+const oneOf = (values: readonly unknown[]): string =>
+  values.length === 1 ? `must be ${String(values[0])}` : `must be one of ${values.map(String).join(', ')}`;
 
-const units: Readonly<Record<string, readonly [one: string, many: string]>> = { string: ['character', 'characters'], array: ['item', 'items'], set: ['item', 'items'], map: ['entry', 'entries'], file: ['byte', 'bytes'] };
+const units: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  string: ['character', 'characters'],
+  array: ['item', 'items'],
+  set: ['item', 'items'],
+  map: ['entry', 'entries'],
+  file: ['byte', 'bytes'],
+};
 
 /** Sizes have a unit, figures have none. */
 function amount(origin: string, count: number | bigint): string | undefined {
@@ -82,9 +111,17 @@ function tooBigMessage({ origin, maximum, inclusive, exact }: Issue<'too_big'>):
 }
 
 const formatMessages: Readonly<Record<string, string>> = {
-  email: 'must be an e-mail address', url: 'must be a URL', uuid: 'must be a UUID', date: 'must be a date (YYYY-MM-DD)', time: 'must be a time of day (HH:MM or HH:MM:SS)',
-  datetime: 'must be an ISO 8601 time with Z or an offset, such as 2026-01-15T09:30:00Z', duration: 'must be an ISO 8601 duration', ipv4: 'must be an IPv4 address', ipv6: 'must be an IPv6 address',
-  base64: 'must be base64', base64url: 'must be base64url',
+  email: 'must be an e-mail address',
+  url: 'must be a URL',
+  uuid: 'must be a UUID',
+  date: 'must be a date (YYYY-MM-DD)',
+  time: 'must be a time of day (HH:MM or HH:MM:SS)',
+  datetime: 'must be an ISO 8601 time with Z or an offset, such as 2026-01-15T09:30:00Z',
+  duration: 'must be an ISO 8601 duration',
+  ipv4: 'must be an IPv4 address',
+  ipv6: 'must be an IPv6 address',
+  base64: 'must be base64',
+  base64url: 'must be base64url',
 };
 
 function formatMessage({ format, ...issue }: Issue<'invalid_format'>): string {
@@ -99,7 +136,11 @@ function unionMessage(issue: Issue<'invalid_union'>): string {
   if (issue.input === undefined) return 'is needed';
   if ('options' in issue && Array.isArray(issue.options) && issue.options.length > 0) return oneOf(issue.options);
   // Only what is said of the value itself: what lies deeper in it makes sense for one of the forms alone.
-  const reasons = new Set(issue.errors.flatMap((issues) => issues.slice(0, 1).flatMap(({ path, message }) => (path.length === 0 ? [message] : []))));
+  const reasons = new Set(
+    issue.errors.flatMap((issues) =>
+      issues.slice(0, 1).flatMap(({ path, message }) => (path.length === 0 ? [message] : [])),
+    ),
+  );
   return reasons.size === 0 ? 'has none of the forms that are allowed' : [...reasons].join(' or ');
 }
 

@@ -1,4 +1,4 @@
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { StartError } from '../platform/start-error.ts';
 
 /**
@@ -8,7 +8,13 @@ import { StartError } from '../platform/start-error.ts';
 export function freePort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
-    probe.once('error', () => reject(new StartError(`cannot listen on ${host}:${port}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`)));
+    probe.once('error', () =>
+      reject(
+        new StartError(
+          `cannot listen on ${host}:${port}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`,
+        ),
+      ),
+    );
     probe.listen({ host, port, exclusive: true }, () => {
       const { port: found } = probe.address() as AddressInfo;
       probe.close(() => resolve(found));

@@ -1,10 +1,10 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../log.ts';
 import type { MetricFamilies } from '../metrics.ts';
 import { StartError } from '../platform/start-error.ts';
-import { createPendingRequests } from './pending-requests.ts';
 import type { FromHttpProcess, ToHttpProcess } from './messages.ts';
+import { createPendingRequests } from './pending-requests.ts';
 
 export interface HttpProcessesOptions {
   count: number;
@@ -34,7 +34,9 @@ export function createHttpProcesses({ count, env, collectOwnMetrics, log }: Http
   let isStopping = false;
 
   const collectMetrics = async (): Promise<MetricFamilies[]> => {
-    const others = [...children.values()].map((child) => pending.request((requestId) => send(child, { kind: 'metrics requested', requestId })));
+    const others = [...children.values()].map((child) =>
+      pending.request((requestId) => send(child, { kind: 'metrics requested', requestId })),
+    );
     return (await Promise.all([collectOwnMetrics(), ...others])).filter((metrics) => metrics !== undefined);
   };
 
@@ -57,7 +59,10 @@ export function createHttpProcesses({ count, env, collectOwnMetrics, log }: Http
         child.on('message', (message: FromHttpProcess) => {
           if (message.kind === 'listening') resolve(message.port);
           else if (message.kind === 'metrics') pending.resolve(message.requestId, message.metrics);
-          else void collectMetrics().then((metrics) => send(child, { kind: 'all metrics', requestId: message.requestId, metrics }));
+          else
+            void collectMetrics().then((metrics) =>
+              send(child, { kind: 'all metrics', requestId: message.requestId, metrics }),
+            );
         });
         child.once('exit', (code, signal) => ended(signal ?? `code ${code}`));
         child.once('error', (error) => ended(error.message));

@@ -1,6 +1,6 @@
 import type { MetricFamilies } from '../metrics.ts';
-import { createPendingRequests } from './pending-requests.ts';
 import type { FromHttpProcess, ToHttpProcess } from './messages.ts';
+import { createPendingRequests } from './pending-requests.ts';
 
 /** Longer than the main process waits for each of the others. */
 const metricsTimeoutMs = 2000;
@@ -8,7 +8,8 @@ const metricsTimeoutMs = 2000;
 /** The main process as one of its HTTP processes sees it. */
 export function createMainProcess() {
   const pending = createPendingRequests<MetricFamilies[]>(metricsTimeoutMs);
-  const send = (message: FromHttpProcess) => void (process.connected && process.send?.(message, undefined, undefined, () => undefined));
+  const send = (message: FromHttpProcess) =>
+    void (process.connected && process.send?.(message, undefined, undefined, () => undefined));
   return {
     listening: (port: number): void => send({ kind: 'listening', port }),
     /** The figures of all processes; undefined when the main process does not say them in time. */
@@ -17,7 +18,8 @@ export function createMainProcess() {
     answerMetricsRequests(collectOwnMetrics: () => Promise<MetricFamilies>): void {
       process.on('message', (message: ToHttpProcess) => {
         if (message.kind === 'all metrics') pending.resolve(message.requestId, message.metrics);
-        else void collectOwnMetrics().then((metrics) => send({ kind: 'metrics', requestId: message.requestId, metrics }));
+        else
+          void collectOwnMetrics().then((metrics) => send({ kind: 'metrics', requestId: message.requestId, metrics }));
       });
     },
   };

@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkSettings } from '../auth/check-settings.ts';
 import { createLog, type Log } from '../log.ts';
+import { createService, type Service, type StoreUrls } from '../service.ts';
+import { readSettings, type Settings, SettingsError } from '../settings.ts';
+import { isUnreachableError } from '../stores/connections/probe.ts';
+import { type EmbeddedStores, StartError, startEmbeddedStores } from '../stores/embedded/start-stores.ts';
 import { freePort } from './free-port.ts';
 import { createHttpProcesses } from './http-processes.ts';
 import { createMainProcess } from './main-process.ts';
-import { createService, type Service, type StoreUrls } from '../service.ts';
-import { SettingsError, readSettings, type Settings } from '../settings.ts';
-import { StartError, startEmbeddedStores, type EmbeddedStores } from '../stores/embedded/start-stores.ts';
-import { isUnreachableError } from '../stores/connections/probe.ts';
 
 /** The environment of an HTTP process, beside the settings. */
 const [storeUrlsVariable, processNameVariable] = ['SURVEY_WORKER_URLS', 'SURVEY_WORKER_NAME'];
@@ -32,7 +32,8 @@ export async function startSupervisor(): Promise<void> {
   const stop = runOnce(async (signal: string) => {
     log?.info({ signal }, 'stopping');
     setTimeout(() => process.exit(1), hardDeadlineMs + drainDelayMs).unref();
-    for (const step of stopSteps.reverse()) await step().catch((error: unknown) => log?.error({ err: error }, 'a step of the stop failed'));
+    for (const step of stopSteps.reverse())
+      await step().catch((error: unknown) => log?.error({ err: error }, 'a step of the stop failed'));
     log?.info('stopped');
     process.exit(0);
   });
@@ -74,8 +75,16 @@ function logUncaughtErrors(log: Log): void {
 
 async function startMainProcess(settings: Settings, log: Log, stopSteps: StopSteps): Promise<void> {
   const stores = await startEmbeddedStores({
-    dataDir: settings.dataDir, log, env: process.env, intakeMemoryBytes: settings.intakeMemoryBytes,
-    needed: { redis: !settings.redisUrl, redisJobs: !settings.redisJobsUrl, postgres: !settings.databaseUrl, clickhouse: !settings.clickhouseUrls },
+    dataDir: settings.dataDir,
+    log,
+    env: process.env,
+    intakeMemoryBytes: settings.intakeMemoryBytes,
+    needed: {
+      redis: !settings.redisUrl,
+      redisJobs: !settings.redisJobsUrl,
+      postgres: !settings.databaseUrl,
+      clickhouse: !settings.clickhouseUrls,
+    },
   });
   stopSteps.push(() => stores.stop());
   const urls = storeUrls(settings, stores);
@@ -89,7 +98,9 @@ async function startMainProcess(settings: Settings, log: Log, stopSteps: StopSte
   // Whoever finds the service ready can sign in.
   const { isAsked, admin } = await firstAdminNow(service);
   try {
-    const listensOn = hasHttpProcesses ? await startHttpProcesses({ settings, urls, service, log }, stopSteps) : await service.start();
+    const listensOn = hasHttpProcesses
+      ? await startHttpProcesses({ settings, urls, service, log }, stopSteps)
+      : await service.start();
     const troubles = service.troubles();
     printBanner(settings, admin, { port: listensOn, troubles });
     if (!isAsked || troubles.length > 0) void becomeComplete(service, { isAsked, log });
@@ -136,14 +147,22 @@ interface HttpProcessesContext {
   log: Log;
 }
 
-async function startHttpProcesses({ settings, urls, service, log }: HttpProcessesContext, stopSteps: StopSteps): Promise<number> {
+async function startHttpProcesses(
+  { settings, urls, service, log }: HttpProcessesContext,
+  stopSteps: StopSteps,
+): Promise<number> {
   // What this process has waited for in vain, none of them waits for as long again.
   const patience = () => (service.troubles().length > 0 ? { [workerPatience]: String(shortPatienceMs) } : {});
   // Looked at once more: while the stores were waited for, somebody may have taken it.
   const port = await freePort(settings.host, settings.port);
   const common = { [storeUrlsVariable]: JSON.stringify(urls), PORT: String(port), DATA_DIR: settings.dataDir };
   const env = (name: string) => ({ ...common, ...patience(), [processNameVariable]: name });
-  const processes = createHttpProcesses({ count: settings.workers, env, collectOwnMetrics: service.collectOwnMetrics, log });
+  const processes = createHttpProcesses({
+    count: settings.workers,
+    env,
+    collectOwnMetrics: service.collectOwnMetrics,
+    log,
+  });
   stopSteps.push(processes.stop);
   return processes.start();
 }
@@ -151,7 +170,15 @@ async function startHttpProcesses({ settings, urls, service, log }: HttpProcesse
 async function startHttpProcess(settings: Settings, log: Log, stopSteps: StopSteps): Promise<void> {
   const urls = JSON.parse(process.env[storeUrlsVariable] ?? '{}') as StoreUrls;
   const main = createMainProcess();
-  const service = await createService({ settings, urls, roles: ['http'], log, isPortShared: true, processName: process.env[processNameVariable] ?? 'http', collectMetrics: main.collectMetrics });
+  const service = await createService({
+    settings,
+    urls,
+    roles: ['http'],
+    log,
+    isPortShared: true,
+    processName: process.env[processNameVariable] ?? 'http',
+    collectMetrics: main.collectMetrics,
+  });
   stopSteps.push(() => service.stop(stopDeadlineMs));
   main.answerMetricsRequests(service.collectOwnMetrics);
   const patienceMs = process.env[workerPatience];
@@ -185,7 +212,9 @@ function printBanner(settings: Settings, admin: FirstAdmin, { port, troubles }: 
   const servesHttp = settings.roles.includes('http');
   const roles = servesHttp ? '' : `: ${settings.roles.join(', ')}`;
   const lines = [
-    troubles.length === 0 ? `Survey service is ready${roles}.` : `Survey service runs DEGRADED${roles}: ${troubles.join('; ')}. ${untilThere}`,
+    troubles.length === 0
+      ? `Survey service is ready${roles}.`
+      : `Survey service runs DEGRADED${roles}: ${troubles.join('; ')}. ${untilThere}`,
     ...(servesHttp ? [`  base address  ${address}/api/v1`, `  console       ${address}/docs`] : []),
     ...(!servesHttp && port !== undefined ? [`  metrics       http://${host}:${port}/metrics`] : []),
     `  data          ${settings.dataDir}`,
@@ -196,10 +225,14 @@ function printBanner(settings: Settings, admin: FirstAdmin, { port, troubles }: 
 
 const print = (lines: readonly string[]): void => void process.stdout.write(lines.map((line) => `${line}\n`).join(''));
 
-const adminLines = (admin: FirstAdmin): string[] => (admin ? [`  first ADMIN   ${admin.email}  password: ${admin.password}  (shown once)`] : []);
+const adminLines = (admin: FirstAdmin): string[] =>
+  admin ? [`  first ADMIN   ${admin.email}  password: ${admin.password}  (shown once)`] : [];
 
 function reportStartFailure(error: unknown, log: Log | undefined): void {
-  const isExpected = error instanceof SettingsError || error instanceof StartError || (error instanceof Error && error.message.startsWith('cannot listen'));
+  const isExpected =
+    error instanceof SettingsError ||
+    error instanceof StartError ||
+    (error instanceof Error && error.message.startsWith('cannot listen'));
   if (!isExpected) log?.error({ err: error }, 'the start failed');
   process.stderr.write(`survey-service cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
 }

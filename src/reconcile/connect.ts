@@ -20,7 +20,14 @@ export interface ReconcileConnections {
 }
 
 /** Opens the stores beside a running service: a few connections, and nothing is migrated. */
-export async function connectStores({ redisUrl, databaseUrl, clickhouseUrls, cluster, shards: count, log }: ReconcileConnections) {
+export async function connectStores({
+  redisUrl,
+  databaseUrl,
+  clickhouseUrls,
+  cluster,
+  shards: count,
+  log,
+}: ReconcileConnections) {
   const redis = createSharedRedis(redisUrl, log);
   await redis.connect();
   const sql = createPostgres(databaseUrl, { log, poolSize: 2 });
@@ -30,8 +37,16 @@ export async function connectStores({ redisUrl, databaseUrl, clickhouseUrls, clu
   const responses = createResponseStore({ clickhouse, cluster });
   const stream = createStream(redis);
   return {
-    shards, intake, responses, stream, surveys: createSurveyStore(sql),
-    retentionCheck: createRetainedRowsCheck({ stream, sink: { missing: createBatchCheck(responses.storedRows) }, isDeleted: intake.isDeleted }),
+    shards,
+    intake,
+    responses,
+    stream,
+    surveys: createSurveyStore(sql),
+    retentionCheck: createRetainedRowsCheck({
+      stream,
+      sink: { missing: createBatchCheck(responses.storedRows) },
+      isDeleted: intake.isDeleted,
+    }),
     async close(): Promise<void> {
       redis.disconnect();
       await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]);

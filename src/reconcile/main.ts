@@ -42,7 +42,12 @@ async function main(args: readonly string[]): Promise<number> {
 function readOptions(args: readonly string[]) {
   const { values } = parseArgs({
     args: [...args],
-    options: { repair: { type: 'boolean', default: false }, survey: { type: 'string' }, after: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+    options: {
+      repair: { type: 'boolean', default: false },
+      survey: { type: 'string' },
+      after: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
   });
   return { isRepairing: values.repair, surveyId: values.survey, after: values.after, isHelp: values.help };
 }
@@ -50,11 +55,31 @@ function readOptions(args: readonly string[]) {
 async function run({ isRepairing, surveyId, after }: ReturnType<typeof readOptions>): Promise<boolean> {
   const settings = readSettings(process.env);
   const running = runningStores(settings.dataDir);
-  const { redisUrl = running.redis, databaseUrl = running.postgres, clickhouseUrls = running.clickhouse === undefined ? undefined : [running.clickhouse] } = settings;
-  if (redisUrl === undefined || databaseUrl === undefined || clickhouseUrls === undefined) throw new Error(`No stores: ${settings.dataDir} holds none that a service has started, and REDIS_URL, DATABASE_URL and CLICKHOUSE_URL are not all set`);
-  const { close, ...stores } = await connectStores({ redisUrl, databaseUrl, clickhouseUrls, cluster: settings.clickhouseCluster, shards: settings.intakeShards, log: createLog('error') });
+  const {
+    redisUrl = running.redis,
+    databaseUrl = running.postgres,
+    clickhouseUrls = running.clickhouse === undefined ? undefined : [running.clickhouse],
+  } = settings;
+  if (redisUrl === undefined || databaseUrl === undefined || clickhouseUrls === undefined)
+    throw new Error(
+      `No stores: ${settings.dataDir} holds none that a service has started, and REDIS_URL, DATABASE_URL and CLICKHOUSE_URL are not all set`,
+    );
+  const { close, ...stores } = await connectStores({
+    redisUrl,
+    databaseUrl,
+    clickhouseUrls,
+    cluster: settings.clickhouseCluster,
+    shards: settings.intakeShards,
+    log: createLog('error'),
+  });
   try {
-    return await reconcile({ ...stores, isRepairing, surveyId, after, print: (line) => void process.stdout.write(`${line}\n`) });
+    return await reconcile({
+      ...stores,
+      isRepairing,
+      surveyId,
+      after,
+      print: (line) => void process.stdout.write(`${line}\n`),
+    });
   } finally {
     await close();
   }

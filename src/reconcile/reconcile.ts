@@ -32,20 +32,32 @@ interface Counts {
 
 /** Compares what was accepted with what is stored and what surveys say of it, on a system that is at work. True: nothing differs any more. */
 export async function reconcile(options: ReconcileOptions): Promise<boolean> {
-  const isWindowConsistent = options.surveyId === undefined && options.after === undefined ? await reconcileRetentionWindow(options) : true;
+  const isWindowConsistent =
+    options.surveyId === undefined && options.after === undefined ? await reconcileRetentionWindow(options) : true;
   const areCountsConsistent = await reconcileCounts(options);
   return isWindowConsistent && areCountsConsistent;
 }
 
-async function reconcileRetentionWindow({ shards, stream, retentionCheck, responses, isRepairing, print }: ReconcileOptions): Promise<boolean> {
+async function reconcileRetentionWindow({
+  shards,
+  stream,
+  retentionCheck,
+  responses,
+  isRepairing,
+  print,
+}: ReconcileOptions): Promise<boolean> {
   let isConsistent = true;
   for (const shard of shards.all) {
     let [checkedRows, missingRows, restoredRows] = [0, 0, 0];
-    for await (const { seen: more, missing } of retentionCheck.missing(shard, { after: '0-0', until: await stream.acknowledged(shard) })) {
+    for await (const { seen: more, missing } of retentionCheck.missing(shard, {
+      after: '0-0',
+      until: await stream.acknowledged(shard),
+    })) {
       checkedRows += more;
       if (!missing) continue;
       missingRows += missing.rows;
-      for (const line of missing.lines.toString().split('\n')) print(`shard ${shard.index}: not stored: ${describeRow(line)}`);
+      for (const line of missing.lines.toString().split('\n'))
+        print(`shard ${shard.index}: not stored: ${describeRow(line)}`);
       if (isRepairing && (await responses.insertBatch(missing)).kind === 'stored') restoredRows += missing.rows;
     }
     const repaired = restoredRows > 0 ? `, ${restoredRows} stored again` : '';
@@ -93,18 +105,27 @@ async function reconcileSurvey(options: ReconcileOptions, saved: SavedCounts): P
   if (!isRepairing) return false;
   const counts = await options.intake.counts(surveyId);
   if (counts) await surveys.saveCounts([{ surveyId, responses: counts.total, completed: counts.completed }]);
-  const left = row && counts ? await findDifferences(options, { ...row, responses: counts.total, completed: counts.completed }) : differences;
+  const left =
+    row && counts
+      ? await findDifferences(options, { ...row, responses: counts.total, completed: counts.completed })
+      : differences;
   if (left.length === 0) print(`survey ${surveyId}: its row was corrected`);
   return left.length === 0;
 }
 
-async function findSavedCounts(surveys: ReconcileOptions['surveys'], surveyId: string): Promise<SavedCounts | undefined> {
+async function findSavedCounts(
+  surveys: ReconcileOptions['surveys'],
+  surveyId: string,
+): Promise<SavedCounts | undefined> {
   const [saved] = await surveys.savedCounts({ surveyId, limit: 1 });
   return saved;
 }
 
 /** What differs although nothing that was accepted meanwhile explains it. */
-async function findDifferences({ intake, responses, stream, shards }: ReconcileOptions, saved: SavedCounts): Promise<string[]> {
+async function findDifferences(
+  { intake, responses, stream, shards }: ReconcileOptions,
+  saved: SavedCounts,
+): Promise<string[]> {
   const { surveyId } = saved;
   const before = await intake.counts(surveyId);
   // The intake forgets surveys that were never announced to it: there is nothing to compare.
@@ -115,11 +136,20 @@ async function findDifferences({ intake, responses, stream, shards }: ReconcileO
   const after = (await intake.counts(surveyId)) ?? before;
   const hasChanged = before.total !== after.total || before.completed !== after.completed;
   const differences: string[] = [];
-  const differs = (found: number, of: keyof Counts): boolean => found < Math.min(before[of], after[of]) - deadLetterCount || found > Math.max(before[of], after[of]);
-  if (differs(storedCounts.total, 'total')) differences.push(`the intake accepted ${after.total}, the response store holds ${storedCounts.total}`);
-  if (differs(storedCounts.complete, 'completed')) differences.push(`the intake counts ${after.completed} complete, the response store holds ${storedCounts.complete}`);
-  if (!hasChanged && (saved.responses !== after.total || saved.completed !== after.completed)) differences.push(`its row says ${saved.responses} (${saved.completed} complete), the intake ${after.total} (${after.completed})`);
-  if (saved.isOpen && saved.quota !== null && Math.min(before.completed, after.completed) > saved.quota) differences.push(`${after.completed} complete responses are more than its quota of ${saved.quota}`);
+  const differs = (found: number, of: keyof Counts): boolean =>
+    found < Math.min(before[of], after[of]) - deadLetterCount || found > Math.max(before[of], after[of]);
+  if (differs(storedCounts.total, 'total'))
+    differences.push(`the intake accepted ${after.total}, the response store holds ${storedCounts.total}`);
+  if (differs(storedCounts.complete, 'completed'))
+    differences.push(
+      `the intake counts ${after.completed} complete, the response store holds ${storedCounts.complete}`,
+    );
+  if (!hasChanged && (saved.responses !== after.total || saved.completed !== after.completed))
+    differences.push(
+      `its row says ${saved.responses} (${saved.completed} complete), the intake ${after.total} (${after.completed})`,
+    );
+  if (saved.isOpen && saved.quota !== null && Math.min(before.completed, after.completed) > saved.quota)
+    differences.push(`${after.completed} complete responses are more than its quota of ${saved.quota}`);
   return differences;
 }
 
@@ -135,7 +165,10 @@ async function waitUntilStored(stream: ReconcileOptions['stream'], shard: Shard)
   const newestId = await stream.newestId(shard);
   const until = performance.now() + storeTimeoutMs;
   while (!isAtOrAfter(await stream.acknowledged(shard), newestId)) {
-    if (performance.now() > until) throw new Error(`What shard ${shard.index} accepted is not stored within ${storeTimeoutMs / 1000} s: does the service run, and is its response store there?`);
+    if (performance.now() > until)
+      throw new Error(
+        `What shard ${shard.index} accepted is not stored within ${storeTimeoutMs / 1000} s: does the service run, and is its response store there?`,
+      );
     await pause(50);
   }
 }

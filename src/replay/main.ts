@@ -2,12 +2,12 @@ import { basename } from 'node:path';
 import { detect } from './file/detect.ts';
 import { emptyMapping, readMapping } from './file/mapping.ts';
 import { readTable } from './file/table.ts';
-import { readOptions, usage, type Options } from './options.ts';
+import { type Options, readOptions, usage } from './options.ts';
 import { createProgressPrinter } from './progress.ts';
 import { detectionLines } from './report.ts';
 import { replay } from './run.ts';
 import { createApi } from './service/api.ts';
-import { findVariable, defaultVariables } from './verify/crosstab.ts';
+import { defaultVariables, findVariable } from './verify/crosstab.ts';
 
 /** `npm run replay`: 0 when all is equal, 1 when something differs or fails, 2 when the arguments are wrong. */
 process.exitCode = await main(process.argv.slice(2));
@@ -46,11 +46,25 @@ async function run(options: Options): Promise<boolean> {
   }
   const [first, second] = options.crosstab ?? [];
   const find = (name: string) => findVariable(detection.questions, name);
-  const crosstab = first === undefined || second === undefined ? defaultVariables(detection.questions) : ([find(first), find(second)] as const);
+  const crosstab =
+    first === undefined || second === undefined
+      ? defaultVariables(detection.questions)
+      : ([find(first), find(second)] as const);
   const progress = createProgressPrinter(process.stderr);
   const api = createApi({ ...options, onPause: progress.pause });
   const fileName = basename(options.file);
-  return replay({ ...options, api, table, detection, digest, fileName, crosstab, title: options.title ?? fileName, print, onProgress: progress.count });
+  return replay({
+    ...options,
+    api,
+    table,
+    detection,
+    digest,
+    fileName,
+    crosstab,
+    title: options.title ?? fileName,
+    print,
+    onProgress: progress.count,
+  });
 }
 
 function print(line: string): void {

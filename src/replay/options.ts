@@ -48,24 +48,47 @@ export interface Defaults {
 /** Reads the arguments; undefined asks for help. Throws an Error that says what is wrong with them. */
 export function readOptions(args: readonly string[], defaults: Defaults): Options | undefined {
   const { values, positionals } = parseArgs({
-    args: [...args], allowPositionals: true, allowNegative: true,
+    args: [...args],
+    allowPositionals: true,
+    allowNegative: true,
     options: {
-      url: { type: 'string', default: 'http://127.0.0.1:3000' }, email: { type: 'string' }, password: { type: 'string' }, token: { type: 'string' }, title: { type: 'string' },
-      survey: { type: 'string' }, mapping: { type: 'string' }, crosstab: { type: 'string' }, concurrency: { type: 'string', default: '32' },
-      verify: { type: 'boolean', default: true }, detect: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false },
+      url: { type: 'string', default: 'http://127.0.0.1:3000' },
+      email: { type: 'string' },
+      password: { type: 'string' },
+      token: { type: 'string' },
+      title: { type: 'string' },
+      survey: { type: 'string' },
+      mapping: { type: 'string' },
+      crosstab: { type: 'string' },
+      concurrency: { type: 'string', default: '32' },
+      verify: { type: 'boolean', default: true },
+      detect: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (values.help) return undefined;
   const { file, crosstab } = readPlaces(args, positionals, values.crosstab);
   const { email = defaults.email ?? 'admin@localhost', password = defaults.password ?? '', token } = values;
   return {
-    file, crosstab, origin: readOrigin(values.url), credentials: token === undefined ? { email, password } : { token }, title: values.title?.trim().slice(0, 300) || undefined,
-    surveyId: values.survey, mapping: values.mapping, concurrency: readConcurrency(values.concurrency), isVerifying: values.verify, isDetectingOnly: values.detect,
+    file,
+    crosstab,
+    origin: readOrigin(values.url),
+    credentials: token === undefined ? { email, password } : { token },
+    title: values.title?.trim().slice(0, 300) || undefined,
+    surveyId: values.survey,
+    mapping: values.mapping,
+    concurrency: readConcurrency(values.concurrency),
+    isVerifying: values.verify,
+    isDetectingOnly: values.detect,
   };
 }
 
 /** `--crosstab A B` has two values, of which the reader of arguments takes one: the other is the argument that follows it. */
-function readPlaces(args: readonly string[], positionals: readonly string[], first: string | undefined): Pick<Options, 'file' | 'crosstab'> {
+function readPlaces(
+  args: readonly string[],
+  positionals: readonly string[],
+  first: string | undefined,
+): Pick<Options, 'file' | 'crosstab'> {
   if (first === undefined) return { file: onlyFile(positionals), crosstab: undefined };
   const second = args[args.indexOf('--crosstab') + 2];
   const place = second === undefined ? -1 : positionals.indexOf(second);
@@ -87,6 +110,7 @@ function readOrigin(url: string): string {
 
 function readConcurrency(text: string): number {
   const concurrency = Number(text);
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1000) throw new Error('--concurrency must be a whole number from 1 to 1000');
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1000)
+    throw new Error('--concurrency must be a whole number from 1 to 1000');
   return concurrency;
 }

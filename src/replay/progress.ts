@@ -6,7 +6,8 @@ export function createProgressPrinter(output: { isTTY?: boolean; write(text: str
   const isLive = output.isTTY === true;
   return {
     count(done: number, total: number): void {
-      if (isLive && (done % 25 === 0 || done === total)) output.write(`\r${done} of ${total} rows${done === total ? '\n' : ''}`);
+      if (isLive && (done % 25 === 0 || done === total))
+        output.write(`\r${done} of ${total} rows${done === total ? '\n' : ''}`);
       const step = Math.ceil(total / maxLines);
       if (!isLive && (done % step === 0 || done === total)) output.write(`${done} of ${total} rows\n`);
     },

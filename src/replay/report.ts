@@ -1,62 +1,102 @@
 import { inReadingOrder } from '../domain/questions/reading-order.ts';
 import type { Detection } from './file/detect.ts';
 import type { Table } from './file/table.ts';
-import type { ImportedQuestion } from './types/adapter.ts';
 import type { CrosstabReply, Statistic } from './service/replies.ts';
 import { percentText, shorten, textTable } from './text-table.ts';
-import type { Difference, AnswerSplit } from './verify/compare.ts';
+import type { ImportedQuestion } from './types/adapter.ts';
+import type { AnswerSplit, Difference } from './verify/compare.ts';
 import type { Variable } from './verify/crosstab.ts';
 
 const wordsShown = 10;
 const differencesShown = 200;
 
 /** A question's counts as analytics has them, in the file's words. */
-export function questionLines({ found, options, rows }: ImportedQuestion, { place, statistic, leftOut }: { place: number; statistic: Statistic } & Pick<AnswerSplit, 'leftOut'>): string[] {
+export function questionLines(
+  { found, options, rows }: ImportedQuestion,
+  { place, statistic, leftOut }: { place: number; statistic: Statistic } & Pick<AnswerSplit, 'leftOut'>,
+): string[] {
   const head = `${place + 1}. ${shorten(found.text, 150)}  [${found.type}: ${statistic.responseCount} answered, ${statistic.skippedCount} not]`;
   const left = [...leftOut].map(([why, count]) => `  left out: ${count} ${why}`);
-  return ['', head, ...textTable(tableOf(statistic, { options: [...options], rows: [...rows] })), ...measureLines(statistic), ...wordLines(statistic), ...left];
+  return [
+    '',
+    head,
+    ...textTable(tableOf(statistic, { options: [...options], rows: [...rows] })),
+    ...measureLines(statistic),
+    ...wordLines(statistic),
+    ...left,
+  ];
 }
 
 export function crosstabLines([first, second]: readonly [Variable, Variable], reply: CrosstabReply): string[] {
   const { rows, columns, cells, total, chiSquare, cramersV } = reply;
   const table = [
     ['', ...columns.map(({ text }) => text), 'all'],
-    ...rows.map((row, r) => [row.text, ...columns.map((_, c) => String(cells[r]?.[c]?.count ?? '')), String(row.total)]),
+    ...rows.map((row, r) => [
+      row.text,
+      ...columns.map((_, c) => String(cells[r]?.[c]?.count ?? '')),
+      String(row.total),
+    ]),
     ['all', ...columns.map((column) => String(column.total)), String(total)],
   ];
-  const measures = chiSquare.statistic === null ? 'no association can be measured' : [
-    `chi-square ${chiSquare.statistic.toFixed(3)} (${chiSquare.degreesOfFreedom} degrees of freedom), p ${chiSquare.pValue?.toPrecision(3) ?? '–'}`, `Cramér's V ${cramersV?.toFixed(3) ?? '–'}`,
-  ].join(', ');
-  return ['', `${shorten(first.title, 80)} × ${shorten(second.title, 80)}  [${total} answered both]`, ...textTable(table), `  ${measures}`];
+  const measures =
+    chiSquare.statistic === null
+      ? 'no association can be measured'
+      : [
+          `chi-square ${chiSquare.statistic.toFixed(3)} (${chiSquare.degreesOfFreedom} degrees of freedom), p ${chiSquare.pValue?.toPrecision(3) ?? '–'}`,
+          `Cramér's V ${cramersV?.toFixed(3) ?? '–'}`,
+        ].join(', ');
+  return [
+    '',
+    `${shorten(first.title, 80)} × ${shorten(second.title, 80)}  [${total} answered both]`,
+    ...textTable(table),
+    `  ${measures}`,
+  ];
 }
 
 export function differenceLines(differences: readonly Difference[]): string[] {
   const figure = (value: number): string => (Number.isNaN(value) ? 'nothing' : String(value));
-  const shown = differences.slice(0, differencesShown)
-    .map(({ where, cell, inFile, inService }) => `differs: ${shorten(where, 100)} · ${cell}: ${figure(inFile)} in the file, ${figure(inService)} in the service`);
+  const shown = differences
+    .slice(0, differencesShown)
+    .map(
+      ({ where, cell, inFile, inService }) =>
+        `differs: ${shorten(where, 100)} · ${cell}: ${figure(inFile)} in the file, ${figure(inService)} in the service`,
+    );
   return differences.length > shown.length ? [...shown, `… and ${differences.length - shown.length} more`] : shown;
 }
 
 type NamedTexts = readonly (readonly [text: string, { value: string }])[];
 
 /** In the order of the file; scales from their lowest point. */
-function tableOf({ distribution, responseCount, averageRank }: Statistic, { options, rows }: Record<'options' | 'rows', NamedTexts>): string[][] {
+function tableOf(
+  { distribution, responseCount, averageRank }: Statistic,
+  { options, rows }: Record<'options' | 'rows', NamedTexts>,
+): string[][] {
   const texts = new Map([...options, ...rows].map(([text, { value }]) => [value, text]));
   const textOf = (value: string): string => texts.get(value) ?? value;
   const valuesOf = (named: NamedTexts) => named.map(([, { value }]) => ({ value }));
   const entries = inReadingOrder(valuesOf(rows.length > 0 ? rows : options), distribution);
   const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ key, counts: value }]));
-  if (nested.length === 0) return entries.map(([key, count]) => [textOf(key), String(count), percentText(Number(count), responseCount)]);
-  const columns = inReadingOrder(valuesOf(rows.length > 0 ? options : []), Object.assign({}, ...nested.map(({ counts }) => counts))).map(([key]) => key);
+  if (nested.length === 0)
+    return entries.map(([key, count]) => [textOf(key), String(count), percentText(Number(count), responseCount)]);
+  const columns = inReadingOrder(
+    valuesOf(rows.length > 0 ? options : []),
+    Object.assign({}, ...nested.map(({ counts }) => counts)),
+  ).map(([key]) => key);
   const meanOf = (key: string): string[] => (averageRank ? [averageRank[key]?.toFixed(2) ?? '–'] : []);
   return [
     ['', ...columns.map(textOf), ...(averageRank ? ['mean rank'] : [])],
-    ...nested.map(({ key, counts }) => [textOf(key), ...columns.map((column) => String(counts[column] ?? 0)), ...meanOf(key)]),
+    ...nested.map(({ key, counts }) => [
+      textOf(key),
+      ...columns.map((column) => String(counts[column] ?? 0)),
+      ...meanOf(key),
+    ]),
   ];
 }
 
 function measureLines({ averageValue, minValue, maxValue }: Statistic): string[] {
-  return averageValue === null || minValue === null || maxValue === null ? [] : [`  mean ${Number(averageValue.toPrecision(6))}, from ${minValue} to ${maxValue}`];
+  return averageValue === null || minValue === null || maxValue === null
+    ? []
+    : [`  mean ${Number(averageValue.toPrecision(6))}, from ${minValue} to ${maxValue}`];
 }
 
 function wordLines({ topWords = [] }: Statistic): string[] {
@@ -67,7 +107,10 @@ function wordLines({ topWords = [] }: Statistic): string[] {
 /** What was recognised in a file. */
 export function detectionLines({ rows, remarks }: Table, { questions, idColumn }: Detection): string[] {
   const lines = questions.map(({ type, text, items, options }, place) => {
-    const parts = [items.length > 1 ? `${items.length} columns` : '', options.length > 0 ? `${options.length} options` : ''].filter((part) => part !== '');
+    const parts = [
+      items.length > 1 ? `${items.length} columns` : '',
+      options.length > 0 ? `${options.length} options` : '',
+    ].filter((part) => part !== '');
     return `${place + 1}. ${shorten(text, 150)}  [${[type, ...parts].join(', ')}]`;
   });
   const id = idColumn ? [`Respondents are known by “${idColumn.question}”.`] : [];

@@ -2,10 +2,10 @@ import type { Detection } from './file/detect.ts';
 import type { Table } from './file/table.ts';
 import { crosstabLines, differenceLines, questionLines } from './report.ts';
 import type { Api } from './service/api.ts';
-import { waitForAnalytics } from './service/wait-for-analytics.ts';
-import { submitRows, type Submitted } from './service/submit.ts';
+import { type Submitted, submitRows } from './service/submit.ts';
 import { continueSurvey, createSurvey, type ImportedSurvey } from './service/survey.ts';
-import { compareAll, mergeComparisons, splitAnswers, statisticOf, type Comparison } from './verify/compare.ts';
+import { waitForAnalytics } from './service/wait-for-analytics.ts';
+import { type Comparison, compareAll, mergeComparisons, splitAnswers, statisticOf } from './verify/compare.ts';
 import { askCrosstab, compareCrosstab, type Variable } from './verify/crosstab.ts';
 
 export interface ReplayOptions {
@@ -31,41 +31,85 @@ const refusalsShown = 20;
 
 /** Turns a file into a survey with responses, prints what analytics makes of them, and compares. True when everything is equal. */
 export async function replay(options: ReplayOptions): Promise<boolean> {
-  const { api, table: { rows }, detection, print } = options;
+  const {
+    api,
+    table: { rows },
+    detection,
+    print,
+  } = options;
   const startedAt = performance.now();
   const survey = await openSurvey(options);
-  print(`survey ${survey.id}: ${survey.questions.length} questions, ${rows.length} rows${detection.idColumn ? `, respondents known by “${detection.idColumn.question}”` : ''}`);
-  const submitted = await submitRows({ ...options, ...detection, survey, rows, onProgress: (done) => options.onProgress(done, rows.length) });
+  print(
+    `survey ${survey.id}: ${survey.questions.length} questions, ${rows.length} rows${detection.idColumn ? `, respondents known by “${detection.idColumn.question}”` : ''}`,
+  );
+  const submitted = await submitRows({
+    ...options,
+    ...detection,
+    survey,
+    rows,
+    onProgress: (done) => options.onProgress(done, rows.length),
+  });
   printSubmitted(options, submitted, performance.now() - startedAt);
   const refused = new Set(submitted.refused.map(({ row }) => row));
   const taken = rows.filter((_, place) => !refused.has(place));
   const analytics = await waitForAnalytics(api, survey.id, taken.length);
   for (const [place, question] of survey.questions.entries())
-    for (const line of questionLines(question, { place, statistic: statisticOf(analytics, question), ...splitAnswers(question, taken) })) print(line);
-  const compared = mergeComparisons([compareAll(survey.questions, taken, analytics), ...(await compareRequestedCrosstab(options, survey, taken))]);
+    for (const line of questionLines(question, {
+      place,
+      statistic: statisticOf(analytics, question),
+      ...splitAnswers(question, taken),
+    }))
+      print(line);
+  const compared = mergeComparisons([
+    compareAll(survey.questions, taken, analytics),
+    ...(await compareRequestedCrosstab(options, survey, taken)),
+  ]);
   print('');
   return options.isVerifying ? printVerdict(options, survey, submitted, compared) : refused.size === 0;
 }
 
-function openSurvey({ api, title, fileName, detection: { questions }, surveyId }: ReplayOptions): Promise<ImportedSurvey> {
-  return surveyId === undefined ? createSurvey(api, { title, description: `Responses of ${fileName}`, questions }) : continueSurvey(api, surveyId, questions);
+function openSurvey({
+  api,
+  title,
+  fileName,
+  detection: { questions },
+  surveyId,
+}: ReplayOptions): Promise<ImportedSurvey> {
+  return surveyId === undefined
+    ? createSurvey(api, { title, description: `Responses of ${fileName}`, questions })
+    : continueSurvey(api, surveyId, questions);
 }
 
-function printSubmitted({ print, table: { rows, remarks } }: ReplayOptions, { refused, replayedCount }: Submitted, tookMs: number): void {
+function printSubmitted(
+  { print, table: { rows, remarks } }: ReplayOptions,
+  { refused, replayedCount }: Submitted,
+  tookMs: number,
+): void {
   for (const remark of remarks) print(remark);
-  print(`submitted ${rows.length - refused.length} of ${rows.length} rows in ${(tookMs / 1000).toFixed(1)} s${replayedCount > 0 ? `; the service had ${replayedCount} of them already` : ''}`);
+  print(
+    `submitted ${rows.length - refused.length} of ${rows.length} rows in ${(tookMs / 1000).toFixed(1)} s${replayedCount > 0 ? `; the service had ${replayedCount} of them already` : ''}`,
+  );
   for (const { row, message } of refused.slice(0, refusalsShown)) print(`refused: row ${row + 1}: ${message}`);
   if (refused.length > refusalsShown) print(`… and ${refused.length - refusalsShown} more`);
 }
 
-async function compareRequestedCrosstab({ api, crosstab, print }: ReplayOptions, survey: ImportedSurvey, rows: Table['rows']): Promise<Comparison[]> {
+async function compareRequestedCrosstab(
+  { api, crosstab, print }: ReplayOptions,
+  survey: ImportedSurvey,
+  rows: Table['rows'],
+): Promise<Comparison[]> {
   if (!crosstab) return [];
   const reply = await askCrosstab(api, survey, crosstab);
   for (const line of crosstabLines(crosstab, reply)) print(line);
   return [compareCrosstab({ questions: survey.questions, rows, variables: crosstab, reply })];
 }
 
-function printVerdict({ print }: ReplayOptions, { questions }: ImportedSurvey, { refused }: Submitted, { cells, differences }: Comparison): boolean {
+function printVerdict(
+  { print }: ReplayOptions,
+  { questions }: ImportedSurvey,
+  { refused }: Submitted,
+  { cells, differences }: Comparison,
+): boolean {
   for (const line of differenceLines(differences)) print(line);
   const isEqual = differences.length === 0 && refused.length === 0;
   if (isEqual) print(`verified: ${cells} cells of ${questions.length} questions equal`);

@@ -1,4 +1,10 @@
-import { annotationKindOf, annotationKinds, type Editions, type AnnotationKind, type KnownAnnotations } from '../domain/analytics/annotation-variables.ts';
+import {
+  type AnnotationKind,
+  annotationKindOf,
+  annotationKinds,
+  type Editions,
+  type KnownAnnotations,
+} from '../domain/analytics/annotation-variables.ts';
 import type { AnnotationTable } from './clickhouse/annotation-table.ts';
 import type { AiAnnotationRows } from './postgres/ai/annotations.ts';
 
@@ -15,13 +21,18 @@ const unfinishedEditionTtlMs = 3_600_000;
 
 /** What analyses found, as variables of analytics. */
 export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
-  const readEdition = async (surveyId: string, kind: AnnotationKind, edition: string) => ({ edition, values: kind === 'sentiment' ? [] : await table.values({ surveyId, edition }) });
+  const readEdition = async (surveyId: string, kind: AnnotationKind, edition: string) => ({
+    edition,
+    values: kind === 'sentiment' ? [] : await table.values({ surveyId, edition }),
+  });
   return {
     /** The findings that these filters or variables name. */
     async findByNames(surveyId: string, names: readonly string[]): Promise<KnownAnnotations> {
       const known: KnownAnnotations = {};
       for (const kind of annotationKinds) {
-        const edition = names.some((name) => annotationKindOf(name) === kind) ? await rows.lastEdition(surveyId, kind) : undefined;
+        const edition = names.some((name) => annotationKindOf(name) === kind)
+          ? await rows.lastEdition(surveyId, kind)
+          : undefined;
         if (edition !== undefined) known[kind] = await readEdition(surveyId, kind, edition);
       }
       return known;

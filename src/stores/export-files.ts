@@ -60,15 +60,21 @@ export function createExportFiles(dataDir: string) {
     },
 
     /** Its size, or undefined when it is not there. */
-    size: async (id: string): Promise<number | undefined> => stat(path(id)).then((found) => found.size, () => undefined),
+    size: async (id: string): Promise<number | undefined> =>
+      stat(path(id)).then(
+        (found) => found.size,
+        () => undefined,
+      ),
 
     remove: (id: string): Promise<void> => rm(path(id), { force: true }),
 
     /** Ids of all files there, whatever else lies beside them. Removes what writers that died have left. */
     async list(nowMs: number): Promise<string[]> {
       const names = await readdir(folder).catch(() => []);
-      const isStale = async (name: string) => nowMs - ((await stat(path(name)).catch(() => undefined))?.mtimeMs ?? nowMs) > staleMs;
-      for (const name of names) if (name.endsWith(partSuffix) && (await isStale(name))) await rm(path(name), { force: true });
+      const isStale = async (name: string) =>
+        nowMs - ((await stat(path(name)).catch(() => undefined))?.mtimeMs ?? nowMs) > staleMs;
+      for (const name of names)
+        if (name.endsWith(partSuffix) && (await isStale(name))) await rm(path(name), { force: true });
       return names.filter(isId);
     },
   };
@@ -81,7 +87,10 @@ async function linkIfAbsent(partPath: string, path: string): Promise<boolean> {
   try {
     await link(partPath, path);
   } catch {
-    const isThere = await stat(path).then(() => true, () => false);
+    const isThere = await stat(path).then(
+      () => true,
+      () => false,
+    );
     if (!isThere) await rename(partPath, path);
     return !isThere;
   } finally {

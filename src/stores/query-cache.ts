@@ -34,9 +34,18 @@ interface CacheEntry<Counts> {
  * The same counts as those of the stores behind it. Who asks again what was counted since the survey's last batch gets what was counted
  * then, and who asks while it is counted waits for that: many who watch one survey cost one count a batch.
  */
-export function createQueryCache({ totals, crosstab, dataVersions, mayReplicasLag, now = () => performance.now() }: QueryCacheDeps) {
+export function createQueryCache({
+  totals,
+  crosstab,
+  dataVersions,
+  mayReplicasLag,
+  now = () => performance.now(),
+}: QueryCacheDeps) {
   const entryTtlMs = mayReplicasLag ? ttlMs.ofSeveral : ttlMs.ofOneServer;
-  const cached = <Query extends { surveyId: string }, Counts>(count: (query: Query) => Promise<Counts>, { dimensionsOf, sizeOf }: QueryShape<Query, Counts>) => {
+  const cached = <Query extends { surveyId: string }, Counts>(
+    count: (query: Query) => Promise<Counts>,
+    { dimensionsOf, sizeOf }: QueryShape<Query, Counts>,
+  ) => {
     const entries = createLruCache<CacheEntry<Counts>>(maxEntries);
     return async (query: Query): Promise<Counts> => {
       // Findings change without a batch.
@@ -62,12 +71,19 @@ export function createQueryCache({ totals, crosstab, dataVersions, mayReplicasLa
 
   return {
     totals: {
-      countSurvey: cached(totals.countSurvey, { dimensionsOf: ({ filters = [] }) => filters.map(({ dimension }) => dimension), sizeOf: sizeOfSurveyCounts }),
+      countSurvey: cached(totals.countSurvey, {
+        dimensionsOf: ({ filters = [] }) => filters.map(({ dimension }) => dimension),
+        sizeOf: sizeOfSurveyCounts,
+      }),
     } satisfies TotalsStore,
     crosstab: {
       ...crosstab,
       countBanner: cached(crosstab.countBanner, {
-        dimensionsOf: ({ rows, columns, filters = [] }) => [rows, ...columns, ...filters.map(({ dimension }) => dimension)],
+        dimensionsOf: ({ rows, columns, filters = [] }) => [
+          rows,
+          ...columns,
+          ...filters.map(({ dimension }) => dimension),
+        ],
         sizeOf: (tables) => tables.reduce((sum, table) => sum + sizeOfTable(table), 0),
       }),
     } satisfies CrosstabStore,
@@ -82,11 +98,20 @@ interface QueryShape<Query, Counts> {
 }
 
 const sizeOfSurveyCounts = ({ byDay, perQuestion }: SurveyCounts): number =>
-  [...perQuestion.values()].reduce((sum, { results }) => sum + results.reduce((figures, result) => figures + sizeOfResult(result), 1), byDay.length);
+  [...perQuestion.values()].reduce(
+    (sum, { results }) => sum + results.reduce((figures, result) => figures + sizeOfResult(result), 1),
+    byDay.length,
+  );
 
 function sizeOfResult(result: CountResult): number {
-  if (result.kind === 'text') return result.counts.reduce((sum, { key }) => sum + 1 + Math.floor(key.length / charactersPerValue), 0);
-  return result.kind === 'codes' ? result.counts.size : result.kind === 'number' ? result.moments.bins.length : result.counts.length;
+  if (result.kind === 'text')
+    return result.counts.reduce((sum, { key }) => sum + 1 + Math.floor(key.length / charactersPerValue), 0);
+  return result.kind === 'codes'
+    ? result.counts.size
+    : result.kind === 'number'
+      ? result.moments.bins.length
+      : result.counts.length;
 }
 
-const sizeOfTable = ({ cells, rowTotals, columnTotals }: CrosstabCounts): number => cells.length + rowTotals.size + columnTotals.size;
+const sizeOfTable = ({ cells, rowTotals, columnTotals }: CrosstabCounts): number =>
+  cells.length + rowTotals.size + columnTotals.size;

@@ -1,17 +1,17 @@
-import { newId } from '../platform/ids.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { newId } from '../platform/ids.ts';
 import type { Settings } from '../settings.ts';
+import { createAnnotations } from './annotations.ts';
+import { createAnnotationTable } from './clickhouse/annotation-table.ts';
 import { createClickHouse } from './clickhouse/client.ts';
 import { createCrosstabStore } from './clickhouse/counts/crosstab.ts';
-import { createAnnotationTable } from './clickhouse/annotation-table.ts';
-import { createIdempotencyRecords } from './clickhouse/write/idempotency-records.ts';
-import { createResponseStore } from './clickhouse/responses.ts';
 import { createTotalsStore } from './clickhouse/counts/totals.ts';
+import { createResponseStore } from './clickhouse/responses.ts';
+import { createIdempotencyRecords } from './clickhouse/write/idempotency-records.ts';
 import { openStoreConnections } from './connections/open-connections.ts';
+import { deferConnect, requireReadyClickHouse, requireReadySql } from './connections/require-ready.ts';
 import { createExportFiles } from './export-files.ts';
-import { createAnnotations } from './annotations.ts';
-import { createQueryCache } from './query-cache.ts';
 import { createAiAnnotationRows } from './postgres/ai/annotations.ts';
 import { createPostgres } from './postgres/client.ts';
 import { createExportStore } from './postgres/exports.ts';
@@ -20,19 +20,19 @@ import { createTranslationStore } from './postgres/translations.ts';
 import { createUploadRows } from './postgres/uploads.ts';
 import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
+import { createQueryCache } from './query-cache.ts';
+import { createUnsavedReplies } from './redis/ai/unsaved-replies.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
+import { createDataVersions } from './redis/intake/data-version.ts';
 import { createDefinitionStore } from './redis/intake/definitions.ts';
 import { createIdempotencyGenerations } from './redis/intake/idempotency.ts';
 import { createIntake } from './redis/intake/intake.ts';
-import { createLiveNotifications, createLiveStream } from './redis/live-stream.ts';
-import { createPubSub } from './redis/pub-sub.ts';
-import { createUnsavedReplies } from './redis/ai/unsaved-replies.ts';
 import { watchMemoryPressure } from './redis/intake/memory-pressure.ts';
-import { createPermissionNotifications } from './redis/permission-notifications.ts';
 import { createShards } from './redis/intake/shards.ts';
-import { createDataVersions } from './redis/intake/data-version.ts';
 import { createStream } from './redis/intake/stream.ts';
-import { requireReadyClickHouse, deferConnect, requireReadySql } from './connections/require-ready.ts';
+import { createLiveNotifications, createLiveStream } from './redis/live-stream.ts';
+import { createPermissionNotifications } from './redis/permission-notifications.ts';
+import { createPubSub } from './redis/pub-sub.ts';
 import { createDiskStorage } from './uploads/disk.ts';
 
 export interface StoreUrls {
@@ -44,7 +44,8 @@ export interface StoreUrls {
 
 export interface OpenStoresOptions {
   urls: StoreUrls;
-  settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'> & Partial<Pick<Settings, 'uploadBucket' | 'intakeMayLose'>>;
+  settings: Pick<Settings, 'intakeShards' | 'clickhouseCluster' | 'dataDir'> &
+    Partial<Pick<Settings, 'uploadBucket' | 'intakeMayLose'>>;
   log: Log;
   metrics: Pick<Metrics, 'committed' | 'submitted' | 'intakeMemoryUsed'>;
 }
@@ -63,21 +64,45 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const liveRedis = createSharedRedis(urls.redis, log);
   const redises = [intakeRedis, streamRedis, liveRedis, sharedRedis, subscriberRedis];
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
-  const [ownSql, ownClickHouse] = [createPostgres(urls.postgres, { log }), createClickHouse({ urls: urls.clickhouse, log })];
+  const [ownSql, ownClickHouse] = [
+    createPostgres(urls.postgres, { log }),
+    createClickHouse({ urls: urls.clickhouse, log }),
+  ];
   const contacts = openStoreConnections({
-    urls, settings, placement, log, clickhouse: ownClickHouse,
-    openIntake: [intakeRedis, streamRedis, liveRedis].map(deferConnect), openJobs: [sharedRedis, subscriberRedis].map(deferConnect),
+    urls,
+    settings,
+    placement,
+    log,
+    clickhouse: ownClickHouse,
+    openIntake: [intakeRedis, streamRedis, liveRedis].map(deferConnect),
+    openJobs: [sharedRedis, subscriberRedis].map(deferConnect),
   });
-  const [sql, clickhouse] = [requireReadySql(ownSql, contacts.postgres), requireReadyClickHouse(ownClickHouse, contacts.clickhouse)];
+  const [sql, clickhouse] = [
+    requireReadySql(ownSql, contacts.postgres),
+    requireReadyClickHouse(ownClickHouse, contacts.clickhouse),
+  ];
   const shards = createShards(settings.intakeShards);
-  const [totals, crosstab] = [createTotalsStore({ clickhouse, ...placement }), createCrosstabStore({ clickhouse, ...placement })];
+  const [totals, crosstab] = [
+    createTotalsStore({ clickhouse, ...placement }),
+    createCrosstabStore({ clickhouse, ...placement }),
+  ];
   const mayReplicasLag = placement.cluster !== undefined || urls.clickhouse.length > 1;
   const pressure = watchMemoryPressure(streamRedis, { shards, report: metrics.intakeMemoryUsed });
   const messages = createPubSub({ publisher: sharedRedis, subscriber: subscriberRedis, log });
   // The SDK takes a while to load, and most installations never need it.
-  const uploadStorage = settings.uploadBucket ? (await import('./uploads/s3.ts')).createS3Storage({ ...settings.uploadBucket, log }) : createDiskStorage(settings.dataDir);
+  const uploadStorage = settings.uploadBucket
+    ? (await import('./uploads/s3.ts')).createS3Storage({ ...settings.uploadBucket, log })
+    : createDiskStorage(settings.dataDir);
   return {
-    contacts, sql, clickhouse, sharedRedis, intakeRedis, streamRedis, shards, pressure, placement,
+    contacts,
+    sql,
+    clickhouse,
+    sharedRedis,
+    intakeRedis,
+    streamRedis,
+    shards,
+    pressure,
+    placement,
     surveys: createSurveyStore(sql),
     webhooks: createWebhookStore(sql),
     deliveries: createDeliveryStore(sql),
@@ -94,8 +119,17 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     responses: createResponseStore({ clickhouse, ...placement }),
     idempotencyRecords: createIdempotencyRecords(clickhouse),
     totals,
-    queryCache: createQueryCache({ totals, crosstab, dataVersions: createDataVersions(liveRedis, shards), mayReplicasLag }),
-    annotations: createAnnotations({ rows: createAiAnnotationRows(sql), table: createAnnotationTable({ clickhouse, ...placement }), newId: () => newId() }),
+    queryCache: createQueryCache({
+      totals,
+      crosstab,
+      dataVersions: createDataVersions(liveRedis, shards),
+      mayReplicasLag,
+    }),
+    annotations: createAnnotations({
+      rows: createAiAnnotationRows(sql),
+      table: createAnnotationTable({ clickhouse, ...placement }),
+      newId: () => newId(),
+    }),
     unsavedReplies: createUnsavedReplies(sharedRedis),
     live: createLiveStream(liveRedis),
     messages,

@@ -1,13 +1,17 @@
+import { interpretQuestion, surveyHead } from '../domain/analytics/statistics.ts';
 import type { CountResult } from '../domain/questions/contract.ts';
 import { registry } from '../domain/questions/registry.ts';
-import { interpretQuestion, surveyHead } from '../domain/analytics/statistics.ts';
-import { visibleQuestions, type Question, type SurveyWithQuestions } from '../domain/survey.ts';
+import { type Question, type SurveyWithQuestions, visibleQuestions } from '../domain/survey.ts';
 import type { SurveyCountQuery, TotalsStore } from './clickhouse/counts/totals.ts';
 
 export type AnalyticsSelection = Pick<SurveyCountQuery, 'filters' | 'startDate' | 'endDate' | 'isComplete'>;
 
 /** The analytics of a whole survey as the interface shows them (contract §8); the route and live streams give the same. */
-export async function analyseSurvey(totals: TotalsStore, survey: SurveyWithQuestions, selection: AnalyticsSelection = {}) {
+export async function analyseSurvey(
+  totals: TotalsStore,
+  survey: SurveyWithQuestions,
+  selection: AnalyticsSelection = {},
+) {
   const questions = visibleQuestions(survey);
   const counted = await totals.countSurvey({ surveyId: survey.id, plans: questions.map(planOf), ...selection });
   return {
@@ -26,7 +30,11 @@ export async function analyseQuestion(totals: TotalsStore, question: Question, s
 
 const planOf = (question: Question) => ({ questionId: question.id, plan: registry[question.type].countPlan(question) });
 
-function statistic(question: Question, counted: ReadonlyMap<string, { base: number; results: readonly CountResult[] }>, total: number) {
+function statistic(
+  question: Question,
+  counted: ReadonlyMap<string, { base: number; results: readonly CountResult[] }>,
+  total: number,
+) {
   const found = counted.get(question.id);
   if (!found) throw new Error(`question ${question.id} was not counted`);
   return interpretQuestion(question, found.results, found.base, total);

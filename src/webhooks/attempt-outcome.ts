@@ -31,12 +31,19 @@ const goneReason = 'The endpoint answered 410 Gone';
 const failingReason = 'Every delivery failed for five days';
 
 /** Judges an attempt: only 2xx is success, 410 and five days of nothing but failures switch the endpoint off. Pure. */
-export function evaluateAttempt(sent: SendResult, { startedAtMs, nowMs, tries, scheduleSeconds, random, failingSince }: AttemptContext): AttemptOutcome {
+export function evaluateAttempt(
+  sent: SendResult,
+  { startedAtMs, nowMs, tries, scheduleSeconds, random, failingSince }: AttemptContext,
+): AttemptOutcome {
   const attempt: DeliveryAttempt = {
-    at: new Date(startedAtMs).toISOString(), httpStatus: sent.status, latencyMs: sent.latencyMs, response: sent.response,
+    at: new Date(startedAtMs).toISOString(),
+    httpStatus: sent.status,
+    latencyMs: sent.latencyMs,
+    response: sent.response,
     error: sent.kind === 'failed' ? sent.error : errorOf(sent.status),
   };
-  if (attempt.error === null) return { status: 'DELIVERED', tries: 0, nextAttemptAtMs: undefined, attempt, result: 'delivered' };
+  if (attempt.error === null)
+    return { status: 'DELIVERED', tries: 0, nextAttemptAtMs: undefined, attempt, result: 'delivered' };
   const isGone = sent.kind === 'replied' && sent.status === 410;
   const retryAfter = sent.kind === 'replied' ? sent.retryAfter : undefined;
   const failed = tries + 1;
@@ -44,7 +51,10 @@ export function evaluateAttempt(sent: SendResult, { startedAtMs, nowMs, tries, s
   const isHopeless = failingSince !== null && nowMs - failingSince.getTime() >= fiveDaysMs;
   const pause = retryAfterMs(retryAfter, nowMs);
   return {
-    status: next === undefined ? 'FAILED' : 'PENDING', tries: failed, nextAttemptAtMs: next, attempt,
+    status: next === undefined ? 'FAILED' : 'PENDING',
+    tries: failed,
+    nextAttemptAtMs: next,
+    attempt,
     result: isGone ? 'gone' : sent.kind === 'failed' ? sent.cause : 'refused',
     ...(isGone ? { disableReason: goneReason } : isHopeless && { disableReason: failingReason }),
     ...(pause !== undefined && { pauseUntilMs: nowMs + pause }),
@@ -53,5 +63,7 @@ export function evaluateAttempt(sent: SendResult, { startedAtMs, nowMs, tries, s
 
 function errorOf(status: number): string | null {
   if (status >= 200 && status < 300) return null;
-  return status >= 300 && status < 400 ? `the endpoint redirects (${status}), which is not followed` : `the endpoint answered ${status}`;
+  return status >= 300 && status < 400
+    ? `the endpoint redirects (${status}), which is not followed`
+    : `the endpoint answered ${status}`;
 }

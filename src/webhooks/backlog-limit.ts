@@ -26,7 +26,8 @@ const shortBacklog = 10_000;
  */
 export function createBacklogLimit({ countPending, monotonicMs = () => performance.now() }: BacklogLimitDeps) {
   const known = createLruCache<{ count: number; countedAtMs: number }>(maxEndpoints);
-  const backlogOf = (webhookId: string) => known.get(webhookId, () => ({ count: 0, countedAtMs: Number.NEGATIVE_INFINITY }));
+  const backlogOf = (webhookId: string) =>
+    known.get(webhookId, () => ({ count: 0, countedAtMs: Number.NEGATIVE_INFINITY }));
 
   const isStale = ({ webhookId, wanted, maxWaiting }: BacklogRequest): boolean => {
     const { count, countedAtMs } = backlogOf(webhookId);
@@ -43,13 +44,17 @@ export function createBacklogLimit({ countPending, monotonicMs = () => performan
     /** How many of the wanted fit, for each endpoint; they count as added. */
     async reserve(wishes: readonly BacklogRequest[]): Promise<ReadonlyMap<string, number>> {
       const stale = wishes.filter(isStale).map(({ webhookId }) => webhookId);
-      if (stale.length > 0) for (const [webhookId, count] of await countPending(stale)) Object.assign(backlogOf(webhookId), { count, countedAtMs: monotonicMs() });
-      return new Map(wishes.map(({ webhookId, wanted, maxWaiting }) => {
-        const line = backlogOf(webhookId);
-        const fitting = Math.max(0, Math.min(wanted, maxWaiting - line.count));
-        line.count += fitting;
-        return [webhookId, fitting];
-      }));
+      if (stale.length > 0)
+        for (const [webhookId, count] of await countPending(stale))
+          Object.assign(backlogOf(webhookId), { count, countedAtMs: monotonicMs() });
+      return new Map(
+        wishes.map(({ webhookId, wanted, maxWaiting }) => {
+          const line = backlogOf(webhookId);
+          const fitting = Math.max(0, Math.min(wanted, maxWaiting - line.count));
+          line.count += fitting;
+          return [webhookId, fitting];
+        }),
+      );
     },
   };
 }

@@ -3,15 +3,15 @@ import type { Log } from '../log.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import { leaseAheadMs, type Webhook, type WebhookStore } from '../stores/postgres/webhooks.ts';
-import { bodyOf, type Message } from './message.ts';
-import { createRateThrottle } from './throttle.ts';
-import { createLruCache } from './lru-cache.ts';
-import { secretContext } from './secret-context.ts';
-import { createEndpointAgent, socketsPerEndpoint, type EndpointAgent, type Send } from './send.ts';
-import { createOutcomeWriter } from './outcome-writer.ts';
-import { signedHeaders } from './sign.ts';
-import { evaluateAttempt, type AttemptOutcome } from './attempt-outcome.ts';
+import { type AttemptOutcome, evaluateAttempt } from './attempt-outcome.ts';
 import { createDueMessages } from './due-messages.ts';
+import { createLruCache } from './lru-cache.ts';
+import { bodyOf, type Message } from './message.ts';
+import { createOutcomeWriter } from './outcome-writer.ts';
+import { secretContext } from './secret-context.ts';
+import { createEndpointAgent, type EndpointAgent, type Send, socketsPerEndpoint } from './send.ts';
+import { signedHeaders } from './sign.ts';
+import { createRateThrottle } from './throttle.ts';
 
 export interface DeliverDeps {
   webhooks: Pick<WebhookStore, 'lease' | 'renewLease' | 'release' | 'markFailing' | 'pause' | 'disable'>;
@@ -72,10 +72,20 @@ export function createDeliverer(deps: DeliverDeps) {
   const attempt = async ({ webhook, agent, secrets, end }: DeliveryRun, message: Message): Promise<AttemptOutcome> => {
     const startedAtMs = now();
     const body = bodyOf(message);
-    const headers = signedHeaders({ webhookId: message.webhookId, timestamp: Math.floor(startedAtMs / 1000), body }, secrets);
+    const headers = signedHeaders(
+      { webhookId: message.webhookId, timestamp: Math.floor(startedAtMs / 1000), body },
+      secrets,
+    );
     const sent = await send({ url: webhook.url, headers, body, agent });
     const tries = Math.max(...message.deliveries.map((delivery) => delivery.tries));
-    const verdict = evaluateAttempt(sent, { startedAtMs, nowMs: now(), tries, scheduleSeconds: deps.scheduleSeconds, random: deps.random(), failingSince: webhook.failingSince });
+    const verdict = evaluateAttempt(sent, {
+      startedAtMs,
+      nowMs: now(),
+      tries,
+      scheduleSeconds: deps.scheduleSeconds,
+      random: deps.random(),
+      failingSince: webhook.failingSince,
+    });
     metrics.webhookAttempted(verdict.result);
     if (verdict.disableReason !== undefined || verdict.pauseUntilMs !== undefined) end();
     return verdict;
@@ -94,7 +104,11 @@ export function createDeliverer(deps: DeliverDeps) {
     await webhooks.markFailing(webhook.id, webhook.failingSince);
   };
 
-  const sendLoop = async (run: DeliveryRun, waiting: ReturnType<typeof createDueMessages>, settler: ReturnType<typeof createOutcomeWriter>): Promise<void> => {
+  const sendLoop = async (
+    run: DeliveryRun,
+    waiting: ReturnType<typeof createDueMessages>,
+    settler: ReturnType<typeof createOutcomeWriter>,
+  ): Promise<void> => {
     while (!run.isOver()) {
       await settler.waitForRoom();
       const message = await waiting.next(run.isOver);
@@ -103,13 +117,18 @@ export function createDeliverer(deps: DeliverDeps) {
       const verdict = await attempt(run, message);
       // We cut it ourselves: the endpoint is not to blame, and the delivery stays due.
       if (isAborted && verdict.result === 'connection') return waiting.done(message);
-      await recordEndpointState(run, verdict).catch((error: unknown) => log.warn({ err: error, webhookId: run.webhook.id }, "an endpoint's state could not be written"));
+      await recordEndpointState(run, verdict).catch((error: unknown) =>
+        log.warn({ err: error, webhookId: run.webhook.id }, "an endpoint's state could not be written"),
+      );
       void settler.add(message, verdict).then(() => waiting.done(message));
     }
   };
 
   /** Waits until the endpoint's pace lets the message go; false when it should not be sent by this run. A turn that would come after its slice is left to another. */
-  const waitForTurn = async ({ webhook, sliceUntil, turnInMs, takeTurn, renew, isLost, isOver }: DeliveryRun, message: Message): Promise<boolean> => {
+  const waitForTurn = async (
+    { webhook, sliceUntil, turnInMs, takeTurn, renew, isLost, isOver }: DeliveryRun,
+    message: Message,
+  ): Promise<boolean> => {
     if (webhook.maxPerSecond === null) return !isOver();
     for (let waitMs = 1; waitMs > 0 && !isLost(); ) {
       waitMs = turnInMs();
@@ -126,7 +145,11 @@ export function createDeliverer(deps: DeliverDeps) {
   };
 
   /** The turns of one run: not before that which the row names, since another process may have had those before it. */
-  const turnScheduleOf = ({ id, maxPerSecond, nextSendAt: noted }: Webhook): Pick<DeliveryRun, 'turnInMs' | 'nextTurnAt' | 'takeTurn'> => {
+  const turnScheduleOf = ({
+    id,
+    maxPerSecond,
+    nextSendAt: noted,
+  }: Webhook): Pick<DeliveryRun, 'turnInMs' | 'nextTurnAt' | 'takeTurn'> => {
     if (maxPerSecond === null) return { turnInMs: () => 0, nextTurnAt: () => null, takeTurn: () => () => undefined };
     const pace = throttles.get(id, createRateThrottle);
     const notBefore = performance.now() + (noted ? noted.getTime() - now() : 0);
@@ -135,21 +158,41 @@ export function createDeliverer(deps: DeliverDeps) {
     return { turnInMs, nextTurnAt, takeTurn: (events) => pace.take(maxPerSecond, events) };
   };
 
-  const deliverUntilDone = async (webhook: Webhook, holder: string, turns: ReturnType<typeof turnScheduleOf>): Promise<'idle' | 'more'> => {
+  const deliverUntilDone = async (
+    webhook: Webhook,
+    holder: string,
+    turns: ReturnType<typeof turnScheduleOf>,
+  ): Promise<'idle' | 'more'> => {
     const sliceUntil = performance.now() + sliceMs;
     let safeUntil = performance.now() + leaseMs - safetyMarginMs;
     let isEnded = false;
     const isLost = () => isEnded || isStopping || performance.now() > safeUntil;
     const renew = (): Promise<void> => {
       const askedAt = performance.now();
-      return webhooks.renewLease({ webhookId: webhook.id, holder, nowMs: now(), untilMs: now() + leaseMs, asOf: webhook.updatedAt, nextSendAt: turns.nextTurnAt() }).then(
-        (isKept) => void (isKept ? (safeUntil = askedAt + leaseMs - safetyMarginMs) : run.end()),
-        () => undefined,
-      );
+      return webhooks
+        .renewLease({
+          webhookId: webhook.id,
+          holder,
+          nowMs: now(),
+          untilMs: now() + leaseMs,
+          asOf: webhook.updatedAt,
+          nextSendAt: turns.nextTurnAt(),
+        })
+        .then(
+          (isKept) => void (isKept ? (safeUntil = askedAt + leaseMs - safetyMarginMs) : run.end()),
+          () => undefined,
+        );
     };
     const run: DeliveryRun = {
-      webhook, agent: agents.get(webhook.id, createEndpointAgent), secrets: secretsOf(webhook, deps),
-      ...turns, sliceUntil, renew, isLost, isOver: () => isLost() || performance.now() > sliceUntil, end: () => void (isEnded = true),
+      webhook,
+      agent: agents.get(webhook.id, createEndpointAgent),
+      secrets: secretsOf(webhook, deps),
+      ...turns,
+      sliceUntil,
+      renew,
+      isLost,
+      isOver: () => isLost() || performance.now() > sliceUntil,
+      end: () => void (isEnded = true),
     };
     const renewal = setInterval(() => void renew(), renewMs);
     const waiting = createDueMessages({ deliveries, webhook, now, newId: deps.newId });
@@ -178,7 +221,11 @@ export function createDeliverer(deps: DeliverDeps) {
     try {
       return await deliverUntilDone(webhook, holder, turns);
     } finally {
-      await webhooks.release({ webhook, at: turns.nextTurnAt() }, holder).catch((error: unknown) => log.warn({ err: error, webhookId }, 'releasing the lease of an endpoint failed, it expires by itself'));
+      await webhooks
+        .release({ webhook, at: turns.nextTurnAt() }, holder)
+        .catch((error: unknown) =>
+          log.warn({ err: error, webhookId }, 'releasing the lease of an endpoint failed, it expires by itself'),
+        );
     }
   };
 
@@ -213,7 +260,10 @@ function secretsOf(webhook: Webhook, { secrets, now }: Pick<DeliverDeps, 'secret
     }
   };
   const present = open(webhook.secretSealed);
-  if (present === undefined) throw new Error('the secret of this endpoint was sealed under another SECRETS_KEY: rotate it, and what waits is sent');
+  if (present === undefined)
+    throw new Error(
+      'the secret of this endpoint was sealed under another SECRETS_KEY: rotate it, and what waits is sent',
+    );
   const former = webhook.oldSecrets.filter(({ until }) => until.getTime() > now());
   return [present, ...former.flatMap(({ sealed }) => open(sealed) ?? [])];
 }

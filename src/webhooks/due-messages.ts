@@ -35,7 +35,11 @@ export function createDueMessages({ deliveries, webhook, now, newId }: DueMessag
     });
 
   const read = async (): Promise<void> => {
-    const due = await deliveries.findDue(webhook.id, { now: new Date(now()), excludedIds: [...handedOut], limit: rowsRead });
+    const due = await deliveries.findDue(webhook.id, {
+      now: new Date(now()),
+      excludedIds: [...handedOut],
+      limit: rowsRead,
+    });
     ready = webhook.isBatch
       ? await inBatches(due, handedOut, { deliveries, webhook, now, newId })
       : due.map((delivery) => ({ webhookId: delivery.id, deliveries: [delivery], isBatch: false }));
@@ -71,16 +75,27 @@ export function createDueMessages({ deliveries, webhook, now, newId }: DueMessag
 }
 
 /** Batches of before as they were, and new ones of what is left; bound before they are sent. */
-async function inBatches(due: readonly Delivery[], held: ReadonlySet<string>, { deliveries, webhook, now, newId }: DueMessagesDeps): Promise<Message[]> {
+async function inBatches(
+  due: readonly Delivery[],
+  held: ReadonlySet<string>,
+  { deliveries, webhook, now, newId }: DueMessagesDeps,
+): Promise<Message[]> {
   const known = [...new Set(due.flatMap((delivery) => delivery.batchId ?? []))];
   const whole = known.length === 0 ? [] : await deliveries.findPendingOfBatch(webhook.id, known, new Date(now()));
-  const messages = known.map((batchId) => ({ webhookId: batchId, isBatch: true, deliveries: whole.filter((delivery) => delivery.batchId === batchId && !held.has(delivery.id)) }));
+  const messages = known.map((batchId) => ({
+    webhookId: batchId,
+    isBatch: true,
+    deliveries: whole.filter((delivery) => delivery.batchId === batchId && !held.has(delivery.id)),
+  }));
   // In one order now and on every repetition, or the same webhook-id would carry another body.
   const loose = due.filter((delivery) => delivery.batchId === null).sort((one, other) => (one.id < other.id ? -1 : 1));
   for (let at = 0; at < loose.length; at += batchSize) {
     const part = loose.slice(at, at + batchSize);
     const batchId = newId();
-    await deliveries.bindBatch(batchId, part.map((delivery) => delivery.id));
+    await deliveries.bindBatch(
+      batchId,
+      part.map((delivery) => delivery.id),
+    );
     messages.push({ webhookId: batchId, deliveries: part, isBatch: true });
   }
   return messages.filter((message) => message.deliveries.length > 0);

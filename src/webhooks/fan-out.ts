@@ -1,6 +1,6 @@
 import type { ResponseHead } from '../domain/response-row.ts';
-import { isServerGeneratedId } from '../platform/ids.ts';
 import type { Log } from '../log.ts';
+import { isServerGeneratedId } from '../platform/ids.ts';
 import type { DeliveryStore, NewDelivery } from '../stores/postgres/webhook-deliveries.ts';
 import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
 import { decodeRowsOf } from '../stores/redis/intake/entry-rows.ts';
@@ -41,11 +41,22 @@ export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, n
   const backlogLimit = createBacklogLimit(deliveries);
 
   /** What finds no room any more is written down as not sent: it is in the log, and can be replayed. */
-  const limitBacklog = async (rows: readonly NewDelivery[], listeners: readonly Subscription[]): Promise<NewDelivery[]> => {
+  const limitBacklog = async (
+    rows: readonly NewDelivery[],
+    listeners: readonly Subscription[],
+  ): Promise<NewDelivery[]> => {
     const maxWaiting = new Map(listeners.map((listener) => [listener.webhookId, listener.maxWaiting]));
     const wanted = new Map<string, number>();
     for (const { webhookId } of rows) wanted.set(webhookId, (wanted.get(webhookId) ?? 0) + 1);
-    const left = new Map(await backlogLimit.reserve([...wanted].map(([webhookId, count]) => ({ webhookId, wanted: count, maxWaiting: maxWaiting.get(webhookId) ?? 0 }))));
+    const left = new Map(
+      await backlogLimit.reserve(
+        [...wanted].map(([webhookId, count]) => ({
+          webhookId,
+          wanted: count,
+          maxWaiting: maxWaiting.get(webhookId) ?? 0,
+        })),
+      ),
+    );
     return rows.map((row) => {
       const fitting = left.get(row.webhookId) ?? 0;
       left.set(row.webhookId, fitting - 1);
@@ -78,11 +89,18 @@ export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, n
     async publishResponses(entries: readonly CommittedEntry[]): Promise<void> {
       const surveyIds = [...new Set(entries.flatMap((entry) => entry.surveyIds))];
       if (surveyIds.length === 0) return;
-      const listeners = (await webhooks.findSubscriptions(surveyIds)).filter((listener) => listener.events.some(isOfResponse));
+      const listeners = (await webhooks.findSubscriptions(surveyIds)).filter((listener) =>
+        listener.events.some(isOfResponse),
+      );
       if (listeners.length === 0) return;
-      const { occurrences, deletedKeys } = readResponseEvents(entries, new Set(listeners.map((listener) => listener.surveyId)), log);
+      const { occurrences, deletedKeys } = readResponseEvents(
+        entries,
+        new Set(listeners.map((listener) => listener.surveyId)),
+        log,
+      );
       await write(occurrences, listeners);
-      if (deletedKeys.length > 0) await deliveries.markDeleted([...new Set(listeners.map((listener) => listener.webhookId))], deletedKeys);
+      if (deletedKeys.length > 0)
+        await deliveries.markDeleted([...new Set(listeners.map((listener) => listener.webhookId))], deletedKeys);
     },
   };
 }
@@ -93,12 +111,16 @@ const isOfResponse = (event: string) => event === 'response.submitted' || event 
 const responseEventKinds = ['submitted', 'completed'] as const;
 
 /** An id that a client has made may come again after days, for another response: that has a submission of its own. */
-function keyOf(kind: (typeof responseEventKinds)[number], { responseId, submittedAtMs }: Pick<ResponseHead, 'responseId' | 'submittedAtMs'>): string {
+function keyOf(
+  kind: (typeof responseEventKinds)[number],
+  { responseId, submittedAtMs }: Pick<ResponseHead, 'responseId' | 'submittedAtMs'>,
+): string {
   return `${kind}:${responseId}${isServerGeneratedId(responseId) ? '' : `:${submittedAtMs}`}`;
 }
 
 /** A former version named all responses under an id alike. */
-const keysOf = (head: ResponseHead): string[] => responseEventKinds.flatMap((kind) => [`${kind}:${head.responseId}`, keyOf(kind, head)]);
+const keysOf = (head: ResponseHead): string[] =>
+  responseEventKinds.flatMap((kind) => [`${kind}:${head.responseId}`, keyOf(kind, head)]);
 
 function readResponseEvents(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>, log: FanOutDeps['log']) {
   const occurrences: WebhookEvent[] = [];
@@ -110,8 +132,22 @@ function readResponseEvents(entries: readonly CommittedEntry[], wanted: Readonly
       if (isDeleted) deletedKeys.push(...keysOf(head));
       else {
         const data = { surveyId, responseId };
-        if (head.version === 1) occurrences.push({ event: 'response.submitted', key: keyOf('submitted', head), surveyId, occurredAt: new Date(head.submittedAtMs), data });
-        if (head.isComplete) occurrences.push({ event: 'response.completed', key: keyOf('completed', head), surveyId, occurredAt: new Date(head.completedAtMs), data });
+        if (head.version === 1)
+          occurrences.push({
+            event: 'response.submitted',
+            key: keyOf('submitted', head),
+            surveyId,
+            occurredAt: new Date(head.submittedAtMs),
+            data,
+          });
+        if (head.isComplete)
+          occurrences.push({
+            event: 'response.completed',
+            key: keyOf('completed', head),
+            surveyId,
+            occurredAt: new Date(head.completedAtMs),
+            data,
+          });
       }
     }
   }
@@ -119,19 +155,32 @@ function readResponseEvents(entries: readonly CommittedEntry[], wanted: Readonly
 }
 
 /** One row an occurrence and endpoint. What goes in batches waits a second for company, unless there is enough already. */
-function rowsFor(occurrences: readonly WebhookEvent[], listeners: readonly Subscription[], { nowMs, newId }: { nowMs: number; newId: FanOutDeps['newId'] }): NewDelivery[] {
+function rowsFor(
+  occurrences: readonly WebhookEvent[],
+  listeners: readonly Subscription[],
+  { nowMs, newId }: { nowMs: number; newId: FanOutDeps['newId'] },
+): NewDelivery[] {
   const bySurvey = new Map<string, Subscription[]>();
-  for (const listener of listeners) bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
+  for (const listener of listeners)
+    bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
   const counts = new Map<string, number>();
   const pairs = occurrences.flatMap((occurrence) => {
-    const found = (bySurvey.get(occurrence.surveyId) ?? []).filter((listener) => listener.events.includes(occurrence.event));
+    const found = (bySurvey.get(occurrence.surveyId) ?? []).filter((listener) =>
+      listener.events.includes(occurrence.event),
+    );
     for (const { webhookId } of found) counts.set(webhookId, (counts.get(webhookId) ?? 0) + 1);
     return found.map((listener) => ({ occurrence, listener }));
   });
   const createdAt = new Date(nowMs);
   const later = new Date(nowMs + batchWaitMs);
   return pairs.map(({ occurrence: { event, key, occurredAt, data }, listener: { webhookId, isBatch } }) => ({
-    id: newId(nowMs), webhookId, event, eventKey: key, occurredAt, data, createdAt,
+    id: newId(nowMs),
+    webhookId,
+    event,
+    eventKey: key,
+    occurredAt,
+    data,
+    createdAt,
     nextAttemptAt: isBatch && (counts.get(webhookId) ?? 0) < fullBatch ? later : createdAt,
   }));
 }

@@ -1,4 +1,4 @@
-import { lookup as systemLookup, Resolver } from 'node:dns/promises';
+import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './public-address.ts';
 
@@ -32,7 +32,10 @@ export interface Guard {
 
 const checkTimeoutMs = 4000;
 
-export function createGuard({ isPrivateAllowed, resolve = createResolve({ isHostsFileRead: isPrivateAllowed }) }: GuardOptions): Guard {
+export function createGuard({
+  isPrivateAllowed,
+  resolve = createResolve({ isHostsFileRead: isPrivateAllowed }),
+}: GuardOptions): Guard {
   const refusalOf = (url: string) => refusalOfText(url, isPrivateAllowed);
   return {
     refusalOf,
@@ -49,7 +52,8 @@ export function createGuard({ isPrivateAllowed, resolve = createResolve({ isHost
         (addresses) => {
           const found = addresses.map((address) => ({ address, family: isIP(address) }));
           const first = found[0];
-          if (!first) return callback(Object.assign(new Error('the name has no address'), { code: 'ENOTFOUND' }), '', 0);
+          if (!first)
+            return callback(Object.assign(new Error('the name has no address'), { code: 'ENOTFOUND' }), '', 0);
           if (!isPrivateAllowed && !addresses.every(isPublicAddress)) return callback(new BlockedAddress(), '', 0);
           if (options.all === true) callback(null, found);
           else callback(null, first.address, first.family);
@@ -63,24 +67,33 @@ export function createGuard({ isPrivateAllowed, resolve = createResolve({ isHost
 /** A URL that was let through, as it is called: names in ASCII (RFC 3492), and nothing in it that RFC 3986 does not know. */
 export function canonicalUrl(text: string): string {
   const url = new URL(text);
-  const whole = url.href.slice(url.origin.length).replace(/%(?![0-9A-Fa-f]{2})|[^\w.~!$&'()*+,;=:@/?#%-]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+  const whole = url.href
+    .slice(url.origin.length)
+    .replace(
+      /%(?![0-9A-Fa-f]{2})|[^\w.~!$&'()*+,;=:@/?#%-]/g,
+      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+    );
   return url.origin + whole;
 }
 
 const notPublic = 'must lead to a public address';
 const maxLength = 2048;
 /** Names that never lead to the internet (RFC 6761, 6762, 8375, and what clouds use inside). */
-const internalNames = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|test|invalid|onion|home\.arpa|localdomain)$/;
+const internalNames =
+  /(^|\.)(localhost|local|internal|intranet|lan|home|corp|test|invalid|onion|home\.arpa|localdomain)$/;
 
 function refusalOfText(text: string, isPrivateAllowed: boolean): string | undefined {
   // The parser would drop tabs and line breaks and turn backslashes: what was written must be what is used.
-  if (/[\u0000-\u0020\u007f-\u009f\\\u2028\u2029]/.test(text)) return 'must not contain spaces, control characters or backslashes';
+  if (/[\u0000-\u0020\u007f-\u009f\\\u2028\u2029]/.test(text))
+    return 'must not contain spaces, control characters or backslashes';
   if (!URL.canParse(text)) return 'must be a URL';
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must start with https:// or http://';
   // What is kept, called and looked at again at every sending has nine characters for one of Chinese.
-  if (text.length > maxLength || canonicalUrl(text).length > maxLength) return `must have at most ${maxLength} characters, percent-encoded`;
-  if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text)) return 'must not contain a user name or password';
+  if (text.length > maxLength || canonicalUrl(text).length > maxLength)
+    return `must have at most ${maxLength} characters, percent-encoded`;
+  if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text))
+    return 'must not contain a user name or password';
   if (isPrivateAllowed) return undefined;
   if (url.port !== '' && url.port !== '80' && url.port !== '443') return 'must use port 80 or 443';
   const host = withoutBrackets(url.hostname);

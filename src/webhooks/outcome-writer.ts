@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
-import type { DeliveryStore, DeliveryResult } from '../stores/postgres/webhook-deliveries.ts';
-import type { Message } from './message.ts';
+import type { DeliveryResult, DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import type { AttemptOutcome } from './attempt-outcome.ts';
+import type { Message } from './message.ts';
 
 export interface OutcomeWriterDeps {
   settle: DeliveryStore['saveResults'];
@@ -14,7 +14,11 @@ const maxWriteTries = 60;
 export const maxUnwrittenMessages = 6;
 
 /** Writes down outcomes, all that have come in meanwhile in one statement. While Postgres is away it tries again, for about a minute and a half. */
-export function createOutcomeWriter({ settle, log, pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms)) }: OutcomeWriterDeps) {
+export function createOutcomeWriter({
+  settle,
+  log,
+  pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+}: OutcomeWriterDeps) {
   let open: DeliveryResult[] = [];
   let waiting: Promise<void> | undefined;
   let writing: Promise<void> = Promise.resolve();
@@ -28,7 +32,10 @@ export function createOutcomeWriter({ settle, log, pause = (ms) => new Promise((
       try {
         return await settle(settlements);
       } catch (error) {
-        log.warn({ err: error, tries, deliveries: settlements.length }, 'outcomes of deliveries could not be written yet');
+        log.warn(
+          { err: error, tries, deliveries: settlements.length },
+          'outcomes of deliveries could not be written yet',
+        );
         // Given up, the deliveries stay due: they are sent again, under the same webhook-id.
         if (tries === maxWriteTries) return;
         await pause(Math.min(2000, 50 * 2 ** tries));

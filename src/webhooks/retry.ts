@@ -15,7 +15,13 @@ const jitter = 0.2;
 const maxRetryAfterMs = 86_400_000;
 
 /** When to try again, in Unix milliseconds: the schedule ± 20 %, no sooner than Retry-After asks. Undefined: it was the last attempt. */
-export function nextAttemptAtMs({ tries, scheduleSeconds, retryAfter, nowMs, random }: FailedAttempt): number | undefined {
+export function nextAttemptAtMs({
+  tries,
+  scheduleSeconds,
+  retryAfter,
+  nowMs,
+  random,
+}: FailedAttempt): number | undefined {
   const seconds = scheduleSeconds[tries - 1];
   if (seconds === undefined) return undefined;
   const delayMs = seconds * 1000 * (1 - jitter + 2 * jitter * random);

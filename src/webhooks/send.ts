@@ -13,7 +13,14 @@ export interface WebhookRequest {
 export type SendResult =
   | { kind: 'replied'; status: number; response: string; retryAfter: string | undefined; latencyMs: number }
   /** `status` is set where a reply began but did not end. */
-  | { kind: 'failed'; cause: 'blocked' | 'timeout' | 'connection'; error: string; status: number | null; response: string | null; latencyMs: number };
+  | {
+      kind: 'failed';
+      cause: 'blocked' | 'timeout' | 'connection';
+      error: string;
+      status: number | null;
+      response: string | null;
+      latencyMs: number;
+    };
 
 export type Send = (request: WebhookRequest) => Promise<SendResult>;
 
@@ -29,7 +36,13 @@ const maxReadBytes = 64 * 1024;
 const maxStoredBytes = 4 * 1024;
 
 export function createEndpointAgent(): EndpointAgent {
-  const options = { keepAlive: true, maxSockets: socketsPerEndpoint, maxFreeSockets: socketsPerEndpoint, keepAliveMsecs: 1000, timeout: 30_000 };
+  const options = {
+    keepAlive: true,
+    maxSockets: socketsPerEndpoint,
+    maxFreeSockets: socketsPerEndpoint,
+    keepAliveMsecs: 1000,
+    timeout: 30_000,
+  };
   const agents = { http: new http.Agent(options), https: new https.Agent(options) };
   return {
     ...agents,
@@ -56,8 +69,18 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
       const isTls = url.protocol === 'https:';
       const begin = isTls ? https.request : http.request;
       const outgoing = begin(url, {
-        method: 'POST', agent: isTls ? request.agent.https : request.agent.http, lookup: guard.lookup, maxHeaderSize: 16_384, ...(ca !== undefined && { ca }),
-        headers: { 'content-type': 'application/json', 'user-agent': 'survey-service-webhooks/1', 'accept-encoding': 'identity', 'content-length': String(Buffer.byteLength(request.body)), ...request.headers },
+        method: 'POST',
+        agent: isTls ? request.agent.https : request.agent.http,
+        lookup: guard.lookup,
+        maxHeaderSize: 16_384,
+        ...(ca !== undefined && { ca }),
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'survey-service-webhooks/1',
+          'accept-encoding': 'identity',
+          'content-length': String(Buffer.byteLength(request.body)),
+          ...request.headers,
+        },
       });
       let reply: { incoming: IncomingMessage; chunks: Buffer[]; bytes: number } | undefined;
       const finish = (sent: SendResult | 'stale') => {
@@ -66,17 +89,35 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
       };
       const latencyMs = () => Math.round(performance.now() - startedAt);
       const fail = (cause: 'blocked' | 'timeout' | 'connection', error: string) =>
-        finish({ kind: 'failed', cause, error, status: reply?.incoming.statusCode ?? null, response: reply ? textOf(reply.chunks) : null, latencyMs: latencyMs() });
-      const timer = setTimeout(() => {
-        fail('timeout', `no complete reply within ${timeoutMs / 1000} s`);
-        outgoing.destroy();
-      }, Math.max(0, untilMs - performance.now()));
+        finish({
+          kind: 'failed',
+          cause,
+          error,
+          status: reply?.incoming.statusCode ?? null,
+          response: reply ? textOf(reply.chunks) : null,
+          latencyMs: latencyMs(),
+        });
+      const timer = setTimeout(
+        () => {
+          fail('timeout', `no complete reply within ${timeoutMs / 1000} s`);
+          outgoing.destroy();
+        },
+        Math.max(0, untilMs - performance.now()),
+      );
       const succeed = () =>
-        reply && finish({ kind: 'replied', status: reply.incoming.statusCode ?? 0, response: textOf(reply.chunks), retryAfter: reply.incoming.headers['retry-after'], latencyMs: latencyMs() });
+        reply &&
+        finish({
+          kind: 'replied',
+          status: reply.incoming.statusCode ?? 0,
+          response: textOf(reply.chunks),
+          retryAfter: reply.incoming.headers['retry-after'],
+          latencyMs: latencyMs(),
+        });
       outgoing.on('error', (error: NodeJS.ErrnoException) => {
         if (error instanceof BlockedAddress) fail('blocked', error.message);
         // The other side closed a kept connection just as we took it: not its answer to this request.
-        else if (outgoing.reusedSocket && !reply && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) finish('stale');
+        else if (outgoing.reusedSocket && !reply && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))
+          finish('stale');
         else fail('connection', errorTextOf(error));
       });
       outgoing.on('response', (incoming) => {
@@ -98,7 +139,15 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
   return async (request) => {
     const startedAt = performance.now();
     const refusal = guard.refusalOf(request.url);
-    if (refusal !== undefined) return { kind: 'failed', cause: 'blocked', error: `the address ${refusal}`, status: null, response: null, latencyMs: 0 };
+    if (refusal !== undefined)
+      return {
+        kind: 'failed',
+        cause: 'blocked',
+        error: `the address ${refusal}`,
+        status: null,
+        response: null,
+        latencyMs: 0,
+      };
     for (;;) {
       const sent = await once(request, startedAt + timeoutMs, startedAt);
       if (sent !== 'stale') return sent;
@@ -112,8 +161,14 @@ function textOf(chunks: readonly Buffer[]): string {
 }
 
 const errorTexts: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'the connection was refused', ECONNRESET: 'the connection was reset', EPIPE: 'the connection was reset', ENOTFOUND: 'the name has no address',
-  ENODATA: 'the name has no address', ETIMEDOUT: 'the connection timed out', EHOSTUNREACH: 'the host cannot be reached', ENETUNREACH: 'the network cannot be reached',
+  ECONNREFUSED: 'the connection was refused',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was reset',
+  ENOTFOUND: 'the name has no address',
+  ENODATA: 'the name has no address',
+  ETIMEDOUT: 'the connection timed out',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
 };
 
 /** Only the code: messages of the library may name addresses inside. */

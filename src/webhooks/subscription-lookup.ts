@@ -1,6 +1,6 @@
+import { Problem } from '../errors.ts';
 import { isPostgresUnavailable } from '../stores/postgres/client.ts';
 import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
-import { Problem } from '../errors.ts';
 
 export interface SubscriptionLookupDeps {
   webhooks: Pick<WebhookStore, 'findSubscriptions' | 'listSubscribedSurveys'>;
@@ -30,8 +30,10 @@ export function createSubscriptionLookup({ webhooks, mayWait }: SubscriptionLook
       try {
         return await webhooks.findSubscriptions(surveyIds);
       } catch (error) {
-        const isAway = isPostgresUnavailable(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
-        const isUnheard = scopes !== undefined && !scopes.has(null) && surveyIds.every((surveyId) => !scopes?.has(surveyId));
+        const isAway =
+          isPostgresUnavailable(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
+        const isUnheard =
+          scopes !== undefined && !scopes.has(null) && surveyIds.every((surveyId) => !scopes?.has(surveyId));
         if (!isAway || !isUnheard || mayWait()) throw error;
         return [];
       }

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { adminClient, type Client, createClient } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 
 const hourMs = 3_600_000;
 
@@ -20,7 +20,10 @@ describe('a clock that is set an hour forth and back', () => {
   before(async () => {
     writeFileSync(file, '0');
     const preload = new URL('../support/moved-clock.js', import.meta.url);
-    service = await startService({ dataDir, env: { NODE_OPTIONS: `--import ${preload.href}`, MOVED_CLOCK_FILE: file, ACCESS_TOKEN_TTL_SECONDS: '900' } });
+    service = await startService({
+      dataDir,
+      env: { NODE_OPTIONS: `--import ${preload.href}`, MOVED_CLOCK_FILE: file, ACCESS_TOKEN_TTL_SECONDS: '900' },
+    });
     admin = await adminClient(service);
   });
   after(async () => {
@@ -44,33 +47,58 @@ describe('a clock that is set an hour forth and back', () => {
     const { id } = await admin.create('/surveys', { title: 'Hours', status: 'ACTIVE' });
     const accepted = new Set<string>();
     let isOver = false;
-    const lanes = Promise.all(Array.from({ length: 4 }, async () => {
-      while (!isOver) {
-        const { status, body } = await admin.submit(id, { answers: [] });
-        assert.equal(status, 201, JSON.stringify(body));
-        accepted.add(body.data.responseId);
-      }
-    }));
+    const lanes = Promise.all(
+      Array.from({ length: 4 }, async () => {
+        while (!isOver) {
+          const { status, body } = await admin.submit(id, { answers: [] });
+          assert.equal(status, 201, JSON.stringify(body));
+          accepted.add(body.data.responseId);
+        }
+      }),
+    );
     for (const offsetMs of [hourMs, 0, -hourMs, hourMs, -hourMs, 0, hourMs, 0, -hourMs, 0]) await move(offsetMs);
     isOver = true;
     await lanes;
     const reader = await adminClient(service);
-    await eventually(async () => assert.equal((await reader.get(`/analytics/surveys/${id}`)).totalResponses, accepted.size), 20_000);
+    await eventually(
+      async () => assert.equal((await reader.get(`/analytics/surveys/${id}`)).totalResponses, accepted.size),
+      20_000,
+    );
     assert.equal((await reader.get(`/surveys/${id}`)).responseCount, accepted.size);
   });
 
   it('ends and begins surveys as it says, within seconds', async () => {
     const [ending, beginning] = await Promise.all([
-      admin.create('/surveys', { title: 'Ends', status: 'ACTIVE', endsAt: new Date(Date.now() + hourMs / 2).toISOString() }),
-      admin.create('/surveys', { title: 'Begins', status: 'ACTIVE', startsAt: new Date(Date.now() + hourMs / 2).toISOString() }),
+      admin.create('/surveys', {
+        title: 'Ends',
+        status: 'ACTIVE',
+        endsAt: new Date(Date.now() + hourMs / 2).toISOString(),
+      }),
+      admin.create('/surveys', {
+        title: 'Begins',
+        status: 'ACTIVE',
+        startsAt: new Date(Date.now() + hourMs / 2).toISOString(),
+      }),
     ]);
     const outcome = async (id: string) => {
       const { status, body } = await createClient(service).submit(id, { answers: [] });
       return [status, body.details?.reason];
     };
-    assert.deepEqual([await outcome(ending.id), await outcome(beginning.id)], [[201, undefined], [409, 'SURVEY_NOT_OPEN_YET']]);
+    assert.deepEqual(
+      [await outcome(ending.id), await outcome(beginning.id)],
+      [
+        [201, undefined],
+        [409, 'SURVEY_NOT_OPEN_YET'],
+      ],
+    );
     await move(-hourMs);
-    assert.deepEqual([await outcome(ending.id), await outcome(beginning.id)], [[201, undefined], [409, 'SURVEY_NOT_OPEN_YET']]);
+    assert.deepEqual(
+      [await outcome(ending.id), await outcome(beginning.id)],
+      [
+        [201, undefined],
+        [409, 'SURVEY_NOT_OPEN_YET'],
+      ],
+    );
     await move(hourMs);
     await eventually(async () => assert.deepEqual(await outcome(beginning.id), [201, undefined]), 20_000);
     await eventually(async () => assert.equal((await outcome(ending.id))[0], 409), 20_000);
@@ -85,7 +113,9 @@ describe('a clock that is set an hour forth and back', () => {
     assert.equal((await second.call('GET', '/auth/me')).status, 200);
     await move(0);
     for (const client of [first, second]) assert.equal((await client.call('GET', '/auth/me')).status, 200);
-    const { status } = await createClient(service).call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
+    const { status } = await createClient(service).call('POST', '/auth/login', {
+      body: { email: adminEmail, password: adminPassword },
+    });
     assert.equal(status, 200);
   });
 

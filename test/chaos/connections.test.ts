@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 
 /** The server's own patience is ten seconds; a trickle of bytes does not extend it. The rest is for a busy machine. */
 const closedWithinMs = 20_000;
@@ -56,7 +56,9 @@ describe('clients that speak badly', () => {
   /** So many connections, a few at a time: the system itself drops those that come faster than they are taken. */
   async function holdMany(count: number, first: string, every?: (n: number) => string): Promise<Promise<Held>[]> {
     const held: Promise<Held>[] = [];
-    while (held.length < count) for (const { closed } of await Promise.all(Array.from({ length: 50 }, () => connectAnd(first, every)))) held.push(closed);
+    while (held.length < count)
+      for (const { closed } of await Promise.all(Array.from({ length: 50 }, () => connectAnd(first, every))))
+        held.push(closed);
     return held;
   }
 
@@ -72,7 +74,8 @@ describe('clients that speak badly', () => {
   }
 
   const path = () => `/api/v1/responses/surveys/${surveyId}/submit`;
-  const head = (length: number) => `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+  const head = (length: number) =>
+    `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
   it('by two thousand idle and slow connections keep nobody else waiting, and are let go in time', async () => {
     const undisturbedMs = await slowestButFew();
@@ -80,12 +83,18 @@ describe('clients that speak badly', () => {
     const slowHeads = await holdMany(150, `POST ${path()} HTTP/1.1\r\nHost: x\r\n`, (n) => `X-Slow-${n}: 1\r\n`);
     const slowBodies = await holdMany(150, head(10_000), () => ' ');
     const crowdedMs = await slowestButFew();
-    assert.ok(crowdedMs < 500 + 5 * undisturbedMs, `the 95th of 100 submissions took ${crowdedMs} ms, ${undisturbedMs} ms before`);
+    assert.ok(
+      crowdedMs < 500 + 5 * undisturbedMs,
+      `the 95th of 100 submissions took ${crowdedMs} ms, ${undisturbedMs} ms before`,
+    );
     for (const [kind, connections] of Object.entries({ idle, slowHeads, slowBodies })) {
       const held = await Promise.all(connections);
       const longestMs = Math.max(...held.map(({ heldMs }) => heldMs));
       assert.ok(longestMs < closedWithinMs, `${kind}: the longest was held ${Math.round(longestMs)} ms`);
-      assert.ok(held.every(({ said }) => !said.includes(' 201 ')), kind);
+      assert.ok(
+        held.every(({ said }) => !said.includes(' 201 ')),
+        kind,
+      );
     }
     assert.equal((await admin.submit(surveyId, { answers: [] })).status, 201);
   });
@@ -96,7 +105,10 @@ describe('clients that speak badly', () => {
     const replies = Promise.all(Array.from({ length: 50 }, () => admin.submit(surveyId, { answers: [] })));
     setTimeout(() => process.kill(service.pid, 'SIGCONT'), 2500);
     const statuses = (await replies).map(({ status }) => status);
-    assert.ok(statuses.every((status) => status === 201 || status === 503), String(statuses));
+    assert.ok(
+      statuses.every((status) => status === 201 || status === 503),
+      String(statuses),
+    );
     assert.equal((await admin.submit(surveyId, { answers: [] })).status, 201);
     const stored = (await admin.get(`/surveys/${surveyId}`)).responseCount - before;
     assert.ok(stored >= statuses.filter((status) => status === 201).length + 1, `${stored} were stored`);
@@ -106,12 +118,32 @@ describe('clients that speak badly', () => {
     const before = (await admin.get(`/surveys/${surveyId}`)).responseCount;
     const body = '{"answers":[]}';
     const tries: [string, string | Buffer, RegExp][] = [
-      ['HTTP/1.0', `POST ${path()} HTTP/1.0\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`, /^(HTTP\/1\.1 (400|505) |$)/],
-      ['a bad chunk', `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n${body}\r\n0\r\n\r\n`, /^(HTTP\/1\.1 400 |$)/],
+      [
+        'HTTP/1.0',
+        `POST ${path()} HTTP/1.0\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        /^(HTTP\/1\.1 (400|505) |$)/,
+      ],
+      [
+        'a bad chunk',
+        `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n${body}\r\n0\r\n\r\n`,
+        /^(HTTP\/1\.1 400 |$)/,
+      ],
       ['TLS', Buffer.from('1603010200010001fc0303', 'hex'), /^(HTTP\/1\.1 400 |$)/],
-      ['two lengths', `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nContent-Length: 2\r\n\r\n${body}`, /^HTTP\/1\.1 400 /],
-      ['length and chunks', `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nTransfer-Encoding: chunked\r\n\r\n${body}`, /^(HTTP\/1\.1 400 |$)/],
-      ['a negative length', `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: -5\r\n\r\n${body}`, /^(HTTP\/1\.1 400 |$)/],
+      [
+        'two lengths',
+        `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nContent-Length: 2\r\n\r\n${body}`,
+        /^HTTP\/1\.1 400 /,
+      ],
+      [
+        'length and chunks',
+        `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nTransfer-Encoding: chunked\r\n\r\n${body}`,
+        /^(HTTP\/1\.1 400 |$)/,
+      ],
+      [
+        'a negative length',
+        `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: -5\r\n\r\n${body}`,
+        /^(HTTP\/1\.1 400 |$)/,
+      ],
       ['a body that never ends', head(500) + body, /^$/],
     ];
     const said = await Promise.all(tries.map(([, bytes]) => hold(bytes)));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { type CuttableNetwork, createCuttableNetwork } from '../support/cuttable-network.ts';
 import { eventually } from '../support/eventually.ts';
-import { createCuttableNetwork, type CuttableNetwork } from '../support/cuttable-network.ts';
 
 const server = fileURLToPath(new URL('../support/bare-live-server.js', import.meta.url));
 const port = '4000';

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
 const openFiles = 256;
@@ -64,7 +64,10 @@ describe('a service whose file descriptors are used up', () => {
     const [body, path] = ['{"answers":[]}', `/api/v1/responses/surveys/${surveyId}/submit`];
     const held = connections.filter(({ isClosed }) => !isClosed);
     assert.ok(held.length > 50, `${held.length} were taken`);
-    for (const { socket } of held) socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    for (const { socket } of held)
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      );
     await eventually(() => assert.ok(held.every(({ said, isClosed }) => isClosed || said.startsWith('HTTP/1.1 201 '))));
     const accepted = held.filter(({ said }) => said.startsWith('HTTP/1.1 201 ')).length;
     assert.ok(accepted > 50, `${accepted} were accepted`);
@@ -76,7 +79,9 @@ describe('a service whose file descriptors are used up', () => {
 
     for (const { socket } of connections) socket.destroy();
     await eventually(async () => assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, accepted));
-    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, accepted));
+    await eventually(async () =>
+      assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, accepted),
+    );
     // The door may be shut for a moment yet.
     await eventually(async () => assert.equal((await admin.submit(surveyId, { answers: [] })).status, 201));
     assert.ok(!service.logs().includes('a handler failed'));

@@ -11,12 +11,18 @@ describe('a ClickHouse that fails in the middle of an insert', { skip: 'missing'
     const report = await runEngineChaos({
       strace: 'path' in strace ? strace.path : '',
       faults: [
-        { calls: 'rename', effect: 'EIO', when: 1 }, { calls: 'rename', effect: 'ENOSPC', when: 1 }, { calls: 'rename', effect: 'KILL', when: 1 },
-        { calls: 'fdatasync', effect: 'EIO', when: 1 }, { calls: 'fdatasync', effect: 'ENOSPC', when: 3 }, { calls: 'fdatasync', effect: 'KILL', when: 2 },
-        { calls: 'write', effect: 'KILL', when: 6 }, { calls: 'rename', effect: 'KILL', when: 1 },
+        { calls: 'rename', effect: 'EIO', when: 1 },
+        { calls: 'rename', effect: 'ENOSPC', when: 1 },
+        { calls: 'rename', effect: 'KILL', when: 1 },
+        { calls: 'fdatasync', effect: 'EIO', when: 1 },
+        { calls: 'fdatasync', effect: 'ENOSPC', when: 3 },
+        { calls: 'fdatasync', effect: 'KILL', when: 2 },
+        { calls: 'write', effect: 'KILL', when: 6 },
+        { calls: 'rename', effect: 'KILL', when: 1 },
       ],
     });
     assert.deepEqual([report.lost, report.surplus, report.counted], [[], 0, report.accepted]);
-    for (const name of ['EIO at rename', 'ENOSPC at rename', 'KILL at rename', 'EIO at fdatasync', 'KILL at fdatasync']) assert.ok((report.triggered[name] ?? 0) > 0, `${name} did not happen: ${JSON.stringify(report.triggered)}`);
+    for (const name of ['EIO at rename', 'ENOSPC at rename', 'KILL at rename', 'EIO at fdatasync', 'KILL at fdatasync'])
+      assert.ok((report.triggered[name] ?? 0) > 0, `${name} did not happen: ${JSON.stringify(report.triggered)}`);
   });
 });

@@ -3,20 +3,20 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
 import { createExportJobs } from '../../src/pipelines/exports/jobs.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
+import { type EmbeddedStores, startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { finishedExport } from '../support/exports.ts';
 import { openLive } from '../support/live-client.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
-import { startService, type RunningService } from '../support/service.ts';
 
 const responses = 160_000;
 
@@ -28,11 +28,24 @@ describe('exports of many responses', () => {
   let surveyId: string;
   const start = async () => {
     const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
-    service = await startService({ dataDir, env: { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl } });
+    service = await startService({
+      dataDir,
+      env: {
+        REDIS_URL: redisUrl,
+        REDIS_JOBS_URL: redisJobsUrl,
+        DATABASE_URL: databaseUrl,
+        CLICKHOUSE_URL: clickhouseUrl,
+      },
+    });
     client = await adminClient(service);
   };
   before(async () => {
-    stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('error'), env: process.env });
+    stores = await startEmbeddedStores({
+      dataDir,
+      needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
+      log: createLog('error'),
+      env: process.env,
+    });
     await start();
     const survey = await client.create('/surveys', { title: 'Large' });
     surveyId = survey.id;
@@ -53,18 +66,33 @@ describe('exports of many responses', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  const ask = async (body: object): Promise<string> => (await client.expect(202, 'POST', `/exports/surveys/${surveyId}`, body)).exportId;
+  const ask = async (body: object): Promise<string> =>
+    (await client.expect(202, 'POST', `/exports/surveys/${surveyId}`, body)).exportId;
   const running = (exportId: string) =>
-    eventually(async () => {
-      const record = await client.get(`/exports/${exportId}`);
-      assert.ok(record.status === 'PROCESSING' && record.progress > 0, JSON.stringify(record));
-    }, 30_000, 20);
+    eventually(
+      async () => {
+        const record = await client.get(`/exports/${exportId}`);
+        assert.ok(record.status === 'PROCESSING' && record.progress > 0, JSON.stringify(record));
+      },
+      30_000,
+      20,
+    );
   const day = 86_400_000;
   /** The jobs' own care for files, on these stores, at another time. */
   const tidyIn = async (ms: number): Promise<void> => {
     const opened = await openStoresOf({ dataDir }, stores);
     const nobody = () => Promise.reject(new Error('nothing is made here'));
-    const jobs = createExportJobs({ redisUrl: stores.redisJobsUrl ?? '', exports: opened.exports, files: opened.exportFiles, caughtUp: nobody, makeFile: nobody, publishProgress: () => undefined, now: () => Date.now() + ms, log: createLog('error'), metrics: createMetrics() });
+    const jobs = createExportJobs({
+      redisUrl: stores.redisJobsUrl ?? '',
+      exports: opened.exports,
+      files: opened.exportFiles,
+      caughtUp: nobody,
+      makeFile: nobody,
+      publishProgress: () => undefined,
+      now: () => Date.now() + ms,
+      log: createLog('error'),
+      metrics: createMetrics(),
+    });
     await jobs.removeExpired();
     await jobs.stop();
     await opened.close();
@@ -76,12 +104,18 @@ describe('exports of many responses', () => {
     whole.set(format, made);
     return made;
   };
-  const filesOf = (exportId: string) => (existsSync(join(dataDir, 'exports')) ? readdirSync(join(dataDir, 'exports')).filter((name) => name.startsWith(exportId)) : []);
+  const filesOf = (exportId: string) =>
+    existsSync(join(dataDir, 'exports'))
+      ? readdirSync(join(dataDir, 'exports')).filter((name) => name.startsWith(exportId))
+      : [];
 
   it('starts again by itself after kill -9 and makes the same file', async () => {
     const interrupted = await ask({ format: 'NDJSON' });
     await running(interrupted);
-    assert.equal((await client.call('GET', `/exports/${interrupted}/download`)).body.details.reason, 'EXPORT_NOT_READY');
+    assert.equal(
+      (await client.call('GET', `/exports/${interrupted}/download`)).body.details.reason,
+      'EXPORT_NOT_READY',
+    );
     await service.kill();
     await start();
     const record = await finishedExport(client, interrupted, 120_000);
@@ -125,15 +159,22 @@ describe('exports of many responses', () => {
     assert.ok(told.every(({ kind, surveyId: of }) => kind === 'export' && of === surveyId));
     assert.deepEqual([told[0]?.['status'], told[0]?.['progress'], told.at(-1)?.['progress']], ['PROCESSING', 0, 1]);
     const steps = told.map(({ progress }) => Number(progress));
-    assert.ok(steps.some((progress) => progress > 0 && progress < 1), JSON.stringify(steps));
-    assert.deepEqual(steps, steps.toSorted((a, b) => a - b));
+    assert.ok(
+      steps.some((progress) => progress > 0 && progress < 1),
+      JSON.stringify(steps),
+    );
+    assert.deepEqual(
+      steps,
+      steps.toSorted((a, b) => a - b),
+    );
   });
 
   it('fails with a reason where the disk is full, and gives nothing half-written', async (test) => {
     const folder = join(dataDir, 'exports');
     mkdirSync(folder, { recursive: true });
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { encoding: 'utf8' });
-    if (mounted.status !== 0) return test.skip(`a small disk cannot be mounted here: ${mounted.error?.message ?? mounted.stderr.trim()}`);
+    if (mounted.status !== 0)
+      return test.skip(`a small disk cannot be mounted here: ${mounted.error?.message ?? mounted.stderr.trim()}`);
     try {
       for (const format of ['CSV', 'NDJSON', 'EXCEL']) {
         const exportId = await ask({ format });
@@ -164,7 +205,9 @@ describe('exports of many responses', () => {
     assert.equal((await client.call('GET', `/exports/${exportId}/download`)).status, 404);
   });
 
-  it('shows in a report what the open answers speak of, once that has been analysed', { skip: spawnSync('pdftotext', ['-v']).error ? 'pdftotext is not installed' : false }, async () => {
+  it('shows in a report what the open answers speak of, once that has been analysed', {
+    skip: spawnSync('pdftotext', ['-v']).error ? 'pdftotext is not installed' : false,
+  }, async () => {
     const sql = createPostgres(stores.databaseUrl ?? '', { log: createLog('error'), poolSize: 1 });
     const { questions } = await client.get(`/surveys/${surveyId}`);
     const [owner] = await sql`SELECT id FROM users LIMIT 1`;
@@ -202,5 +245,8 @@ describe('exports of many responses', () => {
 /** Processes that this one has started, by a word of their command lines. */
 function childrenOf(pid: number, word: string): number[] {
   const { stdout } = spawnSync('ps', ['-o', 'pid=,args=', '--ppid', String(pid)], { encoding: 'utf8' });
-  return stdout.split('\n').filter((line) => line.includes(word)).map((line) => Number.parseInt(line.trim(), 10));
+  return stdout
+    .split('\n')
+    .filter((line) => line.includes(word))
+    .map((line) => Number.parseInt(line.trim(), 10));
 }

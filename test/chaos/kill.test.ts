@@ -3,10 +3,10 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { newId } from '../../src/platform/ids.ts';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { adminClient, type Client, createClient } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 
 /**
  * Kills processes of a whole installation at random while clients keep submitting, each retrying with its own key until it gets an answer.
@@ -56,7 +56,11 @@ describe('kill -9 under load', () => {
         const responseId = newId();
         for (;;) {
           try {
-            const reply = await createClient(service).submit(survey.id, { responseId, answers: [{ questionId: question.id, numberValue: lane * 1e6 + n }] }, { 'idempotency-key': key });
+            const reply = await createClient(service).submit(
+              survey.id,
+              { responseId, answers: [{ questionId: question.id, numberValue: lane * 1e6 + n }] },
+              { 'idempotency-key': key },
+            );
             if (reply.status === 201) {
               acknowledged.set(reply.body.data.responseId, lane * 1e6 + n);
               break;
@@ -99,7 +103,10 @@ describe('kill -9 under load', () => {
     assert.ok(failedCalls > 0, 'no call failed: the kills did not bite');
 
     const late = await adminClient(service);
-    await eventually(async () => assert.equal((await late.get(`/analytics/surveys/${survey.id}`)).totalResponses, acknowledged.size), 60_000);
+    await eventually(
+      async () => assert.equal((await late.get(`/analytics/surveys/${survey.id}`)).totalResponses, acknowledged.size),
+      60_000,
+    );
     const stored = await allResponses(late, survey.id);
     assert.equal(stored.size, acknowledged.size);
     for (const [id, value] of acknowledged) assert.equal(stored.get(id), value, `response ${id}`);
@@ -111,7 +118,10 @@ async function allResponses(client: Client, surveyId: string): Promise<Map<strin
   const found = new Map<string, number>();
   let cursor = '';
   do {
-    const reply = await client.call('GET', `/responses/surveys/${surveyId}?limit=1000${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    const reply = await client.call(
+      'GET',
+      `/responses/surveys/${surveyId}?limit=1000${cursor === '' ? '' : `&cursor=${cursor}`}`,
+    );
     assert.equal(reply.status, 200);
     for (const response of reply.body.data) {
       assert.ok(!found.has(response.id), `response ${response.id} is listed twice`);

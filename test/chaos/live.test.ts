@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { type EmbeddedStores, startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { adminClient, createClient } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { subscribeResiliently } from '../support/live-client.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 
 const clientCount = 100;
 
@@ -26,27 +26,48 @@ describe('live streams through kill -9', () => {
 
   const start = async (): Promise<RunningService> => {
     const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores ?? {};
-    const service = await startService({ dataDir, env: { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl } });
+    const service = await startService({
+      dataDir,
+      env: {
+        REDIS_URL: redisUrl,
+        REDIS_JOBS_URL: redisJobsUrl,
+        DATABASE_URL: databaseUrl,
+        CLICKHOUSE_URL: clickhouseUrl,
+      },
+    });
     started.push(service);
     return service;
   };
 
   const redisPids = (): number[] =>
-    readdirSync(storesDir).filter((name) => name.startsWith('redis')).flatMap((name) => {
-      try {
-        return [Number(JSON.parse(readFileSync(join(storesDir, name, 'pid'), 'utf8')).pid)];
-      } catch {
-        return [];
-      }
-    });
+    readdirSync(storesDir)
+      .filter((name) => name.startsWith('redis'))
+      .flatMap((name) => {
+        try {
+          return [Number(JSON.parse(readFileSync(join(storesDir, name, 'pid'), 'utf8')).pid)];
+        } catch {
+          return [];
+        }
+      });
 
   it('leaves every client with the complete set of responses', async () => {
-    stores = await startEmbeddedStores({ dataDir: storesDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('fatal'), env: process.env });
+    stores = await startEmbeddedStores({
+      dataDir: storesDir,
+      needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
+      log: createLog('fatal'),
+      env: process.env,
+    });
     let service = await start();
     const admin = await adminClient(service);
     const survey = await admin.create('/surveys', { title: 'Chaos', status: 'ACTIVE' });
     const login = await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
-    const clients = Array.from({ length: clientCount }, () => subscribeResiliently(() => service, async () => login.body.data.accessToken, survey.id));
+    const clients = Array.from({ length: clientCount }, () =>
+      subscribeResiliently(
+        () => service,
+        async () => login.body.data.accessToken,
+        survey.id,
+      ),
+    );
     await eventually(() => assert.ok(clients.every((client) => client.isReady())), 30_000);
 
     const accepted = new Set<string>();
@@ -56,7 +77,9 @@ describe('live streams through kill -9', () => {
         const responseId = newId();
         // The same id again until there is an answer, so that nothing counts twice.
         while (!accepted.has(responseId)) {
-          const reply = await createClient(service).submit(survey.id, { responseId, answers: [] }).catch(() => undefined);
+          const reply = await createClient(service)
+            .submit(survey.id, { responseId, answers: [] })
+            .catch(() => undefined);
           if (reply?.status === 201) accepted.add(responseId);
           else await new Promise((resolve) => setTimeout(resolve, 50));
         }
@@ -82,10 +105,16 @@ describe('live streams through kill -9', () => {
       for (const client of clients) assert.equal(client.seen.size, accepted.size);
     }, 60_000);
     for (const client of clients) {
-      assert.deepEqual([...client.seen].filter((id) => !accepted.has(id)), []);
+      assert.deepEqual(
+        [...client.seen].filter((id) => !accepted.has(id)),
+        [],
+      );
       assert.equal(client.doubles(), 0, 'a response came twice');
     }
-    assert.ok(clients.every((client) => client.connections() >= 2), 'the kill cut every client off');
+    assert.ok(
+      clients.every((client) => client.connections() >= 2),
+      'the kill cut every client off',
+    );
     await Promise.all(clients.map((client) => client.stop()));
   });
 });

@@ -7,7 +7,7 @@ import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { areInTime } from '../support/refusal-times.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 
 /** Stops one store at a time (SIGSTOP: the connection stays, the answers do not come) and looks at what clients get meanwhile. */
 describe('a store that is away', () => {
@@ -50,11 +50,13 @@ describe('a store that is away', () => {
   async function readingRefusedMs(): Promise<number> {
     const startedAt = performance.now();
     const counts = `/analytics/surveys/${surveyId}?startDate=${new Date((asked += 1)).toISOString()}`;
-    await Promise.all([counts, `/responses/surveys/${surveyId}`, `/responses/${[...accepted][0]}`].map(async (path) => {
-      const reply = await admin.call('GET', path);
-      assert.deepEqual([reply.status, reply.body.code], [503, 'SERVICE_UNAVAILABLE'], path);
-      assert.ok(Number(reply.headers.get('retry-after')) >= 1);
-    }));
+    await Promise.all(
+      [counts, `/responses/surveys/${surveyId}`, `/responses/${[...accepted][0]}`].map(async (path) => {
+        const reply = await admin.call('GET', path);
+        assert.deepEqual([reply.status, reply.body.code], [503, 'SERVICE_UNAVAILABLE'], path);
+        assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+      }),
+    );
     return performance.now() - startedAt;
   }
 
@@ -68,7 +70,11 @@ describe('a store that is away', () => {
     }
   }
 
-  const countIs = (count: number) => eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, count), 30_000);
+  const countIs = (count: number) =>
+    eventually(
+      async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, count),
+      30_000,
+    );
 
   it('the intake: submissions are refused in time, and taken again without a restart', async () => {
     const refused: string[] = [];
@@ -85,9 +91,15 @@ describe('a store that is away', () => {
       for (let n = 0; n < 20; n += 1) await submit(201);
       // Those who ask first find out that nothing comes, which takes four seconds; whoever asks then is told at once.
       const [first, then] = [await readingRefusedMs(), await readingRefusedMs()];
-      assert.ok(first < 10_000 && then < Math.max(1000, first / 2), `refused after ${Math.round(first)} ms, then after ${Math.round(then)} ms`);
+      assert.ok(
+        first < 10_000 && then < Math.max(1000, first / 2),
+        `refused after ${Math.round(first)} ms, then after ${Math.round(then)} ms`,
+      );
     });
-    await eventually(async () => assert.equal((await admin.call('GET', `/responses/surveys/${surveyId}`)).status, 200), 15_000);
+    await eventually(
+      async () => assert.equal((await admin.call('GET', `/responses/surveys/${surveyId}`)).status, 200),
+      15_000,
+    );
     await countIs(accepted.size);
   });
 
@@ -102,6 +114,12 @@ describe('a store that is away', () => {
   });
 
   it('no reply was a mistake of ours', () => {
-    assert.ok(!service.logs().includes('a handler failed'), service.logs().split('\n').find((line) => line.includes('a handler failed')));
+    assert.ok(
+      !service.logs().includes('a handler failed'),
+      service
+        .logs()
+        .split('\n')
+        .find((line) => line.includes('a handler failed')),
+    );
   });
 });

@@ -1,5 +1,5 @@
 import { machineLine, option } from '../../bench/support/machine.ts';
-import { failuresOf, postgresFaults, runPostgresChaos, type PostgresFault } from '../support/postgres-chaos.ts';
+import { failuresOf, type PostgresFault, postgresFaults, runPostgresChaos } from '../support/postgres-chaos.ts';
 
 /**
  * `npm run chaos:postgres`: submissions at `--rate N` a second (1000) while PostgreSQL is away for `--seconds N`
@@ -9,10 +9,13 @@ import { failuresOf, postgresFaults, runPostgresChaos, type PostgresFault } from
  */
 const at = process.argv.indexOf('--fault');
 const fault = (at < 0 ? 'frozen' : process.argv[at + 1]) as PostgresFault;
-if (!Object.hasOwn(postgresFaults, fault)) throw new Error(`--fault is one of ${Object.keys(postgresFaults).join(', ')}`);
+if (!Object.hasOwn(postgresFaults, fault))
+  throw new Error(`--fault is one of ${Object.keys(postgresFaults).join(', ')}`);
 const [perSecond, seconds] = [option('rate', 1000), option('seconds', 300)];
 console.log(machineLine());
 const report = await runPostgresChaos({ fault, perSecond, seconds, say: console.log });
 const failures = failuresOf(report);
-console.log(JSON.stringify({ chaos: 'postgres', fault, perSecond, seconds, ...report, lost: report.lost.length, failures }));
+console.log(
+  JSON.stringify({ chaos: 'postgres', fault, perSecond, seconds, ...report, lost: report.lost.length, failures }),
+);
 process.exit(failures.length === 0 ? 0 : 1);

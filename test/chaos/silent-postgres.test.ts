@@ -6,11 +6,20 @@ import { failuresOf, runPostgresChaos } from '../support/postgres-chaos.ts';
 describe('connections to PostgreSQL that are silently dead', () => {
   it('keep no submission from being taken and stored in time; readiness tells of it; nothing is lost', async () => {
     const lines: string[] = [];
-    const report = await runPostgresChaos({ fault: 'frozen', perSecond: 300, seconds: 20, say: (line) => lines.push(line) });
+    const report = await runPostgresChaos({
+      fault: 'frozen',
+      perSecond: 300,
+      seconds: 20,
+      say: (line) => lines.push(line),
+    });
     assert.deepEqual(failuresOf(report), [], `${JSON.stringify(report)}\n${lines.join('\n')}`);
     assert.ok(report.acknowledged > 3000, 'the load was there');
     const { statuses, slowestMs } = report.analytics;
-    assert.deepEqual(Object.keys(statuses).filter((status) => status !== '200' && status !== '503'), [], 'analytics answer, or refuse in time');
+    assert.deepEqual(
+      Object.keys(statuses).filter((status) => status !== '200' && status !== '503'),
+      [],
+      'analytics answer, or refuse in time',
+    );
     assert.ok(slowestMs < 15_000, `an analytics call took ${slowestMs} ms`);
     assert.ok(report.recoveredSeconds < 20, `the service needed ${report.recoveredSeconds} s`);
   });

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
+import { type EmbeddedStores, startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { areInTime } from '../support/refusal-times.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 
 /** Stores that answer, but not as they should; what was accepted must be there once, and what was refused may be sent again. */
 describe('a store that is in trouble', () => {
@@ -31,9 +31,21 @@ describe('a store that is in trouble', () => {
   before(async () => {
     mkdirSync(smallDisk);
     isDiskSmall = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=96m,mode=0755', 'tmpfs', smallDisk]).status === 0;
-    stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('fatal'), env: process.env });
+    stores = await startEmbeddedStores({
+      dataDir,
+      needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
+      log: createLog('fatal'),
+      env: process.env,
+    });
     const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
-    service = await startService({ env: { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl } });
+    service = await startService({
+      env: {
+        REDIS_URL: redisUrl,
+        REDIS_JOBS_URL: redisJobsUrl,
+        DATABASE_URL: databaseUrl,
+        CLICKHOUSE_URL: clickhouseUrl,
+      },
+    });
     admin = await adminClient(service);
     redis = new Redis(redisUrl, { retryStrategy: () => 100, maxRetriesPerRequest: null });
     redis.on('error', () => undefined);
@@ -72,23 +84,37 @@ describe('a store that is in trouble', () => {
     try {
       const statuses = await Promise.all(Array.from({ length: 20 }, () => submit()));
       if (isHurting) await eventually(async () => assert.equal(await submit(), 503), 10_000);
-      else assert.ok(statuses.every((status) => status === 201), String(statuses));
+      else
+        assert.ok(
+          statuses.every((status) => status === 201),
+          String(statuses),
+        );
     } finally {
       await end();
     }
     assert.ok(areInTime(refusalsMs), `the refusals took ${refusalsMs.map(Math.round)} ms`);
     await eventually(async () => assert.equal(await submit(), 201), 10_000);
-    for (const responseId of [...refused]) await eventually(async () => assert.equal(await submit(responseId), 201), 10_000);
-    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, accepted.size), 15_000);
+    for (const responseId of [...refused])
+      await eventually(async () => assert.equal(await submit(responseId), 201), 10_000);
+    await eventually(
+      async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, accepted.size),
+      15_000,
+    );
   }
 
   it('an intake without memory refuses', async () => {
-    const [, before = ''] = await redis.config('GET', 'maxmemory') as string[];
-    await through(() => redis.config('SET', 'maxmemory', '1mb'), () => redis.config('SET', 'maxmemory', before));
+    const [, before = ''] = (await redis.config('GET', 'maxmemory')) as string[];
+    await through(
+      () => redis.config('SET', 'maxmemory', '1mb'),
+      () => redis.config('SET', 'maxmemory', before),
+    );
   });
 
   it('an intake that may not write for want of replicas refuses', async () => {
-    await through(() => redis.config('SET', 'min-replicas-to-write', '1'), () => redis.config('SET', 'min-replicas-to-write', '0'));
+    await through(
+      () => redis.config('SET', 'min-replicas-to-write', '1'),
+      () => redis.config('SET', 'min-replicas-to-write', '0'),
+    );
   });
 
   it('an intake that is busy with a script refuses', async () => {
@@ -109,11 +135,18 @@ describe('a store that is in trouble', () => {
   });
 
   it('an intake that is held back answers late, and what was not answered is refused', async () => {
-    await through(async () => void redis.call('CLIENT', 'PAUSE', '6000', 'WRITE'), () => redis.call('CLIENT', 'UNPAUSE'));
+    await through(
+      async () => void redis.call('CLIENT', 'PAUSE', '6000', 'WRITE'),
+      () => redis.call('CLIENT', 'UNPAUSE'),
+    );
   });
 
   it('an intake that has cut its connections is found again without a restart', async () => {
-    await through(() => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'), async () => undefined, false).catch(async (error: unknown) => {
+    await through(
+      () => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
+      async () => undefined,
+      false,
+    ).catch(async (error: unknown) => {
       // A submission that was on its way when the connection was cut is refused, and can be sent again.
       if (!(error instanceof assert.AssertionError) || refused.size === 0) throw error;
       for (const responseId of [...refused]) await eventually(async () => assert.equal(await submit(responseId), 201));
@@ -121,12 +154,24 @@ describe('a store that is in trouble', () => {
   });
 
   it('an intake that has forgotten its scripts is taught them again, and nobody notices', async () => {
-    await through(() => redis.script('FLUSH'), async () => undefined, false);
+    await through(
+      () => redis.script('FLUSH'),
+      async () => undefined,
+      false,
+    );
   });
 
   it('an intake that rewrites its log under load goes on', async () => {
-    await through(() => redis.bgrewriteaof(), async () => undefined, false);
-    await eventually(async () => assert.match(await redis.info('persistence'), /aof_rewrite_in_progress:0[\s\S]*aof_last_bgrewrite_status:ok/), 20_000);
+    await through(
+      () => redis.bgrewriteaof(),
+      async () => undefined,
+      false,
+    );
+    await eventually(
+      async () =>
+        assert.match(await redis.info('persistence'), /aof_rewrite_in_progress:0[\s\S]*aof_last_bgrewrite_status:ok/),
+      20_000,
+    );
   });
 
   it('an intake that reads its log after a restart refuses meanwhile, and takes again as soon as it has read it', async () => {
@@ -160,10 +205,16 @@ describe('a store that is in trouble', () => {
       const { bavail, bsize } = statfsSync(smallDisk);
       writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - 16_384)));
       const metadata = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`key${n}`, 'x'.repeat(200)]));
-      await eventually(async () => {
-        const { status } = await admin.submit(surveyId, { responseId: randomUUID(), answers: [], metadata }).then((reply) => (reply.status === 201 ? (accepted.add(reply.body.data.responseId), reply) : reply));
-        assert.equal(status, 503);
-      }, 20_000, 0);
+      await eventually(
+        async () => {
+          const { status } = await admin
+            .submit(surveyId, { responseId: randomUUID(), answers: [], metadata })
+            .then((reply) => (reply.status === 201 ? (accepted.add(reply.body.data.responseId), reply) : reply));
+          assert.equal(status, 503);
+        },
+        20_000,
+        0,
+      );
     };
     await through(fill, async () => rmSync(filler, { force: true }));
   });
@@ -171,25 +222,54 @@ describe('a store that is in trouble', () => {
   it('whatever is asked while Redis or Postgres stands still is answered or refused in time, and never a mistake', async () => {
     const responseId = [...accepted].at(-1) ?? '';
     const calls: [string, string, unknown?][] = [
-      ['GET', `/responses/${responseId}`], ['GET', '/dead-letters'], ['POST', '/dead-letters/replay'], ['GET', `/surveys/${surveyId}`], ['GET', '/surveys'], ['PUT', `/surveys/${surveyId}`, { title: 'Still' }],
-      ['POST', '/surveys', { title: 'New' }], ['POST', `/surveys/${surveyId}/questions`, { type: 'NPS', text: 'New' }], ['POST', `/surveys/${surveyId}/publish`], ['GET', `/responses/surveys/${surveyId}`],
-      ['GET', `/analytics/surveys/${surveyId}`], ['DELETE', `/surveys/${surveyId}/respondents/nobody`], ['DELETE', `/responses/${randomUUID()}`], ['POST', '/live/tickets'], ['GET', '/auth/me'],
-      ['POST', '/auth/login', { email: 'nobody@example.org', password: 'whatever it is' }], ['GET', `/public/surveys/${surveyId}`], ['POST', `/exports/surveys/${surveyId}`, { format: 'CSV' }], ['GET', '/openapi.json'],
+      ['GET', `/responses/${responseId}`],
+      ['GET', '/dead-letters'],
+      ['POST', '/dead-letters/replay'],
+      ['GET', `/surveys/${surveyId}`],
+      ['GET', '/surveys'],
+      ['PUT', `/surveys/${surveyId}`, { title: 'Still' }],
+      ['POST', '/surveys', { title: 'New' }],
+      ['POST', `/surveys/${surveyId}/questions`, { type: 'NPS', text: 'New' }],
+      ['POST', `/surveys/${surveyId}/publish`],
+      ['GET', `/responses/surveys/${surveyId}`],
+      ['GET', `/analytics/surveys/${surveyId}`],
+      ['DELETE', `/surveys/${surveyId}/respondents/nobody`],
+      ['DELETE', `/responses/${randomUUID()}`],
+      ['POST', '/live/tickets'],
+      ['GET', '/auth/me'],
+      ['POST', '/auth/login', { email: 'nobody@example.org', password: 'whatever it is' }],
+      ['GET', `/public/surveys/${surveyId}`],
+      ['POST', `/exports/surveys/${surveyId}`, { format: 'CSV' }],
+      ['GET', '/openapi.json'],
     ];
     for (const store of ['redis', 'redisJobs', 'postgres'] as const) {
       const pid = stores.pid(store) ?? 0;
       process.kill(pid, 'SIGSTOP');
       try {
-        await Promise.all(calls.map(async ([method, path, body]) => {
-          const startedAt = performance.now();
-          const reply = await admin.call(method, path, body === undefined ? {} : { body });
-          assert.ok(reply.status < 500 || (reply.status === 503 && reply.body.code === 'SERVICE_UNAVAILABLE' && Number(reply.headers.get('retry-after')) >= 1), `${store}: ${method} ${path} gave ${reply.status} ${JSON.stringify(reply.body)}`);
-          assert.ok(performance.now() - startedAt < 25_000, `${store}: ${method} ${path} took ${Math.round(performance.now() - startedAt)} ms`);
-        }));
+        await Promise.all(
+          calls.map(async ([method, path, body]) => {
+            const startedAt = performance.now();
+            const reply = await admin.call(method, path, body === undefined ? {} : { body });
+            assert.ok(
+              reply.status < 500 ||
+                (reply.status === 503 &&
+                  reply.body.code === 'SERVICE_UNAVAILABLE' &&
+                  Number(reply.headers.get('retry-after')) >= 1),
+              `${store}: ${method} ${path} gave ${reply.status} ${JSON.stringify(reply.body)}`,
+            );
+            assert.ok(
+              performance.now() - startedAt < 25_000,
+              `${store}: ${method} ${path} took ${Math.round(performance.now() - startedAt)} ms`,
+            );
+          }),
+        );
       } finally {
         process.kill(pid, 'SIGCONT');
       }
-      await eventually(async () => assert.equal((await admin.call('GET', `/responses/${responseId}`)).status, 200), 20_000);
+      await eventually(
+        async () => assert.equal((await admin.call('GET', `/responses/${responseId}`)).status, 200),
+        20_000,
+      );
       await eventually(async () => assert.equal(await submit(), 201), 20_000);
     }
   });
@@ -201,8 +281,14 @@ describe('a store that is in trouble', () => {
         await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()`;
         assert.equal(await submit(), 201);
         const reply = await admin.call('GET', `/surveys/${surveyId}`);
-        assert.ok(reply.status === 200 || (reply.status === 503 && reply.body.code === 'SERVICE_UNAVAILABLE'), JSON.stringify(reply.body));
-        await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${surveyId}`)).status, 200), 15_000);
+        assert.ok(
+          reply.status === 200 || (reply.status === 503 && reply.body.code === 'SERVICE_UNAVAILABLE'),
+          JSON.stringify(reply.body),
+        );
+        await eventually(
+          async () => assert.equal((await admin.call('GET', `/surveys/${surveyId}`)).status, 200),
+          15_000,
+        );
       }
     } finally {
       await sql.end({ timeout: 1 });
@@ -210,6 +296,12 @@ describe('a store that is in trouble', () => {
   });
 
   it('no reply was a mistake of ours', () => {
-    assert.ok(!service.logs().includes('a handler failed'), service.logs().split('\n').find((line) => line.includes('a handler failed')));
+    assert.ok(
+      !service.logs().includes('a handler failed'),
+      service
+        .logs()
+        .split('\n')
+        .find((line) => line.includes('a handler failed')),
+    );
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
+import { type AiProviderServer, type SeenCall, startAiProvider } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
 interface Sent {
@@ -13,13 +13,20 @@ interface Sent {
 }
 
 const sentTo = ({ user }: SeenCall): Sent[] => JSON.parse(user[0] ?? '{}').answers;
-const feelOf = (text: string) => (/good/.test(text) ? (/bad/.test(text) ? 'mixed' : 'positive') : /bad/.test(text) ? 'negative' : 'neutral');
+const feelOf = (text: string) =>
+  /good/.test(text) ? (/bad/.test(text) ? 'mixed' : 'positive') : /bad/.test(text) ? 'negative' : 'neutral';
 
 /** Judges by words that the test put there. */
 function judge(call: SeenCall): unknown {
   if ('same' in call.schema.properties) return { same: [] };
   const isThemes = JSON.stringify(call.schema).includes('themes');
-  return { answers: sentTo(call).map(({ n, text }) => ({ n, sentiment: feelOf(text), ...(isThemes && { themes: [/food/.test(text) ? (n % 2 ? 'Food' : 'food') : 'Other'] }) })) };
+  return {
+    answers: sentTo(call).map(({ n, text }) => ({
+      n,
+      sentiment: feelOf(text),
+      ...(isThemes && { themes: [/food/.test(text) ? (n % 2 ? 'Food' : 'food') : 'Other'] }),
+    })),
+  };
 }
 
 describe('analyses of open answers', () => {
@@ -29,7 +36,9 @@ describe('analyses of open answers', () => {
   before(async () => {
     await sharedStores();
     ai = await startAiProvider();
-    service = await startService({ env: { ...ai.env, AI_BATCH_SIZE: '10', AI_BATCH_DELAY_MS: '0', AI_CACHE_ENABLED: 'false' } });
+    service = await startService({
+      env: { ...ai.env, AI_BATCH_SIZE: '10', AI_BATCH_DELAY_MS: '0', AI_CACHE_ENABLED: 'false' },
+    });
     admin = await adminClient(service);
   });
   after(async () => {
@@ -51,13 +60,19 @@ describe('analyses of open answers', () => {
     const email = await admin.create(`/surveys/${id}/questions`, { type: 'EMAIL', text: 'Your address?' });
     await admin.put(`/surveys/${id}`, { status: 'ACTIVE' });
     const answer = async (textValue: string) => {
-      const reply = await admin.submit(id, { answers: [{ questionId: open.id, textValue }, { questionId: email.id, textValue: 'private.person@example.org' }] });
+      const reply = await admin.submit(id, {
+        answers: [
+          { questionId: open.id, textValue },
+          { questionId: email.id, textValue: 'private.person@example.org' },
+        ],
+      });
       assert.equal(reply.status, 201);
       return reply.body.data.responseId as string;
     };
     return { id, open, answer };
   };
-  const analyse = (id: string, body: Record<string, unknown>, query = '') => admin.call('POST', `/ai/surveys/${id}/analyze${query}`, { body });
+  const analyse = (id: string, body: Record<string, unknown>, query = '') =>
+    admin.call('POST', `/ai/surveys/${id}/analyze${query}`, { body });
 
   for (const provider of ['openai', 'anthropic', 'gemini', 'azure'])
     it(`count feelings exactly with ${provider}, page them, and send only new answers the next time`, async () => {
@@ -73,8 +88,14 @@ describe('analyses of open answers', () => {
       assert.equal(ai.calls.length, 3);
       ai.calls.length = 0;
       await answer('good soup');
-      assert.deepEqual((await analyse(id, { analysisType: 'sentiment', provider })).body.data.sentiment, { ...counts, positive: 7 });
-      assert.deepEqual(ai.calls.map((call) => sentTo(call).map(({ text }) => text)), [['good soup']]);
+      assert.deepEqual((await analyse(id, { analysisType: 'sentiment', provider })).body.data.sentiment, {
+        ...counts,
+        positive: 7,
+      });
+      assert.deepEqual(
+        ai.calls.map((call) => sentTo(call).map(({ text }) => text)),
+        [['good soup']],
+      );
     });
 
   it('find themes: one spelling each, counts that their responses bear out, nothing of deleted responses', async () => {
@@ -82,10 +103,24 @@ describe('analyses of open answers', () => {
     const ids: string[] = [];
     for (let n = 0; n < 15; n += 1) ids.push(await answer(n % 3 === 0 ? 'a bad chair' : 'good food'));
     const { themes } = (await analyse(id, { analysisType: 'themes' })).body.data;
-    assert.deepEqual(themes.map(({ name, count, sentiment, responseIds }: any) => [name.toLowerCase(), count, sentiment, responseIds.length]), [['food', 10, 'positive', 10], ['other', 5, 'negative', 5]]);
+    assert.deepEqual(
+      themes.map(({ name, count, sentiment, responseIds }: any) => [
+        name.toLowerCase(),
+        count,
+        sentiment,
+        responseIds.length,
+      ]),
+      [
+        ['food', 10, 'positive', 10],
+        ['other', 5, 'negative', 5],
+      ],
+    );
     await admin.remove(`/responses/${ids[0]}`);
     const after = (await analyse(id, { analysisType: 'themes' })).body.data.themes;
-    assert.deepEqual(after.map(({ count }: any) => count), [10, 4]);
+    assert.deepEqual(
+      after.map(({ count }: any) => count),
+      [10, 4],
+    );
   });
 
   it('sum up by notes on batches, and ask nobody again while nothing is new', async () => {
@@ -94,7 +129,8 @@ describe('analyses of open answers', () => {
     assert.deepEqual((await analyse(id, { analysisType: 'summary' })).body.data, empty);
     for (let n = 0; n < 12; n += 1) await answer(`good food ${n % 2}`);
     const written = { summary: 'They like it', insights: ['Food is good'], recommendations: ['Keep it'] };
-    ai.answer = ({ schema, user }) => (schema.properties.note ? { note: `a note on ${sentTo({ user } as SeenCall).length}` } : written);
+    ai.answer = ({ schema, user }) =>
+      schema.properties.note ? { note: `a note on ${sentTo({ user } as SeenCall).length}` } : written;
     assert.deepEqual((await analyse(id, { analysisType: 'summary' })).body.data, written);
     assert.deepEqual(JSON.parse(ai.calls[2]?.user[0] ?? '{}').notes, ['a note on 10', 'a note on 2']);
     assert.deepEqual((await analyse(id, { analysisType: 'summary' })).body.data, written);
@@ -103,12 +139,15 @@ describe('analyses of open answers', () => {
 
   it('never send addresses, numbers and names, nor answers to EMAIL questions', async () => {
     const { id, answer } = await openSurvey();
-    await answer('good food, write to ann.lee@example.org or call +49 30 1234567, card 4111 1111 1111 1111, from 192.168.10.24');
+    await answer(
+      'good food, write to ann.lee@example.org or call +49 30 1234567, card 4111 1111 1111 1111, from 192.168.10.24',
+    );
     await answer('ｂｏｂ＠ｅｘａｍｐｌｅ．ｏｒｇ says my name is Robert Miller');
     await analyse(id, { analysisType: 'sentiment' });
     assert.equal(ai.calls.length, 1);
     const raw = ai.calls[0]?.raw ?? '';
-    for (const secret of ['ann.lee', 'example.org', '1234567', '4111', '192.168', 'ｂｏｂ', 'Miller', 'private.person']) assert.ok(!raw.includes(secret), secret);
+    for (const secret of ['ann.lee', 'example.org', '1234567', '4111', '192.168', 'ｂｏｂ', 'Miller', 'private.person'])
+      assert.ok(!raw.includes(secret), secret);
     assert.match(raw, /\[EMAIL_1\].*\[PHONE_1\].*\[CARD_1\].*\[IP_1\]/);
   });
 
@@ -122,7 +161,11 @@ describe('analyses of open answers', () => {
 
   it('ask nobody about a survey without open answers', async () => {
     const { id } = await openSurvey();
-    assert.deepEqual((await analyse(id, { analysisType: 'sentiment' })).body.data, { sentiment: { positive: 0, negative: 0, neutral: 0, mixed: 0 }, perQuestion: [], perResponse: [] });
+    assert.deepEqual((await analyse(id, { analysisType: 'sentiment' })).body.data, {
+      sentiment: { positive: 0, negative: 0, neutral: 0, mixed: 0 },
+      perQuestion: [],
+      perResponse: [],
+    });
     assert.deepEqual((await analyse(id, { analysisType: 'themes' })).body.data, { themes: [] });
     assert.equal(ai.calls.length, 0);
   });
@@ -143,7 +186,11 @@ describe('analyses of open answers', () => {
     let off: Promise<unknown> | undefined;
     ai.faultOf = () => {
       // Long enough for the next one to be prepared, and before what it found out is old.
-      off ??= read().then(read).then(read).then(() => admin.put(`/surveys/${id}`, { aiEnabled: false })).then(read);
+      off ??= read()
+        .then(read)
+        .then(read)
+        .then(() => admin.put(`/surveys/${id}`, { aiEnabled: false }))
+        .then(read);
       ai.holdUntil = off.then(() => undefined);
       return undefined;
     };
@@ -168,7 +215,10 @@ describe('analyses of open answers', () => {
     const { id, answer } = await openSurvey();
     for (let n = 0; n < 11; n += 1) await answer('good food');
     ai.faults.push({ status: 429, headers: { 'retry-after': '24' } });
-    const [first, second] = await Promise.all([analyse(id, { analysisType: 'sentiment' }), analyse(id, { analysisType: 'sentiment' })]);
+    const [first, second] = await Promise.all([
+      analyse(id, { analysisType: 'sentiment' }),
+      analyse(id, { analysisType: 'sentiment' }),
+    ]);
     assert.deepEqual([first?.status, second?.status], [202, 202], JSON.stringify(first?.body));
     const { jobId } = first?.body.data;
     assert.equal(second?.body.data.jobId, jobId);

@@ -1,18 +1,35 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, type AiFixture } from '../support/ai-fixture.ts';
-import { useAi } from '../support/use-ai.ts';
 import type { Client } from '../support/client.ts';
 import { signInNewUser } from '../support/new-user.ts';
+import { useAi } from '../support/use-ai.ts';
 
-const question = (text: string) => ({ type: 'MULTIPLE_CHOICE', text, description: null, isRequired: false, options: ['Good', 'Poor'], rows: [], min: null, max: null, step: null });
+const question = (text: string) => ({
+  type: 'MULTIPLE_CHOICE',
+  text,
+  description: null,
+  isRequired: false,
+  options: ['Good', 'Poor'],
+  rows: [],
+  min: null,
+  max: null,
+  step: null,
+});
 
 /** A first draft as large as asked for, then a question more with every turn. */
 function spoken({ user }: SeenCall): unknown {
   const { draft, message, questionCount } = JSON.parse(user[0] ?? '{}');
-  const texts = draft ? [...draft.questions.map(({ text }: any) => text), message] : Array.from({ length: questionCount ?? 6 }, (_, index) => `Question ${index + 1}`);
-  return { message: `There are ${texts.length} questions. More?`, title: 'Lunch', description: null, questions: texts.map(question) };
+  const texts = draft
+    ? [...draft.questions.map(({ text }: any) => text), message]
+    : Array.from({ length: questionCount ?? 6 }, (_, index) => `Question ${index + 1}`);
+  return {
+    message: `There are ${texts.length} questions. More?`,
+    title: 'Lunch',
+    description: null,
+    questions: texts.map(question),
+  };
 }
 
 describe('surveys written in conversation', () => {
@@ -20,8 +37,10 @@ describe('surveys written in conversation', () => {
   let ai: AiFixture['ai'];
   let admin: Client;
   useAi((scene) => void ({ service, ai, admin } = scene), { answer: spoken });
-  const begin = async (body: object = {}) => admin.create('/ai/conversations', { prompt: 'About our canteen', ...body });
-  const say = (id: string, message: unknown) => admin.call('POST', `/ai/conversations/${id}/messages`, { body: { message } });
+  const begin = async (body: object = {}) =>
+    admin.create('/ai/conversations', { prompt: 'About our canteen', ...body });
+  const say = (id: string, message: unknown) =>
+    admin.call('POST', `/ai/conversations/${id}/messages`, { body: { message } });
   const reasonOf = (reply: { status: number; body: any }) => [reply.status, reply.body.details?.reason];
 
   for (const provider of aiProviders)
@@ -30,12 +49,24 @@ describe('surveys written in conversation', () => {
       assert.equal(first.draft.questions.length, 5);
       const second = (await say(first.conversationId, 'And the price?')).body.data;
       assert.equal(second.message, 'There are 6 questions. More?');
-      assert.deepEqual(second.draft.questions.map(({ text }: any) => text), ['Question 1', 'Question 2', 'Question 3', 'Question 4', 'Question 5', 'And the price?']);
+      assert.deepEqual(
+        second.draft.questions.map(({ text }: any) => text),
+        ['Question 1', 'Question 2', 'Question 3', 'Question 4', 'Question 5', 'And the price?'],
+      );
       assert.ok(ai.calls.every(({ wire, system }) => wire === provider && !system.includes('canteen')));
-      assert.deepEqual(JSON.parse(ai.calls[1]?.user[0] ?? '{}').said, [{ role: 'user', text: 'About our canteen' }, { role: 'assistant', text: 'There are 5 questions. More?' }]);
+      assert.deepEqual(JSON.parse(ai.calls[1]?.user[0] ?? '{}').said, [
+        { role: 'user', text: 'About our canteen' },
+        { role: 'assistant', text: 'There are 5 questions. More?' },
+      ]);
       assert.deepEqual(await admin.get(`/ai/conversations/${first.conversationId}`), second);
-      const saves = await Promise.all([1, 2, 3].map(() => admin.call('POST', `/ai/conversations/${first.conversationId}/save`)));
-      assert.deepEqual(saves.map(reasonOf).sort(), [[201, undefined], [409, 'ALREADY_SAVED'], [409, 'ALREADY_SAVED']]);
+      const saves = await Promise.all(
+        [1, 2, 3].map(() => admin.call('POST', `/ai/conversations/${first.conversationId}/save`)),
+      );
+      assert.deepEqual(saves.map(reasonOf).sort(), [
+        [201, undefined],
+        [409, 'ALREADY_SAVED'],
+        [409, 'ALREADY_SAVED'],
+      ]);
       const survey = saves.find(({ status }) => status === 201)?.body.data;
       assert.deepEqual([survey.status, survey.questions.length], ['DRAFT', 6]);
       assert.deepEqual((await admin.get(`/surveys/${survey.id}`)).questions, survey.questions);
@@ -46,7 +77,10 @@ describe('surveys written in conversation', () => {
     const { conversationId } = await begin();
     ai.delayMs = 300;
     const replies = await Promise.all([say(conversationId, 'One'), say(conversationId, 'Two')]);
-    assert.deepEqual(replies.map(reasonOf).sort(), [[200, undefined], [409, 'CONVERSATION_CHANGED']]);
+    assert.deepEqual(replies.map(reasonOf).sort(), [
+      [200, undefined],
+      [409, 'CONVERSATION_CHANGED'],
+    ]);
     assert.equal((await admin.get(`/ai/conversations/${conversationId}`)).draft.questions.length, 7);
   });
 
@@ -59,7 +93,12 @@ describe('surveys written in conversation', () => {
   });
 
   it('are stored whatever characters a model comes up with', async () => {
-    ai.answer = () => ({ message: 'Done\0 \ud800', title: 'Lun\0ch', description: null, questions: [question('Why\0?')] });
+    ai.answer = () => ({
+      message: 'Done\0 \ud800',
+      title: 'Lun\0ch',
+      description: null,
+      questions: [question('Why\0?')],
+    });
     const { conversationId, message, draft } = await begin();
     assert.deepEqual([message, draft.title, draft.questions[0].text], ['Done \ufffd', 'Lunch', 'Why?']);
     assert.equal((await admin.create(`/ai/conversations/${conversationId}/save`)).title, 'Lunch');
@@ -68,17 +107,41 @@ describe('surveys written in conversation', () => {
   it('are nobody else’s', async () => {
     const { conversationId } = await begin();
     const eve = await signInNewUser(service, admin);
-    for (const [method, path, body] of [['GET', '', undefined], ['POST', '/messages', { message: 'x' }], ['POST', '/save', undefined]] as const)
-      assert.equal((await eve.call(method, `/ai/conversations/${conversationId}${path}`, body === undefined ? {} : { body })).status, 404);
+    for (const [method, path, body] of [
+      ['GET', '', undefined],
+      ['POST', '/messages', { message: 'x' }],
+      ['POST', '/save', undefined],
+    ] as const)
+      assert.equal(
+        (await eve.call(method, `/ai/conversations/${conversationId}${path}`, body === undefined ? {} : { body }))
+          .status,
+        404,
+      );
   });
 
   it('refuse what cannot be said before any provider is called', async () => {
     const { conversationId } = await begin();
     ai.calls.length = 0;
-    for (const wrong of [{}, { prompt: '' }, { prompt: 'x'.repeat(10_001) }, { prompt: 'x', questionCount: 4 }, { prompt: 'x', questionCount: 31 }, { prompt: 'x', provider: 'acme' }, { prompt: 'x', save: true }])
-      assert.equal((await admin.call('POST', '/ai/conversations', { body: wrong })).status, 400, JSON.stringify(wrong).slice(0, 80));
-    for (const wrong of ['', 5, 'x'.repeat(10_001), 'a\0b', 'a\ud800']) assert.equal((await say(conversationId, wrong)).status, 400);
-    assert.equal((await admin.call('POST', '/ai/conversations', { body: { prompt: 'x'.repeat(1024 * 1024) } })).status, 413);
+    for (const wrong of [
+      {},
+      { prompt: '' },
+      { prompt: 'x'.repeat(10_001) },
+      { prompt: 'x', questionCount: 4 },
+      { prompt: 'x', questionCount: 31 },
+      { prompt: 'x', provider: 'acme' },
+      { prompt: 'x', save: true },
+    ])
+      assert.equal(
+        (await admin.call('POST', '/ai/conversations', { body: wrong })).status,
+        400,
+        JSON.stringify(wrong).slice(0, 80),
+      );
+    for (const wrong of ['', 5, 'x'.repeat(10_001), 'a\0b', 'a\ud800'])
+      assert.equal((await say(conversationId, wrong)).status, 400);
+    assert.equal(
+      (await admin.call('POST', '/ai/conversations', { body: { prompt: 'x'.repeat(1024 * 1024) } })).status,
+      413,
+    );
     assert.equal(ai.calls.length, 0);
   });
 });

@@ -1,22 +1,28 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { questionTypeNames } from '../../src/domain/questions/type-names.ts';
+import { type AiFixture, aiProviders, endedJob, startAiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, endedJob, startAiFixture, type AiFixture } from '../support/ai-fixture.ts';
-import { useAi } from '../support/use-ai.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
-import { questionTypeNames } from '../../src/domain/questions/type-names.ts';
-
+import { useAi } from '../support/use-ai.ts';
 
 /** A survey as a model would write it, with every type in turn. */
 function writtenSurvey({ user }: SeenCall): unknown {
   const { questionCount } = JSON.parse(user[0] ?? '{}');
   const questions = Array.from({ length: questionCount }, (_, index) => ({
-    type: questionTypeNames[index % questionTypeNames.length], text: `Question ${index + 1}`, description: null, isRequired: false, options: ['Good', 'Fair', 'Poor'], rows: ['Price', 'Taste'],
-    min: 1, max: 7, step: 1,
+    type: questionTypeNames[index % questionTypeNames.length],
+    text: `Question ${index + 1}`,
+    description: null,
+    isRequired: false,
+    options: ['Good', 'Fair', 'Poor'],
+    rows: ['Price', 'Taste'],
+    min: 1,
+    max: 7,
+    step: 1,
   }));
   return { title: 'Lunch at work', description: 'About the canteen', questions };
 }
@@ -26,7 +32,10 @@ describe('surveys written to order', () => {
   let ai: AiFixture['ai'];
   let admin: Client;
   useAi((scene) => void ({ service, ai, admin } = scene), { answer: writtenSurvey });
-  const generate = (body: Record<string, unknown>) => admin.call('POST', '/ai/generate-survey', { body: { prompt: 'What do people think of our canteen?', questionCount: 5, ...body } });
+  const generate = (body: Record<string, unknown>) =>
+    admin.call('POST', '/ai/generate-survey', {
+      body: { prompt: 'What do people think of our canteen?', questionCount: 5, ...body },
+    });
 
   for (const provider of aiProviders)
     it(`come from ${provider} with exactly the questions asked for, of every type, ready to be stored`, async () => {
@@ -35,7 +44,10 @@ describe('surveys written to order', () => {
       const { survey, provider: named, model } = reply.body.data;
       assert.equal(named, provider);
       assert.equal(survey.status, 'DRAFT');
-      assert.deepEqual(survey.questions.map((question: any) => question.type), questionTypeNames);
+      assert.deepEqual(
+        survey.questions.map((question: any) => question.type),
+        questionTypeNames,
+      );
       assert.deepEqual((await admin.get(`/surveys/${survey.id}`)).questions, survey.questions);
       assert.equal(ai.calls.length, 1);
       assert.equal(ai.calls[0]?.wire, provider);
@@ -56,7 +68,10 @@ describe('surveys written to order', () => {
   it('go on behind a 202 when they take long, and are there under the job, for nobody else', async () => {
     ai.delayMs = 21_000;
     try {
-      const [reply, equal] = await Promise.all([generate({ prompt: 'Slow', save: true }), generate({ prompt: 'Slow', save: true })]);
+      const [reply, equal] = await Promise.all([
+        generate({ prompt: 'Slow', save: true }),
+        generate({ prompt: 'Slow', save: true }),
+      ]);
       assert.deepEqual([reply.status, equal.status, ai.calls.length], [202, 202, 1]);
       const { jobId } = reply.body.data;
       const job = await endedJob(admin, jobId);
@@ -72,7 +87,23 @@ describe('surveys written to order', () => {
     ai.faults.push({ text: 'I would love to help! Here are your questions' });
     assert.equal((await generate({})).status, 200);
     assert.equal(ai.calls.length, 2);
-    ai.answer = () => ({ title: 'Short', description: null, questions: [{ type: 'NPS', text: 'One', description: null, isRequired: true, options: [], rows: [], min: null, max: null, step: null }] });
+    ai.answer = () => ({
+      title: 'Short',
+      description: null,
+      questions: [
+        {
+          type: 'NPS',
+          text: 'One',
+          description: null,
+          isRequired: true,
+          options: [],
+          rows: [],
+          min: null,
+          max: null,
+          step: null,
+        },
+      ],
+    });
     const reply = await generate({});
     assert.equal(reply.status, 502);
     assert.equal(reply.body.code, 'AI_PROVIDER_ERROR');
@@ -92,7 +123,16 @@ describe('surveys written to order', () => {
   });
 
   it('refuse what cannot be asked for before any provider is called', async () => {
-    for (const wrong of [{ questionCount: 4 }, { questionCount: 31 }, { questionCount: 5.5 }, { questionCount: '5' }, { prompt: '' }, { prompt: 'x'.repeat(10_001) }, { provider: 'acme' }, { questions: 5 }]) {
+    for (const wrong of [
+      { questionCount: 4 },
+      { questionCount: 31 },
+      { questionCount: 5.5 },
+      { questionCount: '5' },
+      { prompt: '' },
+      { prompt: 'x'.repeat(10_001) },
+      { provider: 'acme' },
+      { questions: 5 },
+    ]) {
       const reply = await generate(wrong);
       assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'], JSON.stringify(wrong).slice(0, 100));
     }
@@ -109,7 +149,10 @@ describe('a survey that is asked for again', () => {
       ai.answer = () => ({ title: 'Nothing' });
       assert.equal((await admin.call('POST', '/ai/generate-survey', { body })).body.code, 'AI_PROVIDER_ERROR');
       ai.answer = writtenSurvey;
-      const [first, second] = [await admin.post('/ai/generate-survey', body), await admin.post('/ai/generate-survey', body)];
+      const [first, second] = [
+        await admin.post('/ai/generate-survey', body),
+        await admin.post('/ai/generate-survey', body),
+      ];
       assert.deepEqual(second, first);
       assert.equal(ai.calls.length, 3);
       await admin.post('/ai/generate-survey', { ...body, questionCount: 6 });
@@ -127,8 +170,16 @@ describe('a service without AI providers', () => {
     const service = await startService({ env: { ANTHROPIC_API_KEY: 'sk-0123456789abcdefghij' } });
     try {
       const admin = await adminClient(service);
-      const ask = async (provider?: string) => (await admin.call('POST', '/ai/generate-survey', { body: { prompt: 'Canteen', questionCount: 5, ...(provider && { provider }) } })).body.code;
-      assert.deepEqual([await ask('openai'), await ask('anthropic'), await ask()], ['AI_NOT_CONFIGURED', 'AI_KEY_INVALID', 'AI_KEY_INVALID']);
+      const ask = async (provider?: string) =>
+        (
+          await admin.call('POST', '/ai/generate-survey', {
+            body: { prompt: 'Canteen', questionCount: 5, ...(provider && { provider }) },
+          })
+        ).body.code;
+      assert.deepEqual(
+        [await ask('openai'), await ask('anthropic'), await ask()],
+        ['AI_NOT_CONFIGURED', 'AI_KEY_INVALID', 'AI_KEY_INVALID'],
+      );
     } finally {
       await service.stop();
     }

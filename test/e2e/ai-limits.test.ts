@@ -1,18 +1,32 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { startAiProvider, type AiProviderServer, type SeenCall } from '../support/ai-provider.ts';
 import { openSurvey } from '../support/ai-fixture.ts';
+import { type AiProviderServer, type SeenCall, startAiProvider } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { signInNewUser } from '../support/new-user.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
 /** A survey to order, or how answers feel. */
 function answered({ user }: SeenCall) {
   const { questionCount, answers } = JSON.parse(user[0] ?? '{}');
   if (answers) return { answers: answers.map(({ n }: { n: number }) => ({ n, sentiment: 'neutral' })) };
-  return { title: 'Lunch', description: null, questions: Array.from({ length: questionCount }, (_, n) => ({ type: 'NPS', text: `Question ${n}`, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null })) };
+  return {
+    title: 'Lunch',
+    description: null,
+    questions: Array.from({ length: questionCount }, (_, n) => ({
+      type: 'NPS',
+      text: `Question ${n}`,
+      description: null,
+      isRequired: false,
+      options: [],
+      rows: [],
+      min: null,
+      max: null,
+      step: null,
+    })),
+  };
 }
 
 /** How long a request for work waits for its end. */
@@ -25,7 +39,18 @@ describe('limits of AI providers and what their calls take', () => {
   before(async () => {
     await sharedStores();
     ai = await startAiProvider();
-    const env = { ...ai.env, AI_CACHE_ENABLED: 'false', AI_BATCH_SIZE: '1', AI_BATCH_DELAY_MS: '0', OPENAI_RPM: '3', ANTHROPIC_RPM: '1', AZURE_OPENAI_RPM: '20', GEMINI_TPM: '12000', OPENAI_MODEL_HIGH: 'gpt-4.1', GEMINI_MODEL_HIGH: 'gemini-3.1-pro-preview' };
+    const env = {
+      ...ai.env,
+      AI_CACHE_ENABLED: 'false',
+      AI_BATCH_SIZE: '1',
+      AI_BATCH_DELAY_MS: '0',
+      OPENAI_RPM: '3',
+      ANTHROPIC_RPM: '1',
+      AZURE_OPENAI_RPM: '20',
+      GEMINI_TPM: '12000',
+      OPENAI_MODEL_HIGH: 'gpt-4.1',
+      GEMINI_MODEL_HIGH: 'gemini-3.1-pro-preview',
+    };
     services = [await startService({ env }), await startService({ env })];
     clients = await Promise.all(services.map(adminClient));
   });
@@ -34,10 +59,15 @@ describe('limits of AI providers and what their calls take', () => {
     await ai?.close();
   });
   const callsOf = (provider: SeenCall['wire']) => ai.calls.filter(({ wire }) => wire === provider).length;
-  const generate = (client: Client | undefined, provider: string) => client?.call('POST', '/ai/generate-survey', { body: { prompt: `About ${Math.random()}`, questionCount: 5, provider } });
+  const generate = (client: Client | undefined, provider: string) =>
+    client?.call('POST', '/ai/generate-survey', {
+      body: { prompt: `About ${Math.random()}`, questionCount: 5, provider },
+    });
 
   it('hold over all processes: the calls a minute that the account has, and for the others AI_RATE_LIMITED with the time to come back', async () => {
-    const replies = await Promise.all(Array.from({ length: 8 }, (_, n) => clients[n % 2]?.call('POST', '/ai/settings/openai/test')));
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => clients[n % 2]?.call('POST', '/ai/settings/openai/test')),
+    );
     assert.equal(ai.calls.length, 3);
     [ai.calls.length, ai.answer] = [0, answered];
     const refused = replies.filter((reply) => reply?.status === 503);
@@ -60,12 +90,20 @@ describe('limits of AI providers and what their calls take', () => {
     it('let the writing of a survey wait behind a 202, and equal wishes of one person be one', async () => {
       const body = { prompt: 'Canteen', questionCount: 5, provider: 'openai' };
       const askedAt = performance.now();
-      const [first, second] = await Promise.all(clients.map((client) => client.call('POST', '/ai/generate-survey', { body })));
+      const [first, second] = await Promise.all(
+        clients.map((client) => client.call('POST', '/ai/generate-survey', { body })),
+      );
       assert.deepEqual([first?.status, second?.status, callsOf('openai')], [202, 202, 0], JSON.stringify(first?.body));
       assert.ok(performance.now() - askedAt < patienceMs, 'nobody is kept waiting for what cannot come');
       const { jobId } = first?.body.data;
       assert.equal(second?.body.data.jobId, jobId);
-      assert.deepEqual(await clients[0]?.get(`/ai/jobs/${jobId}`), { jobId, status: 'RUNNING', progress: 0, result: null, error: null });
+      assert.deepEqual(await clients[0]?.get(`/ai/jobs/${jobId}`), {
+        jobId,
+        status: 'RUNNING',
+        progress: 0,
+        result: null,
+        error: null,
+      });
       assert.equal((await clients[1]?.remove(`/ai/jobs/${jobId}`)).status, 'CANCELLED');
     });
 
@@ -74,21 +112,31 @@ describe('limits of AI providers and what their calls take', () => {
       assert.ok(client);
       const { id } = await openSurvey(client, ['one', 'two']);
       const askedAt = performance.now();
-      const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'anthropic' } });
+      const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, {
+        body: { analysisType: 'sentiment', provider: 'anthropic' },
+      });
       assert.ok(performance.now() - askedAt < patienceMs);
       assert.deepEqual([reply.status, reply.body.data.status], [202, 'RUNNING'], JSON.stringify(reply.body));
       assert.equal(callsOf('anthropic'), 1);
       assert.equal((await client.remove(`/ai/jobs/${reply.body.data.jobId}`)).status, 'CANCELLED');
       const usage = await client.get(`/ai/usage?surveyId=${id}`);
-      assert.deepEqual([usage.calls, usage.inputTokens, usage.outputTokens, usage.byTask.map(({ task }: { task: string }) => task)], [1, 100, 50, ['sentiment']]);
+      assert.deepEqual(
+        [usage.calls, usage.inputTokens, usage.outputTokens, usage.byTask.map(({ task }: { task: string }) => task)],
+        [1, 100, 50, ['sentiment']],
+      );
     });
 
     it('are not used up by an analysis while others ask too', async () => {
       const [client] = clients;
       assert.ok(client);
-      const { id } = await openSurvey(client, Array.from({ length: 18 }, (_, n) => `answer ${n}`));
+      const { id } = await openSurvey(
+        client,
+        Array.from({ length: 18 }, (_, n) => `answer ${n}`),
+      );
       assert.equal((await generate(client, 'azure'))?.status, 200);
-      const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType: 'sentiment', provider: 'azure' } });
+      const reply = await client.call('POST', `/ai/surveys/${id}/analyze`, {
+        body: { analysisType: 'sentiment', provider: 'azure' },
+      });
       assert.equal(reply.status, 202, JSON.stringify(reply.body));
       await eventually(() => assert.equal(callsOf('azure'), 16, 'four fifths of the minute, with the call before it'));
       assert.equal((await generate(client, 'azure'))?.status, 200);
@@ -104,18 +152,36 @@ describe('limits of AI providers and what their calls take', () => {
     assert.equal((await mine()).data.calls, 0);
     const today = () => new Date().toISOString().slice(0, 10);
     const began = today();
-    const ask = (provider: string) => editor.call('POST', '/ai/generate-survey', { body: { prompt: `About ${Math.random()}`, questionCount: 5, provider } });
+    const ask = (provider: string) =>
+      editor.call('POST', '/ai/generate-survey', {
+        body: { prompt: `About ${Math.random()}`, questionCount: 5, provider },
+      });
     assert.equal((await ask('gemini')).status, 200);
     assert.equal((await ask('azure')).status, 200);
     ai.faults.push({ status: 500 });
     assert.equal((await ask('azure')).status, 502);
     const { data } = await mine();
     const cost = Number(((100 * 2 + 50 * 12) / 1e6).toFixed(8));
-    assert.deepEqual([data.calls, data.failedCalls, data.inputTokens, data.outputTokens, data.costUsd, data.unpricedCalls], [3, 1, 200, 100, cost, 2]);
-    assert.deepEqual(data.byModel.map(({ provider, model, calls, costUsd }: any) => [provider, model, calls, costUsd]), [['gemini', 'gemini-3.1-pro-preview', 1, cost], ['azure', 'dep1', 2, null]]);
+    assert.deepEqual(
+      [data.calls, data.failedCalls, data.inputTokens, data.outputTokens, data.costUsd, data.unpricedCalls],
+      [3, 1, 200, 100, cost, 2],
+    );
+    assert.deepEqual(
+      data.byModel.map(({ provider, model, calls, costUsd }: any) => [provider, model, calls, costUsd]),
+      [
+        ['gemini', 'gemini-3.1-pro-preview', 1, cost],
+        ['azure', 'dep1', 2, null],
+      ],
+    );
     // A midnight may lie between them.
-    assert.ok(data.byDay.every(({ day }: any) => day >= began && day <= today()), JSON.stringify(data.byDay));
-    assert.equal(data.byDay.reduce((sum: number, { calls }: any) => sum + calls, 0), 3);
+    assert.ok(
+      data.byDay.every(({ day }: any) => day >= began && day <= today()),
+      JSON.stringify(data.byDay),
+    );
+    assert.equal(
+      data.byDay.reduce((sum: number, { calls }: any) => sum + calls, 0),
+      3,
+    );
     assert.equal((await mine('?provider=azure')).data.calls, 2);
     assert.equal((await mine('?startDate=2020-01-01&endDate=2020-12-31')).data.calls, 0);
     const adminId = (await client.get('/auth/me')).id;

@@ -1,22 +1,39 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { type AiFixture, endedJob, openSurvey, startAiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { endedJob, openSurvey, startAiFixture, type AiFixture } from '../support/ai-fixture.ts';
 import type { Client } from '../support/client.ts';
 import { signInNewUser } from '../support/new-user.ts';
 
 /** Does what each kind of work asks for. */
 function done({ user, schema }: SeenCall): unknown {
   const data = JSON.parse(user[0] ?? '{}');
-  if (schema.properties.strings) return { strings: data.strings.map(({ n, text }: any) => ({ n, text: `${data.to}: ${text}` })) };
-  if (schema.properties.suggestions) return { suggestions: [{ aspect: 'clarity', problem: 'Unclear', text: 'How was lunch?', options: [] }] };
+  if (schema.properties.strings)
+    return { strings: data.strings.map(({ n, text }: any) => ({ n, text: `${data.to}: ${text}` })) };
+  if (schema.properties.suggestions)
+    return { suggestions: [{ aspect: 'clarity', problem: 'Unclear', text: 'How was lunch?', options: [] }] };
   if (schema.properties.message) return { message: 'Here it is', ...written };
-  return { title: 'What guests think', sections: [{ heading: 'Lunch', text: 'It was eaten.', questions: [1] }], ...(schema.properties.recommendations && { recommendations: ['More soup'] }) };
+  return {
+    title: 'What guests think',
+    sections: [{ heading: 'Lunch', text: 'It was eaten.', questions: [1] }],
+    ...(schema.properties.recommendations && { recommendations: ['More soup'] }),
+  };
 }
 
 const written = {
-  title: 'Lunch', description: null,
-  questions: Array.from({ length: 5 }, (_, n) => ({ type: 'NPS', text: `Question ${n}`, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null })),
+  title: 'Lunch',
+  description: null,
+  questions: Array.from({ length: 5 }, (_, n) => ({
+    type: 'NPS',
+    text: `Question ${n}`,
+    description: null,
+    isRequired: false,
+    options: [],
+    rows: [],
+    min: null,
+    max: null,
+    step: null,
+  })),
 };
 
 describe('translations, reports and suggestions that take long', () => {
@@ -31,7 +48,11 @@ describe('translations, reports and suggestions that take long', () => {
   before(async () => {
     ({ service, ai, admin, stop } = await startAiFixture());
     ({ id, questionId } = await openSurvey(admin, ['Good']));
-    work = [[`/ai/surveys/${id}/translate`, { languages: ['de', 'he'] }], [`/ai/surveys/${id}/report`, {}], [`/ai/questions/${questionId}/optimize`, {}]];
+    work = [
+      [`/ai/surveys/${id}/translate`, { languages: ['de', 'he'] }],
+      [`/ai/surveys/${id}/report`, {}],
+      [`/ai/questions/${questionId}/optimize`, {}],
+    ];
   });
   after(() => stop?.());
   beforeEach(() => {
@@ -44,13 +65,28 @@ describe('translations, reports and suggestions that take long', () => {
     ai.delayMs = 21_000;
     const ask = () => Promise.all(work.map(([path, body]) => admin.call('POST', path, { body })));
     const [replies, equal] = await Promise.all([ask(), ask()]);
-    assert.deepEqual([...replies, ...equal].map(({ status }) => status), [202, 202, 202, 202, 202, 202]);
-    assert.deepEqual(equal.map(({ body }) => body.data.jobId), replies.map(({ body }) => body.data.jobId));
+    assert.deepEqual(
+      [...replies, ...equal].map(({ status }) => status),
+      [202, 202, 202, 202, 202, 202],
+    );
+    assert.deepEqual(
+      equal.map(({ body }) => body.data.jobId),
+      replies.map(({ body }) => body.data.jobId),
+    );
     const jobs = await Promise.all(replies.map(({ body }) => endedJob(admin, body.data.jobId)));
-    assert.deepEqual(jobs.map(({ progress }) => progress), [1, 1, 1]);
+    assert.deepEqual(
+      jobs.map(({ progress }) => progress),
+      [1, 1, 1],
+    );
     const results = jobs.map(({ result }) => result);
     assert.equal(ai.calls.length, 4, 'two languages, a report, a question');
-    assert.deepEqual(results[0], { languages: ['de', 'he'], translations: [{ language: 'de', direction: 'ltr', translatedCount: 2 }, { language: 'he', direction: 'rtl', translatedCount: 2 }] });
+    assert.deepEqual(results[0], {
+      languages: ['de', 'he'],
+      translations: [
+        { language: 'de', direction: 'ltr', translatedCount: 2 },
+        { language: 'he', direction: 'rtl', translatedCount: 2 },
+      ],
+    });
     assert.equal((await admin.get(`/surveys/${id}/translations/he`)).title, 'he: Canteen');
     assert.equal(results[1].reportId, replies[1]?.body.data.jobId);
     assert.deepEqual(await admin.get(`/ai/surveys/${id}/reports/${results[1].reportId}`), results[1]);
@@ -61,7 +97,9 @@ describe('translations, reports and suggestions that take long', () => {
     const writer = await signInNewUser(service, admin, 'ADMIN');
     const other = await openSurvey(admin, ['Good']);
     for (const [path, body] of work) {
-      const reply = await writer.call('POST', path.replace(id, other.id).replace(questionId, other.questionId), { body });
+      const reply = await writer.call('POST', path.replace(id, other.id).replace(questionId, other.questionId), {
+        body,
+      });
       assert.equal(reply.status, 200, JSON.stringify(reply.body));
     }
     const { conversationId } = await writer.create('/ai/conversations', { prompt: 'Lunch', questionCount: 5 });

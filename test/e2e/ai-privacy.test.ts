@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import postgres from 'postgres';
 import { analysisTypes } from '../../src/ai/tasks/analyse-answers.ts';
+import { type AiFixture, aiProviders, endedJob, startAiFixture } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, endedJob, startAiFixture, type AiFixture } from '../support/ai-fixture.ts';
 import type { Reply } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { readable, seededAnswers, seeds, surroundings } from '../support/seeded-identifiers.ts';
@@ -11,12 +11,29 @@ import { sharedStores } from '../support/stores.ts';
 
 /** As much as one call holds and no limit a minute: the test is about what is sent, not when. */
 const env = {
-  LOG_LEVEL: 'debug', AI_BATCH_SIZE: '200',
-  ...Object.fromEntries(['OPENAI', 'ANTHROPIC', 'GEMINI', 'AZURE_OPENAI'].flatMap((prefix) => [[`${prefix}_RPM`, '1000000'], [`${prefix}_TPM`, '1000000000']])),
+  LOG_LEVEL: 'debug',
+  AI_BATCH_SIZE: '200',
+  ...Object.fromEntries(
+    ['OPENAI', 'ANTHROPIC', 'GEMINI', 'AZURE_OPENAI'].flatMap((prefix) => [
+      [`${prefix}_RPM`, '1000000'],
+      [`${prefix}_TPM`, '1000000000'],
+    ]),
+  ),
 };
 
-const textsOf = ({ user }: SeenCall): string[] => (JSON.parse(user[0] ?? '{}').answers ?? []).map(({ text }: any) => text);
-const question = (text: string) => ({ type: 'YES_NO', text, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null });
+const textsOf = ({ user }: SeenCall): string[] =>
+  (JSON.parse(user[0] ?? '{}').answers ?? []).map(({ text }: any) => text);
+const question = (text: string) => ({
+  type: 'YES_NO',
+  text,
+  description: null,
+  isRequired: false,
+  options: [],
+  rows: [],
+  min: null,
+  max: null,
+  step: null,
+});
 
 /** Replies with as much of what it was given as fits: what a provider does not get it cannot tell. */
 function parrot(call: SeenCall): unknown {
@@ -27,22 +44,53 @@ function parrot(call: SeenCall): unknown {
   if (properties.includes('same')) return { same: [] };
   if (properties.includes('note')) return { note: all };
   if (properties.includes('insights')) return { summary: all, insights: [all], recommendations: [all] };
-  if (properties.includes('sections')) return { title: 'Report', sections: [{ heading: 'All', text: call.user.join(' ').slice(0, 9000), questions: [1] }], recommendations: ['More'] };
+  if (properties.includes('sections'))
+    return {
+      title: 'Report',
+      sections: [{ heading: 'All', text: call.user.join(' ').slice(0, 9000), questions: [1] }],
+      recommendations: ['More'],
+    };
   if (properties.includes('suggestions')) return { suggestions: [] };
-  if (properties.includes('strings')) return { strings: given.strings.map(({ n, text }: any) => ({ n, text: `~ ${text}` })) };
-  if (properties.includes('questions')) return { message: 'More?', title: 'Lunch', description: null, questions: Array.from({ length: given.questionCount ?? 5 }, (_, index) => question(`Question ${index}`)) };
-  return { answers: texts.map((text, index) => ({ n: index + 1, sentiment: 'neutral', ...(call.raw.includes('knownThemes') && { themes: [text.replace(/_\d+\]/g, '').slice(0, 70).trim() || 'Other'] }) })) };
+  if (properties.includes('strings'))
+    return { strings: given.strings.map(({ n, text }: any) => ({ n, text: `~ ${text}` })) };
+  if (properties.includes('questions'))
+    return {
+      message: 'More?',
+      title: 'Lunch',
+      description: null,
+      questions: Array.from({ length: given.questionCount ?? 5 }, (_, index) => question(`Question ${index}`)),
+    };
+  return {
+    answers: texts.map((text, index) => ({
+      n: index + 1,
+      sentiment: 'neutral',
+      ...(call.raw.includes('knownThemes') && {
+        themes: [
+          text
+            .replace(/_\d+\]/g, '')
+            .slice(0, 70)
+            .trim() || 'Other',
+        ],
+      }),
+    })),
+  };
 }
 
 /** Seeds that can be read in a text, however it spells them. */
 function leaked(text: string): string[] {
   const plain = readable(text);
-  return seeds.map((seed) => seed.text).filter((seed) => plain.includes(readable(seed)) || plain.includes(JSON.stringify(readable(seed)).slice(1, -1)));
+  return seeds
+    .map((seed) => seed.text)
+    .filter((seed) => plain.includes(readable(seed)) || plain.includes(JSON.stringify(readable(seed)).slice(1, -1)));
 }
 
 const letters = (text: string): string => readable(text).replace(/[^\p{L}\p{N}@]/gu, '');
 /** What may be left of an answer without its placeholders. Chinese has no spaces, so the words beside an address can go with it. */
-const allowed = new Set([...surroundings, '请联系#', '#谢谢'].flatMap((text) => ['', 'mailto'].map((scheme) => letters(text.replace('#', scheme)))));
+const allowed = new Set(
+  [...surroundings, '请联系#', '#谢谢'].flatMap((text) =>
+    ['', 'mailto'].map((scheme) => letters(text.replace('#', scheme))),
+  ),
+);
 const unmasked = (text: string): string => letters(text.replace(/\[[A-Z]+_\d+\]/g, ''));
 
 describe('what respondents tell of themselves', () => {
@@ -58,23 +106,46 @@ describe('what respondents tell of themselves', () => {
     surveyId = (await admin.create('/surveys', { title: 'Canteen', status: 'ACTIVE' })).id;
     const add = (body: object) => admin.create(`/surveys/${surveyId}/questions`, body);
     const [long, short, choice, email, closed, number] = [
-      await add({ type: 'LONG_TEXT', text: 'What do you think?' }), await add({ type: 'SHORT_TEXT', text: 'And in short?' }),
-      await add({ type: 'MULTIPLE_CHOICE', text: 'Which dish?', options: [{ text: 'Soup' }, { text: 'Salad' }], settings: { allowOther: true } }), await add({ type: 'EMAIL', text: 'Your address?' }), await add({ type: 'YES_NO', text: 'Well?' }), await add({ type: 'NUMBER', text: 'How often?' }),
+      await add({ type: 'LONG_TEXT', text: 'What do you think?' }),
+      await add({ type: 'SHORT_TEXT', text: 'And in short?' }),
+      await add({
+        type: 'MULTIPLE_CHOICE',
+        text: 'Which dish?',
+        options: [{ text: 'Soup' }, { text: 'Salad' }],
+        settings: { allowOther: true },
+      }),
+      await add({ type: 'EMAIL', text: 'Your address?' }),
+      await add({ type: 'YES_NO', text: 'Well?' }),
+      await add({ type: 'NUMBER', text: 'How often?' }),
     ];
     [questionId, openId] = [closed.id, long.id];
-    const rest = seededAnswers.map((seed, index) => ({ seed, other: seededAnswers[(index * 7 + 3) % seededAnswers.length] ?? seed }))[Symbol.iterator]();
+    const rest = seededAnswers
+      .map((seed, index) => ({ seed, other: seededAnswers[(index * 7 + 3) % seededAnswers.length] ?? seed }))
+      [Symbol.iterator]();
     const sender = async () => {
       for (const { seed, other } of rest) {
         const answers = [
-          { questionId: long.id, textValue: seed.answer }, { questionId: short.id, textValue: other.answer.replaceAll('\n', ' ') }, { questionId: choice.id, textValue: seed.text }, { questionId: email.id, textValue: 'private.person@example.org' },
-          { questionId: closed.id, textValue: 'yes' }, { questionId: number.id, numberValue: 491_711_234_567 },
+          { questionId: long.id, textValue: seed.answer },
+          { questionId: short.id, textValue: other.answer.replaceAll('\n', ' ') },
+          { questionId: choice.id, textValue: seed.text },
+          { questionId: email.id, textValue: 'private.person@example.org' },
+          { questionId: closed.id, textValue: 'yes' },
+          { questionId: number.id, numberValue: 491_711_234_567 },
         ];
-        const reply = await admin.submit(surveyId, { answers, respondent: seed.text, metadata: { source: other.text } });
+        const reply = await admin.submit(surveyId, {
+          answers,
+          respondent: seed.text,
+          metadata: { source: other.text },
+        });
         assert.equal(reply.status, 201, JSON.stringify(reply.body));
       }
     };
     await Promise.all(Array.from({ length: 16 }, sender));
-    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, seededAnswers.length), 60_000);
+    await eventually(
+      async () =>
+        assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, seededAnswers.length),
+      60_000,
+    );
   });
   after(async () => scene?.stop());
   beforeEach(() => {
@@ -87,12 +158,16 @@ describe('what respondents tell of themselves', () => {
     const { admin } = scene;
     const reply: Reply = await admin.call('POST', path, { body });
     assert.ok([200, 201, 202].includes(reply.status), `${path}: ${JSON.stringify(reply.body).slice(0, 500)}`);
-    const data = reply.status === 202 ? (await eventually(() => endedJob(admin, reply.body.data.jobId), 120_000)).result : reply.body.data;
+    const data =
+      reply.status === 202
+        ? (await eventually(() => endedJob(admin, reply.body.data.jobId), 120_000)).result
+        : reply.body.data;
     toldBack.push(JSON.stringify(data));
     return data;
   };
   const assertNothingSent = () => {
-    for (const { raw, system, user } of scene.ai.calls) assert.deepEqual([raw, system, ...user].flatMap(leaked), [], raw.slice(0, 300));
+    for (const { raw, system, user } of scene.ai.calls)
+      assert.deepEqual([raw, system, ...user].flatMap(leaked), [], raw.slice(0, 300));
     for (const { raw } of scene.ai.calls) assert.doesNotMatch(readable(raw), /private\.person|491711234567/);
   };
 
@@ -104,14 +179,20 @@ describe('what respondents tell of themselves', () => {
         const sent = scene.ai.calls.flatMap(textsOf);
         assert.equal(sent.length, seededAnswers.length * 2);
         for (const text of sent) assert.match(text, /\[[A-Z]+_\d+\]/);
-        assert.deepEqual([...new Set(sent.map(unmasked))].filter((left) => !allowed.has(left)), []);
+        assert.deepEqual(
+          [...new Set(sent.map(unmasked))].filter((left) => !allowed.has(left)),
+          [],
+        );
         assertNothingSent();
       });
 
     it(`does not reach ${provider} by reports, suggestions, translations, generated surveys or conversations`, async () => {
       await run(`/ai/surveys/${surveyId}/report`, { provider });
       await run(`/ai/questions/${questionId}/optimize`, { provider });
-      await run(`/ai/surveys/${surveyId}/translate`, { provider, languages: [{ openai: 'de', anthropic: 'fr', gemini: 'ar', azure: 'ja' }[provider]] });
+      await run(`/ai/surveys/${surveyId}/translate`, {
+        provider,
+        languages: [{ openai: 'de', anthropic: 'fr', gemini: 'ar', azure: 'ja' }[provider]],
+      });
       await run('/ai/generate-survey', { provider, prompt: `About ${provider}`, questionCount: 5 });
       const { conversationId } = await run('/ai/conversations', { provider, prompt: 'About our canteen' });
       await run(`/ai/conversations/${conversationId}/messages`, { message: 'And more' });
@@ -124,23 +205,34 @@ describe('what respondents tell of themselves', () => {
     const { admin, service, ai } = scene;
     // A provider that quotes what it was sent, and one that never replies what fits, about however few answers it is asked.
     const unfit = Array.from({ length: 40 }, (_, n) => ({ text: n % 2 === 0 ? '{' : '[]' }));
-    for (const fault of [{ status: 400, body: { error: { message: 'wrong: [EMAIL_1]' } } }, ...unfit]) ai.faults.push(fault);
+    for (const fault of [{ status: 400, body: { error: { message: 'wrong: [EMAIL_1]' } } }, ...unfit])
+      ai.faults.push(fault);
     for (const provider of ['openai', 'azure']) {
       const [seed] = seededAnswers;
-      assert.equal((await admin.submit(surveyId, { answers: [{ questionId: openId, textValue: `${provider}: ${seed?.answer}` }] })).status, 201);
-      const reply = await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'sentiment', provider } });
+      assert.equal(
+        (await admin.submit(surveyId, { answers: [{ questionId: openId, textValue: `${provider}: ${seed?.answer}` }] }))
+          .status,
+        201,
+      );
+      const reply = await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, {
+        body: { analysisType: 'sentiment', provider },
+      });
       assert.deepEqual([reply.status, reply.body.code], [502, 'AI_PROVIDER_ERROR']);
       toldBack.push(JSON.stringify(reply.body));
     }
     ai.faults.length = 0;
     assertNothingSent();
-    for (const path of ['/ai/usage', `/ai/questions/${questionId}/suggestions`, '/audit']) toldBack.push(JSON.stringify((await admin.call('GET', path)).body));
+    for (const path of ['/ai/usage', `/ai/questions/${questionId}/suggestions`, '/audit'])
+      toldBack.push(JSON.stringify((await admin.call('GET', path)).body));
     const { databaseUrl } = await sharedStores();
     const sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
     try {
-      const tables = await sql<{ name: string }[]>`SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema() AND table_name LIKE 'ai\_%' AND table_name <> 'ai_settings'`;
+      const tables = await sql<
+        { name: string }[]
+      >`SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema() AND table_name LIKE 'ai\_%' AND table_name <> 'ai_settings'`;
       assert.ok(tables.length >= 6, JSON.stringify(tables));
-      for (const { name } of tables) toldBack.push(JSON.stringify(await sql`SELECT row_to_json(t) AS row FROM ${sql(name)} AS t`));
+      for (const { name } of tables)
+        toldBack.push(JSON.stringify(await sql`SELECT row_to_json(t) AS row FROM ${sql(name)} AS t`));
     } finally {
       await sql.end();
     }
@@ -159,11 +251,21 @@ describe('with AI_ANONYMIZE_PII switched off', () => {
     try {
       ai.answer = parrot;
       const { id } = await admin.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
-      const { id: open } = await admin.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
-      for (const { answer } of seededAnswers.slice(0, 10)) assert.equal((await admin.submit(id, { answers: [{ questionId: open, textValue: answer }] })).status, 201);
+      const { id: open } = await admin.create(`/surveys/${id}/questions`, {
+        type: 'LONG_TEXT',
+        text: 'What do you think?',
+      });
+      for (const { answer } of seededAnswers.slice(0, 10))
+        assert.equal((await admin.submit(id, { answers: [{ questionId: open, textValue: answer }] })).status, 201);
       await admin.post(`/ai/surveys/${id}/analyze`, { analysisType: 'sentiment' });
       assert.deepEqual([...new Set(ai.calls.flatMap(({ raw }) => leaked(raw)))], [seeds[0]?.text]);
-      assert.equal(ai.calls.flatMap(textsOf).map(unmasked).filter((left) => allowed.has(left)).length, 0);
+      assert.equal(
+        ai.calls
+          .flatMap(textsOf)
+          .map(unmasked)
+          .filter((left) => allowed.has(left)).length,
+        0,
+      );
     } finally {
       await stop();
     }

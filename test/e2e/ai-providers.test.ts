@@ -1,19 +1,35 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { features, openAiTables, setStage, goodReply, type AiProvider, type Feature, type Stage } from '../support/ai-features.ts';
-import { standInKey, type Fault, type SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, endedJob, startAiFixture, type AiFixture } from '../support/ai-fixture.ts';
+import {
+  type AiProvider,
+  type Feature,
+  features,
+  goodReply,
+  openAiTables,
+  type Stage,
+  setStage,
+} from '../support/ai-features.ts';
+import { type AiFixture, aiProviders, endedJob, startAiFixture } from '../support/ai-fixture.ts';
+import { type Fault, type SeenCall, standInKey } from '../support/ai-provider.ts';
 import { assertConforms } from '../support/conform.ts';
 
 /** An error in the provider's own form. */
-const refused = (status: number, said: Record<AiProvider, [code: string, message: string]>, headers: Record<string, string> = {}) => (provider: AiProvider): Fault => {
-  const [code, message] = said[provider];
-  const body = {
-    openai: { error: { message, type: 'invalid_request_error', param: null, code } }, azure: { error: { code, message } },
-    gemini: [{ error: { code: status, message, status: code } }], anthropic: { type: 'error', error: { type: code, message }, request_id: 'req_1' },
+const refused =
+  (status: number, said: Record<AiProvider, [code: string, message: string]>, headers: Record<string, string> = {}) =>
+  (provider: AiProvider): Fault => {
+    const [code, message] = said[provider];
+    const body = {
+      openai: { error: { message, type: 'invalid_request_error', param: null, code } },
+      azure: { error: { code, message } },
+      gemini: [{ error: { code: status, message, status: code } }],
+      anthropic: { type: 'error', error: { type: code, message }, request_id: 'req_1' },
+    };
+    return {
+      status: provider === 'gemini' && /^(INVALID_ARGUMENT|FAILED_PRECONDITION)$/.test(code) ? 400 : status,
+      body: body[provider],
+      headers,
+    };
   };
-  return { status: provider === 'gemini' && /^(INVALID_ARGUMENT|FAILED_PRECONDITION)$/.test(code) ? 400 : status, body: body[provider], headers };
-};
 
 interface Trouble {
   what: string;
@@ -37,32 +53,80 @@ const key = `sk-…${standInKey}`;
 
 const troubles: readonly Trouble[] = [
   {
-    what: 'a wrong key', code: 'AI_KEY_INVALID',
-    fault: refused(401, { openai: ['invalid_api_key', `Incorrect API key provided: ${key}`], azure: ['401', 'Access denied due to invalid subscription key'], gemini: ['INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'], anthropic: ['authentication_error', 'invalid x-api-key'] }),
+    what: 'a wrong key',
+    code: 'AI_KEY_INVALID',
+    fault: refused(401, {
+      openai: ['invalid_api_key', `Incorrect API key provided: ${key}`],
+      azure: ['401', 'Access denied due to invalid subscription key'],
+      gemini: ['INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.'],
+      anthropic: ['authentication_error', 'invalid x-api-key'],
+    }),
   },
   {
-    what: 'a key without permission', code: 'AI_KEY_INVALID',
-    fault: refused(403, { openai: ['insufficient_permissions', 'You have insufficient permissions for this operation.'], azure: ['PermissionDenied', 'Principal does not have access to API/Operation.'], gemini: ['PERMISSION_DENIED', 'Permission denied: Consumer has been suspended.'], anthropic: ['permission_error', 'Your API key does not have permission to use the specified resource.'] }),
+    what: 'a key without permission',
+    code: 'AI_KEY_INVALID',
+    fault: refused(403, {
+      openai: ['insufficient_permissions', 'You have insufficient permissions for this operation.'],
+      azure: ['PermissionDenied', 'Principal does not have access to API/Operation.'],
+      gemini: ['PERMISSION_DENIED', 'Permission denied: Consumer has been suspended.'],
+      anthropic: ['permission_error', 'Your API key does not have permission to use the specified resource.'],
+    }),
   },
   {
-    what: 'a country without the service', code: 'AI_MODEL_UNAVAILABLE',
-    fault: refused(403, { openai: ['unsupported_country_region_territory', 'Country, region, or territory not supported'], azure: ['403', 'This model is not available in the region of the resource.'], gemini: ['FAILED_PRECONDITION', 'User location is not supported for the API use.'], anthropic: ['forbidden', 'Request not allowed'] }),
+    what: 'a country without the service',
+    code: 'AI_MODEL_UNAVAILABLE',
+    fault: refused(403, {
+      openai: ['unsupported_country_region_territory', 'Country, region, or territory not supported'],
+      azure: ['403', 'This model is not available in the region of the resource.'],
+      gemini: ['FAILED_PRECONDITION', 'User location is not supported for the API use.'],
+      anthropic: ['forbidden', 'Request not allowed'],
+    }),
   },
   {
-    what: 'an unknown model', code: 'AI_MODEL_UNAVAILABLE',
-    fault: refused(404, { openai: ['model_not_found', 'The model does not exist or you do not have access to it.'], azure: ['DeploymentNotFound', 'The API deployment for this resource does not exist.'], gemini: ['NOT_FOUND', 'models/gemini-0 is not found for API version v1main'], anthropic: ['not_found_error', 'model: claude-0'] }),
+    what: 'an unknown model',
+    code: 'AI_MODEL_UNAVAILABLE',
+    fault: refused(404, {
+      openai: ['model_not_found', 'The model does not exist or you do not have access to it.'],
+      azure: ['DeploymentNotFound', 'The API deployment for this resource does not exist.'],
+      gemini: ['NOT_FOUND', 'models/gemini-0 is not found for API version v1main'],
+      anthropic: ['not_found_error', 'model: claude-0'],
+    }),
   },
   {
-    what: 'an account without credit', code: 'AI_PROVIDER_ERROR',
-    fault: (provider) => refused(({ openai: 429, azure: 402, gemini: 429, anthropic: 400 } as const)[provider], { openai: ['insufficient_quota', 'You exceeded your current quota, please check your plan and billing details.'], azure: ['402', 'Payment required'], gemini: ['RESOURCE_EXHAUSTED', 'Your prepayment credits are depleted.'], anthropic: ['invalid_request_error', 'Your credit balance is too low to access the Claude API.'] })(provider),
+    what: 'an account without credit',
+    code: 'AI_PROVIDER_ERROR',
+    fault: (provider) =>
+      refused(({ openai: 429, azure: 402, gemini: 429, anthropic: 400 } as const)[provider], {
+        openai: ['insufficient_quota', 'You exceeded your current quota, please check your plan and billing details.'],
+        azure: ['402', 'Payment required'],
+        gemini: ['RESOURCE_EXHAUSTED', 'Your prepayment credits are depleted.'],
+        anthropic: ['invalid_request_error', 'Your credit balance is too low to access the Claude API.'],
+      })(provider),
   },
   {
-    what: 'a breakdown', ...passing,
-    fault: refused(500, { openai: ['server_error', 'The server had an error'], azure: ['InternalServerError', 'Internal server error'], gemini: ['INTERNAL', 'An internal error has occurred.'], anthropic: ['api_error', 'Internal server error'] }),
+    what: 'a breakdown',
+    ...passing,
+    fault: refused(500, {
+      openai: ['server_error', 'The server had an error'],
+      azure: ['InternalServerError', 'Internal server error'],
+      gemini: ['INTERNAL', 'An internal error has occurred.'],
+      anthropic: ['api_error', 'Internal server error'],
+    }),
   },
   {
-    what: 'too much to do', ...passing,
-    fault: (provider) => refused(provider === 'anthropic' ? 529 : 503, { openai: ['overloaded', 'The engine is overloaded'], azure: ['ServiceUnavailable', 'Try later'], gemini: ['UNAVAILABLE', 'The model is overloaded.'], anthropic: ['overloaded_error', 'Overloaded'] }, { 'retry-after': '600' })(provider),
+    what: 'too much to do',
+    ...passing,
+    fault: (provider) =>
+      refused(
+        provider === 'anthropic' ? 529 : 503,
+        {
+          openai: ['overloaded', 'The engine is overloaded'],
+          azure: ['ServiceUnavailable', 'Try later'],
+          gemini: ['UNAVAILABLE', 'The model is overloaded.'],
+          anthropic: ['overloaded_error', 'Overloaded'],
+        },
+        { 'retry-after': '600' },
+      )(provider),
   },
   { what: 'no answer in time', ...passing, fault: same({ hang: true }) },
   { what: 'an answer that does not end in time', ...passing, fault: same({ drip: true }) },
@@ -70,10 +134,18 @@ const troubles: readonly Trouble[] = [
   { what: 'a body cut short', ...passing, fault: same({ cut: true }) },
   { what: 'a stream cut short', ...passing, fault: same({ cut: 'chunks' }) },
   { what: 'a gigabyte', ...passing, fault: same({ bytes: 1024 ** 3 }) },
-  { what: '64 KiB of headers', ...passing, fault: same({ status: 200, headers: { 'x-long': 'a'.repeat(65_536) }, body: {} }) },
+  {
+    what: '64 KiB of headers',
+    ...passing,
+    fault: same({ status: 200, headers: { 'x-long': 'a'.repeat(65_536) }, body: {} }),
+  },
   { what: 'a status beyond all', ...passing, fault: same({ status: 799 }) },
   { what: 'a status that has no body', code: 'AI_PROVIDER_ERROR', fault: same({ status: 205, body: {} }) },
-  { what: 'a page of HTML', code: 'AI_PROVIDER_ERROR', fault: same({ status: 200, body: '<html>Sign in to the hotel’s network</html>' }) },
+  {
+    what: 'a page of HTML',
+    code: 'AI_PROVIDER_ERROR',
+    fault: same({ status: 200, body: '<html>Sign in to the hotel’s network</html>' }),
+  },
   { what: 'a body that is null', code: 'AI_PROVIDER_ERROR', fault: same({ status: 200, body: 'null' }), calls: 1 },
   { what: 'nothing at all', code: 'AI_PROVIDER_ERROR', fault: same({ status: 200, body: '' }) },
   { what: 'an empty object', ...unusable, fault: same({ status: 200, body: {} }) },
@@ -83,8 +155,22 @@ const troubles: readonly Trouble[] = [
   { what: 'JSON that stops at the most tokens', ...unusable, fault: same({ text: '{"title":"Lu', ending: 'length' }) },
   { what: 'a refusal', code: 'AI_PROVIDER_ERROR', verdict: 'refused', fault: same({ refusal: true }) },
   {
-    what: 'a filter of contents', code: 'AI_PROVIDER_ERROR', verdict: 'refused',
-    fault: (provider) => (provider === 'azure' ? { status: 400, body: { error: { code: 'content_filter', message: 'The response was filtered due to the prompt triggering the content management policy.', status: 400 } } } : { text: '{}', ending: 'filter' }),
+    what: 'a filter of contents',
+    code: 'AI_PROVIDER_ERROR',
+    verdict: 'refused',
+    fault: (provider) =>
+      provider === 'azure'
+        ? {
+            status: 400,
+            body: {
+              error: {
+                code: 'content_filter',
+                message: 'The response was filtered due to the prompt triggering the content management policy.',
+                status: 400,
+              },
+            },
+          }
+        : { text: '{}', ending: 'filter' },
   },
 ];
 
@@ -116,7 +202,11 @@ describe('AI providers', () => {
     return { all, failedCalls };
   };
 
-  async function assertTrouble(stage: Stage, feature: Feature, { what, fault, code, calls: once = 1, failed: failedOnce = 1, isPassing = false, verdict }: Trouble): Promise<void> {
+  async function assertTrouble(
+    stage: Stage,
+    feature: Feature,
+    { what, fault, code, calls: once = 1, failed: failedOnce = 1, isPassing = false, verdict }: Trouble,
+  ): Promise<void> {
     const { provider } = stage;
     // Of answers that are refused the others are judged: see below.
     if (feature.isBulk && verdict === 'refused') return;
@@ -127,30 +217,45 @@ describe('AI providers', () => {
     calls[provider].length = 0;
     script[provider] = Array.from({ length: times }, () => fault(provider));
     const reply = await feature.ask(stage);
-    assert.deepEqual([reply.status, reply.body.code], [502, code], `${where}: ${JSON.stringify(reply.body)} ${scene.ai.strays.join()}`);
+    assert.deepEqual(
+      [reply.status, reply.body.code],
+      [502, code],
+      `${where}: ${JSON.stringify(reply.body)} ${scene.ai.strays.join()}`,
+    );
     assertConforms(feature.route, reply);
     assert.ok(!JSON.stringify(reply.body).includes(standInKey), where);
-    assert.equal(calls[provider].length, times, `${where}: ${calls[provider].map(({ at, user }) => `${at} ${user.join()}`).join('\n')}`);
+    assert.equal(
+      calls[provider].length,
+      times,
+      `${where}: ${calls[provider].map(({ at, user }) => `${at} ${user.join()}`).join('\n')}`,
+    );
     const left = await tables.of(stage);
     assert.deepEqual(left.rows, stored.rows, `${where} left something behind`);
     if (feature.isJob) assert.deepEqual(left.job, { status: 'FAILED', code }, where);
-    assert.deepEqual(await used(stage), { all: usage.all + times, failedCalls: usage.failedCalls + failed }, `${where}: usage`);
+    assert.deepEqual(
+      await used(stage),
+      { all: usage.all + times, failedCalls: usage.failedCalls + failed },
+      `${where}: usage`,
+    );
   }
 
   describe('in trouble', { concurrency: aiProviders.length }, () => {
     for (const [index, provider] of aiProviders.entries())
       it(`end what was asked of ${provider} with the code that says what to do, leave nothing by half, and are counted once a call`, async () => {
         // Each feature meets every kind of trouble with one provider or another.
-        for (const [turn, trouble] of troubles.entries()) await assertTrouble(stages[provider], features[(turn + index * 2) % features.length] as Feature, trouble);
+        for (const [turn, trouble] of troubles.entries())
+          await assertTrouble(stages[provider], features[(turn + index * 2) % features.length] as Feature, trouble);
       });
   });
 
   for (const feature of features)
     it(`that break down, refuse or talk nonsense are met alike by: ${feature.name}`, async () => {
       const some = troubles.filter(({ what }) => ['a breakdown', 'a refusal', 'JSON of another form'].includes(what));
-      await Promise.all(aiProviders.map(async (provider) => {
-        for (const trouble of some) await assertTrouble(stages[provider], feature, trouble);
-      }));
+      await Promise.all(
+        aiProviders.map(async (provider) => {
+          for (const trouble of some) await assertTrouble(stages[provider], feature, trouble);
+        }),
+      );
     });
 
   it('are hung up on when they send without end, long before the memory is full', () => {
@@ -159,82 +264,138 @@ describe('AI providers', () => {
 
   it('cannot lead a key elsewhere', async () => {
     for (const provider of aiProviders)
-      for (const status of [301, 302, 307, 308]) await assertTrouble(stages[provider], features[3] as Feature, { what: `redirect ${status}`, code: 'AI_PROVIDER_ERROR', fault: same({ status, headers: { location: `${scene.ai.url}/inside` } }) });
+      for (const status of [301, 302, 307, 308])
+        await assertTrouble(stages[provider], features[3] as Feature, {
+          what: `redirect ${status}`,
+          code: 'AI_PROVIDER_ERROR',
+          fault: same({ status, headers: { location: `${scene.ai.url}/inside` } }),
+        });
     assert.deepEqual(scene.ai.strays, []);
   });
 
   /** How providers say when to come back. */
   const waits: Record<AiProvider, Fault> = {
-    openai: { status: 429, headers: { 'retry-after-ms': '1500' } }, azure: { status: 429, headers: { 'retry-after': '2', 'retry-after-ms': '1500' } }, anthropic: { status: 429, headers: { 'retry-after': '2' } },
-    gemini: { status: 429, body: [{ error: { code: 429, message: 'You exceeded your current quota. Please retry in 1.5s.', status: 'RESOURCE_EXHAUSTED' } }] },
+    openai: { status: 429, headers: { 'retry-after-ms': '1500' } },
+    azure: { status: 429, headers: { 'retry-after': '2', 'retry-after-ms': '1500' } },
+    anthropic: { status: 429, headers: { 'retry-after': '2' } },
+    gemini: {
+      status: 429,
+      body: [
+        {
+          error: {
+            code: 429,
+            message: 'You exceeded your current quota. Please retry in 1.5s.',
+            status: 'RESOURCE_EXHAUSTED',
+          },
+        },
+      ],
+    },
   };
 
   it('at their limit are waited for by jobs as long as they ask', async () => {
-    await Promise.all(aiProviders.map(async (provider) => {
-      calls[provider].length = 0;
-      script[provider] = [waits[provider]];
-      const reply = await (features[3] as Feature).ask(stages[provider]);
-      assert.equal(reply.status, 202, `${provider}: ${JSON.stringify(reply.body)}`);
-      await endedJob(stages[provider].client, reply.body.data.jobId);
-      const [first, second] = calls[provider];
-      const waitedMs = (second?.at ?? 0) - (first?.at ?? 0);
-      assert.ok(calls[provider].length === 2 && waitedMs > 1400 && waitedMs < 30_000, `${provider}: ${calls[provider].length} calls, ${waitedMs} ms apart`);
-    }));
+    await Promise.all(
+      aiProviders.map(async (provider) => {
+        calls[provider].length = 0;
+        script[provider] = [waits[provider]];
+        const reply = await (features[3] as Feature).ask(stages[provider]);
+        assert.equal(reply.status, 202, `${provider}: ${JSON.stringify(reply.body)}`);
+        await endedJob(stages[provider].client, reply.body.data.jobId);
+        const [first, second] = calls[provider];
+        const waitedMs = (second?.at ?? 0) - (first?.at ?? 0);
+        assert.ok(
+          calls[provider].length === 2 && waitedMs > 1400 && waitedMs < 30_000,
+          `${provider}: ${calls[provider].length} calls, ${waitedMs} ms apart`,
+        );
+      }),
+    );
   });
 
   it('at their limit are AI_RATE_LIMITED with the time to come back where somebody waits, and nobody calls them before', async () => {
-    await Promise.all(aiProviders.map(async (provider) => {
-      const stage = stages[provider];
-      calls[provider].length = 0;
-      script[provider] = [waits[provider]];
-      const begin = features[1] as Feature;
-      const reply = await begin.ask(stage);
-      assert.deepEqual([reply.status, reply.body.code, reply.headers.get('retry-after')], [503, 'AI_RATE_LIMITED', '2'], `${provider}: ${JSON.stringify(reply.body)}`);
-      assert.equal((await begin.ask(stage)).status, 201);
-      const [first, second] = calls[provider];
-      assert.ok((second?.at ?? 0) - (first?.at ?? 0) > 1400, `${provider} was called while it rested`);
-    }));
+    await Promise.all(
+      aiProviders.map(async (provider) => {
+        const stage = stages[provider];
+        calls[provider].length = 0;
+        script[provider] = [waits[provider]];
+        const begin = features[1] as Feature;
+        const reply = await begin.ask(stage);
+        assert.deepEqual(
+          [reply.status, reply.body.code, reply.headers.get('retry-after')],
+          [503, 'AI_RATE_LIMITED', '2'],
+          `${provider}: ${JSON.stringify(reply.body)}`,
+        );
+        assert.equal((await begin.ask(stage)).status, 201);
+        const [first, second] = calls[provider];
+        assert.ok((second?.at ?? 0) - (first?.at ?? 0) > 1400, `${provider} was called while it rested`);
+      }),
+    );
   });
 
   it('that break down once do not end an analysis', async () => {
     const sentiment = features.find(({ name }) => name === 'sentiment') as Feature;
-    await Promise.all(aiProviders.map(async (provider) => {
-      const stage = await setStage(scene, provider);
-      script[provider] = [{ cut: 'chunks' }];
-      const reply = await sentiment.ask(stage);
-      assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
-      sentiment.check(reply.body.data, stage);
-      assert.deepEqual(await used(stage), { all: 3, failedCalls: 1 }, provider);
-    }));
+    await Promise.all(
+      aiProviders.map(async (provider) => {
+        const stage = await setStage(scene, provider);
+        script[provider] = [{ cut: 'chunks' }];
+        const reply = await sentiment.ask(stage);
+        assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
+        sentiment.check(reply.body.data, stage);
+        assert.deepEqual(await used(stage), { all: 3, failedCalls: 1 }, provider);
+      }),
+    );
   });
 
   it('that talk nonsense once are asked once more, with what is wrong', async () => {
-    await Promise.all(aiProviders.map(async (provider) => {
-      for (const text of ['Sure! {"title"', '{"answers":[]}', '', 'la '.repeat(400_000)]) {
-        calls[provider].length = 0;
-        script[provider] = [{ text }];
-        const feature = features[0] as Feature;
-        const reply = await feature.ask(stages[provider]);
-        assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
-        feature.check(reply.body.data, stages[provider]);
-        assert.deepEqual([calls[provider].length, JSON.parse(calls[provider][1]?.user.at(-1) ?? '{}').mistakes.length > 0], [2, true], provider);
-        assert.ok((calls[provider][1]?.raw.length ?? 0) < 150_000, 'what is paid for twice has bounds');
-      }
-    }));
+    await Promise.all(
+      aiProviders.map(async (provider) => {
+        for (const text of ['Sure! {"title"', '{"answers":[]}', '', 'la '.repeat(400_000)]) {
+          calls[provider].length = 0;
+          script[provider] = [{ text }];
+          const feature = features[0] as Feature;
+          const reply = await feature.ask(stages[provider]);
+          assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
+          feature.check(reply.body.data, stages[provider]);
+          assert.deepEqual(
+            [calls[provider].length, JSON.parse(calls[provider][1]?.user.at(-1) ?? '{}').mistakes.length > 0],
+            [2, true],
+            provider,
+          );
+          assert.ok((calls[provider][1]?.raw.length ?? 0) < 150_000, 'what is paid for twice has bounds');
+        }
+      }),
+    );
   });
 
   it('that miscount are not believed', async () => {
     const text = '{"suggestions":[]}';
-    const usages = [{ prompt_tokens: '1e9', completion_tokens: -5, total_tokens: null, input_tokens: '1e9', output_tokens: -5 }, { prompt_tokens: 1e300, completion_tokens: 0.5, input_tokens: 1e300, output_tokens: 0.5 }, 'many', null];
+    const usages = [
+      { prompt_tokens: '1e9', completion_tokens: -5, total_tokens: null, input_tokens: '1e9', output_tokens: -5 },
+      { prompt_tokens: 1e300, completion_tokens: 0.5, input_tokens: 1e300, output_tokens: 0.5 },
+      'many',
+      null,
+    ];
     for (const provider of aiProviders)
       for (const usage of usages) {
         const stage = stages[provider];
         const before = await stage.client.get('/ai/usage');
-        script[provider] = [{ status: 200, body: { usage, content: [{ type: 'text', text }], stop_reason: 'end_turn', choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: text } }] } }];
+        script[provider] = [
+          {
+            status: 200,
+            body: {
+              usage,
+              content: [{ type: 'text', text }],
+              stop_reason: 'end_turn',
+              choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: text } }],
+            },
+          },
+        ];
         const reply = await (features[3] as Feature).ask(stage);
         assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
         const now = await stage.client.get('/ai/usage');
-        assert.deepEqual([now.calls, now.inputTokens, now.outputTokens], [before.calls + 1, before.inputTokens, before.outputTokens], `${provider}: ${JSON.stringify(usage)}`);
+        assert.deepEqual(
+          [now.calls, now.inputTokens, now.outputTokens],
+          [before.calls + 1, before.inputTokens, before.outputTokens],
+          `${provider}: ${JSON.stringify(usage)}`,
+        );
       }
   });
 
@@ -254,25 +415,42 @@ describe('AI providers', () => {
     const feature = features.find(({ name }) => name === 'sentiment');
     assert.ok(feature?.isBulk);
     for (const trouble of troubles.filter(({ verdict }) => verdict === 'refused').slice(0, 1))
-      await Promise.all(aiProviders.map(async (provider) => {
-        const stage = await setStage(scene, provider);
-        const before = await used(stage);
-        calls[provider].length = 0;
-        // All of them, and after the other two the one by itself.
-        script[provider] = [trouble.fault(provider), undefined, trouble.fault(provider)];
-        const reply = await feature.ask(stage);
-        assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
-        assertConforms(feature.route, reply);
-        const { sentiment, unjudged, perResponse } = reply.body.data;
-        assert.deepEqual([unjudged, perResponse.length, sentiment.positive + sentiment.negative + sentiment.neutral + sentiment.mixed], [1, 2, 2], provider);
-        assert.deepEqual([calls[provider].length, await used(stage)], [3, { all: before.all + 3, failedCalls: before.failedCalls + 2 }], provider);
-      }));
+      await Promise.all(
+        aiProviders.map(async (provider) => {
+          const stage = await setStage(scene, provider);
+          const before = await used(stage);
+          calls[provider].length = 0;
+          // All of them, and after the other two the one by itself.
+          script[provider] = [trouble.fault(provider), undefined, trouble.fault(provider)];
+          const reply = await feature.ask(stage);
+          assert.equal(reply.status, 200, `${provider}: ${JSON.stringify(reply.body)}`);
+          assertConforms(feature.route, reply);
+          const { sentiment, unjudged, perResponse } = reply.body.data;
+          assert.deepEqual(
+            [
+              unjudged,
+              perResponse.length,
+              sentiment.positive + sentiment.negative + sentiment.neutral + sentiment.mixed,
+            ],
+            [1, 2, 2],
+            provider,
+          );
+          assert.deepEqual(
+            [calls[provider].length, await used(stage)],
+            [3, { all: before.all + 3, failedCalls: before.failedCalls + 2 }],
+            provider,
+          );
+        }),
+      );
   });
 
   it('leave no trace of their keys, and no error of the service itself, in its log', async () => {
     assert.deepEqual(scene.ai.strays, []);
     const lines = scene.service.logs().split('\n');
-    assert.deepEqual(lines.filter((line) => line.includes(standInKey) || /Incorrect API key|hotel|"level":[56]0/.test(line)), []);
+    assert.deepEqual(
+      lines.filter((line) => line.includes(standInKey) || /Incorrect API key|hotel|"level":[56]0/.test(line)),
+      [],
+    );
     assert.equal((await fetch(`${scene.service.origin}/health/ready`)).status, 200);
   });
 });

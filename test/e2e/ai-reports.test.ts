@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { aiProviders, startAiFixture, type AiFixture } from '../support/ai-fixture.ts';
+import { type AiFixture, aiProviders, startAiFixture } from '../support/ai-fixture.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 
 const written = {
-  title: 'What guests think', sections: [{ heading: 'Meals', text: 'Three of four guests chose soup.', questions: [1] }, { heading: 'In their words', text: 'Few wrote anything.', questions: [2, 1] }],
+  title: 'What guests think',
+  sections: [
+    { heading: 'Meals', text: 'Three of four guests chose soup.', questions: [1] },
+    { heading: 'In their words', text: 'Few wrote anything.', questions: [2, 1] },
+  ],
   recommendations: ['Offer more soup.'],
 };
 
@@ -20,12 +24,23 @@ describe('reports by a provider', () => {
   before(async () => {
     ({ service, ai, admin, stop } = await startAiFixture());
     surveyId = (await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' })).id;
-    const dish = await admin.create(`/surveys/${surveyId}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Which dish?', options: [{ text: 'Soup of the day', value: 'soup' }, { text: 'Salad', value: 'salad' }] });
+    const dish = await admin.create(`/surveys/${surveyId}/questions`, {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which dish?',
+      options: [
+        { text: 'Soup of the day', value: 'soup' },
+        { text: 'Salad', value: 'salad' },
+      ],
+    });
     const why = await admin.create(`/surveys/${surveyId}/questions`, { type: 'LONG_TEXT', text: 'Why?' });
     const mail = await admin.create(`/surveys/${surveyId}/questions`, { type: 'EMAIL', text: 'Your address?' });
     questionIds = [dish.id, why.id, mail.id];
     for (const index of [0, 0, 0, 1]) {
-      const answers = [{ questionId: dish.id, optionId: dish.options[index].id }, { questionId: why.id, textValue: 'Zanzibar-secret' }, { questionId: mail.id, textValue: 'ada@hidden.example' }];
+      const answers = [
+        { questionId: dish.id, optionId: dish.options[index].id },
+        { questionId: why.id, textValue: 'Zanzibar-secret' },
+        { questionId: mail.id, textValue: 'ada@hidden.example' },
+      ];
       assert.equal((await admin.submit(surveyId, { answers })).status, 201);
     }
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 4));
@@ -35,7 +50,8 @@ describe('reports by a provider', () => {
     ai.calls.length = 0;
     ai.answer = () => written;
   });
-  const report = (body: object = {}, search = '') => admin.call('POST', `/ai/surveys/${surveyId}/report${search}`, { body });
+  const report = (body: object = {}, search = '') =>
+    admin.call('POST', `/ai/surveys/${surveyId}/report${search}`, { body });
 
   for (const provider of aiProviders)
     it(`come from ${provider}, made of counts and not of what somebody wrote`, async () => {
@@ -43,13 +59,23 @@ describe('reports by a provider', () => {
       assert.equal(reply.status, 200, JSON.stringify(reply.body));
       const { reportId, ...rest } = reply.body.data;
       assert.deepEqual(rest, {
-        title: 'What guests think', recommendations: ['Offer more soup.'],
-        sections: [{ heading: 'Meals', text: 'Three of four guests chose soup.', questionIds: [questionIds[0]] }, { heading: 'In their words', text: 'Few wrote anything.', questionIds: [questionIds[1], questionIds[0]] }],
+        title: 'What guests think',
+        recommendations: ['Offer more soup.'],
+        sections: [
+          { heading: 'Meals', text: 'Three of four guests chose soup.', questionIds: [questionIds[0]] },
+          { heading: 'In their words', text: 'Few wrote anything.', questionIds: [questionIds[1], questionIds[0]] },
+        ],
       });
       assert.equal(ai.calls[0]?.wire, provider);
       const sent = JSON.parse(ai.calls[0]?.user[0] ?? '{}');
-      assert.deepEqual(sent.questions[0].counts, [{ answer: 'Soup of the day', count: 3 }, { answer: 'Salad', count: 1 }]);
-      assert.deepEqual([sent.survey.totalResponses, sent.questions[1].answered, sent.questions[1].counts, sent.questions[2].counts], [4, 4, undefined, undefined]);
+      assert.deepEqual(sent.questions[0].counts, [
+        { answer: 'Soup of the day', count: 3 },
+        { answer: 'Salad', count: 1 },
+      ]);
+      assert.deepEqual(
+        [sent.survey.totalResponses, sent.questions[1].answered, sent.questions[1].counts, sent.questions[2].counts],
+        [4, 4, undefined, undefined],
+      );
       assert.doesNotMatch(ai.calls[0]?.raw ?? '', /zanzibar|hidden\.example/i);
       assert.deepEqual(await admin.get(`/ai/surveys/${surveyId}/reports/${reportId}`), { reportId, ...rest });
     });
@@ -68,14 +94,22 @@ describe('reports by a provider', () => {
       const { answers } = JSON.parse(user[0] ?? '{}');
       return { answers: answers.map(({ n }: any) => ({ n, themes: ['Waiting time'], sentiment: 'negative' })) };
     };
-    assert.equal((await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'themes' } })).status, 200);
+    assert.equal(
+      (await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'themes' } })).status,
+      200,
+    );
     ai.calls.length = 0;
     assert.equal((await report()).status, 200);
-    assert.deepEqual(JSON.parse(ai.calls.at(-1)?.user[0] ?? '{}').themes, [{ name: 'Waiting time', count: 4, sentiment: 'negative' }]);
+    assert.deepEqual(JSON.parse(ai.calls.at(-1)?.user[0] ?? '{}').themes, [
+      { name: 'Waiting time', count: 4, sentiment: 'negative' },
+    ]);
   });
 
   it('are PDF files on request, when written and later', async () => {
-    const reply = await fetch(`${service.base}/ai/surveys/${surveyId}/report?format=pdf`, { method: 'POST', headers: { authorization: `Bearer ${admin.token}` } });
+    const reply = await fetch(`${service.base}/ai/surveys/${surveyId}/report?format=pdf`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${admin.token}` },
+    });
     assert.equal(reply.status, 200);
     assert.equal(reply.headers.get('content-type'), 'application/pdf');
     assert.match(reply.headers.get('content-disposition') ?? '', /What guests think\.pdf/);
@@ -83,8 +117,15 @@ describe('reports by a provider', () => {
     assert.equal(bytes.length, Number(reply.headers.get('content-length')));
     assert.equal(bytes.subarray(0, 5).toString(), '%PDF-');
     const { reportId } = (await report()).body.data;
-    const later = await fetch(`${service.base}/ai/surveys/${surveyId}/reports/${reportId}?format=pdf`, { headers: { authorization: `Bearer ${admin.token}` } });
-    assert.equal(Buffer.from(await later.arrayBuffer()).subarray(0, 5).toString(), '%PDF-');
+    const later = await fetch(`${service.base}/ai/surveys/${surveyId}/reports/${reportId}?format=pdf`, {
+      headers: { authorization: `Bearer ${admin.token}` },
+    });
+    assert.equal(
+      Buffer.from(await later.arrayBuffer())
+        .subarray(0, 5)
+        .toString(),
+      '%PDF-',
+    );
   });
 
   it('are asked for once more when they speak of questions that there are not, then refused', async () => {
@@ -101,7 +142,13 @@ describe('reports by a provider', () => {
     await admin.put(`/surveys/${empty.id}`, { aiEnabled: false });
     const off = await admin.call('POST', `/ai/surveys/${empty.id}/report`);
     assert.deepEqual([off.status, off.body.code], [409, 'AI_DISABLED']);
-    for (const [body, search] of [[{ includeRecommendations: 'yes' }, ''], [{ provider: 'acme' }, ''], [{ prompt: 'x' }, ''], [{}, '?format=docx']] as const) assert.equal((await report(body, search)).status, 400);
+    for (const [body, search] of [
+      [{ includeRecommendations: 'yes' }, ''],
+      [{ provider: 'acme' }, ''],
+      [{ prompt: 'x' }, ''],
+      [{}, '?format=docx'],
+    ] as const)
+      assert.equal((await report(body, search)).status, 400);
     assert.equal((await report({ prompt: 'x'.repeat(1024 * 1024) })).status, 413);
     assert.equal((await admin.call('GET', `/ai/surveys/${empty.id}/reports/${surveyId}`)).status, 404);
     assert.equal(ai.calls.length, 0);

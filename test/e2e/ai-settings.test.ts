@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { startAiProvider, standInKey, type AiProviderServer } from '../support/ai-provider.ts';
+import { type AiProviderServer, standInKey, startAiProvider } from '../support/ai-provider.ts';
+import { freshDatabase } from '../support/auth-server.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { signInNewUser } from '../support/new-user.ts';
-import { freshDatabase } from '../support/auth-server.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
 describe('settings of AI providers', () => {
@@ -13,7 +13,9 @@ describe('settings of AI providers', () => {
   let ai: AiProviderServer;
   let admin: Client;
   const start = async (env: Record<string, string>) => {
-    service = await startService({ env: { DATABASE_URL: database.url, SECRETS_KEY: 'a secret for this test only', ...env } });
+    service = await startService({
+      env: { DATABASE_URL: database.url, SECRETS_KEY: 'a secret for this test only', ...env },
+    });
     admin = await adminClient(service);
   };
 
@@ -31,16 +33,39 @@ describe('settings of AI providers', () => {
 
   it('are entered, tested, shown by the last four characters of the key, and forgotten', async () => {
     assert.equal((await admin.call('POST', '/ai/settings/openai/test')).body.code, 'AI_NOT_CONFIGURED');
-    const saved = await admin.put('/ai/settings/openai', { apiKey: standInKey, endpoint: `${ai.url}/v1`, models: { low: 'small-1' } });
-    assert.deepEqual(saved, { provider: 'openai', isConfigured: true, source: 'settings', keyLastFour: '0001', endpoint: `${ai.url}/v1`, deployment: null, models: { high: 'gpt-5.6-terra', low: 'small-1' } });
+    const saved = await admin.put('/ai/settings/openai', {
+      apiKey: standInKey,
+      endpoint: `${ai.url}/v1`,
+      models: { low: 'small-1' },
+    });
+    assert.deepEqual(saved, {
+      provider: 'openai',
+      isConfigured: true,
+      source: 'settings',
+      keyLastFour: '0001',
+      endpoint: `${ai.url}/v1`,
+      deployment: null,
+      models: { high: 'gpt-5.6-terra', low: 'small-1' },
+    });
     const tested = await admin.post('/ai/settings/openai/test');
     assert.deepEqual([tested.ok, tested.model, typeof tested.latencyMs], [true, 'small-1', 'number']);
-    assert.deepEqual((await admin.get('/ai/settings')).map(({ provider, isConfigured }: any) => [provider, isConfigured]), [['openai', true], ['anthropic', false], ['gemini', false], ['azure', false]]);
+    assert.deepEqual(
+      (await admin.get('/ai/settings')).map(({ provider, isConfigured }: any) => [provider, isConfigured]),
+      [
+        ['openai', true],
+        ['anthropic', false],
+        ['gemini', false],
+        ['azure', false],
+      ],
+    );
     assert.equal((await admin.remove('/ai/settings/openai')).isConfigured, false);
     assert.equal((await admin.call('DELETE', '/ai/settings/openai')).status, 404);
     assert.ok(!service.logs().includes(standInKey));
     const audit = await admin.get('/audit?objectKind=ai-provider');
-    assert.deepEqual(audit.map(({ action }: any) => action), ['ai-provider.removed', 'ai-provider.changed']);
+    assert.deepEqual(
+      audit.map(({ action }: any) => action),
+      ['ai-provider.removed', 'ai-provider.changed'],
+    );
     assert.ok(!JSON.stringify(audit).includes(standInKey));
   });
 
@@ -57,24 +82,47 @@ describe('settings of AI providers', () => {
     await database.sql`UPDATE ai_settings SET key_sealed = ${Buffer.alloc(60, 1)} WHERE provider = 'gemini'`;
     const reply = await admin.call('POST', '/ai/settings/gemini/test');
     assert.deepEqual([reply.status, reply.body.code], [502, 'AI_KEY_INVALID']);
-    assert.equal((await admin.get('/ai/settings')).find(({ provider }: any) => provider === 'gemini').isConfigured, false);
-    assert.equal((await admin.put('/ai/settings/gemini', { apiKey: standInKey, endpoint: `${ai.url}/v1beta/openai/` })).isConfigured, true);
+    assert.equal(
+      (await admin.get('/ai/settings')).find(({ provider }: any) => provider === 'gemini').isConfigured,
+      false,
+    );
+    assert.equal(
+      (await admin.put('/ai/settings/gemini', { apiKey: standInKey, endpoint: `${ai.url}/v1beta/openai/` }))
+        .isConfigured,
+      true,
+    );
     await admin.remove('/ai/settings/gemini');
   });
 
   it('are for ADMINs alone', async () => {
     const editor = await signInNewUser(service, admin);
-    for (const [method, path] of [['GET', '/ai/settings'], ['POST', '/ai/settings/openai/test'], ['DELETE', '/ai/settings/openai']] as const) assert.equal((await editor.call(method, path)).status, 403, path);
+    for (const [method, path] of [
+      ['GET', '/ai/settings'],
+      ['POST', '/ai/settings/openai/test'],
+      ['DELETE', '/ai/settings/openai'],
+    ] as const)
+      assert.equal((await editor.call(method, path)).status, 403, path);
     assert.equal((await editor.call('PUT', '/ai/settings/openai', { body: { apiKey: standInKey } })).status, 403);
     assert.equal((await editor.call('GET', '/ai/settings', { token: undefined })).status, 401);
   });
 
   it('take what is left out from the environment, whose addresses may be our own', async () => {
     await service.stop();
-    await start({ OPENAI_BASE_URL: `${ai.url}/v1`, OPENAI_MODEL_LOW: 'low-1', AZURE_OPENAI_ENDPOINT: ai.url, AZURE_OPENAI_DEPLOYMENT: 'dep1' });
-    assert.deepEqual((await admin.get('/ai/settings')).filter(({ isConfigured }: any) => isConfigured), []);
+    await start({
+      OPENAI_BASE_URL: `${ai.url}/v1`,
+      OPENAI_MODEL_LOW: 'low-1',
+      AZURE_OPENAI_ENDPOINT: ai.url,
+      AZURE_OPENAI_DEPLOYMENT: 'dep1',
+    });
+    assert.deepEqual(
+      (await admin.get('/ai/settings')).filter(({ isConfigured }: any) => isConfigured),
+      [],
+    );
     const saved = await admin.put('/ai/settings/openai', { apiKey: standInKey, models: { high: 'high-1' } });
-    assert.deepEqual([saved.source, saved.endpoint, saved.models], ['settings', `${ai.url}/v1`, { high: 'high-1', low: 'low-1' }]);
+    assert.deepEqual(
+      [saved.source, saved.endpoint, saved.models],
+      ['settings', `${ai.url}/v1`, { high: 'high-1', low: 'low-1' }],
+    );
     assert.equal((await admin.post('/ai/settings/openai/test')).model, 'low-1');
     assert.equal((await admin.put('/ai/settings/azure', { apiKey: standInKey })).deployment, 'dep1');
     assert.equal((await admin.post('/ai/settings/azure/test')).ok, true);
@@ -94,7 +142,14 @@ describe('settings of AI providers', () => {
     assert.deepEqual(await put('openai', { apiKey: 'sk-0123456789\nabcdefghij' }), [400, 'apiKey']);
     assert.deepEqual(await put('azure', { apiKey: '0123456789abcdef0123456789abcdef' }), [400, 'endpoint']);
     assert.deepEqual(await put('acme', { apiKey: '0123456789abcdef' }), [404, undefined]);
-    for (const endpoint of ['http://127.0.0.1:8080/', 'http://169.254.169.254/latest', 'http://[::1]/', 'http://localhost/', 'ftp://example.org/', 'http://user:pass@example.org/'])
+    for (const endpoint of [
+      'http://127.0.0.1:8080/',
+      'http://169.254.169.254/latest',
+      'http://[::1]/',
+      'http://localhost/',
+      'ftp://example.org/',
+      'http://user:pass@example.org/',
+    ])
       assert.deepEqual(await put('openai', { apiKey: standInKey, endpoint }), [400, 'endpoint'], endpoint);
   });
 });

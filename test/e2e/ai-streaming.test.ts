@@ -1,23 +1,43 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import type { Fault, SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, type AiFixture } from '../support/ai-fixture.ts';
-import { useAi } from '../support/use-ai.ts';
 import type { Client } from '../support/client.ts';
 import { assertConforms } from '../support/conform.ts';
 import { eventually } from '../support/eventually.ts';
 import { openEvents } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
+import { useAi } from '../support/use-ai.ts';
 
-const question = (text: string) => ({ type: 'YES_NO', text, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null });
+const question = (text: string) => ({
+  type: 'YES_NO',
+  text,
+  description: null,
+  isRequired: false,
+  options: [],
+  rows: [],
+  min: null,
+  max: null,
+  step: null,
+});
 const message = 'Five "plain" questions – 完成 😀.\nShall I ask about the price, too?';
-const draft = (said: string = message) => ({ message: said, title: 'Lunch', description: null, questions: [1, 2, 3, 4, 5].map((n) => question(`Question ${n}`)) });
+const draft = (said: string = message) => ({
+  message: said,
+  title: 'Lunch',
+  description: null,
+  questions: [1, 2, 3, 4, 5].map((n) => question(`Question ${n}`)),
+});
 const unfit = { ...draft('Here is a draft without questions.'), questions: [] };
 const accept = { accept: 'text/event-stream', 'content-type': 'application/json' };
 
 type Told = Awaited<ReturnType<typeof openEvents>>;
-const wordsOf = ({ events }: Pick<Told, 'events'>): string => events.filter(({ event }) => event === 'text').map(({ data }) => data.text).join('');
-const kindsOf = ({ events }: Told): (string | undefined)[] => events.map(({ event }) => event).filter((kind, at, all) => kind !== all[at - 1]);
+const wordsOf = ({ events }: Pick<Told, 'events'>): string =>
+  events
+    .filter(({ event }) => event === 'text')
+    .map(({ data }) => data.text)
+    .join('');
+const kindsOf = ({ events }: Told): (string | undefined)[] =>
+  events.map(({ event }) => event).filter((kind, at, all) => kind !== all[at - 1]);
 
 /** Each test has a user of its own, whose usage and conversations are its own. */
 function stage(env: Record<string, string> = {}) {
@@ -25,10 +45,13 @@ function stage(env: Record<string, string> = {}) {
   useAi(({ service, ai, admin }) => void Object.assign(scene, { service, ai, admin }), { env, answer: () => draft() });
   const enter = async () => {
     const client = await signInNewUser(scene.service, scene.admin);
-    const tell = (path: string, body: object) => openEvents(`${scene.service.base}${path}`, client.token ?? '', accept, body);
+    const tell = (path: string, body: object) =>
+      openEvents(`${scene.service.base}${path}`, client.token ?? '', accept, body);
     return {
-      client, tell,
-      begin: (body: object = {}) => tell('/ai/conversations', { prompt: 'About our canteen', questionCount: 5, ...body }),
+      client,
+      tell,
+      begin: (body: object = {}) =>
+        tell('/ai/conversations', { prompt: 'About our canteen', questionCount: 5, ...body }),
       say: (id: string, text: string) => tell(`/ai/conversations/${id}/messages`, { message: text }),
       used: async () => {
         const { calls, failedCalls, inputTokens, outputTokens } = await client.get('/ai/usage');
@@ -48,7 +71,10 @@ describe('turns that are told while they are written', () => {
       let goOn = (): void => undefined;
       scene.ai.midway = new Promise((resolve) => (goOn = resolve));
       const first = await begin({ provider });
-      assert.deepEqual([first.reply.status, first.reply.headers.get('content-type'), first.reply.headers.get('cache-control')], [200, 'text/event-stream; charset=utf-8', 'no-store']);
+      assert.deepEqual(
+        [first.reply.status, first.reply.headers.get('content-type'), first.reply.headers.get('cache-control')],
+        [200, 'text/event-stream; charset=utf-8', 'no-store'],
+      );
       // The provider holds half of its reply back, in whose beginning stands what it says.
       await eventually(() => assert.equal(wordsOf(first), message));
       assert.deepEqual(kindsOf(first), ['text']);
@@ -69,18 +95,30 @@ describe('turns that are told while they are written', () => {
   it('are as ever for who does not ask for events', async () => {
     const { client } = await enter();
     for (const header of [undefined, '*/*', 'application/json', 'text/plain;q=0.5, text/*'])
-      assertConforms('POST /ai/conversations', await client.call('POST', '/ai/conversations', { body: { prompt: 'About lunch', questionCount: 5 }, ...(header !== undefined && { headers: { accept: header } }) }));
+      assertConforms(
+        'POST /ai/conversations',
+        await client.call('POST', '/ai/conversations', {
+          body: { prompt: 'About lunch', questionCount: 5 },
+          ...(header !== undefined && { headers: { accept: header } }),
+        }),
+      );
     assert.ok(scene.ai.calls.every(({ isStream }) => !isStream));
   });
 
   it('conform to what the reference says of them', async () => {
     const { client } = await enter();
-    const begun = await client.call('POST', '/ai/conversations', { body: { prompt: 'About lunch', questionCount: 5 }, headers: { accept: 'text/html, Text/Event-Stream;q=0.9' } });
+    const begun = await client.call('POST', '/ai/conversations', {
+      body: { prompt: 'About lunch', questionCount: 5 },
+      headers: { accept: 'text/html, Text/Event-Stream;q=0.9' },
+    });
     assertConforms('POST /ai/conversations', begun);
     assert.match(begun.body, /^event: text\ndata: \{"text":"/);
     const { data } = JSON.parse(/event: reply\ndata: (.*)\n\n$/.exec(begun.body)?.[1] ?? '');
     const path = `/ai/conversations/${data.conversationId}/messages`;
-    assertConforms('POST /ai/conversations/{id}/messages', await client.call('POST', path, { body: { message: 'More' }, headers: accept }));
+    assertConforms(
+      'POST /ai/conversations/{id}/messages',
+      await client.call('POST', path, { body: { message: 'More' }, headers: accept }),
+    );
   });
 
   it('are told anew where the provider is asked again, and counted as two calls', async () => {
@@ -90,7 +128,10 @@ describe('turns that are told while they are written', () => {
     await told.ended;
     assert.deepEqual(kindsOf(told), ['text', 'restart', 'text', 'reply']);
     const at = told.events.findIndex(({ event }) => event === 'restart');
-    assert.deepEqual([wordsOf({ events: told.events.slice(0, at) }), wordsOf({ events: told.events.slice(at) })], [unfit.message, message]);
+    assert.deepEqual(
+      [wordsOf({ events: told.events.slice(0, at) }), wordsOf({ events: told.events.slice(at) })],
+      [unfit.message, message],
+    );
     assert.deepEqual(await used(), { calls: 2, failedCalls: 0, inputTokens: 200, outputTokens: 100 });
   });
 
@@ -115,7 +156,9 @@ describe('turns that are told while they are written', () => {
     await left.next('text');
     left.close();
     goOn();
-    await eventually(async () => assert.equal((await client.get(`/ai/conversations/${conversationId}`)).message, 'Taken.'));
+    await eventually(async () =>
+      assert.equal((await client.get(`/ai/conversations/${conversationId}`)).message, 'Taken.'),
+    );
   });
 
   it('of two at once are taken one by one', async () => {
@@ -128,15 +171,31 @@ describe('turns that are told while they are written', () => {
     const both = await Promise.all(['One', 'Two'].map((text) => say(conversationId, text)));
     goOn();
     await Promise.all(both.map(({ ended }) => ended));
-    const ends = both.map(({ events }) => events.at(-1)).sort((a, b) => String(b?.event).localeCompare(String(a?.event)));
-    assert.deepEqual(ends.map((end) => [end?.event, end?.data.details?.reason]), [['reply', undefined], ['error', 'CONVERSATION_CHANGED']]);
+    const ends = both
+      .map(({ events }) => events.at(-1))
+      .sort((a, b) => String(b?.event).localeCompare(String(a?.event)));
+    assert.deepEqual(
+      ends.map((end) => [end?.event, end?.data.details?.reason]),
+      [
+        ['reply', undefined],
+        ['error', 'CONVERSATION_CHANGED'],
+      ],
+    );
   });
 
   it('are written into the audit, once each', async () => {
     const { begin, client } = await enter();
     await (await begin()).ended;
-    const mine = async () => (await scene.admin.get('/audit?limit=100')).filter(({ actorId, action }: any) => actorId === client.id && action === 'ai.used');
-    await eventually(async () => assert.deepEqual((await mine()).map(({ details }: any) => details.call), ['POST /ai/conversations']));
+    const mine = async () =>
+      (await scene.admin.get('/audit?limit=100')).filter(
+        ({ actorId, action }: any) => actorId === client.id && action === 'ai.used',
+      );
+    await eventually(async () =>
+      assert.deepEqual(
+        (await mine()).map(({ details }: any) => details.call),
+        ['POST /ai/conversations'],
+      ),
+    );
   });
 });
 
@@ -149,7 +208,13 @@ describe('kept turns', () => {
     await client.create('/ai/conversations', body);
     const told = await begin(body);
     await told.ended;
-    assert.deepEqual(told.events.map(({ event, data }) => [event, data.text ?? data.data.message]), [['text', message], ['reply', message]]);
+    assert.deepEqual(
+      told.events.map(({ event, data }) => [event, data.text ?? data.data.message]),
+      [
+        ['text', message],
+        ['reply', message],
+      ],
+    );
     const other = { ...body, prompt: `About dinner ${Math.random()}` };
     await (await begin(other)).ended;
     assert.equal((await client.create('/ai/conversations', other)).message, message);
@@ -171,7 +236,11 @@ describe('turns that fail while they are told', () => {
     ['a gigabyte', { bytes: 1024 ** 3 }, brokenOff],
     ['a refusal', { refusal: true }, /refused the content/],
     ['a filter of contents', { text: '{}', ending: 'filter' }, /refused the content/],
-    ['no stream at all', { status: 200, body: '<html>Sign in to the hotel’s network</html>' }, /did not reply as its interface does/],
+    [
+      'no stream at all',
+      { status: 200, body: '<html>Sign in to the hotel’s network</html>' },
+      /did not reply as its interface does/,
+    ],
   ];
   const midway: readonly (readonly [what: string, fault: Fault, said: RegExp])[] = [
     ['a stream that is cut', { cut: true }, brokenOff],
@@ -184,7 +253,10 @@ describe('turns that fail while they are told', () => {
       const { client, used } = await enter();
       for (const [what, fault, said] of atOnce) {
         scene.ai.faults.push(fault);
-        const reply = await client.call('POST', '/ai/conversations', { body: { prompt: 'About lunch', questionCount: 5, provider }, headers: accept });
+        const reply = await client.call('POST', '/ai/conversations', {
+          body: { prompt: 'About lunch', questionCount: 5, provider },
+          headers: accept,
+        });
         assertConforms('POST /ai/conversations', reply);
         assert.deepEqual([reply.status, scene.ai.strays], [502, []], what);
         assert.match(reply.body.message, said, what);
@@ -205,7 +277,11 @@ describe('turns that fail while they are told', () => {
         await told.ended;
         assert.deepEqual(kindsOf(told), ['text', 'error'], what);
         const { success, code, message: words, requestId } = told.events.at(-1)?.data ?? {};
-        assert.deepEqual([success, code, requestId], [false, 'AI_PROVIDER_ERROR', told.reply.headers.get('x-request-id')], what);
+        assert.deepEqual(
+          [success, code, requestId],
+          [false, 'AI_PROVIDER_ERROR', told.reply.headers.get('x-request-id')],
+          what,
+        );
         assert.match(words, said, what);
       }
       scene.ai.midway = new Promise(() => undefined);

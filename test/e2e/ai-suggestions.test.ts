@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import { standInKey } from '../support/ai-provider.ts';
-import { aiProviders, type AiFixture } from '../support/ai-fixture.ts';
-import { useAi } from '../support/use-ai.ts';
 import type { Client } from '../support/client.ts';
+import { useAi } from '../support/use-ai.ts';
 
 const suggested = () => ({
   suggestions: [
-    { aspect: 'bias', problem: 'It leads', text: 'How is {{shop}}?', options: [{ value: 'great', text: 'Very good' }, { value: 'fine', text: 'Fine' }, { value: null, text: 'Poor' }] },
+    {
+      aspect: 'bias',
+      problem: 'It leads',
+      text: 'How is {{shop}}?',
+      options: [
+        { value: 'great', text: 'Very good' },
+        { value: 'fine', text: 'Fine' },
+        { value: null, text: 'Poor' },
+      ],
+    },
     { aspect: 'length', problem: 'It is long', text: '{{shop}}?', options: [{ value: null, text: 'All new' }] },
     { aspect: 'clarity', problem: 'Unclear', text: 'How do you like {{shop}}?', options: [] },
   ],
@@ -22,11 +31,17 @@ describe('suggestions for a question', () => {
   const make = async (fields: object = {}) => {
     const survey = await admin.create('/surveys', { title: 'Shops', ...fields });
     const question = await admin.create(`/surveys/${survey.id}/questions`, {
-      type: 'MULTIPLE_CHOICE', text: 'Is {{shop}} great?', options: [{ text: 'Great', value: 'great' }, { text: 'Fine', value: 'fine' }],
+      type: 'MULTIPLE_CHOICE',
+      text: 'Is {{shop}} great?',
+      options: [
+        { text: 'Great', value: 'great' },
+        { text: 'Fine', value: 'fine' },
+      ],
     });
     return { surveyId: survey.id as string, question };
   };
-  const optimise = (questionId: string, body: object = {}) => admin.call('POST', `/ai/questions/${questionId}/optimize`, { body });
+  const optimise = (questionId: string, body: object = {}) =>
+    admin.call('POST', `/ai/questions/${questionId}/optimize`, { body });
   const suggest = async (questionId: string): Promise<any[]> => {
     const reply = await optimise(questionId);
     assert.equal(reply.status, 200, JSON.stringify(reply.body));
@@ -35,31 +50,55 @@ describe('suggestions for a question', () => {
   const decide = (id: string, what: string) => admin.call('POST', `/ai/suggestions/${id}/${what}`);
   const questionNow = async (surveyId: string) => (await admin.get(`/surveys/${surveyId}`)).questions[0];
   const assertRefused = (reply: { status: number; body: any }, status: number, code: string, reason?: string) =>
-    assert.deepEqual([reply.status, reply.body.code, reply.body.details?.reason], [status, code, reason], JSON.stringify(reply.body));
+    assert.deepEqual(
+      [reply.status, reply.body.code, reply.body.details?.reason],
+      [status, code, reason],
+      JSON.stringify(reply.body),
+    );
 
   for (const provider of aiProviders)
     it(`come from ${provider}, wait to be decided, and send the question as data`, async () => {
       const { question } = await make();
       const reply = await optimise(question.id, { provider });
       assert.equal(reply.status, 200, JSON.stringify(reply.body));
-      assert.deepEqual(reply.body.data.suggestions.map(({ aspect, status }: any) => [aspect, status]), [['bias', 'PENDING'], ['length', 'PENDING'], ['clarity', 'PENDING']]);
-      assert.deepEqual(reply.body.data.suggestions[0].suggestion, { text: 'How is {{shop}}?', options: ['Very good', 'Fine', 'Poor'] });
+      assert.deepEqual(
+        reply.body.data.suggestions.map(({ aspect, status }: any) => [aspect, status]),
+        [
+          ['bias', 'PENDING'],
+          ['length', 'PENDING'],
+          ['clarity', 'PENDING'],
+        ],
+      );
+      assert.deepEqual(reply.body.data.suggestions[0].suggestion, {
+        text: 'How is {{shop}}?',
+        options: ['Very good', 'Fine', 'Poor'],
+      });
       assert.equal(ai.calls[0]?.wire, provider);
       assert.ok(!ai.calls[0]?.system.includes('Is {{shop}}'));
-      assert.deepEqual((await admin.get(`/ai/questions/${question.id}/suggestions`)).suggestions, reply.body.data.suggestions);
+      assert.deepEqual(
+        (await admin.get(`/ai/questions/${question.id}/suggestions`)).suggestions,
+        reply.body.data.suggestions,
+      );
     });
 
   it('are accepted once, with the values of options kept, and can be undone', async () => {
     const { surveyId, question } = await make();
     const [first, second] = await suggest(question.id);
     const version = (await admin.get(`/surveys/${surveyId}`)).version;
-    const replies = await Promise.all([decide(first.id, 'accept'), decide(first.id, 'accept'), decide(first.id, 'accept')]);
+    const replies = await Promise.all([
+      decide(first.id, 'accept'),
+      decide(first.id, 'accept'),
+      decide(first.id, 'accept'),
+    ]);
     assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 409, 409]);
     assertRefused(await decide(first.id, 'accept'), 409, 'CONFLICT', 'ALREADY_DECIDED');
     assertRefused(await decide(first.id, 'reject'), 409, 'CONFLICT', 'ALREADY_DECIDED');
     const after = await questionNow(surveyId);
     assert.equal(after.text, 'How is {{shop}}?');
-    assert.deepEqual(after.options.map(({ id, value, text }: any) => [id, value, text]).slice(0, 2), [[question.options[0].id, 'great', 'Very good'], [question.options[1].id, 'fine', 'Fine']]);
+    assert.deepEqual(after.options.map(({ id, value, text }: any) => [id, value, text]).slice(0, 2), [
+      [question.options[0].id, 'great', 'Very good'],
+      [question.options[1].id, 'fine', 'Fine'],
+    ]);
     assert.equal(after.options[2].text, 'Poor');
     assert.equal((await admin.get(`/surveys/${surveyId}`)).version, version + 1);
     assertRefused(await decide(second.id, 'accept'), 409, 'CONFLICT', 'QUESTION_CHANGED');
@@ -76,13 +115,18 @@ describe('suggestions for a question', () => {
     const { surveyId, question } = await make();
     const [first] = await suggest(question.id);
     assert.equal((await admin.post(`/ai/suggestions/${first.id}/reject`)).status, 'REJECTED');
-    for (const what of ['accept', 'reject']) assertRefused(await decide(first.id, what), 409, 'CONFLICT', 'ALREADY_DECIDED');
+    for (const what of ['accept', 'reject'])
+      assertRefused(await decide(first.id, what), 409, 'CONFLICT', 'ALREADY_DECIDED');
     assert.deepEqual(await questionNow(surveyId), question);
   });
 
   it('take no option from a question that has answers, but may reword and add', async () => {
     const { surveyId, question } = await make({ status: 'ACTIVE' });
-    assert.equal((await admin.submit(surveyId, { answers: [{ questionId: question.id, optionId: question.options[0].id }] })).status, 201);
+    assert.equal(
+      (await admin.submit(surveyId, { answers: [{ questionId: question.id, optionId: question.options[0].id }] }))
+        .status,
+      201,
+    );
     const [first, second] = await suggest(question.id);
     assertRefused(await decide(second.id, 'accept'), 409, 'CONFLICT', 'HAS_RESPONSES');
     assert.deepEqual(await questionNow(surveyId), question);

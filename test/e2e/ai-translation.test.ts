@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { translationLanguages } from '../../src/domain/translation/translation.ts';
+import { type AiFixture, aiProviders } from '../support/ai-fixture.ts';
 import type { SeenCall } from '../support/ai-provider.ts';
-import { aiProviders, type AiFixture } from '../support/ai-fixture.ts';
-import { useAi } from '../support/use-ai.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
+import { useAi } from '../support/use-ai.ts';
 
 const others = translationLanguages.filter((language) => language !== 'en');
 
@@ -22,8 +22,19 @@ describe('surveys translated by a provider', () => {
   useAi((scene) => void ({ ai, admin } = scene), { answer: translated });
 
   const make = async () => {
-    const survey = await admin.create('/surveys', { title: 'Lunch at {{company}}', description: 'About lunch', status: 'ACTIVE' });
-    const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Which dish?', options: [{ text: 'Soup', value: 'soup' }, { text: 'Salad', value: 'salad' }] });
+    const survey = await admin.create('/surveys', {
+      title: 'Lunch at {{company}}',
+      description: 'About lunch',
+      status: 'ACTIVE',
+    });
+    const question = await admin.create(`/surveys/${survey.id}/questions`, {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which dish?',
+      options: [
+        { text: 'Soup', value: 'soup' },
+        { text: 'Salad', value: 'salad' },
+      ],
+    });
     return { id: survey.id as string, question };
   };
   const translate = (id: string, body: object) => admin.call('POST', `/ai/surveys/${id}/translate`, { body });
@@ -35,13 +46,26 @@ describe('surveys translated by a provider', () => {
       const reply = await translate(id, { languages: ['de', 'ar'], provider });
       assert.equal(reply.status, 200, JSON.stringify(reply.body));
       assert.deepEqual(reply.body.data, {
-        languages: ['de', 'ar'], translations: [{ language: 'de', direction: 'ltr', translatedCount: 5 }, { language: 'ar', direction: 'rtl', translatedCount: 5 }],
+        languages: ['de', 'ar'],
+        translations: [
+          { language: 'de', direction: 'ltr', translatedCount: 5 },
+          { language: 'ar', direction: 'rtl', translatedCount: 5 },
+        ],
       });
-      assert.deepEqual(ai.calls.map(({ wire }) => wire), [provider, provider]);
+      assert.deepEqual(
+        ai.calls.map(({ wire }) => wire),
+        [provider, provider],
+      );
       const stored = await admin.get(`/surveys/${id}/translations/ar`);
-      assert.deepEqual([stored.direction, stored.title, stored.stale, stored.missing], ['rtl', 'ar: Lunch at {{company}}', [], []]);
+      assert.deepEqual(
+        [stored.direction, stored.title, stored.stale, stored.missing],
+        ['rtl', 'ar: Lunch at {{company}}', [], []],
+      );
       const shown = (await admin.call('GET', `/public/surveys/${id}?lang=de`, { token: undefined })).body.data;
-      assert.deepEqual(shown.questions[0].options.map(({ id: option, text }: any) => [option, text]), question.options.map(({ id: option, text }: any) => [option, `de: ${text}`]));
+      assert.deepEqual(
+        shown.questions[0].options.map(({ id: option, text }: any) => [option, text]),
+        question.options.map(({ id: option, text }: any) => [option, `de: ${text}`]),
+      );
       assert.deepEqual((await admin.get(`/surveys/${id}`)).questions[0], question);
     });
 
@@ -51,7 +75,13 @@ describe('surveys translated by a provider', () => {
     assert.equal(ai.calls.length, 14);
     const listed = await admin.get(`/surveys/${id}/translations`);
     assert.deepEqual(listed.map(({ language }: any) => language).sort(), [...translationLanguages].sort());
-    assert.deepEqual(listed.filter(({ direction }: any) => direction === 'rtl').map(({ language }: any) => language).sort(), ['ar', 'he']);
+    assert.deepEqual(
+      listed
+        .filter(({ direction }: any) => direction === 'rtl')
+        .map(({ language }: any) => language)
+        .sort(),
+      ['ar', 'he'],
+    );
   });
 
   it('send again only what is new or was reworded, and leave what was put right by hand', async () => {
@@ -59,14 +89,19 @@ describe('surveys translated by a provider', () => {
     await translate(id, { languages: ['fr'] });
     await admin.put(`/surveys/${id}/translations/fr`, { title: 'Déjeuner' });
     ai.calls.length = 0;
-    assert.deepEqual((await translate(id, { languages: ['fr'] })).body.data.translations, [{ language: 'fr', direction: 'ltr', translatedCount: 0 }]);
+    assert.deepEqual((await translate(id, { languages: ['fr'] })).body.data.translations, [
+      { language: 'fr', direction: 'ltr', translatedCount: 0 },
+    ]);
     assert.equal(ai.calls.length, 0);
     await admin.put(`/surveys/questions/${question.id}`, { text: 'What dish?' });
     await admin.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'Why?' });
     await translate(id, { languages: ['fr'] });
     assert.deepEqual(sent(), ['What dish?', 'Why?']);
     const stored = await admin.get(`/surveys/${id}/translations/fr`);
-    assert.deepEqual([stored.title, stored.questions[0].text, stored.stale, stored.missing], ['Déjeuner', 'fr: What dish?', [], []]);
+    assert.deepEqual(
+      [stored.title, stored.questions[0].text, stored.stale, stored.missing],
+      ['Déjeuner', 'fr: What dish?', [], []],
+    );
   });
 
   it('never lose a placeholder: a reply without it is asked for once more, then refused, and nothing of it is stored', async () => {
@@ -82,7 +117,11 @@ describe('surveys translated by a provider', () => {
   it('keep the batches that came before a failure, so that the next call sends the rest', async () => {
     const { id } = await make();
     for (let index = 0; index < 6; index += 1)
-      await admin.create(`/surveys/${id}/questions`, { type: 'CHECKBOXES', text: `Question ${index}`, options: Array.from({ length: 40 }, (_, option) => ({ text: `Option ${index}-${option}` })) });
+      await admin.create(`/surveys/${id}/questions`, {
+        type: 'CHECKBOXES',
+        text: `Question ${index}`,
+        options: Array.from({ length: 40 }, (_, option) => ({ text: `Option ${index}-${option}` })),
+      });
     ai.answer = (call) => (call.raw.includes('Option 5-39') ? { strings: [] } : translated(call));
     assert.equal((await translate(id, { languages: ['it'] })).status, 502);
     const { missing } = await admin.get(`/surveys/${id}/translations/it`);
@@ -96,7 +135,16 @@ describe('surveys translated by a provider', () => {
 
   it('are refused where AI is off, for the survey’s own language, and for languages that there are not', async () => {
     const { id } = await make();
-    for (const wrong of [{}, { languages: [] }, { languages: ['en'] }, { languages: ['de', 'de'] }, { languages: ['tlh'] }, { languages: 'de' }, { languages: ['de'], provider: 'acme' }, { languages: ['de'], text: 'x' }]) {
+    for (const wrong of [
+      {},
+      { languages: [] },
+      { languages: ['en'] },
+      { languages: ['de', 'de'] },
+      { languages: ['tlh'] },
+      { languages: 'de' },
+      { languages: ['de'], provider: 'acme' },
+      { languages: ['de'], text: 'x' },
+    ]) {
       const reply = await translate(id, wrong);
       assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'], JSON.stringify(wrong));
     }
@@ -116,8 +164,13 @@ describe('without a key', () => {
       const admin = await adminClient(service);
       const { id } = await admin.create('/surveys', { title: 'Lunch' });
       const question = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'Well?' });
-      for (const [path, body] of [[`/ai/surveys/${id}/translate`, { languages: ['de'] }], [`/ai/questions/${question.id}/optimize`, {}], [`/ai/surveys/${id}/report`, {}], ['/ai/conversations', { prompt: 'Lunch' }],
-        [`/ai/surveys/${id}/analyze`, { analysisType: 'themes' }]] as const) {
+      for (const [path, body] of [
+        [`/ai/surveys/${id}/translate`, { languages: ['de'] }],
+        [`/ai/questions/${question.id}/optimize`, {}],
+        [`/ai/surveys/${id}/report`, {}],
+        ['/ai/conversations', { prompt: 'Lunch' }],
+        [`/ai/surveys/${id}/analyze`, { analysisType: 'themes' }],
+      ] as const) {
         const reply = await admin.call('POST', path, { body });
         assert.deepEqual([reply.status, reply.body.code], [503, 'AI_NOT_CONFIGURED'], path);
       }

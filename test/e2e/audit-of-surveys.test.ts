@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { useService } from '../support/use-service.ts';
 
 let admin: Client;
 useService((served) => ({ admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
@@ -15,11 +15,17 @@ interface Entry {
 }
 
 const entriesOf = (surveyId: string): Promise<Entry[]> => admin.get(`/audit?surveyId=${surveyId}&limit=100`);
-const closings = async (surveyId: string) => (await entriesOf(surveyId)).filter(({ action }) => action === 'survey.closed').map(({ actorKind, details }) => ({ actorKind, ...details }));
+const closings = async (surveyId: string) =>
+  (await entriesOf(surveyId))
+    .filter(({ action }) => action === 'survey.closed')
+    .map(({ actorKind, details }) => ({ actorKind, ...details }));
 
 describe('the audit of a survey', () => {
   it('holds what was done to it, to its questions, responses and files, and nothing of other surveys', async () => {
-    const [one, other] = [await admin.create('/surveys', { title: 'One' }), await admin.create('/surveys', { title: 'Other' })];
+    const [one, other] = [
+      await admin.create('/surveys', { title: 'One' }),
+      await admin.create('/surveys', { title: 'Other' }),
+    ];
     const question = await admin.create(`/surveys/${one.id}/questions`, { type: 'NPS', text: 'Well?' });
     await admin.create(`/surveys/${other.id}/questions`, { type: 'NPS', text: 'Well?' });
     await admin.put(`/surveys/questions/${question.id}`, { text: 'And now?' });
@@ -32,9 +38,19 @@ describe('the audit of a survey', () => {
     await admin.remove(`/responses/${responseId}`);
     await admin.put(`/surveys/${one.id}`, { title: 'One more', status: 'PAUSED' });
     const entries = await entriesOf(one.id);
-    assert.deepEqual(entries.map(({ action }) => action), [
-      'survey.changed', 'response.deleted', 'export.downloaded', 'export.requested', 'survey.published', 'question.changed', 'question.created', 'survey.created',
-    ]);
+    assert.deepEqual(
+      entries.map(({ action }) => action),
+      [
+        'survey.changed',
+        'response.deleted',
+        'export.downloaded',
+        'export.requested',
+        'survey.published',
+        'question.changed',
+        'question.created',
+        'survey.created',
+      ],
+    );
     assert.deepEqual(entries[0]?.details, { fields: ['title', 'status'], status: { from: 'ACTIVE', to: 'PAUSED' } });
     assert.deepEqual(entries[4]?.details, { status: { from: 'DRAFT', to: 'ACTIVE' } });
     const downloads = await admin.get(`/audit?surveyId=${one.id}&action=export.downloaded`);
@@ -44,19 +60,37 @@ describe('the audit of a survey', () => {
   });
 
   it('holds what was done to its webhooks and their deliveries, also to one that comes from another survey or goes there, and what was made of it', async () => {
-    const [one, other] = [await admin.create('/surveys', { title: 'One' }), await admin.create('/surveys', { title: 'Other' })];
-    const hook = await admin.create('/webhooks', { url: 'http://127.0.0.1:9/', events: ['survey.published'], surveyId: one.id });
+    const [one, other] = [
+      await admin.create('/surveys', { title: 'One' }),
+      await admin.create('/surveys', { title: 'Other' }),
+    ];
+    const hook = await admin.create('/webhooks', {
+      url: 'http://127.0.0.1:9/',
+      events: ['survey.published'],
+      surveyId: one.id,
+    });
     await admin.put(`/webhooks/${hook.id}`, { url: 'http://127.0.0.1:9/elsewhere' });
     await admin.post(`/webhooks/${hook.id}/rotate-secret`);
     const delivery = await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
     await admin.expect(202, 'POST', `/webhooks/${hook.id}/deliveries/${delivery.id}/redeliver`);
-    await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since: '2020-01-01T00:00:00Z', until: '2020-01-02T00:00:00Z' });
+    await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, {
+      since: '2020-01-01T00:00:00Z',
+      until: '2020-01-02T00:00:00Z',
+    });
     await admin.put(`/webhooks/${hook.id}`, { surveyId: other.id });
     await admin.remove(`/webhooks/${hook.id}`);
     const copy = await admin.create(`/surveys/${one.id}/duplicate`, {});
     const actionsOf = async (surveyId: string) => (await entriesOf(surveyId)).map(({ action }) => action);
     assert.deepEqual(await actionsOf(one.id), [
-      'survey.duplicated', 'webhook.changed', 'webhook.replayed', 'webhook.redelivered', 'webhook.tested', 'webhook.secret-rotated', 'webhook.changed', 'webhook.created', 'survey.created',
+      'survey.duplicated',
+      'webhook.changed',
+      'webhook.replayed',
+      'webhook.redelivered',
+      'webhook.tested',
+      'webhook.secret-rotated',
+      'webhook.changed',
+      'webhook.created',
+      'survey.created',
     ]);
     assert.deepEqual(await actionsOf(other.id), ['webhook.deleted', 'webhook.changed', 'survey.created']);
     assert.deepEqual(await actionsOf(copy.id), ['survey.duplicated']);
@@ -72,16 +106,31 @@ describe('the audit of a survey', () => {
       return deliveries;
     });
     await admin.expect(202, 'POST', `/webhooks/${hook.id}/deliveries/${delivery.id}/redeliver`);
-    assert.deepEqual((await entriesOf(survey.id)).map(({ action }) => action), ['webhook.redelivered', 'survey.published', 'survey.created']);
+    assert.deepEqual(
+      (await entriesOf(survey.id)).map(({ action }) => action),
+      ['webhook.redelivered', 'survey.published', 'survey.created'],
+    );
     await admin.remove(`/webhooks/${hook.id}`);
   });
 
   it('says when the service itself closed it, once, and why', async () => {
     const full = await admin.create('/surveys', { title: 'Full', responseQuota: 1, status: 'ACTIVE' });
     await admin.submit(full.id, { answers: [] });
-    await eventually(async () => assert.deepEqual(await closings(full.id), [{ actorKind: 'SYSTEM', status: { from: 'ACTIVE', to: 'CLOSED' }, reason: 'QUOTA' }]));
-    const over = await admin.create('/surveys', { title: 'Over', status: 'ACTIVE', endsAt: new Date(Date.now() + 1500).toISOString() });
-    await eventually(async () => assert.deepEqual(await closings(over.id), [{ actorKind: 'SYSTEM', status: { from: 'ACTIVE', to: 'CLOSED' }, reason: 'ENDED' }]));
+    await eventually(async () =>
+      assert.deepEqual(await closings(full.id), [
+        { actorKind: 'SYSTEM', status: { from: 'ACTIVE', to: 'CLOSED' }, reason: 'QUOTA' },
+      ]),
+    );
+    const over = await admin.create('/surveys', {
+      title: 'Over',
+      status: 'ACTIVE',
+      endsAt: new Date(Date.now() + 1500).toISOString(),
+    });
+    await eventually(async () =>
+      assert.deepEqual(await closings(over.id), [
+        { actorKind: 'SYSTEM', status: { from: 'ACTIVE', to: 'CLOSED' }, reason: 'ENDED' },
+      ]),
+    );
     const byHand = await admin.create('/surveys', { title: 'By hand', status: 'ACTIVE' });
     await admin.put(`/surveys/${byHand.id}`, { status: 'CLOSED' });
     assert.deepEqual(await closings(byHand.id), []);

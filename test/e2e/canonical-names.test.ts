@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { useService } from '../support/use-service.ts';
 
 let admin: Client;
 useService((served) => ({ admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
 
-const statusOf = async (method: string, path: string, body?: unknown): Promise<number> => (await admin.call(method, path, { body })).status;
+const statusOf = async (method: string, path: string, body?: unknown): Promise<number> =>
+  (await admin.call(method, path, { body })).status;
 
 describe('languages', () => {
   it('are kept in one form, so that a survey has no translation to its own and responses count as one', async () => {
@@ -25,13 +26,32 @@ describe('languages', () => {
 describe('a translation', () => {
   it('is refused when it says one thing twice, and nothing of it is kept', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch' });
-    const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'MULTIPLE_CHOICE', text: 'Which?', options: [{ text: 'Soup' }] });
+    const question = await admin.create(`/surveys/${survey.id}/questions`, {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which?',
+      options: [{ text: 'Soup' }],
+    });
     const path = `/surveys/${survey.id}/translations/de`;
-    const twice = await admin.call('PUT', path, { body: { questions: [{ id: question.id, text: 'Welche?' }, { id: question.id, text: 'Was?' }] } });
-    assert.deepEqual([twice.status, twice.body.details], [400, [{ path: 'questions.1.id', message: 'is given twice' }]]);
+    const twice = await admin.call('PUT', path, {
+      body: {
+        questions: [
+          { id: question.id, text: 'Welche?' },
+          { id: question.id, text: 'Was?' },
+        ],
+      },
+    });
+    assert.deepEqual(
+      [twice.status, twice.body.details],
+      [400, [{ path: 'questions.1.id', message: 'is given twice' }]],
+    );
     const option = { id: question.options[0].id, text: 'Suppe' };
-    const again = await admin.call('PUT', path, { body: { questions: [{ id: question.id, options: [option, option] }] } });
-    assert.deepEqual([again.status, again.body.details], [400, [{ path: 'questions.0.options.1.id', message: 'is given twice' }]]);
+    const again = await admin.call('PUT', path, {
+      body: { questions: [{ id: question.id, options: [option, option] }] },
+    });
+    assert.deepEqual(
+      [again.status, again.body.details],
+      [400, [{ path: 'questions.0.options.1.id', message: 'is given twice' }]],
+    );
     assert.equal(await statusOf('GET', path), 404);
   });
 });
@@ -39,8 +59,13 @@ describe('a translation', () => {
 describe('the address of a webhook', () => {
   it('is kept as it is called: a URL of ASCII, in its shortest form', async () => {
     const pairs = [
-      ['http://münchen.example.com/', 'http://xn--mnchen-3ya.example.com/'], ['http:8.8.8.8', 'http://8.8.8.8/'], ['http:///8.8.8.8', 'http://8.8.8.8/'], ['http://8.8.8.8:080', 'http://8.8.8.8/'],
-      ['https://Example.com/ä?ö=|#{', 'https://example.com/%C3%A4?%C3%B6=%7C#%7B'], ['https://example.com/a%zz', 'https://example.com/a%25zz'], ['https://example.com/a%20b?c=d&e=%2F', 'https://example.com/a%20b?c=d&e=%2F'],
+      ['http://münchen.example.com/', 'http://xn--mnchen-3ya.example.com/'],
+      ['http:8.8.8.8', 'http://8.8.8.8/'],
+      ['http:///8.8.8.8', 'http://8.8.8.8/'],
+      ['http://8.8.8.8:080', 'http://8.8.8.8/'],
+      ['https://Example.com/ä?ö=|#{', 'https://example.com/%C3%A4?%C3%B6=%7C#%7B'],
+      ['https://example.com/a%zz', 'https://example.com/a%25zz'],
+      ['https://example.com/a%20b?c=d&e=%2F', 'https://example.com/a%20b?c=d&e=%2F'],
       ['http://[::1]:4000/x', 'http://[::1]:4000/x'],
     ] as const;
     for (const [given, kept] of pairs) {
@@ -60,10 +85,16 @@ describe('the address of a webhook in its longest form', () => {
     // 18 characters, and nine for each of the Chinese ones.
     const hook = await admin.create('/webhooks', { url: chinese(225), events });
     assert.equal(hook.url.length, 2043);
-    for (const [method, path] of [['POST', '/webhooks'], ['PUT', `/webhooks/${hook.id}`]] as const)
+    for (const [method, path] of [
+      ['POST', '/webhooks'],
+      ['PUT', `/webhooks/${hook.id}`],
+    ] as const)
       for (const url of [chinese(226), chinese(700)]) {
         const reply = await admin.call(method, path, { body: { url, events } });
-        assert.deepEqual([reply.status, reply.body.details], [400, [{ path: 'url', message: 'must have at most 2048 characters, percent-encoded' }]]);
+        assert.deepEqual(
+          [reply.status, reply.body.details],
+          [400, [{ path: 'url', message: 'must have at most 2048 characters, percent-encoded' }]],
+        );
       }
     assert.equal((await admin.get(`/webhooks/${hook.id}`)).url, hook.url);
   });
@@ -81,13 +112,21 @@ describe('a respondent', () => {
     assert.equal((await admin.get(`/responses/${nobody.body.data.responseId}`)).respondent, null);
     for (const respondent of ['...', '.a', 'a/b', 'ü %', ' Ann ']) {
       assert.equal((await admin.submit(survey.id, { answers: [], respondent })).status, 201);
-      assert.equal((await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(respondent)}`)).responses, 1, respondent);
+      assert.equal(
+        (await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(respondent)}`)).responses,
+        1,
+        respondent,
+      );
     }
   });
 
   it('has responses with ids of their own: those that unset fields look like are refused', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
-    for (const responseId of ['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff', 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF']) {
+    for (const responseId of [
+      '00000000-0000-0000-0000-000000000000',
+      'ffffffff-ffff-ffff-ffff-ffffffffffff',
+      'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF',
+    ]) {
       const reply = await admin.submit(survey.id, { answers: [], responseId });
       assert.deepEqual([reply.status, reply.body.details?.[0]?.path], [400, 'responseId'], responseId);
     }
@@ -97,7 +136,8 @@ describe('a respondent', () => {
 describe('the columns of a file', () => {
   it('that are the service’s own keep their names, whatever a question is called', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
-    for (const text of ['metadata', 'id', 'surveyId', 'Well?', 'Well?']) await admin.create(`/surveys/${survey.id}/questions`, { type: 'NUMBER', text });
+    for (const text of ['metadata', 'id', 'surveyId', 'Well?', 'Well?'])
+      await admin.create(`/surveys/${survey.id}/questions`, { type: 'NUMBER', text });
     await admin.submit(survey.id, { answers: [] });
     const { exportId } = await admin.expect(202, 'POST', `/exports/surveys/${survey.id}`, { format: 'CSV' });
     const file = await eventually(async () => {
@@ -106,7 +146,20 @@ describe('the columns of a file', () => {
     });
     const headings = file.split('\r\n', 1)[0]?.split(',');
     assert.deepEqual(headings, [
-      'id', 'surveyVersion', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent', 'metadata (2)', 'id (2)', 'surveyId (2)', 'Well?', 'Well? (2)', 'metadata',
+      'id',
+      'surveyVersion',
+      'submittedAt',
+      'completedAt',
+      'isComplete',
+      'durationSeconds',
+      'language',
+      'respondent',
+      'metadata (2)',
+      'id (2)',
+      'surveyId (2)',
+      'Well?',
+      'Well? (2)',
+      'metadata',
     ]);
   });
 });

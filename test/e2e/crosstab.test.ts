@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 
 /** Respondents by row (a, b) and column (x, y, z). */
-const crossed = [[18, 2, 5], [3, 17, 5]];
+const crossed = [
+  [18, 2, 5],
+  [3, 17, 5],
+];
 
 /** What the nth respondent of a cell weighs: the first gives no number and the second none that can be used, others 3, 0.5, 3, 0.5 … */
 const weightsOf = (n: number): number[] => (n === 0 ? [] : [n === 1 ? -1 : n % 2 === 0 ? 3 : 0.5]);
@@ -15,9 +18,16 @@ describe('a crosstab', () => {
   let service: RunningService;
   let admin: Client;
   let survey: { id: string; rows: string; columns: string; weight: string; matrix: any; several: string };
-  const ask = (fields: Record<string, unknown> = {}) => admin.post(`/analytics/surveys/${survey.id}/crosstab`, { questionId1: survey.rows, questionId2: survey.columns, ...fields });
+  const ask = (fields: Record<string, unknown> = {}) =>
+    admin.post(`/analytics/surveys/${survey.id}/crosstab`, {
+      questionId1: survey.rows,
+      questionId2: survey.columns,
+      ...fields,
+    });
   const refusal = async (fields: Record<string, unknown>) => {
-    const { status, body } = await admin.call('POST', `/analytics/surveys/${survey.id}/crosstab`, { body: { questionId1: survey.rows, questionId2: survey.columns, ...fields } });
+    const { status, body } = await admin.call('POST', `/analytics/surveys/${survey.id}/crosstab`, {
+      body: { questionId1: survey.rows, questionId2: survey.columns, ...fields },
+    });
     assert.deepEqual([status, body.code], [400, 'VALIDATION_ERROR'], JSON.stringify(body));
     return body.details.map(({ path }: any) => path);
   };
@@ -27,10 +37,28 @@ describe('a crosstab', () => {
     admin = await adminClient(service);
     const { id } = await admin.create('/surveys', { title: 'Crossed' });
     const question = (body: Record<string, unknown>) => admin.create(`/surveys/${id}/questions`, body);
-    const choice = (...values: string[]) => question({ type: 'DROPDOWN', text: 'Which?', options: values.map((value) => ({ text: value.toUpperCase(), value })) });
-    const [rows, columns, weight] = [await choice('a', 'b'), await choice('x', 'y', 'z'), await question({ type: 'NUMBER', text: 'How many live there?' })];
-    const several = await question({ type: 'CHECKBOXES', text: 'Which fruits?', options: [{ text: 'Apple' }, { text: 'Pear' }] });
-    const matrix = await question({ type: 'MATRIX', text: 'How was it?', options: [{ text: 'Good' }, { text: 'Bad' }], settings: { rows: [{ text: 'Food' }, { text: 'Service' }] } });
+    const choice = (...values: string[]) =>
+      question({
+        type: 'DROPDOWN',
+        text: 'Which?',
+        options: values.map((value) => ({ text: value.toUpperCase(), value })),
+      });
+    const [rows, columns, weight] = [
+      await choice('a', 'b'),
+      await choice('x', 'y', 'z'),
+      await question({ type: 'NUMBER', text: 'How many live there?' }),
+    ];
+    const several = await question({
+      type: 'CHECKBOXES',
+      text: 'Which fruits?',
+      options: [{ text: 'Apple' }, { text: 'Pear' }],
+    });
+    const matrix = await question({
+      type: 'MATRIX',
+      text: 'How was it?',
+      options: [{ text: 'Good' }, { text: 'Bad' }],
+      settings: { rows: [{ text: 'Food' }, { text: 'Service' }] },
+    });
     await admin.post(`/surveys/${id}/publish`);
     const furtherOf = (n: number) => [
       ...several.options.slice(0, n % 3).map((option: any) => ({ questionId: several.id, optionId: option.id })),
@@ -41,7 +69,12 @@ describe('a crosstab', () => {
       for (const [c, count] of line.entries())
         for (let n = 0; n < count; n += 1)
           await admin.submit(id, {
-            answers: [{ questionId: rows.id, optionId: rows.options[r].id }, { questionId: columns.id, optionId: columns.options[c].id }, ...weightsOf(n).map((numberValue) => ({ questionId: weight.id, numberValue })), ...furtherOf(n)],
+            answers: [
+              { questionId: rows.id, optionId: rows.options[r].id },
+              { questionId: columns.id, optionId: columns.options[c].id },
+              ...weightsOf(n).map((numberValue) => ({ questionId: weight.id, numberValue })),
+              ...furtherOf(n),
+            ],
             metadata: { panel: n % 2 === 0 ? ' 0.5 ' : 'unknown', household: '0,5' },
           });
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 50));
@@ -51,34 +84,68 @@ describe('a crosstab', () => {
   });
 
   it('refuses a key of the metadata that no response has, where there are responses', async () => {
-    const { status, body } = await admin.call('POST', `/analytics/surveys/${survey.id}/crosstab`, { body: { questionId1: survey.rows, questionId2: survey.columns, weightMetadataKey: 'Panel' } });
-    assert.deepEqual([status, body.code, body.details], [400, 'VALIDATION_ERROR', [{ path: 'weightMetadataKey', message: 'no response of this survey has the key "Panel" in its metadata' }]]);
+    const { status, body } = await admin.call('POST', `/analytics/surveys/${survey.id}/crosstab`, {
+      body: { questionId1: survey.rows, questionId2: survey.columns, weightMetadataKey: 'Panel' },
+    });
+    assert.deepEqual(
+      [status, body.code, body.details],
+      [
+        400,
+        'VALIDATION_ERROR',
+        [{ path: 'weightMetadataKey', message: 'no response of this survey has the key "Panel" in its metadata' }],
+      ],
+    );
     assert.equal((await ask({ weightMetadataKey: 'panel' })).unweightable, 23);
     const none = await ask({ weightMetadataKey: 'panel', filters: [`${survey.rows}:a`, `${survey.rows}:b`] });
     assert.deepEqual([none.total, none.unweightable], [0, 0]);
     const copy = await admin.create(`/surveys/${survey.id}/duplicate`);
     const [rows, columns] = copy.questions;
-    assert.equal((await admin.post(`/analytics/surveys/${copy.id}/crosstab`, { questionId1: rows.id, questionId2: columns.id, weightMetadataKey: 'Panel' })).total, 0);
+    assert.equal(
+      (
+        await admin.post(`/analytics/surveys/${copy.id}/crosstab`, {
+          questionId1: rows.id,
+          questionId2: columns.id,
+          weightMetadataKey: 'Panel',
+        })
+      ).total,
+      0,
+    );
   });
 
   it('names the columns that a percentage exceeds significantly, at any level and with corrections', async () => {
-    const over = async (fields: Record<string, unknown> = {}) => (await ask(fields)).cells.map((line: any[]) => line.map(({ significantOver }) => significantOver));
+    const over = async (fields: Record<string, unknown> = {}) =>
+      (await ask(fields)).cells.map((line: any[]) => line.map(({ significantOver }) => significantOver));
     // p of x and y 2.0e-6, of x and z 0.0336, of y and z 0.0182.
-    assert.deepEqual(await over(), [[['y', 'z'], [], ['y']], [[], ['x', 'z'], ['x']]]);
-    assert.deepEqual(await over({ significance: 0.98 }), [[['y'], [], ['y']], [[], ['x', 'z'], []]]);
-    assert.deepEqual(await over({ correction: 'bonferroni' }), [[['y'], [], []], [[], ['x'], []]]);
+    assert.deepEqual(await over(), [
+      [['y', 'z'], [], ['y']],
+      [[], ['x', 'z'], ['x']],
+    ]);
+    assert.deepEqual(await over({ significance: 0.98 }), [
+      [['y'], [], ['y']],
+      [[], ['x', 'z'], []],
+    ]);
+    assert.deepEqual(await over({ correction: 'bonferroni' }), [
+      [['y'], [], []],
+      [[], ['x'], []],
+    ]);
     assert.deepEqual(await over({ correction: 'fdr', significance: 0.95 }), await over());
-    for (const significance of [0.05, 1, 95, '0.95', null]) assert.deepEqual(await refusal({ significance }), ['significance'], String(significance));
+    for (const significance of [0.05, 1, 95, '0.95', null])
+      assert.deepEqual(await refusal({ significance }), ['significance'], String(significance));
     assert.deepEqual(await refusal({ correction: 'holm' }), ['correction']);
   });
 
   it('is weighted by the answers to a question, and counts who cannot be', async () => {
-    const weights = crossed.map((line) => line.map((count) => Array.from({ length: Math.max(0, count - 2) }, (_, n) => weightsOf(n + 2)[0] ?? 0)));
+    const weights = crossed.map((line) =>
+      line.map((count) => Array.from({ length: Math.max(0, count - 2) }, (_, n) => weightsOf(n + 2)[0] ?? 0)),
+    );
     const table = await ask({ weightQuestionId: survey.weight });
     const all = weights.flat(2);
     assert.deepEqual([table.total, table.unweightable, table.weightedTotal], [all.length, 50 - all.length, sum(all)]);
     assert.ok(Math.abs(table.effectiveBase - sum(all) ** 2 / sum(all.map((weight) => weight ** 2))) < 1e-9);
-    assert.deepEqual(table.cells.map((line: any[]) => line.map(({ count, weightedCount }) => [count, weightedCount])), weights.map((line) => line.map((cell) => [cell.length, sum(cell)])));
+    assert.deepEqual(
+      table.cells.map((line: any[]) => line.map(({ count, weightedCount }) => [count, weightedCount])),
+      weights.map((line) => line.map((cell) => [cell.length, sum(cell)])),
+    );
     const x = weights.flatMap((line) => line[0] ?? []);
     assert.deepEqual([table.columns[0].total, table.columns[0].weightedTotal], [x.length, sum(x)]);
     assert.ok(Math.abs(table.cells[0][0].columnPercent - (100 * sum(weights[0]?.[0] ?? [])) / sum(x)) < 1e-9);
@@ -86,16 +153,31 @@ describe('a crosstab', () => {
 
   it('is weighted by numbers in the metadata', async () => {
     const table = await ask({ weightMetadataKey: 'panel' });
-    assert.deepEqual(table.cells.map((line: any[]) => line.map(({ count }) => count)), [[9, 1, 3], [2, 9, 3]]);
+    assert.deepEqual(
+      table.cells.map((line: any[]) => line.map(({ count }) => count)),
+      [
+        [9, 1, 3],
+        [2, 9, 3],
+      ],
+    );
     assert.deepEqual([table.total, table.weightedTotal, table.effectiveBase, table.unweightable], [27, 13.5, 27, 23]);
     const nobody = await ask({ weightMetadataKey: 'household' });
-    assert.deepEqual([nobody.total, nobody.weightedTotal, nobody.effectiveBase, nobody.unweightable, nobody.chiSquare.statistic], [0, 0, 0, 50, null]);
+    assert.deepEqual(
+      [nobody.total, nobody.weightedTotal, nobody.effectiveBase, nobody.unweightable, nobody.chiSquare.statistic],
+      [0, 0, 0, 50, null],
+    );
   });
 
   it('refuses weights that are none', async () => {
-    for (const weightQuestionId of [survey.rows, survey.id, '']) assert.deepEqual(await refusal({ weightQuestionId }), ['weightQuestionId']);
-    assert.deepEqual(await refusal({ weightQuestionId: survey.rows, questionId2: 'nobody' }), ['questionId2', 'weightQuestionId']);
-    assert.deepEqual(await refusal({ weightQuestionId: survey.weight, weightMetadataKey: 'panel' }), ['weightMetadataKey']);
+    for (const weightQuestionId of [survey.rows, survey.id, ''])
+      assert.deepEqual(await refusal({ weightQuestionId }), ['weightQuestionId']);
+    assert.deepEqual(await refusal({ weightQuestionId: survey.rows, questionId2: 'nobody' }), [
+      'questionId2',
+      'weightQuestionId',
+    ]);
+    assert.deepEqual(await refusal({ weightQuestionId: survey.weight, weightMetadataKey: 'panel' }), [
+      'weightMetadataKey',
+    ]);
     assert.deepEqual(await refusal({ weightMetadataKey: '' }), ['weightMetadataKey']);
   });
 
@@ -103,17 +185,39 @@ describe('a crosstab', () => {
     const { several, matrix, columns } = survey;
     const rowId = matrix.settings.rows[1].id;
     for (const fields of [{}, { weightQuestionId: survey.weight, correction: 'fdr', filters: [`${several}:apple`] }]) {
-      const { banner, ...first } = await ask({ ...fields, banner: [several, { questionId: matrix.id, rowId }, columns] });
-      const alone = [await ask({ ...fields, questionId2: several }), await ask({ ...fields, questionId2: matrix.id, rowId2: rowId }), await ask(fields)];
+      const { banner, ...first } = await ask({
+        ...fields,
+        banner: [several, { questionId: matrix.id, rowId }, columns],
+      });
+      const alone = [
+        await ask({ ...fields, questionId2: several }),
+        await ask({ ...fields, questionId2: matrix.id, rowId2: rowId }),
+        await ask(fields),
+      ];
       assert.deepEqual(first, alone[2]);
-      assert.deepEqual(banner, [{ questionId: several, ...alone[0] }, { questionId: matrix.id, rowId, ...alone[1] }, { questionId: columns, ...alone[2] }]);
+      assert.deepEqual(banner, [
+        { questionId: several, ...alone[0] },
+        { questionId: matrix.id, rowId, ...alone[1] },
+        { questionId: columns, ...alone[2] },
+      ]);
     }
     assert.ok(!('banner' in (await ask())));
     assert.deepEqual((await ask({ banner: [] })).banner, []);
   });
 
   it('refuses banners of what cannot be crossed, each with its place', async () => {
-    assert.deepEqual(await refusal({ banner: [survey.columns, survey.weight, survey.matrix.id, 'nobody', { questionId: survey.matrix.id, rowId: 'nobody' }] }), ['banner.1', 'banner.2', 'banner.3', 'banner.4.rowId']);
+    assert.deepEqual(
+      await refusal({
+        banner: [
+          survey.columns,
+          survey.weight,
+          survey.matrix.id,
+          'nobody',
+          { questionId: survey.matrix.id, rowId: 'nobody' },
+        ],
+      }),
+      ['banner.1', 'banner.2', 'banner.3', 'banner.4.rowId'],
+    );
     assert.deepEqual(await refusal({ banner: Array.from({ length: 21 }, () => survey.columns) }), ['banner']);
     assert.deepEqual(await refusal({ banner: 5 }), ['banner']);
   });
@@ -129,9 +233,27 @@ describe('a crosstab', () => {
 
   it('refuses what would be too large, before anything is counted', async () => {
     const { id } = await admin.create('/surveys', { title: 'Fine scales' });
-    const scale = () => admin.create(`/surveys/${id}/questions`, { type: 'SLIDER', text: 'How much?', settings: { min: 0, max: 999, step: 1 } });
+    const scale = () =>
+      admin.create(`/surveys/${id}/questions`, {
+        type: 'SLIDER',
+        text: 'How much?',
+        settings: { min: 0, max: 999, step: 1 },
+      });
     const [one, other] = [await scale(), await scale()];
-    const { status, body } = await admin.call('POST', `/analytics/surveys/${id}/crosstab`, { body: { questionId1: one.id, questionId2: other.id } });
-    assert.deepEqual([status, body.details], [400, [{ path: 'questionId2', message: 'there would be 1000 rows and 1000 columns; a table can have 200000 cells at most' }]]);
+    const { status, body } = await admin.call('POST', `/analytics/surveys/${id}/crosstab`, {
+      body: { questionId1: one.id, questionId2: other.id },
+    });
+    assert.deepEqual(
+      [status, body.details],
+      [
+        400,
+        [
+          {
+            path: 'questionId2',
+            message: 'there would be 1000 rows and 1000 columns; a table can have 200000 cells at most',
+          },
+        ],
+      ],
+    );
   });
 });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId, newResponseId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
+import { newId, newResponseId } from '../../src/platform/ids.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { answersKey, createShards, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
-import { startService, type RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
 describe('responses that the response store cannot read', () => {
@@ -27,17 +27,30 @@ describe('responses that the response store cannot read', () => {
   it('are set apart with a reason, hold up no others, and can be tried again', async () => {
     const survey = await admin.create('/surveys', { title: 'Poison', status: 'ACTIVE' });
     // Who listens is told of the others.
-    const hook = await admin.create('/webhooks', { url: 'http://127.0.0.1:1/', events: ['response.submitted'], surveyId: survey.id });
+    const hook = await admin.create('/webhooks', {
+      url: 'http://127.0.0.1:1/',
+      events: ['response.submitted'],
+      surveyId: survey.id,
+    });
     const { redisUrl } = await sharedStores();
     const redis = createIntakeRedis(redisUrl, createLog('silent'));
     await redis.connect();
     const shard = createShards(2).of(survey.id);
-    const poison = [`["${survey.id}","${newId()}","not a time",1]`, `["${survey.id}","${newId()}","not a time",1,0,1,1,0,-1,"en","",{},[],[]]`];
-    for (const row of poison) await redis.xadd(shard.stream, '*', 'n', 1, 'codes', 0, 'surveys', survey.id, 'filled', '', 'rows', row);
+    const poison = [
+      `["${survey.id}","${newId()}","not a time",1]`,
+      `["${survey.id}","${newId()}","not a time",1,0,1,1,0,-1,"en","",{},[],[]]`,
+    ];
+    for (const row of poison)
+      await redis.xadd(shard.stream, '*', 'n', 1, 'codes', 0, 'surveys', survey.id, 'filled', '', 'rows', row);
     await redis.quit();
     for (let n = 0; n < 20; n += 1) assert.equal((await admin.submit(survey.id, { answers: [] })).status, 201);
-    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${survey.id}`)).totalResponses, 20), 20_000);
-    await eventually(async () => assert.equal((await admin.get(`/webhooks/${hook.id}/deliveries?limit=100`)).length, 20));
+    await eventually(
+      async () => assert.equal((await admin.get(`/analytics/surveys/${survey.id}`)).totalResponses, 20),
+      20_000,
+    );
+    await eventually(async () =>
+      assert.equal((await admin.get(`/webhooks/${hook.id}/deliveries?limit=100`)).length, 20),
+    );
     const mine = async () => (await admin.get('/dead-letters')).filter((letter: any) => letter.surveyId === survey.id);
     const before = await eventually(async () => {
       const letters = await mine();
@@ -48,11 +61,13 @@ describe('responses that the response store cannot read', () => {
     const { body } = await admin.call('GET', '/dead-letters?page=1&limit=1');
     assert.deepEqual([body.data.length, body.pagination.page, body.pagination.limit], [1, 1, 1]);
     assert.ok(body.pagination.total >= 1);
-    assert.deepEqual((await admin.get(`/dead-letters?limit=1&page=${body.pagination.total + 1}`)), []);
+    assert.deepEqual(await admin.get(`/dead-letters?limit=1&page=${body.pagination.total + 1}`), []);
     const pages: any[] = [];
-    for (let page = 1; page <= body.pagination.total; page += 1) pages.push(...(await admin.get(`/dead-letters?limit=1&page=${page}`)));
+    for (let page = 1; page <= body.pagination.total; page += 1)
+      pages.push(...(await admin.get(`/dead-letters?limit=1&page=${page}`)));
     assert.deepEqual(pages, await admin.get('/dead-letters?limit=100'));
-    for (const query of ['limit=0', 'page=0', 'zz=1']) assert.equal((await admin.call('GET', `/dead-letters?${query}`)).status, 400, query);
+    for (const query of ['limit=0', 'page=0', 'zz=1'])
+      assert.equal((await admin.call('GET', `/dead-letters?${query}`)).status, 400, query);
     assert.ok((await admin.post('/dead-letters/replay')).revived >= 1);
     await eventually(async () => {
       const [letter] = await mine();
@@ -70,18 +85,27 @@ describe('responses that the response store cannot read', () => {
     /** A response's newest row as it was accepted. */
     const rowOf = async (surveyId: string, responseId: string): Promise<string> => {
       const entries = await stores.stream.readRange(shardOf(surveyId), '-', '+', 1_000_000);
-      return entries.flatMap(({ rows }) => rows.toString().split('\n')).findLast((row) => row.startsWith(`["${surveyId}","${responseId}"`)) ?? assert.fail();
+      return (
+        entries
+          .flatMap(({ rows }) => rows.toString().split('\n'))
+          .findLast((row) => row.startsWith(`["${surveyId}","${responseId}"`)) ?? assert.fail()
+      );
     };
-    const bury = (surveyId: string, row: string) => stores.intakeRedis.xadd(`${shardOf(surveyId).prefix}dead`, '*', 'reason', 'for this test', 'rows', row);
+    const bury = (surveyId: string, row: string) =>
+      stores.intakeRedis.xadd(`${shardOf(surveyId).prefix}dead`, '*', 'reason', 'for this test', 'rows', row);
     const surveyWith = async (type: string) => {
       const { id } = await admin.create('/surveys', { title: 'Buried', status: 'ACTIVE' });
       return { id, questionId: (await admin.create(`/surveys/${id}/questions`, { type, text: 'What?' })).id as string };
     };
 
-    for (const [what, keys] of [['the answers of', [answersKey]], ['everything about', [answersKey, responseKey]]] as const)
+    for (const [what, keys] of [
+      ['the answers of', [answersKey]],
+      ['everything about', [answersKey, responseKey]],
+    ] as const)
       it(`are gone on with, when the intake has forgotten ${what} them, and fit when they are put back`, async () => {
         const { id, questionId } = await surveyWith('SHORT_TEXT');
-        const save = (text: string, more: object = {}) => admin.submit(id, { isComplete: false, answers: [{ questionId, textValue: text }], ...more });
+        const save = (text: string, more: object = {}) =>
+          admin.submit(id, { isComplete: false, answers: [{ questionId, textValue: text }], ...more });
         const { responseId, resumeToken } = (await save('first')).body.data;
         assert.equal((await save('second', { responseId, resumeToken })).status, 201);
         // The third save is one that could not be stored.
@@ -107,7 +131,8 @@ describe('responses that the response store cannot read', () => {
       const other = newResponseId();
       await bury(id, row.replace(responseId, other));
       assert.equal((await admin.call('GET', `/responses/${other}`)).status, 404);
-      for (const each of [other, responseId]) assert.equal((await admin.call('DELETE', `/responses/${each}`)).status, 200);
+      for (const each of [other, responseId])
+        assert.equal((await admin.call('DELETE', `/responses/${each}`)).status, 200);
       assert.equal((await admin.call('DELETE', `/responses/${other}`)).status, 404);
       await admin.post('/dead-letters/replay');
       await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 0));
@@ -122,9 +147,16 @@ describe('responses that the response store cannot read', () => {
       const other = newResponseId();
       await bury(id, row.replace(responseId, other));
       const edited = await admin.call('PUT', `/surveys/questions/${questionId}`, { body: { type: 'RATING_SCALE' } });
-      assert.deepEqual([edited.status, edited.body.details?.reason], [409, 'HAS_RESPONSES'], JSON.stringify(edited.body));
+      assert.deepEqual(
+        [edited.status, edited.body.details?.reason],
+        [409, 'HAS_RESPONSES'],
+        JSON.stringify(edited.body),
+      );
       assert.ok((await admin.post('/dead-letters/replay')).revived >= 1);
-      assert.deepEqual((await admin.get(`/responses/${other}`)).answers.map((answer: any) => answer.numberValue), [9]);
+      assert.deepEqual(
+        (await admin.get(`/responses/${other}`)).answers.map((answer: any) => answer.numberValue),
+        [9],
+      );
     });
   });
 });

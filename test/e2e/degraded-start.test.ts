@@ -5,11 +5,11 @@ import { Redis } from 'ioredis';
 import { createLog } from '../../src/log.ts';
 import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
-import { openStoreGate, quietPort, type StoreGate } from '../support/switchable-proxy.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
+import { openStoreGate, quietPort, type StoreGate } from '../support/switchable-proxy.ts';
 
 type StoreName = 'PostgreSQL' | 'ClickHouse' | 'Redis';
 type Fault = 'none' | 'refuses' | 'hangs';
@@ -29,8 +29,10 @@ async function ownStores(away: readonly StoreName[], fault: Fault) {
   const index = (databases += 1);
   const at = (url: string, pathname: string) => Object.assign(new URL(url), { pathname }).href;
   const urls = {
-    redis: at(shared.redisUrl, `/${index}`), jobs: at(shared.redisJobsUrl, `/${index}`),
-    postgres: at(shared.databaseUrl, `/${name}`), clickhouse: at(shared.clickhouseUrl, `/${name}`),
+    redis: at(shared.redisUrl, `/${index}`),
+    jobs: at(shared.redisJobsUrl, `/${index}`),
+    postgres: at(shared.databaseUrl, `/${name}`),
+    clickhouse: at(shared.clickhouseUrl, `/${name}`),
   };
   const owner = createPostgres(shared.databaseUrl, { log, poolSize: 1 });
   await owner.unsafe(`CREATE DATABASE ${name}`);
@@ -45,12 +47,14 @@ async function ownStores(away: readonly StoreName[], fault: Fault) {
     return gate.url;
   };
   const env = {
-    REDIS_URL: await behindGate('Redis', urls.redis), REDIS_JOBS_URL: await behindGate('Redis', urls.jobs),
+    REDIS_URL: await behindGate('Redis', urls.redis),
+    REDIS_JOBS_URL: await behindGate('Redis', urls.jobs),
     DATABASE_URL: await behindGate('PostgreSQL', urls.postgres),
     CLICKHOUSE_URL: await behindGate('ClickHouse', urls.clickhouse),
   };
   return {
-    env, intake: redises[0],
+    env,
+    intake: redises[0],
     all: async (step: 'refuse' | 'hang' | 'forward') => void (await Promise.all(gates.map((gate) => gate[step]()))),
     async drop(): Promise<void> {
       for (const gate of gates) await gate.close();
@@ -184,7 +188,10 @@ for (const fault of ['refuses', 'hangs'] as const)
         assert.ok(listenedAfterMs < listensWithinMs, `it listened after ${listenedAfterMs} ms`);
         assert.match(service.printed(), new RegExp(`^Survey service runs DEGRADED: ${name} cannot be reached `, 'm'));
         assert.doesNotMatch(service.printed(), /is ready|is complete/);
-        assert.deepEqual(await health(service, 'live'), { status: 200, body: { success: true, data: { status: 'live' } } });
+        assert.deepEqual(await health(service, 'live'), {
+          status: 200,
+          body: { success: true, data: { status: 'live' } },
+        });
         await whileAway[name](service);
         const listening = await listeners();
         await stores.all('forward');
@@ -203,8 +210,15 @@ for (const fault of ['refuses', 'hangs'] as const)
         await seeEverythingWork(admin);
         assert.equal(await stores.intake?.get('intake:shards'), '2', 'the intake was looked at');
         const [early] = await admin.get('/surveys?search=Early');
-        if (early) assert.equal((await admin.submit(early.id, { answers: [] })).status, 201, 'one that was made meanwhile');
-        assert.equal(service.logs().split('\n').find((line) => line.includes('"level":"error"')), undefined);
+        if (early)
+          assert.equal((await admin.submit(early.id, { answers: [] })).status, 201, 'one that was made meanwhile');
+        assert.equal(
+          service
+            .logs()
+            .split('\n')
+            .find((line) => line.includes('"level":"error"')),
+          undefined,
+        );
       });
   });
 

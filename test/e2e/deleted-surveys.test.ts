@@ -1,16 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createDeletedSurveys, deletedSurveyRetentionDays } from '../../src/stores/postgres/deleted-surveys.ts';
 import { createLog } from '../../src/log.ts';
+import { createDeletedSurveys, deletedSurveyRetentionDays } from '../../src/stores/postgres/deleted-surveys.ts';
+import { freshDatabase } from '../support/auth-server.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { freshDatabase } from '../support/auth-server.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
 const dayMs = 86_400_000;
 const later = Date.now() + (deletedSurveyRetentionDays + 1) * dayMs;
-const tables = ['questions', 'survey_versions', 'survey_counts', 'translations', 'survey_members', 'webhooks', 'exports', 'uploads'];
+const tables = [
+  'questions',
+  'survey_versions',
+  'survey_counts',
+  'translations',
+  'survey_members',
+  'webhooks',
+  'exports',
+  'uploads',
+];
 
 describe('what is left of a deleted survey', () => {
   let service: RunningService;
@@ -36,11 +45,26 @@ describe('what is left of a deleted survey', () => {
     return id;
   };
   const left = async (id: string): Promise<string[]> => {
-    const found = await Promise.all(tables.map(async (table) => ((await database.sql`SELECT 1 FROM ${database.sql(table)} WHERE survey_id = ${id} LIMIT 1`).length > 0 ? [table] : [])));
-    return [...((await database.sql`SELECT 1 FROM surveys WHERE id = ${id}`).length > 0 ? ['surveys'] : []), ...found.flat()];
+    const found = await Promise.all(
+      tables.map(async (table) =>
+        (await database.sql`SELECT 1 FROM ${database.sql(table)} WHERE survey_id = ${id} LIMIT 1`).length > 0
+          ? [table]
+          : [],
+      ),
+    );
+    return [
+      ...((await database.sql`SELECT 1 FROM surveys WHERE id = ${id}`).length > 0 ? ['surveys'] : []),
+      ...found.flat(),
+    ];
   };
   const deletedSurveys = () => createDeletedSurveys(database.sql, createLog('silent'));
-  const isErased = (id: string) => eventually(async () => assert.equal((await database.sql`SELECT 1 FROM outbox WHERE done_at IS NULL AND payload ->> 'surveyId' = ${id}`).length, 0));
+  const isErased = (id: string) =>
+    eventually(async () =>
+      assert.equal(
+        (await database.sql`SELECT 1 FROM outbox WHERE done_at IS NULL AND payload ->> 'surveyId' = ${id}`).length,
+        0,
+      ),
+    );
 
   it('goes for good a month later, but for the audit, and takes nothing of other surveys along', async () => {
     const [gone, kept] = [await make(), await make()];
@@ -52,8 +76,12 @@ describe('what is left of a deleted survey', () => {
     const before = await left(kept);
     assert.equal(await deleted.purge(later), 1);
     assert.deepEqual([await left(gone), await left(kept)], [[], before]);
-    assert.deepEqual((await admin.get(`/audit?surveyId=${gone}&objectKind=survey`)).map(({ action }: any) => action), ['survey.deleted', 'translation.changed', 'survey.created']);
-    for (const path of [`/surveys/${gone}`, `/analytics/surveys/${gone}`, `/public/surveys/${gone}`]) assert.equal((await admin.call('GET', path)).status, 404);
+    assert.deepEqual(
+      (await admin.get(`/audit?surveyId=${gone}&objectKind=survey`)).map(({ action }: any) => action),
+      ['survey.deleted', 'translation.changed', 'survey.created'],
+    );
+    for (const path of [`/surveys/${gone}`, `/analytics/surveys/${gone}`, `/public/surveys/${gone}`])
+      assert.equal((await admin.call('GET', path)).status, 404);
     assert.equal((await admin.submit(gone, { answers: [] })).status, 404);
     assert.equal((await admin.get(`/surveys/${kept}`)).questions.length, 1);
   });
@@ -62,20 +90,30 @@ describe('what is left of a deleted survey', () => {
     const [held, fails, gone] = [await make(), await make(), await make()];
     for (const id of [held, fails, gone]) await admin.remove(`/surveys/${id}`);
     for (const id of [held, fails, gone]) await isErased(id);
-    await database.sql.unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
-      CREATE TRIGGER refuse BEFORE DELETE ON surveys FOR EACH ROW WHEN (OLD.id = '${fails}') EXECUTE FUNCTION refuse()`).simple();
+    await database.sql
+      .unsafe(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+      CREATE TRIGGER refuse BEFORE DELETE ON surveys FOR EACH ROW WHEN (OLD.id = '${fails}') EXECUTE FUNCTION refuse()`)
+      .simple();
     const deleted = deletedSurveys();
     await database.sql.begin(async (tx) => {
       await tx`SELECT FROM surveys WHERE id = ${held} FOR UPDATE`;
       assert.equal(await deleted.purge(later), 1);
     });
-    assert.deepEqual([(await left(held)).includes('surveys'), (await left(fails)).includes('surveys'), await left(gone)], [true, true, []]);
+    assert.deepEqual(
+      [(await left(held)).includes('surveys'), (await left(fails)).includes('surveys'), await left(gone)],
+      [true, true, []],
+    );
     assert.equal(await deleted.purge(later, AbortSignal.abort()), 0);
     assert.equal(await deleted.purge(later), 1);
     await database.sql.unsafe('DROP TRIGGER refuse ON surveys');
     assert.equal(await deleted.purge(later), 1);
-    const indexes = await database.sql<{ indexdef: string }[]>`SELECT indexdef FROM pg_indexes WHERE tablename = 'ai_jobs'`;
-    assert.ok(indexes.some(({ indexdef }) => indexdef.includes('(survey_id) WHERE (survey_id IS NOT NULL)')), 'its jobs are found by an index');
+    const indexes = await database.sql<
+      { indexdef: string }[]
+    >`SELECT indexdef FROM pg_indexes WHERE tablename = 'ai_jobs'`;
+    assert.ok(
+      indexes.some(({ indexdef }) => indexdef.includes('(survey_id) WHERE (survey_id IS NOT NULL)')),
+      'its jobs are found by an index',
+    );
   });
 
   it('stays for as long as the deletion is not done everywhere', async () => {

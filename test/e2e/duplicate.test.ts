@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
 
 describe('a copy of a survey', () => {
   let service: RunningService;
@@ -17,62 +17,150 @@ describe('a copy of a survey', () => {
   };
   /** All that is said, without what tells one survey from another. */
   const wording = (survey: any) =>
-    JSON.parse(JSON.stringify(survey.questions), (key, value) => (['id', 'surveyId', 'createdAt', 'updatedAt'].includes(key) ? undefined : value));
+    JSON.parse(JSON.stringify(survey.questions), (key, value) =>
+      ['id', 'surveyId', 'createdAt', 'updatedAt'].includes(key) ? undefined : value,
+    );
 
   it('has all questions of every type under ids of its own, no responses, and takes its own', async () => {
-    const full = await createFullSurvey(admin, { visibility: 'PRIVATE', responseQuota: 5, retentionDays: 30, description: 'All of it', endsAt: new Date(Date.now() + 3_600_000).toISOString() });
+    const full = await createFullSurvey(admin, {
+      visibility: 'PRIVATE',
+      responseQuota: 5,
+      retentionDays: 30,
+      description: 'All of it',
+      endsAt: new Date(Date.now() + 3_600_000).toISOString(),
+    });
     const source = await admin.get(`/surveys/${full.id}`);
-    assert.equal((await admin.submit(full.id, { answers: answersOf(full, 1), surveyToken: source.accessToken })).status, 201);
+    assert.equal(
+      (await admin.submit(full.id, { answers: answersOf(full, 1), surveyToken: source.accessToken })).status,
+      201,
+    );
     const copy = await admin.create(`/surveys/${full.id}/duplicate`);
     assert.deepEqual(wording(copy), wording(source));
-    assert.deepEqual([copy.title, copy.status, copy.responseCount, copy.version, copy.description, copy.responseQuota, copy.retentionDays, copy.endsAt, copy.publishedAt], [`${source.title} (copy)`, 'DRAFT', 0, 1, 'All of it', 5, 30, null, null]);
+    assert.deepEqual(
+      [
+        copy.title,
+        copy.status,
+        copy.responseCount,
+        copy.version,
+        copy.description,
+        copy.responseQuota,
+        copy.retentionDays,
+        copy.endsAt,
+        copy.publishedAt,
+      ],
+      [`${source.title} (copy)`, 'DRAFT', 0, 1, 'All of it', 5, 30, null, null],
+    );
     assert.ok(copy.accessToken && copy.accessToken !== source.accessToken);
     const idsOf = (survey: unknown): string[] => JSON.stringify(survey).match(/"id":"[0-9a-f-]{36}"/g) ?? [];
     const shared = new Set(idsOf(source));
-    assert.deepEqual(idsOf(copy).filter((id) => shared.has(id)), []);
+    assert.deepEqual(
+      idsOf(copy).filter((id) => shared.has(id)),
+      [],
+    );
     const named = await admin.create(`/surveys/${copy.id}/duplicate`, { title: 'Another name' });
     assert.equal(named.title, 'Another name');
     await admin.post(`/surveys/${named.id}/publish`);
     const nps = named.questions.find((question: any) => question.type === 'NPS');
     const required = named.questions.filter((question: any) => question.isRequired && question.type !== 'NPS');
     assert.deepEqual(required, []);
-    assert.equal((await admin.submit(named.id, { answers: [{ questionId: nps.id, numberValue: 9 }], surveyToken: named.accessToken })).status, 201);
+    assert.equal(
+      (
+        await admin.submit(named.id, {
+          answers: [{ questionId: nps.id, numberValue: 9 }],
+          surveyToken: named.accessToken,
+        })
+      ).status,
+      201,
+    );
     assert.equal((await admin.get(`/surveys/${full.id}`)).responseCount, 1);
   });
 
   it('speaks the languages of the original, string by string, with what was stale there stale here', async () => {
     const { id } = await admin.create('/surveys', { title: 'Lunch', description: 'How was it?' });
-    const matrix = await admin.create(`/surveys/${id}/questions`, { type: 'MATRIX', text: 'Rate', description: 'All', options: [{ text: 'Good' }, { text: 'Bad' }], settings: { rows: [{ text: 'Soup' }, { text: 'Bread' }] } });
+    const matrix = await admin.create(`/surveys/${id}/questions`, {
+      type: 'MATRIX',
+      text: 'Rate',
+      description: 'All',
+      options: [{ text: 'Good' }, { text: 'Bad' }],
+      settings: { rows: [{ text: 'Soup' }, { text: 'Bread' }] },
+    });
     const gone = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'Name?' });
     await admin.put(`/surveys/${id}/translations/de`, {
-      title: 'Mittagessen', description: 'Wie war es?',
-      questions: [{ id: matrix.id, text: 'Bewerten', description: 'Alles', options: [{ id: matrix.options[0].id, text: 'Gut' }], rows: [{ id: matrix.settings.rows[1].id, text: 'Brot' }] }, { id: gone.id, text: 'Name?' }],
+      title: 'Mittagessen',
+      description: 'Wie war es?',
+      questions: [
+        {
+          id: matrix.id,
+          text: 'Bewerten',
+          description: 'Alles',
+          options: [{ id: matrix.options[0].id, text: 'Gut' }],
+          rows: [{ id: matrix.settings.rows[1].id, text: 'Brot' }],
+        },
+        { id: gone.id, text: 'Name?' },
+      ],
     });
     await admin.put(`/surveys/${id}/translations/ar`, { title: 'غداء' });
     await admin.put(`/surveys/questions/${matrix.id}`, { text: 'Please rate' });
     await admin.remove(`/surveys/${id}/questions/${gone.id}`);
     const copy = await admin.create(`/surveys/${id}/duplicate`, { title: 'Lunch' });
     const [question] = copy.questions;
-    assert.deepEqual((await admin.get(`/surveys/${copy.id}/translations`)).map(({ language }: any) => language), ['en', 'ar', 'de']);
+    assert.deepEqual(
+      (await admin.get(`/surveys/${copy.id}/translations`)).map(({ language }: any) => language),
+      ['en', 'ar', 'de'],
+    );
     const { updatedAt: _, ...german } = await admin.get(`/surveys/${copy.id}/translations/de`);
     assert.deepEqual(german, {
-      language: 'de', direction: 'ltr', title: 'Mittagessen', description: 'Wie war es?',
-      questions: [{ id: question.id, text: 'Bewerten', description: 'Alles', options: [{ id: question.options[0].id, text: 'Gut' }], rows: [{ id: question.settings.rows[1].id, text: 'Brot' }] }],
-      stale: [`questions.${question.id}.text`], missing: [`questions.${question.id}.options.${question.options[1].id}`, `questions.${question.id}.rows.${question.settings.rows[0].id}`],
+      language: 'de',
+      direction: 'ltr',
+      title: 'Mittagessen',
+      description: 'Wie war es?',
+      questions: [
+        {
+          id: question.id,
+          text: 'Bewerten',
+          description: 'Alles',
+          options: [{ id: question.options[0].id, text: 'Gut' }],
+          rows: [{ id: question.settings.rows[1].id, text: 'Brot' }],
+        },
+      ],
+      stale: [`questions.${question.id}.text`],
+      missing: [
+        `questions.${question.id}.options.${question.options[1].id}`,
+        `questions.${question.id}.rows.${question.settings.rows[0].id}`,
+      ],
     });
     await admin.put(`/surveys/${copy.id}/translations/ar`, { title: null });
     assert.equal((await admin.get(`/surveys/${id}/translations/ar`)).title, 'غداء', 'the original keeps its own');
     const renamed = await admin.create(`/surveys/${id}/duplicate`);
-    assert.deepEqual((await admin.get(`/surveys/${renamed.id}/translations/ar`)).stale, ['title'], 'a title of its own is not yet translated');
+    assert.deepEqual(
+      (await admin.get(`/surveys/${renamed.id}/translations/ar`)).stale,
+      ['title'],
+      'a title of its own is not yet translated',
+    );
   });
 
   it('belongs to whoever made it: a reader with the role EDITOR may, a VIEWER and strangers may not', async () => {
-    const [owner, reader, viewer, stranger] = [await signIn('EDITOR'), await signIn('EDITOR'), await signIn('VIEWER'), await signIn('EDITOR')];
+    const [owner, reader, viewer, stranger] = [
+      await signIn('EDITOR'),
+      await signIn('EDITOR'),
+      await signIn('VIEWER'),
+      await signIn('EDITOR'),
+    ];
     const { id } = await owner.client.create('/surveys', { title: 'Mine' });
-    for (const member of [reader, viewer]) await owner.client.put(`/surveys/${id}/members/${member.id}`, { role: 'VIEWER' });
+    for (const member of [reader, viewer])
+      await owner.client.put(`/surveys/${id}/members/${member.id}`, { role: 'VIEWER' });
     assert.equal((await reader.client.create(`/surveys/${id}/duplicate`)).ownerId, reader.id);
-    assert.deepEqual([(await viewer.client.call('POST', `/surveys/${id}/duplicate`)).status, (await stranger.client.call('POST', `/surveys/${id}/duplicate`)).status], [403, 404]);
-    assert.equal((await owner.client.call('POST', `/surveys/${id}/duplicate`, { body: { ownerId: stranger.id } })).status, 400);
+    assert.deepEqual(
+      [
+        (await viewer.client.call('POST', `/surveys/${id}/duplicate`)).status,
+        (await stranger.client.call('POST', `/surveys/${id}/duplicate`)).status,
+      ],
+      [403, 404],
+    );
+    assert.equal(
+      (await owner.client.call('POST', `/surveys/${id}/duplicate`, { body: { ownerId: stranger.id } })).status,
+      400,
+    );
     assert.equal((await owner.client.get('/surveys')).length, 1);
   });
 });

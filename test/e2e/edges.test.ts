@@ -6,12 +6,12 @@ import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
-import { eventually } from '../support/eventually.ts';
-import { forgetRecord, forgetUse } from '../support/intake.ts';
-import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
 import { everyRoute } from '../support/every-route.ts';
+import { forgetRecord, forgetUse } from '../support/intake.ts';
 import { sharedStores } from '../support/stores.ts';
+import { useService } from '../support/use-service.ts';
 
 const { api } = await everyRoute();
 
@@ -24,55 +24,113 @@ describe('at the edges of what is taken', () => {
 
   describe('texts of a survey', () => {
     const tried = async (body: object, id?: string) => {
-      const reply = await (id === undefined ? admin.call('POST', '/surveys', { body }) : admin.call('PUT', `/surveys/${id}`, { body }));
+      const reply = await (id === undefined
+        ? admin.call('POST', '/surveys', { body })
+        : admin.call('PUT', `/surveys/${id}`, { body }));
       return reply.status === 400 ? `refused: ${pathOf(reply)}` : reply.status;
     };
 
     it('have a title of 1 to 300 characters and a description of up to 5000, when it is made and when it is changed', async () => {
       const { id } = await admin.create('/surveys', { title: 'Edges' });
-      assert.deepEqual([await tried({ title: '' }), await tried({ title: '' }, id)], ['refused: title', 'refused: title']);
-      for (const length of [1, 300]) assert.deepEqual([await tried({ title: 'x'.repeat(length) }), await tried({ title: 'x'.repeat(length) }, id)], [201, 200], `${length}`);
-      assert.deepEqual([await tried({ title: 'x'.repeat(301) }), await tried({ title: 'x'.repeat(301) }, id)], ['refused: title', 'refused: title']);
-      for (const length of [0, 5000]) assert.deepEqual([await tried({ title: 'x', description: 'y'.repeat(length) }), await tried({ description: 'y'.repeat(length) }, id)], [201, 200], `${length}`);
-      assert.deepEqual([await tried({ title: 'x', description: 'y'.repeat(5001) }), await tried({ description: 'y'.repeat(5001) }, id)], ['refused: description', 'refused: description']);
+      assert.deepEqual(
+        [await tried({ title: '' }), await tried({ title: '' }, id)],
+        ['refused: title', 'refused: title'],
+      );
+      for (const length of [1, 300])
+        assert.deepEqual(
+          [await tried({ title: 'x'.repeat(length) }), await tried({ title: 'x'.repeat(length) }, id)],
+          [201, 200],
+          `${length}`,
+        );
+      assert.deepEqual(
+        [await tried({ title: 'x'.repeat(301) }), await tried({ title: 'x'.repeat(301) }, id)],
+        ['refused: title', 'refused: title'],
+      );
+      for (const length of [0, 5000])
+        assert.deepEqual(
+          [
+            await tried({ title: 'x', description: 'y'.repeat(length) }),
+            await tried({ description: 'y'.repeat(length) }, id),
+          ],
+          [201, 200],
+          `${length}`,
+        );
+      assert.deepEqual(
+        [
+          await tried({ title: 'x', description: 'y'.repeat(5001) }),
+          await tried({ description: 'y'.repeat(5001) }, id),
+        ],
+        ['refused: description', 'refused: description'],
+      );
       const { title, description } = await admin.get(`/surveys/${id}`);
-      assert.deepEqual([title.length, description.length], [300, 5000], 'nothing was cut, and nothing that was refused is kept');
+      assert.deepEqual(
+        [title.length, description.length],
+        [300, 5000],
+        'nothing was cut, and nothing that was refused is kept',
+      );
     });
   });
 
   describe('pages of lists', () => {
     it('are of 1 to 100 items, of responses of up to 1000, and begin with 1, on every route that lists', async () => {
       const { id: surveyId } = await admin.create('/surveys', { title: 'Listed', status: 'ACTIVE' });
-      const { id: hookId } = await admin.create('/webhooks', { url: 'https://93.184.216.34/', events: ['quota.reached'], surveyId });
+      const { id: hookId } = await admin.create('/webhooks', {
+        url: 'https://93.184.216.34/',
+        events: ['quota.reached'],
+        surveyId,
+      });
       const lists = api.filter(({ method, isPaged }) => method === 'GET' && isPaged === true);
       assert.ok(lists.length >= 12, `${lists.length} lists`);
       for (const { path } of lists) {
-        const filled = path.replace('{surveyId}', surveyId).replace('{id}', path.startsWith('/webhooks') ? hookId : surveyId);
+        const filled = path
+          .replace('{surveyId}', surveyId)
+          .replace('{id}', path.startsWith('/webhooks') ? hookId : surveyId);
         const ask = async (query: string) => {
           const reply = await admin.call('GET', `${filled}?${query}`);
-          return reply.status === 200 ? [reply.body.pagination.page, reply.body.pagination.limit] : `refused: ${pathOf(reply)}`;
+          return reply.status === 200
+            ? [reply.body.pagination.page, reply.body.pagination.limit]
+            : `refused: ${pathOf(reply)}`;
         };
         const most = path.startsWith('/responses/') ? 1000 : 100;
         assert.deepEqual(await ask(''), [1, 20], path);
-        assert.deepEqual([await ask('limit=0'), await ask('limit=1'), await ask(`limit=${most}`), await ask(`limit=${most + 1}`)], ['refused: limit', [1, 1], [1, most], 'refused: limit'], path);
-        assert.deepEqual([await ask('page=0'), await ask('page=1'), await ask('page=2')], ['refused: page', [1, 20], [2, 20]], path);
+        assert.deepEqual(
+          [await ask('limit=0'), await ask('limit=1'), await ask(`limit=${most}`), await ask(`limit=${most + 1}`)],
+          ['refused: limit', [1, 1], [1, most], 'refused: limit'],
+          path,
+        );
+        assert.deepEqual(
+          [await ask('page=0'), await ask('page=1'), await ask('page=2')],
+          ['refused: page', [1, 20], [2, 20]],
+          path,
+        );
       }
       await admin.remove(`/webhooks/${hookId}`);
     });
   });
 
   describe('an Idempotency-Key', () => {
-    const openSurvey = async (): Promise<string> => (await admin.create('/surveys', { title: 'Keys', status: 'ACTIVE' })).id;
+    const openSurvey = async (): Promise<string> =>
+      (await admin.create('/surveys', { title: 'Keys', status: 'ACTIVE' })).id;
     const send = async (surveyId: string, key: string, metadata: object = {}) => {
       const reply = await admin.submit(surveyId, { answers: [], metadata }, { 'idempotency-key': key });
-      return { status: reply.status, isReplay: reply.headers.get('idempotent-replayed') === 'true', responseId: reply.body.data?.responseId, path: pathOf(reply), reason: reply.body.details?.reason };
+      return {
+        status: reply.status,
+        isReplay: reply.headers.get('idempotent-replayed') === 'true',
+        responseId: reply.body.data?.responseId,
+        path: pathOf(reply),
+        reason: reply.body.details?.reason,
+      };
     };
 
     it('has 1 to 255 visible characters of ASCII, all of which count', async () => {
       const surveyId = await openSurvey();
       for (const key of ['!', '~'.repeat(255), `${'~'.repeat(254)}!`]) {
         const [first, again] = [await send(surveyId, key), await send(surveyId, key)];
-        assert.deepEqual([first.status, first.isReplay, again.status, again.isReplay, again.responseId], [201, false, 201, true, first.responseId], key.slice(0, 5));
+        assert.deepEqual(
+          [first.status, first.isReplay, again.status, again.isReplay, again.responseId],
+          [201, false, 201, true, first.responseId],
+          key.slice(0, 5),
+        );
       }
       for (const key of ['', '~'.repeat(256), 'a b', 'a\tb', '\u0080', 'é']) {
         const refused = await send(surveyId, key);
@@ -93,7 +151,9 @@ describe('at the edges of what is taken', () => {
         const [surveyId, key] = [await openSurvey(), randomUUID()];
         const hash = hashOfKey(surveyId, key);
         const first = await send(surveyId, key);
-        await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 1));
+        await eventually(async () =>
+          assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 1),
+        );
         await forgetRecord(redis, hash);
         assert.deepEqual(await send(surveyId, key), { ...first, isReplay: true });
         assert.equal((await send(surveyId, key, { another: 'body' })).reason, 'IDEMPOTENCY_MISMATCH');
@@ -111,20 +171,38 @@ describe('at the edges of what is taken', () => {
         const [first, part] = [await save({ responseId: whole }), await save({ responseId: open, isComplete: false })];
         const { resumeToken } = part.body.data;
         await save({ responseId: open, resumeToken, isComplete: false, metadata: { page: '2' } });
-        await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 2));
+        await eventually(async () =>
+          assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 2),
+        );
         for (const id of [whole, open]) {
           await forgetRecord(redis, hashOfResponseId(id));
           await redis.del(responseKey(id), answersKey(id));
         }
         const again = async (body: object) => {
           const reply = await save(body);
-          return [reply.status, reply.headers.get('idempotent-replayed'), reply.body.data?.submittedAt ?? reply.body.details?.reason];
+          return [
+            reply.status,
+            reply.headers.get('idempotent-replayed'),
+            reply.body.data?.submittedAt ?? reply.body.details?.reason,
+          ];
         };
         assert.deepEqual(await again({ responseId: whole }), [201, 'true', first.body.data.submittedAt]);
         assert.deepEqual(await again({ responseId: whole, language: 'de' }), [409, null, 'IDEMPOTENCY_MISMATCH']);
-        assert.deepEqual(await again({ responseId: open, isComplete: false }), [201, 'true', part.body.data.submittedAt], 'its first save');
-        assert.deepEqual(await again({ responseId: open, resumeToken, isComplete: false, metadata: { page: '2' } }), [201, 'true', part.body.data.submittedAt], 'its last one');
-        assert.deepEqual(await again({ responseId: open, resumeToken, metadata: { page: '3' } }), [201, null, part.body.data.submittedAt]);
+        assert.deepEqual(
+          await again({ responseId: open, isComplete: false }),
+          [201, 'true', part.body.data.submittedAt],
+          'its first save',
+        );
+        assert.deepEqual(
+          await again({ responseId: open, resumeToken, isComplete: false, metadata: { page: '2' } }),
+          [201, 'true', part.body.data.submittedAt],
+          'its last one',
+        );
+        assert.deepEqual(await again({ responseId: open, resumeToken, metadata: { page: '3' } }), [
+          201,
+          null,
+          part.body.data.submittedAt,
+        ]);
         assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, 2);
         assert.deepEqual((await admin.get(`/responses/${open}`)).metadata, { page: '3' });
       });

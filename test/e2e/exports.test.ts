@@ -7,12 +7,12 @@ import { after, before, describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import exceljs from 'exceljs';
 import { parquetReadObjects } from 'hyparquet';
-import { createClient, type Client } from '../support/client.ts';
+import { type Client, createClient } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
 import { downloadExport, exportFile } from '../support/exports.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 
 describe('exports', () => {
   const dataDir = temporaryDataDir();
@@ -23,12 +23,23 @@ describe('exports', () => {
   const sent = 12;
   before(async () => {
     service = await startService({ dataDir });
-    const login = await createClient(service).call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
+    const login = await createClient(service).call('POST', '/auth/login', {
+      body: { email: adminEmail, password: adminPassword },
+    });
     token = login.body.data.accessToken;
     admin = createClient(service, token);
     full = await createFullSurvey(admin, { title: 'Опрос “гостей” 客人/2026' });
     for (let n = 0; n < sent; n += 1)
-      assert.equal((await admin.submit(full.id, { answers: answersOf(full, n), respondent: `panel-${n}`, metadata: { source: n % 2 === 0 ? 'mail' : 'web' } })).status, 201);
+      assert.equal(
+        (
+          await admin.submit(full.id, {
+            answers: answersOf(full, n),
+            respondent: `panel-${n}`,
+            metadata: { source: n % 2 === 0 ? 'mail' : 'web' },
+          })
+        ).status,
+        201,
+      );
   });
   after(async () => {
     assert.equal(await service.stop(), 0);
@@ -50,19 +61,34 @@ describe('exports', () => {
     const rows = csv(bytes);
     assert.equal(rows.length, sent);
     const heads = Object.keys(rows[0] ?? {});
-    assert.deepEqual(heads.slice(0, 8), ['id', 'surveyVersion', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent']);
+    assert.deepEqual(heads.slice(0, 8), [
+      'id',
+      'surveyVersion',
+      'submittedAt',
+      'completedAt',
+      'isComplete',
+      'durationSeconds',
+      'language',
+      'respondent',
+    ]);
     assert.equal(heads.at(-1), 'metadata');
     const q = (type: keyof FullSurvey['questions'], key = '') => full.questions[type].id + (key && `:${key}`);
     const [first, , , fourth] = rows;
     assert.equal(first?.[q('MULTIPLE_CHOICE')], 'red');
     assert.equal(fourth?.[q('MULTIPLE_CHOICE')], '__other__');
     assert.equal(fourth?.[q('MULTIPLE_CHOICE', '__other__')], 'Violet');
-    assert.deepEqual(['apple', 'pear', 'plum'].map((key) => first?.[q('CHECKBOXES', key)]), ['1', '1', '0']);
+    assert.deepEqual(
+      ['apple', 'pear', 'plum'].map((key) => first?.[q('CHECKBOXES', key)]),
+      ['1', '1', '0'],
+    );
     assert.equal(first?.[q('RATING_SCALE')], '1');
     assert.equal(first?.[q('NPS')], '0');
     assert.equal(first?.[q('MATRIX', 'food')], 'good');
     assert.equal(first?.[q('MATRIX', 'service')], 'bad');
-    assert.deepEqual(['one', 'two', 'three'].map((key) => first?.[q('RANKING', key)]), ['1', '2', '3']);
+    assert.deepEqual(
+      ['one', 'two', 'three'].map((key) => first?.[q('RANKING', key)]),
+      ['1', '2', '3'],
+    );
     assert.equal(first?.[q('SHORT_TEXT')], 'Zoë “0” 😀');
     assert.equal(first?.[q('LONG_TEXT')], 'It was\na long day, a good day.');
     assert.equal(first?.[q('DATE')], '2024-02-29');
@@ -83,10 +109,16 @@ describe('exports', () => {
   it('gives JSON and NDJSON with the answers that the interface gives', async () => {
     const listed = (await admin.call('GET', `/responses/surveys/${full.id}?limit=100`)).body.data.reverse();
     const rows = JSON.parse((await file({ format: 'JSON' })).text);
-    const plain = rows.map((row: any) => ({ ...row, answers: row.answers.map(({ option: _option, row: _row, ...answer }: any) => answer) }));
+    const plain = rows.map((row: any) => ({
+      ...row,
+      answers: row.answers.map(({ option: _option, row: _row, ...answer }: any) => answer),
+    }));
     assert.deepEqual(plain, listed);
     assert.equal(rows[0].answers[0].option, 'Red');
-    const lines = (await file({ format: 'NDJSON' })).text.trimEnd().split('\n').map((line) => JSON.parse(line));
+    const lines = (await file({ format: 'NDJSON' })).text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
     assert.deepEqual(lines, rows);
   });
 
@@ -94,10 +126,15 @@ describe('exports', () => {
     const columns = ['surveyVersion', 'surveyId'];
     const version = (await admin.get(`/surveys/${full.id}`)).version;
     const expected = { surveyVersion: version, surveyId: full.id };
-    assert.deepEqual(csv((await file({ format: 'CSV', columns })).bytes)[0], { surveyVersion: String(version), surveyId: full.id });
+    assert.deepEqual(csv((await file({ format: 'CSV', columns })).bytes)[0], {
+      surveyVersion: String(version),
+      surveyId: full.id,
+    });
     const [{ answers: _answers, ...shown }] = JSON.parse((await file({ format: 'JSON', columns })).text);
     assert.deepEqual(shown, expected);
-    const [row] = await parquetReadObjects({ file: new Uint8Array((await file({ format: 'PARQUET', columns })).bytes).buffer });
+    const [row] = await parquetReadObjects({
+      file: new Uint8Array((await file({ format: 'PARQUET', columns })).bytes).buffer,
+    });
     assert.deepEqual(row, expected);
     const workbook = new exceljs.Workbook();
     await workbook.xlsx.load(new Uint8Array((await file({ format: 'EXCEL', columns })).bytes).buffer);
@@ -110,11 +147,17 @@ describe('exports', () => {
     assert.equal(record.rowCount, sent);
     const workbook = new exceljs.Workbook();
     await workbook.xlsx.load(new Uint8Array(bytes).buffer);
-    assert.deepEqual(workbook.worksheets.map((sheet) => sheet.name), ['Responses', 'Summary']);
+    assert.deepEqual(
+      workbook.worksheets.map((sheet) => sheet.name),
+      ['Responses', 'Summary'],
+    );
     const sheet = workbook.worksheets[0];
     assert.ok(sheet);
     assert.equal(sheet.rowCount, sent + 1);
-    assert.deepEqual(sheet.views.map(({ state }) => state), ['frozen']);
+    assert.deepEqual(
+      sheet.views.map(({ state }) => state),
+      ['frozen'],
+    );
     const heads = new Map<string, number>();
     sheet.getRow(1).eachCell((cell, column) => void heads.set(cell.text, column));
     const cell = (heading: string, row = 2) => sheet.getRow(row).getCell(heads.get(heading) ?? 0);
@@ -130,8 +173,14 @@ describe('exports', () => {
     const summary = workbook.worksheets[1];
     const lines: unknown[][] = [];
     summary?.eachRow((row) => void lines.push((Array.isArray(row.values) ? row.values : []).slice(1)));
-    assert.deepEqual(lines.find(([name]) => name === 'Responses'), ['Responses', sent]);
-    assert.deepEqual(lines.find(([name]) => name === 'Green'), ['Green', 3, 25]);
+    assert.deepEqual(
+      lines.find(([name]) => name === 'Responses'),
+      ['Responses', sent],
+    );
+    assert.deepEqual(
+      lines.find(([name]) => name === 'Green'),
+      ['Green', 3, 25],
+    );
   });
 
   it('gives a PDF report that names every question, in any script', async () => {
@@ -140,7 +189,10 @@ describe('exports', () => {
     assert.equal(record.rowCount, sent);
     assert.equal(bytes.subarray(0, 5).toString(), '%PDF-');
     assert.match(bytes.subarray(-8).toString(), /%%EOF/);
-    assert.ok(Number(/\/Count (\d+)/.exec(bytes.toString('latin1'))?.[1]) >= 4, 'seventeen questions take several pages');
+    assert.ok(
+      Number(/\/Count (\d+)/.exec(bytes.toString('latin1'))?.[1]) >= 4,
+      'seventeen questions take several pages',
+    );
   });
 
   it('gives a PARQUET file with typed columns', async () => {
@@ -158,41 +210,81 @@ describe('exports', () => {
     assert.equal(row['A picture?'], null);
   });
 
-  it('gives an SPSS file that PSPP reads with labels, missing values and response sets', { skip: spawnSync('pspp', ['--version']).error ? 'pspp is not installed' : false }, async () => {
+  it('gives an SPSS file that PSPP reads with labels, missing values and response sets', {
+    skip: spawnSync('pspp', ['--version']).error ? 'pspp is not installed' : false,
+  }, async () => {
     const long = `${'длинный ответ '.repeat(60)}конец`;
     const [open] = [await createFullSurvey(admin, { title: 'SPSS' })];
-    for (let n = 0; n < 4; n += 1) await admin.submit(open.id, { answers: answersOf(open, n).map((answer) => (answer['questionId'] === open.questions.LONG_TEXT.id && n === 2 ? { ...answer, textValue: long } : answer)) });
-    await admin.submit(open.id, { isComplete: false, answers: [{ questionId: open.questions.NPS.id, numberValue: 0 }] });
+    for (let n = 0; n < 4; n += 1)
+      await admin.submit(open.id, {
+        answers: answersOf(open, n).map((answer) =>
+          answer['questionId'] === open.questions.LONG_TEXT.id && n === 2 ? { ...answer, textValue: long } : answer,
+        ),
+      });
+    await admin.submit(open.id, {
+      isComplete: false,
+      answers: [{ questionId: open.questions.NPS.id, numberValue: 0 }],
+    });
     const { bytes } = await file({ format: 'SPSS' }, open.id);
     const [sav, csvFile] = [join(dataDir, 'file.sav'), join(dataDir, 'file.csv')];
     writeFileSync(sav, bytes);
     const script = `GET FILE='${sav}'.\nDISPLAY DICTIONARY.\nMRSETS /DISPLAY NAME=ALL.\nFREQUENCIES /VARIABLES=Q1 Q4.\nSAVE TRANSLATE /OUTFILE='${csvFile}' /TYPE=CSV /FIELDNAMES /REPLACE.\n`;
-    const run = spawnSync('pspp', ['-O', 'format=txt'], { input: script, encoding: 'utf8', env: { ...process.env, LC_ALL: 'C.UTF-8' } });
+    const run = spawnSync('pspp', ['-O', 'format=txt'], {
+      input: script,
+      encoding: 'utf8',
+      env: { ...process.env, LC_ALL: 'C.UTF-8' },
+    });
     assert.equal(run.status, 0, run.stdout + run.stderr);
     assert.doesNotMatch(run.stdout + run.stderr, /warning|error/i);
     assert.match(run.stdout, /Which colour\?/);
     // The set's own line names its kind, the value counted and its variables.
     assert.match(run.stdout, /\$Q2[\s\S]*Dichotomies[\s\S]*Q2_1[\s\S]*Q2_2[\s\S]*Q2_3/);
     // Codes are counted under their labels, and who did not answer is missing.
-    for (const label of ['Red', 'Green', 'Blue', 'Other']) assert.match(run.stdout, new RegExp(`${label} *\\| *1\\| *20\\.0%\\| *25\\.0%`));
+    for (const label of ['Red', 'Green', 'Blue', 'Other'])
+      assert.match(run.stdout, new RegExp(`${label} *\\| *1\\| *20\\.0%\\| *25\\.0%`));
     assert.match(run.stdout, /Missing \. *\| *1\| *20\.0%/);
     const rows: Record<string, string>[] = parse(readFileSync(csvFile), { columns: true });
     assert.equal(rows.length, 5);
-    assert.deepEqual(rows.map((row) => row['Q5']), ['0', '1', '2', '3', '0']);
+    assert.deepEqual(
+      rows.map((row) => row['Q5']),
+      ['0', '1', '2', '3', '0'],
+    );
     assert.equal(rows[2]?.['Q9'], long);
     assert.equal(rows[4]?.['Q9'], '');
     assert.equal(rows[4]?.['Q2_1']?.trim(), '');
-    assert.deepEqual([1, 2, 3].map((place) => rows[0]?.[`Q2_${place}`]), ['1', '1', '0']);
+    assert.deepEqual(
+      [1, 2, 3].map((place) => rows[0]?.[`Q2_${place}`]),
+      ['1', '1', '0'],
+    );
     assert.equal(rows[3]?.['Q1_2'], 'Violet');
   });
 
   it('keeps to filters, dates, completeness and the columns asked for', async () => {
-    await admin.submit(full.id, { isComplete: false, answers: [{ questionId: full.questions.NPS.id, numberValue: 7 }] });
-    const rows = csv((await file({ format: 'CSV', isComplete: true, filters: [`${full.questions.YES_NO.id}:yes`], columns: [full.questions.NPS.id, 'id', full.questions.YES_NO.id], labels: 'value' })).bytes);
+    await admin.submit(full.id, {
+      isComplete: false,
+      answers: [{ questionId: full.questions.NPS.id, numberValue: 7 }],
+    });
+    const rows = csv(
+      (
+        await file({
+          format: 'CSV',
+          isComplete: true,
+          filters: [`${full.questions.YES_NO.id}:yes`],
+          columns: [full.questions.NPS.id, 'id', full.questions.YES_NO.id],
+          labels: 'value',
+        })
+      ).bytes,
+    );
     assert.equal(rows.length, sent / 2);
     assert.deepEqual(Object.keys(rows[0] ?? {}), [full.questions.NPS.id, 'id', full.questions.YES_NO.id]);
-    const [made, today] = [(await admin.get(`/surveys/${full.id}`)).createdAt.slice(0, 10), new Date().toISOString().slice(0, 10)];
-    assert.equal((await file({ format: 'CSV', startDate: made, endDate: today, isComplete: true })).record.rowCount, sent);
+    const [made, today] = [
+      (await admin.get(`/surveys/${full.id}`)).createdAt.slice(0, 10),
+      new Date().toISOString().slice(0, 10),
+    ];
+    assert.equal(
+      (await file({ format: 'CSV', startDate: made, endDate: today, isComplete: true })).record.rowCount,
+      sent,
+    );
     assert.equal((await file({ format: 'CSV', endDate: '2020-01-01' })).record.rowCount, 0);
     assert.equal((await file({ format: 'JSON', endDate: '2020-01-01' })).text, '[]\n');
     assert.equal((await file({ format: 'CSV', isComplete: false })).record.rowCount, 1);
@@ -203,18 +295,33 @@ describe('exports', () => {
     const etag = reply.headers.get('etag') ?? '';
     assert.equal(reply.headers.get('content-length'), String(bytes.length));
     assert.equal(etag, `"${record.sha256}"`);
-    assert.match(reply.headers.get('content-disposition') ?? '', /^attachment; filename="[\x20-\x7e]+\.csv"; filename\*=UTF-8''%D0%9E/);
-    assert.equal(decodeURIComponent(/filename\*=UTF-8''(\S+)/.exec(reply.headers.get('content-disposition') ?? '')?.[1] ?? ''), `Опрос “гостей” 客人 2026-${record.createdAt.slice(0, 10)}.csv`);
+    assert.match(
+      reply.headers.get('content-disposition') ?? '',
+      /^attachment; filename="[\x20-\x7e]+\.csv"; filename\*=UTF-8''%D0%9E/,
+    );
+    assert.equal(
+      decodeURIComponent(/filename\*=UTF-8''(\S+)/.exec(reply.headers.get('content-disposition') ?? '')?.[1] ?? ''),
+      `Опрос “гостей” 客人 2026-${record.createdAt.slice(0, 10)}.csv`,
+    );
     const part = await downloadExport(service, token, record.exportId, { range: 'bytes=10-19' });
     assert.equal(part.status, 206);
     assert.equal(part.headers.get('content-range'), `bytes 10-19/${bytes.length}`);
     assert.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(10, 20));
     const tail = await downloadExport(service, token, record.exportId, { range: 'bytes=-5', 'if-range': etag });
     assert.deepEqual(Buffer.from(await tail.arrayBuffer()), bytes.subarray(-5));
-    assert.equal((await downloadExport(service, token, record.exportId, { range: 'bytes=0-1', 'if-range': '"other"' })).status, 200);
-    assert.equal((await downloadExport(service, token, record.exportId, { range: `bytes=${bytes.length}-` })).status, 416);
+    assert.equal(
+      (await downloadExport(service, token, record.exportId, { range: 'bytes=0-1', 'if-range': '"other"' })).status,
+      200,
+    );
+    assert.equal(
+      (await downloadExport(service, token, record.exportId, { range: `bytes=${bytes.length}-` })).status,
+      416,
+    );
     assert.equal((await downloadExport(service, token, record.exportId, { 'if-none-match': etag })).status, 304);
-    const head = await fetch(`${service.base}/exports/${record.exportId}/download`, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } });
+    const head = await fetch(`${service.base}/exports/${record.exportId}/download`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${token}` },
+    });
     assert.equal(head.headers.get('content-length'), String(bytes.length));
   });
 
@@ -231,21 +338,36 @@ describe('exports', () => {
     await refused({ format: 'CSV', filters: ['nothing:yes'] }, 'filters.0');
     await refused({ format: 'CSV', columns: ['id', 'colour'] }, 'columns.1');
     await refused({ format: 'CSV', sheet: 1 }, 'sheet');
-    assert.equal((await admin.call('POST', '/exports/surveys/01900000-0000-7000-8000-000000000000', { body: { format: 'CSV' } })).status, 404);
+    assert.equal(
+      (await admin.call('POST', '/exports/surveys/01900000-0000-7000-8000-000000000000', { body: { format: 'CSV' } }))
+        .status,
+      404,
+    );
     assert.equal((await admin.call('GET', '/exports/01900000-0000-7000-8000-000000000000')).status, 404);
-    assert.equal((await admin.call('GET', '/exports/01900000-0000-7000-8000-000000000000', { token: undefined })).status, 401);
+    assert.equal(
+      (await admin.call('GET', '/exports/01900000-0000-7000-8000-000000000000', { token: undefined })).status,
+      401,
+    );
   });
 
   it('lists exports newest first, removes them, and forgets them with their survey', async () => {
     const survey = await createFullSurvey(admin);
     const [one, two] = [await file({ format: 'CSV' }, survey.id), await file({ format: 'JSON' }, survey.id)];
     const list = await admin.call('GET', '/exports?limit=2');
-    assert.deepEqual(list.body.data.map((item: any) => item.exportId), [two.record.exportId, one.record.exportId]);
+    assert.deepEqual(
+      list.body.data.map((item: any) => item.exportId),
+      [two.record.exportId, one.record.exportId],
+    );
     assert.ok(list.body.pagination.total >= 2);
     assert.deepEqual(await admin.remove(`/exports/${one.record.exportId}`), { id: one.record.exportId, deleted: true });
     assert.equal((await admin.call('GET', `/exports/${one.record.exportId}`)).status, 404);
     await admin.remove(`/surveys/${survey.id}`);
     assert.equal((await admin.call('GET', `/exports/${two.record.exportId}`)).status, 404);
-    await eventually(async () => assert.equal((await admin.call('GET', '/exports?limit=100')).body.data.some((item: any) => item.surveyId === survey.id), false));
+    await eventually(async () =>
+      assert.equal(
+        (await admin.call('GET', '/exports?limit=100')).body.data.some((item: any) => item.surveyId === survey.id),
+        false,
+      ),
+    );
   });
 });

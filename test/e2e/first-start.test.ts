@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { createClient } from '../support/client.ts';
 import { freePort } from '../../src/processes/free-port.ts';
-import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/auth-server.ts';
-import { runToExit, sharedStoreUrls, startService, type RunningService } from '../support/service.ts';
+import { createClient } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { type RunningService, runToExit, sharedStoreUrls, startService } from '../support/service.ts';
 
 const nobodyYet = { ADMIN_PASSWORD: '', ADMIN_EMAIL: 'first@example.org' };
 
@@ -21,13 +21,21 @@ describe('the first ADMIN of an installation', () => {
     const service = await startService({ env: { DATABASE_URL: database.url, ...env } });
     return use(service).finally(() => service.stop());
   };
-  const printedPassword = ({ printed }: RunningService) => /first ADMIN {3}first@example\.org {2}password: (\S+) /.exec(printed())?.[1];
-  const signIn = (service: RunningService, password: string) => createClient(service).call('POST', '/auth/login', { body: { email: 'first@example.org', password } });
+  const printedPassword = ({ printed }: RunningService) =>
+    /first ADMIN {3}first@example\.org {2}password: (\S+) /.exec(printed())?.[1];
+  const signIn = (service: RunningService, password: string) =>
+    createClient(service).call('POST', '/auth/login', { body: { email: 'first@example.org', password } });
 
   it('is told with its password by the start that succeeds, though one before it found its port taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
-    const port = (await new Promise<AddressInfo>((resolve) => other.once('listening', () => resolve(other.address() as AddressInfo)))).port;
-    const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), ...nobodyYet, DATABASE_URL: database.url, PORT: String(port) } });
+    const port = (
+      await new Promise<AddressInfo>((resolve) =>
+        other.once('listening', () => resolve(other.address() as AddressInfo)),
+      )
+    ).port;
+    const { code, said } = await runToExit({
+      env: { ...sharedStoreUrls(), ...nobodyYet, DATABASE_URL: database.url, PORT: String(port) },
+    });
     other.close();
     assert.equal(code, 1);
     assert.match(said, /cannot listen on/);
@@ -39,9 +47,20 @@ describe('the first ADMIN of an installation', () => {
   it('can sign in as soon as anybody answers', async () => {
     const fresh = await freshDatabase();
     const port = await freePort('127.0.0.1', 0);
-    const starting = startService({ env: { ...nobodyYet, DATABASE_URL: fresh.url, ADMIN_PASSWORD: 'known before', PORT: String(port) } });
+    const starting = startService({
+      env: { ...nobodyYet, DATABASE_URL: fresh.url, ADMIN_PASSWORD: 'known before', PORT: String(port) },
+    });
     const body = JSON.stringify({ email: 'first@example.org', password: 'known before' });
-    const first = await eventually(() => fetch(`http://127.0.0.1:${port}/api/v1/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }), 60_000, 2);
+    const first = await eventually(
+      () =>
+        fetch(`http://127.0.0.1:${port}/api/v1/auth/login`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body,
+        }),
+      60_000,
+      2,
+    );
     const service = await starting;
     await service.stop();
     await fresh.drop();
@@ -64,16 +83,25 @@ describe('the first ADMIN of an installation', () => {
       const audit = await createClient(service, body.data.accessToken).get('/audit?action=user.changed');
       assert.deepEqual(audit[0].details, { by: 'ADMIN_RESET' });
       assert.match(service.logs(), /ADMIN_RESET has given/);
-      await createClient(service, body.data.accessToken).post('/auth/password', { currentPassword: password, newPassword: 'one that nobody has seen' });
+      await createClient(service, body.data.accessToken).post('/auth/password', {
+        currentPassword: password,
+        newPassword: 'one that nobody has seen',
+      });
     });
     // As a container keeps it over its restarts.
     await during({ ...nobodyYet, ADMIN_PASSWORD: password, ADMIN_RESET: 'true' }, async (service) => {
-      assert.deepEqual([(await signIn(service, password)).status, (await signIn(service, 'one that nobody has seen')).status], [401, 200]);
+      assert.deepEqual(
+        [(await signIn(service, password)).status, (await signIn(service, 'one that nobody has seen')).status],
+        [401, 200],
+      );
       assert.match(service.logs(), /ADMIN_RESET was used before/);
     });
     await during({ ...nobodyYet, ADMIN_EMAIL: 'second@example.org', ADMIN_RESET: 'true' }, async ({ printed }) => {
       assert.match(printed(), /first ADMIN {3}second@example\.org {2}password: \S+ /);
     });
-    assert.deepEqual((await database.sql`SELECT email, role FROM users ORDER BY email`).map(({ email, role }) => `${email} ${role}`), ['first@example.org ADMIN', 'second@example.org ADMIN']);
+    assert.deepEqual(
+      (await database.sql`SELECT email, role FROM users ORDER BY email`).map(({ email, role }) => `${email} ${role}`),
+      ['first@example.org ADMIN', 'second@example.org ADMIN'],
+    );
   });
 });

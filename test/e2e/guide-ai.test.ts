@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { SeenCall } from '../support/ai-provider.ts';
 import type { AiFixture } from '../support/ai-fixture.ts';
-import { useAi } from '../support/use-ai.ts';
+import type { SeenCall } from '../support/ai-provider.ts';
 import { missing, pasteInFolder, tourOf } from '../support/documents.ts';
+import { useAi } from '../support/use-ai.ts';
 
-const question = (text: string) => ({ type: 'YES_NO', text, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null });
+const question = (text: string) => ({
+  type: 'YES_NO',
+  text,
+  description: null,
+  isRequired: false,
+  options: [],
+  rows: [],
+  min: null,
+  max: null,
+  step: null,
+});
 const questions = (count: number) => Array.from({ length: count }, (_, index) => question(`Question ${index + 1}`));
 
 /** Plays the provider: the sentiment of each answer, or a survey of eight questions. */
@@ -19,7 +29,9 @@ describe('docs/guide/ai.md', () => {
   let service: AiFixture['service'];
   useAi((scene) => void ({ service } = scene), { answer });
 
-  it('its tour writes a survey, analyses answers and streams a conversation', { skip: missing('bash', 'curl') }, async () => {
+  it('its tour writes a survey, analyses answers and streams a conversation', {
+    skip: missing('bash', 'curl'),
+  }, async () => {
     const printed = await pasteInFolder(tourOf('docs/guide/ai.md', service), (stdout) => stdout);
     assert.doesNotMatch(printed, /"success":false/);
     assert.match(printed, /"sentiment":"negative"/);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { missing, paste, tourOf } from '../support/documents.ts';
-import { startService, type RunningService } from '../support/service.ts';
-import { sharedStores, type SharedStores } from '../support/stores.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { type SharedStores, sharedStores } from '../support/stores.ts';
 
 describe('docs/guide/live.md', () => {
   let stores: SharedStores;
@@ -16,11 +16,14 @@ describe('docs/guide/live.md', () => {
     await stores?.stop();
   });
 
-  it('its tour streams three responses both ways and resumes with the one that was missed', { skip: missing('bash', 'curl', 'timeout', 'sed') }, async () => {
+  it('its tour streams three responses both ways and resumes with the one that was missed', {
+    skip: missing('bash', 'curl', 'timeout', 'sed'),
+  }, async () => {
     // The last line ends by its time-out, and the ws package lies in the project's folder.
     const stdout = await paste(`${tourOf('docs/guide/live.md', service)}\ntrue`);
     const output = stdout.split('\n');
-    const said = (start: string) => output.filter((line) => line.startsWith(start)).map((line) => JSON.parse(line.slice(start.indexOf('{'))));
+    const said = (start: string) =>
+      output.filter((line) => line.startsWith(start)).map((line) => JSON.parse(line.slice(start.indexOf('{'))));
     const overSocket = said('{"type":"response"').map(({ responseId }) => responseId);
     const overEvents = said('data: {"type":"response"').map(({ responseId }) => responseId);
     assert.equal(overSocket.length, 3);

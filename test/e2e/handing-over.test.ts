@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLive } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 
 let admin: Client;
@@ -17,9 +17,15 @@ const person = async (role: 'ADMIN' | 'EDITOR' | 'VIEWER' = 'EDITOR') => {
   const client = await signInNewUser(service, admin, role);
   return { id: client.id, token: client.token ?? '', client };
 };
-const surveyOf = async ({ client }: { client: Client }): Promise<string> => (await client.create('/surveys', { title: 'Handed on' })).id;
-const handOver = (client: Client, surveyId: string, userId: string) => client.call('PUT', `/surveys/${surveyId}/owner`, { body: { userId } });
-const membersOf = async (surveyId: string) => (await admin.get(`/surveys/${surveyId}/members`)).map(({ userId, role }: { userId: string; role: string }) => [userId, role]);
+const surveyOf = async ({ client }: { client: Client }): Promise<string> =>
+  (await client.create('/surveys', { title: 'Handed on' })).id;
+const handOver = (client: Client, surveyId: string, userId: string) =>
+  client.call('PUT', `/surveys/${surveyId}/owner`, { body: { userId } });
+const membersOf = async (surveyId: string) =>
+  (await admin.get(`/surveys/${surveyId}/members`)).map(({ userId, role }: { userId: string; role: string }) => [
+    userId,
+    role,
+  ]);
 
 describe('a survey that is handed over', () => {
   it('belongs to whom it was given, and stays shared with who gave it', async () => {
@@ -27,10 +33,19 @@ describe('a survey that is handed over', () => {
     const surveyId = await surveyOf(giver);
     await giver.client.put(`/surveys/${surveyId}/members/${taker.id}`, { role: 'VIEWER' });
     const reply = await handOver(giver.client, surveyId, taker.id);
-    assert.deepEqual([reply.status, reply.body.data.id, reply.body.data.ownerId, reply.body.data.title], [200, surveyId, taker.id, 'Handed on']);
+    assert.deepEqual(
+      [reply.status, reply.body.data.id, reply.body.data.ownerId, reply.body.data.title],
+      [200, surveyId, taker.id, 'Handed on'],
+    );
     assert.deepEqual(await membersOf(surveyId), [[giver.id, 'EDITOR']]);
     assert.equal((await giver.client.put(`/surveys/${surveyId}`, { title: 'Still edited' })).ownerId, taker.id);
-    assert.deepEqual([(await handOver(giver.client, surveyId, giver.id)).status, (await giver.client.call('DELETE', `/surveys/${surveyId}`)).status], [403, 403]);
+    assert.deepEqual(
+      [
+        (await handOver(giver.client, surveyId, giver.id)).status,
+        (await giver.client.call('DELETE', `/surveys/${surveyId}`)).status,
+      ],
+      [403, 403],
+    );
     const [entry] = await admin.get(`/audit?action=survey.handed-over&objectId=${surveyId}`);
     assert.deepEqual([entry.actorId, entry.details], [giver.id, { from: giver.id, to: taker.id }]);
     await taker.client.remove(`/surveys/${surveyId}`);
@@ -47,17 +62,34 @@ describe('a survey that is handed over', () => {
   });
 
   it('is given to nobody who may own none, and by nobody but its owner and an ADMIN', async () => {
-    const [owner, editor, stranger, viewer, disabled] = [await person(), await person(), await person(), await person('VIEWER'), await person()];
+    const [owner, editor, stranger, viewer, disabled] = [
+      await person(),
+      await person(),
+      await person(),
+      await person('VIEWER'),
+      await person(),
+    ];
     await admin.put(`/users/${disabled.id}`, { isDisabled: true });
     const surveyId = await surveyOf(owner);
     await owner.client.put(`/surveys/${surveyId}/members/${editor.id}`, { role: 'EDITOR' });
     const refusals = await Promise.all([
-      handOver(owner.client, surveyId, viewer.id), handOver(owner.client, surveyId, disabled.id), handOver(owner.client, surveyId, randomUUID()), handOver(owner.client, surveyId, 'nobody'),
-      handOver(editor.client, surveyId, editor.id), handOver(stranger.client, surveyId, stranger.id), handOver(viewer.client, surveyId, viewer.id),
+      handOver(owner.client, surveyId, viewer.id),
+      handOver(owner.client, surveyId, disabled.id),
+      handOver(owner.client, surveyId, randomUUID()),
+      handOver(owner.client, surveyId, 'nobody'),
+      handOver(editor.client, surveyId, editor.id),
+      handOver(stranger.client, surveyId, stranger.id),
+      handOver(viewer.client, surveyId, viewer.id),
     ]);
-    assert.deepEqual(refusals.map(({ status }) => status), [400, 400, 404, 404, 403, 404, 404]);
+    assert.deepEqual(
+      refusals.map(({ status }) => status),
+      [400, 400, 404, 404, 403, 404, 404],
+    );
     assert.equal(refusals[0]?.body.details[0].path, 'userId');
-    assert.deepEqual([(await admin.get(`/surveys/${surveyId}`)).ownerId, await membersOf(surveyId)], [owner.id, [[editor.id, 'EDITOR']]]);
+    assert.deepEqual(
+      [(await admin.get(`/surveys/${surveyId}`)).ownerId, await membersOf(surveyId)],
+      [owner.id, [[editor.id, 'EDITOR']]],
+    );
   });
 
   it('has one owner whatever comes at the same moment, and loses no edit', async () => {
@@ -66,7 +98,9 @@ describe('a survey that is handed over', () => {
       const surveyId = await surveyOf(giver);
       const title = `Edited in round ${round}`;
       const [edit, ...passed] = await Promise.all([
-        admin.call('PUT', `/surveys/${surveyId}`, { body: { title } }), handOver(giver.client, surveyId, one.id), handOver(giver.client, surveyId, other.id),
+        admin.call('PUT', `/surveys/${surveyId}`, { body: { title } }),
+        handOver(giver.client, surveyId, one.id),
+        handOver(giver.client, surveyId, other.id),
         admin.call('DELETE', `/users/${giver.id}`),
       ]);
       for (const { status } of passed) assert.ok([200, 401, 403, 404, 503].includes(status), `${status}`);
@@ -75,7 +109,9 @@ describe('a survey that is handed over', () => {
       assert.deepEqual([edit.status, survey.title], [200, title]);
       assert.notEqual(survey.ownerId, giver.id);
       assert.ok((await admin.get(`/users/${survey.ownerId}`)).id);
-      assert.ok((await membersOf(surveyId)).every(([userId]: string[]) => userId !== survey.ownerId && userId !== giver.id));
+      assert.ok(
+        (await membersOf(surveyId)).every(([userId]: string[]) => userId !== survey.ownerId && userId !== giver.id),
+      );
     }
   });
 });
@@ -87,7 +123,11 @@ describe('what a former owner has set up', () => {
     const receiver = await startReceiver();
     const live = await openLive(service, giver.token);
     try {
-      const hook = await giver.client.create('/webhooks', { url: receiver.url, events: ['survey.published'], surveyId });
+      const hook = await giver.client.create('/webhooks', {
+        url: receiver.url,
+        events: ['survey.published'],
+        surveyId,
+      });
       const { exportId } = await giver.client.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format: 'CSV' });
       live.send({ type: 'subscribe', surveyId, channels: ['status'] });
       await live.next('subscribed');
@@ -97,7 +137,10 @@ describe('what a former owner has set up', () => {
       await eventually(() => assert.equal(receiver.received.length, 1));
       await eventually(async () => assert.equal((await taker.client.get(`/exports/${exportId}`)).status, 'COMPLETED'));
 
-      assert.deepEqual(await giver.client.remove(`/surveys/${surveyId}/members/${giver.id}`), { id: giver.id, deleted: true });
+      assert.deepEqual(await giver.client.remove(`/surveys/${surveyId}/members/${giver.id}`), {
+        id: giver.id,
+        deleted: true,
+      });
       assert.equal((await live.next('error', ({ surveyId: about }) => about === surveyId))['code'], 'FORBIDDEN');
       assert.equal((await giver.client.call('GET', `/surveys/${surveyId}`)).status, 404);
       assert.equal((await giver.client.call('GET', `/exports/${exportId}`)).status, 404);

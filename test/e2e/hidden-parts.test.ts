@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { surveyWithQuestionsSchema } from '../../src/http/schemas/surveys.ts';
-import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
+import { useService } from '../support/use-service.ts';
 
 let admin: Client;
 useService((served) => ({ admin } = served));
@@ -10,8 +10,17 @@ useService((served) => ({ admin } = served));
 describe('what was taken out of a survey', () => {
   it('can be looked up by who reads its responses, and is not shown otherwise', async () => {
     const { id } = await admin.create('/surveys', { title: 'Lunch' });
-    const choice = await admin.create(`/surveys/${id}/questions`, { type: 'DROPDOWN', text: 'Which?', options: [{ text: 'Soup' }, { text: 'Salad' }] });
-    const grid = await admin.create(`/surveys/${id}/questions`, { type: 'MATRIX', text: 'How?', options: [{ text: 'Good' }], settings: { rows: [{ text: 'Taste' }, { text: 'Price' }] } });
+    const choice = await admin.create(`/surveys/${id}/questions`, {
+      type: 'DROPDOWN',
+      text: 'Which?',
+      options: [{ text: 'Soup' }, { text: 'Salad' }],
+    });
+    const grid = await admin.create(`/surveys/${id}/questions`, {
+      type: 'MATRIX',
+      text: 'How?',
+      options: [{ text: 'Good' }],
+      settings: { rows: [{ text: 'Taste' }, { text: 'Price' }] },
+    });
     const gone = await admin.create(`/surveys/${id}/questions`, { type: 'TIME', text: 'When?' });
     const [soup, salad] = choice.options;
     const [taste, price] = grid.settings.rows;
@@ -20,7 +29,14 @@ describe('what was taken out of a survey', () => {
     await admin.remove(`/surveys/${id}/questions/${gone.id}`);
 
     const whole = await admin.get(`/surveys/${id}?includeHidden=true`);
-    assert.deepEqual(whole.questions.map((question: any) => [question.id, question.isHidden]), [[choice.id, undefined], [grid.id, undefined], [gone.id, true]]);
+    assert.deepEqual(
+      whole.questions.map((question: any) => [question.id, question.isHidden]),
+      [
+        [choice.id, undefined],
+        [grid.id, undefined],
+        [gone.id, true],
+      ],
+    );
     assert.deepEqual(whole.questions[0].options, [salad, { ...soup, isHidden: true }]);
     assert.deepEqual(whole.questions[1].settings.rows, [taste, { ...price, isHidden: true }]);
     assert.equal(whole.questions[2].text, 'When?');
@@ -28,8 +44,15 @@ describe('what was taken out of a survey', () => {
 
     for (const path of [`/surveys/${id}`, `/surveys/${id}?includeHidden=false`]) {
       const shown = await admin.get(path);
-      assert.deepEqual(shown.questions.map((question: any) => question.id), [choice.id, grid.id]);
-      assert.ok(!JSON.stringify(shown).includes('isHidden') && !JSON.stringify(shown).includes(soup.id) && !JSON.stringify(shown).includes(price.id));
+      assert.deepEqual(
+        shown.questions.map((question: any) => question.id),
+        [choice.id, grid.id],
+      );
+      assert.ok(
+        !JSON.stringify(shown).includes('isHidden') &&
+          !JSON.stringify(shown).includes(soup.id) &&
+          !JSON.stringify(shown).includes(price.id),
+      );
     }
     assert.equal((await admin.call('GET', `/surveys/${id}?includeHidden=yes`)).status, 400);
   });

@@ -4,8 +4,8 @@ import { newId } from '../../src/platform/ids.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openEvents, openLive } from '../support/live-client.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
-import { sharedStores, type SharedStores } from '../support/stores.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
+import { type SharedStores, sharedStores } from '../support/stores.ts';
 
 describe('live streams as server-sent events', () => {
   let stores: SharedStores;
@@ -16,7 +16,8 @@ describe('live streams as server-sent events', () => {
     stores = await sharedStores();
     service = await startService();
     admin = await adminClient(service);
-    token = (await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body.data.accessToken;
+    token = (await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body
+      .data.accessToken;
   });
   after(async () => {
     await service?.stop();
@@ -38,16 +39,27 @@ describe('live streams as server-sent events', () => {
     await eventually(() => assert.ok(first.comments() >= 3, 'signs of life'), 25_000);
     first.close();
     const missed = (await admin.submit(survey.id, { answers: [] })).body.data.responseId;
-    const second = await openEvents(`${service.base}/surveys/${survey.id}/live`, token, { 'last-event-id': event.id ?? '' });
+    const second = await openEvents(`${service.base}/surveys/${survey.id}/live`, token, {
+      'last-event-id': event.id ?? '',
+    });
     const later = (await admin.submit(survey.id, { answers: [] })).body.data.responseId;
-    await eventually(() => assert.deepEqual(second.events.filter((item) => item.event === 'response').map(({ data }) => data.responseId), [missed, later]));
+    await eventually(() =>
+      assert.deepEqual(
+        second.events.filter((item) => item.event === 'response').map(({ data }) => data.responseId),
+        [missed, later],
+      ),
+    );
     second.close();
   });
 
   it('bring all that concerns responses where no channels are named, and begin now where the last id is empty', async () => {
     const survey = await admin.create('/surveys', { title: 'Live', status: 'ACTIVE' });
     await admin.submit(survey.id, { answers: [] });
-    for (const [query, headers] of [['', {}], ['', { 'last-event-id': '' }], ['?after=', {}]] as const) {
+    for (const [query, headers] of [
+      ['', {}],
+      ['', { 'last-event-id': '' }],
+      ['?after=', {}],
+    ] as const) {
       const events = await openEvents(`${service.base}/surveys/${survey.id}/live${query}`, token, headers);
       assert.deepEqual((await events.next('subscribed')).data.channels, ['responses', 'analytics', 'status']);
       await events.next('status');
@@ -102,7 +114,9 @@ describe('live streams as server-sent events', () => {
   it('send everybody away with advice when the service stops', async () => {
     const own = await startService();
     const ownAdmin = await adminClient(own);
-    const ownToken = (await ownAdmin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body.data.accessToken;
+    const ownToken = (
+      await ownAdmin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })
+    ).body.data.accessToken;
     const survey = await ownAdmin.create('/surveys', { title: 'Live' });
     const live = await openLive(own, ownToken);
     const events = await openEvents(`${own.base}/surveys/${survey.id}/live`, ownToken);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
-import { startAiProvider, type AiProviderServer } from '../support/ai-provider.ts';
+import { type AiProviderServer, startAiProvider } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
-import { openEvents, openLive, type LiveSocket, type Message } from '../support/live-client.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
-import { sharedStores, type SharedStores } from '../support/stores.ts';
+import { type LiveSocket, type Message, openEvents, openLive } from '../support/live-client.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
+import { type SharedStores, sharedStores } from '../support/stores.ts';
 
 describe('the jobs of a live stream', () => {
   let stores: SharedStores;
@@ -17,10 +17,16 @@ describe('the jobs of a live stream', () => {
   before(async () => {
     stores = await sharedStores();
     ai = await startAiProvider();
-    ai.answer = (call) => ({ answers: (JSON.parse(call.user[0] ?? '{}').answers as { n: number }[]).map(({ n }) => ({ n, sentiment: 'neutral' })) });
+    ai.answer = (call) => ({
+      answers: (JSON.parse(call.user[0] ?? '{}').answers as { n: number }[]).map(({ n }) => ({
+        n,
+        sentiment: 'neutral',
+      })),
+    });
     service = await startService({ env: { ...ai.env, AI_BATCH_SIZE: '10', AI_BATCH_DELAY_MS: '0' } });
     admin = await adminClient(service);
-    token = (await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body.data.accessToken;
+    token = (await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body
+      .data.accessToken;
     live = await openLive(service, token);
   });
   after(async () => {
@@ -33,11 +39,16 @@ describe('the jobs of a live stream', () => {
   const openSurvey = async (answers: number): Promise<string> => {
     const { id } = await admin.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
     const question = await admin.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
-    for (let n = 0; n < answers; n += 1) await admin.submit(id, { answers: [{ questionId: question.id, textValue: `answer ${n}` }] });
+    for (let n = 0; n < answers; n += 1)
+      await admin.submit(id, { answers: [{ questionId: question.id, textValue: `answer ${n}` }] });
     return id;
   };
-  const jobsOf = (surveyId: string, kind: string) => live.messages.filter((message) => message.type === 'job' && message['surveyId'] === surveyId && message['kind'] === kind);
-  const isRising = (messages: readonly Message[]) => messages.every((message, index) => index === 0 || message['progress'] >= messages[index - 1]?.['progress']);
+  const jobsOf = (surveyId: string, kind: string) =>
+    live.messages.filter(
+      (message) => message.type === 'job' && message['surveyId'] === surveyId && message['kind'] === kind,
+    );
+  const isRising = (messages: readonly Message[]) =>
+    messages.every((message, index) => index === 0 || message['progress'] >= messages[index - 1]?.['progress']);
 
   it('say how far an export is, until its file is there', async () => {
     const surveyId = await openSurvey(5);
@@ -45,7 +56,8 @@ describe('the jobs of a live stream', () => {
     const events = await openEvents(`${service.base}/surveys/${surveyId}/live?channels=jobs`, token);
     await events.next('subscribed');
     await live.next('subscribed', (message) => message['surveyId'] === surveyId);
-    const { exportId } = (await admin.call('POST', `/exports/surveys/${surveyId}`, { body: { format: 'CSV' } })).body.data;
+    const { exportId } = (await admin.call('POST', `/exports/surveys/${surveyId}`, { body: { format: 'CSV' } })).body
+      .data;
     await live.next('job', ({ id, status }) => id === exportId && status === 'COMPLETED', 20_000);
     await events.next('job', ({ id, status }) => id === exportId && status === 'COMPLETED');
     const jobs = jobsOf(surveyId, 'export');
@@ -59,16 +71,27 @@ describe('the jobs of a live stream', () => {
     const surveyId = await openSurvey(25);
     live.send({ type: 'subscribe', surveyId, channels: ['jobs'] });
     await live.next('subscribed', (message) => message['surveyId'] === surveyId);
-    assert.equal((await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'sentiment' } })).status, 200);
+    assert.equal(
+      (await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'sentiment' } })).status,
+      200,
+    );
     await live.next('job', (message) => message['surveyId'] === surveyId && message['status'] === 'COMPLETED');
     const jobs = jobsOf(surveyId, 'ai');
-    assert.ok(jobs.some(({ status, progress }) => status === 'RUNNING' && progress > 0 && progress < 1), JSON.stringify(jobs));
+    assert.ok(
+      jobs.some(({ status, progress }) => status === 'RUNNING' && progress > 0 && progress < 1),
+      JSON.stringify(jobs),
+    );
     assert.equal(jobs.at(-1)?.['progress'], 1);
     assert.ok(isRising(jobs));
 
     ai.answer = () => 'no JSON that could be read';
-    await admin.submit(surveyId, { answers: [{ questionId: (await admin.get(`/surveys/${surveyId}`)).questions[0].id, textValue: 'one more' }] });
-    assert.ok((await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'sentiment' } })).status >= 400);
+    await admin.submit(surveyId, {
+      answers: [{ questionId: (await admin.get(`/surveys/${surveyId}`)).questions[0].id, textValue: 'one more' }],
+    });
+    assert.ok(
+      (await admin.call('POST', `/ai/surveys/${surveyId}/analyze`, { body: { analysisType: 'sentiment' } })).status >=
+        400,
+    );
     await live.next('job', (message) => message['surveyId'] === surveyId && message['status'] === 'FAILED');
   });
 });

@@ -5,12 +5,12 @@ import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
 import { createShards } from '../../src/stores/redis/intake/shards.ts';
-import { useService } from '../support/use-service.ts';
-import { createClient, type Client } from '../support/client.ts';
+import { type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openEvents, openLive, type LiveSocket } from '../support/live-client.ts';
+import { type LiveSocket, openEvents, openLive } from '../support/live-client.ts';
 import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
+import { useService } from '../support/use-service.ts';
 
 describe('live streams at their limits', () => {
   let service: RunningService;
@@ -54,24 +54,38 @@ describe('live streams at their limits', () => {
     const second = await connectLive();
     second.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: cursor });
     const missed = await second.next('missed');
-    assert.ok(liveServerMessageSchema.safeParse(missed).success && missed['from'] <= missed['to'], JSON.stringify(missed));
+    assert.ok(
+      liveServerMessageSchema.safeParse(missed).success && missed['from'] <= missed['to'],
+      JSON.stringify(missed),
+    );
     await eventually(() => assert.deepEqual(second.responseIds(), ids.slice(-2)));
     ids.push(await submit(survey.id));
     await eventually(() => assert.deepEqual(second.responseIds(), ids.slice(-3)));
     const events = await openEvents(`${service.base}/surveys/${survey.id}/live?after=${cursor}`, token);
     await events.next('missed');
-    await eventually(() => assert.deepEqual(events.events.filter(({ event }) => event === 'response').map(({ data }) => data.responseId), ids.slice(-3)));
+    await eventually(() =>
+      assert.deepEqual(
+        events.events.filter(({ event }) => event === 'response').map(({ data }) => data.responseId),
+        ids.slice(-3),
+      ),
+    );
     events.close();
     // A cursor within what is kept misses nothing.
     const third = await connectLive();
-    third.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: second.messages.find(({ type }) => type === 'response')?.['cursor'] });
+    third.send({
+      type: 'subscribe',
+      surveyId: survey.id,
+      channels: ['responses'],
+      after: second.messages.find(({ type }) => type === 'response')?.['cursor'],
+    });
     await eventually(() => assert.deepEqual(third.responseIds(), ids.slice(-2)));
     assert.ok(!third.messages.some(({ type }) => type === 'missed'));
   });
 
   it('let one connection listen to 100 surveys, refuse more, and cut off who asks for 10,000', async () => {
     const ids: string[] = [];
-    for (let n = 0; n < 101; n += 1) ids.push((await admin.create('/surveys', { title: `Survey ${n}`, status: 'ACTIVE' })).id);
+    for (let n = 0; n < 101; n += 1)
+      ids.push((await admin.create('/surveys', { title: `Survey ${n}`, status: 'ACTIVE' })).id);
     const live = await connectLive();
     for (const surveyId of ids) live.send({ type: 'subscribe', surveyId, channels: ['responses'] });
     const refusal = await live.next('error');
@@ -85,9 +99,17 @@ describe('live streams at their limits', () => {
     await live.next('subscribed', ({ surveyId }) => surveyId === ids[100]);
 
     const greedy = await connectLive();
-    for (let n = 0; n < 10_000; n += 1) greedy.send({ type: 'subscribe', surveyId: ids[n % 101], channels: ['responses', 'analytics', 'status', 'jobs'] });
+    for (let n = 0; n < 10_000; n += 1)
+      greedy.send({
+        type: 'subscribe',
+        surveyId: ids[n % 101],
+        channels: ['responses', 'analytics', 'status', 'jobs'],
+      });
     await cutOff(greedy);
-    assert.ok(greedy.messages.filter(({ type }) => type === 'subscribed').length <= 220, 'so many as the allowance lets through');
+    assert.ok(
+      greedy.messages.filter(({ type }) => type === 'subscribed').length <= 220,
+      'so many as the allowance lets through',
+    );
     live.send({ type: 'ping' });
     await live.next('pong');
   });
@@ -99,7 +121,12 @@ describe('live streams at their limits', () => {
     await calm.next('subscribed');
     const crowd = await Promise.all(Array.from({ length: 20 }, connectLive));
     for (const live of crowd)
-      for (let n = 0; n < 1000; n += 1) live.send({ type: n % 2 === 0 ? 'subscribe' : 'unsubscribe', surveyId: survey.id, ...(n % 2 === 0 && { channels: ['responses', 'analytics'] }) });
+      for (let n = 0; n < 1000; n += 1)
+        live.send({
+          type: n % 2 === 0 ? 'subscribe' : 'unsubscribe',
+          surveyId: survey.id,
+          ...(n % 2 === 0 && { channels: ['responses', 'analytics'] }),
+        });
     const startedAt = Date.now();
     const responseId = await submit(survey.id);
     await calm.next('response', (message) => message['responseId'] === responseId);
@@ -114,7 +141,12 @@ describe('live streams at their limits', () => {
     quick.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
     await quick.next('subscribed');
     const texts = async (count: number): Promise<void> => {
-      for (let n = 0; n < count; n += 20) await Promise.all(Array.from({ length: 20 }, () => submit(survey.id, [{ questionId: question.id, textValue: 'x'.repeat(9900) }])));
+      for (let n = 0; n < count; n += 20)
+        await Promise.all(
+          Array.from({ length: 20 }, () =>
+            submit(survey.id, [{ questionId: question.id, textValue: 'x'.repeat(9900) }]),
+          ),
+        );
     };
     // The first ones also pay for what all share: compiled code, kept events.
     await texts(2000);
@@ -138,25 +170,36 @@ describe('live streams at their limits', () => {
     await eventually(() => assert.ok(performance.now() - stalledAt > 20_000));
     for (const live of stalled) live.socket.resume();
     const texted = readers.map((reader) => reader.resume());
-    for (const live of stalled) await eventually(() => assert.equal(new Set(live.responseIds()).size, 800), 60_000, 250);
+    for (const live of stalled)
+      await eventually(() => assert.equal(new Set(live.responseIds()).size, 800), 60_000, 250);
     for (const count of texted) await eventually(() => assert.equal(count().responses, 800), 60_000, 250);
-    assert.ok(texted.every((count) => count().lagged >= 1), 'each was told that it lags');
+    assert.ok(
+      texted.every((count) => count().lagged >= 1),
+      'each was told that it lags',
+    );
     for (const reader of readers) reader.close();
   });
 
   it('hold little for quiet event streams that nobody reads, and let no caller open more of them than its calls a minute', async () => {
     const survey = await admin.create('/surveys', { title: 'Vanished', status: 'ACTIVE' });
     const { key } = await admin.create('/api-keys', { name: 'many streams', role: 'ADMIN', requestsPerMinute: 600 });
-    const openSome = (count: number) => Promise.all(Array.from({ length: count }, () => openStalledEvents(service, key, survey.id)));
+    const openSome = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => openStalledEvents(service, key, survey.id)));
     const streams = await openSome(100);
     const before = residentBytes(service.pid);
     for (let n = 0; n < 5; n += 1) streams.push(...(await openSome(100)));
     const grown = (residentBytes(service.pid) - before) / 500;
     assert.ok(grown < 100 * 1024, `${Math.round(grown / 1024)} KiB a stream`);
-    const refused = await fetch(`${service.base}/surveys/${survey.id}/live`, { headers: { authorization: `Bearer ${key}` } });
+    const refused = await fetch(`${service.base}/surveys/${survey.id}/live`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     assert.equal(refused.status, 429, await refused.text());
     for (const stream of streams) stream.close();
-    await eventually(async () => assert.match(await (await fetch(`${service.origin}/metrics`)).text(), /live_connections\{[^}]*sse[^}]*\} \d$/m), 30_000);
+    await eventually(
+      async () =>
+        assert.match(await (await fetch(`${service.origin}/metrics`)).text(), /live_connections\{[^}]*sse[^}]*\} \d$/m),
+      30_000,
+    );
   });
 });
 
@@ -172,14 +215,19 @@ async function openStalledEvents({ port }: RunningService, token: string, survey
   let text = '';
   socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
   socket.on('error', () => undefined);
-  socket.write(`GET /api/v1/surveys/${surveyId}/live?channels=responses HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  socket.write(
+    `GET /api/v1/surveys/${surveyId}/live?channels=responses HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`,
+  );
   await eventually(() => assert.match(text, /event: subscribed/));
   socket.pause();
   return {
     resume() {
       socket.resume();
       // Each write is a chunk of its own, so no event is cut in two by a chunk's length.
-      return () => ({ responses: new Set(text.match(/"responseId":"[0-9a-f-]{36}"/g)).size, lagged: text.split('event: lagged').length - 1 });
+      return () => ({
+        responses: new Set(text.match(/"responseId":"[0-9a-f-]{36}"/g)).size,
+        lagged: text.split('event: lagged').length - 1,
+      });
     },
     close: () => socket.destroy(),
   };

@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { adminClient, type Client, createClient } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { subscribeResiliently, openEvents, openLive, type LiveSocket } from '../support/live-client.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
-import { sharedStores, type SharedStores } from '../support/stores.ts';
+import { type LiveSocket, openEvents, openLive, subscribeResiliently } from '../support/live-client.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
+import { type SharedStores, sharedStores } from '../support/stores.ts';
 
 async function signIn(admin: Client): Promise<string> {
-  return (await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body.data.accessToken;
+  return (await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } })).body.data
+    .accessToken;
 }
 
 describe('live streams across HTTP processes', () => {
@@ -28,7 +29,12 @@ describe('live streams across HTTP processes', () => {
   });
   const start = async (env: Record<string, string>): Promise<RunningService> => {
     const { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl } = stores;
-    const urls = { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl };
+    const urls = {
+      REDIS_URL: redisUrl,
+      REDIS_JOBS_URL: redisJobsUrl,
+      DATABASE_URL: databaseUrl,
+      CLICKHOUSE_URL: clickhouseUrl,
+    };
     const service = await startService({ dataDir, env: { ...urls, ...env } });
     started.push(service);
     return service;
@@ -53,8 +59,16 @@ describe('live streams across HTTP processes', () => {
     const ids: string[] = [];
     for (let n = 0; n < 20; n += 1) ids.push((await admin.submit(survey.id, { answers: [] })).body.data.responseId);
     await eventually(() => assert.deepEqual(live.responseIds(), ids));
-    await eventually(() => assert.deepEqual(events.events.filter(({ event }) => event === 'response').map(({ data }) => data.responseId), ids));
-    const late = await listen(accepting, token, { surveyId: survey.id, after: live.messages.find(({ responseId }) => responseId === ids[4])?.['cursor'] });
+    await eventually(() =>
+      assert.deepEqual(
+        events.events.filter(({ event }) => event === 'response').map(({ data }) => data.responseId),
+        ids,
+      ),
+    );
+    const late = await listen(accepting, token, {
+      surveyId: survey.id,
+      after: live.messages.find(({ responseId }) => responseId === ids[4])?.['cursor'],
+    });
     await eventually(() => assert.deepEqual(late.responseIds(), ids.slice(5)));
     events.close();
   });
@@ -66,13 +80,20 @@ describe('live streams across HTTP processes', () => {
     const token = await signIn(admin);
     const survey = await admin.create('/surveys', { title: 'Seam', status: 'ACTIVE' });
     const witness = await listen(accepting, token, { surveyId: survey.id });
-    const clients = Array.from({ length: 20 }, () => subscribeResiliently(() => listening, async () => token, survey.id));
+    const clients = Array.from({ length: 20 }, () =>
+      subscribeResiliently(
+        () => listening,
+        async () => token,
+        survey.id,
+      ),
+    );
     await eventually(() => assert.ok(clients.every((client) => client.isReady())));
 
     let isOver = false;
     const accepted = new Set<string>();
     const lanes = Array.from({ length: 8 }, async () => {
-      while (!isOver) accepted.add((await createClient(accepting).submit(survey.id, { answers: [] })).body.data.responseId);
+      while (!isOver)
+        accepted.add((await createClient(accepting).submit(survey.id, { answers: [] })).body.data.responseId);
     });
     let turn = 0;
     const breaking = setInterval(() => clients[turn++ % clients.length]?.drop(), 15);
@@ -105,9 +126,17 @@ describe('live streams across HTTP processes', () => {
     const admin = await adminClient(service);
     const token = await signIn(admin);
     const survey = await admin.create('/surveys', { title: 'Workers', status: 'ACTIVE' });
-    const all = await Promise.all(Array.from({ length: 16 }, () => listen(service, token, { surveyId: survey.id, channels: ['responses', 'status'] })));
+    const all = await Promise.all(
+      Array.from({ length: 16 }, () =>
+        listen(service, token, { surveyId: survey.id, channels: ['responses', 'status'] }),
+      ),
+    );
     const accepted = new Set<string>();
-    await Promise.all(Array.from({ length: 40 }, async () => accepted.add((await createClient(service).submit(survey.id, { answers: [] })).body.data.responseId)));
+    await Promise.all(
+      Array.from({ length: 40 }, async () =>
+        accepted.add((await createClient(service).submit(survey.id, { answers: [] })).body.data.responseId),
+      ),
+    );
     await eventually(() => {
       for (const live of all) assert.equal(live.responseIds().length, accepted.size);
     });
@@ -125,7 +154,9 @@ function freePort(): Promise<number> {
     const probe = createServer().once('error', reject);
     probe.listen(0, '127.0.0.1', () => {
       const address = probe.address();
-      probe.close(() => (typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port'))));
+      probe.close(() =>
+        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
+      );
     });
   });
 }

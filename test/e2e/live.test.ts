@@ -6,10 +6,10 @@ import { newId } from '../../src/platform/ids.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
-import { openEvents, openLive, refusedWith, socketUrl, takeTicket, type LiveSocket } from '../support/live-client.ts';
+import { type LiveSocket, openEvents, openLive, refusedWith, socketUrl, takeTicket } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
-import { sharedStores, type SharedStores } from '../support/stores.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
+import { type SharedStores, sharedStores } from '../support/stores.ts';
 
 describe('live streams over WebSocket', () => {
   let stores: SharedStores;
@@ -54,13 +54,29 @@ describe('live streams over WebSocket', () => {
     const live = await connect();
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
     assert.equal((await live.next('subscribed'))['surveyId'], survey.id);
-    const { responseId } = (await admin.submit(survey.id, { answers: answersOf(survey, 3), respondent: 'somebody', metadata: { source: 'mail' } })).body.data;
+    const { responseId } = (
+      await admin.submit(survey.id, {
+        answers: answersOf(survey, 3),
+        respondent: 'somebody',
+        metadata: { source: 'mail' },
+      })
+    ).body.data;
     const event = await live.next('response');
     const stored = await admin.get(`/responses/${responseId}`);
-    assert.deepEqual({ ...event, cursor: 'c' }, {
-      type: 'response', surveyId: survey.id, responseId, isComplete: true, submittedAt: stored.submittedAt, answers: stored.answers, cursor: 'c',
-    });
-    for (const message of live.messages) assert.ok(liveServerMessageSchema.safeParse(message).success, JSON.stringify(message));
+    assert.deepEqual(
+      { ...event, cursor: 'c' },
+      {
+        type: 'response',
+        surveyId: survey.id,
+        responseId,
+        isComplete: true,
+        submittedAt: stored.submittedAt,
+        answers: stored.answers,
+        cursor: 'c',
+      },
+    );
+    for (const message of live.messages)
+      assert.ok(liveServerMessageSchema.safeParse(message).success, JSON.stringify(message));
   });
 
   it('need a ticket that was not used before', async () => {
@@ -68,7 +84,10 @@ describe('live streams over WebSocket', () => {
     assert.equal(await refusedWith(socketUrl(service, ''), 'survey.v1'), 401);
     assert.equal(await refusedWith(socketUrl(service, 'x'.repeat(43)), 'survey.v1'), 401);
     assert.equal(await refusedWith(socketUrl(service, ticket), 'other.v1'), 400);
-    assert.equal(await refusedWith(socketUrl(service, ticket), 'survey.v1', { origin: 'https://elsewhere.example' }), 403);
+    assert.equal(
+      await refusedWith(socketUrl(service, ticket), 'survey.v1', { origin: 'https://elsewhere.example' }),
+      403,
+    );
     const live = await connect();
     live.send({ type: 'ping' });
     await live.next('pong');
@@ -138,14 +157,22 @@ describe('live streams over WebSocket', () => {
     const survey = await numberSurvey({ responseQuota: 1 });
     const live = await connect();
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['status'] });
-    assert.deepEqual(await live.next('status'), { type: 'status', surveyId: survey.id, status: 'ACTIVE', reason: null });
+    assert.deepEqual(await live.next('status'), {
+      type: 'status',
+      surveyId: survey.id,
+      status: 'ACTIVE',
+      reason: null,
+    });
     await admin.put(`/surveys/${survey.id}`, { title: 'Another title' });
     await admin.put(`/surveys/${survey.id}`, { status: 'PAUSED' });
     await live.next('status', ({ status }) => status === 'PAUSED');
     await admin.post(`/surveys/${survey.id}/publish`);
     await survey.submit(1);
     assert.equal((await live.next('status', ({ status }) => status === 'CLOSED'))['reason'], 'QUOTA');
-    assert.deepEqual(live.messages.filter(({ type }) => type === 'status').map(({ status }) => status), ['ACTIVE', 'PAUSED', 'ACTIVE', 'CLOSED']);
+    assert.deepEqual(
+      live.messages.filter(({ type }) => type === 'status').map(({ status }) => status),
+      ['ACTIVE', 'PAUSED', 'ACTIVE', 'CLOSED'],
+    );
   });
 
   it('bring the progress of jobs to those who asked for it', async () => {
@@ -166,7 +193,15 @@ describe('live streams over WebSocket', () => {
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
     await live.next('subscribed');
     await survey.submit(7);
-    assert.deepEqual(Object.keys(await live.next('response')).sort(), ['answers', 'cursor', 'isComplete', 'responseId', 'submittedAt', 'surveyId', 'type']);
+    assert.deepEqual(Object.keys(await live.next('response')).sort(), [
+      'answers',
+      'cursor',
+      'isComplete',
+      'responseId',
+      'submittedAt',
+      'surveyId',
+      'type',
+    ]);
   });
 
   it('end a subscription when the survey is deleted, and stop at an unsubscribe', async () => {
@@ -202,7 +237,12 @@ describe('live streams over WebSocket', () => {
     assert.equal((await live.next('error', ({ code }) => code === 'FORBIDDEN', 8000))['surveyId'], survey.id);
     await survey.submit(1);
     const witness = await connect();
-    witness.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: (await live.next('subscribed'))['cursor'] });
+    witness.send({
+      type: 'subscribe',
+      surveyId: survey.id,
+      channels: ['responses'],
+      after: (await live.next('subscribed'))['cursor'],
+    });
     await witness.next('response');
     assert.deepEqual(live.responseIds(), []);
   });
@@ -247,14 +287,26 @@ describe('live streams over WebSocket', () => {
     await admin.remove(`/users/${person.id}`);
     for (const live of [idle, listening]) {
       const { code } = await live.closed;
-      assert.deepEqual([code, live.messages.filter(({ type }) => type === 'error').map((message) => message['code'])], [1008, ['UNAUTHORIZED']]);
+      assert.deepEqual(
+        [code, live.messages.filter(({ type }) => type === 'error').map((message) => message['code'])],
+        [1008, ['UNAUTHORIZED']],
+      );
     }
   });
 
   it('answer what is not understood with an error, and refuse what is too much', async () => {
     const live = await connect();
-    for (const text of ['{', '[]', '{"type":"shout"}', '{"type":"subscribe","surveyId":"x","channels":["responses"]}', `{"type":"subscribe","surveyId":"${newId()}","channels":["gossip"]}`]) live.send(text);
-    await eventually(() => assert.equal(live.messages.filter(({ type, code }) => type === 'error' && code === 'VALIDATION_ERROR').length, 4));
+    for (const text of [
+      '{',
+      '[]',
+      '{"type":"shout"}',
+      '{"type":"subscribe","surveyId":"x","channels":["responses"]}',
+      `{"type":"subscribe","surveyId":"${newId()}","channels":["gossip"]}`,
+    ])
+      live.send(text);
+    await eventually(() =>
+      assert.equal(live.messages.filter(({ type, code }) => type === 'error' && code === 'VALIDATION_ERROR').length, 4),
+    );
     assert.equal((await live.next('error', ({ code }) => code === 'NOT_FOUND'))['surveyId'], undefined);
     const survey = await numberSurvey();
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'], after: 'nonsense' });
@@ -287,9 +339,19 @@ describe('live streams over WebSocket', () => {
     slow.socket.pause();
     const ids = new Set<string>();
     for (let round = 0; round < 100; round += 1)
-      await Promise.all(Array.from({ length: 20 }, async () => ids.add((await admin.submit(survey.id, { answers: [{ questionId: question.id, textValue: 'x'.repeat(9900) }] })).body.data.responseId)));
+      await Promise.all(
+        Array.from({ length: 20 }, async () =>
+          ids.add(
+            (await admin.submit(survey.id, { answers: [{ questionId: question.id, textValue: 'x'.repeat(9900) }] }))
+              .body.data.responseId,
+          ),
+        ),
+      );
     await eventually(() => assert.equal(quick.responseIds().length, ids.size), 20_000);
-    assert.deepEqual(slow.messages.filter(({ type }) => type === 'response'), []);
+    assert.deepEqual(
+      slow.messages.filter(({ type }) => type === 'response'),
+      [],
+    );
     slow.socket.resume();
     await eventually(() => assert.equal(new Set(slow.responseIds()).size, ids.size), 20_000);
     assert.deepEqual(slow.responseIds(), quick.responseIds());

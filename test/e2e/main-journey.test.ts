@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { useService } from '../support/use-service.ts';
-import { createClient, type Client } from '../support/client.ts';
+import { type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
 import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
 
 describe('surveys in, responses through, analytics out', () => {
   let service: RunningService;
@@ -13,18 +13,23 @@ describe('surveys in, responses through, analytics out', () => {
   useService((served) => ({ service, admin } = served));
 
   const analytics = (id: string, query = '') => admin.get(`/analytics/surveys/${id}${query}`);
-  const statistic = (data: any, full: FullSurvey, type: keyof FullSurvey['questions']) => data.questionStats.find((item: any) => item.questionId === full.questions[type].id);
-  const shown = (id: string, count: number) => eventually(async () => {
-    const data = await analytics(id);
-    assert.equal(data.totalResponses, count);
-    return data;
-  });
+  const statistic = (data: any, full: FullSurvey, type: keyof FullSurvey['questions']) =>
+    data.questionStats.find((item: any) => item.questionId === full.questions[type].id);
+  const shown = (id: string, count: number) =>
+    eventually(async () => {
+      const data = await analytics(id);
+      assert.equal(data.totalResponses, count);
+      return data;
+    });
 
   it('takes responses to all seventeen types and counts every one of them', async () => {
     const full = await createFullSurvey(admin);
     const sent = 22;
     for (let n = 0; n < sent; n += 1) {
-      const reply = await admin.submit(full.id, { answers: answersOf(full, n), startedAt: new Date(Date.now() - 60_000).toISOString() });
+      const reply = await admin.submit(full.id, {
+        answers: answersOf(full, n),
+        startedAt: new Date(Date.now() - 60_000).toISOString(),
+      });
       assert.equal(reply.status, 201, JSON.stringify(reply.body));
       assert.match(reply.body.data.responseId, /^[0-9a-f-]{36}$/);
       assert.equal(reply.body.data.isComplete, true);
@@ -40,14 +45,27 @@ describe('surveys in, responses through, analytics out', () => {
     assert.equal(of('CHECKBOXES').responseCount, sent);
     assert.deepEqual(of('DROPDOWN').distribution, { france: 11, italy: 11 });
     assert.deepEqual(of('RATING_SCALE').distribution, { 1: 5, 2: 5, 3: 4, 4: 4, 5: 4 });
-    assert.deepEqual(Object.values(of('NPS').distribution), Array.from({ length: 11 }, () => 2));
+    assert.deepEqual(
+      Object.values(of('NPS').distribution),
+      Array.from({ length: 11 }, () => 2),
+    );
     assert.deepEqual(Object.keys(of('NPS').distribution), ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10']);
-    assert.deepEqual({ ...of('NPS').nps, score: Math.round(of('NPS').nps.score) }, { promoters: 4, passives: 4, detractors: 14, score: -45 });
+    assert.deepEqual(
+      { ...of('NPS').nps, score: Math.round(of('NPS').nps.score) },
+      { promoters: 4, passives: 4, detractors: 14, score: -45 },
+    );
     assert.deepEqual(of('MATRIX').distribution, { food: { good: 11, bad: 11 }, service: { good: 11, bad: 11 } });
-    assert.deepEqual(of('RANKING').distribution, { one: { 1: 8, 2: 7, 3: 7 }, two: { 1: 7, 2: 8, 3: 7 }, three: { 1: 7, 2: 7, 3: 8 } });
+    assert.deepEqual(of('RANKING').distribution, {
+      one: { 1: 8, 2: 7, 3: 7 },
+      two: { 1: 7, 2: 8, 3: 7 },
+      three: { 1: 7, 2: 7, 3: 8 },
+    });
     assert.deepEqual(of('RANKING').averageRank, { one: 43 / 22, two: 2, three: 45 / 22 });
     assert.equal(of('SHORT_TEXT').averageValue, null);
-    assert.deepEqual(of('LONG_TEXT').topWords.find((item: any) => item.word === 'day'), { word: 'day', count: 2 * sent });
+    assert.deepEqual(
+      of('LONG_TEXT').topWords.find((item: any) => item.word === 'day'),
+      { word: 'day', count: 2 * sent },
+    );
     assert.deepEqual(of('EMAIL').distribution, { 'example.org': sent });
     assert.equal(of('NUMBER').minValue, 20);
     assert.equal(of('NUMBER').maxValue, 41);
@@ -59,7 +77,10 @@ describe('surveys in, responses through, analytics out', () => {
     assert.equal(Object.keys(of('SLIDER').distribution).length, 20);
     assert.equal(of('SLIDER').maxValue, 21);
     assert.deepEqual(of('YES_NO').distribution, { yes: 11, no: 11 });
-    assert.equal(Object.values<number>(of('LIKERT_SCALE').distribution).reduce((sum, count) => sum + count, 0), sent);
+    assert.equal(
+      Object.values<number>(of('LIKERT_SCALE').distribution).reduce((sum, count) => sum + count, 0),
+      sent,
+    );
     const one = await admin.get(`/analytics/surveys/${full.id}/questions/${full.questions.NPS.id}`);
     assert.deepEqual(one, of('NPS'));
   });
@@ -68,13 +89,31 @@ describe('surveys in, responses through, analytics out', () => {
     const full = await createFullSurvey(admin);
     for (let n = 0; n < 20; n += 1) await admin.submit(full.id, { answers: answersOf(full, n) });
     await shown(full.id, 20);
-    const table = await admin.post(`/analytics/surveys/${full.id}/crosstab`, { questionId1: full.questions.YES_NO.id, questionId2: full.questions.CHECKBOXES.id });
+    const table = await admin.post(`/analytics/surveys/${full.id}/crosstab`, {
+      questionId1: full.questions.YES_NO.id,
+      questionId2: full.questions.CHECKBOXES.id,
+    });
     assert.equal(table.total, 20);
-    assert.deepEqual(table.rows.map((row: any) => [row.value, row.total]), [['yes', 10], ['no', 10]]);
+    assert.deepEqual(
+      table.rows.map((row: any) => [row.value, row.total]),
+      [
+        ['yes', 10],
+        ['no', 10],
+      ],
+    );
     assert.equal(table.cells.length, 2);
     assert.equal(table.cells[0].length, 3);
-    const independent = await admin.post(`/analytics/surveys/${full.id}/crosstab`, { questionId1: full.questions.YES_NO.id, questionId2: full.questions.DROPDOWN.id });
-    assert.deepEqual(independent.cells.map((row: any) => row.map((cell: any) => cell.count)), [[10, 0], [0, 10]]);
+    const independent = await admin.post(`/analytics/surveys/${full.id}/crosstab`, {
+      questionId1: full.questions.YES_NO.id,
+      questionId2: full.questions.DROPDOWN.id,
+    });
+    assert.deepEqual(
+      independent.cells.map((row: any) => row.map((cell: any) => cell.count)),
+      [
+        [10, 0],
+        [0, 10],
+      ],
+    );
     assert.equal(independent.chiSquare.statistic, 20);
     assert.equal(independent.chiSquare.degreesOfFreedom, 1);
     assert.ok(Math.abs(independent.cramersV - 1) < 1e-12);
@@ -85,13 +124,16 @@ describe('surveys in, responses through, analytics out', () => {
   it('gives back what was sent, at once by id and in lists', async () => {
     const full = await createFullSurvey(admin);
     const answers = answersOf(full, 3);
-    const { responseId } = (await admin.submit(full.id, { answers, respondent: 'panel-7', metadata: { source: 'mail' }, language: 'fr' })).body.data;
+    const { responseId } = (
+      await admin.submit(full.id, { answers, respondent: 'panel-7', metadata: { source: 'mail' }, language: 'fr' })
+    ).body.data;
     const record = await admin.get(`/responses/${responseId}`);
     assert.equal(record.surveyId, full.id);
     assert.equal(record.respondent, 'panel-7');
     assert.deepEqual(record.metadata, { source: 'mail' });
     assert.equal(record.language, 'fr');
-    const text = (type: 'SHORT_TEXT' | 'LONG_TEXT') => record.answers.find((item: any) => item.questionId === full.questions[type].id).textValue;
+    const text = (type: 'SHORT_TEXT' | 'LONG_TEXT') =>
+      record.answers.find((item: any) => item.questionId === full.questions[type].id).textValue;
     assert.equal(text('SHORT_TEXT'), 'Zoë “3” 😀');
     assert.equal(text('LONG_TEXT'), 'It was\na long day, a good day.');
     assert.equal(record.answers.length, answers.length);
@@ -106,15 +148,24 @@ describe('surveys in, responses through, analytics out', () => {
   it('saves progress, merges question by question and completes once', async () => {
     const full = await createFullSurvey(admin);
     const { NPS, RATING_SCALE } = full.questions;
-    const saved = (await admin.submit(full.id, { isComplete: false, answers: [{ questionId: NPS.id, numberValue: 3 }] })).body.data;
+    const saved = (
+      await admin.submit(full.id, { isComplete: false, answers: [{ questionId: NPS.id, numberValue: 3 }] })
+    ).body.data;
     assert.equal(saved.isComplete, false);
-    const go = (more: object) => admin.submit(full.id, { responseId: saved.responseId, resumeToken: saved.resumeToken, ...more });
+    const go = (more: object) =>
+      admin.submit(full.id, { responseId: saved.responseId, resumeToken: saved.resumeToken, ...more });
     const both = await Promise.all([
       go({ isComplete: false, answers: [{ questionId: NPS.id, numberValue: 9 }] }),
       go({ isComplete: false, answers: [{ questionId: RATING_SCALE.id, numberValue: 5 }] }),
     ]);
-    assert.deepEqual(both.map((reply) => reply.status), [201, 201]);
-    assert.equal((await admin.submit(full.id, { responseId: saved.responseId, resumeToken: 'wrong', answers: [] })).status, 403);
+    assert.deepEqual(
+      both.map((reply) => reply.status),
+      [201, 201],
+    );
+    assert.equal(
+      (await admin.submit(full.id, { responseId: saved.responseId, resumeToken: 'wrong', answers: [] })).status,
+      403,
+    );
     assert.equal((await go({ answers: [] })).status, 201);
     const late = await go({ answers: [{ questionId: NPS.id, numberValue: 1 }] });
     assert.deepEqual([late.status, late.body.details.reason], [409, 'ALREADY_COMPLETE']);
@@ -129,7 +180,9 @@ describe('surveys in, responses through, analytics out', () => {
   it('recognises repeats by key and by a client-made id', async () => {
     const full = await createFullSurvey(admin);
     const body = { answers: answersOf(full, 1) };
-    const replies = await Promise.all(Array.from({ length: 50 }, () => admin.submit(full.id, body, { 'idempotency-key': 'same' })));
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () => admin.submit(full.id, body, { 'idempotency-key': 'same' })),
+    );
     assert.deepEqual(new Set(replies.map((reply) => reply.status)), new Set([201]));
     assert.equal(new Set(replies.map((reply) => JSON.stringify(reply.body))).size, 1);
     assert.equal(replies.filter((reply) => reply.headers.get('idempotent-replayed') === 'true').length, 49);
@@ -138,7 +191,10 @@ describe('surveys in, responses through, analytics out', () => {
     const responseId = randomUUID();
     assert.equal((await admin.submit(full.id, { responseId, ...body })).body.data.responseId, responseId);
     assert.equal((await admin.submit(full.id, { ...body, responseId })).headers.get('idempotent-replayed'), 'true');
-    assert.equal((await admin.submit(full.id, { responseId, answers: [] })).body.details.reason, 'IDEMPOTENCY_MISMATCH');
+    assert.equal(
+      (await admin.submit(full.id, { responseId, answers: [] })).body.details.reason,
+      'IDEMPOTENCY_MISMATCH',
+    );
     await shown(full.id, 2);
   });
 
@@ -147,7 +203,11 @@ describe('surveys in, responses through, analytics out', () => {
     const body = { answers: answersOf(full, 0) };
     const replies = await Promise.all(Array.from({ length: 60 }, () => admin.submit(full.id, body)));
     assert.equal(replies.filter((reply) => reply.status === 201).length, 10);
-    assert.ok(replies.filter((reply) => reply.status !== 201).every((reply) => reply.status === 409 && reply.body.details.reason === 'QUOTA_REACHED'));
+    assert.ok(
+      replies
+        .filter((reply) => reply.status !== 201)
+        .every((reply) => reply.status === 409 && reply.body.details.reason === 'QUOTA_REACHED'),
+    );
     await eventually(async () => assert.equal((await admin.get(`/surveys/${full.id}`)).status, 'CLOSED'));
     assert.equal((await admin.submit(full.id, body)).body.details.reason, 'QUOTA_REACHED');
     await admin.put(`/surveys/${full.id}`, { responseQuota: 11, status: 'ACTIVE' });
@@ -194,19 +254,27 @@ describe('surveys in, responses through, analytics out', () => {
     await admin.remove(`/surveys/${full.id}/questions/${DROPDOWN.id}`);
     const after = await admin.get(`/surveys/${full.id}`);
     assert.equal(after.version, before.version + 1);
-    assert.deepEqual(after.questions.map((question: any) => question.order), after.questions.map((_: unknown, index: number) => index));
+    assert.deepEqual(
+      after.questions.map((question: any) => question.order),
+      after.questions.map((_: unknown, index: number) => index),
+    );
   });
 
   it('reports all problems of a submission at once, each with its path', async () => {
     const full = await createFullSurvey(admin);
     const reply = await admin.submit(full.id, {
-      answers: [{ questionId: full.questions.NPS.id, numberValue: 11 }, { questionId: 'nobody', textValue: 'x' }, { questionId: full.questions.EMAIL.id, textValue: 'no' }],
+      answers: [
+        { questionId: full.questions.NPS.id, numberValue: 11 },
+        { questionId: 'nobody', textValue: 'x' },
+        { questionId: full.questions.EMAIL.id, textValue: 'no' },
+      ],
       colour: 'red',
     });
     assert.equal(reply.status, 400);
     assert.equal(reply.body.code, 'VALIDATION_ERROR');
     const paths = reply.body.details.map((item: any) => item.path);
-    for (const path of ['colour', 'answers.0.numberValue', 'answers.1.questionId', 'answers.2.textValue']) assert.ok(paths.includes(path), `${path} in ${paths}`);
+    for (const path of ['colour', 'answers.0.numberValue', 'answers.1.questionId', 'answers.2.textValue'])
+      assert.ok(paths.includes(path), `${path} in ${paths}`);
   });
 
   it('limits submissions by address and survey, with headers on every reply', async () => {
@@ -227,15 +295,26 @@ describe('surveys in, responses through, analytics out', () => {
     const survey = await admin.create('/surveys', { title: 'Private', visibility: 'PRIVATE', status: 'ACTIVE' });
     assert.equal((await admin.submit(survey.id, { answers: [] })).status, 403);
     assert.equal((await admin.submit(survey.id, { answers: [], surveyToken: 'wrong' })).status, 403);
-    assert.equal((await admin.submit(survey.id, { answers: [] }, { 'x-survey-token': survey.accessToken })).status, 201);
+    assert.equal(
+      (await admin.submit(survey.id, { answers: [] }, { 'x-survey-token': survey.accessToken })).status,
+      201,
+    );
     assert.equal((await admin.submit(survey.id, { answers: [], surveyToken: survey.accessToken })).status, 201);
   });
 
   it('asks for a token everywhere else', async () => {
     const nobody = createClient(service);
-    for (const [method, path] of [['GET', '/surveys'], ['POST', '/surveys'], ['GET', `/responses/${randomUUID()}`], ['GET', `/analytics/surveys/${randomUUID()}`]] as const) {
+    for (const [method, path] of [
+      ['GET', '/surveys'],
+      ['POST', '/surveys'],
+      ['GET', `/responses/${randomUUID()}`],
+      ['GET', `/analytics/surveys/${randomUUID()}`],
+    ] as const) {
       const reply = await nobody.call(method, path);
-      assert.deepEqual([reply.status, reply.body.code, reply.headers.get('www-authenticate')], [401, 'UNAUTHORIZED', 'Bearer']);
+      assert.deepEqual(
+        [reply.status, reply.body.code, reply.headers.get('www-authenticate')],
+        [401, 'UNAUTHORIZED', 'Bearer'],
+      );
     }
   });
 });

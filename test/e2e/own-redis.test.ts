@@ -37,7 +37,10 @@ describe('a Redis of the operator’s own', () => {
     const url = new URL('/11', (await sharedStores()).redisJobsUrl).href;
     const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), REDIS_URL: url } });
     assert.equal(code, 1);
-    assert.equal(said, 'survey-service cannot start: the server of REDIS_URL would lose responses that were accepted: appendfsync is everysec, not always. Configure it so, or accept the loss with INTAKE_MAY_LOSE=true\n');
+    assert.equal(
+      said,
+      'survey-service cannot start: the server of REDIS_URL would lose responses that were accepted: appendfsync is everysec, not always. Configure it so, or accept the loss with INTAKE_MAY_LOSE=true\n',
+    );
     const logs = await logsOfStart({ REDIS_URL: url, INTAKE_MAY_LOSE: 'true' });
     assert.match(logs, /"level":"warn".*appendfsync is everysec, not always; INTAKE_MAY_LOSE accepts it/);
   });
@@ -46,8 +49,15 @@ describe('a Redis of the operator’s own', () => {
     await redis.call('ACL', 'SETUSER', user, 'on', '>secret', '~*', '&*', '+@all', '-config');
     const url = new URL(await emptyDatabase());
     [url.username, url.password] = [user, 'secret'];
-    const warning = (await logsOfStart({ REDIS_URL: url.href })).split('\n').find((line) => line.includes('does not tell how it is configured')) ?? '{}';
-    assert.deepEqual(JSON.parse(warning).unknown, ['appendfsync', 'no-appendfsync-on-rewrite'], 'the others stand in INFO');
+    const warning =
+      (await logsOfStart({ REDIS_URL: url.href }))
+        .split('\n')
+        .find((line) => line.includes('does not tell how it is configured')) ?? '{}';
+    assert.deepEqual(
+      JSON.parse(warning).unknown,
+      ['appendfsync', 'no-appendfsync-on-rewrite'],
+      'the others stand in INFO',
+    );
   });
 
   it('keeps its number of shards: another ends the start, with the number to set', async () => {
@@ -56,7 +66,13 @@ describe('a Redis of the operator’s own', () => {
     await logsOfStart({ REDIS_URL: url, INTAKE_SHARDS: '3' });
     for (const shards of ['2', '4']) {
       const { code, said } = await runToExit({ env: { ...env, INTAKE_SHARDS: shards } });
-      assert.deepEqual([code, said], [1, `survey-service cannot start: INTAKE_SHARDS is ${shards}, but this intake was begun with 3: set INTAKE_SHARDS=3. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as docs/operating.md says; if it never was 3, stop all processes and remove the key intake:shards\n`]);
+      assert.deepEqual(
+        [code, said],
+        [
+          1,
+          `survey-service cannot start: INTAKE_SHARDS is ${shards}, but this intake was begun with 3: set INTAKE_SHARDS=3. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as docs/operating.md says; if it never was 3, stop all processes and remove the key intake:shards\n`,
+        ],
+      );
     }
   });
 
@@ -67,6 +83,9 @@ describe('a Redis of the operator’s own', () => {
     await own.quit();
     const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), REDIS_URL: url } });
     assert.equal(code, 1);
-    assert.match(said, /INTAKE_SHARDS is 2, but \{s4\}:stream of this intake holds responses that are not stored yet: set INTAKE_SHARDS=5/);
+    assert.match(
+      said,
+      /INTAKE_SHARDS is 2, but \{s4\}:stream of this intake holds responses that are not stored yet: set INTAKE_SHARDS=5/,
+    );
   });
 });

@@ -3,10 +3,10 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createClient, type Client } from '../support/client.ts';
-import { eventually } from '../support/eventually.ts';
 import { freshDatabase } from '../support/auth-server.ts';
-import { runToExit, startService, type RunningService } from '../support/service.ts';
+import { type Client, createClient } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { type RunningService, runToExit, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
 describe('people and their rights', () => {
@@ -33,8 +33,12 @@ describe('people and their rights', () => {
     dataDir = mkdtempSync(join(tmpdir(), 'people-e2e-'));
     chmodSync(dataDir, 0o711);
     env = {
-      REDIS_URL: stores.redisUrl, REDIS_JOBS_URL: stores.redisJobsUrl, CLICKHOUSE_URL: stores.clickhouseUrl, DATABASE_URL: database.url,
-      ADMIN_EMAIL: 'first@localhost', ADMIN_PASSWORD: '',
+      REDIS_URL: stores.redisUrl,
+      REDIS_JOBS_URL: stores.redisJobsUrl,
+      CLICKHOUSE_URL: stores.clickhouseUrl,
+      DATABASE_URL: database.url,
+      ADMIN_EMAIL: 'first@localhost',
+      ADMIN_PASSWORD: '',
     };
     service = await start();
     madePassword = /first@localhost\s+password: (\S+)/.exec(service.printed())?.[1] ?? '';
@@ -53,17 +57,43 @@ describe('people and their rights', () => {
   });
 
   it('share surveys: each sees what was shared, and nothing of what was not', async () => {
-    const [author, editor, reader, stranger] = [await addPerson('author', 'EDITOR'), await addPerson('editor', 'EDITOR'), await addPerson('reader', 'VIEWER'), await addPerson('stranger', 'EDITOR')];
+    const [author, editor, reader, stranger] = [
+      await addPerson('author', 'EDITOR'),
+      await addPerson('editor', 'EDITOR'),
+      await addPerson('reader', 'VIEWER'),
+      await addPerson('stranger', 'EDITOR'),
+    ];
     assert.equal((await reader.client.call('POST', '/surveys', { body: { title: 'mine' } })).status, 403);
     const survey = await author.client.create('/surveys', { title: 'Shared' });
     for (const field of ['ownerId', 'id', 'version', 'createdAt'])
-      assert.equal((await author.client.call('PUT', `/surveys/${survey.id}`, { body: { [field]: stranger.user.id } })).status, 400, field);
+      assert.equal(
+        (await author.client.call('PUT', `/surveys/${survey.id}`, { body: { [field]: stranger.user.id } })).status,
+        400,
+        field,
+      );
     await author.client.put(`/surveys/${survey.id}/members/${editor.user.id}`, { role: 'EDITOR' });
     await author.client.put(`/surveys/${survey.id}/members/${reader.user.id}`, { role: 'VIEWER' });
     const titles = async (client: Client) => (await client.get('/surveys')).map((item: any) => item.title);
-    assert.deepEqual([await titles(author.client), await titles(editor.client), await titles(reader.client), await titles(stranger.client)], [['Shared'], ['Shared'], ['Shared'], []]);
-    const rename = async (client: Client) => (await client.call('PUT', `/surveys/${survey.id}`, { body: { title: 'Shared' } })).status;
-    assert.deepEqual([await rename(author.client), await rename(editor.client), await rename(reader.client), await rename(stranger.client)], [200, 200, 403, 404]);
+    assert.deepEqual(
+      [
+        await titles(author.client),
+        await titles(editor.client),
+        await titles(reader.client),
+        await titles(stranger.client),
+      ],
+      [['Shared'], ['Shared'], ['Shared'], []],
+    );
+    const rename = async (client: Client) =>
+      (await client.call('PUT', `/surveys/${survey.id}`, { body: { title: 'Shared' } })).status;
+    assert.deepEqual(
+      [
+        await rename(author.client),
+        await rename(editor.client),
+        await rename(reader.client),
+        await rename(stranger.client),
+      ],
+      [200, 200, 403, 404],
+    );
     assert.equal((await editor.client.call('DELETE', `/surveys/${survey.id}`)).status, 403);
     await admin.remove(`/users/${author.user.id}`);
     assert.equal((await admin.get(`/surveys/${survey.id}`)).ownerId, (await admin.get('/auth/me')).id);
@@ -98,14 +128,26 @@ describe('people and their rights', () => {
   it('are not served with a JWT_PRIVATE_KEY that makes no sense: the start names the setting and does not quote it', async () => {
     const bad = await runToExit({ env: { ...env, JWT_PRIVATE_KEY: 'sesame' }, dataDir });
     assert.equal(bad.code, 1);
-    assert.equal(bad.said, 'survey-service cannot start: Bad setting. JWT_PRIVATE_KEY: must be a PEM private key (PKCS #8), a JWK or a JWK set\n');
+    assert.equal(
+      bad.said,
+      'survey-service cannot start: Bad setting. JWT_PRIVATE_KEY: must be a PEM private key (PKCS #8), a JWK or a JWK set\n',
+    );
     // Before any store is asked for: there is none at this address.
-    const early = await runToExit({ env: { ...env, REDIS_URL: 'redis://127.0.0.1:1', JWT_PRIVATE_KEY: '{"kty":"sesame"}' }, dataDir });
-    assert.equal(early.said, 'survey-service cannot start: Bad setting. JWT_PRIVATE_KEY: holds a key that cannot be read\n');
+    const early = await runToExit({
+      env: { ...env, REDIS_URL: 'redis://127.0.0.1:1', JWT_PRIVATE_KEY: '{"kty":"sesame"}' },
+      dataDir,
+    });
+    assert.equal(
+      early.said,
+      'survey-service cannot start: Bad setting. JWT_PRIVATE_KEY: holds a key that cannot be read\n',
+    );
   });
 
   it('have an ADMIN_EMAIL that is an address, also where there is an ADMIN already', async () => {
     const bad = await runToExit({ env: { ...env, ADMIN_EMAIL: 'foo' }, dataDir });
-    assert.deepEqual([bad.code, bad.said], [1, 'survey-service cannot start: Bad setting. ADMIN_EMAIL: must be an e-mail address\n']);
+    assert.deepEqual(
+      [bad.code, bad.said],
+      [1, 'survey-service cannot start: Bad setting. ADMIN_EMAIL: must be an e-mail address\n'],
+    );
   });
 });

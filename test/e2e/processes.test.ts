@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { callAtOnce, callOnce, type OneReply } from '../support/one-connection.ts';
-import { adminEmail, runToExit, sharedStoreUrls, startService, type RunningService } from '../support/service.ts';
+import { adminEmail, type RunningService, runToExit, sharedStoreUrls, startService } from '../support/service.ts';
 
 const names = ['http-1', 'http-2', 'http-3'];
 /** Values that no other test uses: the counters lie in a store that all tests share. */
@@ -18,10 +18,17 @@ describe('several HTTP processes on one port', () => {
   });
   after(async () => {
     assert.equal(await service.stop(), 0);
-    assert.ok(!service.logs().includes('"level":"error"'), service.logs().split('\n').find((line) => line.includes('"level":"error"')));
+    assert.ok(
+      !service.logs().includes('"level":"error"'),
+      service
+        .logs()
+        .split('\n')
+        .find((line) => line.includes('"level":"error"')),
+    );
   });
 
-  const submit = (surveyId: string, body: unknown = { answers: [] }, headers?: Record<string, string>) => callOnce(service.base, 'POST', `/responses/surveys/${surveyId}/submit`, { body, ...(headers && { headers }) });
+  const submit = (surveyId: string, body: unknown = { answers: [] }, headers?: Record<string, string>) =>
+    callOnce(service.base, 'POST', `/responses/surveys/${surveyId}/submit`, { body, ...(headers && { headers }) });
   const counts = (replies: readonly OneReply[]) => {
     const found: Record<string, number> = {};
     for (const { status, body } of replies) {
@@ -30,16 +37,27 @@ describe('several HTTP processes on one port', () => {
     }
     return found;
   };
-  const makeSurvey = async (fields: Record<string, unknown> = {}): Promise<string> => (await admin.create('/surveys', { title: 'Shared', status: 'ACTIVE', ...fields })).id;
+  const makeSurvey = async (fields: Record<string, unknown> = {}): Promise<string> =>
+    (await admin.create('/surveys', { title: 'Shared', status: 'ACTIVE', ...fields })).id;
   const figures = async () => {
     const { status, body } = await callOnce(service.origin, 'GET', '/metrics');
     assert.equal(status, 200);
     return body as string;
   };
-  const figure = (text: string, series: string) => Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length + 1) ?? Number.NaN);
+  const figure = (text: string, series: string) =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${series} `))
+        ?.slice(series.length + 1) ?? Number.NaN,
+    );
   const requestsOf = (text: string, name: string) => figure(text, `http_process_requests{process="${name}"}`);
   const pidOf = (name: string): number => {
-    const line = service.logs().split('\n').filter((text) => text.includes('"listening"') && text.includes(`"${name}"`)).at(-1);
+    const line = service
+      .logs()
+      .split('\n')
+      .filter((text) => text.includes('"listening"') && text.includes(`"${name}"`))
+      .at(-1);
     return (JSON.parse(line ?? '{}') as { pid: number }).pid;
   };
 
@@ -53,7 +71,8 @@ describe('several HTTP processes on one port', () => {
       assert.equal(figure(text, accepted) - (figure(before, accepted) || 0), 150);
       for (const name of names) assert.ok(requestsOf(text, name) > requestsOf(before, name), `${name} served nothing`);
       assert.equal(requestsOf(text, 'main'), 0);
-      for (const name of ['main', ...names]) assert.ok(figure(text, `process_resident_memory_bytes{process="${name}"}`) > 1e6, name);
+      for (const name of ['main', ...names])
+        assert.ok(figure(text, `process_resident_memory_bytes{process="${name}"}`) > 1e6, name);
       assert.ok(figure(text, 'ingest_lag_entries{shard="0"}') >= 0, 'the main process’s ingest is among them');
     }
   });
@@ -62,21 +81,39 @@ describe('several HTTP processes on one port', () => {
     const surveyId = await makeSurvey({ submissionRateLimit: 60 });
     const replies = await callAtOnce(200, () => submit(surveyId));
     assert.deepEqual(counts(replies), { 201: 60, '429 RATE_LIMITED': 140 });
-    assert.deepEqual(replies.filter(({ status }) => status === 201).map(({ headers }) => Number(headers['x-ratelimit-remaining'])).sort((a, b) => a - b), Array.from({ length: 60 }, (_, n) => n));
-    for (const { headers } of replies.filter(({ status }) => status === 429)) assert.match(String(headers['retry-after']), /^([1-9]|[1-5]\d|60)$/);
+    assert.deepEqual(
+      replies
+        .filter(({ status }) => status === 201)
+        .map(({ headers }) => Number(headers['x-ratelimit-remaining']))
+        .sort((a, b) => a - b),
+      Array.from({ length: 60 }, (_, n) => n),
+    );
+    for (const { headers } of replies.filter(({ status }) => status === 429))
+      assert.match(String(headers['retry-after']), /^([1-9]|[1-5]\d|60)$/);
   });
 
   it('let exactly the limit of a key’s calls, and of sign-ins, pass together', async () => {
     const { key } = await admin.create('/api-keys', { name: 'limited', role: 'VIEWER', requestsPerMinute: 37 });
-    const calls = await callAtOnce(90, () => callOnce(service.base, 'GET', '/surveys?limit=1', { headers: { authorization: `Bearer ${key}` } }));
-    assert.deepEqual([calls.filter(({ status }) => status === 200).length, calls.filter(({ status }) => status === 429).length], [37, 53]);
+    const calls = await callAtOnce(90, () =>
+      callOnce(service.base, 'GET', '/surveys?limit=1', { headers: { authorization: `Bearer ${key}` } }),
+    );
+    assert.deepEqual(
+      [calls.filter(({ status }) => status === 200).length, calls.filter(({ status }) => status === 429).length],
+      [37, 53],
+    );
     // One was spent on signing in before the tests; malformed ones count and cost no hash.
-    const signIns = await callAtOnce(90, () => callOnce(service.base, 'POST', '/auth/login', { body: { email: adminEmail } }));
+    const signIns = await callAtOnce(90, () =>
+      callOnce(service.base, 'POST', '/auth/login', { body: { email: adminEmail } }),
+    );
     assert.deepEqual(counts(signIns), { '400 VALIDATION_ERROR': 42, '429 RATE_LIMITED': 48 });
   });
 
   it('take exactly the quota together, and announce once that it is reached', async () => {
-    const hook = await admin.create('/webhooks', { url: 'https://receiver.example.org/', events: ['quota.reached'], isActive: true });
+    const hook = await admin.create('/webhooks', {
+      url: 'https://receiver.example.org/',
+      events: ['quota.reached'],
+      isActive: true,
+    });
     const surveyId = await makeSurvey({ responseQuota: 50 });
     assert.deepEqual(counts(await callAtOnce(300, () => submit(surveyId))), { 201: 50, '409 QUOTA_REACHED': 250 });
     await eventually(async () => {
@@ -95,7 +132,9 @@ describe('several HTTP processes on one port', () => {
 
   it('answer one key with one response, whichever is asked', async () => {
     const surveyId = await makeSurvey();
-    const replies = await callAtOnce(100, () => submit(surveyId, { answers: [] }, { 'idempotency-key': 'over-all-processes' }));
+    const replies = await callAtOnce(100, () =>
+      submit(surveyId, { answers: [] }, { 'idempotency-key': 'over-all-processes' }),
+    );
     assert.deepEqual(counts(replies), { 201: 100 });
     assert.equal(new Set(replies.map(({ body }) => body.data.responseId)).size, 1);
     assert.equal(replies.filter(({ headers }) => headers['idempotent-replayed'] === 'true').length, 99);
@@ -112,9 +151,18 @@ describe('several HTTP processes on one port', () => {
       await admin.put(`/surveys/${surveyId}`, { status: 'ACTIVE' });
       assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { 201: 30 });
     }
-    const question = await admin.create(`/surveys/${surveyId}/questions`, { type: 'NPS', text: 'New', isRequired: true });
+    const question = await admin.create(`/surveys/${surveyId}/questions`, {
+      type: 'NPS',
+      text: 'New',
+      isRequired: true,
+    });
     assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { '400 VALIDATION_ERROR': 30 });
-    assert.deepEqual(counts(await callAtOnce(30, (n) => submit(surveyId, { answers: [{ questionId: question.id, numberValue: n % 11 }] }))), { 201: 30 });
+    assert.deepEqual(
+      counts(
+        await callAtOnce(30, (n) => submit(surveyId, { answers: [{ questionId: question.id, numberValue: n % 11 }] })),
+      ),
+      { 201: 30 },
+    );
     await admin.remove(`/surveys/${surveyId}`);
     assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { '404 NOT_FOUND': 30 });
   });
@@ -125,14 +173,37 @@ describe('several HTTP processes on one port', () => {
     const shown = () => callOnce(service.base, 'GET', `/public/surveys/${surveyId}`);
     assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { 201: 30 });
     for (let round = 0; round < 5; round += 1) {
-      const question = await admin.create(`/surveys/${surveyId}/questions`, { type: 'FILE_UPLOAD', text: 'New', order: 0 });
-      const changed = await callAtOnce(6, () => callOnce(service.base, 'PUT', `/surveys/questions/${question.id}`, { body: { text: `Round ${round}` }, headers: authorization }));
-      assert.deepEqual(changed.map(({ status }) => status), Array.from({ length: 6 }, () => 200));
+      const question = await admin.create(`/surveys/${surveyId}/questions`, {
+        type: 'FILE_UPLOAD',
+        text: 'New',
+        order: 0,
+      });
+      const changed = await callAtOnce(6, () =>
+        callOnce(service.base, 'PUT', `/surveys/questions/${question.id}`, {
+          body: { text: `Round ${round}` },
+          headers: authorization,
+        }),
+      );
+      assert.deepEqual(
+        changed.map(({ status }) => status),
+        Array.from({ length: 6 }, () => 200),
+      );
       const last = await admin.create(`/surveys/${surveyId}/questions`, { type: 'FILE_UPLOAD', text: 'File' });
-      const uploads = await callAtOnce(6, () => callOnce(service.base, 'POST', `/uploads/surveys/${surveyId}/questions/${last.id}`, { body: 'a text', headers: { 'content-type': 'text/plain' } }));
-      assert.deepEqual(uploads.map(({ status }) => status), Array.from({ length: 6 }, () => 201));
+      const uploads = await callAtOnce(6, () =>
+        callOnce(service.base, 'POST', `/uploads/surveys/${surveyId}/questions/${last.id}`, {
+          body: 'a text',
+          headers: { 'content-type': 'text/plain' },
+        }),
+      );
+      assert.deepEqual(
+        uploads.map(({ status }) => status),
+        Array.from({ length: 6 }, () => 201),
+      );
       await admin.put(`/surveys/${surveyId}`, { title: `Title ${round}` });
-      assert.deepEqual(new Set((await callAtOnce(12, shown)).map(({ body }) => body?.data?.title)), new Set([`Title ${round}`]));
+      assert.deepEqual(
+        new Set((await callAtOnce(12, shown)).map(({ body }) => body?.data?.title)),
+        new Set([`Title ${round}`]),
+      );
       await admin.put(`/surveys/${surveyId}`, { status: 'PAUSED' });
       assert.deepEqual(new Set((await callAtOnce(12, shown)).map(({ status }) => status)), new Set([404]));
       await admin.put(`/surveys/${surveyId}`, { status: 'ACTIVE' });
@@ -145,27 +216,39 @@ describe('several HTTP processes on one port', () => {
     const startedAt = figure(await figures(), 'process_start_time_seconds{process="http-2"}');
     const killed = pidOf('http-2');
     let [accepted, isEnough] = [0, false];
-    const load = Promise.all(Array.from({ length: 8 }, async () => {
-      while (!isEnough) accepted += (await submit(surveyId, { answers: [], responseId: crypto.randomUUID() })).status === 201 ? 1 : 0;
-    }));
+    const load = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        while (!isEnough)
+          accepted += (await submit(surveyId, { answers: [], responseId: crypto.randomUUID() })).status === 201 ? 1 : 0;
+      }),
+    );
     process.kill(killed, 'SIGKILL');
     const before = accepted;
-    await eventually(() => assert.ok(accepted - before > 20, `${accepted - before} were accepted`)).finally(() => void (isEnough = true));
+    await eventually(() => assert.ok(accepted - before > 20, `${accepted - before} were accepted`)).finally(
+      () => void (isEnough = true),
+    );
     await load;
     await eventually(async () => {
       const text = await figures();
       assert.ok(figure(text, 'process_start_time_seconds{process="http-2"}') > startedAt);
       assert.notEqual(pidOf('http-2'), killed);
     }, 20_000);
-    await eventually(async () => assert.ok((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses >= accepted));
+    await eventually(async () =>
+      assert.ok((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses >= accepted),
+    );
     assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { 201: 30 });
   });
 
   it('do not let a second service join them on their port', async () => {
     for (const workers of ['1', '2']) {
-      const { code, said } = await runToExit({ env: { PORT: String(service.port), WORKERS: workers, LOG_LEVEL: 'silent', ...sharedStoreUrls() } });
+      const { code, said } = await runToExit({
+        env: { PORT: String(service.port), WORKERS: workers, LOG_LEVEL: 'silent', ...sharedStoreUrls() },
+      });
       assert.equal(code, 1);
-      assert.match(said, /^survey-service cannot start: cannot listen on 127\.0\.0\.1:\d+: the port \(PORT\) is in use or not allowed, or the address \(HOST\) is none of this machine\n$/);
+      assert.match(
+        said,
+        /^survey-service cannot start: cannot listen on 127\.0\.0\.1:\d+: the port \(PORT\) is in use or not allowed, or the address \(HOST\) is none of this machine\n$/,
+      );
     }
     assert.equal((await callOnce(service.origin, 'GET', '/health/live')).status, 200);
   });
@@ -179,28 +262,43 @@ describe('several HTTP processes that are told to stop', () => {
     const accepted = new Set<string>();
     const statuses: Record<number, number> = {};
     let isOver = false;
-    const load = Promise.all(Array.from({ length: 16 }, async () => {
-      while (!isOver) {
-        const { status, body } = await callOnce(service.base, 'POST', `/responses/surveys/${id}/submit`, { body: { answers: [] } });
-        statuses[status] = (statuses[status] ?? 0) + 1;
-        if (status === 201) accepted.add(body.data.responseId);
-      }
-    }));
+    const load = Promise.all(
+      Array.from({ length: 16 }, async () => {
+        while (!isOver) {
+          const { status, body } = await callOnce(service.base, 'POST', `/responses/surveys/${id}/submit`, {
+            body: { answers: [] },
+          });
+          statuses[status] = (statuses[status] ?? 0) + 1;
+          if (status === 201) accepted.add(body.data.responseId);
+        }
+      }),
+    );
     await eventually(() => assert.ok(accepted.size > 200));
     const [toldAt, before] = [performance.now(), accepted.size];
     const stopped = service.stop();
     // Balancers hear of it while everything is still taken.
-    await eventually(async () => assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'), 2900, 5);
+    await eventually(
+      async () =>
+        assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'),
+      2900,
+      5,
+    );
     assert.equal(await stopped, 0);
     assert.ok(performance.now() - toldAt < 10_000, `it took ${performance.now() - toldAt} ms`);
     isOver = true;
     await load;
     assert.ok(accepted.size > before, 'submissions were taken while readiness failed');
-    assert.deepEqual(Object.keys(statuses).filter((status) => !['201', '0'].includes(status)), [], JSON.stringify(statuses));
+    assert.deepEqual(
+      Object.keys(statuses).filter((status) => !['201', '0'].includes(status)),
+      [],
+      JSON.stringify(statuses),
+    );
     const next = await startService();
     try {
       const later = await adminClient(next);
-      await eventually(async () => assert.equal((await later.get(`/analytics/surveys/${id}`)).totalResponses, accepted.size));
+      await eventually(async () =>
+        assert.equal((await later.get(`/analytics/surveys/${id}`)).totalResponses, accepted.size),
+      );
     } finally {
       await next.stop();
     }
@@ -210,7 +308,12 @@ describe('several HTTP processes that are told to stop', () => {
     const service = await startService({ env: { WORKERS: '2', DRAIN_DELAY_MS: '10000' } });
     const startedAt = performance.now();
     process.kill(service.pid, 'SIGTERM');
-    await eventually(async () => assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'), 8000, 5);
+    await eventually(
+      async () =>
+        assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'),
+      8000,
+      5,
+    );
     assert.equal(await service.stop(), 1);
     assert.ok(performance.now() - startedAt < 9500, 'it waited as if it had been told once');
   });
@@ -220,12 +323,21 @@ describe('a process without the http role', () => {
   it('tells its figures and its health on METRICS_PORT, and nothing else', async () => {
     const service = await startService({ env: { ROLES: 'ingest,jobs', METRICS_PORT: '0' } });
     try {
-      const [figures, ready, other] = await Promise.all(['/metrics', '/health/ready', '/api/v1/surveys'].map((path) => callOnce(service.origin, 'GET', path)));
+      const [figures, ready, other] = await Promise.all(
+        ['/metrics', '/health/ready', '/api/v1/surveys'].map((path) => callOnce(service.origin, 'GET', path)),
+      );
       assert.equal(figures?.status, 200);
-      await eventually(async () => assert.match((await callOnce(service.origin, 'GET', '/metrics')).body, /^ingest_lag_entries\{shard="0"\} \d+$/m));
+      await eventually(async () =>
+        assert.match(
+          (await callOnce(service.origin, 'GET', '/metrics')).body,
+          /^ingest_lag_entries\{shard="0"\} \d+$/m,
+        ),
+      );
       assert.deepEqual([ready?.status, ready?.body.data.status], [200, 'ready']);
       assert.deepEqual([other?.status, other?.body.code], [404, 'NOT_FOUND']);
-      const proxied = await callOnce(service.origin, 'GET', '/metrics', { headers: { 'x-forwarded-for': '203.0.113.9' } });
+      const proxied = await callOnce(service.origin, 'GET', '/metrics', {
+        headers: { 'x-forwarded-for': '203.0.113.9' },
+      });
       assert.equal(proxied.status, 401);
       assert.match(service.printed(), /ready: ingest, jobs/);
       assert.doesNotMatch(service.printed(), /base address/);

@@ -3,15 +3,15 @@ import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { createLog } from '../../src/log.ts';
 import { connectStores } from '../../src/reconcile/connect.ts';
-import { createClickHouse, type ClickHouse } from '../../src/stores/clickhouse/client.ts';
+import { type ClickHouse, createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { runningStores } from '../../src/stores/embedded/running-stores.ts';
 import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
-import { createLog } from '../../src/log.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 
 const log = createLog('silent');
 const main = fileURLToPath(new URL('../../src/reconcile/main.js', import.meta.url));
@@ -36,7 +36,10 @@ describe('npm run reconcile', () => {
   });
 
   function run(...args: string[]): Promise<{ code: number | null; said: string }> {
-    const child = spawn(process.execPath, [main, ...args], { env: { PATH: process.env['PATH'], DATA_DIR: dataDir }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [main, ...args], {
+      env: { PATH: process.env['PATH'], DATA_DIR: dataDir },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let said = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
     return new Promise((resolve) => child.once('close', (code) => resolve({ code, said })));
@@ -66,10 +69,13 @@ describe('npm run reconcile', () => {
   it('names what the response store has lost, and stores it again', async () => {
     const { id, responseIds } = await survey(8);
     const [lost = '', other = ''] = responseIds;
-    await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE response_id IN ('${lost}', '${other}') SETTINGS mutations_sync = 2`);
+    await clickhouse.command(
+      `ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE response_id IN ('${lost}', '${other}') SETTINGS mutations_sync = 2`,
+    );
     const found = await run();
     assert.equal(found.code, 1, found.said);
-    for (const responseId of [lost, other]) assert.match(found.said, new RegExp(`not stored: response ${responseId} of survey ${id}`));
+    for (const responseId of [lost, other])
+      assert.match(found.said, new RegExp(`not stored: response ${responseId} of survey ${id}`));
     assert.match(found.said, new RegExp(`survey ${id}: the intake accepted 8, the response store holds 6`));
     const repaired = await run('--repair');
     assert.equal(repaired.code, 0, repaired.said);
@@ -80,10 +86,19 @@ describe('npm run reconcile', () => {
 
   it('names rows of surveys that say something else, and corrects them', async () => {
     const { id } = await survey(3);
-    await eventually(async () => assert.deepEqual([...(await sql`SELECT responses FROM survey_counts WHERE survey_id = ${id}`)], [{ responses: 3 }]));
+    await eventually(async () =>
+      assert.deepEqual(
+        [...(await sql`SELECT responses FROM survey_counts WHERE survey_id = ${id}`)],
+        [{ responses: 3 }],
+      ),
+    );
     await sql`UPDATE survey_counts SET responses = 2 WHERE survey_id = ${id}`;
     const found = await run('--survey', id);
-    assert.deepEqual([found.code, /its row says 2 \(3 complete\), the intake 3 \(3\)/.test(found.said)], [1, true], found.said);
+    assert.deepEqual(
+      [found.code, /its row says 2 \(3 complete\), the intake 3 \(3\)/.test(found.said)],
+      [1, true],
+      found.said,
+    );
     assert.equal((await run('--survey', id, '--repair')).code, 0);
     assert.deepEqual([...(await sql`SELECT responses FROM survey_counts WHERE survey_id = ${id}`)], [{ responses: 3 }]);
   });
@@ -91,7 +106,14 @@ describe('npm run reconcile', () => {
   it('says what it cannot repair', async () => {
     const { id, responseIds } = await survey(2);
     const { redis: redisUrl = '', postgres: databaseUrl = '', clickhouse: url = '' } = runningStores(dataDir);
-    const stores = await connectStores({ redisUrl, databaseUrl, clickhouseUrls: [url], cluster: undefined, shards: 2, log });
+    const stores = await connectStores({
+      redisUrl,
+      databaseUrl,
+      clickhouseUrls: [url],
+      cluster: undefined,
+      shards: 2,
+      log,
+    });
     // Of what has left the stream nothing is left to store.
     await eventually(async () => {
       for (const shard of stores.shards.all) {
@@ -99,7 +121,9 @@ describe('npm run reconcile', () => {
         assert.equal((await stores.stream.readAfter(shard, '0-0', 1)).length, 0);
       }
     });
-    await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE response_id = '${responseIds[0]}' SETTINGS mutations_sync = 2`);
+    await clickhouse.command(
+      `ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE response_id = '${responseIds[0]}' SETTINGS mutations_sync = 2`,
+    );
     const { code, said } = await run('--repair');
     await stores.close();
     assert.equal(code, 1, said);
@@ -110,17 +134,32 @@ describe('npm run reconcile', () => {
     const [gone, kept] = [await survey(2), await survey(3)];
     await admin.remove(`/responses/${kept.responseIds[0]}`);
     await admin.remove(`/surveys/${gone.id}`);
-    await eventually(async () => assert.deepEqual(await clickhouse.select(`SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = '${gone.id}' LIMIT 1`), []), 60_000);
+    await eventually(
+      async () =>
+        assert.deepEqual(
+          await clickhouse.select(
+            `SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = '${gone.id}' LIMIT 1`,
+          ),
+          [],
+        ),
+      60_000,
+    );
     const { code, said } = await run('--repair', '--after', '00000000-0000-0000-0000-000000000000');
     assert.ok(!said.includes(gone.id) && !said.includes(`survey ${kept.id}:`), said);
     assert.notEqual(code, 2);
-    assert.deepEqual(await clickhouse.select(`SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = '${gone.id}' LIMIT 1`), []);
+    assert.deepEqual(
+      await clickhouse.select(`SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = '${gone.id}' LIMIT 1`),
+      [],
+    );
   });
 
   it('explains itself, and says what is wrong with its arguments and where there are no stores', async () => {
     assert.match((await run('--help')).said, /npm run reconcile/);
     assert.equal((await run('--mend')).code, 2);
-    const child = spawn(process.execPath, [main], { env: { PATH: process.env['PATH'], DATA_DIR: temporaryDataDir() }, stdio: ['ignore', 'ignore', 'pipe'] });
+    const child = spawn(process.execPath, [main], {
+      env: { PATH: process.env['PATH'], DATA_DIR: temporaryDataDir() },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
     assert.equal(await new Promise((resolve) => child.once('close', resolve)), 1);

@@ -7,7 +7,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { assetPath } from '../../src/platform/assets.ts';
 import { adminClient, type Client } from '../support/client.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 
 const main = fileURLToPath(new URL('../../src/replay/main.js', import.meta.url));
 const folder = join(assetPath('.'), '..', 'shared', 'data');
@@ -33,17 +33,24 @@ describe('npm run replay', () => {
     await service.stop();
   });
 
-  const run = (...args: string[]) => new Promise<Run>((resolve) => {
-    const env = { ...process.env, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: adminPassword };
-    execFile(process.execPath, [main, ...args, '--url', service.origin], { env, maxBuffer: 1e8 }, (error, printed, said) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, printed, said }));
-  });
+  const run = (...args: string[]) =>
+    new Promise<Run>((resolve) => {
+      const env = { ...process.env, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: adminPassword };
+      execFile(
+        process.execPath,
+        [main, ...args, '--url', service.origin],
+        { env, maxBuffer: 1e8 },
+        (error, printed, said) =>
+          resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, printed, said }),
+      );
+    });
   const file = (name: string, text: string | Buffer): string => {
     writeFileSync(join(own, name), text);
     return join(own, name);
   };
   const surveyIn = ({ printed }: Run): string => /^survey (\S+):/m.exec(printed)?.[1] ?? '';
-  const verifiedIn = ({ printed }: Run): number[] | undefined => /\nverified: (\d+) cells of (\d+) questions equal\n$/.exec(printed)?.slice(1).map(Number);
+  const verifiedIn = ({ printed }: Run): number[] | undefined =>
+    /\nverified: (\d+) cells of (\d+) questions equal\n$/.exec(printed)?.slice(1).map(Number);
   /** By the texts of options, as analytics has them. */
   const countsOf = async (surveyId: string, text: string): Promise<Record<string, number>> => {
     const { questions } = await admin.get(`/surveys/${surveyId}`);
@@ -70,13 +77,38 @@ describe('npm run replay', () => {
     const surveyId = surveyIn(done);
     assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).completeResponses, 1186);
     assert.deepEqual(await countsOf(surveyId, 'Gender'), { Male: 497, Female: 549 });
-    assert.deepEqual(Object.values(await countsOf(surveyId, 'Which of the following Star Wars films have you seen? Please select all that apply.')), [673, 571, 550, 607, 758, 738]);
+    assert.deepEqual(
+      Object.values(
+        await countsOf(surveyId, 'Which of the following Star Wars films have you seen? Please select all that apply.'),
+      ),
+      [673, 571, 550, 607, 758, 738],
+    );
     const { questions } = await admin.get(`/surveys/${surveyId}`);
-    assert.deepEqual(questions.map(({ type }: any) => type), [
-      'YES_NO', 'YES_NO', 'CHECKBOXES', 'RANKING', 'MATRIX', 'MULTIPLE_CHOICE', 'YES_NO', 'YES_NO', 'YES_NO', 'MULTIPLE_CHOICE', 'MULTIPLE_CHOICE', 'MULTIPLE_CHOICE', 'MULTIPLE_CHOICE', 'MULTIPLE_CHOICE',
-    ]);
+    assert.deepEqual(
+      questions.map(({ type }: any) => type),
+      [
+        'YES_NO',
+        'YES_NO',
+        'CHECKBOXES',
+        'RANKING',
+        'MATRIX',
+        'MULTIPLE_CHOICE',
+        'YES_NO',
+        'YES_NO',
+        'YES_NO',
+        'MULTIPLE_CHOICE',
+        'MULTIPLE_CHOICE',
+        'MULTIPLE_CHOICE',
+        'MULTIPLE_CHOICE',
+        'MULTIPLE_CHOICE',
+      ],
+    );
     assert.equal(questions[4].settings.rows.length, 14);
-    assert.equal(questions[7].text, 'Do you consider yourself to be a fan of the Expanded Universe?Œæ', 'the bytes are Windows-1252');
+    assert.equal(
+      questions[7].text,
+      'Do you consider yourself to be a fan of the Expanded Universe?Œæ',
+      'the bytes are Windows-1252',
+    );
     const { data } = (await admin.call('GET', `/responses/surveys/${surveyId}?limit=1`)).body;
     assert.match(data[0].metadata.RespondentID, /^\d{10}$/);
   });
@@ -101,7 +133,10 @@ describe('npm run replay', () => {
     assert.equal(first.code, 0, first.printed + first.said);
     const surveyId = surveyIn(first);
     const { questions } = await admin.get(`/surveys/${surveyId}`);
-    assert.equal((await admin.submit(surveyId, { answers: [{ questionId: questions[0].id, textValue: 'no' }] })).status, 201);
+    assert.equal(
+      (await admin.submit(surveyId, { answers: [{ questionId: questions[0].id, textValue: 'no' }] })).status,
+      201,
+    );
     const again = await run(path, '--survey', surveyId);
     assert.equal(again.code, 1);
     assert.match(again.printed, /differs: responses · all: 4 in the file, 5 in the service/);
@@ -112,16 +147,38 @@ describe('npm run replay', () => {
 
   it('counts numbers, days, times, addresses and texts as the file has them', async () => {
     const rows = Array.from({ length: 60 }, (_, n) => [
-      `r${n}`, n % 7 === 3 ? '' : String(n * 1.5 - 20), `${(n % 12) + 1}/${(n % 28) + 1}/2024`, `${String(n % 24).padStart(2, '0')}:30`, n % 9 === 0 ? '' : `p${n}@${n % 2 ? 'Example.org' : 'exämple.net'}`,
-      `"It was a ""long"" day, number ${n}\nand ended ${n % 5 ? 'well' : 'badly – ÇA VA'}"`, ['Agree', 'Disagree', 'Strongly agree'][n % 3], String((n % 5) + 1), String(n % 11), `c${n % 15}`,
+      `r${n}`,
+      n % 7 === 3 ? '' : String(n * 1.5 - 20),
+      `${(n % 12) + 1}/${(n % 28) + 1}/2024`,
+      `${String(n % 24).padStart(2, '0')}:30`,
+      n % 9 === 0 ? '' : `p${n}@${n % 2 ? 'Example.org' : 'exämple.net'}`,
+      `"It was a ""long"" day, number ${n}\nand ended ${n % 5 ? 'well' : 'badly – ÇA VA'}"`,
+      ['Agree', 'Disagree', 'Strongly agree'][n % 3],
+      String((n % 5) + 1),
+      String(n % 11),
+      `c${n % 15}`,
     ]);
-    const path = file('every.csv', ['participant id,How much?,When?,What time?,Mail,Tell us,Fine?,Mark,Recommend?,Which?', ...rows.map((row) => row.join(','))].join('\r\n'));
-    const mapping = file('mapping.json', JSON.stringify({ columns: { Mark: { type: 'RATING_SCALE' }, 8: { type: 'NPS', question: 'Would you recommend it?' } } }));
+    const path = file(
+      'every.csv',
+      [
+        'participant id,How much?,When?,What time?,Mail,Tell us,Fine?,Mark,Recommend?,Which?',
+        ...rows.map((row) => row.join(',')),
+      ].join('\r\n'),
+    );
+    const mapping = file(
+      'mapping.json',
+      JSON.stringify({
+        columns: { Mark: { type: 'RATING_SCALE' }, 8: { type: 'NPS', question: 'Would you recommend it?' } },
+      }),
+    );
     const done = await run(path, '--mapping', mapping, '--crosstab', 'Mark', 'Fine?');
     assert.equal(done.code, 0, done.printed + done.said);
     assert.equal(verifiedIn(done)?.[1], 9);
     const { questions } = await admin.get(`/surveys/${surveyIn(done)}`);
-    assert.deepEqual(questions.map(({ type }: any) => type), ['NUMBER', 'DATE', 'TIME', 'EMAIL', 'LONG_TEXT', 'LIKERT_SCALE', 'RATING_SCALE', 'NPS', 'DROPDOWN']);
+    assert.deepEqual(
+      questions.map(({ type }: any) => type),
+      ['NUMBER', 'DATE', 'TIME', 'EMAIL', 'LONG_TEXT', 'LIKERT_SCALE', 'RATING_SCALE', 'NPS', 'DROPDOWN'],
+    );
     assert.equal(questions[7].text, 'Would you recommend it?');
   });
 
@@ -154,15 +211,20 @@ describe('npm run replay', () => {
     const path = file('plain.csv', 'Colour\nred\nred\nblue\nblue\n');
     const before = (await admin.call('GET', '/surveys?limit=1')).body.pagination.total;
     for (const [args, message] of [
-      [[path, '--crosstab', 'Colour', 'Shape'], /No question reads “Shape”/], [[join(own, 'none.csv')], /ENOENT/],
-      [[file('broken.csv', 'a,b\n"1,2\n')], /Quote Not Closed/], [[path, '--mapping', file('odd.json', '{"columns":{"Shape":{}}}')], /names “Shape”/],
+      [[path, '--crosstab', 'Colour', 'Shape'], /No question reads “Shape”/],
+      [[join(own, 'none.csv')], /ENOENT/],
+      [[file('broken.csv', 'a,b\n"1,2\n')], /Quote Not Closed/],
+      [[path, '--mapping', file('odd.json', '{"columns":{"Shape":{}}}')], /names “Shape”/],
     ] as const) {
       const { code, said } = await run(...args);
       assert.equal(code, 1);
       assert.match(said, message);
     }
     const detected = await run(path, '--detect');
-    assert.deepEqual([detected.code, detected.printed], [0, '4 rows, 1 questions\n1. Colour  [MULTIPLE_CHOICE, 2 options]\n']);
+    assert.deepEqual(
+      [detected.code, detected.printed],
+      [0, '4 rows, 1 questions\n1. Colour  [MULTIPLE_CHOICE, 2 options]\n'],
+    );
     assert.equal((await admin.call('GET', '/surveys?limit=1')).body.pagination.total, before);
     assert.equal((await run()).code, 2);
   });

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, it } from 'node:test';
-import { newResponseId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
+import { newResponseId } from '../../src/platform/ids.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { responseKey } from '../../src/stores/redis/intake/shards.ts';
-import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { forgetRecord, forgetUse } from '../support/intake.ts';
 import { sharedStores } from '../support/stores.ts';
+import { useService } from '../support/use-service.ts';
 
 describe('the id of a response', () => {
   let admin: Client;
@@ -24,18 +24,32 @@ describe('the id of a response', () => {
     return { id, answers: (numberValue) => [{ questionId: question.id, numberValue }] };
   }
 
-  const listed = async (id: string) => (await admin.get(`/responses/surveys/${id}`)).map((response: any) => [response.id, response.answers[0]?.numberValue]);
+  const listed = async (id: string) =>
+    (await admin.get(`/responses/surveys/${id}`)).map((response: any) => [
+      response.id,
+      response.answers[0]?.numberValue,
+    ]);
 
-  for (const [when, wait] of [['at once', false], ['when it has been stored', true]] as const)
+  for (const [when, wait] of [
+    ['at once', false],
+    ['when it has been stored', true],
+  ] as const)
     it(`that the service gave is not taken for another response, ${when}`, async () => {
       const { id, answers } = await survey();
       const { responseId } = (await admin.submit(id, { answers: answers(9) })).body.data;
-      if (wait) await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 1));
+      if (wait)
+        await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 1));
       const twin = await admin.submit(id, { responseId, answers: answers(0) });
       assert.deepEqual([twin.status, twin.body.details?.reason], [409, 'ALREADY_COMPLETE']);
-      assert.equal((await admin.submit(id, { responseId, isComplete: false, answers: [] })).body.details?.reason, 'ALREADY_COMPLETE');
+      assert.equal(
+        (await admin.submit(id, { responseId, isComplete: false, answers: [] })).body.details?.reason,
+        'ALREADY_COMPLETE',
+      );
       const elsewhere = await survey();
-      assert.equal((await admin.submit(elsewhere.id, { responseId, answers: elsewhere.answers(5) })).body.details?.reason, 'IDEMPOTENCY_MISMATCH');
+      assert.equal(
+        (await admin.submit(elsewhere.id, { responseId, answers: elsewhere.answers(5) })).body.details?.reason,
+        'IDEMPOTENCY_MISMATCH',
+      );
       await eventually(async () => assert.deepEqual(await listed(id), [[responseId, 9]]));
       await admin.remove(`/responses/${responseId}`);
       await eventually(async () => assert.deepEqual(await listed(id), []));
@@ -48,14 +62,20 @@ describe('the id of a response', () => {
     const responseId = randomUUID();
     const replies = [];
     for (const { id } of surveys) replies.push(await admin.submit(id, { responseId, answers: [] }));
-    assert.deepEqual(replies.map((reply) => reply.body.details?.reason ?? reply.status), [201, ...Array.from({ length: 4 }, () => 'IDEMPOTENCY_MISMATCH')]);
-    for (const [index, { id }] of surveys.entries()) assert.equal((await admin.get(`/surveys/${id}`)).responseCount, index === 0 ? 1 : 0);
+    assert.deepEqual(
+      replies.map((reply) => reply.body.details?.reason ?? reply.status),
+      [201, ...Array.from({ length: 4 }, () => 'IDEMPOTENCY_MISMATCH')],
+    );
+    for (const [index, { id }] of surveys.entries())
+      assert.equal((await admin.get(`/surveys/${id}`)).responseCount, index === 0 ? 1 : 0);
   });
 
   it('is looked up only for callers whom the limit lets pass', async () => {
     const { id } = await survey();
     await admin.put(`/surveys/${id}`, { submissionRateLimit: 5 });
-    const replies = await Promise.all(Array.from({ length: 30 }, () => admin.submit(id, { responseId: newResponseId(), answers: [] })));
+    const replies = await Promise.all(
+      Array.from({ length: 30 }, () => admin.submit(id, { responseId: newResponseId(), answers: [] })),
+    );
     const count = (status: number) => replies.filter((reply) => reply.status === status).length;
     assert.deepEqual([count(201), count(429)], [5, 25]);
   });
@@ -76,16 +96,30 @@ describe('the id of a response', () => {
     };
     await twice({ responseId, answers: answers(9) } as { responseId: string });
     await send({ responseId: other, answers: answers(5) });
-    await eventually(async () => assert.deepEqual(await listed(id), [[other, 5], [responseId, 3], [responseId, 9]]));
+    await eventually(async () =>
+      assert.deepEqual(await listed(id), [
+        [other, 5],
+        [responseId, 3],
+        [responseId, 9],
+      ]),
+    );
     assert.equal((await admin.get(`/responses/${responseId}`)).answers[0].numberValue, 3);
     await admin.remove(`/responses/${responseId}`);
     assert.equal((await admin.call('GET', `/responses/${responseId}`)).status, 404);
     await eventually(async () => assert.deepEqual(await listed(id), [[other, 5]]));
     assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1);
     await twice({ responseId: randomUUID(), answers: answers(1), respondent: 'kiosk' } as { responseId: string });
-    assert.deepEqual(await admin.remove(`/surveys/${id}/respondents/kiosk`), { id: 'kiosk', deleted: true, responses: 2, isFinished: true });
+    assert.deepEqual(await admin.remove(`/surveys/${id}/respondents/kiosk`), {
+      id: 'kiosk',
+      deleted: true,
+      responses: 2,
+      isFinished: true,
+    });
     await eventually(async () => assert.deepEqual(await listed(id), [[other, 5]]));
-    assert.deepEqual([(await admin.get(`/surveys/${id}`)).responseCount, (await admin.get(`/analytics/surveys/${id}`)).totalResponses], [1, 1]);
+    assert.deepEqual(
+      [(await admin.get(`/surveys/${id}`)).responseCount, (await admin.get(`/analytics/surveys/${id}`)).totalResponses],
+      [1, 1],
+    );
     await redis.quit();
   });
 
@@ -106,7 +140,10 @@ describe('the id of a response', () => {
     const given = randomUUID().toUpperCase();
     const first = await admin.submit(id, { responseId: given, answers: [] });
     assert.deepEqual([first.status, first.body.data.responseId], [201, given.toLowerCase()]);
-    assert.equal((await admin.submit(id, { responseId: given, answers: [] })).headers.get('idempotent-replayed'), 'true');
+    assert.equal(
+      (await admin.submit(id, { responseId: given, answers: [] })).headers.get('idempotent-replayed'),
+      'true',
+    );
     assert.equal((await admin.get(`/responses/${given.toLowerCase()}`)).id, given.toLowerCase());
   });
 });

@@ -5,12 +5,12 @@ import type { Redis } from 'ioredis';
 import { createLog } from '../../src/log.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
-import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
 import { png } from '../support/pixel.ts';
 import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
+import { useService } from '../support/use-service.ts';
 
 describe('a response that is continued long after it was saved', () => {
   let service: RunningService;
@@ -27,31 +27,67 @@ describe('a response that is continued long after it was saved', () => {
   after(async () => void (await redis.quit()));
 
   const upload = async (): Promise<string> => {
-    const reply = await fetch(`${service.base}/uploads/surveys/${survey.id}/questions/${survey.questions.FILE_UPLOAD.id}`, { method: 'POST', body: new Uint8Array(png) });
+    const reply = await fetch(
+      `${service.base}/uploads/surveys/${survey.id}/questions/${survey.questions.FILE_UPLOAD.id}`,
+      { method: 'POST', body: new Uint8Array(png) },
+    );
     assert.equal(reply.status, 201);
     return ((await reply.json()) as any).data.uploadId;
   };
   /** As time does, of the answers first and then of everything. */
-  const forget = { answers: (id: string) => redis.del(answersKey(id)), everything: (id: string) => redis.del(answersKey(id), responseKey(id)) };
+  const forget = {
+    answers: (id: string) => redis.del(answersKey(id)),
+    everything: (id: string) => redis.del(answersKey(id), responseKey(id)),
+  };
 
   for (const [what, letGo] of Object.entries(forget))
     it(`is merged with all that was saved when the intake has forgotten its ${what}`, async () => {
       const startedAt = new Date(Date.now() - 90_000).toISOString();
-      const answers = [...answersOf(survey, 3), { questionId: survey.questions.FILE_UPLOAD.id, textValue: await upload() }];
-      const saved = await admin.submit(survey.id, { isComplete: false, startedAt, language: 'de', respondent: `guest of ${what}`, metadata: { from: 'page 1', kept: 'ä "b"' }, answers });
+      const answers = [
+        ...answersOf(survey, 3),
+        { questionId: survey.questions.FILE_UPLOAD.id, textValue: await upload() },
+      ];
+      const saved = await admin.submit(survey.id, {
+        isComplete: false,
+        startedAt,
+        language: 'de',
+        respondent: `guest of ${what}`,
+        metadata: { from: 'page 1', kept: 'ä "b"' },
+        answers,
+      });
       assert.equal(saved.status, 201, JSON.stringify(saved.body));
       const { responseId, resumeToken, submittedAt } = saved.body.data;
       const before = await admin.get(`/responses/${responseId}`);
       assert.equal(await letGo(responseId), what === 'answers' ? 1 : 2);
-      const more = { responseId, resumeToken, metadata: { from: 'page 2' }, answers: [{ questionId: survey.questions.NPS.id, numberValue: 10 }] };
+      const more = {
+        responseId,
+        resumeToken,
+        metadata: { from: 'page 2' },
+        answers: [{ questionId: survey.questions.NPS.id, numberValue: 10 }],
+      };
       const continued = await admin.submit(survey.id, { ...more, isComplete: false });
-      assert.deepEqual([continued.status, continued.body.data?.submittedAt], [201, submittedAt], JSON.stringify(continued.body));
+      assert.deepEqual(
+        [continued.status, continued.body.data?.submittedAt],
+        [201, submittedAt],
+        JSON.stringify(continued.body),
+      );
       await letGo(responseId);
       const done = await admin.submit(survey.id, { responseId, resumeToken, answers: [] });
       assert.equal(done.status, 201, JSON.stringify(done.body));
       const after = await admin.get(`/responses/${responseId}`);
-      const expected = before.answers.map((answer: any) => (answer.questionId === survey.questions.NPS.id ? { ...answer, numberValue: 10 } : answer));
-      assert.deepEqual({ ...after, completedAt: null }, { ...before, isComplete: true, completedAt: null, metadata: { from: 'page 2', kept: 'ä "b"' }, answers: expected });
+      const expected = before.answers.map((answer: any) =>
+        answer.questionId === survey.questions.NPS.id ? { ...answer, numberValue: 10 } : answer,
+      );
+      assert.deepEqual(
+        { ...after, completedAt: null },
+        {
+          ...before,
+          isComplete: true,
+          completedAt: null,
+          metadata: { from: 'page 2', kept: 'ä "b"' },
+          answers: expected,
+        },
+      );
       assert.ok(Math.abs(after.durationSeconds - 90) < 5);
       await letGo(responseId);
       const late = await admin.submit(survey.id, { responseId, resumeToken, metadata: { too: 'late' }, answers: [] });
@@ -63,8 +99,15 @@ describe('a response that is continued long after it was saved', () => {
     const { id } = await admin.create('/surveys', { title: 'Seats', responseQuota: 1, status: 'ACTIVE' });
     const { responseId, resumeToken } = (await admin.submit(id, { isComplete: false, answers: [] })).body.data;
     assert.equal(await forget.everything(responseId), 2);
-    const both = await Promise.all([1, 2].map((n) => admin.submit(id, { responseId, resumeToken, isComplete: false, metadata: { [`m${n}`]: 'here' }, answers: [] })));
-    assert.deepEqual(both.map(({ status }) => status), [201, 201]);
+    const both = await Promise.all(
+      [1, 2].map((n) =>
+        admin.submit(id, { responseId, resumeToken, isComplete: false, metadata: { [`m${n}`]: 'here' }, answers: [] }),
+      ),
+    );
+    assert.deepEqual(
+      both.map(({ status }) => status),
+      [201, 201],
+    );
     assert.deepEqual((await admin.get(`/responses/${responseId}`)).metadata, { m1: 'here', m2: 'here' });
     await forget.everything(responseId);
     assert.equal((await admin.submit(id, { responseId, resumeToken, answers: [] })).status, 201);
@@ -89,14 +132,23 @@ describe('a response that is continued long after it was saved', () => {
     const first = { responseId, isComplete: false, answers: [], metadata: { page: '1' } };
     const saved = await admin.submit(id, first);
     const { resumeToken } = saved.body.data;
-    for (const body of [{ responseId, resumeToken, isComplete: false, answers: [], metadata: { page: '2' } }, { responseId, resumeToken, answers: [] }]) {
+    for (const body of [
+      { responseId, resumeToken, isComplete: false, answers: [], metadata: { page: '2' } },
+      { responseId, resumeToken, answers: [] },
+    ]) {
       const continued = await admin.submit(id, body);
       assert.equal(continued.status, 201);
-      for (const [repeat, reply] of [[first, saved], [body, continued]] as const) {
+      for (const [repeat, reply] of [
+        [first, saved],
+        [body, continued],
+      ] as const) {
         const again = await admin.submit(id, repeat);
         const isContinued = repeat === body && !('isComplete' in body);
         if (isContinued) continue;
-        assert.deepEqual([again.status, again.headers.get('idempotent-replayed'), again.body.data], [201, 'true', reply.body.data]);
+        assert.deepEqual(
+          [again.status, again.headers.get('idempotent-replayed'), again.body.data],
+          [201, 'true', reply.body.data],
+        );
       }
     }
     assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1);
@@ -104,9 +156,14 @@ describe('a response that is continued long after it was saved', () => {
 
   it('is counted as it is now, also while it stays open', async () => {
     const { id, questions } = await createFullSurvey(admin);
-    const average = async () => (await admin.get(`/analytics/surveys/${id}/questions/${questions.NPS.id}`)).averageValue;
+    const average = async () =>
+      (await admin.get(`/analytics/surveys/${id}/questions/${questions.NPS.id}`)).averageValue;
     const save = async (numberValue: number, continued: object = {}) => {
-      const { status, body } = await admin.submit(id, { ...continued, isComplete: false, answers: [{ questionId: questions.NPS.id, numberValue }] });
+      const { status, body } = await admin.submit(id, {
+        ...continued,
+        isComplete: false,
+        answers: [{ questionId: questions.NPS.id, numberValue }],
+      });
       assert.equal(status, 201, JSON.stringify(body));
       // Waits until it is stored.
       await admin.get(`/responses/${body.data.responseId}`);

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
+import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
 import { createDeadLetters } from '../../src/actors/dead-letters.ts';
 import { createResponseErasure } from '../../src/actors/erasure.ts';
-import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
-import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createAudit } from '../../src/stores/postgres/audit.ts';
 import { retentionRules } from '../../src/stores/postgres/retention.ts';
 import { responseKey } from '../../src/stores/redis/intake/shards.ts';
@@ -16,9 +16,9 @@ import type { Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { openStoresOf } from '../support/service-stores.ts';
 import { png } from '../support/pixel.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { openStoresOf } from '../support/service-stores.ts';
 import { sharedStores } from '../support/stores.ts';
 
 const dayMs = 86_400_000;
@@ -29,7 +29,12 @@ async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 
 async function contentOf(redis: Redis, key: string): Promise<string> {
   const read: Record<string, () => Promise<unknown>> = {
-    string: () => redis.get(key), hash: () => redis.hgetall(key), stream: () => redis.xrange(key, '-', '+'), list: () => redis.lrange(key, 0, -1), set: () => redis.smembers(key), zset: () => redis.zrange(key, '0', '-1'),
+    string: () => redis.get(key),
+    hash: () => redis.hgetall(key),
+    stream: () => redis.xrange(key, '-', '+'),
+    list: () => redis.lrange(key, 0, -1),
+    set: () => redis.smembers(key),
+    zset: () => redis.zrange(key, '0', '-1'),
   };
   return JSON.stringify((await read[await redis.type(key)]?.()) ?? '');
 }
@@ -54,8 +59,21 @@ describe('what must not be kept', () => {
     const now = () => Date.now() + days * dayMs;
     const deadLetters = createDeadLetters(stores);
     const reading = createConsistentReads({ ...stores, deadLetters });
-    const uploads = createUploads({ rows: stores.uploadRows, storage: stores.uploadStorage, now, isResponseStored: reading.isAccepted });
-    const erasing = createResponseErasure({ ...stores, reading, uploads, deadLetters, audit: createAudit(stores.sql, createLog('error')), now, rules: (at) => retentionRules(stores.sql, generalDays, at) });
+    const uploads = createUploads({
+      rows: stores.uploadRows,
+      storage: stores.uploadStorage,
+      now,
+      isResponseStored: reading.isAccepted,
+    });
+    const erasing = createResponseErasure({
+      ...stores,
+      reading,
+      uploads,
+      deadLetters,
+      audit: createAudit(stores.sql, createLog('error')),
+      now,
+      rules: (at) => retentionRules(stores.sql, generalDays, at),
+    });
     return { erasing, uploads };
   };
 
@@ -65,12 +83,18 @@ describe('what must not be kept', () => {
     const file = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'File?' });
     await admin.post(`/surveys/${id}/publish`);
     const upload = async (): Promise<string> => {
-      const reply = await fetch(`${service.base}/uploads/surveys/${id}/questions/${file.id}`, { method: 'POST', body: new Uint8Array(png) });
+      const reply = await fetch(`${service.base}/uploads/surveys/${id}/questions/${file.id}`, {
+        method: 'POST',
+        body: new Uint8Array(png),
+      });
       assert.equal(reply.status, 201);
       return ((await reply.json()) as any).data.uploadId;
     };
     const submit = async (more: Record<string, unknown> = {}, uploadId?: string): Promise<string> => {
-      const answers = [{ questionId: name.id, textValue: 'somebody' }, ...(uploadId === undefined ? [] : [{ questionId: file.id, textValue: uploadId }])];
+      const answers = [
+        { questionId: name.id, textValue: 'somebody' },
+        ...(uploadId === undefined ? [] : [{ questionId: file.id, textValue: uploadId }]),
+      ];
       const reply = await admin.submit(id, { answers, ...more });
       assert.equal(reply.status, 201, JSON.stringify(reply.body));
       return reply.body.data.responseId;
@@ -86,7 +110,9 @@ describe('what must not be kept', () => {
     });
 
   const exportOf = async (surveyId: string, more: Record<string, unknown> = {}): Promise<string> => {
-    const { exportId } = (await admin.call('POST', `/exports/surveys/${surveyId}`, { body: { format: 'JSON', ...more } })).body.data;
+    const { exportId } = (
+      await admin.call('POST', `/exports/surveys/${surveyId}`, { body: { format: 'JSON', ...more } })
+    ).body.data;
     await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
     return exportId;
   };
@@ -106,7 +132,13 @@ describe('what must not be kept', () => {
     assert.ok(await stores.exports.start(id));
     return id;
   };
-  const finish = (id: string, days: number): Promise<boolean> => stores.exports.complete(id, { rowCount: 1, fileSize: 1, sha256: '0'.repeat(64), expiresAt: new Date(Date.now() + days * dayMs) });
+  const finish = (id: string, days: number): Promise<boolean> =>
+    stores.exports.complete(id, {
+      rowCount: 1,
+      fileSize: 1,
+      sha256: '0'.repeat(64),
+      expiresAt: new Date(Date.now() + days * dayMs),
+    });
 
   it('is what files show of a response that is deleted; files that cannot show it stay', async () => {
     const survey = await make();
@@ -150,17 +182,31 @@ describe('what must not be kept', () => {
     const survey = await make({ responseQuota: 50 });
     const uploadId = await survey.upload();
     const who = 'Zoë / O’Hara \\ 100%';
-    const mine = [await survey.submit({ respondent: who }, uploadId), await survey.submit({ respondent: who }), await survey.submit({ respondent: who, isComplete: false })];
+    const mine = [
+      await survey.submit({ respondent: who }, uploadId),
+      await survey.submit({ respondent: who }),
+      await survey.submit({ respondent: who, isComplete: false }),
+    ];
     const others = [await survey.submit({ respondent: 'somebody else' }), await survey.submit()];
     const exportId = await exportOf(survey.id);
-    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), { id: who, deleted: true, responses: 3, isFinished: true });
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), {
+      id: who,
+      deleted: true,
+      responses: 3,
+      isFinished: true,
+    });
     for (const id of mine) assert.equal((await admin.call('GET', `/responses/${id}`)).status, 404);
     for (const id of others) assert.equal((await admin.get(`/responses/${id}`)).id, id);
     assert.ok(!existsSync(fileOf(uploadId)));
     assert.equal((await admin.call('GET', `/uploads/${uploadId}`)).status, 404);
     await isWithdrawn(exportId);
     await shows(survey.id, 2);
-    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), { id: who, deleted: true, responses: 0, isFinished: true });
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${encodeURIComponent(who)}`), {
+      id: who,
+      deleted: true,
+      responses: 0,
+      isFinished: true,
+    });
     const audit = await admin.get(`/audit?action=respondent.erased&objectId=${survey.id}`);
     assert.equal(audit.length, 2);
     assert.ok(!JSON.stringify(audit).includes('Zo'), 'the audit does not keep who it was');
@@ -170,14 +216,32 @@ describe('what must not be kept', () => {
     const survey = await make();
     const canary = `canary-${randomUUID()}`;
     const answers = [{ questionId: survey.nameId, textValue: canary }];
-    const partial = await admin.submit(survey.id, { answers, respondent: canary, metadata: { note: canary }, isComplete: false });
+    const partial = await admin.submit(survey.id, {
+      answers,
+      respondent: canary,
+      metadata: { note: canary },
+      isComplete: false,
+    });
     assert.equal(partial.status, 201);
     const { responseId, resumeToken } = partial.body.data;
-    assert.equal((await admin.submit(survey.id, { answers, respondent: canary, responseId, resumeToken, isComplete: false })).status, 201);
-    assert.equal((await admin.submit(survey.id, { answers, respondent: canary }, { 'idempotency-key': `key-${responseId}` })).status, 201);
+    assert.equal(
+      (await admin.submit(survey.id, { answers, respondent: canary, responseId, resumeToken, isComplete: false }))
+        .status,
+      201,
+    );
+    assert.equal(
+      (await admin.submit(survey.id, { answers, respondent: canary }, { 'idempotency-key': `key-${responseId}` }))
+        .status,
+      201,
+    );
     await shows(survey.id, 2);
     assert.ok((await tracesOf(canary)).length > 0, 'it can be found while it is there');
-    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${canary}`), { id: canary, deleted: true, responses: 2, isFinished: true });
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${canary}`), {
+      id: canary,
+      deleted: true,
+      responses: 2,
+      isFinished: true,
+    });
     await shows(survey.id, 0);
     // The schedule comes again for what a merge of other rows holds at the moment.
     await eventually(async () => {
@@ -204,9 +268,13 @@ describe('what must not be kept', () => {
         cursor = next;
         for (const key of keys) if ((await contentOf(redis, key)).includes(text)) found.push(`redis ${key}`);
       }
-    const [rows] = await stores.clickhouse.select<[number]>(`SELECT count() FROM ${stores.clickhouse.table('responses')} WHERE formatRow('JSONEachRow', *) LIKE '%${text}%'`);
+    const [rows] = await stores.clickhouse.select<[number]>(
+      `SELECT count() FROM ${stores.clickhouse.table('responses')} WHERE formatRow('JSONEachRow', *) LIKE '%${text}%'`,
+    );
     if (Number(rows?.[0]) > 0) found.push(`clickhouse: ${rows?.[0]} rows`);
-    for (const { table_name: table } of await stores.sql<{ table_name: string }[]>`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`) {
+    for (const { table_name: table } of await stores.sql<
+      { table_name: string }[]
+    >`SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`) {
       const [hit] = await stores.sql.unsafe(`SELECT count(*) AS n FROM "${table}" t WHERE t::text LIKE '%${text}%'`);
       if (Number(hit?.['n']) > 0) found.push(`postgres ${table}`);
     }
@@ -221,14 +289,34 @@ describe('what must not be kept', () => {
   };
   /** `asWhole`: only ClickHouse cannot read it. */
   const buried = (surveyId: string, respondent: string, { asWhole = true, submittedAtMs = Date.now() } = {}) =>
-    [surveyId, randomUUID(), asWhole ? submittedAtMs : 'some day', 1, 0, 1, 0, 0, 'long', 'en', respondent, {}, [], [respondent]] as const;
-  const lettersOf = async (surveyId: string): Promise<number> => (await createDeadLetters(stores).ofSurvey(surveyId)).length;
+    [
+      surveyId,
+      randomUUID(),
+      asWhole ? submittedAtMs : 'some day',
+      1,
+      0,
+      1,
+      0,
+      0,
+      'long',
+      'en',
+      respondent,
+      {},
+      [],
+      [respondent],
+    ] as const;
+  const lettersOf = async (surveyId: string): Promise<number> =>
+    (await createDeadLetters(stores).ofSurvey(surveyId)).length;
 
   it('leaves no trace of a deleted survey in any store: neither open responses nor what could not be stored', async () => {
     const survey = await make();
     const canary = `canary-${randomUUID()}`;
     const answers = [{ questionId: survey.nameId, textValue: canary }];
-    for (const more of [{ isComplete: false }, { isComplete: false, responseId: randomUUID() }, {}]) assert.equal((await admin.submit(survey.id, { answers, respondent: canary, metadata: { note: canary }, ...more })).status, 201);
+    for (const more of [{ isComplete: false }, { isComplete: false, responseId: randomUUID() }, {}])
+      assert.equal(
+        (await admin.submit(survey.id, { answers, respondent: canary, metadata: { note: canary }, ...more })).status,
+        201,
+      );
     const { responseId } = (await admin.submit(survey.id, { answers, isComplete: false })).body.data;
     // As a former version kept it.
     await stores.intakeRedis.hset(responseKey(responseId), 'data', JSON.stringify({ row: { texts: [canary] } }));
@@ -237,7 +325,14 @@ describe('what must not be kept', () => {
     assert.ok((await tracesOf(canary)).some((trace) => trace.includes('answers:')));
     await admin.remove(`/surveys/${survey.id}`);
     const streams = stores.shards.all.map(({ stream }) => `redis ${stream}`);
-    await eventually(async () => assert.deepEqual((await tracesOf(canary)).filter((trace) => !streams.includes(trace)), []), 60_000);
+    await eventually(
+      async () =>
+        assert.deepEqual(
+          (await tracesOf(canary)).filter((trace) => !streams.includes(trace)),
+          [],
+        ),
+      60_000,
+    );
     assert.equal(await stores.intakeRedis.exists(responseKey(responseId)), 0);
     for (const shard of stores.shards.all) await stores.stream.trim(shard, `${Date.now() + dayMs}-0`);
     assert.deepEqual(await tracesOf(canary), []);
@@ -247,8 +342,19 @@ describe('what must not be kept', () => {
     const survey = await make({ retentionDays: 3 });
     const who = `guest-${randomUUID()}`;
     await survey.submit({ respondent: who });
-    for (const [respondent, more] of [[who, {}], [who, { asWhole: false }], ['another', { submittedAtMs: Date.now() + 2 * dayMs }], ['an old one', {}]] as const) await bury(buried(survey.id, respondent, more));
-    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${who}`), { id: who, deleted: true, responses: 2, isFinished: true });
+    for (const [respondent, more] of [
+      [who, {}],
+      [who, { asWhole: false }],
+      ['another', { submittedAtMs: Date.now() + 2 * dayMs }],
+      ['an old one', {}],
+    ] as const)
+      await bury(buried(survey.id, respondent, more));
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/${who}`), {
+      id: who,
+      deleted: true,
+      responses: 2,
+      isFinished: true,
+    });
     assert.equal(await lettersOf(survey.id), 2);
     assert.equal(await inDays(4).erasing.eraseExpired(), 1);
     assert.equal(await lettersOf(survey.id), 1);
@@ -260,13 +366,27 @@ describe('what must not be kept', () => {
     // What can still not be stored comes back there.
     await eventually(async () => assert.equal(await lettersOf(survey.id), 1));
     assert.equal(await lettersOf(gone), 0);
-    assert.equal(await stores.stream.requeueDeadLetter(stores.shards.of(gone), letter, { count: 1, codeColumns: 0, surveyIds: [gone] }), false, 'what was dropped since it was read');
+    assert.equal(
+      await stores.stream.requeueDeadLetter(stores.shards.of(gone), letter, {
+        count: 1,
+        codeColumns: 0,
+        surveyIds: [gone],
+      }),
+      false,
+      'what was dropped since it was read',
+    );
   });
 
   it('are more responses of one respondent than a batch holds', async () => {
     const survey = await make();
-    for (let n = 0; n < 12; n += 1) await Promise.all(Array.from({ length: 50 }, () => survey.submit({ respondent: 'busy' })));
-    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/busy`), { id: 'busy', deleted: true, responses: 600, isFinished: true });
+    for (let n = 0; n < 12; n += 1)
+      await Promise.all(Array.from({ length: 50 }, () => survey.submit({ respondent: 'busy' })));
+    assert.deepEqual(await admin.remove(`/surveys/${survey.id}/respondents/busy`), {
+      id: 'busy',
+      deleted: true,
+      responses: 600,
+      isFinished: true,
+    });
     await shows(survey.id, 0);
   });
 
@@ -290,14 +410,28 @@ describe('what must not be kept', () => {
     assert.equal(await inDays(4).erasing.eraseExpired(), 2);
     await shows(short.id, 0);
     const audit = await admin.get(`/audit?objectId=${short.id}&action=responses.expired`);
-    assert.deepEqual(audit.map(({ actorKind, actorId, objectKind, details }: any) => [actorKind, actorId, objectKind, details.erased, details.retentionDays, Object.keys(details).sort()]), [
-      ['SYSTEM', null, 'survey', 2, 3, ['before', 'erased', 'retentionDays']],
-    ]);
+    assert.deepEqual(
+      audit.map(({ actorKind, actorId, objectKind, details }: any) => [
+        actorKind,
+        actorId,
+        objectKind,
+        details.erased,
+        details.retentionDays,
+        Object.keys(details).sort(),
+      ]),
+      [['SYSTEM', null, 'survey', 2, 3, ['before', 'erased', 'retentionDays']]],
+    );
     assert.equal((await admin.call('GET', `/responses/${gone}`)).status, 404);
     assert.ok(!existsSync(fileOf(uploadId)));
     for (const id of kept) assert.equal((await admin.get(`/responses/${id}`)).id, id);
     const rules = await retentionRules(stores.sql, 5, new Date(Date.now() + 6 * dayMs));
-    assert.deepEqual(rules.filter(({ surveyId }) => [short.id, long.id, general.id].includes(surveyId)).map(({ days }) => days).sort(), [3, 5]);
+    assert.deepEqual(
+      rules
+        .filter(({ surveyId }) => [short.id, long.id, general.id].includes(surveyId))
+        .map(({ days }) => days)
+        .sort(),
+      [3, 5],
+    );
   });
 
   it('is an upload that nobody claims for a day, or whose response never came to be; a claimed one stays', async () => {
@@ -306,7 +440,10 @@ describe('what must not be kept', () => {
     await survey.submit({}, claimed);
     await stores.uploadRows.claim(survey.id, randomUUID(), [dead]);
     await inDays(0.9).uploads.sweep();
-    assert.deepEqual([free, claimed, dead].map((id) => existsSync(fileOf(id))), [true, true, true]);
+    assert.deepEqual(
+      [free, claimed, dead].map((id) => existsSync(fileOf(id))),
+      [true, true, true],
+    );
     const foreign = join(service.dataDir, 'uploads', 'ff', 'somebody’s notes');
     mkdirSync(dirname(foreign), { recursive: true });
     writeFileSync(foreign, 'not an upload');
@@ -315,7 +452,10 @@ describe('what must not be kept', () => {
     await inDays(1.1).uploads.sweep();
     assert.ok(existsSync(foreign), 'what is no upload of ours is left alone');
     assert.ok(!existsSync(fileOf(stray)), 'bytes that no row knows');
-    assert.deepEqual([free, claimed, dead].map((id) => existsSync(fileOf(id))), [false, true, false]);
+    assert.deepEqual(
+      [free, claimed, dead].map((id) => existsSync(fileOf(id))),
+      [false, true, false],
+    );
     await inDays(9).uploads.sweep();
     assert.ok(existsSync(fileOf(claimed)));
   });
@@ -324,7 +464,8 @@ describe('what must not be kept', () => {
     const survey = await make();
     const uploadId = await survey.upload();
     const [dead, next] = [randomUUID(), randomUUID()];
-    const reserve = (days: number, responseId: string) => inDays(days).uploads.reserve(survey.id, responseId, [uploadId]);
+    const reserve = (days: number, responseId: string) =>
+      inDays(days).uploads.reserve(survey.id, responseId, [uploadId]);
     assert.deepEqual([...(await reserve(0, dead)).keys()], [uploadId]);
     await assert.rejects(reserve(0, next), /under way/);
     assert.deepEqual([...(await reserve(1 / 24, next)).keys()], [uploadId]);

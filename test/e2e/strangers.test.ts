@@ -2,17 +2,19 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Route } from '../../src/http/routing/route.ts';
-import { adminClient, createClient, type Client } from '../support/client.ts';
-import { everyRoute } from '../support/every-route.ts';
+import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { everyRoute } from '../support/every-route.ts';
 import { openLive } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { png } from '../support/pixel.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 
 const { api } = await everyRoute();
 /** Those that name something by its id; what only an ADMIN may call tells the others nothing anyway. */
-const naming = api.filter(({ path, access }) => path.includes('{') && access.kind !== 'public' && access.kind !== 'admin');
+const naming = api.filter(
+  ({ path, access }) => path.includes('{') && access.kind !== 'public' && access.kind !== 'admin',
+);
 const word = 'Zanzibar';
 
 describe('whoever has nothing to do with a survey', () => {
@@ -23,7 +25,9 @@ describe('whoever has nothing to do with a survey', () => {
   /** Ids of the owner's things, by the parameter that names them; `id` stands for what the path begins with. */
   const own: Record<string, string> = {};
 
-  const person = async (role: 'ADMIN' | 'EDITOR' | 'VIEWER'): Promise<{ id: string; client: Client; token: string }> => {
+  const person = async (
+    role: 'ADMIN' | 'EDITOR' | 'VIEWER',
+  ): Promise<{ id: string; client: Client; token: string }> => {
     const client = await signInNewUser(service, admin, role);
     return { id: client.id, client, token: client.token ?? '' };
   };
@@ -37,26 +41,51 @@ describe('whoever has nothing to do with a survey', () => {
     await owner.put(`/surveys/${surveyId}/translations/de`, { title: word });
     const member = await person('VIEWER');
     await owner.put(`/surveys/${surveyId}/members/${member.id}`, { role: 'VIEWER' });
-    const hook = await owner.create('/webhooks', { url: 'http://127.0.0.1:9/', surveyId, events: ['response.submitted'], description: word });
+    const hook = await owner.create('/webhooks', {
+      url: 'http://127.0.0.1:9/',
+      surveyId,
+      events: ['response.submitted'],
+      description: word,
+    });
     await owner.post(`/surveys/${surveyId}/publish`);
-    const sent = await fetch(`${service.base}/uploads/surveys/${surveyId}/questions/${file.id}`, { method: 'POST', body: new Uint8Array(png) });
+    const sent = await fetch(`${service.base}/uploads/surveys/${surveyId}/questions/${file.id}`, {
+      method: 'POST',
+      body: new Uint8Array(png),
+    });
     const { uploadId } = ((await sent.json()) as any).data;
-    const { responseId } = (await owner.submit(surveyId, { respondent: word, answers: [{ questionId: file.id, textValue: uploadId }] })).body.data;
+    const { responseId } = (
+      await owner.submit(surveyId, { respondent: word, answers: [{ questionId: file.id, textValue: uploadId }] })
+    ).body.data;
     const key = await owner.create('/api-keys', { name: word, role: 'VIEWER' });
-    const { exportId } = (await owner.call('POST', `/exports/surveys/${surveyId}`, { body: { format: 'JSON' } })).body.data;
+    const { exportId } = (await owner.call('POST', `/exports/surveys/${surveyId}`, { body: { format: 'JSON' } })).body
+      .data;
     const deliveries = await eventually(async () => {
       const list = await owner.get(`/webhooks/${hook.id}/deliveries`);
       assert.ok(list.length > 0);
       return list;
     });
     Object.assign(own, {
-      surveyId, questionId: file.id, uploadId, responseId, exportId, userId: member.id, deliveryId: deliveries[0].id, language: 'de', respondent: word,
-      'id of surveys': surveyId, 'id of webhooks': hook.id, 'id of api-keys': key.id,
+      surveyId,
+      questionId: file.id,
+      uploadId,
+      responseId,
+      exportId,
+      userId: member.id,
+      deliveryId: deliveries[0].id,
+      language: 'de',
+      respondent: word,
+      'id of surveys': surveyId,
+      'id of webhooks': hook.id,
+      'id of api-keys': key.id,
     });
     await eventually(async () => assert.equal((await owner.get(`/exports/${exportId}`)).status, 'COMPLETED'));
     const [editor, viewer] = [await person('EDITOR'), await person('VIEWER')];
     const { key: program } = await editor.client.create('/api-keys', { name: 'x', role: 'EDITOR' });
-    Object.assign(strangers, { 'another EDITOR': editor, 'a VIEWER': viewer, 'a key of another EDITOR': { client: createClient(service, program), token: program } });
+    Object.assign(strangers, {
+      'another EDITOR': editor,
+      'a VIEWER': viewer,
+      'a key of another EDITOR': { client: createClient(service, program), token: program },
+    });
   });
   after(async () => {
     assert.equal(await service.stop(), 0);
@@ -66,8 +95,19 @@ describe('whoever has nothing to do with a survey', () => {
     path.replace(/\{(\w+)\}/g, (_, name: string) => idOf(name === 'id' ? `id of ${path.split('/')[1]}` : name));
 
   it('is there with the owner’s own eyes: what is asked for below exists', async () => {
-    for (const route of naming.filter(({ method, path }) => method === 'GET' && !path.endsWith('/live') && !path.startsWith('/ai/'))) {
-      assert.equal((await owner.call('GET', fill(route, (name) => own[name] ?? `no ${name}`))).status, 200, route.path);
+    for (const route of naming.filter(
+      ({ method, path }) => method === 'GET' && !path.endsWith('/live') && !path.startsWith('/ai/'),
+    )) {
+      assert.equal(
+        (
+          await owner.call(
+            'GET',
+            fill(route, (name) => own[name] ?? `no ${name}`),
+          )
+        ).status,
+        200,
+        route.path,
+      );
     }
   });
 
@@ -79,21 +119,58 @@ describe('whoever has nothing to do with a survey', () => {
           const { status, body } = await client.call(route.method, path, route.body ? { body: {} } : {});
           return { status, code: body.code, message: body.message, details: body.details };
         };
-        const [foreign, unknown] = [await ask(fill(route, (name_) => own[name_] ?? randomUUID())), await ask(fill(route, (name_) => (['language', 'respondent'].includes(name_) ? (own[name_] ?? '') : randomUUID())))];
+        const [foreign, unknown] = [
+          await ask(fill(route, (name_) => own[name_] ?? randomUUID())),
+          await ask(
+            fill(route, (name_) => (['language', 'respondent'].includes(name_) ? (own[name_] ?? '') : randomUUID())),
+          ),
+        ];
         assert.deepEqual(foreign, unknown, name);
         // Some say first what their body lacks; a VIEWER is told that it may only read.
-        assert.ok(foreign.status === 404 || (route.body !== undefined && foreign.status === 400) || (who === 'a VIEWER' && route.access.kind === 'editor' && foreign.status === 403), `${name} gave ${foreign.status}`);
+        assert.ok(
+          foreign.status === 404 ||
+            (route.body !== undefined && foreign.status === 400) ||
+            (who === 'a VIEWER' && route.access.kind === 'editor' && foreign.status === 403),
+          `${name} gave ${foreign.status}`,
+        );
       }
-    for (const path of [`/surveys/${own['surveyId']}`, `/responses/${own['responseId']}`, `/webhooks/${own['id of webhooks']}`]) await owner.get(path);
+    for (const path of [
+      `/surveys/${own['surveyId']}`,
+      `/responses/${own['responseId']}`,
+      `/webhooks/${own['id of webhooks']}`,
+    ])
+      await owner.get(path);
   });
 
   it('finds nothing of it in lists and searches', async () => {
-    const lists = api.filter(({ method, path, access }) => method === 'GET' && !path.includes('{') && access.kind !== 'public' && access.kind !== 'admin').map(({ path }) => path);
-    assert.ok(lists.includes('/surveys') && lists.includes('/exports') && lists.includes('/webhooks') && lists.includes('/api-keys'));
+    const lists = api
+      .filter(
+        ({ method, path, access }) =>
+          method === 'GET' && !path.includes('{') && access.kind !== 'public' && access.kind !== 'admin',
+      )
+      .map(({ path }) => path);
+    assert.ok(
+      lists.includes('/surveys') &&
+        lists.includes('/exports') &&
+        lists.includes('/webhooks') &&
+        lists.includes('/api-keys'),
+    );
     for (const [who, { client }] of Object.entries(strangers))
-      for (const path of [...lists, `/surveys?search=${word}`, `/exports?surveyId=${own['surveyId']}`, `/webhooks?surveyId=${own['surveyId']}`]) {
+      for (const path of [
+        ...lists,
+        `/surveys?search=${word}`,
+        `/exports?surveyId=${own['surveyId']}`,
+        `/webhooks?surveyId=${own['surveyId']}`,
+      ]) {
         const text = JSON.stringify((await client.call('GET', path)).body);
-        for (const trace of [word, own['surveyId'] ?? '', own['exportId'] ?? '', own['id of webhooks'] ?? '', own['id of api-keys'] ?? '']) assert.ok(!text.includes(trace), `${who}: ${path} shows ${trace}`);
+        for (const trace of [
+          word,
+          own['surveyId'] ?? '',
+          own['exportId'] ?? '',
+          own['id of webhooks'] ?? '',
+          own['id of api-keys'] ?? '',
+        ])
+          assert.ok(!text.includes(trace), `${who}: ${path} shows ${trace}`);
       }
     assert.equal((await owner.get(`/surveys?search=${word}`)).length, 1);
   });

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client, type Reply } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 
 /** Said of the coding of the body, this changes nothing but the way that a submission takes through the service: the general one. */
 const generalWay = { 'content-encoding': 'identity' };
@@ -20,7 +20,11 @@ describe('the short way of a submission', () => {
 
   async function survey(body: object = {}): Promise<{ id: string; questionId: string; token: string }> {
     const { id } = await admin.create('/surveys', { title: 'Door', ...body });
-    const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'A word', isRequired: true });
+    const question = await admin.create(`/surveys/${id}/questions`, {
+      type: 'SHORT_TEXT',
+      text: 'A word',
+      isRequired: true,
+    });
     await admin.post(`/surveys/${id}/publish`);
     return { id, questionId: question.id, token: (await admin.get(`/surveys/${id}`)).accessToken };
   }
@@ -28,15 +32,25 @@ describe('the short way of a submission', () => {
   const changing = /^(date|x-request-id|x-ratelimit-reset|x-ratelimit-remaining|retry-after)$/;
   /** What must be the same on both ways: all but ids and times, which must be there. */
   function faceOf({ status, headers, body }: Reply) {
-    const shown = JSON.stringify(body).replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time').replace(/"resumeToken":"[^"]+"/, 'token');
-    return { status, shown, headers: [...headers].map(([name, value]) => `${name}: ${changing.test(name) ? 'any' : value}`) };
+    const shown = JSON.stringify(body)
+      .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id')
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'time')
+      .replace(/"resumeToken":"[^"]+"/, 'token');
+    return {
+      status,
+      shown,
+      headers: [...headers].map(([name, value]) => `${name}: ${changing.test(name) ? 'any' : value}`),
+    };
   }
 
   it('is left to the general way by a call with a query, which is refused', async () => {
     const { id, questionId } = await survey();
     const body = { answers: [{ questionId, textValue: 'word' }] };
     const refused = await admin.call('POST', `/responses/surveys/${id}/submit?x=1`, { body });
-    assert.deepEqual([refused.status, refused.body.details], [400, [{ path: 'x', message: 'this field is not known' }]]);
+    assert.deepEqual(
+      [refused.status, refused.body.details],
+      [400, [{ path: 'x', message: 'this field is not known' }]],
+    );
     assert.equal((await admin.call('POST', `/responses/surveys/${id}/submit?`, { body })).status, 201);
   });
 
@@ -49,38 +63,96 @@ describe('the short way of a submission', () => {
     const json = { 'content-type': 'application/json' };
     const calls: [name: string, surveyId: string, body: string, headers: Record<string, string>][] = [
       ['a good one', id, JSON.stringify({ answers }), json],
-      ['another spelling of the type', id, JSON.stringify({ answers }), { 'content-type': 'Application/JSON; charset="UTF-8"' }],
+      [
+        'another spelling of the type',
+        id,
+        JSON.stringify({ answers }),
+        { 'content-type': 'Application/JSON; charset="UTF-8"' },
+      ],
       ['a partial one', id, JSON.stringify({ answers, isComplete: false }), json],
       ['one under a key', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': key }],
       ['the same again', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': key }],
-      ['the key with another body', id, JSON.stringify({ answers: [{ questionId, textValue: 'other' }] }), { ...json, 'idempotency-key': key }],
+      [
+        'the key with another body',
+        id,
+        JSON.stringify({ answers: [{ questionId, textValue: 'other' }] }),
+        { ...json, 'idempotency-key': key },
+      ],
       ['a key that is none', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': 'two words' }],
-      ['a key with a letter that is no ASCII', id, JSON.stringify({ answers }), { ...json, 'idempotency-key': 'a\xe9b' }],
-      ['a token that ends in one', hidden.id, JSON.stringify({ answers: [] }), { ...json, 'x-survey-token': `${hidden.token}\xe9` }],
-      ['an origin that ends in one', id, JSON.stringify({ answers }), { ...json, origin: 'https://forms.example.org\xe9' }],
-      ['a header of no concern with one', id, JSON.stringify({ answers }), { ...json, 'user-agent': 'caf\xe9', authorization: 'Bearer \xe9' }],
+      [
+        'a key with a letter that is no ASCII',
+        id,
+        JSON.stringify({ answers }),
+        { ...json, 'idempotency-key': 'a\xe9b' },
+      ],
+      [
+        'a token that ends in one',
+        hidden.id,
+        JSON.stringify({ answers: [] }),
+        { ...json, 'x-survey-token': `${hidden.token}\xe9` },
+      ],
+      [
+        'an origin that ends in one',
+        id,
+        JSON.stringify({ answers }),
+        { ...json, origin: 'https://forms.example.org\xe9' },
+      ],
+      [
+        'a header of no concern with one',
+        id,
+        JSON.stringify({ answers }),
+        { ...json, 'user-agent': 'caf\xe9', authorization: 'Bearer \xe9' },
+      ],
       ['an id of the client', id, JSON.stringify({ answers, responseId: made }), json],
       ['a survey that is not there', randomUUID(), JSON.stringify({ answers }), json],
       ['an id that is none', 'nothing', JSON.stringify({ answers }), json],
       ['a survey that is not open', draft, JSON.stringify({ answers }), json],
       ['a PRIVATE survey without its token', hidden.id, JSON.stringify({ answers: [] }), json],
-      ['a PRIVATE survey with a wrong one', hidden.id, JSON.stringify({ answers: [] }), { ...json, 'x-survey-token': 'wrong' }],
+      [
+        'a PRIVATE survey with a wrong one',
+        hidden.id,
+        JSON.stringify({ answers: [] }),
+        { ...json, 'x-survey-token': 'wrong' },
+      ],
       ['no JSON', id, '{"answers":', json],
       ['no object', id, '[1]', json],
       ['no body', id, '', json],
       ['no type', id, JSON.stringify({ answers }), { 'content-type': 'text/plain' }],
       ['a question that is missing', id, JSON.stringify({ answers: [] }), json],
       ['a field that is not known', id, JSON.stringify({ answers, [keyed]: 1 }), json],
-      ['another origin that is listed', id, JSON.stringify({ answers }), { ...json, origin: 'https://forms.example.org' }],
-      ['another origin that is not', id, JSON.stringify({ answers }), { ...json, origin: 'https://elsewhere.example.org' }],
+      [
+        'another origin that is listed',
+        id,
+        JSON.stringify({ answers }),
+        { ...json, origin: 'https://forms.example.org' },
+      ],
+      [
+        'another origin that is not',
+        id,
+        JSON.stringify({ answers }),
+        { ...json, origin: 'https://elsewhere.example.org' },
+      ],
       ['a NUL', id, '{"answers":[{"questionId":"a","textValue":"\\u0000"}]}', json],
     ];
     for (const [name, surveyId, body, headers] of calls) {
-      const call = (more: Record<string, string>) => admin.call('POST', `/responses/surveys/${surveyId}/submit`, { body, headers: { ...headers, ...more }, token: undefined });
+      const call = (more: Record<string, string>) =>
+        admin.call('POST', `/responses/surveys/${surveyId}/submit`, {
+          body,
+          headers: { ...headers, ...more },
+          token: undefined,
+        });
       const short = await call({});
       // The key and the id have been used by then, so the general way is shown fresh ones where the first use matters.
-      const general = await call({ ...generalWay, ...(name === 'one under a key' && { 'idempotency-key': randomUUID() }) });
-      if (name === 'an id of the client') assert.equal(short.headers.get('idempotent-replayed') ?? general.headers.get('idempotent-replayed'), 'true', name);
+      const general = await call({
+        ...generalWay,
+        ...(name === 'one under a key' && { 'idempotency-key': randomUUID() }),
+      });
+      if (name === 'an id of the client')
+        assert.equal(
+          short.headers.get('idempotent-replayed') ?? general.headers.get('idempotent-replayed'),
+          'true',
+          name,
+        );
       else assert.deepEqual(faceOf(short), faceOf(general), name);
       assert.match(short.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/, name);
     }
@@ -89,7 +161,10 @@ describe('the short way of a submission', () => {
   it('keeps the name that a client gives to its call', async () => {
     const { id } = await survey();
     const reply = await admin.submit(id, { answers: [] }, { 'x-request-id': 'trace-7' });
-    assert.deepEqual([reply.status, reply.headers.get('x-request-id'), reply.body.requestId], [400, 'trace-7', 'trace-7']);
+    assert.deepEqual(
+      [reply.status, reply.headers.get('x-request-id'), reply.body.requestId],
+      [400, 'trace-7', 'trace-7'],
+    );
   });
 
   it('takes bodies in pieces, and lets go of those that are broken off', async () => {

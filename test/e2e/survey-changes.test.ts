@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { useService } from '../support/use-service.ts';
 
 describe('changing a survey that people have answered', () => {
   let admin: Client;
@@ -20,37 +20,58 @@ describe('changing a survey that people have answered', () => {
     const { id } = await admin.create('/surveys', { title: 'Scale', status: 'ACTIVE' });
     const question = await admin.create(`/surveys/${id}/questions`, { type: 'LIKERT_SCALE', text: 'q' });
     const path = `/surveys/questions/${question.id}`;
-    for (const numberValue of [1, 5]) assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, numberValue }] })).status, 201);
+    for (const numberValue of [1, 5])
+      assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, numberValue }] })).status, 201);
     assert.deepEqual(await outcome('PUT', path, { options: question.options.toReversed() }), [409, 'HAS_RESPONSES']);
-    assert.deepEqual(await outcome('PUT', path, { options: [{ text: 'Never' }, ...question.options] }), [409, 'HAS_RESPONSES']);
+    assert.deepEqual(await outcome('PUT', path, { options: [{ text: 'Never' }, ...question.options] }), [
+      409,
+      'HAS_RESPONSES',
+    ]);
     await admin.put(path, { options: question.options.slice(1) });
     await eventually(async () => {
-      const { responseCount, averageValue, minValue, maxValue, bottomBox } = await admin.get(`/analytics/surveys/${id}/questions/${question.id}`);
+      const { responseCount, averageValue, minValue, maxValue, bottomBox } = await admin.get(
+        `/analytics/surveys/${id}/questions/${question.id}`,
+      );
       assert.deepEqual([responseCount, averageValue, minValue, maxValue, bottomBox.count], [2, 3, 1, 5, 0]);
     });
     assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, numberValue: 5 }] })).status, 201);
     assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, numberValue: 1 }] })).status, 400);
     const copy = await admin.create(`/surveys/${id}/duplicate`);
     await admin.post(`/surveys/${copy.id}/publish`);
-    assert.equal((await admin.submit(copy.id, { answers: [{ questionId: copy.questions[0].id, numberValue: 1 }] })).status, 201, 'a copy begins anew');
+    assert.equal(
+      (await admin.submit(copy.id, { answers: [{ questionId: copy.questions[0].id, numberValue: 1 }] })).status,
+      201,
+      'a copy begins anew',
+    );
   });
 
   it('loses no answer that comes in while its question is changed: it is what it was, or the change is refused', async () => {
     const seen = { changed: 0, refused: 0 };
     for (let round = 0; round < 6; round += 1) {
       const { id } = await admin.create('/surveys', { title: 'Raced', status: 'ACTIVE' });
-      const question = await admin.create(`/surveys/${id}/questions`, { type: 'RATING_SCALE', text: 'q', isRequired: true });
+      const question = await admin.create(`/surveys/${id}/questions`, {
+        type: 'RATING_SCALE',
+        text: 'q',
+        isRequired: true,
+      });
       let isOver = false;
-      const change = outcome('PUT', `/surveys/questions/${question.id}`, { settings: { max: 10 } }).finally(() => (isOver = true));
+      const change = outcome('PUT', `/surveys/questions/${question.id}`, { settings: { max: 10 } }).finally(
+        () => (isOver = true),
+      );
       const replies: Promise<{ status: number; body: any }>[] = [];
       for (let n = 0; !isOver; n += 1) {
         // At first nobody answers; in later rounds the first answers come sooner.
-        if (n >= 30 - 6 * round) replies.push(admin.submit(id, { answers: [{ questionId: question.id, numberValue: 4 }] }));
+        if (n >= 30 - 6 * round)
+          replies.push(admin.submit(id, { answers: [{ questionId: question.id, numberValue: 4 }] }));
         await new Promise((resolve) => setTimeout(resolve, 10));
       }
       const [status] = await change;
       seen[status === 200 ? 'changed' : 'refused'] += 1;
-      const accepted = (await Promise.all(replies)).filter((reply) => (assert.ok(reply.status === 201 || reply.status === 503, JSON.stringify(reply.body)), reply.status === 201));
+      const accepted = (await Promise.all(replies)).filter(
+        (reply) => (
+          assert.ok(reply.status === 201 || reply.status === 503, JSON.stringify(reply.body)), reply.status === 201
+        ),
+      );
       await eventually(async () => {
         const { responseCount, distribution } = await admin.get(`/analytics/surveys/${id}/questions/${question.id}`);
         assert.deepEqual([responseCount, distribution['4'] ?? 0], [accepted.length, accepted.length]);
@@ -63,7 +84,11 @@ describe('changing a survey that people have answered', () => {
   it('may be published before it has questions: what comes until then has no answers', async () => {
     const { id } = await admin.create('/surveys', { title: 'Empty' });
     assert.deepEqual(await outcome('POST', `/surveys/${id}/publish`), [200, 'ACTIVE']);
-    const { body: { data: { responseId } } } = await admin.submit(id, { answers: [] });
+    const {
+      body: {
+        data: { responseId },
+      },
+    } = await admin.submit(id, { answers: [] });
     const question = await admin.create(`/surveys/${id}/questions`, { type: 'YES_NO', text: 'q', isRequired: true });
     assert.equal((await admin.submit(id, { answers: [] })).status, 400);
     assert.equal((await admin.submit(id, { answers: [{ questionId: question.id, textValue: 'yes' }] })).status, 201);
@@ -77,17 +102,31 @@ describe('changing a survey that people have answered', () => {
   it('refuses to open after the end or while the quota is full, unless the same request changes that', async () => {
     const { id } = await admin.create('/surveys', { title: 'Ends', status: 'ACTIVE', responseQuota: 1 });
     await admin.put(`/surveys/${id}`, { endsAt: past() });
-    for (const [method, path] of [['PUT', `/surveys/${id}`], ['POST', `/surveys/${id}/publish`]] as const) assert.deepEqual(await outcome(method, path, { status: 'ACTIVE' }), [409, 'SURVEY_ENDED']);
-    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { status: 'ACTIVE', title: 'Not changed' }), [409, 'SURVEY_ENDED']);
+    for (const [method, path] of [
+      ['PUT', `/surveys/${id}`],
+      ['POST', `/surveys/${id}/publish`],
+    ] as const)
+      assert.deepEqual(await outcome(method, path, { status: 'ACTIVE' }), [409, 'SURVEY_ENDED']);
+    assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { status: 'ACTIVE', title: 'Not changed' }), [
+      409,
+      'SURVEY_ENDED',
+    ]);
     const closed = await admin.get(`/surveys/${id}`);
     assert.deepEqual([closed.title, closed.status, typeof closed.closedAt], ['Ends', 'CLOSED', 'string']);
     const open = await admin.put(`/surveys/${id}`, { status: 'ACTIVE', endsAt: later() });
     assert.deepEqual([open.status, open.closedAt], ['ACTIVE', null]);
     assert.equal((await admin.submit(id, { answers: [] })).status, 201);
     await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED'));
-    for (const [method, path] of [['PUT', `/surveys/${id}`], ['POST', `/surveys/${id}/publish`]] as const) assert.deepEqual(await outcome(method, path, { status: 'ACTIVE' }), [409, 'QUOTA_REACHED']);
+    for (const [method, path] of [
+      ['PUT', `/surveys/${id}`],
+      ['POST', `/surveys/${id}/publish`],
+    ] as const)
+      assert.deepEqual(await outcome(method, path, { status: 'ACTIVE' }), [409, 'QUOTA_REACHED']);
     assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { status: 'ACTIVE', responseQuota: 2 }), [200, 'ACTIVE']);
-    assert.deepEqual(await outcome('POST', '/surveys', { title: 'Over', status: 'ACTIVE', endsAt: past() }), [409, 'SURVEY_ENDED']);
+    assert.deepEqual(await outcome('POST', '/surveys', { title: 'Over', status: 'ACTIVE', endsAt: past() }), [
+      409,
+      'SURVEY_ENDED',
+    ]);
   });
 
   it('closes at once when its quota is lowered to the responses that there are, and says so', async () => {
@@ -133,7 +172,11 @@ describe('changing a survey that people have answered', () => {
     assert.equal((await admin.put(`/surveys/${id}`, { isAnonymous: true })).isAnonymous, true);
     assert.equal((await admin.submit(id, { answers: [], respondent: 'Ada' })).status, 400);
     assert.equal((await admin.submit(id, { answers: [], respondent: '', isComplete: false })).status, 201);
-    assert.equal((await admin.submit(id, { answers: [], responseId: partial.responseId, resumeToken: partial.resumeToken })).status, 404);
+    assert.equal(
+      (await admin.submit(id, { answers: [], responseId: partial.responseId, resumeToken: partial.resumeToken }))
+        .status,
+      404,
+    );
     assert.equal((await admin.put(`/surveys/${id}`, { isAnonymous: false })).isAnonymous, false);
   });
 
@@ -147,7 +190,10 @@ describe('changing a survey that people have answered', () => {
   });
 
   it('takes no cursor of another survey', async () => {
-    const [one, other] = [await admin.create('/surveys', { title: '1', status: 'ACTIVE' }), await admin.create('/surveys', { title: '2', status: 'ACTIVE' })];
+    const [one, other] = [
+      await admin.create('/surveys', { title: '1', status: 'ACTIVE' }),
+      await admin.create('/surveys', { title: '2', status: 'ACTIVE' }),
+    ];
     for (let n = 0; n < 2; n += 1) assert.equal((await admin.submit(one.id, { answers: [] })).status, 201);
     const cursor = await eventually(async () => {
       const { pagination } = (await admin.call('GET', `/responses/surveys/${one.id}?limit=1`)).body;
@@ -159,8 +205,17 @@ describe('changing a survey that people have answered', () => {
   });
 
   it('stands in its list where a reader looks for its title', async () => {
-    for (const title of ['sorted Äpfel', 'sorted cherry', 'sorted Zebra', 'sorted apple', 'sorted éclair', 'sorted Birne']) await admin.create('/surveys', { title });
-    const titles = async (sort: string) => (await admin.get(`/surveys?search=sorted&sort=${sort}`)).map(({ title }: any) => title.slice(7));
+    for (const title of [
+      'sorted Äpfel',
+      'sorted cherry',
+      'sorted Zebra',
+      'sorted apple',
+      'sorted éclair',
+      'sorted Birne',
+    ])
+      await admin.create('/surveys', { title });
+    const titles = async (sort: string) =>
+      (await admin.get(`/surveys?search=sorted&sort=${sort}`)).map(({ title }: any) => title.slice(7));
     const expected = ['Äpfel', 'apple', 'Birne', 'cherry', 'éclair', 'Zebra'];
     assert.deepEqual(await titles('title'), expected);
     assert.deepEqual(await titles('-title'), expected.toReversed());

@@ -3,16 +3,17 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { translationLanguages } from '../../src/domain/translation/translation.ts';
 import { publicSurveySchema, translationSchema } from '../../src/http/schemas/surveys.ts';
-import { useService } from '../support/use-service.ts';
-import { createClient, type Client } from '../support/client.ts';
+import { type Client, createClient } from '../support/client.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
 
 let service: RunningService;
 let admin: Client;
 useService((served) => ({ service, admin } = served));
 
-const visit = (id: string, query = '', headers: Record<string, string> = {}) => createClient(service).call('GET', `/public/surveys/${id}${query}`, { headers });
+const visit = (id: string, query = '', headers: Record<string, string> = {}) =>
+  createClient(service).call('GET', `/public/surveys/${id}${query}`, { headers });
 const read = async (id: string, query = '') => {
   const { status, body } = await visit(id, query);
   assert.equal(status, 200, JSON.stringify(body));
@@ -22,24 +23,53 @@ const read = async (id: string, query = '') => {
 describe('a translation by hand', () => {
   const make = async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', description: 'How was it?' });
-    const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'MATRIX', text: 'Rate', options: [{ text: 'Good' }, { text: 'Bad' }], settings: { rows: [{ text: 'Soup' }, { text: 'Bread' }] } });
+    const question = await admin.create(`/surveys/${survey.id}/questions`, {
+      type: 'MATRIX',
+      text: 'Rate',
+      options: [{ text: 'Good' }, { text: 'Bad' }],
+      settings: { rows: [{ text: 'Soup' }, { text: 'Bread' }] },
+    });
     await admin.post(`/surveys/${survey.id}/publish`);
     return { id: survey.id, question };
   };
-  const put = (id: string, language: string, body: unknown) => admin.call('PUT', `/surveys/${id}/translations/${language}`, { body });
+  const put = (id: string, language: string, body: unknown) =>
+    admin.call('PUT', `/surveys/${id}/translations/${language}`, { body });
 
   it('is shown string by string, what is missing in the survey’s own language', async () => {
     const { id, question } = await make();
-    const saved = await put(id, 'de', { title: 'Mittagessen', questions: [{ id: question.id, options: [{ id: question.options[0].id, text: 'Gut' }], rows: [{ id: question.settings.rows[1].id, text: 'Brot' }] }] });
+    const saved = await put(id, 'de', {
+      title: 'Mittagessen',
+      questions: [
+        {
+          id: question.id,
+          options: [{ id: question.options[0].id, text: 'Gut' }],
+          rows: [{ id: question.settings.rows[1].id, text: 'Brot' }],
+        },
+      ],
+    });
     assert.equal(saved.status, 200, JSON.stringify(saved.body));
     translationSchema.parse(saved.body.data);
     assert.deepEqual(saved.body.data.stale, []);
-    assert.deepEqual(saved.body.data.missing, ['description', `questions.${question.id}.text`, `questions.${question.id}.options.${question.options[1].id}`, `questions.${question.id}.rows.${question.settings.rows[0].id}`]);
+    assert.deepEqual(saved.body.data.missing, [
+      'description',
+      `questions.${question.id}.text`,
+      `questions.${question.id}.options.${question.options[1].id}`,
+      `questions.${question.id}.rows.${question.settings.rows[0].id}`,
+    ]);
     const shown = await read(id, '?lang=de');
     assert.deepEqual([shown.language, shown.direction, shown.languages], ['de', 'ltr', ['en', 'de']]);
-    assert.deepEqual([shown.title, shown.description, shown.questions[0]?.text], ['Mittagessen', 'How was it?', 'Rate']);
-    assert.deepEqual(shown.questions[0]?.options.map(({ text }) => text), ['Gut', 'Bad']);
-    assert.deepEqual((shown.questions[0]?.settings['rows'] as { text: string }[]).map(({ text }) => text), ['Soup', 'Brot']);
+    assert.deepEqual(
+      [shown.title, shown.description, shown.questions[0]?.text],
+      ['Mittagessen', 'How was it?', 'Rate'],
+    );
+    assert.deepEqual(
+      shown.questions[0]?.options.map(({ text }) => text),
+      ['Gut', 'Bad'],
+    );
+    assert.deepEqual(
+      (shown.questions[0]?.settings['rows'] as { text: string }[]).map(({ text }) => text),
+      ['Soup', 'Brot'],
+    );
     assert.equal((await read(id)).title, 'Lunch');
   });
 
@@ -69,20 +99,39 @@ describe('a translation by hand', () => {
   it('exists for fifteen languages, of which Arabic and Hebrew read from right to left', async () => {
     const survey = await admin.create('/surveys', { title: 'X', language: 'sv' });
     await admin.post(`/surveys/${survey.id}/publish`);
-    for (const language of translationLanguages) assert.equal((await put(survey.id, language, { title: `in ${language}` })).status, 200, language);
+    for (const language of translationLanguages)
+      assert.equal((await put(survey.id, language, { title: `in ${language}` })).status, 200, language);
     for (const language of translationLanguages) {
       const shown = await read(survey.id, `?lang=${language}`);
-      assert.deepEqual([shown.title, shown.direction], [`in ${language}`, ['ar', 'he'].includes(language) ? 'rtl' : 'ltr']);
+      assert.deepEqual(
+        [shown.title, shown.direction],
+        [`in ${language}`, ['ar', 'he'].includes(language) ? 'rtl' : 'ltr'],
+      );
     }
     assert.equal((await admin.get(`/surveys/${survey.id}/translations`)).length, 16);
-    for (const [asked, given] of [['es-MX', 'es'], ['zh', 'zh-Hans'], ['zh-TW', 'zh-Hant'], ['zh-hans-CN', 'zh-Hans'], ['tr', 'sv'], ['HE', 'he']]) assert.equal((await read(survey.id, `?lang=${asked}`)).language, given, asked);
+    for (const [asked, given] of [
+      ['es-MX', 'es'],
+      ['zh', 'zh-Hans'],
+      ['zh-TW', 'zh-Hant'],
+      ['zh-hans-CN', 'zh-Hans'],
+      ['tr', 'sv'],
+      ['HE', 'he'],
+    ])
+      assert.equal((await read(survey.id, `?lang=${asked}`)).language, given, asked);
   });
 
   it('is refused for other languages, the survey’s own, and what is not in the survey', async () => {
     const { id, question } = await make();
     for (const [language, body] of [
-      ['sv', { title: 'x' }], ['en', { title: 'x' }], ['de', {}], ['de', { titel: 'x' }], ['de', { questions: [{ id: randomUUID(), text: 'x' }] }], ['de', { title: '' }],
-      ['de', { questions: [{ id: question.id, description: 'there is none' }] }], ['de', { questions: [{ id: question.id, options: [{ id: randomUUID(), text: 'x' }] }] }], ['de', { title: 'x'.repeat(301) }],
+      ['sv', { title: 'x' }],
+      ['en', { title: 'x' }],
+      ['de', {}],
+      ['de', { titel: 'x' }],
+      ['de', { questions: [{ id: randomUUID(), text: 'x' }] }],
+      ['de', { title: '' }],
+      ['de', { questions: [{ id: question.id, description: 'there is none' }] }],
+      ['de', { questions: [{ id: question.id, options: [{ id: randomUUID(), text: 'x' }] }] }],
+      ['de', { title: 'x'.repeat(301) }],
     ] as const) {
       const reply = await put(id, language, body);
       assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'], JSON.stringify(body));
@@ -97,15 +146,35 @@ describe('a survey in public', () => {
     const full = await createFullSurvey(admin, { responseQuota: 77, retentionDays: 12, submissionRateLimit: 1234 });
     await admin.submit(full.id, { answers: answersOf(full, 1) });
     const shown = await read(full.id);
-    assert.deepEqual(Object.keys(shown).sort(), ['description', 'direction', 'id', 'isAnonymous', 'language', 'languages', 'questions', 'title']);
+    assert.deepEqual(Object.keys(shown).sort(), [
+      'description',
+      'direction',
+      'id',
+      'isAnonymous',
+      'language',
+      'languages',
+      'questions',
+      'title',
+    ]);
     assert.equal(shown.questions.length, 17);
     for (const question of shown.questions) {
-      assert.deepEqual(Object.keys(question).sort(), ['description', 'id', 'isRequired', 'options', 'order', 'settings', 'text', 'type']);
-      for (const item of [...question.options, ...((question.settings['rows'] ?? []) as object[])]) assert.deepEqual(Object.keys(item).sort(), ['id', 'text']);
+      assert.deepEqual(Object.keys(question).sort(), [
+        'description',
+        'id',
+        'isRequired',
+        'options',
+        'order',
+        'settings',
+        'text',
+        'type',
+      ]);
+      for (const item of [...question.options, ...((question.settings['rows'] ?? []) as object[])])
+        assert.deepEqual(Object.keys(item).sort(), ['id', 'text']);
     }
     const owner = await admin.get('/auth/me');
     const text = JSON.stringify((await visit(full.id)).body);
-    for (const secret of [owner.id, owner.email, '"77"', ':77', '1234', 'accessToken', 'Quota', 'Count']) assert.ok(!text.includes(secret), secret);
+    for (const secret of [owner.id, owner.email, '"77"', ':77', '1234', 'accessToken', 'Quota', 'Count'])
+      assert.ok(!text.includes(secret), secret);
   });
 
   it('is there only while it takes responses', async () => {
@@ -116,7 +185,11 @@ describe('a survey in public', () => {
       statuses.push((await visit(survey.id)).status);
     }
     assert.deepEqual(statuses, [404, 200, 404, 200, 404]);
-    const later = await admin.create('/surveys', { title: 'Later', status: 'ACTIVE', startsAt: new Date(Date.now() + 3_600_000).toISOString() });
+    const later = await admin.create('/surveys', {
+      title: 'Later',
+      status: 'ACTIVE',
+      startsAt: new Date(Date.now() + 3_600_000).toISOString(),
+    });
     assert.equal((await visit(later.id)).status, 404);
     await admin.remove(`/surveys/${survey.id}`);
     for (const id of [survey.id, randomUUID(), 'x']) assert.equal((await visit(id)).status, 404, id);

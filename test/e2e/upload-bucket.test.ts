@@ -7,8 +7,8 @@ import { createLog } from '../../src/log.ts';
 import { createS3Storage } from '../../src/stores/uploads/s3.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startS3, type S3 } from '../support/s3-server.ts';
-import { adminEmail, adminPassword, startService, type RunningService } from '../support/service.ts';
+import { type S3, startS3 } from '../support/s3-server.ts';
+import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 
 const mib = 1024 * 1024;
 
@@ -32,13 +32,15 @@ describe('uploads in a bucket', () => {
     s3.stop();
   });
 
-  const send = (body: Uint8Array) => fetch(`${service.base}/uploads/surveys/${surveyId}/questions/${questionId}`, { method: 'POST', body });
+  const send = (body: Uint8Array) =>
+    fetch(`${service.base}/uploads/surveys/${surveyId}/questions/${questionId}`, { method: 'POST', body });
   const upload = async (body: Uint8Array): Promise<string> => {
     const reply = await send(body);
     assert.equal(reply.status, 201);
     return ((await reply.json()) as any).data.uploadId;
   };
-  const download = (id: string, headers: Record<string, string> = {}) => fetch(`${service.base}/uploads/${id}`, { headers: { ...bearer, ...headers } });
+  const download = (id: string, headers: Record<string, string> = {}) =>
+    fetch(`${service.base}/uploads/${id}`, { headers: { ...bearer, ...headers } });
   const inBucket = async (): Promise<string[]> => {
     const storage = createS3Storage({ ...s3, log: createLog('silent'), prefix: 'survey/' });
     const ids: string[] = [];
@@ -54,7 +56,10 @@ describe('uploads in a bucket', () => {
     const { responseId } = (await admin.submit(surveyId, { answers: [{ questionId, textValue: id }] })).body.data;
     assert.ok(bytes.equals(Buffer.from(await (await download(id)).arrayBuffer())));
     const part = await download(id, { range: `bytes=${6 * mib}-${7 * mib}` });
-    assert.deepEqual([part.status, Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(6 * mib, 7 * mib + 1))], [206, true]);
+    assert.deepEqual(
+      [part.status, Buffer.from(await part.arrayBuffer()).equals(bytes.subarray(6 * mib, 7 * mib + 1))],
+      [206, true],
+    );
     const head = await fetch(`${service.base}/uploads/${id}`, { method: 'HEAD', headers: bearer });
     assert.deepEqual([head.status, head.headers.get('content-length')], [200, String(bytes.length)]);
     assert.ok(!existsSync(join(service.dataDir, 'uploads')));
@@ -68,7 +73,10 @@ describe('uploads in a bucket', () => {
     s3.cut();
     for (const body of [randomBytes(1000), randomBytes(6 * mib)]) {
       const reply = await send(body);
-      assert.deepEqual([reply.status, ((await reply.json()) as any).code, Number(reply.headers.get('retry-after')) >= 1], [503, 'SERVICE_UNAVAILABLE', true]);
+      assert.deepEqual(
+        [reply.status, ((await reply.json()) as any).code, Number(reply.headers.get('retry-after')) >= 1],
+        [503, 'SERVICE_UNAVAILABLE', true],
+      );
     }
     const reply = await download(id);
     assert.deepEqual([reply.status, ((await reply.json()) as any).code], [503, 'SERVICE_UNAVAILABLE']);

@@ -1,19 +1,24 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { png } from '../support/pixel.ts';
-import { startService, type RunningService } from '../support/service.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
-const zip = Buffer.concat([Buffer.from('PK\u0003\u0004\u0014\0\0\0\0\0', 'latin1'), Buffer.alloc(40), Buffer.from('PK\u0005\u0006', 'latin1'), Buffer.alloc(18)]);
+const zip = Buffer.concat([
+  Buffer.from('PK\u0003\u0004\u0014\0\0\0\0\0', 'latin1'),
+  Buffer.alloc(40),
+  Buffer.from('PK\u0005\u0006', 'latin1'),
+  Buffer.alloc(18),
+]);
 const mib = 1024 * 1024;
 
 describe('uploads', () => {
@@ -35,7 +40,10 @@ describe('uploads', () => {
     questionId: string;
   }
 
-  const survey = async (settings: Record<string, unknown> = {}, fields: Record<string, unknown> = {}): Promise<Target & { token?: string }> => {
+  const survey = async (
+    settings: Record<string, unknown> = {},
+    fields: Record<string, unknown> = {},
+  ): Promise<Target & { token?: string }> => {
     const { id, accessToken } = await admin.create('/surveys', { title: 'Files', ...fields });
     const question = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'A file?', settings });
     await admin.post(`/surveys/${id}/publish`);
@@ -43,17 +51,29 @@ describe('uploads', () => {
   };
   const pathOf = ({ surveyId, questionId }: Target) => `/uploads/surveys/${surveyId}/questions/${questionId}`;
   const send = async (target: Target, body: Uint8Array | string, headers: Record<string, string> = {}) => {
-    const reply = await fetch(service.base + pathOf(target), { method: 'POST', body, headers: { 'content-type': 'application/octet-stream', ...headers }, ...{ duplex: 'half' } });
+    const reply = await fetch(service.base + pathOf(target), {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/octet-stream', ...headers },
+      ...{ duplex: 'half' },
+    });
     const json: any = await reply.json();
     return { status: reply.status, data: json.data, problem: json };
   };
-  const download = (uploadId: string, headers: Record<string, string> = {}, token = adminToken) => fetch(`${service.base}/uploads/${uploadId}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
+  const download = (uploadId: string, headers: Record<string, string> = {}, token = adminToken) =>
+    fetch(`${service.base}/uploads/${uploadId}`, { headers: { authorization: `Bearer ${token}`, ...headers } });
   const answer = ({ questionId }: Target, uploadId: string) => ({ answers: [{ questionId, textValue: uploadId }] });
-  const filesOnDisk = () => readdirSync(join(service.dataDir, 'uploads'), { recursive: true }).map(String).filter((name) => name.length > 10);
+  const filesOnDisk = () =>
+    readdirSync(join(service.dataDir, 'uploads'), { recursive: true })
+      .map(String)
+      .filter((name) => name.length > 10);
 
   it('come back byte for byte, as an attachment with their name, to those who may read the survey', async () => {
     const target = await survey();
-    const { status, data } = await send(target, new Uint8Array(png), { 'content-type': 'text/plain', 'x-filename': encodeURIComponent('../../etc/Zoë “1”.png') });
+    const { status, data } = await send(target, new Uint8Array(png), {
+      'content-type': 'text/plain',
+      'x-filename': encodeURIComponent('../../etc/Zoë “1”.png'),
+    });
     assert.equal(status, 201);
     assert.deepEqual({ ...data, uploadId: '' }, { uploadId: '', size: png.length, mimeType: 'image/png' });
     const reply = await download(data.uploadId);
@@ -61,7 +81,10 @@ describe('uploads', () => {
     assert.deepEqual(Buffer.from(await reply.arrayBuffer()), png);
     assert.equal(reply.headers.get('content-type'), 'image/png');
     assert.equal(reply.headers.get('x-content-type-options'), 'nosniff');
-    assert.match(reply.headers.get('content-disposition') ?? '', /^attachment; filename="Zoe _1_\.png"; filename\*=UTF-8''Zo%C3%AB%20%E2%80%9C1%E2%80%9D\.png$/);
+    assert.match(
+      reply.headers.get('content-disposition') ?? '',
+      /^attachment; filename="Zoe _1_\.png"; filename\*=UTF-8''Zo%C3%AB%20%E2%80%9C1%E2%80%9D\.png$/,
+    );
     const part = await download(data.uploadId, { range: 'bytes=1-3' });
     assert.deepEqual([part.status, await part.text()], [206, 'PNG']);
     assert.equal((await createClient(service).call('GET', `/uploads/${data.uploadId}`)).status, 401);
@@ -74,24 +97,52 @@ describe('uploads', () => {
     const first = await admin.submit(target.surveyId, answer(target, data.uploadId), { 'idempotency-key': 'one' });
     assert.equal(first.status, 201, JSON.stringify(first.body));
     const again = await admin.submit(target.surveyId, answer(target, data.uploadId), { 'idempotency-key': 'one' });
-    assert.deepEqual([again.status, again.body.data, again.headers.get('idempotent-replayed')], [201, first.body.data, 'true']);
+    assert.deepEqual(
+      [again.status, again.body.data, again.headers.get('idempotent-replayed')],
+      [201, first.body.data, 'true'],
+    );
     const second = await admin.submit(target.surveyId, answer(target, data.uploadId));
     assert.deepEqual([second.status, second.body.details[0].path], [400, 'answers.0.textValue']);
     const response = await admin.get(`/responses/${first.body.data.responseId}`);
     assert.deepEqual(response.answers, [{ questionId: target.questionId, textValue: data.uploadId }]);
-    await eventually(async () => assert.deepEqual((await admin.get(`/analytics/surveys/${target.surveyId}`)).questionStats[0].distribution, { 'image/png': 1 }));
+    await eventually(async () =>
+      assert.deepEqual((await admin.get(`/analytics/surveys/${target.surveyId}`)).questionStats[0].distribution, {
+        'image/png': 1,
+      }),
+    );
   });
 
   it('stay claimed when a later submission of the same response is refused', async () => {
     const target = await survey();
     const { data } = await send(target, new Uint8Array(png));
     const responseId = randomUUID();
-    const saved = await admin.submit(target.surveyId, { ...answer(target, data.uploadId), responseId, isComplete: false });
+    const saved = await admin.submit(target.surveyId, {
+      ...answer(target, data.uploadId),
+      responseId,
+      isComplete: false,
+    });
     assert.equal(saved.status, 201);
-    const broken = await admin.submit(target.surveyId, { answers: [...answer(target, data.uploadId).answers, { questionId: 'x', textValue: 'y' }], responseId, resumeToken: saved.body.data.resumeToken });
+    const broken = await admin.submit(target.surveyId, {
+      answers: [...answer(target, data.uploadId).answers, { questionId: 'x', textValue: 'y' }],
+      responseId,
+      resumeToken: saved.body.data.resumeToken,
+    });
     assert.equal(broken.status, 400);
-    assert.equal((await admin.submit(target.surveyId, answer(target, data.uploadId))).status, 400, 'nobody else gets it');
-    assert.equal((await admin.submit(target.surveyId, { ...answer(target, data.uploadId), responseId, resumeToken: saved.body.data.resumeToken })).status, 201);
+    assert.equal(
+      (await admin.submit(target.surveyId, answer(target, data.uploadId))).status,
+      400,
+      'nobody else gets it',
+    );
+    assert.equal(
+      (
+        await admin.submit(target.surveyId, {
+          ...answer(target, data.uploadId),
+          responseId,
+          resumeToken: saved.body.data.resumeToken,
+        })
+      ).status,
+      201,
+    );
   });
 
   it('are free again after a refused submission', async () => {
@@ -105,7 +156,9 @@ describe('uploads', () => {
   it('go to one of many submissions that want the same file at once', async () => {
     const target = await survey();
     const { data } = await send(target, new Uint8Array(png));
-    const replies = await Promise.all(Array.from({ length: 8 }, () => admin.submit(target.surveyId, answer(target, data.uploadId))));
+    const replies = await Promise.all(
+      Array.from({ length: 8 }, () => admin.submit(target.surveyId, answer(target, data.uploadId))),
+    );
     assert.equal(replies.filter(({ status }) => status === 201).length, 1);
     assert.ok(replies.every(({ status }) => [201, 400, 503].includes(status)));
   });
@@ -115,8 +168,12 @@ describe('uploads', () => {
     const { data } = await send(one, new Uint8Array(png));
     assert.equal((await admin.submit(other.surveyId, answer(other, data.uploadId))).status, 400);
     const twin = await admin.create(`/surveys/${one.surveyId}/questions`, { type: 'FILE_UPLOAD', text: 'Another?' });
-    assert.equal((await admin.submit(one.surveyId, { answers: [{ questionId: twin.id, textValue: data.uploadId }] })).status, 400);
-    for (const id of ['nonsense', randomUUID(), '../../x']) assert.equal((await admin.submit(one.surveyId, answer(one, id))).status, 400, id);
+    assert.equal(
+      (await admin.submit(one.surveyId, { answers: [{ questionId: twin.id, textValue: data.uploadId }] })).status,
+      400,
+    );
+    for (const id of ['nonsense', randomUUID(), '../../x'])
+      assert.equal((await admin.submit(one.surveyId, answer(one, id))).status, 400, id);
     assert.equal((await admin.submit(one.surveyId, answer(one, data.uploadId))).status, 201);
   });
 
@@ -125,12 +182,27 @@ describe('uploads', () => {
     const types: [string, Buffer, string, string][] = [
       ['PNG called text', png, 'text/plain', 'image/png'],
       ['page called picture', Buffer.from('<!DOCTYPE html><script>alert(1)</script>'), 'image/png', 'text/html'],
-      ['drawing with a script', Buffer.from('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script/></svg>'), 'image/png', 'image/svg+xml'],
+      [
+        'drawing with a script',
+        Buffer.from('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script/></svg>'),
+        'image/png',
+        'image/svg+xml',
+      ],
       ['table', Buffer.from('a,b\n1,ü\n'), 'text/csv', 'text/csv'],
       ['text called PDF', Buffer.from('hello'), 'application/pdf', 'text/plain'],
-      ['PDF with another file behind it', Buffer.concat([Buffer.from('%PDF-1.7\n'), zip]), 'application/pdf', 'application/pdf'],
+      [
+        'PDF with another file behind it',
+        Buffer.concat([Buffer.from('%PDF-1.7\n'), zip]),
+        'application/pdf',
+        'application/pdf',
+      ],
       ['bytes', Buffer.from([0, 1, 2, 3, 255]), 'text/plain', 'application/octet-stream'],
-      ['text that ends in bytes', Buffer.concat([Buffer.alloc(200_000, 'text '), Buffer.from([0xff])]), 'text/plain', 'application/octet-stream'],
+      [
+        'text that ends in bytes',
+        Buffer.concat([Buffer.alloc(200_000, 'text '), Buffer.from([0xff])]),
+        'text/plain',
+        'application/octet-stream',
+      ],
     ];
     for (const [name, bytes, declared, found] of types) {
       const { status, data } = await send(any, new Uint8Array(bytes), { 'content-type': declared });
@@ -142,13 +214,30 @@ describe('uploads', () => {
   });
 
   it('are refused where the question does not take their type: packed files unless it names them', async () => {
-    const [any, pictures, packed] = [await survey(), await survey({ mimeTypes: ['image/*'] }), await survey({ mimeTypes: ['application/zip'] })];
+    const [any, pictures, packed] = [
+      await survey(),
+      await survey({ mimeTypes: ['image/*'] }),
+      await survey({ mimeTypes: ['application/zip'] }),
+    ];
     const before = filesOnDisk();
-    assert.deepEqual([(await send(any, new Uint8Array(zip))).status, (await send(any, new Uint8Array(Buffer.from('MZ\u0090\0\u0003\0\0\0', 'latin1')))).status], [415, 415]);
-    const refused = await send(pictures, new Uint8Array(Buffer.from('hello')), { 'content-type': 'image/png', 'x-filename': 'hello.png' });
+    assert.deepEqual(
+      [
+        (await send(any, new Uint8Array(zip))).status,
+        (await send(any, new Uint8Array(Buffer.from('MZ\u0090\0\u0003\0\0\0', 'latin1')))).status,
+      ],
+      [415, 415],
+    );
+    const refused = await send(pictures, new Uint8Array(Buffer.from('hello')), {
+      'content-type': 'image/png',
+      'x-filename': 'hello.png',
+    });
     assert.deepEqual([refused.status, refused.problem.code], [415, 'UNSUPPORTED_MEDIA_TYPE']);
     const texts = await survey({ mimeTypes: ['text/*'] });
-    assert.equal((await send(texts, new Uint8Array(Buffer.concat([Buffer.alloc(200_000, 'text '), Buffer.from([0xff])])))).status, 415, 'text that turns out not to be');
+    assert.equal(
+      (await send(texts, new Uint8Array(Buffer.concat([Buffer.alloc(200_000, 'text '), Buffer.from([0xff])])))).status,
+      415,
+      'text that turns out not to be',
+    );
     assert.deepEqual(filesOnDisk(), before, 'nothing is left of them');
     assert.equal((await send(pictures, new Uint8Array(png))).status, 201);
     assert.equal((await send(packed, new Uint8Array(zip))).status, 201);
@@ -162,13 +251,29 @@ describe('uploads', () => {
     const over = await tooMuch(small, { 'content-length': '1001' }, [Buffer.alloc(1001, 65)]);
     assert.match(over, /^HTTP\/1\.1 413 /);
     assert.match(over, /PAYLOAD_TOO_LARGE/);
-    const chunked = await tooMuch(small, { 'transfer-encoding': 'chunked' }, Array.from({ length: 40 }, () => Buffer.alloc(64 * 1024, 65)));
+    const chunked = await tooMuch(
+      small,
+      { 'transfer-encoding': 'chunked' },
+      Array.from({ length: 40 }, () => Buffer.alloc(64 * 1024, 65)),
+    );
     assert.match(chunked, /^HTTP\/1\.1 413 /);
     const large = await survey();
-    assert.match(await tooMuch(large, { 'content-length': String(500 * mib) }, []), /^HTTP\/1\.1 413 /, 'half a gigabyte is refused before it is sent');
-    assert.match(await tooMuch(large, { 'content-length': String(1024 * mib) }, []), /^$|^HTTP\/1\.1 413 /, 'the parser itself hangs up on more than it can count');
+    assert.match(
+      await tooMuch(large, { 'content-length': String(500 * mib) }, []),
+      /^HTTP\/1\.1 413 /,
+      'half a gigabyte is refused before it is sent',
+    );
+    assert.match(
+      await tooMuch(large, { 'content-length': String(1024 * mib) }, []),
+      /^$|^HTTP\/1\.1 413 /,
+      'the parser itself hangs up on more than it can count',
+    );
     const slightly = await send(large, new Uint8Array(25 * mib + 1));
-    assert.deepEqual([slightly.status, slightly.problem.code], [413, 'PAYLOAD_TOO_LARGE'], 'a program that reads once it has sent all gets to hear it');
+    assert.deepEqual(
+      [slightly.status, slightly.problem.code],
+      [413, 'PAYLOAD_TOO_LARGE'],
+      'a program that reads once it has sent all gets to hear it',
+    );
     assert.equal(filesOnDisk().length, before.length + 1);
   });
 
@@ -181,30 +286,54 @@ describe('uploads', () => {
       socket.on('data', (bytes) => (answer += bytes.toString()));
       socket.on('error', () => undefined);
       socket.on('close', () => resolve(answer));
-      socket.write(`POST /api/v1${pathOf(target)} HTTP/1.1\r\nhost: x\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
-      for (const piece of pieces) socket.write(isChunked ? Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]) : piece);
+      socket.write(
+        `POST /api/v1${pathOf(target)} HTTP/1.1\r\nhost: x\r\n${Object.entries(headers)
+          .map(([name, value]) => `${name}: ${value}\r\n`)
+          .join('')}\r\n`,
+      );
+      for (const piece of pieces)
+        socket.write(
+          isChunked
+            ? Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')])
+            : piece,
+        );
     });
 
   it('are refused when they are packed for the way, as JSON is', async () => {
     const target = await survey();
-    for (const [encoding, body] of [['br', brotliCompressSync('a text')], ['deflate', deflateSync('a text')], ['gzip', gzipSync('a text')]] as const) {
+    for (const [encoding, body] of [
+      ['br', brotliCompressSync('a text')],
+      ['deflate', deflateSync('a text')],
+      ['gzip', gzipSync('a text')],
+    ] as const) {
       const packed = await send(target, body, { 'content-encoding': encoding });
-      assert.deepEqual([packed.status, packed.problem.message], [415, 'The body must not be compressed for the way'], encoding);
+      assert.deepEqual(
+        [packed.status, packed.problem.message],
+        [415, 'The body must not be compressed for the way'],
+        encoding,
+      );
     }
-    assert.equal((await send(target, 'a text', { 'content-type': 'text/plain', 'content-encoding': 'identity' })).status, 201);
+    assert.equal(
+      (await send(target, 'a text', { 'content-type': 'text/plain', 'content-encoding': 'identity' })).status,
+      201,
+    );
   });
 
   it('of 20 MiB pass through flat memory, many at once', async () => {
     const target = await survey();
     const body = new Uint8Array(randomBytes(20 * mib));
-    const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+    const memory = () =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
     await send(target, body);
     const resting = memory();
     let highest = resting;
     const watch = setInterval(() => (highest = Math.max(highest, memory())), 20);
     const replies = await Promise.all(Array.from({ length: 8 }, () => send(target, body)));
     clearInterval(watch);
-    assert.deepEqual(replies.map(({ status, data }) => [status, data.size]), replies.map(() => [201, body.length]));
+    assert.deepEqual(
+      replies.map(({ status, data }) => [status, data.size]),
+      replies.map(() => [201, body.length]),
+    );
     assert.deepEqual(Buffer.from(await (await download(replies[3]?.data.uploadId)).arrayBuffer()).equals(body), true);
     assert.ok(highest - resting < 80, `grew by ${Math.round(highest - resting)} MiB while 160 MiB came in`);
   });
@@ -212,7 +341,10 @@ describe('uploads', () => {
   it('that are broken off leave nothing behind', async () => {
     const target = await survey();
     const before = filesOnDisk().length;
-    const sender = request(service.base + pathOf(target), { method: 'POST', headers: { 'content-length': String(10 * mib) } });
+    const sender = request(service.base + pathOf(target), {
+      method: 'POST',
+      headers: { 'content-length': String(10 * mib) },
+    });
     sender.on('error', () => undefined);
     sender.write(Buffer.alloc(mib, 65));
     await eventually(() => assert.ok(filesOnDisk().some((name) => name.endsWith('.part'))));
@@ -228,7 +360,10 @@ describe('uploads', () => {
     const closed = await survey();
     const text = await admin.create(`/surveys/${closed.surveyId}/questions`, { type: 'SHORT_TEXT', text: 'Name?' });
     const misplaced = await send({ ...closed, questionId: text.id }, new Uint8Array(png));
-    assert.deepEqual([misplaced.status, misplaced.problem.details], [400, [{ path: 'questionId', message: 'takes no files: its type is SHORT_TEXT' }]]);
+    assert.deepEqual(
+      [misplaced.status, misplaced.problem.details],
+      [400, [{ path: 'questionId', message: 'takes no files: its type is SHORT_TEXT' }]],
+    );
     await admin.put(`/surveys/${closed.surveyId}`, { status: 'PAUSED' });
     const refused = await send(closed, new Uint8Array(png));
     assert.deepEqual([refused.status, refused.problem.details.reason], [409, 'SURVEY_NOT_ACTIVE']);
@@ -244,11 +379,18 @@ describe('uploads', () => {
     await (await download(data.uploadId, { range: 'bytes=0-0' })).arrayBuffer();
     const me = await admin.get('/auth/me');
     const taken = await admin.get(`/audit?objectId=${data.uploadId}`);
-    assert.deepEqual(taken.map((entry: any) => [entry.action, entry.actorId, entry.details]), [
-      ['upload.downloaded', me.id, { surveyId: target.surveyId, range: `bytes 0-0/${png.length}` }], ['upload.downloaded', me.id, { surveyId: target.surveyId }],
-    ]);
+    assert.deepEqual(
+      taken.map((entry: any) => [entry.action, entry.actorId, entry.details]),
+      [
+        ['upload.downloaded', me.id, { surveyId: target.surveyId, range: `bytes 0-0/${png.length}` }],
+        ['upload.downloaded', me.id, { surveyId: target.surveyId }],
+      ],
+    );
     const done = await admin.get(`/audit?objectId=${target.surveyId}`);
-    assert.deepEqual(done.map((entry: any) => entry.action), ['survey.published', 'survey.created']);
+    assert.deepEqual(
+      done.map((entry: any) => entry.action),
+      ['survey.published', 'survey.created'],
+    );
   });
 
   it('go with their survey', async () => {

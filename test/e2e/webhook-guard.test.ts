@@ -5,9 +5,9 @@ import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrls } from '../support/refused-urls.ts';
-import { startService, type RunningService } from '../support/service.ts';
-import { sharedStores, type SharedStores } from '../support/stores.ts';
-import { startReceiver, type Receiver } from '../support/webhook-receiver.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { type SharedStores, sharedStores } from '../support/stores.ts';
+import { type Receiver, startReceiver } from '../support/webhook-receiver.ts';
 
 describe('addresses that lead inside', () => {
   let stores: SharedStores;
@@ -38,7 +38,11 @@ describe('addresses that lead inside', () => {
     const hook = await saved();
     for (const url of refusedUrls) {
       const made = await admin.call('POST', '/webhooks', { body: { url, events: ['quota.reached'] } });
-      assert.deepEqual([made.status, made.body.code, made.body.details?.[0]?.path], [400, 'VALIDATION_ERROR', 'url'], `POST ${JSON.stringify(url)}`);
+      assert.deepEqual(
+        [made.status, made.body.code, made.body.details?.[0]?.path],
+        [400, 'VALIDATION_ERROR', 'url'],
+        `POST ${JSON.stringify(url)}`,
+      );
       const changed = await admin.call('PUT', `/webhooks/${hook.id}`, { body: { url } });
       assert.deepEqual([changed.status, changed.body.code], [400, 'VALIDATION_ERROR'], `PUT ${JSON.stringify(url)}`);
     }
@@ -47,14 +51,31 @@ describe('addresses that lead inside', () => {
 
   it('get not one byte when they have found their way into the database', async () => {
     const port = new URL(inside.url).port;
-    const urls = [inside.url, `http://localhost:${port}/`, `http://[::1]:${port}/`, `http://[::ffff:127.0.0.1]:${port}/`, `http://0:${port}/`, 'http://127.0.0.1/', 'http://localhost./'];
+    const urls = [
+      inside.url,
+      `http://localhost:${port}/`,
+      `http://[::1]:${port}/`,
+      `http://[::ffff:127.0.0.1]:${port}/`,
+      `http://0:${port}/`,
+      'http://127.0.0.1/',
+      'http://localhost./',
+    ];
     for (const url of urls) {
       const hook = await saved();
       await sql`UPDATE webhooks SET url = ${url} WHERE id = ${hook.id}`;
       await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
-      await eventually(async () => assert.match((await admin.get(`/webhooks/${hook.id}/deliveries`))[0].attempts[0]?.error ?? '', /^the address /, url));
+      await eventually(async () =>
+        assert.match(
+          (await admin.get(`/webhooks/${hook.id}/deliveries`))[0].attempts[0]?.error ?? '',
+          /^the address /,
+          url,
+        ),
+      );
     }
     assert.deepEqual([inside.received.length, inside.sockets.most], [0, 0]);
-    assert.match(await (await fetch(`${service.origin}/metrics`)).text(), /^webhook_attempts_total\{result="blocked"\} [1-9]/m);
+    assert.match(
+      await (await fetch(`${service.origin}/metrics`)).text(),
+      /^webhook_attempts_total\{result="blocked"\} [1-9]/m,
+    );
   });
 });

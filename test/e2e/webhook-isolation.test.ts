@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
 import { createDeliveryStore } from '../../src/stores/postgres/webhook-deliveries.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { startService, type RunningService } from '../support/service.ts';
-import { sharedStores, type SharedStores } from '../support/stores.ts';
-import { startReceiver, type Receiver } from '../support/webhook-receiver.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { type SharedStores, sharedStores } from '../support/stores.ts';
+import { type Receiver, startReceiver } from '../support/webhook-receiver.ts';
 
 const waiting = 10_000;
 const samples = 200;
@@ -40,14 +40,26 @@ describe('endpoints beside each other', () => {
     receivers.push(receiver);
     return receiver;
   };
-  const endpointOf = (receiver: Receiver, more: object = {}) => admin.create('/webhooks', { url: receiver.url, events: ['survey.published'], ...more });
+  const endpointOf = (receiver: Receiver, more: object = {}) =>
+    admin.create('/webhooks', { url: receiver.url, events: ['survey.published'], ...more });
   const addWaiting = async (webhookId: string, count: number) => {
     const at = new Date();
     const data = { surveyId: newId(), title: 'Many', publishedAt: at.toISOString() };
-    await createDeliveryStore(sql).add(Array.from({ length: count }, () => {
-      const id = newId();
-      return { id, webhookId, event: 'survey.published', eventKey: `many:${id}`, occurredAt: at, data, nextAttemptAt: at, createdAt: at };
-    }));
+    await createDeliveryStore(sql).add(
+      Array.from({ length: count }, () => {
+        const id = newId();
+        return {
+          id,
+          webhookId,
+          event: 'survey.published',
+          eventKey: `many:${id}`,
+          occurredAt: at,
+          data,
+          nextAttemptAt: at,
+          createdAt: at,
+        };
+      }),
+    );
   };
 
   /** Milliseconds from the announcement of an event to its arrival, the slowest but one per cent. */
@@ -92,7 +104,8 @@ describe('endpoints beside each other', () => {
     const [row] = await sql<{ text: string }[]>`SELECT string_agg(w::text, ' ') AS text FROM webhooks w`;
     for (const shown of [hook.secret, secret]) {
       const key = Buffer.from(shown.slice('whsec_'.length), 'base64');
-      for (const form of [shown, shown.slice('whsec_'.length), key.toString('hex'), Buffer.from(shown).toString('hex')]) assert.ok(!row?.text.includes(form));
+      for (const form of [shown, shown.slice('whsec_'.length), key.toString('hex'), Buffer.from(shown).toString('hex')])
+        assert.ok(!row?.text.includes(form));
     }
   });
 

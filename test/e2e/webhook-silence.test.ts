@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { useService } from '../support/use-service.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 
 let admin: Client;
@@ -18,7 +18,11 @@ describe('the endpoint of somebody who may not see the survey any more', () => {
       const member = await signInNewUser(service, admin);
       const survey = await admin.create('/surveys', { title: 'Shared' });
       await admin.put(`/surveys/${survey.id}/members/${member.id}`, { role: 'EDITOR' });
-      const hook = await member.create('/webhooks', { url: receiver.url, events: ['survey.published'], surveyId: survey.id });
+      const hook = await member.create('/webhooks', {
+        url: receiver.url,
+        events: ['survey.published'],
+        surveyId: survey.id,
+      });
       await admin.remove(`/surveys/${survey.id}/members/${member.id}`);
 
       const silent = await admin.get(`/webhooks/${hook.id}`);
@@ -26,7 +30,13 @@ describe('the endpoint of somebody who may not see the survey any more', () => {
       assert.match(silent.disabledReason, /may not see the survey/);
       // A tool of an ADMIN writes back what it has read.
       const { isActive, events, description } = silent;
-      assert.deepEqual([(await admin.put(`/webhooks/${hook.id}`, { isActive, events, description })).isActive, (await admin.put(`/webhooks/${hook.id}`, { isActive: true })).isActive], [true, true]);
+      assert.deepEqual(
+        [
+          (await admin.put(`/webhooks/${hook.id}`, { isActive, events, description })).isActive,
+          (await admin.put(`/webhooks/${hook.id}`, { isActive: true })).isActive,
+        ],
+        [true, true],
+      );
       const refused = await admin.call('POST', `/webhooks/${hook.id}/test`);
       assert.deepEqual([refused.status, refused.body.details.reason], [409, 'WEBHOOK_NOT_ACTIVE']);
       assert.match(refused.body.message, /may not see the survey/);

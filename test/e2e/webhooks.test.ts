@@ -6,9 +6,9 @@ import { newId } from '../../src/platform/ids.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { signInNewUser } from '../support/new-user.ts';
-import { startService, type RunningService } from '../support/service.ts';
-import { sharedStores, type SharedStores } from '../support/stores.ts';
-import { startReceiver, type Answer, type Receiver } from '../support/webhook-receiver.ts';
+import { type RunningService, startService } from '../support/service.ts';
+import { type SharedStores, sharedStores } from '../support/stores.ts';
+import { type Answer, type Receiver, startReceiver } from '../support/webhook-receiver.ts';
 
 const allEvents = ['response.submitted', 'response.completed', 'survey.published', 'quota.reached'];
 
@@ -24,7 +24,8 @@ describe('webhooks', () => {
     admin = await adminClient(service);
   });
   after(async () => {
-    for (const receiver of receivers) for (const { body } of receiver.received) webhookBodySchema.parse(JSON.parse(body));
+    for (const receiver of receivers)
+      for (const { body } of receiver.received) webhookBodySchema.parse(JSON.parse(body));
     await Promise.all(receivers.map((receiver) => receiver.close()));
     await service?.stop();
     await stores?.stop();
@@ -39,10 +40,15 @@ describe('webhooks', () => {
     const survey = await admin.create('/surveys', { title: 'Told of', ...fields });
     const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'NUMBER', text: 'n' });
     const answers = [{ questionId: question.id, numberValue: 1 }];
-    return { id: survey.id as string, answers, submit: async (body: object = {}) => (await admin.submit(survey.id, { answers, ...body })).body.data };
+    return {
+      id: survey.id as string,
+      answers,
+      submit: async (body: object = {}) => (await admin.submit(survey.id, { answers, ...body })).body.data,
+    };
   };
   const figures = async () => (await fetch(`${service.origin}/metrics`)).text();
-  const deliveriesOf = async (webhookId: string, query = '') => (await admin.get(`/webhooks/${webhookId}/deliveries?limit=100${query}`)) as any[];
+  const deliveriesOf = async (webhookId: string, query = '') =>
+    (await admin.get(`/webhooks/${webhookId}/deliveries?limit=100${query}`)) as any[];
 
   it('tell of all four events, each signed as Standard Webhooks says', async () => {
     const receiver = await receiverOf();
@@ -54,12 +60,25 @@ describe('webhooks', () => {
     const second = await survey.submit();
     await eventually(() => assert.equal(receiver.received.length, 6));
     const told = receiver.verified(hook.secret);
-    const of = (event: string) => told.filter(({ content }) => content.event === event).map(({ content }) => content.data);
-    assert.deepEqual(new Set(of('response.submitted').map((data) => data.responseId)), new Set([first.responseId, second.responseId]));
-    assert.deepEqual(new Set(of('response.completed').map((data) => data.responseId)), new Set([first.responseId, second.responseId]));
+    const of = (event: string) =>
+      told.filter(({ content }) => content.event === event).map(({ content }) => content.data);
+    assert.deepEqual(
+      new Set(of('response.submitted').map((data) => data.responseId)),
+      new Set([first.responseId, second.responseId]),
+    );
+    assert.deepEqual(
+      new Set(of('response.completed').map((data) => data.responseId)),
+      new Set([first.responseId, second.responseId]),
+    );
     assert.deepEqual(of('response.submitted')[0].surveyId, survey.id);
-    assert.deepEqual(of('survey.published').map(({ surveyId, title }) => ({ surveyId, title })), [{ surveyId: survey.id, title: 'Told of' }]);
-    assert.deepEqual(of('quota.reached').map(({ surveyId, quota, responseCount }) => ({ surveyId, quota, responseCount })), [{ surveyId: survey.id, quota: 2, responseCount: 2 }]);
+    assert.deepEqual(
+      of('survey.published').map(({ surveyId, title }) => ({ surveyId, title })),
+      [{ surveyId: survey.id, title: 'Told of' }],
+    );
+    assert.deepEqual(
+      of('quota.reached').map(({ surveyId, quota, responseCount }) => ({ surveyId, quota, responseCount })),
+      [{ surveyId: survey.id, quota: 2, responseCount: 2 }],
+    );
     assert.equal(new Set(told.map(({ id }) => id)).size, 6, 'ids differ');
     const log = await eventually(async () => {
       const found = await deliveriesOf(hook.id, '&status=DELIVERED');
@@ -75,7 +94,11 @@ describe('webhooks', () => {
     const receiver = await receiverOf();
     const survey = await openSurvey({ status: 'ACTIVE' });
     // Not survey.published: that of the creation above may still be on its way.
-    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.submitted', 'response.completed'], surveyId: survey.id });
+    const hook = await admin.create('/webhooks', {
+      url: receiver.url,
+      events: ['response.submitted', 'response.completed'],
+      surveyId: survey.id,
+    });
     // A delivery may be made twice, under the same id; an event must not.
     const told = () => new Set(receiver.received.map(({ id }) => id)).size;
     const saved = await survey.submit({ isComplete: false });
@@ -85,8 +108,14 @@ describe('webhooks', () => {
     await eventually(() => assert.equal(told(), 2));
     await survey.submit();
     await eventually(() => assert.equal(told(), 4));
-    const events = receiver.verified(hook.secret).filter(({ content }) => content.data.responseId === saved.responseId).map(({ id, content }) => `${id} ${content.event}`);
-    assert.deepEqual([...new Set(events)].map((event) => event.split(' ')[1]), ['response.submitted', 'response.completed']);
+    const events = receiver
+      .verified(hook.secret)
+      .filter(({ content }) => content.data.responseId === saved.responseId)
+      .map(({ id, content }) => `${id} ${content.event}`);
+    assert.deepEqual(
+      [...new Set(events)].map((event) => event.split(' ')[1]),
+      ['response.submitted', 'response.completed'],
+    );
   });
 
   it('repeat a failed delivery under the same id until it succeeds, and log every attempt', async () => {
@@ -99,7 +128,10 @@ describe('webhooks', () => {
       assert.equal(found.length, 1);
       return found;
     });
-    assert.deepEqual(delivery.attempts.map((attempt: any) => attempt.httpStatus), [500, 500, 204]);
+    assert.deepEqual(
+      delivery.attempts.map((attempt: any) => attempt.httpStatus),
+      [500, 500, 204],
+    );
     assert.deepEqual(new Set(receiver.received.map(({ id }) => id)), new Set([started.id]));
     assert.equal(receiver.verified(hook.secret)[0]?.content.data.test, true);
     const [a, b] = receiver.received;
@@ -110,20 +142,44 @@ describe('webhooks', () => {
     const receiver = await receiverOf(() => 503);
     const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
     const { id } = await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
-    await eventually(async () => assert.deepEqual((await deliveriesOf(hook.id)).map(({ status, nextAttemptAt }) => ({ status, nextAttemptAt })), [{ status: 'FAILED', nextAttemptAt: null }]), 15_000);
+    await eventually(
+      async () =>
+        assert.deepEqual(
+          (await deliveriesOf(hook.id)).map(({ status, nextAttemptAt }) => ({ status, nextAttemptAt })),
+          [{ status: 'FAILED', nextAttemptAt: null }],
+        ),
+      15_000,
+    );
     assert.equal(receiver.received.length, 4);
     receiver.answer = () => 200;
     await admin.expect(202, 'POST', `/webhooks/${hook.id}/deliveries/${id}/redeliver`);
-    await eventually(async () => assert.equal((await deliveriesOf(hook.id, '&status=DELIVERED'))[0]?.attempts.length, 5));
-    const again = await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since: new Date(Date.now() - 60_000).toISOString(), until: new Date().toISOString() });
+    await eventually(async () =>
+      assert.equal((await deliveriesOf(hook.id, '&status=DELIVERED'))[0]?.attempts.length, 5),
+    );
+    const again = await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, {
+      since: new Date(Date.now() - 60_000).toISOString(),
+      until: new Date().toISOString(),
+    });
     assert.equal(again.deliveries, 1);
     await eventually(() => assert.equal(receiver.received.length, 6));
     assert.deepEqual(new Set(receiver.received.map((request) => request.id)), new Set([id]));
     const day = new Date().toISOString().slice(0, 10);
     const whole = await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since: '2026-01-01', until: day });
-    assert.deepEqual([whole.deliveries, whole.since, whole.until], [1, '2026-01-01T00:00:00.000Z', new Date(Date.parse(day) + 86_400_000).toISOString()]);
-    assert.equal((await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since: '2025-01-01', until: '2025-12-31' })).deliveries, 0);
-    for (const range of [{ since: day, until: '2026-01-01' }, { since: '2026-02-30', until: day }, { since: 'yesterday', until: day }]) await admin.expect(400, 'POST', `/webhooks/${hook.id}/replay`, range);
+    assert.deepEqual(
+      [whole.deliveries, whole.since, whole.until],
+      [1, '2026-01-01T00:00:00.000Z', new Date(Date.parse(day) + 86_400_000).toISOString()],
+    );
+    assert.equal(
+      (await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since: '2025-01-01', until: '2025-12-31' }))
+        .deliveries,
+      0,
+    );
+    for (const range of [
+      { since: day, until: '2026-01-01' },
+      { since: '2026-02-30', until: day },
+      { since: 'yesterday', until: day },
+    ])
+      await admin.expect(400, 'POST', `/webhooks/${hook.id}/replay`, range);
   });
 
   it('switch off an endpoint that says 410, and say why', async () => {
@@ -148,8 +204,12 @@ describe('webhooks', () => {
   it('leave an endpoint alone for as long as Retry-After asks, and follow no redirect', async () => {
     const busy = await receiverOf((_received, reply) => void reply.writeHead(429, { 'retry-after': '3' }).end());
     const elsewhere = await receiverOf();
-    const redirecting = await receiverOf((_received, reply) => void reply.writeHead(307, { location: elsewhere.url }).end());
-    const hooks = await Promise.all([busy, redirecting].map(({ url }) => admin.create('/webhooks', { url, events: ['survey.published'] })));
+    const redirecting = await receiverOf(
+      (_received, reply) => void reply.writeHead(307, { location: elsewhere.url }).end(),
+    );
+    const hooks = await Promise.all(
+      [busy, redirecting].map(({ url }) => admin.create('/webhooks', { url, events: ['survey.published'] })),
+    );
     for (const hook of hooks) await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
     await eventually(() => assert.ok(busy.received.length >= 2), 15_000);
     const [a, b] = busy.received;
@@ -160,8 +220,13 @@ describe('webhooks', () => {
       return found;
     });
     const again = await admin.expect(202, 'POST', `/webhooks/${hooks[0]?.id}/deliveries/${held.id}/redeliver`);
-    assert.ok(Date.parse(again.nextAttemptAt) >= b.atMs + 3000, 'and what is sent again waits with the rest, and says so');
-    await eventually(async () => assert.match((await deliveriesOf(hooks[1]?.id ?? ''))[0].attempts[0].error, /redirect/));
+    assert.ok(
+      Date.parse(again.nextAttemptAt) >= b.atMs + 3000,
+      'and what is sent again waits with the rest, and says so',
+    );
+    await eventually(async () =>
+      assert.match((await deliveriesOf(hooks[1]?.id ?? ''))[0].attempts[0].error, /redirect/),
+    );
     assert.equal(elsewhere.received.length, 0);
   });
 
@@ -190,7 +255,8 @@ describe('webhooks', () => {
     const again = await admin.post(`/webhooks/${hook.id}/rotate-secret`);
     await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
     await eventually(() => assert.equal(receiver.received.length, 2));
-    for (const secret of [hook.secret, rotated.secret, again.secret]) new Webhook(secret).verify(receiver.received[1]?.body ?? '', receiver.received[1]?.headers ?? {});
+    for (const secret of [hook.secret, rotated.secret, again.secret])
+      new Webhook(secret).verify(receiver.received[1]?.body ?? '', receiver.received[1]?.headers ?? {});
     const other = new Webhook(`whsec_${Buffer.alloc(32).toString('base64')}`);
     assert.throws(() => other.verify(receiver.received[0]?.body ?? '', receiver.received[0]?.headers ?? {}));
     assert.equal('secret' in (await admin.get(`/webhooks/${hook.id}`)), false);
@@ -199,22 +265,51 @@ describe('webhooks', () => {
   it('put many events into one request where the endpoint wants batches', async () => {
     const receiver = await receiverOf(() => (receiver.received.length === 1 ? 500 : 200));
     const survey = await openSurvey({ status: 'ACTIVE' });
-    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.completed'], surveyId: survey.id, batch: true });
+    const hook = await admin.create('/webhooks', {
+      url: receiver.url,
+      events: ['response.completed'],
+      surveyId: survey.id,
+      batch: true,
+    });
     const sent = await Promise.all(Array.from({ length: 150 }, () => survey.submit()));
-    const ids = () => new Set(receiver.verified(hook.secret).slice(1).flatMap(({ content }) => content.data.events.map((event: any) => event.data.responseId)));
+    const ids = () =>
+      new Set(
+        receiver
+          .verified(hook.secret)
+          .slice(1)
+          .flatMap(({ content }) => content.data.events.map((event: any) => event.data.responseId)),
+      );
     await eventually(() => assert.deepEqual(ids(), new Set(sent.map((response) => response.responseId))));
     assert.ok(receiver.received.length < 30, `${receiver.received.length} requests for 150 events`);
-    assert.ok(receiver.verified(hook.secret).every(({ content }) => content.event === 'batch' && content.data.events.length <= 100));
+    assert.ok(
+      receiver
+        .verified(hook.secret)
+        .every(({ content }) => content.event === 'batch' && content.data.events.length <= 100),
+    );
     const [first] = receiver.received;
-    assert.ok(receiver.received.slice(1).some((request) => request.id === first?.id && request.body === first.body), 'the refused batch came again as it was');
+    assert.ok(
+      receiver.received.slice(1).some((request) => request.id === first?.id && request.body === first.body),
+      'the refused batch came again as it was',
+    );
   });
 
   it('are seen by nobody but their owner and an ADMIN, and hear only of what the owner may see', async () => {
-    const [ann, ben, vera] = [await signInNewUser(service, admin), await signInNewUser(service, admin), await signInNewUser(service, admin, 'VIEWER')];
+    const [ann, ben, vera] = [
+      await signInNewUser(service, admin),
+      await signInNewUser(service, admin),
+      await signInNewUser(service, admin, 'VIEWER'),
+    ];
     const receiver = await receiverOf();
     const body = { url: receiver.url, events: ['response.completed'] };
     const hook = await ann.create('/webhooks', body);
-    for (const [method, path] of [['GET', ''], ['PUT', ''], ['DELETE', ''], ['POST', '/rotate-secret'], ['POST', '/test'], ['GET', '/deliveries']] as const) {
+    for (const [method, path] of [
+      ['GET', ''],
+      ['PUT', ''],
+      ['DELETE', ''],
+      ['POST', '/rotate-secret'],
+      ['POST', '/test'],
+      ['GET', '/deliveries'],
+    ] as const) {
       const options = method === 'PUT' ? { body: { isActive: false } } : {};
       assert.equal((await ben.call(method, `/webhooks/${hook.id}${path}`, options)).status, 404, `${method} ${path}`);
       assert.equal((await vera.call(method, `/webhooks/${hook.id}${path}`, options)).status, 403, `${method} ${path}`);
@@ -233,18 +328,28 @@ describe('webhooks', () => {
     await eventually(() => assert.ok(receiver.received.length > 0));
     await foreign.submit();
     await eventually(async () => assert.equal((await admin.get(`/surveys/${foreign.id}`)).responseCount, 2));
-    assert.deepEqual(receiver.verified(hook.secret).map(({ content }) => content.data), [{ surveyId: own.id, responseId: response.body.data.responseId }]);
+    assert.deepEqual(
+      receiver.verified(hook.secret).map(({ content }) => content.data),
+      [{ surveyId: own.id, responseId: response.body.data.responseId }],
+    );
   });
 
   it('tell in the payload that a response was deleted before its delivery', async () => {
     const receiver = await receiverOf(() => (receiver.received.length < 2 ? 500 : 200));
     const survey = await openSurvey({ status: 'ACTIVE' });
-    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.completed'], surveyId: survey.id });
+    const hook = await admin.create('/webhooks', {
+      url: receiver.url,
+      events: ['response.completed'],
+      surveyId: survey.id,
+    });
     const { responseId } = await survey.submit();
     await eventually(() => assert.equal(receiver.received.length, 1));
     await admin.remove(`/responses/${responseId}`);
     await eventually(() => assert.equal(receiver.received.length, 2));
-    assert.deepEqual(receiver.verified(hook.secret).map(({ content }) => content.data.deleted), [undefined, true]);
+    assert.deepEqual(
+      receiver.verified(hook.secret).map(({ content }) => content.data.deleted),
+      [undefined, true],
+    );
   });
 
   it('tell once of every filling of a quota, also when it is raised and filled again', async () => {
@@ -254,7 +359,10 @@ describe('webhooks', () => {
     await admin.post(`/surveys/${survey.id}/publish`);
     // More than there is room for, at once: one of them fills it.
     await Promise.all(Array.from({ length: 12 }, () => survey.submit()));
-    const told = () => new Map(receiver.verified(hook.secret).map(({ id, content }) => [id, [content.data.quota, content.data.responseCount]]));
+    const told = () =>
+      new Map(
+        receiver.verified(hook.secret).map(({ id, content }) => [id, [content.data.quota, content.data.responseCount]]),
+      );
     await eventually(() => assert.deepEqual([...told().values()], [[3, 3]]));
     await admin.put(`/surveys/${survey.id}`, { responseQuota: 5, status: 'ACTIVE' });
     await Promise.all(Array.from({ length: 12 }, () => survey.submit()));
@@ -263,13 +371,21 @@ describe('webhooks', () => {
     await admin.put(`/surveys/${survey.id}`, { responseQuota: 6, status: 'ACTIVE' });
     await survey.submit();
     await eventually(() => assert.equal(told().size, 3));
-    assert.deepEqual([...told().values()].sort(), [[3, 3], [5, 5], [6, 6]]);
+    assert.deepEqual([...told().values()].sort(), [
+      [3, 3],
+      [5, 5],
+      [6, 6],
+    ]);
   });
 
   it('tell of a survey that was deleted before the delivery', async () => {
     const receiver = await receiverOf(() => (receiver.received.length < 3 ? 500 : 200));
     const survey = await openSurvey({ status: 'ACTIVE' });
-    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.completed'], surveyId: survey.id });
+    const hook = await admin.create('/webhooks', {
+      url: receiver.url,
+      events: ['response.completed'],
+      surveyId: survey.id,
+    });
     const { responseId } = await survey.submit();
     await eventually(() => assert.equal(receiver.received.length, 1));
     await admin.remove(`/surveys/${survey.id}`);
@@ -281,14 +397,23 @@ describe('webhooks', () => {
 
   it('keep no more waiting than their endpoint allows, say what was left out, and bring it in when asked to', async () => {
     let isAway = true;
-    const receiver = await receiverOf((_received, reply) => (isAway ? void setTimeout(() => reply.writeHead(503).end(), 300) : 200));
+    const receiver = await receiverOf((_received, reply) =>
+      isAway ? void setTimeout(() => reply.writeHead(503).end(), 300) : 200,
+    );
     const survey = await openSurvey({ status: 'ACTIVE' });
-    const hook = await admin.create('/webhooks', { url: receiver.url, events: ['response.completed'], surveyId: survey.id, maxWaiting: 100 });
+    const hook = await admin.create('/webhooks', {
+      url: receiver.url,
+      events: ['response.completed'],
+      surveyId: survey.id,
+      maxWaiting: 100,
+    });
     assert.equal(hook.maxWaiting, 100);
     const since = new Date(Date.now() - 1000).toISOString();
     for (let n = 0; n < 5; n += 1) await Promise.all(Array.from({ length: 50 }, () => survey.submit()));
     const leftOut = await eventually(async () => {
-      const found = (await deliveriesOf(hook.id, '&status=FAILED')).filter((delivery) => /^not sent: 100 deliveries/.test(delivery.attempts[0]?.error));
+      const found = (await deliveriesOf(hook.id, '&status=FAILED')).filter((delivery) =>
+        /^not sent: 100 deliveries/.test(delivery.attempts[0]?.error),
+      );
       assert.ok(found.length > 0);
       return found;
     });
@@ -296,7 +421,11 @@ describe('webhooks', () => {
     isAway = false;
     const ids = () => new Set(receiver.verified(hook.secret).map(({ content }) => content.data.responseId));
     await eventually(async () => assert.deepEqual(await deliveriesOf(hook.id, '&status=PENDING'), []), 20_000);
-    const { deliveries } = await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, { since, until: new Date(Date.now() + 1000).toISOString(), status: 'FAILED' });
+    const { deliveries } = await admin.expect(202, 'POST', `/webhooks/${hook.id}/replay`, {
+      since,
+      until: new Date(Date.now() + 1000).toISOString(),
+      status: 'FAILED',
+    });
     assert.ok(deliveries >= leftOut.length);
     await eventually(() => assert.equal(ids().size, 250), 20_000);
     assert.match(await figures(), /^webhook_overflow_total [1-9]/m);
@@ -310,7 +439,11 @@ describe('webhooks', () => {
     const shared = await openSurvey({ status: 'ACTIVE' });
     await admin.put(`/surveys/${shared.id}/members/${person.id}`, { role: 'EDITOR' });
     const body = { url: receiver.url, events: ['response.completed'] };
-    const hooks = await Promise.all([{ surveyId: own.id }, { surveyId: shared.id }, {}].map((fields) => person.create('/webhooks', { ...body, ...fields })));
+    const hooks = await Promise.all(
+      [{ surveyId: own.id }, { surveyId: shared.id }, {}].map((fields) =>
+        person.create('/webhooks', { ...body, ...fields }),
+      ),
+    );
     await admin.remove(`/users/${person.id}`);
     const [ofOwn, ofShared, ofAll] = await Promise.all(hooks.map((hook) => admin.get(`/webhooks/${hook.id}`)));
     assert.deepEqual([ofOwn.isActive, ofShared.isActive, ofAll.isActive], [true, false, false]);
@@ -321,23 +454,35 @@ describe('webhooks', () => {
     await admin.submit(own.id, { answers: [{ questionId: question.id, numberValue: 1 }] });
     await eventually(() => assert.equal(receiver.received.length, 1));
     await eventually(async () => assert.equal((await admin.get(`/surveys/${shared.id}`)).responseCount, 1));
-    assert.deepEqual(receiver.verified(hooks[0].secret).map(({ content }) => content.data.surveyId), [own.id]);
+    assert.deepEqual(
+      receiver.verified(hooks[0].secret).map(({ content }) => content.data.surveyId),
+      [own.id],
+    );
   });
 
   it('are shown in the figures: attempts by result, the oldest that waits, endpoints switched off', async () => {
     const value = async (pattern: RegExp) => Number(pattern.exec(await figures())?.[1] ?? 0);
-    const attempts = (result: string) => value(new RegExp(`^webhook_attempts_total\\{result="${result}"\\} (\\S+)$`, 'm'));
+    const attempts = (result: string) =>
+      value(new RegExp(`^webhook_attempts_total\\{result="${result}"\\} (\\S+)$`, 'm'));
     const results = ['delivered', 'refused', 'gone', 'connection'] as const;
     const before = await Promise.all(results.map(attempts));
     const disabledBefore = await value(/^webhook_disabled_endpoints (\S+)$/m);
     const urls = [await receiverOf(), await receiverOf(() => 500), await receiverOf(() => 410)].map(({ url }) => url);
-    const hooks = await Promise.all([...urls, 'http://127.0.0.1:1/'].map((url) => admin.create('/webhooks', { url, events: ['survey.published'] })));
+    const hooks = await Promise.all(
+      [...urls, 'http://127.0.0.1:1/'].map((url) => admin.create('/webhooks', { url, events: ['survey.published'] })),
+    );
     for (const hook of hooks) await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
     await eventually(async () => {
       const now = await Promise.all(results.map(attempts));
-      assert.deepEqual(now.map((count, n) => count > (before[n] ?? 0)), [true, true, true, true]);
+      assert.deepEqual(
+        now.map((count, n) => count > (before[n] ?? 0)),
+        [true, true, true, true],
+      );
     });
-    await eventually(async () => assert.ok((await value(/^webhook_disabled_endpoints (\S+)$/m)) > disabledBefore), 15_000);
+    await eventually(
+      async () => assert.ok((await value(/^webhook_disabled_endpoints (\S+)$/m)) > disabledBefore),
+      15_000,
+    );
     const slow = await receiverOf(() => undefined);
     const waiting = await admin.create('/webhooks', { url: slow.url, events: ['survey.published'] });
     await admin.expect(202, 'POST', `/webhooks/${waiting.id}/test`);
@@ -347,8 +492,23 @@ describe('webhooks', () => {
 
   it('refuse fields that they do not know and addresses that are none', async () => {
     const good = { url: 'http://127.0.0.1:1/hook', events: ['survey.published'] };
-    const bad = [{ ...good, url: 'ftp://example.com' }, { ...good, url: 'nonsense' }, { ...good, url: 'http://me:secret@example.com/' }, { ...good, url: 'http://example.com/\r\nX: y' },
-      { ...good, events: [] }, { ...good, events: ['response.deleted'] }, { ...good, secret: 'whsec_mine' }, { ...good, ownerId: good.url }, { url: good.url }, { ...good, maxPerSecond: 0 }];
-    for (const body of bad) assert.equal((await admin.call('POST', '/webhooks', { body })).body.code, 'VALIDATION_ERROR', JSON.stringify(body));
+    const bad = [
+      { ...good, url: 'ftp://example.com' },
+      { ...good, url: 'nonsense' },
+      { ...good, url: 'http://me:secret@example.com/' },
+      { ...good, url: 'http://example.com/\r\nX: y' },
+      { ...good, events: [] },
+      { ...good, events: ['response.deleted'] },
+      { ...good, secret: 'whsec_mine' },
+      { ...good, ownerId: good.url },
+      { url: good.url },
+      { ...good, maxPerSecond: 0 },
+    ];
+    for (const body of bad)
+      assert.equal(
+        (await admin.call('POST', '/webhooks', { body })).body.code,
+        'VALIDATION_ERROR',
+        JSON.stringify(body),
+      );
   });
 });

@@ -7,7 +7,10 @@ describe('requests that are spoiled somewhere', () => {
     const seed = Date.now() % 1_000_000;
     const report = await fuzzApi({ seed, requests: 6000, seconds: 9, atLeast: 1000 });
     assert.deepEqual(report.faults, [], `npm run fuzz:api -- --seed ${seed} shows more`);
-    assert.ok(report.sent > 500 && report.unanswered.length < (report.routes * 2) / 3, `${report.sent} were sent, no success from ${report.unanswered.join(', ')}`);
+    assert.ok(
+      report.sent > 500 && report.unanswered.length < (report.routes * 2) / 3,
+      `${report.sent} were sent, no success from ${report.unanswered.join(', ')}`,
+    );
     assert.ok((report.replies['400 VALIDATION_ERROR'] ?? 0) > report.sent / 20, JSON.stringify(report.replies));
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import postgres from 'postgres';
 import { startAiProvider } from '../support/ai-provider.ts';
-import { adminClient, createClient, type Client } from '../support/client.ts';
+import { adminClient, type Client, createClient } from '../support/client.ts';
 import { sharedStoreUrls, startService } from '../support/service.ts';
 import { createChance } from './chance.ts';
 import { createKnownIds } from './ids.ts';
@@ -52,7 +52,9 @@ const allowanceBytes = 300 * 1024 * 1024;
 /** Sends requests that are made from the service's own document to a service of its own, and judges every reply. */
 export async function fuzzApi({ seed, requests, seconds, atLeast = 0, progress }: FuzzOptions): Promise<FuzzReport> {
   const provider = await startAiProvider();
-  const service = await startService({ env: { ...provider.env, ...intakeOfItsOwn(), LOG_LEVEL: 'error', WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  const service = await startService({
+    env: { ...provider.env, ...intakeOfItsOwn(), LOG_LEVEL: 'error', WEBHOOK_ALLOW_PRIVATE: 'true' },
+  });
   try {
     return await run();
   } finally {
@@ -72,10 +74,36 @@ export async function fuzzApi({ seed, requests, seconds, atLeast = 0, progress }
     const scene = await setScene({ base: service.base, keeper, admin, ids });
     const operations = operationsOf(document);
     const make = createRequestMaker({
-      chance, ids, sampler: createSampler(chance, document, ids.of), operations, goodBodies: scene.goodBodies,
-      credentials: () => [[70, `Bearer ${key}`], [10, scene.editorToken()], [6, undefined], [6, `Bearer ${scene.viewerKey}`], [2, 'Bearer'], [2, `Bearer ${key}x`], [2, 'Basic YTpi'], [2, `Bearer ${'x'.repeat(3000)}`]],
+      chance,
+      ids,
+      sampler: createSampler(chance, document, ids.of),
+      operations,
+      goodBodies: scene.goodBodies,
+      credentials: () => [
+        [70, `Bearer ${key}`],
+        [10, scene.editorToken()],
+        [6, undefined],
+        [6, `Bearer ${scene.viewerKey}`],
+        [2, 'Bearer'],
+        [2, `Bearer ${key}x`],
+        [2, 'Basic YTpi'],
+        [2, `Bearer ${'x'.repeat(3000)}`],
+      ],
     });
-    const report: FuzzReport = { sent: 0, seconds: 0, replies: {}, faults: [], routes: operations.length, unanswered: [], startBytes: 0, peakBytes: 0, endBytes: 0, heapBytes: 0, longestDelayMs: 0, ownDelayMs: 0 };
+    const report: FuzzReport = {
+      sent: 0,
+      seconds: 0,
+      replies: {},
+      faults: [],
+      routes: operations.length,
+      unanswered: [],
+      startBytes: 0,
+      peakBytes: 0,
+      endBytes: 0,
+      heapBytes: 0,
+      longestDelayMs: 0,
+      ownDelayMs: 0,
+    };
     const kinds = new Set<string>();
     const answered = new Set<string>();
     const addFault = (fault: string, shown: string) => {
@@ -111,17 +139,28 @@ export async function fuzzApi({ seed, requests, seconds, atLeast = 0, progress }
     };
     const look = async () => {
       const text = String((await createClient({ base: service.origin }).call('GET', '/metrics')).body);
-      const figure = (series: string) => Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length + 1) ?? 0);
+      const figure = (series: string) =>
+        Number(
+          text
+            .split('\n')
+            .find((line) => line.startsWith(`${series} `))
+            ?.slice(series.length + 1) ?? 0,
+        );
       report.endBytes = figure('process_resident_memory_bytes{process="main"}');
       report.heapBytes = figure('nodejs_heap_size_used_bytes{process="main"}');
       report.peakBytes = Math.max(report.peakBytes, report.endBytes);
-      report.longestDelayMs = Math.max(report.longestDelayMs, Math.round(figure('nodejs_eventloop_lag_max_seconds{process="main"}') * 1000));
+      report.longestDelayMs = Math.max(
+        report.longestDelayMs,
+        Math.round(figure('nodejs_eventloop_lag_max_seconds{process="main"}') * 1000),
+      );
     };
     while (!isOver()) {
       await Promise.all(wires.map((wire) => keepSending(wire, report.sent + roundOf)));
       await look();
       if (report.startBytes === 0) report.startBytes = report.endBytes;
-      progress?.(`${report.sent} requests · ${Math.round(report.endBytes / 2 ** 20)} MiB, heap ${Math.round(report.heapBytes / 2 ** 20)} · ${report.faults.length} faults`);
+      progress?.(
+        `${report.sent} requests · ${Math.round(report.endBytes / 2 ** 20)} MiB, heap ${Math.round(report.heapBytes / 2 ** 20)} · ${report.faults.length} faults`,
+      );
       if (!isOver()) await scene.renew().catch(passIfBusy);
     }
     for (const wire of wires) wire.close();
@@ -151,12 +190,16 @@ interface Aftermath {
 
 /** What is still to be seen when the last reply is there: that the service works, what it logged, and what it holds. */
 async function settle(report: FuzzReport, { service, keeper, look, addFault }: Aftermath): Promise<void> {
-  const survey = await keeper.create('/surveys', { title: 'Afterwards', status: 'ACTIVE' }).catch((error: unknown) => addFault(`the service does not work afterwards: ${String(error)}`, ''));
+  const survey = await keeper
+    .create('/surveys', { title: 'Afterwards', status: 'ACTIVE' })
+    .catch((error: unknown) => addFault(`the service does not work afterwards: ${String(error)}`, ''));
   const reply = survey && (await keeper.submit(survey.id, { answers: [] }));
   if (reply?.status !== 201) addFault(`a submission afterwards got ${reply?.status}`, '');
-  for (const line of service.logs().split('\n')) if (line.includes('"level":"error"') || line.includes('"level":"fatal"')) addFault(`logged: ${line}`, '');
+  for (const line of service.logs().split('\n'))
+    if (line.includes('"level":"error"') || line.includes('"level":"fatal"')) addFault(`logged: ${line}`, '');
   await look();
-  if (report.endBytes > report.startBytes + allowanceBytes) addFault(`memory grew from ${report.startBytes} to ${report.endBytes} bytes`, '');
+  if (report.endBytes > report.startBytes + allowanceBytes)
+    addFault(`memory grew from ${report.startBytes} to ${report.endBytes} bytes`, '');
 }
 
 /** Other tests leave rows that cannot be stored; asked to try them again, the service would rightly log each as an error. */

@@ -39,6 +39,12 @@ export function createKnownIds(chance: Chance): KnownIds {
 /** What an `id` below a path names: `/surveys/{id}` → surveyId, `/surveys/{surveyId}/questions` → questionId. */
 export function kindOfId(path: string): string {
   const words = path.split('/').filter((word) => word !== '' && !word.startsWith('{'));
-  const last = words.find((word) => word === 'questions' || word === 'api-keys' || word === 'users' || word === 'webhooks') ?? 'surveys';
-  return { questions: 'questionId', 'api-keys': 'keyId', users: 'userId', webhooks: 'webhookId', surveys: 'surveyId' }[last] ?? 'surveyId';
+  const last =
+    words.find((word) => word === 'questions' || word === 'api-keys' || word === 'users' || word === 'webhooks') ??
+    'surveys';
+  return (
+    { questions: 'questionId', 'api-keys': 'keyId', users: 'userId', webhooks: 'webhookId', surveys: 'surveyId' }[
+      last
+    ] ?? 'surveyId'
+  );
 }

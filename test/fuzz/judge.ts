@@ -1,17 +1,25 @@
 import assert from 'node:assert/strict';
-import { problemTable, type ProblemCode } from '../../src/errors.ts';
+import { type ProblemCode, problemTable } from '../../src/errors.ts';
 import type { Method } from '../../src/http/routing/route.ts';
 import { problemSchema } from '../../src/http/schemas/common.ts';
 import { assertConforms } from '../support/conform.ts';
+import { type FuzzRequest, isBeyondParser } from './requests.ts';
 import { bytesOf, type WireOutcome, type WireReply } from './wire.ts';
-import { isBeyondParser, type FuzzRequest } from './requests.ts';
 
 /** Says what is wrong with an outcome; undefined when it keeps the contract. */
 export function faultOf(request: FuzzRequest, outcome: WireOutcome): string | undefined {
   // 502 and 503 tell of others: the part that is broken may be one that a server passes over.
-  if (request.isBroken) return typeof outcome !== 'string' && outcome.status >= 500 && ![502, 503, 505].includes(outcome.status) ? `status ${outcome.status}` : undefined;
+  if (request.isBroken)
+    return typeof outcome !== 'string' && outcome.status >= 500 && ![502, 503, 505].includes(outcome.status)
+      ? `status ${outcome.status}`
+      : undefined;
   // The parser closes or keeps silent on what is no HTTP to it, before there is a request.
-  if (typeof outcome === 'string' || isOfParser(outcome)) return isBeyondParser(request) ? undefined : typeof outcome === 'string' ? outcome : `the parser refused with ${outcome.status}`;
+  if (typeof outcome === 'string' || isOfParser(outcome))
+    return isBeyondParser(request)
+      ? undefined
+      : typeof outcome === 'string'
+        ? outcome
+        : `the parser refused with ${outcome.status}`;
   try {
     assertKept(request, outcome);
     return undefined;
@@ -26,10 +34,14 @@ export function shownRequest(request: FuzzRequest): string {
 }
 
 /** What is refused before there is a request has no JSON and no request id. */
-const isOfParser = ({ status, headers }: WireReply) => [400, 431, 505].includes(status) && headers.get('x-request-id') === null;
+const isOfParser = ({ status, headers }: WireReply) =>
+  [400, 431, 505].includes(status) && headers.get('x-request-id') === null;
 
 /** A file has the type that its uploader gave it, whatever is in it. */
-export function isJsonReply({ method, route }: FuzzRequest, { status, headers }: Pick<WireReply, 'status' | 'headers'>): boolean {
+export function isJsonReply(
+  { method, route }: FuzzRequest,
+  { status, headers }: Pick<WireReply, 'status' | 'headers'>,
+): boolean {
   const isFile = status < 300 && method === 'GET' && route?.includes('/uploads/{uploadId}') === true;
   return !isFile && headers.get('content-type')?.startsWith('application/json') === true;
 }
@@ -41,13 +53,18 @@ function assertKept(request: FuzzRequest, { status, headers, body }: WireReply):
   const reply = { status, headers, body: isJson && text !== '' ? JSON.parse(text) : text };
   assert.match(headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/, 'X-Request-Id');
   if (request.method === 'HEAD' || status < 300) {
-    if (request.route !== undefined && request.method !== 'HEAD') assertConforms(request.route as `${Method} ${string}`, reply);
+    if (request.route !== undefined && request.method !== 'HEAD')
+      assertConforms(request.route as `${Method} ${string}`, reply);
     return;
   }
   if (status === 304 || status === 416) return;
   const problem = problemSchema.parse(reply.body);
   assert.equal(problemTable[problem.code as ProblemCode].status, status);
   assert.equal(problem.requestId, headers.get('x-request-id'));
-  assert.doesNotMatch(text, /\bat .+\.(js|ts):\d+|node_modules|ECONNREFUSED|Unexpected token|DB::Exception|ReplyError/, 'something of the inside is told');
+  assert.doesNotMatch(
+    text,
+    /\bat .+\.(js|ts):\d+|node_modules|ECONNREFUSED|Unexpected token|DB::Exception|ReplyError/,
+    'something of the inside is told',
+  );
   if (request.route !== undefined) assertConforms(request.route as `${Method} ${string}`, reply);
 }

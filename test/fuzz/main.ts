@@ -10,13 +10,37 @@ const option = (name: string, fallback: number): number => {
   return at < 0 ? fallback : Number(process.argv[at + 1]);
 };
 const seed = option('seed', Date.now() % 1_000_000);
-const report = await fuzzApi({ seed, requests: option('requests', 20_000), seconds: option('seconds', 600), progress: (line) => console.log(line) });
+const report = await fuzzApi({
+  seed,
+  requests: option('requests', 20_000),
+  seconds: option('seconds', 600),
+  progress: (line) => console.log(line),
+});
 const mib = (bytes: number) => Math.round(bytes / 2 ** 20);
-console.log(Object.entries(report.replies).sort(([, one], [, other]) => other - one).map(([kind, count]) => `${String(count).padStart(8)}  ${kind}`).join('\n'));
+console.log(
+  Object.entries(report.replies)
+    .sort(([, one], [, other]) => other - one)
+    .map(([kind, count]) => `${String(count).padStart(8)}  ${kind}`)
+    .join('\n'),
+);
 if (report.unanswered.length > 0) console.log(`no success from ${report.unanswered.join(', ')}`);
-console.log(`seed ${seed} · ${report.sent} requests in ${report.seconds.toFixed(1)} s · ${report.routes - report.unanswered.length} of ${report.routes} routes gave a success`);
-console.log(JSON.stringify({
-  bench: 'fuzz', seed, requests: report.sent, faults: report.faults.length, routes: report.routes, routesAnswered: report.routes - report.unanswered.length,
-  startMiB: mib(report.startBytes), peakMiB: mib(report.peakBytes), endMiB: mib(report.endBytes), heapMiB: mib(report.heapBytes), longestDelayMs: report.longestDelayMs, ownDelayMs: report.ownDelayMs,
-}));
+console.log(
+  `seed ${seed} · ${report.sent} requests in ${report.seconds.toFixed(1)} s · ${report.routes - report.unanswered.length} of ${report.routes} routes gave a success`,
+);
+console.log(
+  JSON.stringify({
+    bench: 'fuzz',
+    seed,
+    requests: report.sent,
+    faults: report.faults.length,
+    routes: report.routes,
+    routesAnswered: report.routes - report.unanswered.length,
+    startMiB: mib(report.startBytes),
+    peakMiB: mib(report.peakBytes),
+    endMiB: mib(report.endBytes),
+    heapMiB: mib(report.heapBytes),
+    longestDelayMs: report.longestDelayMs,
+    ownDelayMs: report.ownDelayMs,
+  }),
+);
 process.exitCode = report.faults.length > 0 ? 1 : 0;

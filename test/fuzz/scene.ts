@@ -1,4 +1,4 @@
-import { createClient, type Client } from '../support/client.ts';
+import { type Client, createClient } from '../support/client.ts';
 import { answersOf, createFullSurvey } from '../support/every-type.ts';
 import type { KnownIds } from './ids.ts';
 
@@ -15,15 +15,33 @@ export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
   const password = 'a password of some length';
   const email = `fuzz-${crypto.randomUUID()}@example.invalid`;
   ids.add('userId', (await keeper.create('/users', { email, password, role: 'EDITOR' })).id);
-  const viewerKey: string = (await admin.create('/api-keys', { name: 'fuzz viewer', role: 'VIEWER', requestsPerMinute: 100_000 })).key;
+  const viewerKey: string = (
+    await admin.create('/api-keys', { name: 'fuzz viewer', role: 'VIEWER', requestsPerMinute: 100_000 })
+  ).key;
   let full = await createFullSurvey(keeper);
   let [editorToken, n] = ['', 0];
   const goodBodies: Record<string, () => unknown> = {
-    'POST /responses/surveys/{surveyId}/submit': () => ({ answers: answersOf(full, (n += 1)), ...(n % 3 === 0 && { responseId: crypto.randomUUID(), isComplete: n % 2 === 0 }), ...(n % 5 === 0 && { respondent: 'guest', language: 'en', startedAt: '2026-01-15T09:30:00.000Z', metadata: { a: 'b' } }) }),
-    'POST /analytics/surveys/{surveyId}/crosstab': () => ({ questionId1: full.questions.NPS.id, questionId2: full.questions.MULTIPLE_CHOICE.id, filters: [`${full.questions.YES_NO.id}:yes`], banner: [full.questions.DROPDOWN.id] }),
+    'POST /responses/surveys/{surveyId}/submit': () => ({
+      answers: answersOf(full, (n += 1)),
+      ...(n % 3 === 0 && { responseId: crypto.randomUUID(), isComplete: n % 2 === 0 }),
+      ...(n % 5 === 0 && {
+        respondent: 'guest',
+        language: 'en',
+        startedAt: '2026-01-15T09:30:00.000Z',
+        metadata: { a: 'b' },
+      }),
+    }),
+    'POST /analytics/surveys/{surveyId}/crosstab': () => ({
+      questionId1: full.questions.NPS.id,
+      questionId2: full.questions.MULTIPLE_CHOICE.id,
+      filters: [`${full.questions.YES_NO.id}:yes`],
+      banner: [full.questions.DROPDOWN.id],
+    }),
     'POST /auth/login': () => ({ email, password }),
     'PUT /surveys/{id}/members/{userId}': () => ({ role: n % 2 === 0 ? 'VIEWER' : 'EDITOR' }),
-    'POST /surveys/{surveyId}/questions/reorder': () => ({ questionIds: Object.values(full.questions).map(({ id }) => id) }),
+    'POST /surveys/{surveyId}/questions/reorder': () => ({
+      questionIds: Object.values(full.questions).map(({ id }) => id),
+    }),
   };
   const renew = async () => {
     full = await createFullSurvey(keeper);
@@ -31,8 +49,18 @@ export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
     for (const { options } of Object.values(full.questions)) for (const { id } of options) ids.add('optionId', id);
     // Three in four requests that name a survey name one that nobody has spoiled yet.
     for (let times = 0; times < 15; times += 1) ids.add('surveyId', full.id);
-    for (let count = 0; count < 5; count += 1) ids.add('responseId', (await keeper.submit(full.id, { answers: answersOf(full, count) })).body.data.responseId);
-    ids.add('webhookId', (await keeper.create('/webhooks', { url: 'http://127.0.0.1:9/in', events: ['response.completed'], isActive: false })).id);
+    for (let count = 0; count < 5; count += 1)
+      ids.add('responseId', (await keeper.submit(full.id, { answers: answersOf(full, count) })).body.data.responseId);
+    ids.add(
+      'webhookId',
+      (
+        await keeper.create('/webhooks', {
+          url: 'http://127.0.0.1:9/in',
+          events: ['response.completed'],
+          isActive: false,
+        })
+      ).id,
+    );
     const login = await createClient({ base }).call('POST', '/auth/login', { body: { email, password } });
     editorToken = login.status === 200 ? `Bearer ${login.body.data.accessToken}` : editorToken;
   };

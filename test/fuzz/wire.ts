@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { isBeyondParser, type FuzzRequest } from './requests.ts';
+import { type FuzzRequest, isBeyondParser } from './requests.ts';
 
 export interface WireReply {
   status: number;
@@ -43,7 +43,10 @@ export function createWire(port: number) {
 
 export type Wire = ReturnType<typeof createWire>;
 
-const mustDrop = ({ headers, status }: WireReply) => /close/i.test(headers.get('connection') ?? '') || status < 200 || (headers.get('content-type') ?? '').startsWith('text/event-stream');
+const mustDrop = ({ headers, status }: WireReply) =>
+  /close/i.test(headers.get('connection') ?? '') ||
+  status < 200 ||
+  (headers.get('content-type') ?? '').startsWith('text/event-stream');
 
 function open(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
@@ -62,7 +65,10 @@ function exchange(socket: Socket, request: FuzzRequest): Promise<WireOutcome> {
       resolve(outcome);
     };
     // In two steps: after a stall of this very process timers come first, and the reply that has long been there only then.
-    let timer = setTimeout(() => (timer = setTimeout(() => end('silent'), brokenPatienceMs)), request.isBroken || isBeyondParser(request) ? 1 : patienceMs);
+    let timer = setTimeout(
+      () => (timer = setTimeout(() => end('silent'), brokenPatienceMs)),
+      request.isBroken || isBeyondParser(request) ? 1 : patienceMs,
+    );
     socket.removeAllListeners();
     socket.on('error', () => undefined);
     socket.on('close', () => end('closed'));
@@ -88,11 +94,20 @@ function readReply(bytes: Buffer, isHead: boolean): WireReply | undefined {
   const at = bytes.indexOf(headEnd);
   if (at < 0) return undefined;
   const [first = '', ...lines] = bytes.toString('latin1', 0, at).split('\r\n');
-  const headers = new Headers(lines.map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
+  const headers = new Headers(
+    lines.map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+  );
   const status = Number(first.split(' ')[1]);
   const rest = bytes.subarray(at + headEnd.length);
   const reply = (body: Buffer) => ({ status, headers, body });
-  if (isHead || status === 204 || status === 304 || status < 200 || (headers.get('content-type') ?? '').startsWith('text/event-stream')) return reply(Buffer.alloc(0));
+  if (
+    isHead ||
+    status === 204 ||
+    status === 304 ||
+    status < 200 ||
+    (headers.get('content-type') ?? '').startsWith('text/event-stream')
+  )
+    return reply(Buffer.alloc(0));
   if (headers.get('transfer-encoding') === 'chunked') {
     const body = readChunks(rest);
     return body && reply(body);

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { newId } from '../../src/platform/ids.ts';
-import { createAiStore } from '../../src/stores/postgres/ai/jobs.ts';
 import { createAiAnnotationRows } from '../../src/stores/postgres/ai/annotations.ts';
+import { createAiStore } from '../../src/stores/postgres/ai/jobs.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
 import { eventually } from '../support/eventually.ts';
-import { analysedSurvey, ownedDatabase, type OwnedDatabase } from '../support/owned-database.ts';
+import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../support/owned-database.ts';
 
 const digest = Buffer.alloc(16);
 
@@ -18,7 +18,13 @@ describe('notes on batches of answers', () => {
   after(() => database?.drop());
 
   const openScope = (topic: string) => analysedSurvey(database, topic);
-  const foundIn = (noteId?: string, finding: unknown = {}) => ({ responseId: newId(), questionId: newId(), digest, finding, noteId });
+  const foundIn = (noteId?: string, finding: unknown = {}) => ({
+    responseId: newId(),
+    questionId: newId(),
+    digest,
+    finding,
+    noteId,
+  });
 
   it('that have ids without a time keep their order and their answers, and stand before all that come later', async () => {
     const { sql } = database;
@@ -48,19 +54,29 @@ describe('notes on batches of answers', () => {
       await store.saveAnnotations(scope, newId(), [found]);
     }
     const waiting = (count: number) =>
-      eventually(async () => assert.ok((await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count >= count), 30_000, 5);
+      eventually(
+        async () =>
+          assert.ok(
+            (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)
+              .count >= count,
+          ),
+        30_000,
+        5,
+      );
     await sql`DELETE FROM migrations WHERE name = '082_ai_notes_in_order.sql'`;
     let others: Promise<unknown> = Promise.resolve();
-    await sql.begin(async (tx) => {
-      await tx`SELECT FROM ai_notes WHERE id = ${first.noteId ?? ''} FOR UPDATE`;
-      const ordering = migratePostgres(sql);
-      others = ordering;
-      await waiting(1);
-      others = Promise.all([ordering, createAiAnnotationRows(sql).removeOfResponses([second.responseId])]);
-      await waiting(2);
-      await tx`DELETE FROM ai_findings WHERE response_id = ${first.responseId}`;
-      await tx`DELETE FROM ai_notes WHERE id = ${first.noteId ?? ''}`;
-    }).finally(() => others);
+    await sql
+      .begin(async (tx) => {
+        await tx`SELECT FROM ai_notes WHERE id = ${first.noteId ?? ''} FOR UPDATE`;
+        const ordering = migratePostgres(sql);
+        others = ordering;
+        await waiting(1);
+        others = Promise.all([ordering, createAiAnnotationRows(sql).removeOfResponses([second.responseId])]);
+        await waiting(2);
+        await tx`DELETE FROM ai_findings WHERE response_id = ${first.responseId}`;
+        await tx`DELETE FROM ai_notes WHERE id = ${first.noteId ?? ''}`;
+      })
+      .finally(() => others);
     assert.equal((await sql`SELECT FROM ai_notes WHERE survey_id = ${scope.surveyId}`).count, 0);
   });
 
@@ -70,7 +86,10 @@ describe('notes on batches of answers', () => {
     await store.saveNote(scope, { id: noteId, note: 'what they said' });
     const [known, older, lost] = [foundIn(noteId), foundIn(undefined, { note: 'what they said' }), foundIn(newId())];
     await store.saveAnnotations(scope, newId(), [known, older, lost]);
-    const digests = await store.digests(scope, [known, older, lost].map(({ responseId }) => responseId));
+    const digests = await store.digests(
+      scope,
+      [known, older, lost].map(({ responseId }) => responseId),
+    );
     assert.deepEqual([...digests.keys()], [`${known.responseId} ${known.questionId}`]);
   });
 
@@ -83,7 +102,10 @@ describe('notes on batches of answers', () => {
     assert.deepEqual(await store.registerThemes(scope, [{ name: 'Soup', form: 'soup' }]), new Map());
     await store.saveAnnotations(scope, newId(), [foundIn(undefined, { themes: ['Soup'], sentiment: 'neutral' })]);
     for (const table of ['ai_notes', 'ai_summaries', 'ai_themes', 'ai_findings'])
-      assert.deepEqual([table, (await sql`SELECT FROM ${sql(table)} WHERE survey_id = ${scope.surveyId}`).count], [table, 0]);
+      assert.deepEqual(
+        [table, (await sql`SELECT FROM ${sql(table)} WHERE survey_id = ${scope.surveyId}`).count],
+        [table, 0],
+      );
   });
 
   it('wait for a deletion that is under way, and are not stored then', async () => {
@@ -93,12 +115,26 @@ describe('notes on batches of answers', () => {
     await sql.begin(async (tx) => {
       await tx`UPDATE surveys SET deleted_at = now() WHERE id = ${scope.surveyId}`;
       let isOver = false;
-      saving = Promise.all([store.saveSummary(scope, newId(), { basis: 'b', summary: 's' }), store.saveAnnotations(scope, newId(), [foundIn(undefined, { sentiment: 'neutral' })])]).finally(() => (isOver = true));
-      await eventually(async () => assert.ok(isOver || (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count >= 2), 30_000, 5);
+      saving = Promise.all([
+        store.saveSummary(scope, newId(), { basis: 'b', summary: 's' }),
+        store.saveAnnotations(scope, newId(), [foundIn(undefined, { sentiment: 'neutral' })]),
+      ]).finally(() => (isOver = true));
+      await eventually(
+        async () =>
+          assert.ok(
+            isOver ||
+              (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)
+                .count >= 2,
+          ),
+        30_000,
+        5,
+      );
       assert.equal(isOver, false);
     });
     await saving;
-    const [left] = await sql<{ rows: number }[]>`SELECT (SELECT count(*) FROM ai_summaries WHERE survey_id = ${scope.surveyId}) + (SELECT count(*) FROM ai_findings WHERE survey_id = ${scope.surveyId}) AS rows`;
+    const [left] = await sql<
+      { rows: number }[]
+    >`SELECT (SELECT count(*) FROM ai_summaries WHERE survey_id = ${scope.surveyId}) + (SELECT count(*) FROM ai_findings WHERE survey_id = ${scope.surveyId}) AS rows`;
     assert.equal(left?.rows, 0);
   });
 });

@@ -7,13 +7,15 @@ import { test } from 'node:test';
 import { assetPath } from '../../src/platform/assets.ts';
 
 test('an image is healthy when the port that its roles listen on says so', async () => {
-  const [, command = '[]'] = /^HEALTHCHECK [\s\S]*?CMD (\[.*\])$/m.exec(readFileSync(assetPath('Dockerfile'), 'utf8')) ?? [];
+  const [, command = '[]'] =
+    /^HEALTHCHECK [\s\S]*?CMD (\[.*\])$/m.exec(readFileSync(assetPath('Dockerfile'), 'utf8')) ?? [];
   const [, ...args] = JSON.parse(command) as string[];
   const server = createServer((request, reply) => reply.writeHead(request.url === '/health/ready' ? 200 : 404).end());
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const open = String((server.address() as AddressInfo).port);
   const shut = '9';
-  const code = (env: Record<string, string>) => new Promise<number>((resolve) => execFile(process.execPath, args, { env }, (error) => resolve(error ? 1 : 0)));
+  const code = (env: Record<string, string>) =>
+    new Promise<number>((resolve) => execFile(process.execPath, args, { env }, (error) => resolve(error ? 1 : 0)));
   const cases: [healthy: boolean, env: Record<string, string>][] = [
     [true, { PORT: open }],
     [false, { PORT: shut }],
@@ -26,5 +28,8 @@ test('an image is healthy when the port that its roles listen on says so', async
   ];
   const codes = await Promise.all(cases.map(([, env]) => code(env)));
   server.close();
-  assert.deepEqual(codes, cases.map(([isHealthy]) => (isHealthy ? 0 : 1)));
+  assert.deepEqual(
+    codes,
+    cases.map(([isHealthy]) => (isHealthy ? 0 : 1)),
+  );
 });

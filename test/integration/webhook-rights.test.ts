@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
-import { deliveryDatabase, deliveryTools, rowFor, startMs, type DeliveryDatabase } from '../support/deliveries.ts';
+import { type DeliveryDatabase, deliveryDatabase, deliveryTools, rowFor, startMs } from '../support/deliveries.ts';
 
 describe('deliveries of somebody who may not see their survey any more', () => {
   let database: DeliveryDatabase['database'];
@@ -24,7 +24,8 @@ describe('deliveries of somebody who may not see their survey any more', () => {
     const surveys = createSurveyStore(database.sql);
     await surveys.create(blankSurvey(given, ownerId, startMs));
     await surveys.create(blankSurvey(own, userId, startMs));
-    const invite = () => database.sql`INSERT INTO survey_members (survey_id, user_id, role) VALUES (${given}, ${userId}, 'EDITOR')`;
+    const invite = () =>
+      database.sql`INSERT INTO survey_members (survey_id, user_id, role) VALUES (${given}, ${userId}, 'EDITOR')`;
     const remove = () => database.sql`DELETE FROM survey_members WHERE survey_id = ${given} AND user_id = ${userId}`;
     await invite();
     const { state, deliverer } = world();
@@ -38,9 +39,14 @@ describe('deliveries of somebody who may not see their survey any more', () => {
     const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
     const leased = await webhooks.lease({ webhookId: id, holder, ...now });
     assert.ok(leased);
-    const extend = () => webhooks.renewLease({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextSendAt: null });
+    const extend = () =>
+      webhooks.renewLease({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextSendAt: null });
     assert.equal(await extend(), true);
-    await webhooks.save({ ...leased, url: 'https://elsewhere.example/', updatedAt: new Date(leased.updatedAt.getTime() + 1) });
+    await webhooks.save({
+      ...leased,
+      url: 'https://elsewhere.example/',
+      updatedAt: new Date(leased.updatedAt.getTime() + 1),
+    });
     assert.equal(await extend(), false, 'its address is another');
   });
 
@@ -51,7 +57,8 @@ describe('deliveries of somebody who may not see their survey any more', () => {
     const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
     const leased = await webhooks.lease({ webhookId: id, holder, ...now });
     assert.ok(leased);
-    const extend = () => webhooks.renewLease({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextSendAt: null });
+    const extend = () =>
+      webhooks.renewLease({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextSendAt: null });
     assert.equal(await extend(), true);
     await remove();
     assert.equal(await extend(), false, 'who is at work stops');
@@ -69,14 +76,32 @@ describe('deliveries of somebody who may not see their survey any more', () => {
     for (const isBatch of [false, true]) {
       const { userId, given, own, invite, remove, state, deliverer } = await member();
       const { id } = await endpoint({ ownerId: userId, scopeRole: 'EDITOR', isBatch });
-      const rows = [given, own, newId(), undefined].map((surveyId, n) => rowFor(id, startMs + n, { nextAttemptAt: new Date(startMs), data: surveyId === undefined ? {} : { surveyId } }));
+      const rows = [given, own, newId(), undefined].map((surveyId, n) =>
+        rowFor(id, startMs + n, { nextAttemptAt: new Date(startMs), data: surveyId === undefined ? {} : { surveyId } }),
+      );
       await deliveries.add(rows);
       // Bound to one request before it left the survey.
-      if (isBatch) await deliveries.bindBatch(newId(), rows.slice(0, 2).map((row) => row.id));
+      if (isBatch)
+        await deliveries.bindBatch(
+          newId(),
+          rows.slice(0, 2).map((row) => row.id),
+        );
       await remove();
       await deliverer.drain(id);
-      assert.deepEqual((await listOf(id)).map(({ status, attempts }) => [status, attempts.length]), [['PENDING', 0], ['DELIVERED', 1], ['DELIVERED', 1], ['DELIVERED', 1]]);
-      assert.equal((await webhooks.findDue(new Date(startMs), 10_000)).includes(id), false, 'it is not looked at all the time');
+      assert.deepEqual(
+        (await listOf(id)).map(({ status, attempts }) => [status, attempts.length]),
+        [
+          ['PENDING', 0],
+          ['DELIVERED', 1],
+          ['DELIVERED', 1],
+          ['DELIVERED', 1],
+        ],
+      );
+      assert.equal(
+        (await webhooks.findDue(new Date(startMs), 10_000)).includes(id),
+        false,
+        'it is not looked at all the time',
+      );
       const sent = state.attemptsAt.length;
       state.nowMs += 5 * 60_000;
       assert.ok((await webhooks.findDue(new Date(state.nowMs), 10_000)).includes(id));
@@ -92,7 +117,12 @@ describe('deliveries of somebody who may not see their survey any more', () => {
   it('hold nobody up, however many they are', async () => {
     const { userId, given, own, remove, state, deliverer } = await member();
     const { id } = await endpoint({ ownerId: userId, scopeRole: 'EDITOR' });
-    await deliveries.add([...Array.from({ length: 1200 }, (_, n) => rowFor(id, startMs + n, { nextAttemptAt: new Date(startMs - 1), data: { surveyId: given } })), rowFor(id, startMs, { data: { surveyId: own } })]);
+    await deliveries.add([
+      ...Array.from({ length: 1200 }, (_, n) =>
+        rowFor(id, startMs + n, { nextAttemptAt: new Date(startMs - 1), data: { surveyId: given } }),
+      ),
+      rowFor(id, startMs, { data: { surveyId: own } }),
+    ]);
     await remove();
     await deliverer.drain(id);
     assert.equal(state.attemptsAt.length, 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import postgres from 'postgres';
+import { type AiFixture, type aiProviders, type OpenSurvey, openSurvey } from './ai-fixture.ts';
 import type { SeenCall } from './ai-provider.ts';
-import { openSurvey, type AiFixture, type OpenSurvey, aiProviders } from './ai-fixture.ts';
 import type { Client, Reply } from './client.ts';
 import { signInNewUser } from './new-user.ts';
 import { sharedStores } from './stores.ts';
@@ -35,7 +35,11 @@ const answers = ['good food', 'bad queue', 'a chair'];
 export async function setStage({ service, admin }: AiFixture, provider: AiProvider): Promise<Stage> {
   const client = await signInNewUser(service, admin);
   const survey = await openSurvey(client, answers);
-  const { conversationId } = await client.create('/ai/conversations', { prompt: 'About lunch', questionCount: 5, provider });
+  const { conversationId } = await client.create('/ai/conversations', {
+    prompt: 'About lunch',
+    questionCount: 5,
+    provider,
+  });
   return { provider, client, survey, conversationId };
 }
 
@@ -44,54 +48,122 @@ export function goodReply({ user, schema }: SeenCall): unknown {
   const data = JSON.parse(user[0] ?? '{}');
   const has = (name: string) => name in schema.properties;
   if (has('strings')) return { strings: data.strings.map(({ n, text }: any) => ({ n, text: `${data.to}: ${text}` })) };
-  if (has('suggestions')) return { suggestions: [{ aspect: 'clarity', problem: 'Unclear', text: 'How was lunch?', options: [] }] };
-  if (has('sections')) return { title, sections: [{ heading: 'Lunch', text: 'It was eaten.', questions: [1] }], recommendations: ['More soup'] };
-  if (has('answers')) return { answers: data.answers.map(({ n }: any) => ({ n, sentiment: 'positive', ...(data.knownThemes && { themes: ['Food'] }) })) };
+  if (has('suggestions'))
+    return { suggestions: [{ aspect: 'clarity', problem: 'Unclear', text: 'How was lunch?', options: [] }] };
+  if (has('sections'))
+    return {
+      title,
+      sections: [{ heading: 'Lunch', text: 'It was eaten.', questions: [1] }],
+      recommendations: ['More soup'],
+    };
+  if (has('answers'))
+    return {
+      answers: data.answers.map(({ n }: any) => ({
+        n,
+        sentiment: 'positive',
+        ...(data.knownThemes && { themes: ['Food'] }),
+      })),
+    };
   if (has('note')) return { note: 'Guests like the food.' };
   if (has('insights')) return { summary: 'They like it', insights: ['Food is good'], recommendations: ['Keep it'] };
   if (has('word')) return { word: 'Hello' };
   const count = data.questionCount ?? 6;
-  const questions = Array.from({ length: count }, (_, n) => ({ type: 'NPS', text: `Question ${n + 1}`, description: null, isRequired: false, options: [], rows: [], min: null, max: null, step: null }));
+  const questions = Array.from({ length: count }, (_, n) => ({
+    type: 'NPS',
+    text: `Question ${n + 1}`,
+    description: null,
+    isRequired: false,
+    options: [],
+    rows: [],
+    min: null,
+    max: null,
+    step: null,
+  }));
   return { ...(has('message') && { message: 'Here it is' }), title, description: null, questions };
 }
 
 const analysis = (analysisType: string, check: Feature['check']): Feature => ({
-  name: analysisType, route: 'POST /ai/surveys/{id}/analyze', isJob: true, isBulk: true, check, ask: ({ client, survey, provider }) => client.call('POST', `/ai/surveys/${survey.id}/analyze`, { body: { analysisType, provider } }),
+  name: analysisType,
+  route: 'POST /ai/surveys/{id}/analyze',
+  isJob: true,
+  isBulk: true,
+  check,
+  ask: ({ client, survey, provider }) =>
+    client.call('POST', `/ai/surveys/${survey.id}/analyze`, { body: { analysisType, provider } }),
 });
 
 export const features: readonly Feature[] = [
   {
-    name: 'generate', route: 'POST /ai/generate-survey', isJob: true,
-    ask: ({ client, provider }) => client.call('POST', '/ai/generate-survey', { body: { prompt: `About lunch ${Math.random()}`, questionCount: 5, provider, save: true } }),
-    check: ({ survey, provider }, stage) => assert.deepEqual([survey.title, survey.status, survey.questions.length, provider], [title, 'DRAFT', 5, stage.provider]),
+    name: 'generate',
+    route: 'POST /ai/generate-survey',
+    isJob: true,
+    ask: ({ client, provider }) =>
+      client.call('POST', '/ai/generate-survey', {
+        body: { prompt: `About lunch ${Math.random()}`, questionCount: 5, provider, save: true },
+      }),
+    check: ({ survey, provider }, stage) =>
+      assert.deepEqual(
+        [survey.title, survey.status, survey.questions.length, provider],
+        [title, 'DRAFT', 5, stage.provider],
+      ),
   },
   {
-    name: 'begin a conversation', route: 'POST /ai/conversations', isJob: false,
-    ask: ({ client, provider }) => client.call('POST', '/ai/conversations', { body: { prompt: 'About lunch', questionCount: 5, provider } }),
+    name: 'begin a conversation',
+    route: 'POST /ai/conversations',
+    isJob: false,
+    ask: ({ client, provider }) =>
+      client.call('POST', '/ai/conversations', { body: { prompt: 'About lunch', questionCount: 5, provider } }),
     check: ({ message, draft }) => assert.deepEqual([message, draft.questions.length], ['Here it is', 5]),
   },
   {
-    name: 'go on with a conversation', route: 'POST /ai/conversations/{id}/messages', isJob: false,
-    ask: ({ client, conversationId }) => client.call('POST', `/ai/conversations/${conversationId}/messages`, { body: { message: 'One more' } }),
+    name: 'go on with a conversation',
+    route: 'POST /ai/conversations/{id}/messages',
+    isJob: false,
+    ask: ({ client, conversationId }) =>
+      client.call('POST', `/ai/conversations/${conversationId}/messages`, { body: { message: 'One more' } }),
     check: ({ draft }) => assert.equal(draft.questions.length, 6),
   },
   {
-    name: 'optimise', route: 'POST /ai/questions/{questionId}/optimize', isJob: true,
-    ask: ({ client, survey, provider }) => client.call('POST', `/ai/questions/${survey.questionId}/optimize`, { body: { provider } }),
-    check: ({ suggestions }) => assert.deepEqual(suggestions.map(({ aspect, status }: any) => [aspect, status]), [['clarity', 'PENDING']]),
+    name: 'optimise',
+    route: 'POST /ai/questions/{questionId}/optimize',
+    isJob: true,
+    ask: ({ client, survey, provider }) =>
+      client.call('POST', `/ai/questions/${survey.questionId}/optimize`, { body: { provider } }),
+    check: ({ suggestions }) =>
+      assert.deepEqual(
+        suggestions.map(({ aspect, status }: any) => [aspect, status]),
+        [['clarity', 'PENDING']],
+      ),
   },
-  analysis('sentiment', ({ sentiment }) => assert.deepEqual(sentiment, { positive: 3, negative: 0, neutral: 0, mixed: 0 })),
-  analysis('themes', ({ themes }) => assert.deepEqual(themes.map(({ name, count }: any) => [name, count]), [['Food', 3]])),
-  analysis('summary', (data) => assert.deepEqual(data, { summary: 'They like it', insights: ['Food is good'], recommendations: ['Keep it'] })),
+  analysis('sentiment', ({ sentiment }) =>
+    assert.deepEqual(sentiment, { positive: 3, negative: 0, neutral: 0, mixed: 0 }),
+  ),
+  analysis('themes', ({ themes }) =>
+    assert.deepEqual(
+      themes.map(({ name, count }: any) => [name, count]),
+      [['Food', 3]],
+    ),
+  ),
+  analysis('summary', (data) =>
+    assert.deepEqual(data, { summary: 'They like it', insights: ['Food is good'], recommendations: ['Keep it'] }),
+  ),
   {
-    name: 'report', route: 'POST /ai/surveys/{id}/report', isJob: true,
-    ask: ({ client, survey, provider }) => client.call('POST', `/ai/surveys/${survey.id}/report`, { body: { provider } }),
-    check: ({ sections, recommendations }, { survey }) => assert.deepEqual([sections[0].questionIds, recommendations], [[survey.questionId], ['More soup']]),
+    name: 'report',
+    route: 'POST /ai/surveys/{id}/report',
+    isJob: true,
+    ask: ({ client, survey, provider }) =>
+      client.call('POST', `/ai/surveys/${survey.id}/report`, { body: { provider } }),
+    check: ({ sections, recommendations }, { survey }) =>
+      assert.deepEqual([sections[0].questionIds, recommendations], [[survey.questionId], ['More soup']]),
   },
   {
-    name: 'translate', route: 'POST /ai/surveys/{id}/translate', isJob: true,
-    ask: ({ client, survey, provider }) => client.call('POST', `/ai/surveys/${survey.id}/translate`, { body: { languages: ['de'], provider } }),
-    check: ({ translations }) => assert.deepEqual(translations, [{ language: 'de', direction: 'ltr', translatedCount: 2 }]),
+    name: 'translate',
+    route: 'POST /ai/surveys/{id}/translate',
+    isJob: true,
+    ask: ({ client, survey, provider }) =>
+      client.call('POST', `/ai/surveys/${survey.id}/translate`, { body: { languages: ['de'], provider } }),
+    check: ({ translations }) =>
+      assert.deepEqual(translations, [{ language: 'de', direction: 'ltr', translatedCount: 2 }]),
   },
 ];
 
@@ -115,7 +187,9 @@ export async function openAiTables() {
         (SELECT count(*)::int FROM ai_suggestions WHERE survey_id = ${survey.id}) AS suggestions,
         (SELECT count(*)::int FROM ai_findings WHERE survey_id = ${survey.id}) AS findings,
         (SELECT count(*)::int FROM translations WHERE survey_id = ${survey.id}) AS translations`;
-      const [job] = await sql<{ status: string; code: string | null }[]>`SELECT status, error->>'code' AS code FROM ai_jobs WHERE owner_id = ${client.id} ORDER BY created_at DESC LIMIT 1`;
+      const [job] = await sql<
+        { status: string; code: string | null }[]
+      >`SELECT status, error->>'code' AS code FROM ai_jobs WHERE owner_id = ${client.id} ORDER BY created_at DESC LIMIT 1`;
       return { rows: { ...rows }, job: job && { ...job } };
     },
     close: () => sql.end(),

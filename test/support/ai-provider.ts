@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { breakdownOf, eventsOf } from './ai-events.ts';
-import { readCall, replyOf, synthesise, type Ending, type SeenCall } from './ai-wire.ts';
+import { type Ending, readCall, replyOf, type SeenCall, synthesise } from './ai-wire.ts';
 
 export type { SeenCall } from './ai-wire.ts';
 
@@ -53,15 +53,32 @@ export const standInKey = 'stand-in-key-0001';
 
 /** A server on loopback that speaks the wire protocols of the four providers. */
 export async function startAiProvider(): Promise<AiProviderServer> {
-  const state: State = { calls: [], faults: [], faultOf: undefined, answer: undefined, delayMs: 0, holdUntil: undefined, midway: undefined, floodedBytes: 0, strays: [] };
+  const state: State = {
+    calls: [],
+    faults: [],
+    faultOf: undefined,
+    answer: undefined,
+    delayMs: 0,
+    holdUntil: undefined,
+    midway: undefined,
+    floodedBytes: 0,
+    strays: [],
+  };
   const server = createServer((request, response) => {
     void serve(request, response, state);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const env = {
-    OPENAI_API_KEY: standInKey, OPENAI_BASE_URL: `${url}/v1`, ANTHROPIC_API_KEY: standInKey, ANTHROPIC_BASE_URL: url, GEMINI_API_KEY: standInKey, GEMINI_BASE_URL: `${url}/v1beta/openai/`,
-    AZURE_OPENAI_API_KEY: standInKey, AZURE_OPENAI_ENDPOINT: url, AZURE_OPENAI_DEPLOYMENT: 'dep1',
+    OPENAI_API_KEY: standInKey,
+    OPENAI_BASE_URL: `${url}/v1`,
+    ANTHROPIC_API_KEY: standInKey,
+    ANTHROPIC_BASE_URL: url,
+    GEMINI_API_KEY: standInKey,
+    GEMINI_BASE_URL: `${url}/v1beta/openai/`,
+    AZURE_OPENAI_API_KEY: standInKey,
+    AZURE_OPENAI_ENDPOINT: url,
+    AZURE_OPENAI_DEPLOYMENT: 'dep1',
   };
   const close = async () => {
     server.closeAllConnections();
@@ -81,8 +98,12 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   const fault = state.faultOf ? state.faultOf(call) : state.faults.shift();
   if (state.delayMs > 0) await pause(state.delayMs);
   await state.holdUntil;
-  if (call.key !== standInKey) return send(response, 401, { error: { message: `Incorrect API key provided: ${call.key}`, code: 'invalid_api_key' } });
-  if (fault && 'status' in fault) return send(response, fault.status, fault.body ?? { error: { message: `failure of ${call.key}` } }, fault.headers);
+  if (call.key !== standInKey)
+    return send(response, 401, {
+      error: { message: `Incorrect API key provided: ${call.key}`, code: 'invalid_api_key' },
+    });
+  if (fault && 'status' in fault)
+    return send(response, fault.status, fault.body ?? { error: { message: `failure of ${call.key}` } }, fault.headers);
   if (fault && 'hang' in fault) return;
   const mediaType = call.isStream ? eventsType : jsonType;
   if (fault && 'drip' in fault) return drip(response, mediaType);
@@ -91,7 +112,11 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   const text = fault && 'text' in fault ? fault.text : JSON.stringify(state.answer?.(call) ?? synthesise(call.schema));
   const ending = fault && 'refusal' in fault ? 'refusal' : fault && 'text' in fault ? fault.ending : undefined;
   if (!call.isStream) return send(response, 200, replyOf(call, text, ending ?? 'whole'));
-  const fate = { midway: state.midway, ...(fault && 'cut' in fault && { cut: fault.cut }), ...(fault && 'breakdown' in fault && { breakdown: breakdownOf(call) }) };
+  const fate = {
+    midway: state.midway,
+    ...(fault && 'cut' in fault && { cut: fault.cut }),
+    ...(fault && 'breakdown' in fault && { breakdown: breakdownOf(call) }),
+  };
   await sendEvents(response, eventsOf(call, text, ending ?? 'whole'), fate);
 }
 
@@ -105,7 +130,11 @@ interface Fate {
 }
 
 /** Each event leaves by itself. */
-async function sendEvents(response: ServerResponse, events: readonly string[], { midway, cut: how, breakdown }: Fate): Promise<void> {
+async function sendEvents(
+  response: ServerResponse,
+  events: readonly string[],
+  { midway, cut: how, breakdown }: Fate,
+): Promise<void> {
   response.writeHead(200, { 'content-type': `${eventsType}; charset=utf-8` });
   const half = Math.ceil(events.length / 2);
   for (const event of events.slice(0, half)) await written(response, event);
@@ -117,11 +146,14 @@ async function sendEvents(response: ServerResponse, events: readonly string[], {
   response.end();
 }
 
-const written = (response: ServerResponse, text: string): Promise<void> => new Promise((resolve) => response.write(text, () => resolve()));
+const written = (response: ServerResponse, text: string): Promise<void> =>
+  new Promise((resolve) => response.write(text, () => resolve()));
 
 function cut(response: ServerResponse, how: unknown): void {
   if (how === 'before') return void response.destroy();
-  response.writeHead(200, { 'content-type': 'application/json', ...(how === true && { 'content-length': '5000' }) }).write('{"id":');
+  response
+    .writeHead(200, { 'content-type': 'application/json', ...(how === true && { 'content-length': '5000' }) })
+    .write('{"id":');
   setTimeout(() => response.destroy(), 20);
 }
 
@@ -131,7 +163,11 @@ function drip(response: ServerResponse, mediaType: string): void {
   response.once('close', () => clearInterval(timer));
 }
 
-function flood(response: ServerResponse, { bytes, mediaType }: { bytes: number; mediaType: string }, state: State): void {
+function flood(
+  response: ServerResponse,
+  { bytes, mediaType }: { bytes: number; mediaType: string },
+  state: State,
+): void {
   response.writeHead(200, { 'content-type': mediaType });
   const chunk = Buffer.alloc(256 * 1024, 0x20);
   const more = (sent: number): void => {
@@ -153,5 +189,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
 }
 
 function send(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(typeof body === 'string' ? body : JSON.stringify(body));
+  response
+    .writeHead(status, { 'content-type': 'application/json', ...headers })
+    .end(typeof body === 'string' ? body : JSON.stringify(body));
 }

@@ -1,6 +1,14 @@
-import type { Message, MessageCreateParamsNonStreaming, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
-import type { ChatCompletion, ChatCompletionCreateParamsNonStreaming, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions';
 import type { IncomingMessage } from 'node:http';
+import type {
+  Message,
+  MessageCreateParamsNonStreaming,
+  MessageCreateParamsStreaming,
+} from '@anthropic-ai/sdk/resources/messages';
+import type {
+  ChatCompletion,
+  ChatCompletionCreateParamsNonStreaming,
+  ChatCompletionCreateParamsStreaming,
+} from 'openai/resources/chat/completions';
 import { z } from 'zod';
 
 export type Wire = 'openai' | 'azure' | 'gemini' | 'anthropic';
@@ -33,10 +41,23 @@ const tokens = z.number().int().min(1).max(64_000);
 
 const chatFields = {
   model: text,
-  messages: z.array(z.discriminatedUnion('role', [
-    z.strictObject({ role: z.literal('system'), content: text }), z.strictObject({ role: z.literal('user'), content: text }), z.strictObject({ role: z.literal('assistant'), content: text }),
-  ])).min(2),
-  response_format: z.strictObject({ type: z.literal('json_schema'), json_schema: z.strictObject({ name: z.string().regex(/^[\w-]{1,64}$/), strict: z.literal(true), schema: jsonSchema }) }),
+  messages: z
+    .array(
+      z.discriminatedUnion('role', [
+        z.strictObject({ role: z.literal('system'), content: text }),
+        z.strictObject({ role: z.literal('user'), content: text }),
+        z.strictObject({ role: z.literal('assistant'), content: text }),
+      ]),
+    )
+    .min(2),
+  response_format: z.strictObject({
+    type: z.literal('json_schema'),
+    json_schema: z.strictObject({
+      name: z.string().regex(/^[\w-]{1,64}$/),
+      strict: z.literal(true),
+      schema: jsonSchema,
+    }),
+  }),
 };
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high']).exactOptional();
 
@@ -51,9 +72,18 @@ const streamed = { stream: z.literal(true), stream_options: z.strictObject({ inc
 const wholeChat = typed<ChatCompletionCreateParamsNonStreaming>;
 const streamedChat = typed<ChatCompletionCreateParamsStreaming>;
 const chatRequests = {
-  openai: z.union([wholeChat(z.strictObject(chatForms.openai)), streamedChat(z.strictObject({ ...chatForms.openai, ...streamed }))]),
-  gemini: z.union([wholeChat(z.strictObject(chatForms.gemini)), streamedChat(z.strictObject({ ...chatForms.gemini, ...streamed }))]),
-  azure: z.union([wholeChat(z.strictObject(chatForms.azure)), streamedChat(z.strictObject({ ...chatForms.azure, ...streamed }))]),
+  openai: z.union([
+    wholeChat(z.strictObject(chatForms.openai)),
+    streamedChat(z.strictObject({ ...chatForms.openai, ...streamed })),
+  ]),
+  gemini: z.union([
+    wholeChat(z.strictObject(chatForms.gemini)),
+    streamedChat(z.strictObject({ ...chatForms.gemini, ...streamed })),
+  ]),
+  azure: z.union([
+    wholeChat(z.strictObject(chatForms.azure)),
+    streamedChat(z.strictObject({ ...chatForms.azure, ...streamed })),
+  ]),
 };
 
 const messageForm = {
@@ -61,14 +91,26 @@ const messageForm = {
   max_tokens: tokens,
   system: text,
   messages: z.array(z.strictObject({ role: z.enum(['user', 'assistant']), content: text })).min(1),
-  output_config: z.strictObject({ format: z.strictObject({ type: z.literal('json_schema'), schema: jsonSchema }), effort: z.enum(['low', 'medium', 'high']).exactOptional() }),
+  output_config: z.strictObject({
+    format: z.strictObject({ type: z.literal('json_schema'), schema: jsonSchema }),
+    effort: z.enum(['low', 'medium', 'high']).exactOptional(),
+  }),
 };
-const messageRequest = z.union([typed<MessageCreateParamsNonStreaming>(z.strictObject(messageForm)), typed<MessageCreateParamsStreaming>(z.strictObject({ ...messageForm, stream: streamed.stream }))]);
+const messageRequest = z.union([
+  typed<MessageCreateParamsNonStreaming>(z.strictObject(messageForm)),
+  typed<MessageCreateParamsStreaming>(z.strictObject({ ...messageForm, stream: streamed.stream })),
+]);
 
 /** Insists on what the real interfaces insist on; a string says what is missing. */
 export function readCall(request: IncomingMessage, raw: string): SeenCall | string {
   const { pathname: path, searchParams } = new URL(request.url ?? '', 'http://stand-in');
-  const { authorization, accept, 'content-type': type, 'api-key': azureKey, 'x-api-key': anthropicKey } = request.headers;
+  const {
+    authorization,
+    accept,
+    'content-type': type,
+    'api-key': azureKey,
+    'x-api-key': anthropicKey,
+  } = request.headers;
   const bearer = /^Bearer (.+)$/.exec(authorization ?? '')?.[1];
   if (request.method !== 'POST' || type !== 'application/json') return 'only JSON is taken';
   const body: unknown = JSON.parse(raw);
@@ -78,10 +120,17 @@ export function readCall(request: IncomingMessage, raw: string): SeenCall | stri
     if (!/^\d{4}-\d\d-\d\d$/.test(String(request.headers['anthropic-version']))) return 'anthropic-version is needed';
     return seenMessage(body, { path, raw, isStream, key: bearer ?? String(anthropicKey ?? '') });
   }
-  const wire = ({ '/v1/chat/completions': 'openai', '/v1beta/openai/chat/completions': 'gemini', '/openai/deployments/dep1/chat/completions': 'azure' } as const)[path];
+  const wire = (
+    {
+      '/v1/chat/completions': 'openai',
+      '/v1beta/openai/chat/completions': 'gemini',
+      '/openai/deployments/dep1/chat/completions': 'azure',
+    } as const
+  )[path];
   if (!wire) return `nothing is served at ${path}`;
   const version = searchParams.get('api-version');
-  if (wire === 'azure' && (!/^\d{4}-\d\d-\d\d$/.test(version ?? '') || authorization !== undefined)) return 'a dated api-version and no Bearer are needed';
+  if (wire === 'azure' && (!/^\d{4}-\d\d-\d\d$/.test(version ?? '') || authorization !== undefined))
+    return 'a dated api-version and no Bearer are needed';
   if (wire !== 'azure' && (version !== null || azureKey !== undefined)) return 'api-version and api-key are for Azure';
   return seenChat(wire, body, { path, raw, isStream, key: wire === 'azure' ? String(azureKey ?? '') : (bearer ?? '') });
 }
@@ -98,38 +147,79 @@ function seenChat(wire: Exclude<Wire, 'anthropic'>, body: unknown, came: Came): 
 }
 
 /** Keywords that Anthropic's schemas do not take; of `minItems` they take 0 and 1. */
-const unknownToAnthropic = ['maxItems', 'minimum', 'maximum', 'minLength', 'maxLength', 'multipleOf', 'exclusiveMinimum', 'exclusiveMaximum'];
+const unknownToAnthropic = [
+  'maxItems',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'multipleOf',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+];
 
 function seenMessage(body: unknown, came: Came): SeenCall | string {
   const read = messageRequest.safeParse(body);
   if (!read.success) return read.error.message;
   const { model, system, messages, output_config: output } = read.data;
-  if (messages[0]?.role !== 'user' || messages.at(-1)?.role !== 'user') return 'the first and the last turn are the user’s';
+  if (messages[0]?.role !== 'user' || messages.at(-1)?.role !== 'user')
+    return 'the first and the last turn are the user’s';
   const schema = output?.format?.schema;
-  return faultOf(schema, unknownToAnthropic) ?? { ...came, wire: 'anthropic', model, system: String(system), user: messages.flatMap(({ role, content }) => (role === 'user' ? [String(content)] : [])), schema };
+  return (
+    faultOf(schema, unknownToAnthropic) ?? {
+      ...came,
+      wire: 'anthropic',
+      model,
+      system: String(system),
+      user: messages.flatMap(({ role, content }) => (role === 'user' ? [String(content)] : [])),
+      schema,
+    }
+  );
 }
 
 /** Strict schemas name all properties of an object as required and allow no others. */
 function faultOf(schema: any, unknown: readonly string[]): string | undefined {
   if (typeof schema !== 'object' || schema === null) return undefined;
-  const foreign = unknown.find((keyword) => keyword in schema) ?? (unknown.length > 0 && schema.minItems > 1 ? 'minItems' : undefined);
+  const foreign =
+    unknown.find((keyword) => keyword in schema) ??
+    (unknown.length > 0 && schema.minItems > 1 ? 'minItems' : undefined);
   if (foreign !== undefined) return `${foreign} is not taken`;
   const names = Object.keys(schema.properties ?? {});
-  if (schema.type === 'object' && (schema.additionalProperties !== false || names.some((name) => !schema.required?.includes(name)))) return 'an object of the schema is not strict';
-  return [...Object.values(schema.properties ?? {}), schema.items, ...(schema.anyOf ?? [])].map((part) => faultOf(part, unknown)).find((fault) => fault !== undefined);
+  if (
+    schema.type === 'object' &&
+    (schema.additionalProperties !== false || names.some((name) => !schema.required?.includes(name)))
+  )
+    return 'an object of the schema is not strict';
+  return [...Object.values(schema.properties ?? {}), schema.items, ...(schema.anyOf ?? [])]
+    .map((part) => faultOf(part, unknown))
+    .find((fault) => fault !== undefined);
 }
 
 /** What the interface replies with. */
-export const replyOf = (call: SeenCall, content: string, ending: Ending): ChatCompletion | Message => (call.wire === 'anthropic' ? messageReply(call, content, ending) : chatReply(call, content, ending));
+export const replyOf = (call: SeenCall, content: string, ending: Ending): ChatCompletion | Message =>
+  call.wire === 'anthropic' ? messageReply(call, content, ending) : chatReply(call, content, ending);
 
 export function chatReply({ model }: SeenCall, content: string, ending: Ending): ChatCompletion {
   const isRefused = ending === 'refusal';
   return {
-    id: 'chatcmpl-1', object: 'chat.completion', created: 1_700_000_000, model,
-    choices: [{
-      index: 0, finish_reason: ({ whole: 'stop', refusal: 'stop', length: 'length', filter: 'content_filter' } as const)[ending], logprobs: null,
-      message: { role: 'assistant', content: isRefused || ending === 'filter' ? null : content, refusal: isRefused ? 'I cannot help with that.' : null },
-    }],
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1_700_000_000,
+    model,
+    choices: [
+      {
+        index: 0,
+        finish_reason: ({ whole: 'stop', refusal: 'stop', length: 'length', filter: 'content_filter' } as const)[
+          ending
+        ],
+        logprobs: null,
+        message: {
+          role: 'assistant',
+          content: isRefused || ending === 'filter' ? null : content,
+          refusal: isRefused ? 'I cannot help with that.' : null,
+        },
+      },
+    ],
     usage: { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 },
   };
 }
@@ -137,11 +227,27 @@ export function chatReply({ model }: SeenCall, content: string, ending: Ending):
 export function messageReply({ model }: SeenCall, content: string, ending: Ending): Message {
   const isRefused = ending === 'refusal' || ending === 'filter';
   return {
-    id: 'msg_1', type: 'message', role: 'assistant', model, content: isRefused ? [] : [{ type: 'text', text: content, citations: null }],
-    stop_reason: isRefused ? 'refusal' : ending === 'length' ? 'max_tokens' : 'end_turn', stop_sequence: null, stop_details: null, container: null, diagnostics: null,
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: isRefused ? [] : [{ type: 'text', text: content, citations: null }],
+    stop_reason: isRefused ? 'refusal' : ending === 'length' ? 'max_tokens' : 'end_turn',
+    stop_sequence: null,
+    stop_details: null,
+    container: null,
+    diagnostics: null,
     usage: {
-      input_tokens: 100, output_tokens: 50, cache_creation: null, cache_creation_input_tokens: null, cache_read_input_tokens: null, output_tokens_details: null, server_tool_use: null,
-      inference_geo: null, service_tier: 'standard', speed: null,
+      input_tokens: 100,
+      output_tokens: 50,
+      cache_creation: null,
+      cache_creation_input_tokens: null,
+      cache_read_input_tokens: null,
+      output_tokens_details: null,
+      server_tool_use: null,
+      inference_geo: null,
+      service_tier: 'standard',
+      speed: null,
     },
   };
 }
@@ -152,8 +258,12 @@ export function synthesise(schema: any, at = 0): unknown {
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return schema.enum[at % schema.enum.length];
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
-  if (type === 'object') return Object.fromEntries(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, synthesise(property, at)]));
-  if (type === 'array') return Array.from({ length: Math.max(schema.minItems ?? 0, 2) }, (_, index) => synthesise(schema.items, index));
+  if (type === 'object')
+    return Object.fromEntries(
+      Object.entries(schema.properties ?? {}).map(([name, property]) => [name, synthesise(property, at)]),
+    );
+  if (type === 'array')
+    return Array.from({ length: Math.max(schema.minItems ?? 0, 2) }, (_, index) => synthesise(schema.items, index));
   if (type === 'number' || type === 'integer') return schema.minimum ?? 1;
   if (type === 'boolean') return at % 2 === 0;
   return type === 'null' ? null : `text ${at + 1}`;

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import type { AnalysisType, StoredSummary } from '../../src/ai/tasks/analyse-answers.ts';
 import { createBoundedFetch } from '../../src/ai/providers/bounded-fetch.ts';
 import { createOpenAi } from '../../src/ai/providers/openai.ts';
-import type { ReplyCache, Provider } from '../../src/ai/providers/provider.ts';
+import type { Provider, ReplyCache } from '../../src/ai/providers/provider.ts';
+import type { AnalysisType, StoredSummary } from '../../src/ai/tasks/analyse-answers.ts';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
-import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { analyseAnswers, type AnalyseDeps } from '../../src/pipelines/ai/analysis/analyse-answers.ts';
+import { type AnalyseDeps, analyseAnswers } from '../../src/pipelines/ai/analysis/analyse-answers.ts';
+import { newId } from '../../src/platform/ids.ts';
 import type { ClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { createResponseStore } from '../../src/stores/clickhouse/responses.ts';
-import { createAiStore, type AiStore, type SurveyJob } from '../../src/stores/postgres/ai/jobs.ts';
+import { type AiStore, createAiStore, type SurveyJob } from '../../src/stores/postgres/ai/jobs.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
-import { createSharedRedis } from '../../src/stores/redis/clients.ts';
 import { createUnsavedReplies, type UnsavedReplies } from '../../src/stores/redis/ai/unsaved-replies.ts';
-import { startAiProvider, standInKey, type SeenCall } from './ai-provider.ts';
+import { createSharedRedis } from '../../src/stores/redis/clients.ts';
+import { type SeenCall, standInKey, startAiProvider } from './ai-provider.ts';
 import { freshDatabase } from './auth-server.ts';
 import { givenStart, openResponseDatabase, responseLine } from './response-database.ts';
 import { sharedStores } from './stores.ts';
@@ -27,7 +27,8 @@ export const textsOf = (call: SeenCall): string[] => dataOf(call).answers.map(({
 export const answersOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `answer ${n}`);
 
 /** As the database fails that is away. */
-export const connectionRefused = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+export const connectionRefused = (): Error =>
+  Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
 export interface AnalysedSurveyOptions {
   type: AnalysisType;
@@ -57,11 +58,34 @@ export async function openAnalysisFixture() {
   const paid = createUnsavedReplies(redis);
 
   /** A survey with one open question; `asked` counts what the store is asked for, by name. */
-  const openSurvey = async ({ type, batchSize, batchesAtOnce = 1, anonymiseAll, kept, noted, store: replaced = {}, select = (real) => real, paid: replacedPaid = {} }: AnalysedSurveyOptions) => {
+  const openSurvey = async ({
+    type,
+    batchSize,
+    batchesAtOnce = 1,
+    anonymiseAll,
+    kept,
+    noted,
+    store: replaced = {},
+    select = (real) => real,
+    paid: replacedPaid = {},
+  }: AnalysedSurveyOptions) => {
     const survey = { ...blankSurvey(newId(), ownerId, Date.now()), title: 'Canteen' };
     await createSurveyStore(postgres.sql).create(survey);
-    const question = { id: newId(), type: 'LONG_TEXT', text: 'What do you think?', isHidden: false, options: [], rows: [], settings: {}, slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } } } as unknown as Question;
-    const withQuestions = { ...survey, questions: [question], slotCounts: { codes: 1, numbers: 0, texts: 1 } } as SurveyWithQuestions;
+    const question = {
+      id: newId(),
+      type: 'LONG_TEXT',
+      text: 'What do you think?',
+      isHidden: false,
+      options: [],
+      rows: [],
+      settings: {},
+      slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } },
+    } as unknown as Question;
+    const withQuestions = {
+      ...survey,
+      questions: [question],
+      slotCounts: { codes: 1, numbers: 0, texts: 1 },
+    } as SurveyWithQuestions;
     const asked = new Map<string, number>();
     const real = createAiStore(postgres.sql);
     const store = new Proxy(real, {
@@ -72,22 +96,69 @@ export async function openAnalysisFixture() {
     });
     let told = 0;
     const add = (texts: string[], { isEarlier = false } = {}) =>
-      responses.store(texts.map((text) => responseLine({ surveyId: survey.id, submittedAtMs: givenStart + (told += 1) * (isEarlier ? -1 : 1), codes: [1], texts: [text] })));
+      responses.store(
+        texts.map((text) =>
+          responseLine({
+            surveyId: survey.id,
+            submittedAtMs: givenStart + (told += 1) * (isEarlier ? -1 : 1),
+            codes: [1],
+            texts: [text],
+          }),
+        ),
+      );
     const timeoutMs = 10_000;
-    const openAi = createOpenAi({ apiKey: standInKey, baseUrl: ai.env['OPENAI_BASE_URL'], models: { high: 'large', low: 'small' }, timeoutMs, fetch: createBoundedFetch({ maxReplyBytes: 1024 ** 2, timeoutMs }) });
-    const provider: Provider = { ...openAi, replyCache: kept, complete: async (request) => ({ ...(await openAi.complete(request)), ...(noted && { noted }) }) };
+    const openAi = createOpenAi({
+      apiKey: standInKey,
+      baseUrl: ai.env['OPENAI_BASE_URL'],
+      models: { high: 'large', low: 'small' },
+      timeoutMs,
+      fetch: createBoundedFetch({ maxReplyBytes: 1024 ** 2, timeoutMs }),
+    });
+    const provider: Provider = {
+      ...openAi,
+      replyCache: kept,
+      complete: async (request) => ({ ...(await openAi.complete(request)), ...(noted && { noted }) }),
+    };
     const run = async (): Promise<StoredSummary | null> => {
-      const job: SurveyJob = { id: newId(), ownerId, surveyId: survey.id, topic: `${type}/test`, request: { analysisType: type }, status: 'RUNNING', progress: 0, error: null, claim: null };
+      const job: SurveyJob = {
+        id: newId(),
+        ownerId,
+        surveyId: survey.id,
+        topic: `${type}/test`,
+        request: { analysisType: type },
+        status: 'RUNNING',
+        progress: 0,
+        error: null,
+        claim: null,
+      };
       await postgres.sql`INSERT INTO ai_jobs ${postgres.sql({ id: job.id, owner_id: ownerId, survey_id: survey.id, topic: job.topic, request: postgres.sql.json(job.request), status: 'RUNNING' })}`;
       asked.clear();
       ai.calls.length = 0;
-      const deps = { store, responses: createResponseStore({ clickhouse: { ...responses.clickhouse, select: select(responses.clickhouse.select) } }), batchSize, batchDelayMs: 0, batchesAtOnce, anonymiseAll, paid: { ...paid, ...replacedPaid }, newId: () => newId(), log: createLog('error') };
+      const deps = {
+        store,
+        responses: createResponseStore({
+          clickhouse: { ...responses.clickhouse, select: select(responses.clickhouse.select) },
+        }),
+        batchSize,
+        batchDelayMs: 0,
+        batchesAtOnce,
+        anonymiseAll,
+        paid: { ...paid, ...replacedPaid },
+        newId: () => newId(),
+        log: createLog('error'),
+      };
       const { signal } = new AbortController();
-      const conclusion = await analyseAnswers(deps, { job, type, survey: withQuestions, provider, signal }).catch(async (error: unknown) => {
-        await real.fail(job, { code: 'INTERNAL_ERROR', message: 'failed' });
-        throw error;
-      });
-      assert.deepEqual(getEventListeners(signal, 'abort'), [], 'what the calls of a long job leave behind would grow with it');
+      const conclusion = await analyseAnswers(deps, { job, type, survey: withQuestions, provider, signal }).catch(
+        async (error: unknown) => {
+          await real.fail(job, { code: 'INTERNAL_ERROR', message: 'failed' });
+          throw error;
+        },
+      );
+      assert.deepEqual(
+        getEventListeners(signal, 'abort'),
+        [],
+        'what the calls of a long job leave behind would grow with it',
+      );
       await real.complete(job, conclusion);
       return conclusion;
     };
@@ -95,7 +166,11 @@ export async function openAnalysisFixture() {
   };
 
   return {
-    postgres, ai, paid, redis, openSurvey,
+    postgres,
+    ai,
+    paid,
+    redis,
+    openSurvey,
     /** As at the start. */
     reset(): void {
       ai.calls.length = 0;

@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
+import { z } from 'zod';
 import { emailKey } from '../../src/auth/email.ts';
+import { createPasswords } from '../../src/auth/passwords.ts';
 import type { UserRole } from '../../src/auth/roles.ts';
-import { createSurveyAccess } from '../../src/http/routing/survey-access.ts';
-import { createAddressReader } from '../../src/http/server/client-address.ts';
+import { makeSigningKey } from '../../src/auth/signing-keys.ts';
+import { createAuthentication } from '../../src/http/routing/authentication.ts';
 import { createDispatch } from '../../src/http/routing/dispatch.ts';
 import { createRateLimits } from '../../src/http/routing/rate-limits.ts';
-import { createAuthentication } from '../../src/http/routing/authentication.ts';
-import { createRouteTable, ok, route, type Route } from '../../src/http/routing/route.ts';
+import { createRouteTable, ok, type Route, route } from '../../src/http/routing/route.ts';
+import { createSurveyAccess } from '../../src/http/routing/survey-access.ts';
+import { createAddressReader } from '../../src/http/server/client-address.ts';
 import { createServer } from '../../src/http/server/server.ts';
-import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
+import { newId } from '../../src/platform/ids.ts';
 import { createSecrets } from '../../src/platform/secrets.ts';
 import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
 import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
 import { createSurveyStore } from '../../src/stores/postgres/surveys.ts';
 import { createUserStore } from '../../src/stores/postgres/users.ts';
-import { z } from 'zod';
-import { makeSigningKey } from '../../src/auth/signing-keys.ts';
-import { createPasswords } from '../../src/auth/passwords.ts';
 import { sharedStores } from './stores.ts';
 
 export const password = 'correct horse battery';
@@ -55,7 +55,11 @@ export interface AuthServerOptions {
 }
 
 /** The people's routes alone on a real server, database and Redis; `/surveys/{id}/probe/<right>` stand for the surveys' own routes. */
-export async function startAuthServer({ limits: given = {}, accessTokenTtlSeconds = 900, signingKey = makeSigningKey() }: AuthServerOptions = {}) {
+export async function startAuthServer({
+  limits: given = {},
+  accessTokenTtlSeconds = 900,
+  signingKey = makeSigningKey(),
+}: AuthServerOptions = {}) {
   const log = createLog('error');
   const metrics = createMetrics();
   const database = await freshDatabase();
@@ -63,21 +67,57 @@ export async function startAuthServer({ limits: given = {}, accessTokenTtlSecond
   const { sql } = database;
   const surveys = createSurveyStore(sql);
   const people = await createAuthentication({
-    sql, redis, log, secrets: createSecrets('a master key for tests'), nowMs: Date.now, newId,
-    settings: { dataDir: '/nonexistent', jwtPrivateKey: signingKey, accessTokenTtlSeconds, refreshTokenTtlSeconds: 3600 },
+    sql,
+    redis,
+    log,
+    secrets: createSecrets('a master key for tests'),
+    nowMs: Date.now,
+    newId,
+    settings: {
+      dataDir: '/nonexistent',
+      jwtPrivateKey: signingKey,
+      accessTokenTtlSeconds,
+      refreshTokenTtlSeconds: 3600,
+    },
   });
-  const limits = createRateLimits({ redis, auth: given.auth ?? 100_000, api: given.api ?? 100_000, processCount: 1, log });
-  const dispatch = createDispatch({ authenticate: people.authenticate, access: createSurveyAccess({ surveys }), limits, log, metrics });
+  const limits = createRateLimits({
+    redis,
+    auth: given.auth ?? 100_000,
+    api: given.api ?? 100_000,
+    processCount: 1,
+    log,
+  });
+  const dispatch = createDispatch({
+    authenticate: people.authenticate,
+    access: createSurveyAccess({ surveys }),
+    limits,
+    log,
+    metrics,
+  });
   const server = createServer({
-    api: createRouteTable([...people.routes, ...probes]), root: createRouteTable([]), dispatch, addressOf: createAddressReader(['127.0.0.1']),
-    corsOrigins: [], isPortShared: false, log, metrics,
+    api: createRouteTable([...people.routes, ...probes]),
+    root: createRouteTable([]),
+    dispatch,
+    addressOf: createAddressReader(['127.0.0.1']),
+    corsOrigins: [],
+    isPortShared: false,
+    log,
+    metrics,
   });
   const port = await server.listen('127.0.0.1', 0);
   const users = createUserStore(sql);
   const passwordHash = await createPasswords().hash(password);
   return {
-    base: `http://127.0.0.1:${port}/api/v1`, sql, redis, people, surveys, users, signingKey, databaseUrl: database.url,
-    addUser: (email: string, role: UserRole) => users.create({ id: newId(), email, emailKey: emailKey(email), passwordHash, role }),
+    base: `http://127.0.0.1:${port}/api/v1`,
+    sql,
+    redis,
+    people,
+    surveys,
+    users,
+    signingKey,
+    databaseUrl: database.url,
+    addUser: (email: string, role: UserRole) =>
+      users.create({ id: newId(), email, emailKey: emailKey(email), passwordHash, role }),
     async stop() {
       await server.drain(2000);
       redis.disconnect();
@@ -90,7 +130,14 @@ export type AuthServer = Awaited<ReturnType<typeof startAuthServer>>;
 
 const probes: Route[] = (['read', 'edit', 'own'] as const).map((right) =>
   route({
-    method: 'GET', path: `/surveys/{id}/probe/${right}`, tag: 'Test', summary: right, access: { kind: 'survey', right, by: 'id' }, limit: 'api',
-    reply: z.object({}), replyStatus: 200, handle: async (call) => ok({ right: call.right }),
+    method: 'GET',
+    path: `/surveys/{id}/probe/${right}`,
+    tag: 'Test',
+    summary: right,
+    access: { kind: 'survey', right, by: 'id' },
+    limit: 'api',
+    reply: z.object({}),
+    replyStatus: 200,
+    handle: async (call) => ok({ right: call.right }),
   }),
 );

@@ -20,17 +20,33 @@ export function createClient(service: Pick<RunningService, 'base'>, token?: stri
     const bearer = 'token' in options ? options.token : token;
     const reply = await fetch(service.base + path, {
       method,
-      headers: { ...(options.body !== undefined && { 'content-type': 'application/json' }), ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }), ...options.headers },
-      ...(options.body !== undefined && { body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body) }),
+      headers: {
+        ...(options.body !== undefined && { 'content-type': 'application/json' }),
+        ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+        ...options.headers,
+      },
+      ...(options.body !== undefined && {
+        body: typeof options.body === 'string' ? options.body : JSON.stringify(options.body),
+      }),
     });
     const text = await reply.text();
     const isJson = reply.headers.get('content-type')?.startsWith('application/json') ?? false;
     return { status: reply.status, headers: reply.headers, body: isJson ? JSON.parse(text) : text };
   };
   /** Calls and insists on a status; gives `data`. */
-  const expect = async (status: number, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<any> => {
+  const expect = async (
+    status: number,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<any> => {
     const reply = await call(method, path, { ...(body !== undefined && { body }), ...(headers && { headers }) });
-    assert.equal(reply.status, status, `${method} ${path} gave ${reply.status}: ${JSON.stringify(reply.body).slice(0, 600)}`);
+    assert.equal(
+      reply.status,
+      status,
+      `${method} ${path} gave ${reply.status}: ${JSON.stringify(reply.body).slice(0, 600)}`,
+    );
     return reply.body.data;
   };
   return {
@@ -39,10 +55,12 @@ export function createClient(service: Pick<RunningService, 'base'>, token?: stri
     expect,
     get: (path: string) => expect(200, 'GET', path),
     post: (path: string, body?: unknown) => expect(200, 'POST', path, body),
-    create: (path: string, body?: unknown, headers?: Record<string, string>) => expect(201, 'POST', path, body, headers),
+    create: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      expect(201, 'POST', path, body, headers),
     put: (path: string, body: unknown) => expect(200, 'PUT', path, body),
     remove: (path: string) => expect(200, 'DELETE', path),
-    submit: (surveyId: string, body: unknown, headers: Record<string, string> = {}) => call('POST', `/responses/surveys/${surveyId}/submit`, { body, headers, token: undefined }),
+    submit: (surveyId: string, body: unknown, headers: Record<string, string> = {}) =>
+      call('POST', `/responses/surveys/${surveyId}/submit`, { body, headers, token: undefined }),
   };
 }
 
@@ -50,7 +68,9 @@ export type Client = ReturnType<typeof createClient>;
 
 /** A client that is logged in as the first ADMIN. */
 export async function adminClient(service: Pick<RunningService, 'base'>): Promise<Client> {
-  const login = await createClient(service).call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
+  const login = await createClient(service).call('POST', '/auth/login', {
+    body: { email: adminEmail, password: adminPassword },
+  });
   assert.equal(login.status, 200, JSON.stringify(login.body));
   return createClient(service, login.body.data.accessToken);
 }

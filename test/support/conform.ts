@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { problemTable, type ProblemCode } from '../../src/errors.ts';
+import { type ProblemCode, problemTable } from '../../src/errors.ts';
 import type { OtherReply } from '../../src/http/reference/described-route.ts';
 import { refusalsOf } from '../../src/http/reference/refusals.ts';
 import { otherRepliesOf } from '../../src/http/reference/replies.ts';
@@ -30,7 +30,8 @@ export function assertConforms(route: `${Method} ${string}`, reply: Reply): void
   const { success, data, pagination, ...rest } = reply.body;
   assert.equal(success, true, where);
   assert.deepEqual(rest, {}, `${where} has fields beside the envelope`);
-  if (declared.isPaged !== 'sometimes') assert.equal(pagination !== undefined, declared.isPaged === true, `${where}: pagination`);
+  if (declared.isPaged !== 'sometimes')
+    assert.equal(pagination !== undefined, declared.isPaged === true, `${where}: pagination`);
   if (pagination !== undefined) assertFits(paginationSchema, pagination, `${where} pagination`);
   assertFits(schema, data, `${where} data`);
 }
@@ -38,7 +39,11 @@ export function assertConforms(route: `${Method} ${string}`, reply: Reply): void
 /** The success that the route promises with this status, and with JSON or without as the reply has it. */
 function promised(route: Route, { status, headers }: Reply, where: string): Pick<OtherReply, 'data' | 'mediaType'> {
   const { replyStatus, reply, replyMediaType } = route;
-  const own = { status: replyStatus, ...(reply && { data: reply }), ...(replyMediaType !== undefined && { mediaType: replyMediaType }) };
+  const own = {
+    status: replyStatus,
+    ...(reply && { data: reply }),
+    ...(replyMediaType !== undefined && { mediaType: replyMediaType }),
+  };
   const fitting = [own, ...otherRepliesOf(route)].filter((promise) => promise.status === status);
   assert.ok(fitting.length > 0, `${where}: the route promises ${replyStatus}`);
   const isJson = headers.get('content-type')?.startsWith('application/json') ?? false;
@@ -53,7 +58,8 @@ function assertFits(schema: NonNullable<Route['reply']>, value: unknown, where: 
 function assertStandardHeaders(route: Route, { headers }: Reply, where: string): void {
   assert.match(headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/, `${where}: X-Request-Id`);
   if (route.limit === 'none') return;
-  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']) assert.match(headers.get(name) ?? '', /^\d+$/, `${where}: ${name}`);
+  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
+    assert.match(headers.get(name) ?? '', /^\d+$/, `${where}: ${name}`);
 }
 
 function assertProblem(route: Route, reply: Reply, where: string): void {
@@ -62,7 +68,8 @@ function assertProblem(route: Route, reply: Reply, where: string): void {
   assert.equal(reply.status, problemTable[code].status, where);
   assert.equal(reply.body.requestId, reply.headers.get('x-request-id'), where);
   assert.ok(refusalsOf(route).includes(code), `${where}: the reference does not name ${code} for this route`);
-  if (['RATE_LIMITED', 'SERVICE_UNAVAILABLE', 'AI_RATE_LIMITED'].includes(code)) assert.match(reply.headers.get('retry-after') ?? '', /^[1-9]\d*$/, `${where}: Retry-After`);
+  if (['RATE_LIMITED', 'SERVICE_UNAVAILABLE', 'AI_RATE_LIMITED'].includes(code))
+    assert.match(reply.headers.get('retry-after') ?? '', /^[1-9]\d*$/, `${where}: Retry-After`);
   if (code === 'CONFLICT') assert.equal(typeof reply.body.details?.reason, 'string', `${where}: details.reason`);
 }
 

@@ -1,5 +1,5 @@
-import { csvJson, csvText } from '../../src/pipelines/exports/csv.ts';
 import type { FileColumn } from '../../src/pipelines/exports/columns.ts';
+import { csvJson, csvText } from '../../src/pipelines/exports/csv.ts';
 import type { ResponseRecord } from '../../src/stores/clickhouse/responses.ts';
 
 /** A line of a CSV file as the records read for other formats make it: what the database's own lines are held against. */

@@ -19,14 +19,26 @@ export function createCuttableNetwork(retries: number): CuttableNetwork | undefi
   const run = (...args: string[]) => spawnSync('ip', args).status === 0;
   const remove = () => [server, client].forEach((name) => run('netns', 'del', name));
   const isLaid =
-    run('netns', 'add', server) && run('netns', 'add', client) &&
+    run('netns', 'add', server) &&
+    run('netns', 'add', client) &&
     run('link', 'add', 'wire', 'netns', server, 'type', 'veth', 'peer', 'name', 'wire', 'netns', client) &&
-    [server, client].every((name, index) => run('-n', name, 'addr', 'add', `10.99.0.${index + 1}/24`, 'dev', 'wire') && run('-n', name, 'link', 'set', 'wire', 'up')) &&
-    spawnSync('ip', ['netns', 'exec', server, 'sh', '-c', `echo ${retries} > /proc/sys/net/ipv4/tcp_retries2`]).status === 0;
+    [server, client].every(
+      (name, index) =>
+        run('-n', name, 'addr', 'add', `10.99.0.${index + 1}/24`, 'dev', 'wire') &&
+        run('-n', name, 'link', 'set', 'wire', 'up'),
+    ) &&
+    spawnSync('ip', ['netns', 'exec', server, 'sh', '-c', `echo ${retries} > /proc/sys/net/ipv4/tcp_retries2`])
+      .status === 0;
   if (!isLaid) {
     remove();
     return undefined;
   }
   const within = (name: string) => (command: readonly string[]) => ['ip', 'netns', 'exec', name, ...command];
-  return { atServer: within(server), atClient: within(client), serverAddress: '10.99.0.1', cut: () => void run('-n', client, 'link', 'set', 'wire', 'down'), remove };
+  return {
+    atServer: within(server),
+    atClient: within(client),
+    serverAddress: '10.99.0.1',
+    cut: () => void run('-n', client, 'link', 'set', 'wire', 'down'),
+    remove,
+  };
 }

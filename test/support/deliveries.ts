@@ -1,6 +1,10 @@
-import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { createDeliveryStore, type DeliveryStore, type NewDelivery } from '../../src/stores/postgres/webhook-deliveries.ts';
+import { newId } from '../../src/platform/ids.ts';
+import {
+  createDeliveryStore,
+  type DeliveryStore,
+  type NewDelivery,
+} from '../../src/stores/postgres/webhook-deliveries.ts';
 import { createWebhookStore, type Webhook, type WebhookStore } from '../../src/stores/postgres/webhooks.ts';
 import { createDeliverer } from '../../src/webhooks/deliver.ts';
 import type { SendResult } from '../../src/webhooks/send.ts';
@@ -25,22 +29,54 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
     async endpoint(fields: Partial<Webhook> = {}): Promise<Webhook> {
       const at = new Date(startMs);
       const webhook: Webhook = {
-        id: newId(), ownerId, scopeRole: 'ADMIN', surveyId: null, url: 'https://example.com/', events: ['survey.published'], description: null,
-        isActive: true, isBatch: false, maxPerSecond: null, maxAgeSeconds: 432_000, maxWaiting: 100, secretSealed: Buffer.from('x'), oldSecrets: [], failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null,
-        createdAt: at, updatedAt: at, ...fields,
+        id: newId(),
+        ownerId,
+        scopeRole: 'ADMIN',
+        surveyId: null,
+        url: 'https://example.com/',
+        events: ['survey.published'],
+        description: null,
+        isActive: true,
+        isBatch: false,
+        maxPerSecond: null,
+        maxAgeSeconds: 432_000,
+        maxWaiting: 100,
+        secretSealed: Buffer.from('x'),
+        oldSecrets: [],
+        failingSince: null,
+        pausedUntil: null,
+        disabledAt: null,
+        disabledReason: null,
+        createdAt: at,
+        updatedAt: at,
+        ...fields,
       };
       await stores().webhooks.create(webhook);
       return webhook;
     },
-    listOf: async (webhookId: string) => (await stores().deliveries.list({ webhookId, page: 1, limit: 100 })).items.reverse(),
+    listOf: async (webhookId: string) =>
+      (await stores().deliveries.list({ webhookId, page: 1, limit: 100 })).items.reverse(),
     /** A deliverer whose clock and answers are the test's. */
     world() {
       const answer: SendResult = { kind: 'replied', status: 500, response: 'no', retryAfter: undefined, latencyMs: 3 };
-      const state = { nowMs: startMs, answer: answer as SendResult, attemptsAt: [] as number[], signatures: [] as string[] };
+      const state = {
+        nowMs: startMs,
+        answer: answer as SendResult,
+        attemptsAt: [] as number[],
+        signatures: [] as string[],
+      };
       const deliverer = createDeliverer({
-        ...stores(), secrets: { open: makeSecret }, scheduleSeconds: schedule, metrics: { webhookAttempted: () => undefined },
-        log: createLog('silent'), now: () => state.nowMs, random: () => 0.5, newId,
-        send: async ({ headers }) => (state.attemptsAt.push(state.nowMs), state.signatures.push(headers['webhook-signature'] ?? ''), state.answer),
+        ...stores(),
+        secrets: { open: makeSecret },
+        scheduleSeconds: schedule,
+        metrics: { webhookAttempted: () => undefined },
+        log: createLog('silent'),
+        now: () => state.nowMs,
+        random: () => 0.5,
+        newId,
+        send: async ({ headers }) => (
+          state.attemptsAt.push(state.nowMs), state.signatures.push(headers['webhook-signature'] ?? ''), state.answer
+        ),
       });
       return { state, deliverer };
     },
@@ -49,5 +85,15 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
 
 export function rowFor(webhookId: string, atMs: number, more: Partial<NewDelivery> = {}): NewDelivery {
   const [id, at] = [newId(atMs), new Date(atMs)];
-  return { id, webhookId, event: 'survey.published', eventKey: id, occurredAt: at, data: {}, nextAttemptAt: at, createdAt: at, ...more };
+  return {
+    id,
+    webhookId,
+    event: 'survey.published',
+    eventKey: id,
+    occurredAt: at,
+    data: {},
+    nextAttemptAt: at,
+    createdAt: at,
+    ...more,
+  };
 }

@@ -12,20 +12,31 @@ const documentedOrigin = 'http://127.0.0.1:3000';
 
 /** Reason to skip a tour whose programs are not installed; false when they are. */
 export function missing(...programs: string[]): string | false {
-  return programs.every((program) => spawnSync(program, ['--version']).status === 0) ? false : `needs ${programs.join(', ')}`;
+  return programs.every((program) => spawnSync(program, ['--version']).status === 0)
+    ? false
+    : `needs ${programs.join(', ')}`;
 }
 
 /** The tour of a page (its first block of shell lines that calls the service), with the address and password of this service. */
 export function tourOf(page: string, { origin }: Pick<RunningService, 'origin'>): string {
-  const blocks = [...readFileSync(assetPath(page), 'utf8').matchAll(/\n```sh\n([\s\S]*?)\n```\n/g)].map(([, lines = '']) => lines);
+  const blocks = [...readFileSync(assetPath(page), 'utf8').matchAll(/\n```sh\n([\s\S]*?)\n```\n/g)].map(
+    ([, lines = '']) => lines,
+  );
   const tour = blocks.find((lines) => lines.includes(documentedOrigin));
   assert.ok(tour, `${page} has no tour`);
   return tour.replaceAll(documentedOrigin, origin).replace("'long enough'", `'${adminPassword}'`);
 }
 
 /** Runs lines in bash, in the project's folder, and returns what they print. Every tour sets the password by itself. */
-export async function paste(lines: string, { flags = [], cwd = projectFolder }: { flags?: string[]; cwd?: string } = {}): Promise<string> {
-  const { stdout } = await promisify(execFile)('bash', [...flags, '-c', lines], { cwd, timeout: 120_000, env: { ...process.env, ADMIN_PASSWORD: '' } });
+export async function paste(
+  lines: string,
+  { flags = [], cwd = projectFolder }: { flags?: string[]; cwd?: string } = {},
+): Promise<string> {
+  const { stdout } = await promisify(execFile)('bash', [...flags, '-c', lines], {
+    cwd,
+    timeout: 120_000,
+    env: { ...process.env, ADMIN_PASSWORD: '' },
+  });
   return stdout;
 }
 

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { type EmbeddedStores, startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client } from './client.ts';
 import { temporaryDataDir } from './data-dir.ts';
 import { eventually } from './eventually.ts';
-import { startService, type RunningService } from './service.ts';
+import { type RunningService, startService } from './service.ts';
 
 /** Something that goes wrong in the embedded ClickHouse at the nth system call of a kind, while an insert is under way. */
 export interface EngineFault {
@@ -18,7 +18,11 @@ export interface EngineFault {
   when: number;
 }
 
-const systemCalls = { rename: 'rename,renameat,renameat2', write: 'write,pwrite64,writev', fdatasync: 'fdatasync,fsync' };
+const systemCalls = {
+  rename: 'rename,renameat,renameat2',
+  write: 'write,pwrite64,writev',
+  fdatasync: 'fdatasync,fsync',
+};
 const effects = { EIO: 'error=EIO', ENOSPC: 'error=ENOSPC', KILL: 'signal=KILL' };
 
 export interface EngineChaosOptions {
@@ -57,13 +61,31 @@ const answersWithinMs = 3000;
  * Sends responses to a service whose ClickHouse fails in the middle of the insert that takes them: system calls of the engine that return an
  * error, or that are its last. Waits after each fault until all that was accepted can be counted, and compares the ids at the end.
  */
-export async function runEngineChaos({ strace, faults, responses = 8, say = () => undefined }: EngineChaosOptions): Promise<EngineChaosReport> {
+export async function runEngineChaos({
+  strace,
+  faults,
+  responses = 8,
+  say = () => undefined,
+}: EngineChaosOptions): Promise<EngineChaosReport> {
   const dataDir = temporaryDataDir();
-  const stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('silent'), env: process.env });
+  const stores = await startEmbeddedStores({
+    dataDir,
+    needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
+    log: createLog('silent'),
+    env: process.env,
+  });
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
   let service: RunningService | undefined;
   try {
-    service = await startService({ env: { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl, ACCESS_TOKEN_TTL_SECONDS: '86400' } });
+    service = await startService({
+      env: {
+        REDIS_URL: redisUrl,
+        REDIS_JOBS_URL: redisJobsUrl,
+        DATABASE_URL: databaseUrl,
+        CLICKHOUSE_URL: clickhouseUrl,
+        ACCESS_TOKEN_TTL_SECONDS: '86400',
+      },
+    });
     const admin = await adminClient(service);
     const survey = await admin.create('/surveys', { title: 'Faults', status: 'ACTIVE' });
     const accepted = new Set<string>();
@@ -76,18 +98,30 @@ export async function runEngineChaos({ strace, faults, responses = 8, say = () =
       const bite = await inject.end();
       triggered[name] = (triggered[name] ?? 0) + (bite ? 1 : 0);
       if (bite && fault.effect !== 'KILL') hung += await endIfHung(stores, clickhouseUrl);
-      await eventually(async () => {
-        const { totalResponses } = await admin.get(`/analytics/surveys/${survey.id}`);
-        if (totalResponses >= accepted.size - given) return;
-        throw Object.assign(new Error(`${totalResponses} of ${accepted.size} after ${name}, ${fault.when}`), { lost: accepted.size - totalResponses });
-      }, storedWithinMs, 100).catch((error: Error & { lost?: number }) => {
+      await eventually(
+        async () => {
+          const { totalResponses } = await admin.get(`/analytics/surveys/${survey.id}`);
+          if (totalResponses >= accepted.size - given) return;
+          throw Object.assign(new Error(`${totalResponses} of ${accepted.size} after ${name}, ${fault.when}`), {
+            lost: accepted.size - totalResponses,
+          });
+        },
+        storedWithinMs,
+        100,
+      ).catch((error: Error & { lost?: number }) => {
         // What is lost by now is not waited for again.
         given = error.lost ?? given;
         say(error.message.slice(0, 150));
       });
       if (bite) say(`${name}, ${fault.when}: ${bite}`);
     }
-    return { triggered, hung, accepted: accepted.size, ...(await compare(admin, survey.id, accepted)), missing: await missingRows(service) };
+    return {
+      triggered,
+      hung,
+      accepted: accepted.size,
+      ...(await compare(admin, survey.id, accepted)),
+      missing: await missingRows(service),
+    };
   } finally {
     await service?.stop();
     await stores.stop();
@@ -107,8 +141,16 @@ function enginePid(stores: EmbeddedStores): Promise<number> {
 /** A call between the engine's own threads that fails leaves it hanging. */
 async function endIfHung(stores: EmbeddedStores, url: string): Promise<number> {
   const { origin, password } = new URL(url);
-  const asked = fetch(`${origin}/?query=SELECT%201&password=${password}`, { signal: AbortSignal.timeout(answersWithinMs) });
-  if (await asked.then(() => true, () => false)) return 0;
+  const asked = fetch(`${origin}/?query=SELECT%201&password=${password}`, {
+    signal: AbortSignal.timeout(answersWithinMs),
+  });
+  if (
+    await asked.then(
+      () => true,
+      () => false,
+    )
+  )
+    return 0;
   const pid = stores.pid('clickhouse');
   if (pid !== undefined) process.kill(pid, 'SIGKILL');
   return 1;
@@ -127,11 +169,31 @@ async function submit(admin: Client, surveyId: string, accepted: Set<string>): P
 /** Attaches strace with the fault; `end` waits for the fault for a while, detaches, and gives the call that went wrong, if one did. */
 async function injectInto(strace: string, pid: number, { calls, effect, when }: EngineFault, file: string) {
   const names = systemCalls[calls];
-  const child = spawn(strace, ['-f', '-q', '-p', String(pid), '-e', `trace=${names}`, '-e', `inject=${names}:${effects[effect]}:when=${when}`, '-o', file], { stdio: 'ignore' });
+  const child = spawn(
+    strace,
+    [
+      '-f',
+      '-q',
+      '-p',
+      String(pid),
+      '-e',
+      `trace=${names}`,
+      '-e',
+      `inject=${names}:${effects[effect]}:when=${when}`,
+      '-o',
+      file,
+    ],
+    { stdio: 'ignore' },
+  );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  await eventually(() => {
-    if (!/^TracerPid:\t[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) throw new Error('strace is not attached');
-  }, attachedWithinMs, 5);
+  await eventually(
+    () => {
+      if (!/^TracerPid:\t[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')))
+        throw new Error('strace is not attached');
+    },
+    attachedWithinMs,
+    5,
+  );
   /** The call that went wrong, as strace shows it. */
   const biteIn = (): string | undefined => {
     try {
@@ -155,7 +217,11 @@ async function injectInto(strace: string, pid: number, { calls, effect, when }: 
   };
 }
 
-async function compare(admin: Client, surveyId: string, accepted: ReadonlySet<string>): Promise<Pick<EngineChaosReport, 'lost' | 'surplus' | 'counted'>> {
+async function compare(
+  admin: Client,
+  surveyId: string,
+  accepted: ReadonlySet<string>,
+): Promise<Pick<EngineChaosReport, 'lost' | 'surplus' | 'counted'>> {
   const shown = new Map<string, number>();
   for (let cursor = ''; ; ) {
     const { body } = await admin.call('GET', `/responses/surveys/${surveyId}?limit=1000${cursor}`);
@@ -165,7 +231,8 @@ async function compare(admin: Client, surveyId: string, accepted: ReadonlySet<st
   }
   const total = [...shown.values()].reduce((sum, times) => sum + times, 0);
   return {
-    lost: [...accepted].filter((id) => !shown.has(id)), surplus: total - [...accepted].filter((id) => shown.has(id)).length,
+    lost: [...accepted].filter((id) => !shown.has(id)),
+    surplus: total - [...accepted].filter((id) => shown.has(id)).length,
     counted: (await admin.get(`/surveys/${surveyId}`)).responseCount,
   };
 }

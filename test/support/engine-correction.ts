@@ -16,7 +16,9 @@ interface Corrector {
   corrected(bytes: Buffer): Buffer | undefined;
 }
 
-const { originalEngine, corrections, corrected } = (await import(pathToFileURL(assetPath('scripts/correct-engine.mjs')).href)) as Corrector;
+const { originalEngine, corrections, corrected } = (await import(
+  pathToFileURL(assetPath('scripts/correct-engine.mjs')).href
+)) as Corrector;
 
 /** The HTTP engine's binary as the package has it. */
 export const original = readFileSync(originalEngine);

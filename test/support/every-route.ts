@@ -17,8 +17,14 @@ export async function everyRoute(): Promise<{ api: Route[]; root: Route[] }> {
   const found = { api: [] as Route[], root: [] as Route[] };
   for (const name of modules) {
     const exports: Record<string, unknown> = await import(new URL(name, folder).href);
-    const makers = Object.entries(exports).filter(([key, value]) => typeof value === 'function' && /Routes?$/.test(key));
-    const made = makers.flatMap(([key, make]) => [(make as (...deps: unknown[]) => Route | Route[])(nothing, nothing, nothing)].flat().map((route) => ({ key, route })));
+    const makers = Object.entries(exports).filter(
+      ([key, value]) => typeof value === 'function' && /Routes?$/.test(key),
+    );
+    const made = makers.flatMap(([key, make]) =>
+      [(make as (...deps: unknown[]) => Route | Route[])(nothing, nothing, nothing)]
+        .flat()
+        .map((route) => ({ key, route })),
+    );
     assert.ok(made.length > 0, `${name} makes no route: it exports no function whose name ends in Routes or Route`);
     for (const { key, route } of made) (rootMakers.has(key) ? found.root : found.api).push(route);
   }
@@ -27,6 +33,13 @@ export async function everyRoute(): Promise<{ api: Route[]; root: Route[] }> {
 
 /** Bears every property and every call. */
 const nothing: unknown = new Proxy(() => undefined, {
-  get: (_target, key) => (key === Symbol.toPrimitive ? () => 1 : key === Symbol.iterator ? function* () {} : key === 'then' ? undefined : nothing),
+  get: (_target, key) =>
+    key === Symbol.toPrimitive
+      ? () => 1
+      : key === Symbol.iterator
+        ? function* () {}
+        : key === 'then'
+          ? undefined
+          : nothing,
   apply: () => nothing,
 });

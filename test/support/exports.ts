@@ -11,7 +11,13 @@ export interface ExportedFile {
 }
 
 /** Asks for an export, waits for its end and downloads it. */
-export async function exportFile(service: Pick<RunningService, 'base'>, client: Client, token: string, surveyId: string, body: object): Promise<ExportedFile> {
+export async function exportFile(
+  service: Pick<RunningService, 'base'>,
+  client: Client,
+  token: string,
+  surveyId: string,
+  body: object,
+): Promise<ExportedFile> {
   const { exportId } = await client.expect(202, 'POST', `/exports/surveys/${surveyId}`, body);
   const record = await finishedExport(client, exportId);
   assert.equal(record.status, 'COMPLETED', JSON.stringify(record));
@@ -22,11 +28,20 @@ export async function exportFile(service: Pick<RunningService, 'base'>, client: 
 }
 
 export const finishedExport = (client: Client, exportId: string, withinMs = 60_000): Promise<any> =>
-  eventually(async () => {
-    const record = await client.get(`/exports/${exportId}`);
-    assert.ok(record.status === 'COMPLETED' || record.status === 'FAILED', JSON.stringify(record));
-    return record;
-  }, withinMs, 50);
+  eventually(
+    async () => {
+      const record = await client.get(`/exports/${exportId}`);
+      assert.ok(record.status === 'COMPLETED' || record.status === 'FAILED', JSON.stringify(record));
+      return record;
+    },
+    withinMs,
+    50,
+  );
 
-export const downloadExport = (service: Pick<RunningService, 'base'>, token: string, exportId: string, headers: Record<string, string> = {}): Promise<Response> =>
+export const downloadExport = (
+  service: Pick<RunningService, 'base'>,
+  token: string,
+  exportId: string,
+  headers: Record<string, string> = {},
+): Promise<Response> =>
   fetch(`${service.base}/exports/${exportId}/download`, { headers: { authorization: `Bearer ${token}`, ...headers } });

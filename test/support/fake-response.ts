@@ -20,16 +20,23 @@ export interface FakeResponseOptions {
 export function fakeResponse({ roomBytes = Number.POSITIVE_INFINITY }: FakeResponseOptions = {}) {
   let head = '';
   const written: Written = {
-    status: '', body: '', calls: [], isClosedAfter: false,
+    status: '',
+    body: '',
+    calls: [],
+    isClosedAfter: false,
     get headers() {
-      return head.split('\r\n').filter((line) => line !== '').map((line): [string, string] => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]);
+      return head
+        .split('\r\n')
+        .filter((line) => line !== '')
+        .map((line): [string, string] => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]);
     },
   };
   let [isOver, corked, room, taken] = [false, 0, roomBytes, 0];
   let onAborted: (() => void) | undefined;
   let onWritable: ((offset: number) => boolean) | undefined;
   let onData: ((chunk: ArrayBuffer, isLast: boolean) => void) | undefined;
-  const bytesOf = (piece: string | Uint8Array): string => (typeof piece === 'string' ? piece : Buffer.from(piece).toString('latin1'));
+  const bytesOf = (piece: string | Uint8Array): string =>
+    typeof piece === 'string' ? piece : Buffer.from(piece).toString('latin1');
   const touch = (call: string) => {
     if (isOver) throw new Error(`${call} after the end: uWS would crash`);
     if (corked === 0) throw new Error(`${call} outside a cork`);

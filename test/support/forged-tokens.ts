@@ -1,4 +1,12 @@
-import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomUUID,
+  sign,
+} from 'node:crypto';
 import { readSigningKeys } from '../../src/auth/signing-keys.ts';
 
 export interface Forgery {
@@ -33,7 +41,13 @@ export async function tokenParts({ pem, userId, sessionId }: ForgeryOptions) {
   const nowSeconds = Math.floor(Date.now() / 1000);
   const header: Json = { alg: 'EdDSA', typ: 'at+jwt', kid: current.kid };
   const claims: Json = {
-    iss: 'survey-service', aud: 'survey-service/api', sub: userId, sid: sessionId, jti: randomUUID(), iat: nowSeconds, exp: nowSeconds + 600,
+    iss: 'survey-service',
+    aud: 'survey-service/api',
+    sub: userId,
+    sid: sessionId,
+    jti: randomUUID(),
+    iat: nowSeconds,
+    exp: nowSeconds + 600,
   };
   const own = createPrivateKey(pem);
   return { header, claims, nowSeconds, own, good: edSigned(own, header, JSON.stringify(claims)) };
@@ -42,7 +56,9 @@ export async function tokenParts({ pem, userId, sessionId }: ForgeryOptions) {
 /** Every way of making a token that must not be believed. */
 export async function forgedTokens(options: ForgeryOptions): Promise<Forgery[]> {
   const parts = await tokenParts(options);
-  return [...foreignSignatures(parts), ...badHeaders(parts), ...badClaims(parts), ...badForms(parts)].map(([name, token]) => ({ name, token }));
+  return [...foreignSignatures(parts), ...badHeaders(parts), ...badClaims(parts), ...badForms(parts)].map(
+    ([name, token]) => ({ name, token }),
+  );
 }
 
 type Parts = Awaited<ReturnType<typeof tokenParts>>;
@@ -68,11 +84,20 @@ function foreignSignatures({ header, claims, own, good }: Parts): Named[] {
     ['HS256 with the public key as JWK', macSigned(JSON.stringify(jwk), hs, payload)],
     ['HS256 with an empty secret', macSigned('', hs, payload)],
     ["a stranger's key under our kid", edSigned(stranger.privateKey, header, payload)],
-    ['ES256', `${ecInput}.${sign('sha256', Buffer.from(ecInput), { key: ec, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`],
+    [
+      'ES256',
+      `${ecInput}.${sign('sha256', Buffer.from(ecInput), { key: ec, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`,
+    ],
     ['an algorithm that is not asked for', edSigned(own, { ...header, alg: 'Ed25519' }, payload)],
-    ['jwk header', edSigned(stranger.privateKey, { ...header, jwk: stranger.publicKey.export({ format: 'jwk' }) }, payload)],
+    [
+      'jwk header',
+      edSigned(stranger.privateKey, { ...header, jwk: stranger.publicKey.export({ format: 'jwk' }) }, payload),
+    ],
     ['an empty signature', `${head}.${body}.`],
-    ['a changed claim under the old signature', `${head}.${encode(JSON.stringify({ ...claims, exp: 9_999_999_999 }))}.${signature}`],
+    [
+      'a changed claim under the old signature',
+      `${head}.${encode(JSON.stringify({ ...claims, exp: 9_999_999_999 }))}.${signature}`,
+    ],
     ['a changed signature', `${head}.${body}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`],
     ['a signature of zeros', `${head}.${body}.${Buffer.alloc(64).toString('base64url')}`],
   ];

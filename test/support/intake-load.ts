@@ -1,8 +1,8 @@
 import { request } from 'node:http';
-import { runLoad, type LoadResult } from '../../bench/support/load.ts';
+import { type LoadResult, runLoad } from '../../bench/support/load.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { adminClient, type Client } from './client.ts';
-import { startService, type RunningService } from './service.ts';
+import { type RunningService, startService } from './service.ts';
 
 export interface IntakeSurvey {
   id: string;
@@ -10,8 +10,14 @@ export interface IntakeSurvey {
 }
 
 /** A service with stores of its own, whose intake has so much memory, and a survey with one text question. */
-export async function startWithIntake(dataDir: string, memoryBytes: number): Promise<{ service: RunningService; admin: Client; makeSurvey(): Promise<IntakeSurvey> }> {
-  const service = await startService({ dataDir, env: { INTAKE_MEMORY_BYTES: String(memoryBytes), LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '86400' } });
+export async function startWithIntake(
+  dataDir: string,
+  memoryBytes: number,
+): Promise<{ service: RunningService; admin: Client; makeSurvey(): Promise<IntakeSurvey> }> {
+  const service = await startService({
+    dataDir,
+    env: { INTAKE_MEMORY_BYTES: String(memoryBytes), LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '86400' },
+  });
   const admin = await adminClient(service);
   const makeSurvey = async (): Promise<IntakeSurvey> => {
     const { id } = await admin.create('/surveys', { title: 'Load', status: 'ACTIVE' });
@@ -28,19 +34,31 @@ interface SmallLoad {
 }
 
 /** Sends so many submissions as fast as they are taken. */
-export async function sendAll({ port }: Pick<RunningService, 'port'>, surveyId: string, { count, of }: SmallLoad): Promise<LoadResult> {
+export async function sendAll(
+  { port }: Pick<RunningService, 'port'>,
+  surveyId: string,
+  { count, of }: SmallLoad,
+): Promise<LoadResult> {
   const path = `/api/v1/responses/surveys/${surveyId}/submit`;
   return runLoad({
-    host: '127.0.0.1', port, connections: 64, seconds: 3600, isEnough: (sent) => sent >= count,
+    host: '127.0.0.1',
+    port,
+    connections: 64,
+    seconds: 3600,
+    isEnough: (sent) => sent >= count,
     request: (n) => {
       const { headers = '', body } = of(n);
       const text = JSON.stringify(body);
-      return Buffer.from(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`);
+      return Buffer.from(
+        `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+      );
     },
   });
 }
 
-export const keyed = (surveyId: string): SmallLoad['of'] => (n) => ({ headers: `Idempotency-Key: ${surveyId}-${n}\r\n`, body: { answers: [] } });
+export const keyed =
+  (surveyId: string): SmallLoad['of'] =>
+  (n) => ({ headers: `Idempotency-Key: ${surveyId}-${n}\r\n`, body: { answers: [] } });
 export const partial: SmallLoad['of'] = () => ({ body: { answers: [], isComplete: false } });
 export const withClientIds: SmallLoad['of'] = () => ({ body: { answers: [], responseId: newId() } });
 
@@ -53,14 +71,23 @@ interface PacedLoad {
 }
 
 /** Sends submissions at an even pace; gives how many had which status. */
-export async function sendPaced({ port }: Pick<RunningService, 'port'>, surveyId: string, { perSecond, seconds, addresses, body }: PacedLoad): Promise<Record<number, number>> {
+export async function sendPaced(
+  { port }: Pick<RunningService, 'port'>,
+  surveyId: string,
+  { perSecond, seconds, addresses, body }: PacedLoad,
+): Promise<Record<number, number>> {
   const statuses: Record<number, number> = {};
   const running = new Set<Promise<void>>();
   const startedAt = performance.now();
   for (let n = 0; n < perSecond * seconds; n += 1) {
     const dueAt = startedAt + (n * 1000) / perSecond;
     if (performance.now() < dueAt) await new Promise((resolve) => setTimeout(resolve, dueAt - performance.now()));
-    const call = post(port, `/api/v1/responses/surveys/${surveyId}/submit`, addresses[n % addresses.length] ?? '127.0.0.1', JSON.stringify(body())).then((status) => void (statuses[status] = (statuses[status] ?? 0) + 1));
+    const call = post(
+      port,
+      `/api/v1/responses/surveys/${surveyId}/submit`,
+      addresses[n % addresses.length] ?? '127.0.0.1',
+      JSON.stringify(body()),
+    ).then((status) => void (statuses[status] = (statuses[status] ?? 0) + 1));
     running.add(call);
     void call.finally(() => running.delete(call));
   }
@@ -70,10 +97,20 @@ export async function sendPaced({ port }: Pick<RunningService, 'port'>, surveyId
 
 function post(port: number, path: string, localAddress: string, body: string): Promise<number> {
   return new Promise((resolve) => {
-    const call = request({ host: '127.0.0.1', port, path, method: 'POST', localAddress, headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) } }, (reply) => {
-      reply.resume();
-      reply.once('end', () => resolve(reply.statusCode ?? 0));
-    });
+    const call = request(
+      {
+        host: '127.0.0.1',
+        port,
+        path,
+        method: 'POST',
+        localAddress,
+        headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
+      },
+      (reply) => {
+        reply.resume();
+        reply.once('end', () => resolve(reply.statusCode ?? 0));
+      },
+    );
     call.once('error', () => resolve(0));
     call.end(body);
   });
@@ -91,6 +128,10 @@ export interface IntakeMetrics {
 
 export async function readIntakeMetrics({ origin }: Pick<RunningService, 'origin'>): Promise<IntakeMetrics> {
   const text = await (await fetch(`${origin}/metrics`)).text();
-  const sum = (name: string) => [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm'))].reduce((total, [, value]) => total + Number(value), 0);
+  const sum = (name: string) =>
+    [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'gm'))].reduce(
+      (total, [, value]) => total + Number(value),
+      0,
+    );
   return { memoryRatio: sum('intake_memory_ratio'), lagEntries: sum('ingest_lag_entries') };
 }

@@ -1,14 +1,14 @@
 import type { Redis } from 'ioredis';
-import { isServerGeneratedId, newId } from '../../src/platform/ids.ts';
-import type { BatchSink } from '../../src/pipelines/ingest/store-batch.ts';
-import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { createLog } from '../../src/log.ts';
-import type { IntakeSubmission } from '../../src/stores/redis/intake/submission.ts';
+import type { BatchSink } from '../../src/pipelines/ingest/store-batch.ts';
+import { isServerGeneratedId, newId } from '../../src/platform/ids.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { createIntake, type Intake } from '../../src/stores/redis/intake/intake.ts';
-import { createLiveStream } from '../../src/stores/redis/live-stream.ts';
 import type { Shards } from '../../src/stores/redis/intake/shards.ts';
 import { createStream, type StreamEntry } from '../../src/stores/redis/intake/stream.ts';
+import type { IntakeSubmission } from '../../src/stores/redis/intake/submission.ts';
+import { createLiveStream } from '../../src/stores/redis/live-stream.ts';
 import { sharedStores } from './stores.ts';
 
 /** An intake that has room. */
@@ -30,24 +30,57 @@ export async function openIntake(shards: Shards) {
     await plain.quit();
     await (await sharedStores()).stop();
   };
-  return { plain, intake: createIntake({ redis: plain, shards, metrics: noMetrics }), stream: createStream(plain), live: createLiveStream(plain), close };
+  return {
+    plain,
+    intake: createIntake({ redis: plain, shards, metrics: noMetrics }),
+    stream: createStream(plain),
+    live: createLiveStream(plain),
+    close,
+  };
 }
 
 export type OpenIntake = Awaited<ReturnType<typeof openIntake>>;
 
 /** Makes a survey known, without any response; gives its id. */
-export async function announceSurvey(intake: Pick<Intake, 'announce'>, facts: { id?: string; quota?: number; revision?: number } = {}): Promise<string> {
+export async function announceSurvey(
+  intake: Pick<Intake, 'announce'>,
+  facts: { id?: string; quota?: number; revision?: number } = {},
+): Promise<string> {
   const { id: surveyId = newId() } = facts;
-  await intake.announce({ surveyId, revision: facts.revision ?? 1, quota: facts.quota ?? null, codePositions: 3, total: 0, completed: 0 });
+  await intake.announce({
+    surveyId,
+    revision: facts.revision ?? 1,
+    quota: facts.quota ?? null,
+    codePositions: 3,
+    total: 0,
+    completed: 0,
+  });
   return surveyId;
 }
 
 /** A whole response under a new id, unless `more` says otherwise: `key` is an idempotency key, and an id of the client's is one that was not seen before. */
-export function appendix(surveyId: string, { key = '', ...more }: Partial<IntakeSubmission> & { key?: string } = {}): IntakeSubmission {
+export function appendix(
+  surveyId: string,
+  { key = '', ...more }: Partial<IntakeSubmission> & { key?: string } = {},
+): IntakeSubmission {
   const { responseId = newId(), observedVersion = null, digest = '' } = more;
   return {
-    surveyId, revision: 1, caller: '', limit: 60, mustRefuse: false, keyHash: key === '' ? '' : hashOfKey(surveyId, key), isComplete: true, responseId, observedVersion,
-    idHash: observedVersion === 0 && !isServerGeneratedId(responseId) ? hashOfResponseId(responseId) : '', submittedAtMs: submittedAt, isLookupDone: false, row: '["row"]', savedState: '', idempotencyRecords: '', ...more,
+    surveyId,
+    revision: 1,
+    caller: '',
+    limit: 60,
+    mustRefuse: false,
+    keyHash: key === '' ? '' : hashOfKey(surveyId, key),
+    isComplete: true,
+    responseId,
+    observedVersion,
+    idHash: observedVersion === 0 && !isServerGeneratedId(responseId) ? hashOfResponseId(responseId) : '',
+    submittedAtMs: submittedAt,
+    isLookupDone: false,
+    row: '["row"]',
+    savedState: '',
+    idempotencyRecords: '',
+    ...more,
     digest: digestOf(digest),
   };
 }
@@ -59,7 +92,8 @@ export async function forgetRecord(redis: Redis, hash: string): Promise<void> {
 
 /** As three days do. */
 export async function forgetUse(redis: Redis, hash: string): Promise<void> {
-  for (const name of await redis.keys('idem:seen:*:*')) await redis.srem(name, Number.parseInt(hash.slice(8, 16), 16) - 2 ** 31);
+  for (const name of await redis.keys('idem:seen:*:*'))
+    await redis.srem(name, Number.parseInt(hash.slice(8, 16), 16) - 2 ** 31);
 }
 
 /** When a response is submitted, unless said otherwise. */
@@ -70,8 +104,22 @@ export const digestOf = (name: string): string => (name === '' ? '' : name.padEn
 
 /** An entry of a stream. */
 export function streamEntry(id: string, more: Partial<StreamEntry> = {}): StreamEntry {
-  return { id, count: 1, codeColumns: 0, surveyIds: [], sizes: [], filled: [], rows: Buffer.from('[]'), records: Buffer.alloc(0), ...more };
+  return {
+    id,
+    count: 1,
+    codeColumns: 0,
+    surveyIds: [],
+    sizes: [],
+    filled: [],
+    rows: Buffer.from('[]'),
+    records: Buffer.alloc(0),
+    ...more,
+  };
 }
 
 /** A response store that takes everything, unless said otherwise. */
-export const acceptingSink = (insertBatch: BatchSink['insertBatch'] = async () => ({ kind: 'stored' })): BatchSink => ({ insertBatch, insertRecords: async () => undefined, missing: async () => undefined });
+export const acceptingSink = (insertBatch: BatchSink['insertBatch'] = async () => ({ kind: 'stored' })): BatchSink => ({
+  insertBatch,
+  insertRecords: async () => undefined,
+  missing: async () => undefined,
+});

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
-import type { RunningService } from './service.ts';
 import { eventually } from './eventually.ts';
+import type { RunningService } from './service.ts';
 
 // A test reads what it expects; what is not there fails its assertion.
 export type Message = Record<string, any> & { type: string };
@@ -25,36 +25,49 @@ export async function takeTicket({ base }: Pick<RunningService, 'base'>, token: 
   return data.ticket;
 }
 
-export const socketUrl = ({ base }: Pick<RunningService, 'base'>, ticket: string): string => `${base.replace(/^http/, 'ws')}/live?ticket=${ticket}`;
+export const socketUrl = ({ base }: Pick<RunningService, 'base'>, ticket: string): string =>
+  `${base.replace(/^http/, 'ws')}/live?ticket=${ticket}`;
 
 export async function openLive(service: Pick<RunningService, 'base'>, token: string): Promise<LiveSocket> {
   const socket = new WebSocket(socketUrl(service, await takeTicket(service, token)), 'survey.v1');
   const messages: Message[] = [];
-  socket.on('message', (data, isBinary) => messages.push(isBinary ? { type: 'binary' } : (JSON.parse(data.toString()) as Message)));
+  socket.on('message', (data, isBinary) =>
+    messages.push(isBinary ? { type: 'binary' } : (JSON.parse(data.toString()) as Message)),
+  );
   let end = 'open';
-  const closed = new Promise<{ code: number; reason: string }>((resolve) => socket.on('close', (code, reason) => {
-    end = `closed with ${code} ${reason.toString()}`;
-    resolve({ code, reason: reason.toString() });
-  }));
+  const closed = new Promise<{ code: number; reason: string }>((resolve) =>
+    socket.on('close', (code, reason) => {
+      end = `closed with ${code} ${reason.toString()}`;
+      resolve({ code, reason: reason.toString() });
+    }),
+  );
   await new Promise<void>((resolve, reject) => {
     socket.once('open', resolve);
     socket.once('error', reject);
   });
   return {
-    socket, messages, closed,
+    socket,
+    messages,
+    closed,
     send: (message) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
     next: (type, fits = () => true, withinMs = 30_000) =>
       eventually(() => {
         const found = messages.find((message) => message.type === type && fits(message));
-        if (!found) throw new Error(`no ${type} among ${JSON.stringify(messages).slice(0, 2000)} of a socket that is ${end}`);
+        if (!found)
+          throw new Error(`no ${type} among ${JSON.stringify(messages).slice(0, 2000)} of a socket that is ${end}`);
         return found;
       }, withinMs),
-    responseIds: () => messages.filter(({ type }) => type === 'response').map((message) => String(message['responseId'])),
+    responseIds: () =>
+      messages.filter(({ type }) => type === 'response').map((message) => String(message['responseId'])),
   };
 }
 
 /** The status with which a WebSocket was refused. */
-export function refusedWith(url: string, protocols: string | string[], headers: Record<string, string> = {}): Promise<number> {
+export function refusedWith(
+  url: string,
+  protocols: string | string[],
+  headers: Record<string, string> = {},
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, protocols, { headers });
     socket.once('unexpected-response', (_request, reply) => {
@@ -93,7 +106,12 @@ export function subscribeResiliently(service: Place, tokenOf: () => Promise<stri
     current = await openLive(service(), await tokenOf());
     connections += 1;
     current.socket.on('message', hear);
-    current.send({ type: 'subscribe', surveyId, channels: ['responses'], ...(cursor !== undefined && { after: cursor }) });
+    current.send({
+      type: 'subscribe',
+      surveyId,
+      channels: ['responses'],
+      ...(cursor !== undefined && { after: cursor }),
+    });
     if (isOver) current.socket.terminate();
     await current.closed;
   };
@@ -124,15 +142,28 @@ export function subscribeResiliently(service: Place, tokenOf: () => Promise<stri
 export async function openEvents(url: string, token: string, headers: Record<string, string> = {}, body?: unknown) {
   const aborter = new AbortController();
   const posted = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
-  const reply = await fetch(url, { ...posted, headers: { authorization: `Bearer ${token}`, ...headers }, signal: aborter.signal });
+  const reply = await fetch(url, {
+    ...posted,
+    headers: { authorization: `Bearer ${token}`, ...headers },
+    signal: aborter.signal,
+  });
   const events: { id?: string | undefined; event?: string | undefined; data?: any }[] = [];
   let comments = 0;
   let retry: number | undefined;
   const take = (block: string) => {
-    const fields = Object.fromEntries(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trimStart()]));
+    const fields = Object.fromEntries(
+      block
+        .split('\n')
+        .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trimStart()]),
+    );
     if ('retry' in fields) retry = Number(fields['retry']);
     else if (!('data' in fields)) comments += 1;
-    else events.push({ ...('id' in fields && { id: fields['id'] }), event: fields['event'], data: JSON.parse(fields['data'] ?? '') });
+    else
+      events.push({
+        ...('id' in fields && { id: fields['id'] }),
+        event: fields['event'],
+        data: JSON.parse(fields['data'] ?? ''),
+      });
   };
   const ended = (async () => {
     if (!reply.body || reply.status !== 200) return;
@@ -151,7 +182,9 @@ export async function openEvents(url: string, token: string, headers: Record<str
     }
   })();
   return {
-    reply, events, ended,
+    reply,
+    events,
+    ended,
     comments: () => comments,
     retry: () => retry,
     next: (event: string, fits: (data: any) => boolean = () => true) =>

@@ -1,9 +1,9 @@
 import { Problem } from '../../src/errors.ts';
-import { createAddressReader } from '../../src/http/server/client-address.ts';
 import { createDispatch } from '../../src/http/routing/dispatch.ts';
-import type { RateLimits, RateLimitStatus } from '../../src/http/routing/rate-limits.ts';
 import type { Principal } from '../../src/http/routing/principal.ts';
+import type { RateLimitStatus, RateLimits } from '../../src/http/routing/rate-limits.ts';
 import { createRouteTable, type Route } from '../../src/http/routing/route.ts';
+import { createAddressReader } from '../../src/http/server/client-address.ts';
 import { createServer } from '../../src/http/server/server.ts';
 import { createLog } from '../../src/log.ts';
 
@@ -17,13 +17,24 @@ export interface LoopbackOptions {
 }
 
 /** Tokens that the server knows, by who they stand for. */
-export const knownTokens: Readonly<Record<string, Principal['role']>> = { admin: 'ADMIN', editor: 'EDITOR', viewer: 'VIEWER' };
+export const knownTokens: Readonly<Record<string, Principal['role']>> = {
+  admin: 'ADMIN',
+  editor: 'EDITOR',
+  viewer: 'VIEWER',
+};
 
 export function authenticateKnown(authorization: string | undefined): Promise<Principal> {
   const name = /^Bearer (\w+)$/.exec(authorization ?? '')?.[1] ?? '';
   const role = Object.hasOwn(knownTokens, name) ? knownTokens[name] : undefined;
   if (!role) return Promise.reject(new Problem('UNAUTHORIZED'));
-  return Promise.resolve({ userId: name, email: `${name}@example.org`, role, sessionId: name, keyId: null, requestsPerMinute: null });
+  return Promise.resolve({
+    userId: name,
+    email: `${name}@example.org`,
+    role,
+    sessionId: name,
+    keyId: null,
+    requestsPerMinute: null,
+  });
 }
 
 export function countingLimits(limit: number): RateLimits & { counted: Map<string, number> } {
@@ -31,23 +42,55 @@ export function countingLimits(limit: number): RateLimits & { counted: Map<strin
   const consume = async (scope: string, key: string): Promise<RateLimitStatus> => {
     const used = (counted.get(`${scope} ${key}`) ?? 0) + 1;
     counted.set(`${scope} ${key}`, used);
-    return { limit, remaining: Math.max(0, limit - used), resetAt: 1_800_000_000, isAllowed: used <= limit, retryAfterSeconds: 30 };
+    return {
+      limit,
+      remaining: Math.max(0, limit - used),
+      resetAt: 1_800_000_000,
+      isAllowed: used <= limit,
+      retryAfterSeconds: 30,
+    };
   };
   return { consume, counted };
 }
 
 /** The real server and dispatcher on a free loopback port, with routes of the test's own and no store behind. */
-export async function startLoopback({ api = [], root = [], trustedProxies = [], corsOrigins = [], limit = 1000 }: LoopbackOptions) {
+export async function startLoopback({
+  api = [],
+  root = [],
+  trustedProxies = [],
+  corsOrigins = [],
+  limit = 1000,
+}: LoopbackOptions) {
   const requested: [string, number][] = [];
   const refused: string[] = [];
   const limits = countingLimits(limit);
   const log = createLog('silent');
   const nowhere = { find: async () => undefined, rightOf: async () => undefined };
-  const dispatch = createDispatch({ authenticate: authenticateKnown, access: nowhere, limits, log, metrics: { refused: (code) => void refused.push(code) } });
+  const dispatch = createDispatch({
+    authenticate: authenticateKnown,
+    access: nowhere,
+    limits,
+    log,
+    metrics: { refused: (code) => void refused.push(code) },
+  });
   const server = createServer({
-    api: createRouteTable(api), root: createRouteTable(root), dispatch, addressOf: createAddressReader(trustedProxies), corsOrigins, isPortShared: false, log,
+    api: createRouteTable(api),
+    root: createRouteTable(root),
+    dispatch,
+    addressOf: createAddressReader(trustedProxies),
+    corsOrigins,
+    isPortShared: false,
+    log,
     metrics: { requested: (path, status) => void requested.push([path, status]) },
   });
   const port = await server.listen('127.0.0.1', 0);
-  return { origin: `http://127.0.0.1:${port}`, port, requested, refused, counted: limits.counted, windDown: server.closeAfterReply, stop: () => server.drain(200) };
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    requested,
+    refused,
+    counted: limits.counted,
+    windDown: server.closeAfterReply,
+    stop: () => server.drain(200),
+  };
 }

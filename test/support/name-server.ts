@@ -29,12 +29,26 @@ export async function startNameServer(zone: Record<string, () => readonly NameRe
     const head = Buffer.from(message.subarray(0, 12));
     // An answer, recursion available; code 3: no such name.
     head.writeUInt16BE(records ? 0x8180 : 0x8183, 2);
-    for (const [at, count] of [[4, 1], [6, records?.length ?? 0], [8, 0], [10, 0]] as const) head.writeUInt16BE(count, at);
-    socket.send(Buffer.concat([head, message.subarray(12, end), ...(records ?? []).map((record) => bytesOf(record, name))]), from.port, from.address);
+    for (const [at, count] of [
+      [4, 1],
+      [6, records?.length ?? 0],
+      [8, 0],
+      [10, 0],
+    ] as const)
+      head.writeUInt16BE(count, at);
+    socket.send(
+      Buffer.concat([head, message.subarray(12, end), ...(records ?? []).map((record) => bytesOf(record, name))]),
+      from.port,
+      from.address,
+    );
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  return { address: `127.0.0.1:${socket.address().port}`, questions: () => questions, close: () => new Promise((resolve) => socket.close(() => resolve())) };
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    questions: () => questions,
+    close: () => new Promise((resolve) => socket.close(() => resolve())),
+  };
 }
 
 function questionOf(message: Buffer): { name: string; type: number; end: number } {
@@ -57,13 +71,20 @@ function bytesOf({ type, data, name }: NameRecord, asked: string): Buffer {
 }
 
 function nameBytes(name: string): Buffer {
-  return Buffer.concat([...name.split('.').map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)])), Buffer.from([0])]);
+  return Buffer.concat([
+    ...name.split('.').map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)])),
+    Buffer.from([0]),
+  ]);
 }
 
 function addressBytes(address: string): Buffer {
   if (!isIPv6(address)) return Buffer.from(address.split('.').map(Number));
   const [left = '', right = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
-  const groups = (part: string) => part.split(':').filter((text) => text !== '').map((text) => Number.parseInt(text, 16));
+  const groups = (part: string) =>
+    part
+      .split(':')
+      .filter((text) => text !== '')
+      .map((text) => Number.parseInt(text, 16));
   const [start, rest] = [groups(left), groups(right)];
   const all = [...start, ...Array.from({ length: 8 - start.length - rest.length }, () => 0), ...rest];
   return Buffer.from(all.flatMap((group) => [group >> 8, group & 0xff]));

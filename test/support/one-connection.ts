@@ -16,19 +16,35 @@ export interface OneCall {
 }
 
 /** Calls over a connection of its own, so that the kernel may give each call to another process that shares the port. */
-export function callOnce(base: string, method: string, path: string, { body, headers = {}, from = '127.0.0.1' }: OneCall = {}): Promise<OneReply> {
+export function callOnce(
+  base: string,
+  method: string,
+  path: string,
+  { body, headers = {}, from = '127.0.0.1' }: OneCall = {},
+): Promise<OneReply> {
   return new Promise((resolve) => {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const json = text === undefined ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
-    const call = request(base + path, { method, agent: false, localAddress: from, headers: { ...json, ...headers } }, (reply) => {
-      const pieces: Buffer[] = [];
-      reply.on('data', (piece: Buffer) => pieces.push(piece));
-      reply.on('error', () => resolve({ status: 0, headers: {}, body: undefined }));
-      reply.on('end', () => {
-        const whole = Buffer.concat(pieces).toString();
-        resolve({ status: reply.statusCode ?? 0, headers: reply.headers, body: whole.startsWith('{') ? JSON.parse(whole) : whole });
-      });
-    });
+    const json =
+      text === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) };
+    const call = request(
+      base + path,
+      { method, agent: false, localAddress: from, headers: { ...json, ...headers } },
+      (reply) => {
+        const pieces: Buffer[] = [];
+        reply.on('data', (piece: Buffer) => pieces.push(piece));
+        reply.on('error', () => resolve({ status: 0, headers: {}, body: undefined }));
+        reply.on('end', () => {
+          const whole = Buffer.concat(pieces).toString();
+          resolve({
+            status: reply.statusCode ?? 0,
+            headers: reply.headers,
+            body: whole.startsWith('{') ? JSON.parse(whole) : whole,
+          });
+        });
+      },
+    );
     call.on('error', () => resolve({ status: 0, headers: {}, body: undefined }));
     call.end(text);
   });

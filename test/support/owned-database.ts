@@ -14,7 +14,10 @@ export async function ownedDatabase(): Promise<OwnedDatabase> {
 }
 
 /** A survey of the owner's, blank, as that of which an analysis speaks. */
-export async function analysedSurvey({ sql, ownerId }: OwnedDatabase, topic: string): Promise<{ surveyId: string; topic: string }> {
+export async function analysedSurvey(
+  { sql, ownerId }: OwnedDatabase,
+  topic: string,
+): Promise<{ surveyId: string; topic: string }> {
   const surveyId = newId();
   await createSurveyStore(sql).create(blankSurvey(surveyId, ownerId, Date.now()));
   return { surveyId, topic };

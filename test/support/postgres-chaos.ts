@@ -6,8 +6,8 @@ import { startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { adminClient, type Client } from './client.ts';
 import { temporaryDataDir } from './data-dir.ts';
 import { eventually } from './eventually.ts';
-import { startFreezingProxy, type FreezingProxy } from './freezing-proxy.ts';
-import { startService, type RunningService } from './service.ts';
+import { type FreezingProxy, startFreezingProxy } from './freezing-proxy.ts';
+import { type RunningService, startService } from './service.ts';
 
 export const postgresFaults = {
   /** Open and new connections carry nothing and are not closed. */
@@ -54,7 +54,12 @@ const callWithinMs = 30_000;
  * response store and the analytics route are behind what was acknowledged, and what /health/ready says. In the end
  * every acknowledged id is looked for.
  */
-export async function runPostgresChaos({ fault, perSecond, seconds, say = () => undefined }: PostgresChaosOptions): Promise<PostgresChaosReport> {
+export async function runPostgresChaos({
+  fault,
+  perSecond,
+  seconds,
+  say = () => undefined,
+}: PostgresChaosOptions): Promise<PostgresChaosReport> {
   const dataDir = temporaryDataDir();
   const needed = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
   const stores = await startEmbeddedStores({ dataDir, needed, log: createLog('silent'), env: process.env });
@@ -62,7 +67,12 @@ export async function runPostgresChaos({ fault, perSecond, seconds, say = () => 
   const proxy = await startFreezingProxy(databaseUrl);
   let service: RunningService | undefined;
   try {
-    const urls = { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: proxy.url, CLICKHOUSE_URL: clickhouseUrl };
+    const urls = {
+      REDIS_URL: redisUrl,
+      REDIS_JOBS_URL: redisJobsUrl,
+      DATABASE_URL: proxy.url,
+      CLICKHOUSE_URL: clickhouseUrl,
+    };
     service = await startService({ env: { ...urls, ACCESS_TOKEN_TTL_SECONDS: '86400', LOG_LEVEL: 'warn' } });
     const admin = await adminClient(service);
     const survey = await admin.create('/surveys', { title: 'Without PostgreSQL', status: 'ACTIVE' });
@@ -78,11 +88,15 @@ export async function runPostgresChaos({ fault, perSecond, seconds, say = () => 
     const endedAt = performance.now();
     const goal = load.acknowledgedAt.size;
     await proxy.serve();
-    const recovered = eventually(async () => {
-      const { totalResponses } = await admin.get(`/analytics/surveys/${survey.id}`);
-      if (totalResponses < goal) throw new Error(`${totalResponses} of ${goal}`);
-      return (performance.now() - endedAt) / 1000;
-    }, storedWithinMs, 100);
+    const recovered = eventually(
+      async () => {
+        const { totalResponses } = await admin.get(`/analytics/surveys/${survey.id}`);
+        if (totalResponses < goal) throw new Error(`${totalResponses} of ${goal}`);
+        return (performance.now() - endedAt) / 1000;
+      },
+      storedWithinMs,
+      100,
+    );
     await pause(afterSeconds * 1000);
     await load.end();
     const recoveredSeconds = await recovered;
@@ -92,11 +106,21 @@ export async function runPostgresChaos({ fault, perSecond, seconds, say = () => 
       return all.filter((id) => !present.has(id));
     };
     // What is not stored after this time counts as lost.
-    await eventually(async () => {
-      if ((await storedIds.count()) < all.length) throw new Error('some are on their way');
-    }, storedWithinMs, 200).catch(() => undefined);
+    await eventually(
+      async () => {
+        if ((await storedIds.count()) < all.length) throw new Error('some are on their way');
+      },
+      storedWithinMs,
+      200,
+    ).catch(() => undefined);
     await watch.end();
-    return { acknowledged: all.length, refused: load.refused, lost: await missing(), recoveredSeconds: rounded(recoveredSeconds), ...watch.found };
+    return {
+      acknowledged: all.length,
+      refused: load.refused,
+      lost: await missing(),
+      recoveredSeconds: rounded(recoveredSeconds),
+      ...watch.found,
+    };
   } finally {
     await service?.stop();
     await proxy.stop();
@@ -106,7 +130,10 @@ export async function runPostgresChaos({ fault, perSecond, seconds, say = () => 
 }
 
 /** What must hold: an empty list, or what did not. */
-export function failuresOf({ refused, lost, maxLagSeconds, readySaidSo: [said] }: PostgresChaosReport, mostLagSeconds = 15): string[] {
+export function failuresOf(
+  { refused, lost, maxLagSeconds, readySaidSo: [said] }: PostgresChaosReport,
+  mostLagSeconds = 15,
+): string[] {
   return [
     ...(Object.keys(refused).length > 0 ? [`refused: ${JSON.stringify(refused)}`] : []),
     ...(lost.length > 0 ? [`${lost.length} were lost`] : []),
@@ -187,7 +214,12 @@ function createIdReader(clickhouseUrl: string, surveyId: string) {
   const database = pathname.slice(1) || 'survey';
   const ask = async (columns: string): Promise<string[]> => {
     const query = `SELECT ${columns} FROM ${database}.responses WHERE survey_id = '${surveyId}' FORMAT TSV`;
-    const reply = await fetch(origin, { method: 'POST', headers, body: query, signal: AbortSignal.timeout(callWithinMs) });
+    const reply = await fetch(origin, {
+      method: 'POST',
+      headers,
+      body: query,
+      signal: AbortSignal.timeout(callWithinMs),
+    });
     const text = await reply.text();
     if (!reply.ok) throw new Error(text);
     return text.split('\n').filter((line) => line !== '');
@@ -210,7 +242,9 @@ interface WatchOptions {
 /** Takes a sample every second; a question that takes longer is not put a second time meanwhile. */
 function startWatch({ service, admin, surveyId, load, storedIds, say }: WatchOptions) {
   const found: Pick<PostgresChaosReport, 'maxLagSeconds' | 'readySaidSo' | 'analytics'> = {
-    maxLagSeconds: 0, readySaidSo: [0, 0], analytics: { statuses: {}, slowestMs: 0, maxLagSeconds: 0 },
+    maxLagSeconds: 0,
+    readySaidSo: [0, 0],
+    analytics: { statuses: {}, slowestMs: 0, maxLagSeconds: 0 },
   };
   const startedAt = performance.now();
   let isDuring = false;
@@ -230,7 +264,7 @@ function startWatch({ service, admin, surveyId, load, storedIds, say }: WatchOpt
   };
   const lookAtReadiness = async (): Promise<void> => {
     const reply = await fetch(`${service.origin}/health/ready`, { signal: AbortSignal.timeout(callWithinMs) });
-    const body = await reply.json() as { data?: { degraded: string[] }; details?: { degraded: string[] } };
+    const body = (await reply.json()) as { data?: { degraded: string[] }; details?: { degraded: string[] } };
     const degraded = (body.data ?? body.details)?.degraded ?? [];
     if (isDuring) {
       found.readySaidSo[1] += 1;
@@ -252,14 +286,22 @@ function startWatch({ service, admin, surveyId, load, storedIds, say }: WatchOpt
     found.analytics.maxLagSeconds = Math.max(found.analytics.maxLagSeconds, seconds ?? 0);
   };
 
-  const looks = [lookAtStore, lookAtReadiness, lookAtAnalytics].map((look) => ({ look, running: undefined as Promise<void> | undefined }));
+  const looks = [lookAtStore, lookAtReadiness, lookAtAnalytics].map((look) => ({
+    look,
+    running: undefined as Promise<void> | undefined,
+  }));
   const timer = setInterval(() => {
     for (const item of looks) {
-      item.running ??= item.look().catch((error: unknown) => say(`a look failed: ${String(error)}`)).finally(() => (item.running = undefined));
+      item.running ??= item
+        .look()
+        .catch((error: unknown) => say(`a look failed: ${String(error)}`))
+        .finally(() => (item.running = undefined));
     }
     const refused = Object.values(load.refused).reduce((sum, count) => sum + count, 0);
     const second = Math.round((performance.now() - startedAt) / 1000);
-    say(`${second} s${isDuring ? ' (fault)' : ''}: acknowledged ${load.acknowledgedAt.size}, refused ${refused}, ${lag}, ${ready}, ${analytics}`);
+    say(
+      `${second} s${isDuring ? ' (fault)' : ''}: acknowledged ${load.acknowledgedAt.size}, refused ${refused}, ${lag}, ${ready}, ${analytics}`,
+    );
   }, 1000);
   return {
     found,

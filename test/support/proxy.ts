@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /** `refuse`: all connections are cut, new ones too. `freeze`: they stay open, new ones too, and nothing passes. */
 export type ProxyMode = 'pass' | 'refuse' | 'freeze';
@@ -17,8 +17,14 @@ export async function startProxy(target: { host: string; port: number }) {
       pairs.delete(pair);
       for (const socket of pair) socket.destroy();
     };
-    for (const [from, to] of [[client, upstream], [upstream, client]] as const) {
-      from.on('data', (bytes) => void to.write(bytes)).on('error', end).on('close', end);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      from
+        .on('data', (bytes) => void to.write(bytes))
+        .on('error', end)
+        .on('close', end);
       if (mode === 'freeze') from.pause();
     }
   });

@@ -6,4 +6,13 @@ const { api, root: everyRoot } = await everyRoute();
 const root = everyRoot.filter(({ tag }) => tag !== 'Reference');
 
 /** Every route that the reference shows, and the reference of them. */
-export const reference: { api: typeof api; root: typeof root; document: any } = { api, root, document: createOpenApi({ routes: api, rootRoutes: root, publicUrl: 'https://surveys.example.org/', version: '1.2.3' }) };
+export const reference: { api: typeof api; root: typeof root; document: any } = {
+  api,
+  root,
+  document: createOpenApi({
+    routes: api,
+    rootRoutes: root,
+    publicUrl: 'https://surveys.example.org/',
+    version: '1.2.3',
+  }),
+};

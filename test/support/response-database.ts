@@ -1,10 +1,10 @@
-import { encodeResponse, type ResponseHead } from '../../src/domain/response-row.ts';
 import type { AnswerRow } from '../../src/domain/questions/contract.ts';
-import { newId } from '../../src/platform/ids.ts';
+import { encodeResponse, type ResponseHead } from '../../src/domain/response-row.ts';
 import { createLog } from '../../src/log.ts';
-import { createClickHouse, type ClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { migrateClickHouse } from '../../src/stores/clickhouse/schema/migrate.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { type ClickHouse, createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { createResponseStore, type InsertOutcome, type ResponseStore } from '../../src/stores/clickhouse/responses.ts';
+import { migrateClickHouse } from '../../src/stores/clickhouse/schema/migrate.ts';
 import { sharedStores } from './stores.ts';
 
 /** A response for tests; what is not given has a plain value. */
@@ -34,7 +34,8 @@ export async function openResponseDatabase(): Promise<ResponseDatabase> {
   return {
     clickhouse,
     responses,
-    store: (lines, { codeColumns = 64 } = {}) => responses.insertBatch({ lines: Buffer.from(lines.join('\n')), rows: lines.length, codeColumns }),
+    store: (lines, { codeColumns = 64 } = {}) =>
+      responses.insertBatch({ lines: Buffer.from(lines.join('\n')), rows: lines.length, codeColumns }),
     async close() {
       await clickhouse.command(`DROP DATABASE \`${clickhouse.database}\` SYNC`);
       await clickhouse.close();
@@ -45,8 +46,17 @@ export async function openResponseDatabase(): Promise<ResponseDatabase> {
 
 export function responseLine({ codes = [], numbers = [], texts = [], ...given }: GivenResponse): string {
   const head: ResponseHead = {
-    responseId: newId(), submittedAtMs: givenStart, version: 1, surveyVersion: 1, isComplete: true, completedAtMs: given.submittedAtMs ?? givenStart, durationMs: -1,
-    language: 'en', respondent: '', metadata: {}, ...given,
+    responseId: newId(),
+    submittedAtMs: givenStart,
+    version: 1,
+    surveyVersion: 1,
+    isComplete: true,
+    completedAtMs: given.submittedAtMs ?? givenStart,
+    durationMs: -1,
+    language: 'en',
+    respondent: '',
+    metadata: {},
+    ...given,
   };
   return encodeResponse(head, { codes, numbers, texts });
 }

@@ -2,7 +2,15 @@
 declare module '@20minutes/s3rver' {
   import type { Server } from 'node:http';
   export default class S3rver {
-    constructor(options: { address: string; port: number; silent: boolean; directory: string; vhostBuckets: boolean; allowMismatchedSignatures: boolean; configureBuckets: { name: string }[] });
+    constructor(options: {
+      address: string;
+      port: number;
+      silent: boolean;
+      directory: string;
+      vhostBuckets: boolean;
+      allowMismatchedSignatures: boolean;
+      configureBuckets: { name: string }[];
+    });
     httpServer: Server;
     run(): Promise<{ port: number }>;
   }

@@ -6,11 +6,16 @@ import type { RunningService } from './service.ts';
 import { sharedStores } from './stores.ts';
 
 /** The stores of a service, to look into them or to put something there; close them before it stops. Without URLs it runs on the shared ones. */
-export async function openStoresOf({ dataDir }: Pick<RunningService, 'dataDir'>, urls?: Pick<EmbeddedStores, 'redisUrl' | 'redisJobsUrl' | 'databaseUrl' | 'clickhouseUrl'>): Promise<Stores> {
+export async function openStoresOf(
+  { dataDir }: Pick<RunningService, 'dataDir'>,
+  urls?: Pick<EmbeddedStores, 'redisUrl' | 'redisJobsUrl' | 'databaseUrl' | 'clickhouseUrl'>,
+): Promise<Stores> {
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = urls ?? (await sharedStores());
   const stores = await openStores({
     urls: { redis: redisUrl, redisJobs: redisJobsUrl, postgres: databaseUrl, clickhouse: [clickhouseUrl] },
-    settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir }, log: createLog('error'), metrics: createMetrics(),
+    settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir },
+    log: createLog('error'),
+    metrics: createMetrics(),
   });
   await Promise.all(stores.contacts.all.map(({ ready }) => ready));
   return stores;

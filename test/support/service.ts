@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { temporaryDataDir } from './data-dir.ts';
@@ -43,11 +43,27 @@ const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 export async function startService({ env = {}, dataDir, openFiles }: ServiceOptions = {}): Promise<RunningService> {
   const folder = dataDir ?? temporaryDataDir();
   const shared = dataDir === undefined ? sharedStoreUrls() : {};
-  const [command, ...args] = [...limited(openFiles), process.execPath, '--max-semi-space-size=64', ...profilerFlags(), main];
+  const [command, ...args] = [
+    ...limited(openFiles),
+    process.execPath,
+    '--max-semi-space-size=64',
+    ...profilerFlags(),
+    main,
+  ];
   const child = spawn(command ?? '', args, {
     env: {
-      ...cleanEnvironment(), UWS_HTTP_MAX_HEADERS_SIZE: '16384', PORT: '0', DATA_DIR: folder, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: adminPassword,
-      RATE_LIMIT_AUTH: '100000', RATE_LIMIT_SUBMIT: '10000000', RATE_LIMIT_API: '10000000', LOG_LEVEL: 'info', ...shared, ...env,
+      ...cleanEnvironment(),
+      UWS_HTTP_MAX_HEADERS_SIZE: '16384',
+      PORT: '0',
+      DATA_DIR: folder,
+      ADMIN_EMAIL: adminEmail,
+      ADMIN_PASSWORD: adminPassword,
+      RATE_LIMIT_AUTH: '100000',
+      RATE_LIMIT_SUBMIT: '10000000',
+      RATE_LIMIT_API: '10000000',
+      LOG_LEVEL: 'info',
+      ...shared,
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -64,11 +80,23 @@ export async function startService({ env = {}, dataDir, openFiles }: ServiceOpti
     child.kill('SIGKILL');
     await exited;
   };
-  return { origin, base: `${origin}/api/v1`, port: Number(new URL(origin).port), dataDir: folder, pid: child.pid ?? 0, logs: output.logs, printed: output.printed, stop, kill, exited };
+  return {
+    origin,
+    base: `${origin}/api/v1`,
+    port: Number(new URL(origin).port),
+    dataDir: folder,
+    pid: child.pid ?? 0,
+    logs: output.logs,
+    printed: output.printed,
+    stop,
+    kill,
+    exited,
+  };
 }
 
 /** A command that runs the one after it with so many descriptors. */
-const limited = (openFiles: number | undefined): string[] => (openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh']);
+const limited = (openFiles: number | undefined): string[] =>
+  openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles} && exec "$@"`, 'sh'];
 
 /** SERVICE_PROFILE_DIR=folder writes a CPU profile of the service there when it stops. */
 function profilerFlags(): string[] {
@@ -78,7 +106,10 @@ function profilerFlags(): string[] {
 
 /** Starts a service that is expected to refuse; gives its exit code and what it said. */
 export async function runToExit({ env = {}, dataDir }: ServiceOptions): Promise<{ code: number | null; said: string }> {
-  const child = spawn(process.execPath, [main], { env: { ...cleanEnvironment(), PORT: '0', DATA_DIR: dataDir ?? temporaryDataDir(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [main], {
+    env: { ...cleanEnvironment(), PORT: '0', DATA_DIR: dataDir ?? temporaryDataDir(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const output = collect(child);
   const code = await new Promise<number | null>((resolve) => child.once('close', (exit) => resolve(exit)));
   return { code, said: output.printed() + output.logs() };
@@ -87,12 +118,21 @@ export async function runToExit({ env = {}, dataDir }: ServiceOptions): Promise<
 /** The environment without settings of the service, so that a test says all of them itself. */
 function cleanEnvironment(): Record<string, string> {
   const passed = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'USER', 'NODE_OPTIONS'];
-  return Object.fromEntries(Object.entries(process.env).filter((pair): pair is [string, string] => passed.includes(pair[0]) && pair[1] !== undefined));
+  return Object.fromEntries(
+    Object.entries(process.env).filter(
+      (pair): pair is [string, string] => passed.includes(pair[0]) && pair[1] !== undefined,
+    ),
+  );
 }
 
 /** Settings that name the run's shared stores; none where each service has its own. */
 export function sharedStoreUrls(): Record<string, string> {
-  const pairs = [['REDIS_URL', 'TEST_REDIS_URL'], ['REDIS_JOBS_URL', 'TEST_REDIS_JOBS_URL'], ['DATABASE_URL', 'TEST_DATABASE_URL'], ['CLICKHOUSE_URL', 'TEST_CLICKHOUSE_URL']] as const;
+  const pairs = [
+    ['REDIS_URL', 'TEST_REDIS_URL'],
+    ['REDIS_JOBS_URL', 'TEST_REDIS_JOBS_URL'],
+    ['DATABASE_URL', 'TEST_DATABASE_URL'],
+    ['CLICKHOUSE_URL', 'TEST_CLICKHOUSE_URL'],
+  ] as const;
   return Object.fromEntries(pairs.flatMap(([name, from]) => (process.env[from] ? [[name, process.env[from]]] : [])));
 }
 
@@ -103,11 +143,21 @@ function collect(child: ChildProcess) {
   return { printed: () => printed, logs: () => logs };
 }
 
-function ready(child: ChildProcess, output: ReturnType<typeof collect>, exited: Promise<number | null>): Promise<string> {
+function ready(
+  child: ChildProcess,
+  output: ReturnType<typeof collect>,
+  exited: Promise<number | null>,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the service was not ready in time:\n${output.printed()}\n${output.logs()}`)), readyWithinMs);
+    const timer = setTimeout(
+      () => reject(new Error(`the service was not ready in time:\n${output.printed()}\n${output.logs()}`)),
+      readyWithinMs,
+    );
     const look = () => {
-      const found = /base address\s+(http\S+)\/api\/v1|figures\s+(http\S+)\/metrics/.exec(output.printed())?.slice(1).find((origin) => origin !== undefined);
+      const found = /base address\s+(http\S+)\/api\/v1|figures\s+(http\S+)\/metrics/
+        .exec(output.printed())
+        ?.slice(1)
+        .find((origin) => origin !== undefined);
       if (found === undefined) return;
       clearTimeout(timer);
       resolve(found);

@@ -6,7 +6,7 @@ export const spelledWords: readonly (readonly [text: string, words: readonly str
   ['مُحَمَّد می‌خواهم', ['مُحَمَّد'.normalize('NFC'), 'می‌خواهم']],
   ['schön Café'.normalize('NFD'), ['schön', 'café']],
   ['İstanbul istanbul', ['istanbul', 'istanbul']],
-  ['Don\'t, doesn’t; \'isn\'t\' — O\'Brien’s’ ’quoted’', ["don't", "doesn't", "isn't", "o'brien's", 'quoted']],
+  ["Don't, doesn’t; 'isn't' — O'Brien’s’ ’quoted’", ["don't", "doesn't", "isn't", "o'brien's", 'quoted']],
   ['well-being… a b é 42 x2', ['well', 'being', '42', 'x2']],
   ['„Größe“ GRÖSSE', ['größe', 'grösse']],
 ];

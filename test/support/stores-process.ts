@@ -3,12 +3,17 @@
  * with the URLs and process numbers when they serve. SIGTERM stops them; SIGINT is ignored, as it is meant for the whole group.
  */
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores, type StoreName } from '../../src/stores/embedded/start-stores.ts';
+import { type StoreName, startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 
 const [dataDir = '', ...names] = process.argv.slice(2);
 const all = ['redis', 'redisJobs', 'postgres', 'clickhouse'] as const;
 const isNeeded = (name: StoreName) => names.length === 0 || names.includes(name);
-const need = { redis: isNeeded('redis'), redisJobs: isNeeded('redisJobs'), postgres: isNeeded('postgres'), clickhouse: isNeeded('clickhouse') };
+const need = {
+  redis: isNeeded('redis'),
+  redisJobs: isNeeded('redisJobs'),
+  postgres: isNeeded('postgres'),
+  clickhouse: isNeeded('clickhouse'),
+};
 
 const env = { ...process.env, PATH: process.env['STORES_PATH'] ?? process.env['PATH'] };
 const { stop, pid, ...urls } = await startEmbeddedStores({ dataDir, needed: need, log: createLog('error'), env });

@@ -13,7 +13,12 @@ export interface SharedStores {
   stop(): Promise<void>;
 }
 
-const variables = { redisUrl: 'TEST_REDIS_URL', redisJobsUrl: 'TEST_REDIS_JOBS_URL', databaseUrl: 'TEST_DATABASE_URL', clickhouseUrl: 'TEST_CLICKHOUSE_URL' } as const;
+const variables = {
+  redisUrl: 'TEST_REDIS_URL',
+  redisJobsUrl: 'TEST_REDIS_JOBS_URL',
+  databaseUrl: 'TEST_DATABASE_URL',
+  clickhouseUrl: 'TEST_CLICKHOUSE_URL',
+} as const;
 
 let started: Promise<SharedStores> | undefined;
 
@@ -32,7 +37,9 @@ export function sharedStores(): Promise<SharedStores> {
 }
 
 function fromEnvironment(): Promise<SharedStores> | undefined {
-  const [redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl] = Object.values(variables).map((name) => process.env[name]);
+  const [redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl] = Object.values(variables).map(
+    (name) => process.env[name],
+  );
   if (!redisUrl || !redisJobsUrl || !databaseUrl || !clickhouseUrl) return undefined;
   return Promise.resolve({ redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl, stop: async () => {} });
 }
@@ -55,11 +62,15 @@ export async function startStoreSet(): Promise<SharedStores & { environment: Rec
   const stores = await startEmbeddedStores({ dataDir, needed, log: createLog('error'), env: process.env });
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
   const urls = { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl };
-  const environment = { [variables.redisUrl]: redisUrl, [variables.redisJobsUrl]: redisJobsUrl, [variables.databaseUrl]: databaseUrl, [variables.clickhouseUrl]: clickhouseUrl };
+  const environment = {
+    [variables.redisUrl]: redisUrl,
+    [variables.redisJobsUrl]: redisJobsUrl,
+    [variables.databaseUrl]: databaseUrl,
+    [variables.clickhouseUrl]: clickhouseUrl,
+  };
   const stop = async () => {
     await stores.stop();
     rmSync(dataDir, { recursive: true, force: true });
   };
   return { ...urls, environment, stop };
 }
-

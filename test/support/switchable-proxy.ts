@@ -62,7 +62,9 @@ export async function openStoreGate(storeUrl: string): Promise<StoreGate> {
   const url = new URL(storeUrl);
   url.host = `127.0.0.1:${port}`;
   return {
-    url: url.href, refuse, close: refuse,
+    url: url.href,
+    refuse,
+    close: refuse,
     hang: async () => {
       isForwarding = false;
       const frozen = [...freezes];

@@ -1,6 +1,6 @@
 import { after, before, beforeEach } from 'node:test';
+import { type AiFixture, startAiFixture } from './ai-fixture.ts';
 import type { AiProviderServer } from './ai-provider.ts';
-import { startAiFixture, type AiFixture } from './ai-fixture.ts';
 
 export interface UseAiOptions {
   env?: Record<string, string>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import { adminClient, type Client } from './client.ts';
-import { startService, type RunningService, type ServiceOptions } from './service.ts';
+import { type RunningService, type ServiceOptions, startService } from './service.ts';
 
 export interface ServiceFixture {
   service: RunningService;

@@ -1,12 +1,12 @@
 import { rmSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
-import { newId } from '../../src/platform/ids.ts';
 import { createLog } from '../../src/log.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
-import { adminClient, createClient, type Client } from './client.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { type EmbeddedStores, startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
+import { adminClient, type Client, createClient } from './client.ts';
 import { temporaryDataDir } from './data-dir.ts';
 import { eventually } from './eventually.ts';
-import { startService, type RunningService } from './service.ts';
+import { type RunningService, startService } from './service.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
 export interface WebhookChaosOptions {
@@ -49,9 +49,19 @@ const arrivalWithinMs = 120_000;
  * Kills — always with SIGKILL, one after the other — the process that delivers, the Redis of its jobs, PostgreSQL, and the process that takes
  * and stores responses, while responses are submitted, surveys published and quotas filled; then compares what was committed with what arrived.
  */
-export async function runWebhookChaos({ seconds, perSecond, killEveryMs, say = () => undefined }: WebhookChaosOptions): Promise<WebhookChaosReport> {
+export async function runWebhookChaos({
+  seconds,
+  perSecond,
+  killEveryMs,
+  say = () => undefined,
+}: WebhookChaosOptions): Promise<WebhookChaosReport> {
   const dataDir = temporaryDataDir();
-  const stores = await startEmbeddedStores({ dataDir, needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true }, log: createLog('silent'), env: process.env });
+  const stores = await startEmbeddedStores({
+    dataDir,
+    needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
+    log: createLog('silent'),
+    env: process.env,
+  });
   const parts = createParts(dataDir, stores);
   const arrivals = await startArrivals();
   try {
@@ -73,10 +83,28 @@ export async function runWebhookChaos({ seconds, perSecond, killEveryMs, say = (
 /** The service in two processes: one takes and stores responses, one delivers. */
 function createParts(dataDir: string, stores: EmbeddedStores) {
   const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
-  const urls = { REDIS_URL: redisUrl, REDIS_JOBS_URL: redisJobsUrl, DATABASE_URL: databaseUrl, CLICKHOUSE_URL: clickhouseUrl };
+  const urls = {
+    REDIS_URL: redisUrl,
+    REDIS_JOBS_URL: redisJobsUrl,
+    DATABASE_URL: databaseUrl,
+    CLICKHOUSE_URL: clickhouseUrl,
+  };
   const roles = { ingest: 'http,ingest', jobs: 'jobs' };
   const running = new Map<keyof typeof roles, RunningService>();
-  const start = async (part: keyof typeof roles) => void running.set(part, await startService({ dataDir, env: { ...urls, WEBHOOK_ALLOW_PRIVATE: 'true', ACCESS_TOKEN_TTL_SECONDS: '3600', ROLES: roles[part], ...(part === 'jobs' && { METRICS_PORT: '0' }) } }));
+  const start = async (part: keyof typeof roles) =>
+    void running.set(
+      part,
+      await startService({
+        dataDir,
+        env: {
+          ...urls,
+          WEBHOOK_ALLOW_PRIVATE: 'true',
+          ACCESS_TOKEN_TTL_SECONDS: '3600',
+          ROLES: roles[part],
+          ...(part === 'jobs' && { METRICS_PORT: '0' }),
+        },
+      }),
+    );
   return {
     start,
     front(): RunningService {
@@ -101,7 +129,14 @@ function createParts(dataDir: string, stores: EmbeddedStores) {
 
 type Parts = ReturnType<typeof createParts>;
 
-async function killInTurn({ seconds, killEveryMs, parts, say }: Pick<WebhookChaosOptions, 'seconds' | 'killEveryMs'> & { parts: Parts; say(line: string): void }): Promise<Record<Victim, number>> {
+async function killInTurn({
+  seconds,
+  killEveryMs,
+  parts,
+  say,
+}: Pick<WebhookChaosOptions, 'seconds' | 'killEveryMs'> & { parts: Parts; say(line: string): void }): Promise<
+  Record<Victim, number>
+> {
   const kills: Record<Victim, number> = { jobs: 0, redisJobs: 0, postgres: 0, ingest: 0 };
   const until = Date.now() + seconds * 1000;
   for (let n = 0; ; n += 1) {
@@ -123,7 +158,10 @@ async function startArrivals() {
   let requests = 0;
   let verifier: Webhook | undefined;
   const receiver = await startReceiver((received, reply) => {
-    const { event, data } = verifier?.verify(received.body, received.headers) as { event: string; data: { surveyId: string; responseId?: string } };
+    const { event, data } = verifier?.verify(received.body, received.headers) as {
+      event: string;
+      data: { surveyId: string; responseId?: string };
+    };
     const key = `${event} ${data.responseId ?? data.surveyId}`;
     idsOf.set(key, (idsOf.get(key) ?? new Set()).add(received.id));
     if (event === 'response.submitted') toldOf.set(data.surveyId, (toldOf.get(data.surveyId) ?? new Set()).add(key));
@@ -132,7 +170,12 @@ async function startArrivals() {
     setTimeout(() => reply.writeHead(200).end(), receiverDelayMs);
   });
   return {
-    url: receiver.url, idsOf, close: receiver.close, requests: () => requests, repeated: () => requests - ids.size, toldOf: (surveyId: string) => toldOf.get(surveyId)?.size ?? 0,
+    url: receiver.url,
+    idsOf,
+    close: receiver.close,
+    requests: () => requests,
+    repeated: () => requests - ids.size,
+    toldOf: (surveyId: string) => toldOf.get(surveyId)?.size ?? 0,
     expectSecret: (secret: string) => void (verifier = new Webhook(secret)),
   };
 }
@@ -146,13 +189,18 @@ async function startLoad(front: () => RunningService, arrivals: Arrivals, perSec
   const again = (): Client => createClient(front(), admin.token);
   const committed = new Set<string>();
   let [isOver, failedCalls] = [false, 0];
-  const hook = await admin.create('/webhooks', { url: arrivals.url, events: ['response.submitted', 'response.completed', 'survey.published', 'quota.reached'] });
+  const hook = await admin.create('/webhooks', {
+    url: arrivals.url,
+    events: ['response.submitted', 'response.completed', 'survey.published', 'quota.reached'],
+  });
   arrivals.expectSecret(hook.secret);
   const survey = await admin.create('/surveys', { title: 'Chaos', status: 'ACTIVE' });
   const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'NUMBER', text: 'n' });
   const submit = async (surveyId: string, questionId: string): Promise<boolean> => {
     const responseId = newId();
-    const reply = await again().submit(surveyId, { responseId, answers: [{ questionId, numberValue: 1 }] }).catch(() => undefined);
+    const reply = await again()
+      .submit(surveyId, { responseId, answers: [{ questionId, numberValue: 1 }] })
+      .catch(() => undefined);
     if (reply?.status !== 201) return false;
     committed.add(`response.submitted ${responseId}`).add(`response.completed ${responseId}`);
     return true;
@@ -175,9 +223,18 @@ async function startLoad(front: () => RunningService, arrivals: Arrivals, perSec
     if (taken.every(Boolean)) committed.add(`quota.reached ${made.id}`);
     return true;
   };
-  const running = [paced(1000, fillQuota), ...Array.from({ length: senderCount }, () => paced((1000 * senderCount) / perSecond, () => submit(survey.id, question.id)))];
+  const running = [
+    paced(1000, fillQuota),
+    ...Array.from({ length: senderCount }, () =>
+      paced((1000 * senderCount) / perSecond, () => submit(survey.id, question.id)),
+    ),
+  ];
   return {
-    committed, surveyId: survey.id as string, hookId: hook.id as string, again, failedCalls: () => failedCalls,
+    committed,
+    surveyId: survey.id as string,
+    hookId: hook.id as string,
+    again,
+    failedCalls: () => failedCalls,
     async stop(): Promise<void> {
       isOver = true;
       await Promise.all(running);
@@ -187,7 +244,15 @@ async function startLoad(front: () => RunningService, arrivals: Arrivals, perSec
 
 type Load = Awaited<ReturnType<typeof startLoad>>;
 
-async function compare({ load, arrivals, say }: { load: Load; arrivals: Arrivals; say(line: string): void }): Promise<Omit<WebhookChaosReport, 'kills'>> {
+async function compare({
+  load,
+  arrivals,
+  say,
+}: {
+  load: Load;
+  arrivals: Arrivals;
+  say(line: string): void;
+}): Promise<Omit<WebhookChaosReport, 'kills'>> {
   const { committed, surveyId, hookId, again } = load;
   const missing = () => [...committed].filter((key) => !arrivals.idsOf.has(key));
   const isSettled = async () => {
@@ -195,12 +260,20 @@ async function compare({ load, arrivals, say }: { load: Load; arrivals: Arrivals
     const waiting = await again().get(`/webhooks/${hookId}/deliveries?status=PENDING&limit=1`);
     if (waiting.length > 0) throw new Error('deliveries still wait');
   };
-  await eventually(isSettled, arrivalWithinMs, 200).catch((error: Error) => say(`after ${arrivalWithinMs / 1000} s: ${error.message}`));
+  await eventually(isSettled, arrivalWithinMs, 200).catch((error: Error) =>
+    say(`after ${arrivalWithinMs / 1000} s: ${error.message}`),
+  );
   const { totalResponses } = await again().get(`/analytics/surveys/${surveyId}`);
   const [requests, repeated] = [arrivals.requests(), arrivals.repeated()];
   return {
-    committed: committed.size, missing: missing(), stored: totalResponses, delivered: arrivals.toldOf(surveyId),
+    committed: committed.size,
+    missing: missing(),
+    stored: totalResponses,
+    delivered: arrivals.toldOf(surveyId),
     underSeveralIds: [...arrivals.idsOf].filter(([, ids]) => ids.size > 1).map(([key]) => key),
-    requests, repeated, repeatedShare: repeated / requests, failedCalls: load.failedCalls(),
+    requests,
+    repeated,
+    repeatedShare: repeated / requests,
+    failedCalls: load.failedCalls(),
   };
 }

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 
@@ -29,8 +29,14 @@ export interface Receiver {
 /** A client's server on a free loopback port, that remembers everything. */
 export async function startReceiver(answer: Answer = () => 200): Promise<Receiver> {
   const receiver: Omit<Receiver, 'url' | 'close'> = {
-    received: [], sockets: { now: 0, most: 0 }, answer,
-    verified: (secret) => receiver.received.map((request) => ({ id: request.id, content: new Webhook(secret).verify(request.body, request.headers) })),
+    received: [],
+    sockets: { now: 0, most: 0 },
+    answer,
+    verified: (secret) =>
+      receiver.received.map((request) => ({
+        id: request.id,
+        content: new Webhook(secret).verify(request.body, request.headers),
+      })),
   };
   const server = createServer((request, reply) => {
     const chunks: Buffer[] = [];
@@ -38,8 +44,12 @@ export async function startReceiver(answer: Answer = () => 200): Promise<Receive
     request.on('end', () => {
       const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
       const received = {
-        id: headers['webhook-id'] ?? '', timestamp: Number(headers['webhook-timestamp']), signature: headers['webhook-signature'] ?? '',
-        body: Buffer.concat(chunks).toString(), headers, atMs: Date.now(),
+        id: headers['webhook-id'] ?? '',
+        timestamp: Number(headers['webhook-timestamp']),
+        signature: headers['webhook-signature'] ?? '',
+        body: Buffer.concat(chunks).toString(),
+        headers,
+        atMs: Date.now(),
       };
       receiver.received.push(received);
       const status = receiver.answer(received, reply, request);

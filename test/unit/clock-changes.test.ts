@@ -3,12 +3,12 @@ import { describe, it, mock } from 'node:test';
 import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
 import { createSurveyActors } from '../../src/actors/survey-cache.ts';
 import type { SurveyWithQuestions } from '../../src/domain/survey.ts';
-import { createLog } from '../../src/log.ts';
 import { healthRoutes } from '../../src/http/routes/health.ts';
+import { createLog } from '../../src/log.ts';
 import { createIngest } from '../../src/pipelines/ingest/ingest.ts';
 import type { Stream, StreamEntry } from '../../src/stores/redis/intake/stream.ts';
 import { eventually } from '../support/eventually.ts';
-import { noMemoryPressure, streamEntry, acceptingSink } from '../support/intake.ts';
+import { acceptingSink, noMemoryPressure, streamEntry } from '../support/intake.ts';
 import { startLoopback } from '../support/loopback-server.ts';
 import { fullSurvey } from '../support/questions.ts';
 
@@ -19,9 +19,24 @@ function actorsAt(nowMs: number, survey: SurveyWithQuestions) {
   const clock = { nowMs, monotonicMs: 0, isThere: true };
   const actors = createSurveyActors({
     audit: { record: async () => undefined },
-    surveys: { load: async () => (clock.isThere ? survey : undefined), change: () => Promise.reject(new Error('not asked for')) },
-    intake: { announce: async () => true, restoreDeleted: async () => true, revision: async () => undefined, counts: async () => undefined, quotaFilledRevision: async () => undefined, markDeleted: async () => undefined },
-    countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => clock.nowMs, monotonicMs: () => clock.monotonicMs, log: createLog('silent'), metrics: { surveysCached: () => undefined },
+    surveys: {
+      load: async () => (clock.isThere ? survey : undefined),
+      change: () => Promise.reject(new Error('not asked for')),
+    },
+    intake: {
+      announce: async () => true,
+      restoreDeleted: async () => true,
+      revision: async () => undefined,
+      counts: async () => undefined,
+      quotaFilledRevision: async () => undefined,
+      markDeleted: async () => undefined,
+    },
+    countResponses: async () => ({ total: 0, complete: 0 }),
+    broadcast: () => undefined,
+    now: () => clock.nowMs,
+    monotonicMs: () => clock.monotonicMs,
+    log: createLog('silent'),
+    metrics: { surveysCached: () => undefined },
   });
   return { actors, clock };
 }
@@ -30,7 +45,12 @@ describe('a clock that is set', () => {
   it('an hour forth opens a survey whose time has come within seconds, and back before it has come opens none', async () => {
     mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
     const nowMs = Date.parse('2026-03-01T00:00:00Z');
-    const { actors, clock } = actorsAt(nowMs, { ...fullSurvey().survey, status: 'ACTIVE', startsAt: new Date(nowMs + hourMs / 2), endsAt: null });
+    const { actors, clock } = actorsAt(nowMs, {
+      ...fullSurvey().survey,
+      status: 'ACTIVE',
+      startsAt: new Date(nowMs + hourMs / 2),
+      endsAt: null,
+    });
     try {
       const held = await actors.lookUp(fullSurvey().survey.id);
       const isOpen = () => held?.actor.getSnapshot().hasTag('accepting');
@@ -66,15 +86,40 @@ describe('a clock that is set', () => {
     const entry = (n: number): StreamEntry => streamEntry(`${n}-0`);
     const entries = [entry(1)];
     const stream: Partial<Stream> = {
-      lease: async (shard, name) => ({ shard, name, fence: 1 }), acknowledged: async () => '0-0', dispatched: async () => '0-0', markStored: async () => true, acknowledge: async () => true, markDispatched: async () => true, trim: async () => undefined, release: async () => true,
+      lease: async (shard, name) => ({ shard, name, fence: 1 }),
+      acknowledged: async () => '0-0',
+      dispatched: async () => '0-0',
+      markStored: async () => true,
+      acknowledge: async () => true,
+      markDispatched: async () => true,
+      trim: async () => undefined,
+      release: async () => true,
       readAfter: async (_, id) => entries.filter((one) => Number(one.id.split('-')[0]) > Number(id.split('-')[0])),
-      stats: async () => ({ length: 0, lag: 0, oldestMs: undefined }), countDeadLetters: async () => 0,
+      stats: async () => ({ length: 0, lag: 0, oldestMs: undefined }),
+      countDeadLetters: async () => 0,
     };
     const stored: string[] = [];
     const nothing = () => undefined;
     const ingest = createIngest({
-      stream: stream as Stream, shards: [{ index: 0, stream: 's', prefix: 'p' }], forward: async () => undefined, onStored: () => undefined, memory: noMemoryPressure, storedRows: undefined, isDeleted: async () => false, name: 'one', now: () => nowMs, log: createLog('silent'),
-      metrics: { inserted: nothing, insertRetried: nothing, deadLettered: nothing, ingestFenced: nothing, rowsMissing: nothing, rechecked: nothing, shardState: nothing },
+      stream: stream as Stream,
+      shards: [{ index: 0, stream: 's', prefix: 'p' }],
+      forward: async () => undefined,
+      onStored: () => undefined,
+      memory: noMemoryPressure,
+      storedRows: undefined,
+      isDeleted: async () => false,
+      name: 'one',
+      now: () => nowMs,
+      log: createLog('silent'),
+      metrics: {
+        inserted: nothing,
+        insertRetried: nothing,
+        deadLettered: nothing,
+        ingestFenced: nothing,
+        rowsMissing: nothing,
+        rechecked: nothing,
+        shardState: nothing,
+      },
       sink: acceptingSink(async ({ lines }) => {
         nowMs -= hourMs;
         stored.push(lines.toString());
@@ -93,7 +138,14 @@ describe('a clock that is set', () => {
   it('an hour back does not freeze what readiness was found to be', async () => {
     mock.timers.enable({ apis: ['Date'], now: 2 * hourMs });
     let writes = 0;
-    const server = await startLoopback({ root: healthRoutes({ isDraining: () => false, fullIntakeProblem: () => undefined, writeToIntake: async () => (writes += 1), dependencies: {} }) });
+    const server = await startLoopback({
+      root: healthRoutes({
+        isDraining: () => false,
+        fullIntakeProblem: () => undefined,
+        writeToIntake: async () => (writes += 1),
+        dependencies: {},
+      }),
+    });
     try {
       await fetch(`${server.origin}/health/ready`);
       mock.timers.setTime(hourMs);
@@ -114,9 +166,12 @@ describe('a clock that is set', () => {
     let asked = 0;
     const reading = createConsistentReads({
       timeoutMs: 100,
-      responses: { findAll: never, wasDeleted: never, hasAnswersAt: never }, deadLetters: { has: never, withResponseId: never }, shards: { all: [shard], of: () => shard },
+      responses: { findAll: never, wasDeleted: never, hasAnswersAt: never },
+      deadLetters: { has: never, withResponseId: never },
+      shards: { all: [shard], of: () => shard },
       stream: {
-        newestId: async () => '2-0', isDeleted: never,
+        newestId: async () => '2-0',
+        isDeleted: never,
         acknowledged: async () => {
           asked += 1;
           mock.timers.setTime(hourMs);

@@ -8,21 +8,36 @@ const compose = readFileSync(assetPath('docker-compose.yml'), 'utf8');
 const settings = readFileSync(assetPath('src/settings.ts'), 'utf8');
 
 /** The text of each service, by its name. */
-const services = new Map([...(compose.split(/^services:\n/m)[1]?.split(/^volumes:\n/m)[0] ?? '').matchAll(/^ {2}([a-z-]+):\n((?: {4}.*\n|\n| {2}#.*\n)+)/gm)].map(([, name = '', text = '']) => [name, text]));
+const services = new Map(
+  [
+    ...(compose.split(/^services:\n/m)[1]?.split(/^volumes:\n/m)[0] ?? '').matchAll(
+      /^ {2}([a-z-]+):\n((?: {4}.*\n|\n| {2}#.*\n)+)/gm,
+    ),
+  ].map(([, name = '', text = '']) => [name, text]),
+);
 const stores = ['redis-intake', 'redis-jobs', 'postgres', 'clickhouse'];
 
 /** The names in the block that all roles share. */
-const shared = [...(/^x-environment:[\s\S]*?\n\n/m.exec(compose)?.[0] ?? '').matchAll(/^ {2}([A-Z0-9_]+):/gm)].map(([, name]) => name ?? '');
+const shared = [...(/^x-environment:[\s\S]*?\n\n/m.exec(compose)?.[0] ?? '').matchAll(/^ {2}([A-Z0-9_]+):/gm)].map(
+  ([, name]) => name ?? '',
+);
 
 test('docker-compose.yml passes all roles the settings of uploads, and no name that is none', () => {
   const uploads = [...settings.matchAll(/^ {2}(UPLOAD_[A-Z0-9_]+):/gm)].map(([, name]) => name ?? '');
   assert.ok(uploads.length >= 7, String(uploads));
-  assert.deepEqual(uploads.filter((name) => !shared.includes(name)), []);
-  assert.deepEqual(shared.filter((name) => !settings.includes(`  ${name}:`)), []);
+  assert.deepEqual(
+    uploads.filter((name) => !shared.includes(name)),
+    [],
+  );
+  assert.deepEqual(
+    shared.filter((name) => !settings.includes(`  ${name}:`)),
+    [],
+  );
 });
 
 test('docker-compose.yml has an intake as the start asks for', () => {
-  for (const [name, value] of Object.entries(intakeConfiguration)) assert.match(services.get('redis-intake') ?? '', new RegExp(`- --${name}\n +- "?${value}"?\n`), name);
+  for (const [name, value] of Object.entries(intakeConfiguration))
+    assert.match(services.get('redis-intake') ?? '', new RegExp(`- --${name}\n +- "?${value}"?\n`), name);
 });
 
 test('docker-compose.yml gives up vanished clients as soon as docs/guide/live.md says', () => {
@@ -36,27 +51,48 @@ test('docker-compose.yml gives up vanished clients as soon as docs/guide/live.md
 test('docker-compose.yml starts every role once its stores answer, one first, and names nothing that is not there', () => {
   assert.deepEqual([...services.keys()], ['http', 'ingest', 'jobs', ...stores]);
   const anchored = /depends_on: &stores\n((?: {6}.*\n)+)/.exec(services.get('http') ?? '')?.[1] ?? '';
-  assert.deepEqual([...anchored.matchAll(/^ {6}([a-z-]+): \{ condition: service_healthy \}$/gm)].map(([, name]) => name), stores);
-  for (const role of ['ingest', 'jobs']) assert.match(services.get(role) ?? '', /<<: \*stores\n(?: +#.*\n)* +http: \{ condition: service_healthy \}/);
-  const declared = [...(/^volumes:\n((?: {2}.*\n?)+)/m.exec(compose)?.[1] ?? '').matchAll(/^ {2}([a-z-]+):/gm)].map(([, name]) => name);
+  assert.deepEqual(
+    [...anchored.matchAll(/^ {6}([a-z-]+): \{ condition: service_healthy \}$/gm)].map(([, name]) => name),
+    stores,
+  );
+  for (const role of ['ingest', 'jobs'])
+    assert.match(services.get(role) ?? '', /<<: \*stores\n(?: +#.*\n)* +http: \{ condition: service_healthy \}/);
+  const declared = [...(/^volumes:\n((?: {2}.*\n?)+)/m.exec(compose)?.[1] ?? '').matchAll(/^ {2}([a-z-]+):/gm)].map(
+    ([, name]) => name,
+  );
   const used = [...compose.matchAll(/^ +- ([a-z-]+):\//gm)].map(([, name]) => name);
   assert.deepEqual([...new Set(used)].sort(), declared.sort());
 });
 
 test('docker-compose.yml bounds what is kept of the log of every container', () => {
-  assert.match(compose, /^x-logging: &logging\n {2}driver: json-file\n {2}options: \{ max-size: \d+m, max-file: "\d+" \}$/m);
-  assert.equal([...compose.matchAll(/^ +logging: \*logging$/gm)].length, [...compose.matchAll(/^ +restart: unless-stopped$/gm)].length);
+  assert.match(
+    compose,
+    /^x-logging: &logging\n {2}driver: json-file\n {2}options: \{ max-size: \d+m, max-file: "\d+" \}$/m,
+  );
+  assert.equal(
+    [...compose.matchAll(/^ +logging: \*logging$/gm)].length,
+    [...compose.matchAll(/^ +restart: unless-stopped$/gm)].length,
+  );
 });
 
 test('docker-compose.yml names images by their version', () => {
-  const images = [...compose.matchAll(/^ +image: (\S+)$/gm)].map(([, image = '']) => image).filter((image) => image !== 'survey-service');
-  assert.deepEqual(images.filter((image) => !/:\d+(\.\d+)*(-[a-z]+)?$/.test(image)), []);
+  const images = [...compose.matchAll(/^ +image: (\S+)$/gm)]
+    .map(([, image = '']) => image)
+    .filter((image) => image !== 'survey-service');
+  assert.deepEqual(
+    images.filter((image) => !/:\d+(\.\d+)*(-[a-z]+)?$/.test(image)),
+    [],
+  );
   assert.equal(images.length, 3);
 });
 
 test('docker-compose.yml gives the service longer to stop than it takes, and stores longer than they are given by default', () => {
   const seconds = (text: string) => Number(/stop_grace_period: (\d+)s/.exec(text)?.[1] ?? 10);
-  const hardDeadlineMs = Number(/hardDeadlineMs = ([\d_]+)/.exec(readFileSync(assetPath('src/processes/supervisor.ts'), 'utf8'))?.[1]?.replace('_', ''));
+  const hardDeadlineMs = Number(
+    /hardDeadlineMs = ([\d_]+)/
+      .exec(readFileSync(assetPath('src/processes/supervisor.ts'), 'utf8'))?.[1]
+      ?.replace('_', ''),
+  );
   const longestDelayMs = Number(/DRAIN_DELAY_MS: integer\(0, ([\d_]+)\)/.exec(settings)?.[1]?.replace('_', ''));
   assert.ok(seconds(/^x-service:[\s\S]*?\n\n/m.exec(compose)?.[0] ?? '') * 1000 >= hardDeadlineMs + longestDelayMs);
   for (const store of ['postgres', 'clickhouse']) assert.ok(seconds(services.get(store) ?? '') > 10, store);

@@ -7,7 +7,9 @@ import { assetPath } from '../../src/platform/assets.ts';
 import { providerPrefixes, providerSettings, settingSections } from '../../src/settings.ts';
 
 test('docs/settings.md is what npm run docs:settings writes', async () => {
-  const { renderSettings } = (await import(pathToFileURL(assetPath('scripts/settings-page.mjs')).href)) as { renderSettings(sources: object): string };
+  const { renderSettings } = (await import(pathToFileURL(assetPath('scripts/settings-page.mjs')).href)) as {
+    renderSettings(sources: object): string;
+  };
   const written = renderSettings({ settingSections, providerPrefixes, providerSettings, providerDefaults });
   assert.equal(readFileSync(assetPath('docs/settings.md'), 'utf8'), written, 'run npm run docs:settings');
 });

@@ -5,23 +5,39 @@ import { describe, it } from 'node:test';
 import { assetPath } from '../../src/platform/assets.ts';
 
 const root = dirname(assetPath('README.md'));
-const pages = ['README.md', 'CONTRIBUTING.md', ...readdirSync(join(root, 'docs'), { recursive: true }).map((name) => join('docs', String(name))).filter((name) => name.endsWith('.md'))].sort();
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true })
+    .map((name) => join('docs', String(name)))
+    .filter((name) => name.endsWith('.md')),
+].sort();
 const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
 const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
 
 const groups = ['unit', 'integration', 'e2e', 'fuzz', 'chaos'];
-const testFiles = groups.flatMap((group) => readdirSync(join(root, 'test', group), { recursive: true }).map((name) => `test/${group}/${String(name)}`).filter((name) => name.endsWith('.test.ts')));
+const testFiles = groups.flatMap((group) =>
+  readdirSync(join(root, 'test', group), { recursive: true })
+    .map((name) => `test/${group}/${String(name)}`)
+    .filter((name) => name.endsWith('.test.ts')),
+);
 
 /** Anchor of a heading, as GitHub makes it. */
 function anchorOf(heading: string): string {
-  return heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').trim().replaceAll(/\s/g, '-');
+  return heading
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(/\s/g, '-');
 }
 
 function withoutCode(text: string): string {
   return text.replaceAll(/^```[\s\S]*?^```$/gm, '');
 }
 
-const anchorsOf = (page: string): string[] => [...withoutCode(textOf(page)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
+const anchorsOf = (page: string): string[] =>
+  [...withoutCode(textOf(page)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => anchorOf(heading));
 
 describe('README.md, CONTRIBUTING.md and docs/', () => {
   it('link to pages and headings that exist', () => {
@@ -31,48 +47,89 @@ describe('README.md, CONTRIBUTING.md and docs/', () => {
         const [path = '', anchor] = target.split('#');
         const file = path === '' ? page : relative(root, join(root, dirname(page), path));
         if (!existsSync(join(root, file))) return [`${page}: ${target}`];
-        return anchor !== undefined && !anchorsOf(file).includes(anchor) ? [`${page}: ${target} (no such heading)`] : [];
+        return anchor !== undefined && !anchorsOf(file).includes(anchor)
+          ? [`${page}: ${target} (no such heading)`]
+          : [];
       }),
     );
     assert.deepEqual(broken, []);
   });
 
   it('name files and functions that exist', () => {
-    const named = pages.flatMap((page) => [...textOf(page).matchAll(/`((?:src|test|scripts|bench|docs)\/[\w./-]*)(?::(\w+))?`/g)].map(([, path = '', name]) => ({ page, path, name })));
+    const named = pages.flatMap((page) =>
+      [...textOf(page).matchAll(/`((?:src|test|scripts|bench|docs)\/[\w./-]*)(?::(\w+))?`/g)].map(
+        ([, path = '', name]) => ({ page, path, name }),
+      ),
+    );
     assert.ok(named.length > 80, String(named.length));
     const wrong = named.filter(({ path, name }) => {
       const file = join(root, path);
-      return !existsSync(file) || (name !== undefined && !new RegExp(`\\b(?:function\\*?|const|class|interface)\\s+${name}\\b`).test(readFileSync(file, 'utf8')));
+      return (
+        !existsSync(file) ||
+        (name !== undefined &&
+          !new RegExp(`\\b(?:function\\*?|const|class|interface)\\s+${name}\\b`).test(readFileSync(file, 'utf8')))
+      );
     });
-    assert.deepEqual(wrong.map(({ page, path, name }) => `${page}: ${path}${name === undefined ? '' : `:${name}`}`), []);
+    assert.deepEqual(
+      wrong.map(({ page, path, name }) => `${page}: ${path}${name === undefined ? '' : `:${name}`}`),
+      [],
+    );
   });
 
   it('name npm commands that exist, and tests that match a file', () => {
-    const commands = pages.flatMap((page) => [...textOf(page).matchAll(/\bnpm (start|test|run [\w:-]+)((?: --(?: [\w:./-]+)+)?)/g)].map(([text = '', command = '', words = '']) => ({ page, text, command, words })));
+    const commands = pages.flatMap((page) =>
+      [...textOf(page).matchAll(/\bnpm (start|test|run [\w:-]+)((?: --(?: [\w:./-]+)+)?)/g)].map(
+        ([text = '', command = '', words = '']) => ({ page, text, command, words }),
+      ),
+    );
     assert.ok(commands.length > 40, String(commands.length));
     const unknown = commands.filter(({ command }) => scripts[command.replace('run ', '')] === undefined);
-    assert.deepEqual(unknown.map(({ page, text }) => `${page}: ${text}`), []);
+    assert.deepEqual(
+      unknown.map(({ page, text }) => `${page}: ${text}`),
+      [],
+    );
     const empty = commands.filter(({ command, words }) => {
       const asked = words.split(' ').filter((word) => word !== '' && word !== '--');
       if (command !== 'test' || asked.length === 0) return false;
-      const [among, filters] = [asked.filter((word) => groups.includes(word)), asked.filter((word) => !groups.includes(word))];
-      const inGroups = testFiles.filter((file) => among.length === 0 || among.some((group) => file.startsWith(`test/${group}/`)));
+      const [among, filters] = [
+        asked.filter((word) => groups.includes(word)),
+        asked.filter((word) => !groups.includes(word)),
+      ];
+      const inGroups = testFiles.filter(
+        (file) => among.length === 0 || among.some((group) => file.startsWith(`test/${group}/`)),
+      );
       return !filters.every((filter) => inGroups.some((file) => file.includes(filter)));
     });
-    assert.deepEqual(empty.map(({ page, text }) => `${page}: ${text}`), []);
+    assert.deepEqual(
+      empty.map(({ page, text }) => `${page}: ${text}`),
+      [],
+    );
   });
 
   it('name every setting as it is', () => {
     const known = textOf('docs/settings.md') + textOf('docker-compose.yml');
-    const settings = /\b(?:RATE_LIMIT|INTAKE|UPLOAD|WEBHOOK|AI|CLICKHOUSE|ADMIN|RETENTION|DRAIN|METRICS|CORS|TRUSTED)_[A-Z0-9_]*[A-Z0-9]\b/g;
+    const settings =
+      /\b(?:RATE_LIMIT|INTAKE|UPLOAD|WEBHOOK|AI|CLICKHOUSE|ADMIN|RETENTION|DRAIN|METRICS|CORS|TRUSTED)_[A-Z0-9_]*[A-Z0-9]\b/g;
     const codes = textOf('src/errors.ts') + textOf('src/http/routes/health.ts');
-    const unknown = pages.flatMap((page) => [...textOf(page).matchAll(settings)].map(([name]) => name).filter((name) => !known.includes(name) && !codes.includes(name)).map((name) => `${page}: ${name}`));
+    const unknown = pages.flatMap((page) =>
+      [...textOf(page).matchAll(settings)]
+        .map(([name]) => name)
+        .filter((name) => !known.includes(name) && !codes.includes(name))
+        .map((name) => `${page}: ${name}`),
+    );
     assert.deepEqual(unknown, []);
   });
 
   it('wrap prose at 120 characters', () => {
     const long = pages.flatMap((page) =>
-      withoutCode(textOf(page)).split('\n').flatMap((line, index) => (line.length > 120 && !/^(?:\||#|<!--)/.test(line) && /\s/.test(line.trim().replace(/^[-*] /, '')) ? [`${page}:${index + 1}`] : [])));
+      withoutCode(textOf(page))
+        .split('\n')
+        .flatMap((line, index) =>
+          line.length > 120 && !/^(?:\||#|<!--)/.test(line) && /\s/.test(line.trim().replace(/^[-*] /, ''))
+            ? [`${page}:${index + 1}`]
+            : [],
+        ),
+    );
     assert.deepEqual(long, []);
   });
 

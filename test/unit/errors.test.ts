@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { tooManyConflicts, conflict, notFound, Problem, problemTable, unavailable, validationProblem, type ProblemCode } from '../../src/errors.ts';
+import {
+  conflict,
+  notFound,
+  Problem,
+  type ProblemCode,
+  problemTable,
+  tooManyConflicts,
+  unavailable,
+  validationProblem,
+} from '../../src/errors.ts';
 import { refusalsOf } from '../../src/http/reference/refusals.ts';
 import { reference } from '../support/reference.ts';
 
@@ -28,19 +37,31 @@ const { api, document } = reference;
 
 describe('the problem table', () => {
   it('has exactly the published codes with their statuses', () => {
-    assert.deepEqual(Object.fromEntries(Object.entries(problemTable).map(([code, { status }]) => [code, status])), published);
+    assert.deepEqual(
+      Object.fromEntries(Object.entries(problemTable).map(([code, { status }]) => [code, status])),
+      published,
+    );
   });
 
   it('is what the reference says: in its list of codes, in its schema and in its replies', () => {
-    const rows = [...document.info.description.matchAll(/^\| ([A-Z_]+) \| (\d{3}) \| .+ \|$/gm)].map(([, code, status]: string[]) => [code, Number(status)]);
+    const rows = [...document.info.description.matchAll(/^\| ([A-Z_]+) \| (\d{3}) \| .+ \|$/gm)].map(
+      ([, code, status]: string[]) => [code, Number(status)],
+    );
     assert.deepEqual(Object.fromEntries(rows), published);
-    assert.deepEqual([...document.components.schemas.Problem.properties.code.enum].sort(), Object.keys(published).sort());
-    for (const name of Object.keys(document.components.responses)) for (const code of name.split('.')) assert.ok(code in published, name);
+    assert.deepEqual(
+      [...document.components.schemas.Problem.properties.code.enum].sort(),
+      Object.keys(published).sort(),
+    );
+    for (const name of Object.keys(document.components.responses))
+      for (const code of name.split('.')) assert.ok(code in published, name);
   });
 
   it('has no code that no route can give', () => {
     const given = new Set(api.flatMap(refusalsOf));
-    assert.deepEqual(Object.keys(published).filter((code) => !given.has(code as ProblemCode)), []);
+    assert.deepEqual(
+      Object.keys(published).filter((code) => !given.has(code as ProblemCode)),
+      [],
+    );
   });
 
   it('words every refusal for people, without naming what is inside', () => {
@@ -50,7 +71,10 @@ describe('the problem table', () => {
   it('asks whoever met too many changes to come again in a second', () => {
     for (const what of ['survey', 'response'] as const) {
       const problem = tooManyConflicts(what);
-      assert.deepEqual([problem.code, problem.retryAfterSeconds, problem.message], ['SERVICE_UNAVAILABLE', 1, `The ${what} is being changed too often right now`]);
+      assert.deepEqual(
+        [problem.code, problem.retryAfterSeconds, problem.message],
+        ['SERVICE_UNAVAILABLE', 1, `The ${what} is being changed too often right now`],
+      );
     }
   });
 });
@@ -76,7 +100,13 @@ describe('a problem', () => {
     const first = new Problem('CONFLICT', 'no', { details: { reason: 'SURVEY_ENDED' }, headers: [['a', '1']] });
     const second = first.with([['b', '2']]);
     assert.deepEqual(first.headers, [['a', '1']]);
-    assert.deepEqual(second.headers, [['a', '1'], ['b', '2']]);
-    assert.deepEqual([second.code, second.message, second.details, second.retryAfterSeconds], ['CONFLICT', 'no', { reason: 'SURVEY_ENDED' }, undefined]);
+    assert.deepEqual(second.headers, [
+      ['a', '1'],
+      ['b', '2'],
+    ]);
+    assert.deepEqual(
+      [second.code, second.message, second.details, second.retryAfterSeconds],
+      ['CONFLICT', 'no', { reason: 'SURVEY_ENDED' }, undefined],
+    );
   });
 });

@@ -26,7 +26,18 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   reconcile: ['domain', 'stores', 'pipelines', ...base],
   'processes/supervisor.ts': ['service.ts', 'auth', 'processes', 'stores', ...base],
   processes: ['stores', ...base],
-  'service.ts': ['domain', 'auth', 'stores', 'actors', 'ai', 'webhooks', 'pipelines', 'pipelines/queues.ts', 'http', ...base],
+  'service.ts': [
+    'domain',
+    'auth',
+    'stores',
+    'actors',
+    'ai',
+    'webhooks',
+    'pipelines',
+    'pipelines/queues.ts',
+    'http',
+    ...base,
+  ],
   'main.ts': ['processes/supervisor.ts'],
 };
 
@@ -54,7 +65,10 @@ interface Import {
 }
 
 const source = assetPath('src');
-const files = readdirSync(source, { recursive: true }).map(String).filter((name) => name.endsWith('.ts')).sort();
+const files = readdirSync(source, { recursive: true })
+  .map(String)
+  .filter((name) => name.endsWith('.ts'))
+  .sort();
 
 const statement = /^(?:import|export)\b(\s+type\b)?(?:[^'";]*?\bfrom)?\s*'([^']+)'/gm;
 const inline = /\bimport\('([^']+)'\)/g;
@@ -64,13 +78,23 @@ function importsOf(file: string): Import[] {
   const found = [
     ...[...text.matchAll(statement)].map(([, type, specifier = '']) => ({ specifier, isTypeOnly: type !== undefined })),
     // As a type; loading at run time is `await import(…)`.
-    ...[...text.matchAll(inline)].map((match) => ({ specifier: match[1] ?? '', isTypeOnly: !/await $/.test(text.slice(0, match.index)) })),
+    ...[...text.matchAll(inline)].map((match) => ({
+      specifier: match[1] ?? '',
+      isTypeOnly: !/await $/.test(text.slice(0, match.index)),
+    })),
   ];
-  const seen = text.split('\n').filter((line) => /^(?:import|export|\}).*\bfrom '|^import '|\bimport\(/.test(line)).length;
+  const seen = text
+    .split('\n')
+    .filter((line) => /^(?:import|export|\}).*\bfrom '|^import '|\bimport\(/.test(line)).length;
   assert.equal(found.length, seen, `${file}: ${seen} lines look like imports, ${found.length} were read`);
   return found.map(({ specifier, isTypeOnly }) => {
     const isRelative = specifier.startsWith('.');
-    return { from: file, to: isRelative ? normalize(join(dirname(file), specifier)) : specifier, isRelative, isTypeOnly };
+    return {
+      from: file,
+      to: isRelative ? normalize(join(dirname(file), specifier)) : specifier,
+      isRelative,
+      isTypeOnly,
+    };
   });
 }
 
@@ -87,7 +111,8 @@ describe('imports', () => {
   it('lie in known places and name files that exist, by their .ts ending', () => {
     assert.ok(files.length > 50 && imports.length > files.length, 'the source tree was found');
     for (const file of files) placeOf(file);
-    for (const { from, to, isRelative } of imports) if (isRelative) assert.ok(to.endsWith('.ts') && existsSync(join(source, to)), `${from} imports ${to}`);
+    for (const { from, to, isRelative } of imports)
+      if (isRelative) assert.ok(to.endsWith('.ts') && existsSync(join(source, to)), `${from} imports ${to}`);
   });
 
   it('point one way between the places of the source tree', () => {
@@ -96,16 +121,28 @@ describe('imports', () => {
       const [own, other] = [placeOf(from), placeOf(to)];
       return own !== other && !mayImport[own]?.includes(other);
     });
-    assert.deepEqual(wrong.map(({ from, to }) => `${from} must not import ${to}`), []);
+    assert.deepEqual(
+      wrong.map(({ from, to }) => `${from} must not import ${to}`),
+      [],
+    );
   });
 
   it('have rules that are themselves without a cycle', () => {
-    const edges = Object.entries(mayImport).flatMap(([from, others]) => others.filter((to) => to !== from && !base.includes(to)).map((to) => [from, to] as const));
+    const edges = Object.entries(mayImport).flatMap(([from, others]) =>
+      others.filter((to) => to !== from && !base.includes(to)).map((to) => [from, to] as const),
+    );
     assert.deepEqual(cyclesIn(edges), []);
   });
 
   it('never go in a circle, types aside', () => {
-    assert.deepEqual(cyclesIn(imports.filter(({ isRelative, isTypeOnly }) => isRelative && !isTypeOnly).map(({ from, to }) => [from, to] as const)), []);
+    assert.deepEqual(
+      cyclesIn(
+        imports
+          .filter(({ isRelative, isTypeOnly }) => isRelative && !isTypeOnly)
+          .map(({ from, to }) => [from, to] as const),
+      ),
+      [],
+    );
   });
 
   it('keep packages where they belong, and the domain pure', () => {
@@ -124,8 +161,14 @@ describe('the HTTP engine', () => {
     const load = /\(existsSync\(correctedCopy\) \? correctedCopy : 'uWebSockets\.js'\)/;
     assert.match(readFileSync(join(source, 'http/server/uwebsockets.ts'), 'utf8'), load);
     for (const folder of ['src', 'test', 'bench'])
-      for (const name of readdirSync(assetPath(folder), { recursive: true }).map(String).filter((file) => file.endsWith('.ts')))
-        assert.doesNotMatch(readFileSync(join(assetPath(folder), name), 'utf8'), /^import (?!type\b).*from 'uWebSockets\.js'/m, `${folder}/${name}`);
+      for (const name of readdirSync(assetPath(folder), { recursive: true })
+        .map(String)
+        .filter((file) => file.endsWith('.ts')))
+        assert.doesNotMatch(
+          readFileSync(join(assetPath(folder), name), 'utf8'),
+          /^import (?!type\b).*from 'uWebSockets\.js'/m,
+          `${folder}/${name}`,
+        );
   });
 });
 

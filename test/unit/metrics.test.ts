@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { assetPath } from '../../src/platform/assets.ts';
 import { createMetrics, formatMetrics } from '../../src/metrics.ts';
+import { assetPath } from '../../src/platform/assets.ts';
 
 /** A process that has done a little of everything. */
 function busyProcess(name: string, intakeShare: number) {
@@ -17,7 +17,10 @@ function busyProcess(name: string, intakeShare: number) {
   metrics.webhookAttempted('status');
   return metrics;
 }
-const shown = async (): Promise<string> => formatMetrics(await Promise.all([busyProcess('main', 0.25), busyProcess('http-1', 0.5)].map((metrics) => metrics.collect())));
+const shown = async (): Promise<string> =>
+  formatMetrics(
+    await Promise.all([busyProcess('main', 0.25), busyProcess('http-1', 0.5)].map((metrics) => metrics.collect())),
+  );
 
 interface Family {
   type: string;
@@ -39,8 +42,17 @@ function familiesOf(text: string): Map<string, Family> {
       assert.ok(current?.[0] === name && current[1].type === '' && current[1].samples.length === 0, line);
       current[1].type = rest;
     } else {
-      const [, sample = '', labels = ''] = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*\})? (?:[-+]?[\d.]+(?:e[-+]?\d+)?|NaN|[-+]Inf)(?: \d+)?$/i.exec(line) ?? [];
-      assert.ok(current && (sample === current[0] || (['histogram', 'summary'].includes(current[1].type) && /^_(bucket|sum|count)$/.test(sample.slice(current[0].length)))), line);
+      const [, sample = '', labels = ''] =
+        /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*\})? (?:[-+]?[\d.]+(?:e[-+]?\d+)?|NaN|[-+]Inf)(?: \d+)?$/i.exec(
+          line,
+        ) ?? [];
+      assert.ok(
+        current &&
+          (sample === current[0] ||
+            (['histogram', 'summary'].includes(current[1].type) &&
+              /^_(bucket|sum|count)$/.test(sample.slice(current[0].length)))),
+        line,
+      );
       assert.ok(!current[1].samples.includes(sample + labels), `${line} comes twice`);
       current[1].samples.push(sample + labels);
     }
@@ -71,22 +83,43 @@ describe('the figures for Prometheus', () => {
   it('are silent about what only some processes measure until one has measured it', async () => {
     const measuring = createMetrics('jobs');
     const text = async () => formatMetrics(await Promise.all([createMetrics('http').collect(), measuring.collect()]));
-    assert.doesNotMatch(await text(), /^(outbox_oldest_seconds|outbox_failing_events|webhook_oldest_pending_seconds|webhook_disabled_endpoints) /m);
+    assert.doesNotMatch(
+      await text(),
+      /^(outbox_oldest_seconds|outbox_failing_events|webhook_oldest_pending_seconds|webhook_disabled_endpoints) /m,
+    );
     measuring.outboxState({ oldestSeconds: 0, failing: 0 });
     measuring.webhookState({ oldestPendingSeconds: 7, disabled: 1 });
-    for (const line of ['outbox_oldest_seconds 0', 'outbox_failing_events 0', 'webhook_oldest_pending_seconds 7', 'webhook_disabled_endpoints 1']) assert.ok((await text()).includes(`\n${line}\n`), line);
+    for (const line of [
+      'outbox_oldest_seconds 0',
+      'outbox_failing_events 0',
+      'webhook_oldest_pending_seconds 7',
+      'webhook_disabled_endpoints 1',
+    ])
+      assert.ok((await text()).includes(`\n${line}\n`), line);
   });
 
   it('show 0 of what an alert looks for an increase of, so that the first is one', async () => {
     const text = await formatMetrics([await createMetrics().collect()]);
-    for (const series of ['exports_ended_total{result="failed"}', 'webhook_overflow_total', 'http_refusals_total{code="SERVICE_UNAVAILABLE"}', 'http_refusals_total{code="INTERNAL_ERROR"}']) assert.ok(text.includes(`\n${series} 0\n`), series);
+    for (const series of [
+      'exports_ended_total{result="failed"}',
+      'webhook_overflow_total',
+      'http_refusals_total{code="SERVICE_UNAVAILABLE"}',
+      'http_refusals_total{code="INTERNAL_ERROR"}',
+    ])
+      assert.ok(text.includes(`\n${series} 0\n`), series);
   });
 
   it('are those that docs/operating.md has alerts for', async () => {
     const families = familiesOf(await shown());
-    const section = /\n## Watching and alerts\n([\s\S]*?)\n##/.exec(readFileSync(assetPath('docs/operating.md'), 'utf8'))?.[1] ?? '';
-    const named = [...section.matchAll(/\b(?:intake|ingest|http|webhook|outbox|exports|nodejs)_[a-z0-9_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
+    const section =
+      /\n## Watching and alerts\n([\s\S]*?)\n##/.exec(readFileSync(assetPath('docs/operating.md'), 'utf8'))?.[1] ?? '';
+    const named = [...section.matchAll(/\b(?:intake|ingest|http|webhook|outbox|exports|nodejs)_[a-z0-9_]+/g)].map(
+      ([name]) => name.replace(/_(bucket|sum|count)$/, ''),
+    );
     assert.ok(new Set(named).size >= 8, String(named));
-    assert.deepEqual(named.filter((name) => !families.has(name)), []);
+    assert.deepEqual(
+      named.filter((name) => !families.has(name)),
+      [],
+    );
   });
 });

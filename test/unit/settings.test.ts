@@ -1,34 +1,91 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { SettingsError, readSettings } from '../../src/settings.ts';
+import { readSettings, SettingsError } from '../../src/settings.ts';
 
 describe('settings', () => {
   it('have the defaults of the contract', () => {
     const settings = readSettings({});
-    assert.deepEqual([settings.host, settings.port, settings.workers, settings.roles], ['127.0.0.1', 3000, 1, ['http', 'ingest', 'jobs']]);
+    assert.deepEqual(
+      [settings.host, settings.port, settings.workers, settings.roles],
+      ['127.0.0.1', 3000, 1, ['http', 'ingest', 'jobs']],
+    );
     assert.deepEqual(settings.rateLimits, { auth: 10, submit: 60, api: 100 });
-    assert.deepEqual(settings.webhookRetryScheduleSeconds, [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]);
-    assert.deepEqual([settings.accessTokenTtlSeconds, settings.refreshTokenTtlSeconds, settings.ai.batchSize, settings.ai.batchDelayMs, settings.ai.cacheTtlSeconds], [900, 2_592_000, 50, 1000, 3600]);
+    assert.deepEqual(
+      settings.webhookRetryScheduleSeconds,
+      [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
+    );
+    assert.deepEqual(
+      [
+        settings.accessTokenTtlSeconds,
+        settings.refreshTokenTtlSeconds,
+        settings.ai.batchSize,
+        settings.ai.batchDelayMs,
+        settings.ai.cacheTtlSeconds,
+      ],
+      [900, 2_592_000, 50, 1000, 3600],
+    );
   });
 
   it('name the one that is wrong', () => {
-    for (const [name, value] of [['PORT', 'x'], ['PORT', '70000'], ['WORKERS', '0'], ['ROLES', 'http,cook'], ['REDIS_URL', 'http://x'], ['TRUSTED_PROXIES', '10.0.0.0/33'], ['ADMIN_PASSWORD', 'short'], ['LOG_LEVEL', 'loud'], ['OPENAI_BASE_URL', 'nowhere'], ['UPLOAD_S3_BUCKET', 'a/b'], ['CORS_ORIGINS', 'foo'], ['CORS_ORIGINS', 'https://a.example,https://b.example/'], ['CORS_ORIGINS', 'https://A.example'], ['CORS_ORIGINS', 'https://a.example:443'], ['CORS_ORIGINS', 'https://*.example'],
-      ['HOST', 'not a host'], ['HOST', '999.1.1.1'], ['HOST', 'http://127.0.0.1'], ['HOST', '127.0.0.1:80'], ['HOST', '-x'], ['WEBHOOK_RETRY_SCHEDULE_SECONDS', '5,99999999999'], ['REFRESH_TOKEN_TTL_SECONDS', '9007199254740991'], ['RETENTION_DAYS', '9999999999'],
-      ['AI_BATCH_DELAY_MS', '9999999999']] as const)
-      assert.throws(() => readSettings({ [name]: value }), (error) => error instanceof SettingsError && error.message.includes(name), name);
+    for (const [name, value] of [
+      ['PORT', 'x'],
+      ['PORT', '70000'],
+      ['WORKERS', '0'],
+      ['ROLES', 'http,cook'],
+      ['REDIS_URL', 'http://x'],
+      ['TRUSTED_PROXIES', '10.0.0.0/33'],
+      ['ADMIN_PASSWORD', 'short'],
+      ['LOG_LEVEL', 'loud'],
+      ['OPENAI_BASE_URL', 'nowhere'],
+      ['UPLOAD_S3_BUCKET', 'a/b'],
+      ['CORS_ORIGINS', 'foo'],
+      ['CORS_ORIGINS', 'https://a.example,https://b.example/'],
+      ['CORS_ORIGINS', 'https://A.example'],
+      ['CORS_ORIGINS', 'https://a.example:443'],
+      ['CORS_ORIGINS', 'https://*.example'],
+      ['HOST', 'not a host'],
+      ['HOST', '999.1.1.1'],
+      ['HOST', 'http://127.0.0.1'],
+      ['HOST', '127.0.0.1:80'],
+      ['HOST', '-x'],
+      ['WEBHOOK_RETRY_SCHEDULE_SECONDS', '5,99999999999'],
+      ['REFRESH_TOKEN_TTL_SECONDS', '9007199254740991'],
+      ['RETENTION_DAYS', '9999999999'],
+      ['AI_BATCH_DELAY_MS', '9999999999'],
+    ] as const)
+      assert.throws(
+        () => readSettings({ [name]: value }),
+        (error) => error instanceof SettingsError && error.message.includes(name),
+        name,
+      );
   });
 
   it('say which roles there are, and take all of them by one word', () => {
     assert.throws(() => readSettings({ ROLES: 'http,cook' }), /ROLES: must be one of all, http, ingest, jobs/);
-    for (const named of ['all', 'http,all', 'http, ingest,jobs']) assert.deepEqual(readSettings({ ROLES: named }).roles, ['http', 'ingest', 'jobs']);
+    for (const named of ['all', 'http,all', 'http, ingest,jobs'])
+      assert.deepEqual(readSettings({ ROLES: named }).roles, ['http', 'ingest', 'jobs']);
   });
 
   it('of an S3-compatible storage are given together', () => {
-    const [bucket, keys] = [{ UPLOAD_S3_BUCKET: 'files' }, { UPLOAD_S3_ACCESS_KEY_ID: 'a', UPLOAD_S3_SECRET_ACCESS_KEY: 'b' }];
-    assert.deepEqual(readSettings({ ...bucket, ...keys }).uploadBucket, { bucket: 'files', endpoint: undefined, region: 'us-east-1', prefix: 'uploads/', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });
+    const [bucket, keys] = [
+      { UPLOAD_S3_BUCKET: 'files' },
+      { UPLOAD_S3_ACCESS_KEY_ID: 'a', UPLOAD_S3_SECRET_ACCESS_KEY: 'b' },
+    ];
+    assert.deepEqual(readSettings({ ...bucket, ...keys }).uploadBucket, {
+      bucket: 'files',
+      endpoint: undefined,
+      region: 'us-east-1',
+      prefix: 'uploads/',
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+    });
     assert.equal(readSettings(bucket).uploadBucket?.credentials, undefined);
     assert.equal(readSettings({}).uploadBucket, undefined);
-    for (const given of [keys, { UPLOAD_S3_ENDPOINT: 'http://127.0.0.1:1' }, { ...bucket, UPLOAD_S3_ACCESS_KEY_ID: 'a' }]) assert.throws(() => readSettings(given), SettingsError);
+    for (const given of [
+      keys,
+      { UPLOAD_S3_ENDPOINT: 'http://127.0.0.1:1' },
+      { ...bucket, UPLOAD_S3_ACCESS_KEY_ID: 'a' },
+    ])
+      assert.throws(() => readSettings(given), SettingsError);
   });
 
   it('take origins as browsers send them', () => {
@@ -37,12 +94,24 @@ describe('settings', () => {
   });
 
   it('take addresses and names to listen on', () => {
-    for (const host of ['0.0.0.0', '::', '::1', 'localhost', 'survey-1.internal', 'web_1', 'host.docker.internal', 'b1', 'node-02']) assert.equal(readSettings({ HOST: host }).host, host);
+    for (const host of [
+      '0.0.0.0',
+      '::',
+      '::1',
+      'localhost',
+      'survey-1.internal',
+      'web_1',
+      'host.docker.internal',
+      'b1',
+      'node-02',
+    ])
+      assert.equal(readSettings({ HOST: host }).host, host);
   });
 
   it('take any word for a reset of the ADMIN but those that mean no', () => {
     for (const word of ['true', '2027-03-01']) assert.equal(readSettings({ ADMIN_RESET: word }).adminReset, word);
-    for (const word of ['', 'false', 'FALSE', '0', 'no', 'off']) assert.equal(readSettings({ ADMIN_RESET: word }).adminReset, undefined, word);
+    for (const word of ['', 'false', 'FALSE', '0', 'no', 'off'])
+      assert.equal(readSettings({ ADMIN_RESET: word }).adminReset, undefined, word);
   });
 
   it('treat an empty value as not given', () => {

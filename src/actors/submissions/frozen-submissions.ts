@@ -37,7 +37,11 @@ const pollMs = 25;
  * Where submissions wait while their survey is held back. However many they are, the intake is asked for each survey alone, a few times
  * a second, whether it is let on: whoever holds it back tells nobody of it, and ends it by saving, by giving up, or by dying.
  */
-export function createFrozenSubmissions({ intake, maxWaiting = defaultMaxWaiting, maxWaitingChars = defaultMaxWaitingChars }: FrozenSubmissionsOptions) {
+export function createFrozenSubmissions({
+  intake,
+  maxWaiting = defaultMaxWaiting,
+  maxWaitingChars = defaultMaxWaitingChars,
+}: FrozenSubmissionsOptions) {
   const waiting = new Map<string, Queue>();
 
   /** One may hold the survey back after the other, and each look find it held: nobody waits for longer than was said. */

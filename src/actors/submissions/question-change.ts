@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SurveyActors } from '../survey-cache.ts';
 import { meansTheSame } from '../../domain/questions/question-meaning.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
-import { tooManyConflicts, conflict } from '../../errors.ts';
-import type { SurveyFreeze, Intake } from '../../stores/redis/intake/intake.ts';
+import { conflict, tooManyConflicts } from '../../errors.ts';
+import type { Intake, SurveyFreeze } from '../../stores/redis/intake/intake.ts';
+import type { SurveyActors } from '../survey-cache.ts';
 
 export interface SaveUnlessAnsweredDeps {
   actors: Pick<SurveyActors, 'sync'>;
@@ -23,7 +23,9 @@ const [maxTries, retryDelayMs] = [50, 100];
  * once no answers are found there are none for good. `save` must show `assertStill` the survey that it changes.
  */
 export async function saveUnlessAnswered(
-  deps: SaveUnlessAnsweredDeps, before: Question, save: (assertUnchanged: (current: SurveyWithQuestions) => void) => Promise<SurveyWithQuestions>,
+  deps: SaveUnlessAnsweredDeps,
+  before: Question,
+  save: (assertUnchanged: (current: SurveyWithQuestions) => void) => Promise<SurveyWithQuestions>,
 ): Promise<SurveyWithQuestions> {
   const frozenAtMs = performance.now();
   const freeze = await freezeWithRetry(deps, before.surveyId);
@@ -32,10 +34,17 @@ export async function saveUnlessAnswered(
     // Any revision that is announced from here on lets submissions on: then all is looked at again by who asks again.
     const latest = await deps.actors.sync(before.surveyId);
     if (freeze.revision !== undefined && freeze.revision !== latest?.survey.revision) throw tooManyConflicts('survey');
-    if (await deps.hasAnswers(before)) throw conflict('HAS_RESPONSES', 'The question was answered in this moment, and stays as it was');
+    if (await deps.hasAnswers(before))
+      throw conflict('HAS_RESPONSES', 'The question was answered in this moment, and stays as it was');
     return await save((current) => {
       const present = current.questions.find(({ id, isHidden }) => id === before.id && !isHidden);
-      if (!present || !meansTheSame(before, present) || current.revision !== latest?.survey.revision || performance.now() - frozenAtMs > saveWithinMs) throw tooManyConflicts('survey');
+      if (
+        !present ||
+        !meansTheSame(before, present) ||
+        current.revision !== latest?.survey.revision ||
+        performance.now() - frozenAtMs > saveWithinMs
+      )
+        throw tooManyConflicts('survey');
       isSaving = true;
     });
   } finally {

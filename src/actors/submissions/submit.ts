@@ -1,20 +1,30 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Problem, tooManyConflicts, conflict, notFound, unavailable } from '../../errors.ts';
 import { canonicalBody, legacyCanonicalBody } from '../../domain/submission/canonical-body.ts';
+import { conflict, notFound, Problem, tooManyConflicts, unavailable } from '../../errors.ts';
+import { responseIdFromKey } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { IdempotencyRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
-import type { AppendResult } from '../../stores/redis/intake/submission.ts';
 import { hashOfKey, hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
-import { newerFormatProblem, type Intake } from '../../stores/redis/intake/intake.ts';
-import { responseIdFromKey } from '../../platform/ids.ts';
+import { type Intake, newerFormatProblem } from '../../stores/redis/intake/intake.ts';
+import type { AppendResult } from '../../stores/redis/intake/submission.ts';
+import type { CachedSurvey, SurveyActors } from '../survey-cache.ts';
 import { bodyDigest } from './body-digest.ts';
 import { createFrozenSubmissions, type FrozenSubmissions } from './frozen-submissions.ts';
+import {
+  idTakenProblem,
+  type PlanContext,
+  type PlanDeps,
+  planFast,
+  planSubmission,
+  replayedReply,
+  replayedReplyFrom,
+  type SubmissionPlan,
+  type SubmissionRequest,
+  type UnparsedSubmission,
+  type UploadReservations,
+} from './plan.ts';
 import { quotaProblem } from './refusals.ts';
 import type { EvictedResponse, RestoredResponse } from './saved-response.ts';
-import {
-  planSubmission, planFast, replayedReply, replayedReplyFrom, idTakenProblem, type SubmissionPlan, type PlanContext, type PlanDeps, type SubmissionRequest, type UnparsedSubmission, type UploadReservations,
-} from './plan.ts';
-import type { CachedSurvey, SurveyActors } from '../survey-cache.ts';
 
 /** Where the caller stands with the submission limit. */
 export interface SubmissionRateLimitStatus {
@@ -97,55 +107,115 @@ export function createSubmissions(given: SubmissionsDeps) {
     // Nearly every submission has all that it needs at hand: it waits for nothing but the disk.
     if (plan instanceof Promise) return plan.then((ready) => retryOnConflict(deps, attempt, { cached, plan: ready }));
     return append(deps, attempt, cached, plan).then((result) =>
-      result.code === 'ACCEPTED' ? accepted(plan, rateLimitAfter(attempt, cached, deps, result)) : retryOnConflict(deps, attempt, { cached, plan, result }),
+      result.code === 'ACCEPTED'
+        ? accepted(plan, rateLimitAfter(attempt, cached, deps, result))
+        : retryOnConflict(deps, attempt, { cached, plan, result }),
     );
   };
-  return (call: SubmissionRequest | UnparsedSubmission): Promise<SubmissionOutcome> => ('bytes' in call ? (submitFast(deps, call) ?? submit(call.read(call.bytes))) : submit(call));
+  return (call: SubmissionRequest | UnparsedSubmission): Promise<SubmissionOutcome> =>
+    'bytes' in call ? (submitFast(deps, call) ?? submit(call.read(call.bytes))) : submit(call);
 }
 
 /** Takes a submission that is written as most are; it is read like any other only when something keeps it from being accepted. */
 function submitFast(deps: SubmitContext, call: UnparsedSubmission): Promise<SubmissionOutcome> | undefined {
   const { surveyId, idempotencyKey, address, bytes } = call;
-  const cached = deps.pressure() || (idempotencyKey !== undefined && deps.isFormerKnown()) ? undefined : deps.actors.peek(surveyId);
+  const cached =
+    deps.pressure() || (idempotencyKey !== undefined && deps.isFormerKnown()) ? undefined : deps.actors.peek(surveyId);
   if (!cached) return undefined;
   const keyHash = keyHashOf(call);
-  const fast = planFast(deps, call, cached, { keyHash, idAt: keyHash === '' ? deps.newId : (nowMs) => responseIdFromKey(nowMs, keyHash) });
+  const fast = planFast(deps, call, cached, {
+    keyHash,
+    idAt: keyHash === '' ? deps.newId : (nowMs) => responseIdFromKey(nowMs, keyHash),
+  });
   if (!fast) return undefined;
   const { plan, digest } = fast;
   const caller: CallerContext = { caller: deps.secrets.keyedHash(address), keyHash, digest, rateLimit: undefined };
   const body = bytes.toString('latin1');
   return append(deps, caller, cached, plan).then((result) => {
     if (result.code === 'ACCEPTED') return accepted(plan, rateLimitAfter(caller, cached, deps, result));
-    return retryOnConflict(deps, startAttempt(deps, call.read(Buffer.from(body, 'latin1')), plan.responseId), { cached, plan, result });
+    return retryOnConflict(deps, startAttempt(deps, call.read(Buffer.from(body, 'latin1')), plan.responseId), {
+      cached,
+      plan,
+      result,
+    });
   });
 }
 
 function startAttempt({ secrets }: SubmissionsDeps, request: SubmissionRequest, ownId: string): SubmissionAttempt {
   const keyHash = keyHashOf(request);
   return {
-    request, caller: secrets.keyedHash(request.address), keyHash, digest: digestOf(request), idAt: keyHash === '' ? () => ownId : (nowMs) => responseIdFromKey(nowMs, keyHash),
-    isIdFree: false, isLookedUp: false, rateLimit: undefined,
+    request,
+    caller: secrets.keyedHash(request.address),
+    keyHash,
+    digest: digestOf(request),
+    idAt: keyHash === '' ? () => ownId : (nowMs) => responseIdFromKey(nowMs, keyHash),
+    isIdFree: false,
+    isLookedUp: false,
+    rateLimit: undefined,
   };
 }
 
-const keyHashOf = ({ surveyId, idempotencyKey }: Pick<SubmissionRequest, 'surveyId' | 'idempotencyKey'>): string => (idempotencyKey === undefined ? '' : hashOfKey(surveyId, idempotencyKey));
+const keyHashOf = ({ surveyId, idempotencyKey }: Pick<SubmissionRequest, 'surveyId' | 'idempotencyKey'>): string =>
+  idempotencyKey === undefined ? '' : hashOfKey(surveyId, idempotencyKey);
 
-function append(deps: SubmissionsDeps, { request, caller, keyHash, digest, rateLimit, isLookedUp = false }: CallerContext & { isLookedUp?: boolean }, { survey }: CachedSurvey, plan: SubmissionPlan): Promise<AppendResult> {
+function append(
+  deps: SubmissionsDeps,
+  { request, caller, keyHash, digest, rateLimit, isLookedUp = false }: CallerContext & { isLookedUp?: boolean },
+  { survey }: CachedSurvey,
+  plan: SubmissionPlan,
+): Promise<AppendResult> {
   return deps.intake.append({
-    surveyId: survey.id, revision: survey.revision, caller: rateLimit ? '' : caller, limit: survey.submissionRateLimit ?? deps.submitLimit, mustRefuse: Boolean(plan.problem || plan.needsIdCheck || plan.evicted),
-    keyHash, digest, legacy: request && digest !== '' && deps.isFormerKnown() ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) } : undefined, isComplete: plan.isComplete, responseId: plan.responseId, idHash: plan.idHash, observedVersion: plan.observedVersion, submittedAtMs: plan.submittedAtMs, isLookupDone: isLookedUp,
-    row: plan.row, savedState: plan.state, idempotencyRecords: plan.records,
+    surveyId: survey.id,
+    revision: survey.revision,
+    caller: rateLimit ? '' : caller,
+    limit: survey.submissionRateLimit ?? deps.submitLimit,
+    mustRefuse: Boolean(plan.problem || plan.needsIdCheck || plan.evicted),
+    keyHash,
+    digest,
+    legacy:
+      request && digest !== '' && deps.isFormerKnown()
+        ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) }
+        : undefined,
+    isComplete: plan.isComplete,
+    responseId: plan.responseId,
+    idHash: plan.idHash,
+    observedVersion: plan.observedVersion,
+    submittedAtMs: plan.submittedAtMs,
+    isLookupDone: isLookedUp,
+    row: plan.row,
+    savedState: plan.state,
+    idempotencyRecords: plan.records,
   });
 }
 
-function rateLimitAfter(attempt: Pick<SubmissionAttempt, 'rateLimit'>, { survey }: CachedSurvey, { submitLimit }: SubmissionsDeps, result: AppendResult): SubmissionRateLimitStatus {
-  return attempt.rateLimit ?? { limit: survey.submissionRateLimit ?? submitLimit, remaining: Math.max(0, result.remaining), resetMs: result.resetMs };
+function rateLimitAfter(
+  attempt: Pick<SubmissionAttempt, 'rateLimit'>,
+  { survey }: CachedSurvey,
+  { submitLimit }: SubmissionsDeps,
+  result: AppendResult,
+): SubmissionRateLimitStatus {
+  return (
+    attempt.rateLimit ?? {
+      limit: survey.submissionRateLimit ?? submitLimit,
+      remaining: Math.max(0, result.remaining),
+      resetMs: result.resetMs,
+    }
+  );
 }
 
-const accepted = (plan: SubmissionPlan, rateLimit: SubmissionRateLimitStatus): SubmissionOutcome => ({ kind: 'accepted', replyText: plan.reply, isReplay: false, rateLimit });
+const accepted = (plan: SubmissionPlan, rateLimit: SubmissionRateLimitStatus): SubmissionOutcome => ({
+  kind: 'accepted',
+  replyText: plan.reply,
+  isReplay: false,
+  rateLimit,
+});
 
 /** Goes on until the submission is accepted or refused: what the survey or the response was a moment ago may have changed since. */
-async function retryOnConflict(deps: SubmitContext, attempt: SubmissionAttempt, first?: { cached: CachedSurvey; plan: SubmissionPlan; result?: AppendResult }): Promise<SubmissionOutcome> {
+async function retryOnConflict(
+  deps: SubmitContext,
+  attempt: SubmissionAttempt,
+  first?: { cached: CachedSurvey; plan: SubmissionPlan; result?: AppendResult },
+): Promise<SubmissionOutcome> {
   let ready = first;
   let [changes, merges] = [0, 0];
   let lastCode: AppendResult['code'] | undefined;
@@ -169,7 +239,11 @@ async function retryOnConflict(deps: SubmitContext, attempt: SubmissionAttempt, 
     if (isMerge) merges += 1;
     else changes += 1;
   }
-  return { kind: 'refused', problem: tooManyConflicts(lastCode === 'CHANGED' || lastCode === 'REFUSED' ? 'response' : 'survey'), rateLimit: attempt.rateLimit };
+  return {
+    kind: 'refused',
+    problem: tooManyConflicts(lastCode === 'CHANGED' || lastCode === 'REFUSED' ? 'response' : 'survey'),
+    rateLimit: attempt.rateLimit,
+  };
 }
 
 export type Submissions = ReturnType<typeof createSubmissions>;
@@ -181,9 +255,14 @@ interface AttemptResult {
   rateLimit: SubmissionRateLimitStatus;
 }
 
-async function handleResult(deps: SubmitContext, attempt: SubmissionAttempt, { cached, plan, result, rateLimit }: AttemptResult): Promise<SubmissionOutcome | 'again' | 'later' | 'released'> {
+async function handleResult(
+  deps: SubmitContext,
+  attempt: SubmissionAttempt,
+  { cached, plan, result, rateLimit }: AttemptResult,
+): Promise<SubmissionOutcome | 'again' | 'later' | 'released'> {
   const refuse = (problem: Problem): SubmissionOutcome => ({ kind: 'refused', problem, rateLimit });
-  if (result.code !== 'FILLED' && result.code !== 'ACCEPTED' && plan.uploadIds.length > 0) await deps.uploads.release(plan.responseId, plan.uploadIds);
+  if (result.code !== 'FILLED' && result.code !== 'ACCEPTED' && plan.uploadIds.length > 0)
+    await deps.uploads.release(plan.responseId, plan.uploadIds);
   switch (result.code) {
     case 'ACCEPTED':
       return accepted(plan, rateLimit);
@@ -192,20 +271,37 @@ async function handleResult(deps: SubmitContext, attempt: SubmissionAttempt, { c
       void deps.actors.quotaFilled(cached.survey.id).catch(deps.onBackgroundError);
       return accepted(plan, rateLimit);
     case 'REPLAY':
-      return { kind: 'accepted', replyText: replayedReplyFrom(deps, attempt.request, attempt.keyHash, result.text), isReplay: true, rateLimit };
+      return {
+        kind: 'accepted',
+        replyText: replayedReplyFrom(deps, attempt.request, attempt.keyHash, result.text),
+        isReplay: true,
+        rateLimit,
+      };
     case 'MISMATCH':
       return refuse(mismatch());
     case 'LOOKUP': {
       const replay = await findReplay(deps, attempt, plan);
       attempt.isLookedUp = true;
-      return replay === undefined ? 'again' : replay instanceof Problem ? refuse(replay) : { kind: 'accepted', replyText: replay, isReplay: true, rateLimit };
+      return replay === undefined
+        ? 'again'
+        : replay instanceof Problem
+          ? refuse(replay)
+          : { kind: 'accepted', replyText: replay, isReplay: true, rateLimit };
     }
     case 'FULL':
-      return refuse(unavailable('The intake is full: too many responses of this survey wait for the response store', 5));
+      return refuse(
+        unavailable('The intake is full: too many responses of this survey wait for the response store', 5),
+      );
     case 'LIMITED':
-      return refuse(new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(result.resetMs / 1000)) }));
+      return refuse(
+        new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(result.resetMs / 1000)) }),
+      );
     case 'REFUSED': {
-      const obstacle = plan.problem ?? (plan.evicted ? await restoreEvicted(deps, attempt, plan.evicted) : await idTakenProblem(deps, cached.survey.id, plan.responseId));
+      const obstacle =
+        plan.problem ??
+        (plan.evicted
+          ? await restoreEvicted(deps, attempt, plan.evicted)
+          : await idTakenProblem(deps, cached.survey.id, plan.responseId));
       if (typeof obstacle === 'string') return { kind: 'accepted', replyText: obstacle, isReplay: true, rateLimit };
       return obstacle ? refuse(obstacle) : 'again';
     }
@@ -218,7 +314,9 @@ async function handleResult(deps: SubmitContext, attempt: SubmissionAttempt, { c
     case 'NEWER':
       return refuse(newerFormatProblem());
     case 'FROZEN':
-      return (await waitUntilReleased(deps, attempt)) ? 'released' : refuse(unavailable('The survey is being changed right now', 1));
+      return (await waitUntilReleased(deps, attempt))
+        ? 'released'
+        : refuse(unavailable('The survey is being changed right now', 1));
     case 'UNKNOWN': {
       // The intake has forgotten the survey; or it was deleted, and this process has not heard of that.
       const fresh = await deps.actors.renew(cached.survey.id);
@@ -236,7 +334,11 @@ async function handleResult(deps: SubmitContext, attempt: SubmissionAttempt, { c
  * Asks the response store for what was saved, which only those do whom the limit has let pass. Gives what keeps the submission from going on: a problem, or
  * the reply that it had before.
  */
-async function restoreEvicted(deps: SubmissionsDeps, attempt: SubmissionAttempt, evicted: EvictedResponse): Promise<Problem | string | undefined> {
+async function restoreEvicted(
+  deps: SubmissionsDeps,
+  attempt: SubmissionAttempt,
+  evicted: EvictedResponse,
+): Promise<Problem | string | undefined> {
   try {
     const restored = await deps.restore(evicted);
     attempt.restored = restored;
@@ -253,7 +355,11 @@ async function restoreEvicted(deps: SubmissionsDeps, attempt: SubmissionAttempt,
 }
 
 /** Asks the response store for a key or an id that was used in the last days: the reply of then, a problem where the body was another, undefined where it knows of none. */
-async function findReplay(deps: SubmissionsDeps, { request, keyHash, digest }: SubmissionAttempt, { idHash }: SubmissionPlan): Promise<string | Problem | undefined> {
+async function findReplay(
+  deps: SubmissionsDeps,
+  { request, keyHash, digest }: SubmissionAttempt,
+  { idHash }: SubmissionPlan,
+): Promise<string | Problem | undefined> {
   let records: IdempotencyRecord[];
   try {
     records = await deps.findRecords([keyHash, idHash].filter((hash) => hash !== ''));
@@ -265,18 +371,29 @@ async function findReplay(deps: SubmissionsDeps, { request, keyHash, digest }: S
   const known = ofKey.length > 0 ? ofKey : records;
   if (known.length === 0) return undefined;
   // The last save of a response, and its first, whose reply may never have come.
-  const repeated = [known.at(-1), known[0]].find((record) => record?.digest === digest && record.surveyId === request.surveyId);
+  const repeated = [known.at(-1), known[0]].find(
+    (record) => record?.digest === digest && record.surveyId === request.surveyId,
+  );
   return repeated ? replayedReply(deps, request, keyHash, repeated) : mismatch();
 }
 
 const mismatch = (): Problem =>
-  conflict('IDEMPOTENCY_MISMATCH', 'This key or responseId was used before: with another body, in another survey, or for a response that was deleted. To go on with a response that was saved, send its resumeToken beside its responseId');
+  conflict(
+    'IDEMPOTENCY_MISMATCH',
+    'This key or responseId was used before: with another body, in another survey, or for a response that was deleted. To go on with a response that was saved, send its resumeToken beside its responseId',
+  );
 
 /** Waits while the survey is held back, unless that has taken too long already. */
 async function waitUntilReleased({ frozenSubmissions }: SubmitContext, attempt: SubmissionAttempt): Promise<boolean> {
   attempt.frozenSince ??= performance.now();
   const timeoutMs = attempt.frozenSince + frozenTimeoutMs - performance.now();
-  return timeoutMs > 0 && frozenSubmissions.released(attempt.request.surveyId, { timeoutMs, chars: JSON.stringify(attempt.request.body)?.length ?? 0 });
+  return (
+    timeoutMs > 0 &&
+    frozenSubmissions.released(attempt.request.surveyId, {
+      timeoutMs,
+      chars: JSON.stringify(attempt.request.body)?.length ?? 0,
+    })
+  );
 }
 
 /** Another revision is in force. If the row is no newer than what we hold, the intake missed the announcement, which is made again: false, since there is nothing new to try. */
@@ -289,5 +406,7 @@ async function refreshSurvey(deps: SubmissionsDeps, cached: CachedSurvey): Promi
 
 /** Only needed where a repeat can be recognised. */
 function digestOf({ idempotencyKey, submission, body }: SubmissionRequest): string {
-  return submission && idempotencyKey === undefined && submission.responseId === undefined && submission.isComplete ? '' : bodyDigest(canonicalBody(body));
+  return submission && idempotencyKey === undefined && submission.responseId === undefined && submission.isComplete
+    ? ''
+    : bodyDigest(canonicalBody(body));
 }

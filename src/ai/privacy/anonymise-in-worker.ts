@@ -12,5 +12,10 @@ const heap = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
  * the call that it is part of, not the service nor what others ask. Once it is warm it gives way to everything else that is ready.
  */
 export function createAnonymiserWorker(): AnonymiseAll {
-  return createWorkerThread<readonly string[], string[]>({ script: new URL('./anonymise-worker.js', import.meta.url), name: 'the anonymiser', heartbeatTimeoutMs: silenceTimeoutMs, resourceLimits: heap }).run;
+  return createWorkerThread<readonly string[], string[]>({
+    script: new URL('./anonymise-worker.js', import.meta.url),
+    name: 'the anonymiser',
+    heartbeatTimeoutMs: silenceTimeoutMs,
+    resourceLimits: heap,
+  }).run;
 }

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import type { ThreadReply, ThreadRequest } from '../../platform/worker-thread.ts';
 import { lowerPriority } from '../../platform/thread-priority.ts';
+import type { ThreadReply, ThreadRequest } from '../../platform/worker-thread.ts';
 import { openAnonymiser } from './anonymise.ts';
 
 // The body of the anonymiser's thread.
@@ -13,7 +13,10 @@ const keepAliveMs = 1000;
 const textsUntilWarm = 5;
 let texts = 0;
 
-parentPort?.on('message', ({ id, request }: ThreadRequest<readonly string[]>) => void handleRequest(id, request).then(post));
+parentPort?.on(
+  'message',
+  ({ id, request }: ThreadRequest<readonly string[]>) => void handleRequest(id, request).then(post),
+);
 
 function post(reply: ThreadReply<string[]>): void {
   parentPort?.postMessage(reply);

@@ -1,3 +1,4 @@
+import { findAccountNames } from './account-names.ts';
 import { findBirthDates } from './birth-dates.ts';
 import { findEmails } from './emails.ts';
 import { findDeviceIds, findIds } from './ids.ts';
@@ -9,11 +10,10 @@ import { loadPeopleFinder } from './names/library-names.ts';
 import { findSemiticNames } from './names/semitic-names.ts';
 import { findIpAddresses, findUrls } from './network-addresses.ts';
 import { findBankAccounts } from './numbers/bank-accounts.ts';
-import { findPhoneAndCardNumbers } from './numbers/phone-numbers.ts';
 import { findLabelledNumbers } from './numbers/labelled-numbers.ts';
+import { findPhoneAndCardNumbers } from './numbers/phone-numbers.ts';
 import { findPostalAddresses } from './postal-addresses.ts';
-import { findAccountNames } from './account-names.ts';
-import { runFinders, type Finder } from './spans.ts';
+import { type Finder, runFinders } from './spans.ts';
 import { fold } from './text/folded-text.ts';
 
 /** Replaces what names or identifies somebody by placeholders such as `[EMAIL_1]`; the same thing gets the same placeholder. */
@@ -21,8 +21,22 @@ export type Anonymise = (text: string) => string;
 
 /** In this order: what is longer and more certain goes first, so that its parts are not taken for something else. */
 const finders = [
-  findUrls, findEmails, findAccountNames, findDeviceIds, findBankAccounts, findIpAddresses, findIds, findBirthDates, findPostalAddresses, findPhoneAndCardNumbers, findLabelledNumbers, findIntroducedNames, findAddressedNames,
-  findCyrillicNames, findEastAsianNames, findSemiticNames,
+  findUrls,
+  findEmails,
+  findAccountNames,
+  findDeviceIds,
+  findBankAccounts,
+  findIpAddresses,
+  findIds,
+  findBirthDates,
+  findPostalAddresses,
+  findPhoneAndCardNumbers,
+  findLabelledNumbers,
+  findIntroducedNames,
+  findAddressedNames,
+  findCyrillicNames,
+  findEastAsianNames,
+  findSemiticNames,
 ];
 
 /** With everything that it takes to find names; loads it on first use. */

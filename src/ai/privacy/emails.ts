@@ -1,6 +1,7 @@
 import type { Finder, Span } from './spans.ts';
 
-const atWords = '[Aa][Tt]|[Ää][Tt]|[Aa][Rr][Rr][Oo][Bb][Aa]|arobase|chiocciola|apenstaartje|apestaart|małpa|małpka|собака|собачка|klammeraffe|zavináč|kukac|snabel-a|παπάκι|שטרודל|آت';
+const atWords =
+  '[Aa][Tt]|[Ää][Tt]|[Aa][Rr][Rr][Oo][Bb][Aa]|arobase|chiocciola|apenstaartje|apestaart|małpa|małpka|собака|собачка|klammeraffe|zavináč|kukac|snabel-a|παπάκι|שטרודל|آت';
 const signWords = 'アットマーク|アット|골뱅이|艾特|圈a';
 const dotWords = 'dot|punkt|punto|ponto|kropka|точка|point|punt|tečka|pont|نقطة|נקודה|点|點|ドット|점';
 /** Every way of writing the sign; by word only with spaces, brackets or other marks around. */
@@ -15,11 +16,16 @@ const host = new RegExp(`\\s{0,2}(?:\\[(?:ipv6:)?[0-9a-fv.:]{2,60}\\]|${label}(?
 /** Twice what standards allow; without an end signs that are none would be looked back from again and again. */
 const maxLocalLength = 130;
 const localCharacter = /[\p{L}\p{N}\p{M}.!#$%&'*+/=?^_`{|}~-]/u;
-const spelledDot = new RegExp(`[\\p{L}\\p{N}\\p{M}_+-]{1,64}(?:\\s(?:${dotWords})\\s|\\s?[([{<]\\s?(?:${dotWords}|\\.)\\s?[)\\]}>]\\s?)$`, 'iu');
+const spelledDot = new RegExp(
+  `[\\p{L}\\p{N}\\p{M}_+-]{1,64}(?:\\s(?:${dotWords})\\s|\\s?[([{<]\\s?(?:${dotWords}|\\.)\\s?[)\\]}>]\\s?)$`,
+  'iu',
+);
 const spelledInside = /[-_*](?:dot|punkt|punto)[-_*]|\p{L}D(?:OT|ot)\p{L}|[\w](?:点|點|ドット|점)\w/u;
-const mailProviders = /^\s*(?:gmail|googlemail|yahoo|ymail|hotmail|outlook|live|icloud|me|aol|gmx|web|t-online|proton|protonmail|orange|free|laposte|libero|wp|interia|mail|yandex|qq|163)[.\s([{]/iu;
+const mailProviders =
+  /^\s*(?:gmail|googlemail|yahoo|ymail|hotmail|outlook|live|icloud|me|aol|gmx|web|t-online|proton|protonmail|orange|free|laposte|libero|wp|interia|mail|yandex|qq|163)[.\s([{]/iu;
 /** After these a bare "at" is rather the sign than a word. */
-const mailBefore = /(?:e-?mail|mail|write|contact|reach|addres+e?|correo|courriel|adres|почт|邮箱|メール|이메일|بريد|דוא)[^\n]{0,30}$/iu;
+const mailBefore =
+  /(?:e-?mail|mail|write|contact|reach|addres+e?|correo|courriel|adres|почт|邮箱|メール|이메일|بريد|דוא)[^\n]{0,30}$/iu;
 
 /** E-mail addresses, also with the signs spelled out or spaces around them, and names of accounts that begin with the sign. */
 export const findEmails: Finder = (text) => {
@@ -34,7 +40,10 @@ export const findEmails: Finder = (text) => {
   return spans;
 };
 
-function addressAround(text: string, { sign, index, from }: { sign: string; index: number; from: number }): Span | undefined {
+function addressAround(
+  text: string,
+  { sign, index, from }: { sign: string; index: number; from: number },
+): Span | undefined {
   host.lastIndex = index + sign.length;
   const domain = host.exec(text)?.[0];
   if (domain === undefined) return undefined;
@@ -46,11 +55,20 @@ function addressAround(text: string, { sign, index, from }: { sign: string; inde
   const start = localStart(text, { index, from });
   const letters = spacedLetters(text, { index, from, end: index + sign.length });
   if (letters) return letters;
-  const handle: Span | undefined = sign === '@' && isFollowed && isHandle(domain) ? { kind: 'HANDLE', start: index, end: handleEnd(text, end) } : undefined;
+  const handle: Span | undefined =
+    sign === '@' && isFollowed && isHandle(domain)
+      ? { kind: 'HANDLE', start: index, end: handleEnd(text, end) }
+      : undefined;
   if (start === index) return handle;
   const local = text.slice(start, index).trim();
-  const manner = { isSign, isApart: !isFollowed || /\s/.test(text.charAt(index - 1)), isWord: /^\s[^\s([{<【]/.test(sign), isGlued: /^A[Tt]$/.test(sign) };
-  if (isAddress(local, domain, { ...manner, isAfterCue: mailBefore.test(text.slice(Math.max(0, start - 40), start)) })) return { kind: 'EMAIL', start, end };
+  const manner = {
+    isSign,
+    isApart: !isFollowed || /\s/.test(text.charAt(index - 1)),
+    isWord: /^\s[^\s([{<【]/.test(sign),
+    isGlued: /^A[Tt]$/.test(sign),
+  };
+  if (isAddress(local, domain, { ...manner, isAfterCue: mailBefore.test(text.slice(Math.max(0, start - 40), start)) }))
+    return { kind: 'EMAIL', start, end };
   return manner.isApart ? handle : undefined;
 }
 
@@ -65,12 +83,22 @@ interface SignContext {
   isAfterCue: boolean;
 }
 
-function isAddress(local: string, domain: string, { isSign, isApart, isWord, isGlued, isAfterCue }: SignContext): boolean {
+function isAddress(
+  local: string,
+  domain: string,
+  { isSign, isApart, isWord, isGlued, isAfterCue }: SignContext,
+): boolean {
   // "20%40": something of something.
   if (isSign && !isApart) return /\p{L}|\./u.test(domain);
   if (spelledInside.test(domain)) return true;
   if (isGlued || !isWord) return hasDotOf(domain);
-  return hasDotOf(domain) && (isAfterCue || new RegExp(`[\\s(\\[{<*"'](?:${dotWords})[\\s)\\]}>*"']`, 'iu').test(domain) || /[._+\d-]/.test(local) || mailProviders.test(domain));
+  return (
+    hasDotOf(domain) &&
+    (isAfterCue ||
+      new RegExp(`[\\s(\\[{<*"'](?:${dotWords})[\\s)\\]}>*"']`, 'iu').test(domain) ||
+      /[._+\d-]/.test(local) ||
+      mailProviders.test(domain))
+  );
 }
 
 function hasDotOf(domain: string): boolean {
@@ -80,7 +108,11 @@ function hasDotOf(domain: string): boolean {
 }
 
 /** "@noon" and "@home" are nobody's. */
-const isHandle = (name: string): boolean => /^[\p{L}_][\p{L}\p{N}_.-]{2}/u.test(name) && !/^(?:noon|home|work|school|all|every(?:one|body)|here|channel|the|lunch|night|dinner|office|desk|the(?:m|n|re|se|y|irs?|at(?:er|re)s?|mes?|rapy)|least|once|first|last|times?)$/iu.test(name);
+const isHandle = (name: string): boolean =>
+  /^[\p{L}_][\p{L}\p{N}_.-]{2}/u.test(name) &&
+  !/^(?:noon|home|work|school|all|every(?:one|body)|here|channel|the|lunch|night|dinner|office|desk|the(?:m|n|re|se|y|irs?|at(?:er|re)s?|mes?|rapy)|least|once|first|last|times?)$/iu.test(
+    name,
+  );
 
 /** With the server of the account, where one is named. */
 function handleEnd(text: string, end: number): number {
@@ -88,10 +120,18 @@ function handleEnd(text: string, end: number): number {
 }
 
 /** Names without letters of their own between: "a n n @ e x a m p l e . o r g". */
-function spacedLetters(text: string, { index, from, end }: { index: number; from: number; end: number }): Span | undefined {
+function spacedLetters(
+  text: string,
+  { index, from, end }: { index: number; from: number; end: number },
+): Span | undefined {
   const before = /(?<!\S)(?:[\p{L}\p{N}._+-]\s){3,64}$/u.exec(text.slice(Math.max(from, index - 130), index))?.[0];
-  const after = before === undefined ? undefined : /^\s?(?:[\p{L}\p{N}.-]\s){3,64}[\p{L}\p{N}](?![\p{L}\p{N}])/u.exec(text.slice(end, end + 130))?.[0];
-  return before === undefined || after === undefined ? undefined : { kind: 'EMAIL', start: index - before.length, end: end + after.length };
+  const after =
+    before === undefined
+      ? undefined
+      : /^\s?(?:[\p{L}\p{N}.-]\s){3,64}[\p{L}\p{N}](?![\p{L}\p{N}])/u.exec(text.slice(end, end + 130))?.[0];
+  return before === undefined || after === undefined
+    ? undefined
+    : { kind: 'EMAIL', start: index - before.length, end: end + after.length };
 }
 
 /** Back over what can stand before the sign, over spelled dots too, but not into what was found before. */
@@ -103,7 +143,13 @@ function localStart(text: string, { index, from }: { index: number; from: number
     return open >= from && start - open < 66 ? open : index;
   }
   const first = Math.max(from, start - maxLocalLength);
-  while (start > first && (localCharacter.test(text.charAt(start - 1)) || /[\ud800-\udfff]/.test(text.charAt(start - 1)) || (text.charAt(start - 1) === '\\' && start === index))) start -= 1;
+  while (
+    start > first &&
+    (localCharacter.test(text.charAt(start - 1)) ||
+      /[\ud800-\udfff]/.test(text.charAt(start - 1)) ||
+      (text.charAt(start - 1) === '\\' && start === index))
+  )
+    start -= 1;
   if (start === index - near) return index;
   for (let words = 0; words < 4 && /[\s)\]}>]/.test(text.charAt(start - 1)); words += 1) {
     const spelled = spelledDot.exec(text.slice(Math.max(from, start - 80), start))?.[0];

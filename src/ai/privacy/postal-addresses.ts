@@ -1,34 +1,58 @@
-import { patternFinder, everyMatch, type Finder, type Span } from './spans.ts';
+import { everyMatch, type Finder, patternFinder, type Span } from './spans.ts';
 
 const house = '\\d{1,5}(?:\\s?(?:bis|ter))?[a-zA-Zа-я]?(?:\\s?[-/]\\s?\\d{1,4}[a-z]?)?';
 /** What a number in front of it measures is no house. */
-const noMeasure = '(?!\\d|\\p{L}|[.,]\\d|\\s?(?:min|minut|km|m(?!\\p{L})|h(?!\\p{L})|std|stunden|uhr|eur|€|%|mal|jahre?|tage?|times|hours?|days?|years?|people|персон|мин|лет|раз|[Mm]in|[Mm]eter|[Kk]ilometer|[Ss]tunden|[Tt]age|[Jj]ahre?|Mal(?!\\p{L})|[Ee]uro|EUR|Uhr|Sterne|[Pp]unkte|von\\s\\d|out\\sof|/\\d|x\\d))';
-const particles = "(?:(?:de|du|des|la|las|los|el|le|les|del|della|dei|da|das|do|dos|d'|l'|van|von|den|der|dem|het|of|the)\\s?){0,3}";
+const noMeasure =
+  '(?!\\d|\\p{L}|[.,]\\d|\\s?(?:min|minut|km|m(?!\\p{L})|h(?!\\p{L})|std|stunden|uhr|eur|€|%|mal|jahre?|tage?|times|hours?|days?|years?|people|персон|мин|лет|раз|[Mm]in|[Mm]eter|[Kk]ilometer|[Ss]tunden|[Tt]age|[Jj]ahre?|Mal(?!\\p{L})|[Ee]uro|EUR|Uhr|Sterne|[Pp]unkte|von\\s\\d|out\\sof|/\\d|x\\d))';
+const particles =
+  "(?:(?:de|du|des|la|las|los|el|le|les|del|della|dei|da|das|do|dos|d'|l'|van|von|den|der|dem|het|of|the)\\s?){0,3}";
 const words = `\\p{L}[\\p{L}'’.-]{0,40}(?:\\s\\p{L}[\\p{L}'’.-]{0,40}){0,3}`;
 const capital = "(?:\\p{Lu}[\\p{L}'’.-]{0,40}|\\d{1,3}(?:st|nd|rd|th))";
 
 /** House number first: "12 Baker Street", "12 bis rue de la Paix". */
-const english = new RegExp(`(?<![\\p{Script=Latin}\\d.,])(?:(?:Flat|Apt\\.?|Apartment|Unit|Suite)\\s[\\dA-Z]{1,5},?\\s)?\\d{1,5}[a-zA-Z]?(?:\\s?-\\s?\\d{1,4})?,?\\s(?:${capital}\\s){1,4}(?:[Ss]treet|St|[Rr]oad|Rd|[Aa]venue|Ave|[Ll]ane|Ln|[Dd]rive|Dr|[Bb]oulevard|Blvd|[Cc]ourt|Ct|Way|[Ss]quare|Sq|Close|Terrace|Crescent|Hill|Place|Pl|Gardens|Grove|Mews|Parkway|Pkwy|Highway|Hwy|Row|Loop|Circle|Quay|Wharf|Marg|Nagar)(?!\\p{Script=Latin})\\.?(?:\\s(?:N|S|E|W|NW|NE|SW|SE)(?!\\p{L}))?`, 'gu');
-const englishThe = /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\sThe\s(?:Crescent|Avenue|Close|Drive|Green|Street|Terrace|Grove|Lane|Mews|Square)(?!\p{L})/gu;
-const lowerCase = /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\s(?!(?:way|lane|minute|different|other|main|more|busy|one|two|side)\s)\p{L}{3,30}\s(?:street|avenue|boulevard|terrace|crescent)(?!\p{L})/giu;
-const frenchFirst = new RegExp(`(?<![\\p{L}\\d.,])${house},?\\s(?:(?:rue|avenue|av\\.|boulevard|bd\\.?|chemin|impasse|allée|quai|faubourg|شارع)\\s${particles}\\p{L}[\\p{L}'’-]{0,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3}|(?:place|route|cours|passage|square|résidence)\\s${particles}(?=\\p{Lu})[\\p{L}'’-]{1,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3})`, 'gu');
+const english = new RegExp(
+  `(?<![\\p{Script=Latin}\\d.,])(?:(?:Flat|Apt\\.?|Apartment|Unit|Suite)\\s[\\dA-Z]{1,5},?\\s)?\\d{1,5}[a-zA-Z]?(?:\\s?-\\s?\\d{1,4})?,?\\s(?:${capital}\\s){1,4}(?:[Ss]treet|St|[Rr]oad|Rd|[Aa]venue|Ave|[Ll]ane|Ln|[Dd]rive|Dr|[Bb]oulevard|Blvd|[Cc]ourt|Ct|Way|[Ss]quare|Sq|Close|Terrace|Crescent|Hill|Place|Pl|Gardens|Grove|Mews|Parkway|Pkwy|Highway|Hwy|Row|Loop|Circle|Quay|Wharf|Marg|Nagar)(?!\\p{Script=Latin})\\.?(?:\\s(?:N|S|E|W|NW|NE|SW|SE)(?!\\p{L}))?`,
+  'gu',
+);
+const englishThe =
+  /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\sThe\s(?:Crescent|Avenue|Close|Drive|Green|Street|Terrace|Grove|Lane|Mews|Square)(?!\p{L})/gu;
+const lowerCase =
+  /(?<![\p{L}\d.,])\d{1,5}[a-z]?,?\s(?!(?:way|lane|minute|different|other|main|more|busy|one|two|side)\s)\p{L}{3,30}\s(?:street|avenue|boulevard|terrace|crescent)(?!\p{L})/giu;
+const frenchFirst = new RegExp(
+  `(?<![\\p{L}\\d.,])${house},?\\s(?:(?:rue|avenue|av\\.|boulevard|bd\\.?|chemin|impasse|allée|quai|faubourg|شارع)\\s${particles}\\p{L}[\\p{L}'’-]{0,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3}|(?:place|route|cours|passage|square|résidence)\\s${particles}(?=\\p{Lu})[\\p{L}'’-]{1,40}(?:[\\s-]\\p{Lu}[\\p{L}'’-]{0,40}){0,3})`,
+  'gu',
+);
 
 /** House number last: "Hauptstraße 12a", "rue de la Paix 5", "улица Ленина, д. 5". */
 const no = '(?:[Nn][º°.o]?\\.?|[Nn]o\\.?:?|[Nn]r\\.?:?|num\\.?|д\\.?|дом|#)';
 const flat = '(?:,?\\s?(?:m\\.|lok\\.|корп\\.?|к\\.|стр\\.|кв\\.?|офис|apt\\.?|wohnung|daire|d:)\\s?\\d{1,4})*';
-const ending = "(?:[Ss]tra(?:ß|ss)e|[Ss]tr\\.?|gasse|allee|platz|weg|steig|damm|ufer|-[Rr]ing|straat|laan|plein|gracht|kade|singel|steeg|dreef|gatan|gata|vägen|gränd|veien|vej|vænget|stræde|(?<!Bri)gade|nkatu|ntie|utca)";
+const ending =
+  '(?:[Ss]tra(?:ß|ss)e|[Ss]tr\\.?|gasse|allee|platz|weg|steig|damm|ufer|-[Rr]ing|straat|laan|plein|gracht|kade|singel|steeg|dreef|gatan|gata|vägen|gränd|veien|vej|vænget|stræde|(?<!Bri)gade|nkatu|ntie|utca)';
 /** What answers tell of work, traffic and seats. A way to a school or through a park is a street where a house number follows. */
-const noStreet = '(?!(?:Arbeits|Ausbildungs|Lieblings|Lade|Park|Sitz|(?:Kinders|S)piel|Steh|Stell|Camping|Bau|Flug|Sport|Fußball|Tennis|Golf|Lager|Liege|Zelt|Kita|Krippen|Studien|Start|Fenster|Tisch|Schlaf|Rast|Heim|Schul)platz|(?:Arbeits|Heim|Hin|Her|Rück|Um|Durch|Vor|Unter|Onder|Snel|Aus|Halb|Lösungs|Bildungs|Vertriebs|Liefer)weg|Bahnsteig|Sackgasse|(?:Motor|Om|Gen|Cykel)vej)';
-const germanic = new RegExp(`(?<![\\p{L}.-])${noStreet}\\p{Lu}[\\p{L}.-]{1,60}?${ending}(?:,?\\s?(?:${no}\\s?)?${house})${noMeasure}`, 'gu');
+const noStreet =
+  '(?!(?:Arbeits|Ausbildungs|Lieblings|Lade|Park|Sitz|(?:Kinders|S)piel|Steh|Stell|Camping|Bau|Flug|Sport|Fußball|Tennis|Golf|Lager|Liege|Zelt|Kita|Krippen|Studien|Start|Fenster|Tisch|Schlaf|Rast|Heim|Schul)platz|(?:Arbeits|Heim|Hin|Her|Rück|Um|Durch|Vor|Unter|Onder|Snel|Aus|Halb|Lösungs|Bildungs|Vertriebs|Liefer)weg|Bahnsteig|Sackgasse|(?:Motor|Om|Gen|Cykel)vej)';
+const germanic = new RegExp(
+  `(?<![\\p{L}.-])${noStreet}\\p{Lu}[\\p{L}.-]{1,60}?${ending}(?:,?\\s?(?:${no}\\s?)?${house})${noMeasure}`,
+  'gu',
+);
 /** All of it in capitals or in small letters, where fewer words can be endings of names. */
-const anyCase = new RegExp(`(?<![\\p{L}.-])${noStreet}\\p{L}[\\p{L}.-]{2,60}?(?:stra(?:ß|ss)e|str\\.|gasse|allee|platz|weg|damm|ufer|gracht|straat|vej|vænget|(?<!bri|rene)gade)\\s(?:${no}\\s?)?${house}${noMeasure}`, 'giu');
-const germanicApart = new RegExp(`(?<!\\p{L})(?:(?:\\p{Lu}[\\p{L}-]{2,30}(?:er|e|es|en|-\\p{L}+|ho|ova|ské|i)|An der|Am|Alte|Neue|Große|Kleine)\\s(?:Stra(?:ß|ss)e|Str\\.|Allee|Gasse|Platz|Weg|Ring|Damm|Ufer|Chaussee|Steig|utca|út|tér|náměstí|třída|ulice)\\s${house}|Straße des \\d{1,2}\\. \\p{L}{3,12} \\d{1,4}|Unter den \\p{Lu}\\p{L}+ \\d{1,3})${noMeasure}`, 'gu');
+const anyCase = new RegExp(
+  `(?<![\\p{L}.-])${noStreet}\\p{L}[\\p{L}.-]{2,60}?(?:stra(?:ß|ss)e|str\\.|gasse|allee|platz|weg|damm|ufer|gracht|straat|vej|vænget|(?<!bri|rene)gade)\\s(?:${no}\\s?)?${house}${noMeasure}`,
+  'giu',
+);
+const germanicApart = new RegExp(
+  `(?<!\\p{L})(?:(?:\\p{Lu}[\\p{L}-]{2,30}(?:er|e|es|en|-\\p{L}+|ho|ova|ské|i)|An der|Am|Alte|Neue|Große|Kleine)\\s(?:Stra(?:ß|ss)e|Str\\.|Allee|Gasse|Platz|Weg|Ring|Damm|Ufer|Chaussee|Steig|utca|út|tér|náměstí|třída|ulice)\\s${house}|Straße des \\d{1,2}\\. \\p{L}{3,12} \\d{1,4}|Unter den \\p{Lu}\\p{L}+ \\d{1,3})${noMeasure}`,
+  'gu',
+);
 const typeFirst = new RegExp(
   `(?<![\\p{L}.-])(?:(?:rue|avenue|boulevard|calle|c/|avenida|avda?\\.|av\\.|paseo|carrer|viale|rua|travessa|rodovia|ulica|ul\\.|al\\.|aleja|aleje|osiedle|os\\.|улица|ул\\.|проспект|просп\\.|пр-т|пр\\.|переулок|пер\\.|бульвар|шоссе|набережная|вулиця|вул\\.|jl\\.|jalan|οδός|strada|str\\.|bulevardul|شارع|רחוב|רח'|שדרות|שד')\\s?|(?:Via|via|Corso|corso|Largo|Piazza|piazza|Plaza|plaza|Place|Praça|praça|Estrada|Alameda|Plac|pl\\.)\\s(?=${particles}\\p{Lu}))` +
     `(?!(?:WhatsApp|Teams|Zoom|Skype|E-?[Mm]ail|SMS|App|Amazon|PayPal|Telefon|Internet|Google|Facebook|Instagram|Slack|Web)(?!\\p{L}))${particles}${words},?\\s?(?:${no}\\s?)?${house}${flat}${noMeasure}`,
   'giu',
 );
-const typeLast = new RegExp(`(?<!\\p{L})\\p{Lu}[\\p{L}-]{1,30}(?:(?:ая|ий|ый|ой)\\s(?:улица|ул\\.|переулок|проспект|площадь|шоссе|бульвар|проезд|набережная)|\\s(?:Caddesi|Cad\\.|Cd\\.|Sokağı|Sokak|Sok\\.|Sk\\.|Bulvarı|Mahallesi|Mah\\.)|(?:\\s\\p{Lu}[\\p{L}.]{1,20}){0,2}\\s(?:Road|Marg|Nagar)),?\\s?(?:${no}\\s?)?(?!(?:19|20)\\d\\d(?!\\d))${house}${flat}${noMeasure}`, 'gu');
+const typeLast = new RegExp(
+  `(?<!\\p{L})\\p{Lu}[\\p{L}-]{1,30}(?:(?:ая|ий|ый|ой)\\s(?:улица|ул\\.|переулок|проспект|площадь|шоссе|бульвар|проезд|набережная)|\\s(?:Caddesi|Cad\\.|Cd\\.|Sokağı|Sokak|Sok\\.|Sk\\.|Bulvarı|Mahallesi|Mah\\.)|(?:\\s\\p{Lu}[\\p{L}.]{1,20}){0,2}\\s(?:Road|Marg|Nagar)),?\\s?(?:${no}\\s?)?(?!(?:19|20)\\d\\d(?!\\d))${house}${flat}${noMeasure}`,
+  'gu',
+);
 
 const kana = '[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}ー]';
 const eastAsian: readonly RegExp[] = [
@@ -52,26 +76,48 @@ const postal: readonly RegExp[] = [
   /((?:[NS]\s?)?\d{1,3}°\s?\d{1,2}(?:\.\d{1,6}|['′’]\s?(?:\d{1,2}(?:\.\d{1,4})?(?:["″”]|[′’']{2})?)?)?\s?[NS]?,?\s{0,2}[EWO]?\s?\d{1,3}°\s?\d{1,2}(?:\.\d{1,6}|['′’]\s?(?:\d{1,2}(?:\.\d{1,4})?(?:["″”]|[′’']{2})?)?)?\s?[EWO]?)/g,
 ];
 /** "My address is" and the like: what follows up to its last digit. */
-const introduced = /(?<![\p{L}])(?:(?:my|home|postal|our) address|adress?e|anschrift|wohnhaft(?: in)?|domicilié|direcci[oó]n|indirizzo|endereço|morada|adres|adresim|адрес|住所|住址|地址|주소|عنواني|العنوان|כתובת|पता)\s?(?:is|ist|lautet|est|es|è|é|to|:|=|是|は|は、)\s{0,2}([^\n;!?。]{3,90})/giu;
+const introduced =
+  /(?<![\p{L}])(?:(?:my|home|postal|our) address|adress?e|anschrift|wohnhaft(?: in)?|domicilié|direcci[oó]n|indirizzo|endereço|morada|adres|adresim|адрес|住所|住址|地址|주소|عنواني|العنوان|כתובת|पता)\s?(?:is|ist|lautet|est|es|è|é|to|:|=|是|は|は、)\s{0,2}([^\n;!?。]{3,90})/giu;
 const town = /^,?\s(?:[A-Z]{1,2}-)?\d{4,6}(?:-\d{3})?(?:\s?[A-Z]{2})?\s\p{Lu}[\p{L}-]{1,30}/u;
 
-const findParts: readonly Finder[] = [english, englishThe, lowerCase, frenchFirst, germanic, anyCase, germanicApart, typeFirst, typeLast, ...eastAsian].map((pattern) => patternFinder('ADDRESS', pattern));
+const findParts: readonly Finder[] = [
+  english,
+  englishThe,
+  lowerCase,
+  frenchFirst,
+  germanic,
+  anyCase,
+  germanicApart,
+  typeFirst,
+  typeLast,
+  ...eastAsian,
+].map((pattern) => patternFinder('ADDRESS', pattern));
 
 /** Streets with a house number, codes of towns, boxes, and coordinates. */
 export const findPostalAddresses: Finder = (text) => {
   if (!/\d/.test(text)) return [];
-  const streets = findParts.flatMap((find) => find(text)).map((span) => ({ ...span, end: span.end + (town.exec(text.slice(span.end, span.end + 60))?.[0].length ?? 0) }));
+  const streets = findParts
+    .flatMap((find) => find(text))
+    .map((span) => ({ ...span, end: span.end + (town.exec(text.slice(span.end, span.end + 60))?.[0].length ?? 0) }));
   return [...streets, ...findPostalCodes(text), ...findStatedAddresses(text)];
 };
 
 function findPostalCodes(text: string): Span[] {
-  return postal.flatMap((pattern) => everyMatch(text, pattern).map(({ 0: match, 1: found = match, index }) => ({ kind: 'ADDRESS', start: index + match.length - found.length, end: index + match.length })));
+  return postal.flatMap((pattern) =>
+    everyMatch(text, pattern).map(({ 0: match, 1: found = match, index }) => ({
+      kind: 'ADDRESS',
+      start: index + match.length - found.length,
+      end: index + match.length,
+    })),
+  );
 }
 
 function findStatedAddresses(text: string): Span[] {
   return everyMatch(text, introduced).flatMap(({ 0: match, 1: found = '', index }) => {
     const last = found.search(/\d\D*$/);
     const start = index + match.length - found.length;
-    return last < 0 || /@|:\/\/|\0/.test(found.slice(0, last)) ? [] : [{ kind: 'ADDRESS', start, end: start + last + 1 }];
+    return last < 0 || /@|:\/\/|\0/.test(found.slice(0, last))
+      ? []
+      : [{ kind: 'ADDRESS', start, end: start + last + 1 }];
   });
 }

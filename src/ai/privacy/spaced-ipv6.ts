@@ -14,7 +14,10 @@ export const findSpacedIpv6: Finder = (text) => {
     const groups = [...match.matchAll(eachGroup)].map((one) => ({ start: one.index, end: one.index + one[0].length }));
     for (const [first, { start }] of groups.entries()) {
       // From the longest on.
-      const end = groups.slice(first + 1, first + maxGroups).map((last) => last.end).findLast((last) => isAddress(match.slice(start, last)));
+      const end = groups
+        .slice(first + 1, first + maxGroups)
+        .map((last) => last.end)
+        .findLast((last) => isAddress(match.slice(start, last)));
       if (end !== undefined) found.push({ kind: 'IP', start: index + start, end: index + end });
     }
   }
@@ -32,4 +35,5 @@ function isAddress(text: string): boolean {
 }
 
 /** Of two groups the first is that of a network that is given out, or of none beyond its own: "Cafe :: 2024" has the form of an address too. */
-const isNetwork = (first: string, second: string): boolean => /^(?:[23][\da-f]{3}|f[cde][\da-f]{2}|64)$/i.test(first) && [first, second].every((one) => /\d/.test(one));
+const isNetwork = (first: string, second: string): boolean =>
+  /^(?:[23][\da-f]{3}|f[cde][\da-f]{2}|64)$/i.test(first) && [first, second].every((one) => /\d/.test(one));

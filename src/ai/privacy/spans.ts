@@ -41,7 +41,9 @@ export function mergeOverlaps(spans: readonly Span[]): Span[] {
 /** The parts of a span that nothing was found in yet: a name on both sides of a telephone number is hidden on both. Spaces between hide nothing. */
 export function uncoveredParts(span: Span, rest: string): Span[] {
   const parts = rest.slice(span.start, span.end).matchAll(unblanked);
-  return [...parts].flatMap(({ 0: part, index }) => (part.trim() === '' ? [] : [{ ...span, start: span.start + index, end: span.start + index + part.length }]));
+  return [...parts].flatMap(({ 0: part, index }) =>
+    part.trim() === '' ? [] : [{ ...span, start: span.start + index, end: span.start + index + part.length }],
+  );
 }
 
 /** The text with spans blanked out, as long as before. */
@@ -60,7 +62,10 @@ export function blankOut(text: string, spans: readonly Pick<Span, 'start' | 'end
 
 /** A finder made of an expression with the flag g. Its matches count where `isHit` says so. */
 export function patternFinder(kind: string, pattern: RegExp, isHit: (match: string) => boolean = () => true): Finder {
-  return (text) => everyMatch(text, pattern).flatMap(({ 0: match, index }) => (match !== '' && isHit(match) ? [{ kind, start: index, end: index + match.length }] : []));
+  return (text) =>
+    everyMatch(text, pattern).flatMap(({ 0: match, index }) =>
+      match !== '' && isHit(match) ? [{ kind, start: index, end: index + match.length }] : [],
+    );
 }
 
 /** As `matchAll`, which makes a copy of the expression for every text; the expression has the flag g. */

@@ -1,15 +1,23 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
 import type { DeferredRequestInit } from './bounded-fetch.ts';
-import { callFailure } from './provider-errors.ts';
 import { effortOf } from './models.ts';
-import { withoutSdkTimeout, type ProviderOptions } from './openai.ts';
-import { countOf, RefusedReply, type Completion, type CompletionRequest, type Provider } from './provider.ts';
+import { type ProviderOptions, withoutSdkTimeout } from './openai.ts';
+import { type Completion, type CompletionRequest, countOf, type Provider, RefusedReply } from './provider.ts';
+import { callFailure } from './provider-errors.ts';
 import { readEvents, streamHeaders, withStreamTimeout } from './streamed-reply.ts';
 
 /** Provider B. */
 export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
-  const client = new Anthropic({ apiKey, authToken: null, baseURL: baseUrl ?? null, maxRetries: 0, ...withoutSdkTimeout(timeoutMs), logLevel: 'off', fetch });
+  const client = new Anthropic({
+    apiKey,
+    authToken: null,
+    baseURL: baseUrl ?? null,
+    maxRetries: 0,
+    ...withoutSdkTimeout(timeoutMs),
+    logLevel: 'off',
+    fetch,
+  });
   return {
     name: 'anthropic',
     models,
@@ -33,7 +41,10 @@ function paramsOf({ model, system, turns, schema, maxOutputTokens }: CompletionR
     system,
     messages: turns.map(({ role, text }) => ({ role, content: text })),
     // This provider takes fewer keywords; the SDK moves the others into descriptions.
-    output_config: { format: { type: 'json_schema' as const, schema: transformJSONSchema({ ...schema }) }, ...(effort === 'low' && { effort }) },
+    output_config: {
+      format: { type: 'json_schema' as const, schema: transformJSONSchema({ ...schema }) },
+      ...(effort === 'low' && { effort }),
+    },
   };
 }
 
@@ -47,9 +58,16 @@ async function complete(client: Anthropic, request: CompletionRequest): Promise<
 }
 
 /** The same, told as it is written. */
-async function completeStreamed(client: Anthropic, request: CompletionRequest, wrote: (piece: string) => void): Promise<Completion> {
+async function completeStreamed(
+  client: Anthropic,
+  request: CompletionRequest,
+  wrote: (piece: string) => void,
+): Promise<Completion> {
   const { signal } = request;
-  const events = await client.messages.create({ ...paramsOf(request), stream: true }, { signal, headers: streamHeaders });
+  const events = await client.messages.create(
+    { ...paramsOf(request), stream: true },
+    { signal, headers: streamHeaders },
+  );
   let [text, isRefused] = ['', false];
   const tokens = { inputTokens: 0, outputTokens: 0 };
   await readEvents(events, signal, (event) => {

@@ -46,13 +46,26 @@ const maxEventBytes = 256 * 1024;
  * A `fetch` for the SDKs that reads a reply whole, up to a limit, and follows no redirects: a key must not be sent on, and no
  * provider's reply may fill the memory. A stream of events that was asked for is given on as it comes, up to its limit.
  */
-export function createBoundedFetch({ maxReplyBytes, timeoutMs, guard, connections = createConnections() }: BoundedFetchOptions): typeof fetch {
+export function createBoundedFetch({
+  maxReplyBytes,
+  timeoutMs,
+  guard,
+  connections = createConnections(),
+}: BoundedFetchOptions): typeof fetch {
   return async (input, init: RequestInit & DeferredRequestInit = {}) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const refusal = guard?.refusalOf(url.href);
-    const [send, agent] = url.protocol === 'https:' ? [httpsRequest, connections.https] : [httpRequest, connections.http];
+    const [send, agent] =
+      url.protocol === 'https:' ? [httpsRequest, connections.https] : [httpRequest, connections.http];
     const headers = Object.fromEntries(new Headers(init.headers));
-    const options = { ...urlToHttpOptions(url), method: init.method ?? 'GET', headers, agent, ...(guard && { lookup: guard.lookup }), ...(init.signal && { signal: init.signal }) };
+    const options = {
+      ...urlToHttpOptions(url),
+      method: init.method ?? 'GET',
+      headers,
+      agent,
+      ...(guard && { lookup: guard.lookup }),
+      ...(init.signal && { signal: init.signal }),
+    };
     await init.begin?.();
     if (refusal !== undefined) throw new TypeError(`the address ${refusal}`);
     return new Promise<Response>((resolve, reject) => {
@@ -69,14 +82,17 @@ export function createBoundedFetch({ maxReplyBytes, timeoutMs, guard, connection
           clearTimeout(limit);
           return resolve(responseOf(reply, ReadableStream.from(pieces(reply, maxReplyBytes * streamFactor))));
         }
-        readWhole(reply, maxReplyBytes).then((body) => resolve(responseOf(reply, body))).catch(broken);
+        readWhole(reply, maxReplyBytes)
+          .then((body) => resolve(responseOf(reply, body)))
+          .catch(broken);
       });
       request.end(typeof init.body === 'string' ? init.body : undefined);
     });
   };
 }
 
-const isStream = ({ statusCode, headers }: IncomingMessage): boolean => statusCode === 200 && headers['content-type']?.startsWith(streamType) === true;
+const isStream = ({ statusCode, headers }: IncomingMessage): boolean =>
+  statusCode === 200 && headers['content-type']?.startsWith(streamType) === true;
 
 async function* pieces(reply: IncomingMessage, maxBytes: number): AsyncGenerator<Uint8Array> {
   try {
@@ -115,11 +131,15 @@ const statusesWithoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 /** Of a whole body the SDKs ask for the words or the JSON, which they are given without a stream between: making one takes longer than reading. */
 function responseOf(reply: IncomingMessage, body: Buffer | ReadableStream<Uint8Array>): Response {
   const headers = new Headers();
-  for (const [name, value] of Object.entries(reply.headers)) if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  for (const [name, value] of Object.entries(reply.headers))
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   const given = reply.statusCode ?? 502;
   // A redirect is a failure like any other status that is no success; a status that there is not is one of a broken gateway.
   const status = given < 200 || given > 599 ? 502 : given;
-  const response = new Response(statusesWithoutBody.has(status) || !(body instanceof ReadableStream) ? null : body, { status, headers });
+  const response = new Response(statusesWithoutBody.has(status) || !(body instanceof ReadableStream) ? null : body, {
+    status,
+    headers,
+  });
   if (body instanceof ReadableStream) return response;
   // What came with such a status is none, as every fetch has it.
   const text = async (): Promise<string> => (statusesWithoutBody.has(status) ? '' : new TextDecoder().decode(body));

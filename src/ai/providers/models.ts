@@ -1,7 +1,9 @@
 import type { ProviderName } from '../../settings.ts';
 
 /** Models and limits where nothing else is set. Limits a minute as the specification names them; D is like A. */
-export const providerDefaults: Readonly<Record<ProviderName, { high: string; low: string; requestsPerMinute: number; tokensPerMinute: number }>> = {
+export const providerDefaults: Readonly<
+  Record<ProviderName, { high: string; low: string; requestsPerMinute: number; tokensPerMinute: number }>
+> = {
   openai: { high: 'gpt-5.6-terra', low: 'gpt-5.6-luna', requestsPerMinute: 60, tokensPerMinute: 90_000 },
   anthropic: { high: 'claude-sonnet-5-5', low: 'claude-haiku-5-5', requestsPerMinute: 60, tokensPerMinute: 100_000 },
   gemini: { high: 'gemini-3.8-flash', low: 'gemini-3.5-flash-lite', requestsPerMinute: 60, tokensPerMinute: 120_000 },
@@ -75,7 +77,12 @@ const models: Readonly<Record<string, Model>> = {
   'claude-sonnet-4-5': { input: 3, output: 15 },
   'claude-haiku-5-5': { input: 0.1, output: 0.5, effort: 'low' },
   'claude-haiku-4-5': { input: 1, output: 5 },
-  'gemini-3.8-flash': { input: 0.75, output: 3.75, effort: 'low', later: { from: '2027-01-01', input: 1.5, output: 7.5 } },
+  'gemini-3.8-flash': {
+    input: 0.75,
+    output: 3.75,
+    effort: 'low',
+    later: { from: '2027-01-01', input: 1.5, output: 7.5 },
+  },
   'gemini-3.5-flash': { input: 1.5, output: 9, effort: 'low' },
   'gemini-3.5-flash-lite': { input: 0.3, output: 2.5, effort: 'low' },
   'gemini-3.1-pro-preview': { input: 2, output: 12, effort: 'low' },
@@ -86,11 +93,16 @@ const models: Readonly<Record<string, Model>> = {
 };
 
 /** A model under its own name, or as a snapshot of a day or number. What merely begins alike is another model with another price. */
-const modelOf = (name: string): Model | undefined => exactModel(name) ?? exactModel(name.replace(/-(\d{8}|\d{4}-\d\d-\d\d|\d{3}|latest)$/, ''));
+const modelOf = (name: string): Model | undefined =>
+  exactModel(name) ?? exactModel(name.replace(/-(\d{8}|\d{4}-\d\d-\d\d|\d{3}|latest)$/, ''));
 const exactModel = (name: string): Model | undefined => (Object.hasOwn(models, name) ? models[name] : undefined);
 
 /** What a call cost, in US dollars; null for a model whose price is not known. */
-export function costOf(name: string, { inputTokens, outputTokens }: { inputTokens: number; outputTokens: number }, at = new Date()): number | null {
+export function costOf(
+  name: string,
+  { inputTokens, outputTokens }: { inputTokens: number; outputTokens: number },
+  at = new Date(),
+): number | null {
   const model = modelOf(name);
   if (!model) return null;
   const price = model.later && at.toISOString() >= model.later.from ? model.later : model;

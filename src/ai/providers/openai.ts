@@ -3,9 +3,16 @@ import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/ch
 import type { CompletionUsage } from 'openai/resources/completions';
 import type { ProviderName } from '../../settings.ts';
 import type { DeferredRequestInit } from './bounded-fetch.ts';
-import { callFailure } from './provider-errors.ts';
 import { effortOf } from './models.ts';
-import { countOf, RefusedReply, type Completion, type CompletionRequest, type Provider, type Tokens } from './provider.ts';
+import {
+  type Completion,
+  type CompletionRequest,
+  countOf,
+  type Provider,
+  RefusedReply,
+  type Tokens,
+} from './provider.ts';
+import { callFailure } from './provider-errors.ts';
 import { readEvents, streamHeaders, withStreamTimeout } from './streamed-reply.ts';
 
 const geminiBaseUrl = 'https://generativelanguage.googleapis.com/v1beta/openai/';
@@ -23,23 +30,61 @@ export interface ProviderOptions {
 }
 
 /** The SDKs' own limit counts from when a call is made ready, which may be long before it leaves. Providers are told the one that holds. */
-export const withoutSdkTimeout = (timeoutMs: number) => ({ timeout: 2 ** 31 - 1, defaultHeaders: { 'X-Stainless-Timeout': String(Math.trunc(timeoutMs / 1000)) } });
+export const withoutSdkTimeout = (timeoutMs: number) => ({
+  timeout: 2 ** 31 - 1,
+  defaultHeaders: { 'X-Stainless-Timeout': String(Math.trunc(timeoutMs / 1000)) },
+});
 
 /** Provider A. */
 export function createOpenAi({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
-  const client = new OpenAI({ apiKey, baseURL: baseUrl ?? null, organization: null, project: null, maxRetries: 0, ...withoutSdkTimeout(timeoutMs), logLevel: 'off', fetch });
+  const client = new OpenAI({
+    apiKey,
+    baseURL: baseUrl ?? null,
+    organization: null,
+    project: null,
+    maxRetries: 0,
+    ...withoutSdkTimeout(timeoutMs),
+    logLevel: 'off',
+    fetch,
+  });
   return chatProvider('openai', client, { models, timeoutMs });
 }
 
 /** Provider C, through its OpenAI-compatible interface. */
 export function createGemini({ apiKey, baseUrl = geminiBaseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
-  const client = new OpenAI({ apiKey, baseURL: baseUrl, organization: null, project: null, maxRetries: 0, ...withoutSdkTimeout(timeoutMs), logLevel: 'off', fetch: unwrapErrorList(fetch) });
+  const client = new OpenAI({
+    apiKey,
+    baseURL: baseUrl,
+    organization: null,
+    project: null,
+    maxRetries: 0,
+    ...withoutSdkTimeout(timeoutMs),
+    logLevel: 'off',
+    fetch: unwrapErrorList(fetch),
+  });
   return chatProvider('gemini', client, { models, timeoutMs });
 }
 
 /** Provider D: the deployment decides the model, so both tiers are the deployment unless models are named. */
-export function createAzure({ apiKey, endpoint, deployment, models, timeoutMs, fetch }: Omit<ProviderOptions, 'baseUrl'> & { endpoint: string; deployment: string }): Provider {
-  const client = new AzureOpenAI({ apiKey, baseURL: null, endpoint, deployment, apiVersion: azureApiVersion, maxRetries: 0, ...withoutSdkTimeout(timeoutMs), logLevel: 'off', fetch });
+export function createAzure({
+  apiKey,
+  endpoint,
+  deployment,
+  models,
+  timeoutMs,
+  fetch,
+}: Omit<ProviderOptions, 'baseUrl'> & { endpoint: string; deployment: string }): Provider {
+  const client = new AzureOpenAI({
+    apiKey,
+    baseURL: null,
+    endpoint,
+    deployment,
+    apiVersion: azureApiVersion,
+    maxRetries: 0,
+    ...withoutSdkTimeout(timeoutMs),
+    logLevel: 'off',
+    fetch,
+  });
   return chatProvider('azure', client, { models, timeoutMs });
 }
 
@@ -54,7 +99,11 @@ function unwrapErrorList(fetch: ProviderOptions['fetch']): ProviderOptions['fetc
   };
 }
 
-function chatProvider(name: ProviderName, client: OpenAI, { models, timeoutMs }: Pick<ProviderOptions, 'models' | 'timeoutMs'>): Provider {
+function chatProvider(
+  name: ProviderName,
+  client: OpenAI,
+  { models, timeoutMs }: Pick<ProviderOptions, 'models' | 'timeoutMs'>,
+): Provider {
   return {
     name,
     models,
@@ -63,7 +112,9 @@ function chatProvider(name: ProviderName, client: OpenAI, { models, timeoutMs }:
       const bounded = withStreamTimeout(request, timeoutMs);
       const params = paramsOf(name, bounded);
       try {
-        return await (bounded.wrote ? completeStreamed(client, params, { signal: bounded.signal, wrote: bounded.wrote }) : complete(client, params, bounded));
+        return await (bounded.wrote
+          ? completeStreamed(client, params, { signal: bounded.signal, wrote: bounded.wrote })
+          : complete(client, params, bounded));
       } catch (error) {
         throw callFailure(error, bounded.signal);
       }
@@ -71,7 +122,10 @@ function chatProvider(name: ProviderName, client: OpenAI, { models, timeoutMs }:
   };
 }
 
-function paramsOf(name: ProviderName, { model, system, turns, schemaName, schema, maxOutputTokens }: CompletionRequest): ChatCompletionCreateParamsNonStreaming {
+function paramsOf(
+  name: ProviderName,
+  { model, system, turns, schemaName, schema, maxOutputTokens }: CompletionRequest,
+): ChatCompletionCreateParamsNonStreaming {
   const effort = effortOf(model);
   return {
     model,
@@ -83,7 +137,11 @@ function paramsOf(name: ProviderName, { model, system, turns, schemaName, schema
   };
 }
 
-async function complete(client: OpenAI, params: ChatCompletionCreateParamsNonStreaming, { signal, begin }: CompletionRequest): Promise<Completion> {
+async function complete(
+  client: OpenAI,
+  params: ChatCompletionCreateParamsNonStreaming,
+  { signal, begin }: CompletionRequest,
+): Promise<Completion> {
   const fetchOptions: DeferredRequestInit = { begin };
   const reply = await client.chat.completions.create(params, { signal, fetchOptions });
   const choice = reply.choices?.[0];
@@ -94,8 +152,15 @@ async function complete(client: OpenAI, params: ChatCompletionCreateParamsNonStr
 }
 
 /** The same, told as it is written. */
-async function completeStreamed(client: OpenAI, params: ChatCompletionCreateParamsNonStreaming, { signal, wrote }: { signal: AbortSignal; wrote: (piece: string) => void }): Promise<Completion> {
-  const chunks = await client.chat.completions.create({ ...params, stream: true, stream_options: { include_usage: true } }, { signal, headers: streamHeaders });
+async function completeStreamed(
+  client: OpenAI,
+  params: ChatCompletionCreateParamsNonStreaming,
+  { signal, wrote }: { signal: AbortSignal; wrote: (piece: string) => void },
+): Promise<Completion> {
+  const chunks = await client.chat.completions.create(
+    { ...params, stream: true, stream_options: { include_usage: true } },
+    { signal, headers: streamHeaders },
+  );
   let [text, isRefused] = ['', false];
   let usage: CompletionUsage | null | undefined;
   await readEvents(chunks, signal, (chunk) => {
@@ -118,5 +183,8 @@ async function completeStreamed(client: OpenAI, params: ChatCompletionCreatePara
 /** Gemini counts its thoughts in the total alone. */
 function tokensOf(usage: CompletionUsage | null | undefined): Tokens {
   const inputTokens = countOf(usage?.prompt_tokens);
-  return { inputTokens, outputTokens: Math.max(countOf(usage?.completion_tokens), countOf(usage?.total_tokens) - inputTokens) };
+  return {
+    inputTokens,
+    outputTokens: Math.max(countOf(usage?.completion_tokens), countOf(usage?.total_tokens) - inputTokens),
+  };
 }

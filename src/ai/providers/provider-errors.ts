@@ -1,5 +1,5 @@
 import { Problem, type ProblemCode } from '../../errors.ts';
-import { RefusedReply, InvalidReply } from './provider.ts';
+import { InvalidReply, RefusedReply } from './provider.ts';
 
 const maxRetryAfterSeconds = 3600;
 const defaultRetryAfterSeconds = 30;
@@ -14,7 +14,10 @@ export function problemOf(error: unknown): Problem {
   const said = wordsOf(error);
   const code = codeOf(status, said);
   const limit = code === 'AI_RATE_LIMITED' || status === 503 || status === 529 ? retryAfter(error) : undefined;
-  return new Problem(code, messageOf(code, error, status), { cause: error, ...(limit !== undefined && { retryAfterSeconds: limit }) });
+  return new Problem(code, messageOf(code, error, status), {
+    cause: error,
+    ...(limit !== undefined && { retryAfterSeconds: limit }),
+  });
 }
 
 /** The same for a call with a signal. What the caller broke off is the caller's own reason; its time limit is a failure of the provider. */
@@ -28,7 +31,9 @@ export function callFailure(error: unknown, signal: AbortSignal): unknown {
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Problem) || error.code !== 'AI_PROVIDER_ERROR' || error.cause === undefined) return false;
   const status = numberField(error.cause, 'status');
-  return status === undefined ? connectionError.test(kindOf(error.cause)) || /Timeout/.test(kindOf(error.cause)) : status >= 500 || status === 408;
+  return status === undefined
+    ? connectionError.test(kindOf(error.cause)) || /Timeout/.test(kindOf(error.cause))
+    : status >= 500 || status === 408;
 }
 
 /** What a failure says of what was sent: that the provider refuses it, or has no fitting reply to it; undefined where it says nothing of that. */
@@ -38,20 +43,32 @@ export function contentVerdictOf(error: unknown): 'refused' | 'unfit' | undefine
   return error instanceof Problem && isContentFilter(error.cause) ? 'refused' : undefined;
 }
 
-const isContentFilter = (error: unknown): boolean => numberField(error, 'status') === 400 && /content_filter/.test(wordsOf(error));
+const isContentFilter = (error: unknown): boolean =>
+  numberField(error, 'status') === 400 && /content_filter/.test(wordsOf(error));
 
 function codeOf(status: number | undefined, said: string): ProblemCode {
   // Some say it with 429, but waiting does not help.
   if (isWithoutCredit(status, said)) return 'AI_PROVIDER_ERROR';
-  if (/unsupported_country|region|location is not supported|request not allowed/i.test(said) && (status === 400 || status === 403)) return 'AI_MODEL_UNAVAILABLE';
+  if (
+    /unsupported_country|region|location is not supported|request not allowed/i.test(said) &&
+    (status === 400 || status === 403)
+  )
+    return 'AI_MODEL_UNAVAILABLE';
   if (status === 401 || status === 403) return 'AI_KEY_INVALID';
   // One provider refuses a wrong key as a wrong argument.
   if (status === 400 && /api[ _]key/i.test(said)) return 'AI_KEY_INVALID';
-  if (status === 404 || (status === 400 && /model_not_found|unknown model|model .*not (exist|found|supported)/i.test(said))) return 'AI_MODEL_UNAVAILABLE';
+  if (
+    status === 404 ||
+    (status === 400 && /model_not_found|unknown model|model .*not (exist|found|supported)/i.test(said))
+  )
+    return 'AI_MODEL_UNAVAILABLE';
   return status === 429 ? 'AI_RATE_LIMITED' : 'AI_PROVIDER_ERROR';
 }
 
-const isWithoutCredit = (status: number | undefined, said: string): boolean => status === 402 || ((status === 400 || status === 429) && /insufficient_quota|credit balance is too low|credits are depleted/i.test(said));
+const isWithoutCredit = (status: number | undefined, said: string): boolean =>
+  status === 402 ||
+  ((status === 400 || status === 429) &&
+    /insufficient_quota|credit balance is too low|credits are depleted/i.test(said));
 
 function messageOf(code: ProblemCode, error: unknown, status: number | undefined): string | undefined {
   if (code !== 'AI_PROVIDER_ERROR') return undefined;
@@ -59,7 +76,9 @@ function messageOf(code: ProblemCode, error: unknown, status: number | undefined
   if (isContentFilter(error)) return 'The AI provider refused the content';
   if (/Timeout/.test(kindOf(error))) return 'The AI provider did not answer in time';
   if (status !== undefined) return `The AI provider failed with status ${status}`;
-  return connectionError.test(kindOf(error)) ? 'The AI provider could not be reached, or broke off' : 'The AI provider did not reply as its interface does';
+  return connectionError.test(kindOf(error))
+    ? 'The AI provider could not be reached, or broke off'
+    : 'The AI provider did not reply as its interface does';
 }
 
 /** A failure that is told in the middle of a stream has no status, and a class of no other. */
@@ -72,12 +91,24 @@ const kindOf = (error: unknown): string => (error instanceof Error ? `${error.co
 function retryAfter(error: unknown): number {
   const headers = field(error, 'headers');
   const given = (name: string) => (headers instanceof Headers ? headers.get(name) : null) ?? '';
-  const candidates = [secondsOf(given('retry-after-ms')) / 1000, secondsOf(given('retry-after')), secondsOf(/retry in ([\d.]+)s/i.exec(wordsOf(error))?.[1] ?? '')];
-  return Math.min(Math.max(1, Math.ceil(candidates.find(Number.isFinite) ?? defaultRetryAfterSeconds)), maxRetryAfterSeconds);
+  const candidates = [
+    secondsOf(given('retry-after-ms')) / 1000,
+    secondsOf(given('retry-after')),
+    secondsOf(/retry in ([\d.]+)s/i.exec(wordsOf(error))?.[1] ?? ''),
+  ];
+  return Math.min(
+    Math.max(1, Math.ceil(candidates.find(Number.isFinite) ?? defaultRetryAfterSeconds)),
+    maxRetryAfterSeconds,
+  );
 }
 
 /** Of a number or a date of HTTP; NaN for what is neither. */
-const secondsOf = (text: string): number => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : /^[A-Z][a-z]{2}, /.test(text) ? (Date.parse(text) - Date.now()) / 1000 : Number.NaN);
+const secondsOf = (text: string): number =>
+  /^\d+(\.\d+)?$/.test(text)
+    ? Number(text)
+    : /^[A-Z][a-z]{2}, /.test(text)
+      ? (Date.parse(text) - Date.now()) / 1000
+      : Number.NaN;
 
 function wordsOf(error: unknown): string {
   const code = field(error, 'code');

@@ -32,7 +32,8 @@ export interface CompletionRequest {
 }
 
 /** What a provider says that it counted; nothing where that is no count. */
-export const countOf = (given: unknown): number => (typeof given === 'number' && Number.isInteger(given) && given >= 0 && given <= 1e9 ? given : 0);
+export const countOf = (given: unknown): number =>
+  typeof given === 'number' && Number.isInteger(given) && given >= 0 && given <= 1e9 ? given : 0;
 
 export interface Completion {
   /** JSON by promise of the provider; still to be checked. */

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { Problem } from '../../errors.ts';
 import type { ProviderName, ProviderSettings } from '../../settings.ts';
 import type { Guard } from '../../webhooks/guard.ts';
-import { createBoundedFetch, createConnections, type Connections } from './bounded-fetch.ts';
-import { rateLimited, type UsageMeterDeps, type CallPurpose } from '../usage.ts';
+import { type CallPurpose, rateLimited, type UsageMeterDeps } from '../usage.ts';
+import { type Connections, createBoundedFetch, createConnections } from './bounded-fetch.ts';
 import { keyForms, providerDefaults } from './models.ts';
+import type { Provider, ReplyCache } from './provider.ts';
 import { withRetries } from './with-retries.ts';
-import type { ReplyCache, Provider } from './provider.ts';
 
 export const providerNames = ['openai', 'anthropic', 'gemini', 'azure'] as const satisfies readonly ProviderName[];
 
@@ -37,7 +37,14 @@ export interface ProvidersDeps {
 const maxReplyBytes = 4 * 1024 * 1024;
 
 /** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed, and borrow their connections. */
-export function createProviders({ find, guard, replyCache, usageMeter: meterDeps, callTimeoutMs, retryWaitsSeconds }: ProvidersDeps) {
+export function createProviders({
+  find,
+  guard,
+  replyCache,
+  usageMeter: meterDeps,
+  callTimeoutMs,
+  retryWaitsSeconds,
+}: ProvidersDeps) {
   const connections = { guarded: createConnections(), own: createConnections() };
   return {
     /** The named provider, or the first configured one, within its limits. `purpose` says whose calls they are. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
@@ -45,7 +52,11 @@ export function createProviders({ find, guard, replyCache, usageMeter: meterDeps
       for (const candidate of name === undefined ? providerNames : [name]) {
         const found = await find(candidate);
         if (!found) continue;
-        const metered = rateLimited(await buildProvider(candidate, found, { guard, callTimeoutMs, connections }), { ...limitsOf(candidate, found), purpose }, meterDeps);
+        const metered = rateLimited(
+          await buildProvider(candidate, found, { guard, callTimeoutMs, connections }),
+          { ...limitsOf(candidate, found), purpose },
+          meterDeps,
+        );
         return { ...(purpose.isBulk ? withRetries(metered, retryWaitsSeconds) : metered), replyCache };
       }
       throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
@@ -56,25 +67,50 @@ export function createProviders({ find, guard, replyCache, usageMeter: meterDeps
 export type Providers = ReturnType<typeof createProviders>;
 
 /** Limits belong to a key at an address, whoever entered it. */
-function limitsOf(name: ProviderName, { apiKey = '', baseUrl, endpoint, requestsPerMinute, tokensPerMinute }: EffectiveSettings) {
+function limitsOf(
+  name: ProviderName,
+  { apiKey = '', baseUrl, endpoint, requestsPerMinute, tokensPerMinute }: EffectiveSettings,
+) {
   const defaults = providerDefaults[name];
-  const account = createHash('sha256').update(JSON.stringify([name, apiKey, baseUrl ?? endpoint ?? ''])).digest('base64url').slice(0, 22);
-  const allowance = { requestsPerMinute: requestsPerMinute ?? defaults.requestsPerMinute, tokensPerMinute: tokensPerMinute ?? defaults.tokensPerMinute };
+  const account = createHash('sha256')
+    .update(JSON.stringify([name, apiKey, baseUrl ?? endpoint ?? '']))
+    .digest('base64url')
+    .slice(0, 22);
+  const allowance = {
+    requestsPerMinute: requestsPerMinute ?? defaults.requestsPerMinute,
+    tokensPerMinute: tokensPerMinute ?? defaults.tokensPerMinute,
+  };
   return { account, allowance };
 }
 
 /** The SDK of a provider, of hundreds of files, is loaded when the provider is first picked. */
-async function buildProvider(name: ProviderName, found: EffectiveSettings, { guard, callTimeoutMs, connections }: Pick<ProvidersDeps, 'guard' | 'callTimeoutMs'> & { connections: Record<'guarded' | 'own', Connections> }): Promise<Provider> {
+async function buildProvider(
+  name: ProviderName,
+  found: EffectiveSettings,
+  {
+    guard,
+    callTimeoutMs,
+    connections,
+  }: Pick<ProvidersDeps, 'guard' | 'callTimeoutMs'> & { connections: Record<'guarded' | 'own', Connections> },
+): Promise<Provider> {
   const { apiKey = '', baseUrl, endpoint, deployment, isAddressEntered } = found;
   assertKeyForm(name, apiKey, endpoint ?? baseUrl);
   const defaults = providerDefaults[name];
-  const models = { high: found.modelHigh ?? (deployment || defaults.high), low: found.modelLow ?? (deployment || defaults.low) };
-  const fetch = createBoundedFetch({ maxReplyBytes, timeoutMs: callTimeoutMs, ...(isAddressEntered ? { guard, connections: connections.guarded } : { connections: connections.own }) });
+  const models = {
+    high: found.modelHigh ?? (deployment || defaults.high),
+    low: found.modelLow ?? (deployment || defaults.low),
+  };
+  const fetch = createBoundedFetch({
+    maxReplyBytes,
+    timeoutMs: callTimeoutMs,
+    ...(isAddressEntered ? { guard, connections: connections.guarded } : { connections: connections.own }),
+  });
   const common = { apiKey, baseUrl, models, timeoutMs: callTimeoutMs, fetch };
   if (name === 'anthropic') return (await import('./anthropic.ts')).createAnthropic(common);
   const { createAzure, createGemini, createOpenAi } = await import('./openai.ts');
   if (name === 'azure') {
-    if (endpoint === undefined || deployment === undefined) throw new Problem('AI_NOT_CONFIGURED', 'The AI provider needs an endpoint and a deployment');
+    if (endpoint === undefined || deployment === undefined)
+      throw new Problem('AI_NOT_CONFIGURED', 'The AI provider needs an endpoint and a deployment');
     return createAzure({ ...common, endpoint, deployment });
   }
   return name === 'gemini' ? createGemini(common) : createOpenAi(common);
@@ -85,5 +121,6 @@ export function assertKeyForm(name: ProviderName, apiKey: string, address: strin
   const { key, host } = keyForms[name];
   const isPlain = /^[\x21-\x7e]{1,512}$/.test(apiKey);
   const isProviders = address === undefined || (URL.canParse(address) && host.test(new URL(address).hostname));
-  if (!isPlain || (isProviders && !key.test(apiKey))) throw new Problem('AI_KEY_INVALID', 'The key does not have the form of a key of this provider');
+  if (!isPlain || (isProviders && !key.test(apiKey)))
+    throw new Problem('AI_KEY_INVALID', 'The key does not have the form of a key of this provider');
 }

@@ -14,7 +14,9 @@ export function createReplyCache({ redis, ttlSeconds, log }: ReplyCacheDeps): Re
   return {
     get: async (key) => (await redis.get(name(key)).catch(() => null)) ?? undefined,
     async set(key, text) {
-      await redis.set(name(key), text, 'EX', ttlSeconds).catch((error: unknown) => log.debug({ err: error }, 'caching a provider reply failed'));
+      await redis
+        .set(name(key), text, 'EX', ttlSeconds)
+        .catch((error: unknown) => log.debug({ err: error }, 'caching a provider reply failed'));
     },
   };
 }

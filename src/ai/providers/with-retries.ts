@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { isTransient } from './provider-errors.ts';
 import type { Provider } from './provider.ts';
+import { isTransient } from './provider-errors.ts';
 
 /**
  * The provider for work of many calls, which must not end because one of them met a breakdown: after each of these waits such a call is

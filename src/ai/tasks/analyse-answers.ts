@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { sentiments } from '../../domain/analytics/sentiment.ts';
 import { themeKey } from '../../domain/analytics/theme-key.ts';
-import { analyseVersion, summaryPrompt, notePrompt, sentimentPrompt, themesPrompt } from './prompts/analyse.ts';
-import { parseReply, type ParsedReply } from './parse-reply.ts';
 import type { Task } from './ask.ts';
+import { type ParsedReply, parseReply } from './parse-reply.ts';
+import { analyseVersion, notePrompt, sentimentPrompt, summaryPrompt, themesPrompt } from './prompts/analyse.ts';
 
 export const analysisTypes = ['sentiment', 'themes', 'summary'] as const;
 export type AnalysisType = (typeof analysisTypes)[number];
@@ -24,8 +24,13 @@ const readSentiments = z.array(z.object(sentimentAnnotation.shape));
 const readThemes = z.array(z.object({ themes: z.array(themeName).min(1).max(10), sentiment: z.enum(sentiments) }));
 const readNumbers = z.object({ answers: z.array(z.looseObject({ n: z.number() })) });
 
-const replyOf = (shape: z.ZodRawShape) => z.strictObject({ answers: z.array(z.strictObject({ n: z.number().int(), ...shape })) });
-const replySchemas = { sentiment: replyOf(sentimentAnnotation.shape), themes: replyOf(themesAnnotation.shape), summary: z.strictObject({ note: z.string() }) };
+const replyOf = (shape: z.ZodRawShape) =>
+  z.strictObject({ answers: z.array(z.strictObject({ n: z.number().int(), ...shape })) });
+const replySchemas = {
+  sentiment: replyOf(sentimentAnnotation.shape),
+  themes: replyOf(themesAnnotation.shape),
+  summary: z.strictObject({ note: z.string() }),
+};
 
 const tokensPerAnswer = 60;
 
@@ -35,11 +40,20 @@ const maxTokensFor = (answers: readonly SentAnswer[]): number => 500 + answers.l
 
 export const analysisTasks: Readonly<Record<AnalysisType, BatchTask>> = {
   sentiment: (answers) => ({
-    ...shared, name: 'sentiment', system: sentimentPrompt, data: { answers: numbered(answers) }, maxOutputTokens: maxTokensFor(answers),
-    schema: replySchemas.sentiment, read: (reply) => readEach(reply, answers.length, readSentiments),
+    ...shared,
+    name: 'sentiment',
+    system: sentimentPrompt,
+    data: { answers: numbered(answers) },
+    maxOutputTokens: maxTokensFor(answers),
+    schema: replySchemas.sentiment,
+    read: (reply) => readEach(reply, answers.length, readSentiments),
   }),
   themes: (answers, knownThemes) => ({
-    ...shared, name: 'themes', system: themesPrompt, data: { knownThemes, answers: numbered(answers) }, maxOutputTokens: maxTokensFor(answers) * 2,
+    ...shared,
+    name: 'themes',
+    system: themesPrompt,
+    data: { knownThemes, answers: numbered(answers) },
+    maxOutputTokens: maxTokensFor(answers) * 2,
     schema: replySchemas.themes,
     read(reply) {
       const read = readEach(reply, answers.length, readThemes);
@@ -48,7 +62,12 @@ export const analysisTasks: Readonly<Record<AnalysisType, BatchTask>> = {
   }),
   // One note for the batch, named by each of its answers: it goes when the last of them does.
   summary: (answers) => ({
-    ...shared, name: 'note', system: notePrompt, data: { answers: numbered(answers) }, maxOutputTokens: 1000, schema: replySchemas.summary,
+    ...shared,
+    name: 'note',
+    system: notePrompt,
+    data: { answers: numbered(answers) },
+    maxOutputTokens: 1000,
+    schema: replySchemas.summary,
     read(reply) {
       const read = parseReply(z.object({ note: z.string().trim().min(1).max(5000) }), reply);
       return 'wrong' in read ? read : { value: answers.map(() => read.value) };
@@ -70,30 +89,64 @@ export interface StoredSummary {
 }
 
 const line = z.string().trim().min(1).max(2000);
-const summarySchema = z.strictObject({ summary: z.string(), insights: z.array(z.string()), recommendations: z.array(z.string()) });
-const readSummary = z.object({ summary: z.string().trim().min(1).max(5000), insights: z.array(line).max(20), recommendations: z.array(line).max(20) });
+const summarySchema = z.strictObject({
+  summary: z.string(),
+  insights: z.array(z.string()),
+  recommendations: z.array(z.string()),
+});
+const readSummary = z.object({
+  summary: z.string().trim().min(1).max(5000),
+  insights: z.array(line).max(20),
+  recommendations: z.array(line).max(20),
+});
 
 /** Asks for the summary of a survey by the notes on its batches. */
 export function summaryTask(title: string, notes: readonly string[]): Task<Summary> {
-  return { ...shared, name: 'summary', system: summaryPrompt, data: { title, notes }, maxOutputTokens: 3000, schema: summarySchema, read: (reply) => parseReply(readSummary, reply) };
+  return {
+    ...shared,
+    name: 'summary',
+    system: summaryPrompt,
+    data: { title, notes },
+    maxOutputTokens: 3000,
+    schema: summarySchema,
+    read: (reply) => parseReply(readSummary, reply),
+  };
 }
 
 /** Findings of one topic can be compared and kept together: same question to the same model in the same words. */
-export function topicOf(type: AnalysisType, { provider, model, isAnonymous }: { provider: string; model: string; isAnonymous: boolean }): string {
+export function topicOf(
+  type: AnalysisType,
+  { provider, model, isAnonymous }: { provider: string; model: string; isAnonymous: boolean },
+): string {
   return [type, `v${analyseVersion}`, provider, model, isAnonymous ? 'masked' : 'plain'].join('/');
 }
 
 /** One finding for every number from 1, or what is missing. */
-function readEach<T extends z.ZodType>(reply: unknown, count: number, findings: z.ZodArray<T>): ParsedReply<z.output<T>[]> {
+function readEach<T extends z.ZodType>(
+  reply: unknown,
+  count: number,
+  findings: z.ZodArray<T>,
+): ParsedReply<z.output<T>[]> {
   const outer = readNumbers.safeParse(reply);
   if (!outer.success) return { wrong: ['answers: must be a list of objects with "n"'] };
   const { answers } = outer.data;
   // The next call waits for this: what is good, as nearly all is, is read at once in a tenth of the time that it takes to find words for mistakes.
   const all = findings.safeParse(answers);
-  const byNumber = new Map(answers.map((entry, index) => [entry.n, all.success ? { value: all.data[index] } : parseReply(findings.element, entry)]));
+  const byNumber = new Map(
+    answers.map((entry, index) => [
+      entry.n,
+      all.success ? { value: all.data[index] } : parseReply(findings.element, entry),
+    ]),
+  );
   const found = Array.from({ length: count }, (_, index) => byNumber.get(index + 1));
-  const wrong = found.flatMap((read, index) => (read === undefined ? ['is missing'] : 'wrong' in read ? read.wrong : []).map((mistake) => `n ${index + 1}: ${mistake}`));
-  return wrong.length > 0 ? { wrong } : { value: found.flatMap((read) => (read && 'value' in read ? [read.value] : [])) };
+  const wrong = found.flatMap((read, index) =>
+    (read === undefined ? ['is missing'] : 'wrong' in read ? read.wrong : []).map(
+      (mistake) => `n ${index + 1}: ${mistake}`,
+    ),
+  );
+  return wrong.length > 0
+    ? { wrong }
+    : { value: found.flatMap((read) => (read && 'value' in read ? [read.value] : [])) };
 }
 
 /** The same theme in other letters is one theme, in the spelling that came first. */

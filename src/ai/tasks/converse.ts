@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { questionReply, readDraft, type DraftSurvey } from './generate-survey.ts';
-import { conversePrompt, converseVersion } from './prompts/converse.ts';
-import { parseReply } from './parse-reply.ts';
 import type { Task } from './ask.ts';
+import { type DraftSurvey, questionReply, readDraft } from './generate-survey.ts';
+import { parseReply } from './parse-reply.ts';
+import { conversePrompt, converseVersion } from './prompts/converse.ts';
 
 export interface PromptTurn {
   role: 'user' | 'assistant';
@@ -30,9 +30,17 @@ const maxTurns = 20;
 export function converseTask({ draft, history, message, questionCount }: ConverseOptions): Task<ConversationReply> {
   const [atLeast, atMost] = [questionCount ?? 1, questionCount ?? maxDraftQuestions];
   return {
-    name: 'conversation', version: converseVersion, tier: 'high', system: conversePrompt,
+    name: 'conversation',
+    version: converseVersion,
+    tier: 'high',
+    system: conversePrompt,
     data: { draft, said: history.slice(-maxTurns), message, questionCount },
-    schema: z.strictObject({ message: z.string(), title: z.string(), description: z.string().nullable(), questions: z.array(questionReply).min(atLeast).max(atMost) }),
+    schema: z.strictObject({
+      message: z.string(),
+      title: z.string(),
+      description: z.string().nullable(),
+      questions: z.array(questionReply).min(atLeast).max(atMost),
+    }),
     read(reply) {
       const read = readDraft(reply, { atLeast, atMost });
       if ('wrong' in read) return read;

@@ -5,7 +5,11 @@ import { validationProblem } from '../../errors.ts';
 import type { DraftSurvey } from './generate-survey.ts';
 
 /** The draft as a survey that can be stored. */
-export function surveyFromDraft({ title, description, questions }: DraftSurvey, blank: SurveyWithQuestions, newId: () => string): SurveyWithQuestions {
+export function surveyFromDraft(
+  { title, description, questions }: DraftSurvey,
+  blank: SurveyWithQuestions,
+  newId: () => string,
+): SurveyWithQuestions {
   const start: SurveyWithQuestions = { ...blank, title, description };
   return questions.reduce((survey, input, order) => {
     const defined = defineQuestion(input, { id: newId(), surveyId: survey.id, order, newId });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { mergeThemesPrompt, mergeThemesVersion } from './prompts/merge-themes.ts';
-import { parseReply } from './parse-reply.ts';
 import type { Task } from './ask.ts';
+import { parseReply } from './parse-reply.ts';
+import { mergeThemesPrompt, mergeThemesVersion } from './prompts/merge-themes.ts';
 
 export interface ThemeNames {
   /** Names that stay as they are, the most frequent first. */
@@ -23,12 +23,19 @@ const tokensPerName = 15;
 export function mergeThemesTask({ settled, fresh }: ThemeNames): Task<NameMerge[]> {
   const names = [...settled, ...fresh];
   return {
-    name: 'merge-themes', version: mergeThemesVersion, tier: 'high', system: mergeThemesPrompt, data: { themes: names.map((name, index) => ({ n: index + 1, name })) },
-    schema, maxOutputTokens: 500 + fresh.length * tokensPerName,
+    name: 'merge-themes',
+    version: mergeThemesVersion,
+    tier: 'high',
+    system: mergeThemesPrompt,
+    data: { themes: names.map((name, index) => ({ n: index + 1, name })) },
+    schema,
+    maxOutputTokens: 500 + fresh.length * tokensPerName,
     read(reply) {
       const read = parseReply(readSame, reply);
       if ('wrong' in read) return read;
-      const unknown = [...new Set(read.value.same.flatMap(({ n, as }) => [n, as]))].filter((number) => names[number - 1] === undefined);
+      const unknown = [...new Set(read.value.same.flatMap(({ n, as }) => [n, as]))].filter(
+        (number) => names[number - 1] === undefined,
+      );
       if (unknown.length > 0) return { wrong: unknown.map((number) => `there is no theme ${number}`) };
       return { value: mergesOf(read.value.same, names, settled.length) };
     },
@@ -36,7 +43,11 @@ export function mergeThemesTask({ settled, fresh }: ThemeNames): Task<NameMerge[
 }
 
 /** Pairs join names to groups, each of which keeps the name with the lowest number; groups of two settled names stay two. */
-function mergesOf(pairs: readonly { n: number; as: number }[], names: readonly string[], settledCount: number): NameMerge[] {
+function mergesOf(
+  pairs: readonly { n: number; as: number }[],
+  names: readonly string[],
+  settledCount: number,
+): NameMerge[] {
   const head = names.map((_, index) => index);
   const headOf = (index: number): number => {
     const next = head[index] ?? index;

@@ -1,34 +1,65 @@
 import { z } from 'zod';
-import { placeholderDifferences } from '../../domain/translation/placeholders.ts';
 import { changeQuestion } from '../../domain/questions/question-definition.ts';
-import { aspects, changeFromSuggestion, effectiveSuggestion, type Suggestion } from '../../domain/questions/suggestion.ts';
-import { visibleOptions, visibleRows, type Question } from '../../domain/survey.ts';
-import { optimiseQuestionPrompt, optimiseQuestionVersion } from './prompts/optimise-question.ts';
-import { parseReply, type ParsedReply } from './parse-reply.ts';
+import {
+  aspects,
+  changeFromSuggestion,
+  effectiveSuggestion,
+  type Suggestion,
+} from '../../domain/questions/suggestion.ts';
+import { type Question, visibleOptions, visibleRows } from '../../domain/survey.ts';
+import { placeholderDifferences } from '../../domain/translation/placeholders.ts';
 import type { Task } from './ask.ts';
+import { type ParsedReply, parseReply } from './parse-reply.ts';
+import { optimiseQuestionPrompt, optimiseQuestionVersion } from './prompts/optimise-question.ts';
 
 const suggestionReply = z.strictObject({
-  aspect: z.enum(aspects), problem: z.string(), text: z.string(), options: z.array(z.strictObject({ value: z.string().nullable(), text: z.string() })),
+  aspect: z.enum(aspects),
+  problem: z.string(),
+  text: z.string(),
+  options: z.array(z.strictObject({ value: z.string().nullable(), text: z.string() })),
 });
 
 const suggestionsReplySchema = z.object({
-  suggestions: z.array(z.object({
-    aspect: z.enum(aspects),
-    problem: z.string().trim().min(1).max(1000),
-    text: z.string().trim().min(1).max(2000),
-    options: z.array(z.object({ value: z.string().nullish().transform((value) => value ?? null), text: z.string().trim().min(1).max(500) })).max(200).nullish(),
-  })),
+  suggestions: z.array(
+    z.object({
+      aspect: z.enum(aspects),
+      problem: z.string().trim().min(1).max(1000),
+      text: z.string().trim().min(1).max(2000),
+      options: z
+        .array(
+          z.object({
+            value: z
+              .string()
+              .nullish()
+              .transform((value) => value ?? null),
+            text: z.string().trim().min(1).max(500),
+          }),
+        )
+        .max(200)
+        .nullish(),
+    }),
+  ),
 });
 
 const maxSuggestions = 5;
 
 /** Asks what could be better in a question. Every suggestion that comes back can be applied as it is; none is an answer too. */
-export function optimiseQuestionTask(question: Question, survey: { title: string; language: string }): Task<Suggestion[]> {
+export function optimiseQuestionTask(
+  question: Question,
+  survey: { title: string; language: string },
+): Task<Suggestion[]> {
   const { type, text, description } = question;
   const options = visibleOptions(question).map((option) => ({ value: option.value, text: option.text }));
   return {
-    name: 'suggestions', version: optimiseQuestionVersion, tier: 'low', system: optimiseQuestionPrompt,
-    data: { survey: survey.title, language: survey.language, question: { type, text, description, options, rows: visibleRows(question).map((row) => row.text) } },
+    name: 'suggestions',
+    version: optimiseQuestionVersion,
+    tier: 'low',
+    system: optimiseQuestionPrompt,
+    data: {
+      survey: survey.title,
+      language: survey.language,
+      question: { type, text, description, options, rows: visibleRows(question).map((row) => row.text) },
+    },
     schema: z.strictObject({ suggestions: z.array(suggestionReply) }),
     read: (reply) => readSuggestions(reply, question),
     maxOutputTokens: 3000 + options.length * 200,
@@ -38,13 +69,22 @@ export function optimiseQuestionTask(question: Question, survey: { title: string
 function readSuggestions(reply: unknown, question: Question): ParsedReply<Suggestion[]> {
   const read = parseReply(suggestionsReplySchema, reply);
   if ('wrong' in read) return read;
-  const found = read.value.suggestions.slice(0, maxSuggestions).flatMap(({ options, ...rest }) => effectiveSuggestion(question, { ...rest, options: options ?? undefined }) ?? []);
-  const wrong = found.flatMap((suggestion, index) => faultsOf(question, suggestion).map((fault) => `suggestions.${index}.${fault}`));
+  const found = read.value.suggestions
+    .slice(0, maxSuggestions)
+    .flatMap(({ options, ...rest }) => effectiveSuggestion(question, { ...rest, options: options ?? undefined }) ?? []);
+  const wrong = found.flatMap((suggestion, index) =>
+    faultsOf(question, suggestion).map((fault) => `suggestions.${index}.${fault}`),
+  );
   return wrong.length > 0 ? { wrong } : { value: found };
 }
 
 function faultsOf(question: Question, suggestion: Suggestion): string[] {
-  const apart = placeholderDifferences(question.text, suggestion.text).map((placeholder) => `text: the placeholder ${placeholder} must stand there as often as before`);
-  const changed = changeQuestion(question, changeFromSuggestion(question, suggestion), { hasAnswers: false, newId: () => '' });
+  const apart = placeholderDifferences(question.text, suggestion.text).map(
+    (placeholder) => `text: the placeholder ${placeholder} must stand there as often as before`,
+  );
+  const changed = changeQuestion(question, changeFromSuggestion(question, suggestion), {
+    hasAnswers: false,
+    newId: () => '',
+  });
   return [...apart, ...('issues' in changed ? changed.issues.map(({ path, message }) => `${path}: ${message}`) : [])];
 }

@@ -6,9 +6,13 @@ export type ParsedReply<T> = { value: T } | { wrong: readonly string[] };
 
 /** Holds a reply, or a part of one, against a schema. Each mistake begins with its place, and where the kind is wrong says of which kind it is. */
 export function parseReply<T extends z.ZodType>(schema: T, reply: unknown): ParsedReply<z.output<T>> {
-  const read = schema.safeParse(reply, { error: (issue) => messageOf(issue) + (issue.code === 'invalid_type' ? insteadOf(issue.expected, issue.input) : '') });
+  const read = schema.safeParse(reply, {
+    error: (issue) => messageOf(issue) + (issue.code === 'invalid_type' ? insteadOf(issue.expected, issue.input) : ''),
+  });
   if (read.success) return { value: read.data };
-  return { wrong: read.error.issues.map(({ path, message }) => `${path.map(String).join('.') || 'the reply'}: ${message}`) };
+  return {
+    wrong: read.error.issues.map(({ path, message }) => `${path.map(String).join('.') || 'the reply'}: ${message}`),
+  };
 }
 
 const kinds: Readonly<Record<string, string>> = { string: 'a text', number: 'a number', boolean: 'true or false' };

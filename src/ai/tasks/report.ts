@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { TypeStatistic } from '../../domain/questions/contract.ts';
 import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
-import { visibleOptions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
-import type { Summary } from './analyse-answers.ts';
-import { reportPrompt, reportVersion } from './prompts/report.ts';
+import { type Question, type SurveyWithQuestions, visibleOptions } from '../../domain/survey.ts';
 import type { Theme } from '../analysis-results.ts';
-import { parseReply, type ParsedReply } from './parse-reply.ts';
+import type { Summary } from './analyse-answers.ts';
 import type { Task } from './ask.ts';
+import { type ParsedReply, parseReply } from './parse-reply.ts';
+import { reportPrompt, reportVersion } from './prompts/report.ts';
 
 export interface ReportSection {
   heading: string;
@@ -61,13 +61,28 @@ export function reportTask(basis: ReportBasis, { hasRecommendations }: { hasReco
   const questions = survey.questions.filter(({ isHidden }) => !isHidden);
   const section = z.strictObject({ heading: z.string(), text: z.string(), questions: z.array(z.number().int()) });
   return {
-    name: 'report', version: reportVersion, tier: 'high', system: reportPrompt({ hasRecommendations }),
+    name: 'report',
+    version: reportVersion,
+    tier: 'high',
+    system: reportPrompt({ hasRecommendations }),
     data: {
-      language: survey.language, survey: { title: survey.title, description: survey.description, ...head },
-      questions: questions.map((question, index) => ({ n: index + 1, ...describe(question, basis.figures.find(({ questionId }) => questionId === question.id)) })),
-      themes: themes.map(({ name, count, sentiment }) => ({ name, count, sentiment })), summary: summary?.summary ?? null,
+      language: survey.language,
+      survey: { title: survey.title, description: survey.description, ...head },
+      questions: questions.map((question, index) => ({
+        n: index + 1,
+        ...describe(
+          question,
+          basis.figures.find(({ questionId }) => questionId === question.id),
+        ),
+      })),
+      themes: themes.map(({ name, count, sentiment }) => ({ name, count, sentiment })),
+      summary: summary?.summary ?? null,
     },
-    schema: z.strictObject({ title: z.string(), sections: z.array(section), ...(hasRecommendations && { recommendations: z.array(z.string()) }) }),
+    schema: z.strictObject({
+      title: z.string(),
+      sections: z.array(section),
+      ...(hasRecommendations && { recommendations: z.array(z.string()) }),
+    }),
     read: (reply) => readReport(reply, { questions, hasRecommendations }),
     maxOutputTokens: 8000,
   };
@@ -80,7 +95,13 @@ function describe(question: Question, figures: QuestionAnalytics | undefined) {
   const { responseCount, skippedCount, averageValue, medianValue, nps, distribution } = figures;
   const isClosed = visibleOptions(question).length > 0 || typeof registry[type].dimension(question) !== 'string';
   return {
-    type, text, answered: responseCount, skipped: skippedCount, ...((isClosed || isSafeToSend(figures)) && typeof averageValue === 'number' && { average: averageValue, median: medianValue }), ...(nps && { nps }),
+    type,
+    text,
+    answered: responseCount,
+    skipped: skippedCount,
+    ...((isClosed || isSafeToSend(figures)) &&
+      typeof averageValue === 'number' && { average: averageValue, median: medianValue }),
+    ...(nps && { nps }),
     ...(isClosed && { counts: countsOf(question, distribution) }),
   };
 }
@@ -88,11 +109,17 @@ function describe(question: Question, figures: QuestionAnalytics | undefined) {
 /** A list, because an object would not keep the author's order; below a row, or an item of a ranking, a list of its own. */
 function countsOf(question: Question, distribution: QuestionAnalytics['distribution']) {
   const [outer, inner] = [outerNames(question), innerNames(question)];
-  const wordingOf = (named: readonly { value: string; text: string }[], key: string) => named.find(({ value }) => value === key)?.text ?? key;
-  return inRanges(outer, inReadingOrder(outer, distribution), keysShown).slice(0, keysShown).map(([key, count]) => ({
-    answer: wordingOf(outer, key),
-    count: typeof count === 'number' ? count : inReadingOrder(inner, count).map(([below, times]) => ({ answer: wordingOf(inner, below), count: times })),
-  }));
+  const wordingOf = (named: readonly { value: string; text: string }[], key: string) =>
+    named.find(({ value }) => value === key)?.text ?? key;
+  return inRanges(outer, inReadingOrder(outer, distribution), keysShown)
+    .slice(0, keysShown)
+    .map(([key, count]) => ({
+      answer: wordingOf(outer, key),
+      count:
+        typeof count === 'number'
+          ? count
+          : inReadingOrder(inner, count).map(([below, times]) => ({ answer: wordingOf(inner, below), count: times })),
+    }));
 }
 
 const minNumbers = 5;
@@ -100,19 +127,44 @@ const identifyingFrom = 1_000_000;
 
 /** The median of free numbers is one that somebody gave: of few it may tell who, and one of seven digits can be a telephone number. */
 function isSafeToSend({ responseCount, averageValue, medianValue }: QuestionAnalytics): boolean {
-  return responseCount >= minNumbers && [averageValue, medianValue].every((value) => Math.abs(value ?? 0) < identifyingFrom);
+  return (
+    responseCount >= minNumbers && [averageValue, medianValue].every((value) => Math.abs(value ?? 0) < identifyingFrom)
+  );
 }
 
-function readReport(reply: unknown, { questions, hasRecommendations }: { questions: readonly Question[]; hasRecommendations: boolean }): ParsedReply<Report> {
-  const read = parseReply(z.object({
-    title: z.string().trim().min(1).max(300),
-    sections: z.array(z.object({ heading: z.string().trim().min(1).max(300), text: z.string().trim().min(1).max(10_000), questions: z.array(z.number()).default([]) })).min(1).max(20),
-    recommendations: hasRecommendations ? z.array(line).min(1).max(20) : z.unknown(),
-  }), reply);
+function readReport(
+  reply: unknown,
+  { questions, hasRecommendations }: { questions: readonly Question[]; hasRecommendations: boolean },
+): ParsedReply<Report> {
+  const read = parseReply(
+    z.object({
+      title: z.string().trim().min(1).max(300),
+      sections: z
+        .array(
+          z.object({
+            heading: z.string().trim().min(1).max(300),
+            text: z.string().trim().min(1).max(10_000),
+            questions: z.array(z.number()).default([]),
+          }),
+        )
+        .min(1)
+        .max(20),
+      recommendations: hasRecommendations ? z.array(line).min(1).max(20) : z.unknown(),
+    }),
+    reply,
+  );
   if ('wrong' in read) return read;
-  const wrong = read.value.sections.flatMap((section, index) => section.questions.filter((n) => !questions[n - 1]).map((n) => `sections.${index}.questions: there is no question ${n}`));
+  const wrong = read.value.sections.flatMap((section, index) =>
+    section.questions
+      .filter((n) => !questions[n - 1])
+      .map((n) => `sections.${index}.questions: there is no question ${n}`),
+  );
   if (wrong.length > 0) return { wrong };
-  const sections = read.value.sections.map(({ heading, text, questions: numbers }) => ({ heading, text, questionIds: [...new Set(numbers)].flatMap((n) => questions[n - 1]?.id ?? []) }));
+  const sections = read.value.sections.map(({ heading, text, questions: numbers }) => ({
+    heading,
+    text,
+    questionIds: [...new Set(numbers)].flatMap((n) => questions[n - 1]?.id ?? []),
+  }));
   const recommendations = hasRecommendations ? z.array(line).parse(read.value.recommendations) : undefined;
   return { value: { title: read.value.title, sections, ...(recommendations && { recommendations }) } };
 }

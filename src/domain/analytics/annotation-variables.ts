@@ -1,8 +1,8 @@
 import type { ValidationIssue } from '../../errors.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
+import { type Question, type SurveyWithQuestions, visibleQuestions } from '../survey.ts';
 import { sentiments } from './sentiment.ts';
-import { visibleQuestions, type Question, type SurveyWithQuestions } from '../survey.ts';
 
 export const annotationKinds = ['sentiment', 'theme'] as const;
 export type AnnotationKind = (typeof annotationKinds)[number];
@@ -20,7 +20,8 @@ export type KnownAnnotations = Partial<Record<AnnotationKind, AnnotationEdition>
 /** Editions by kind, for who has to read the same findings later. */
 export type Editions = Partial<Record<AnnotationKind, string>>;
 
-export const editionsOf = (known: KnownAnnotations): Editions => Object.fromEntries(Object.entries(known).map(([kind, { edition }]) => [kind, edition]));
+export const editionsOf = (known: KnownAnnotations): Editions =>
+  Object.fromEntries(Object.entries(known).map(([kind, { edition }]) => [kind, edition]));
 
 /** More are no table that anybody reads. */
 const maxThemes = 300;
@@ -33,19 +34,31 @@ export function annotationKindOf(name: string): AnnotationKind | undefined {
 
 /** Whether analyses read the answers: what is counted by its words is a free text, addresses and names of files are not. */
 export function isOpenQuestion(question: Question): boolean {
-  return registry[question.type].countPlan(question).requests.some((request) => request.kind === 'text' && request.by === 'words');
+  return registry[question.type]
+    .countPlan(question)
+    .requests.some((request) => request.kind === 'text' && request.by === 'words');
 }
 
 /** Reads `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId` as a variable. A string says why it cannot be one. */
-export function annotationDimension(survey: SurveyWithQuestions, name: string, known: KnownAnnotations): Dimension | string {
+export function annotationDimension(
+  survey: SurveyWithQuestions,
+  name: string,
+  known: KnownAnnotations,
+): Dimension | string {
   const { dimension, rest } = readVariable(survey, name, known);
   if (dimension === undefined) return rest;
   if (rest !== '') return 'is not a question of this survey';
-  return dimension.categories.length > maxThemes ? `has more than ${maxThemes} themes; a filter can name any of them` : dimension;
+  return dimension.categories.length > maxThemes
+    ? `has more than ${maxThemes} themes; a filter can name any of them`
+    : dimension;
 }
 
 /** Reads `sentiment:positive`, `theme:name`, or the same with a question as `sentiment:questionId:positive`. */
-export function annotationFilter(survey: SurveyWithQuestions, text: string, known: KnownAnnotations): { dimension: Dimension; code: number } | ValidationIssue {
+export function annotationFilter(
+  survey: SurveyWithQuestions,
+  text: string,
+  known: KnownAnnotations,
+): { dimension: Dimension; code: number } | ValidationIssue {
   const { dimension, rest } = readVariable(survey, text, known);
   if (dimension === undefined) return { path: '', message: rest };
   const category = dimension.categories.find(({ value }) => value === rest);
@@ -53,7 +66,11 @@ export function annotationFilter(survey: SurveyWithQuestions, text: string, know
 }
 
 /** `rest`: what follows the variable's name; without a dimension why there is none. */
-function readVariable(survey: SurveyWithQuestions, name: string, known: KnownAnnotations): { dimension?: Dimension; rest: string } {
+function readVariable(
+  survey: SurveyWithQuestions,
+  name: string,
+  known: KnownAnnotations,
+): { dimension?: Dimension; rest: string } {
   const kind = annotationKindOf(name);
   if (kind === undefined) return { rest: 'is no finding of an analysis' };
   const after = name.slice(kind.length + 1);
@@ -62,13 +79,22 @@ function readVariable(survey: SurveyWithQuestions, name: string, known: KnownAnn
   if (questionId !== null && !question) return { rest: 'is not a question of this survey' };
   if (question && !isOpenQuestion(question)) return { rest: 'is a question whose answers are not analysed' };
   const found = known[kind];
-  if (!found) return { rest: `needs a finished analysis of the survey (analysisType "${kind === 'theme' ? 'themes' : kind}")` };
+  if (!found)
+    return { rest: `needs a finished analysis of the survey (analysisType "${kind === 'theme' ? 'themes' : kind}")` };
   const source = { kind: 'annotation', edition: found.edition, questionId } as const;
-  return { dimension: { categories: categoriesOf(kind, found), source }, rest: questionId === null ? after : after.slice(questionId.length + 1) };
+  return {
+    dimension: { categories: categoriesOf(kind, found), source },
+    rest: questionId === null ? after : after.slice(questionId.length + 1),
+  };
 }
 
 /** Of themes only those that somebody spoke of are shown. */
 function categoriesOf(kind: AnnotationKind, { values }: AnnotationEdition): Category[] {
   const shown = kind === 'sentiment' ? sentiments : values;
-  return shown.map((value, index) => ({ code: index + 1, value, text: value, ...(kind === 'theme' && { isHidden: true }) }));
+  return shown.map((value, index) => ({
+    code: index + 1,
+    value,
+    text: value,
+    ...(kind === 'theme' && { isHidden: true }),
+  }));
 }

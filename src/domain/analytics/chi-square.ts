@@ -9,8 +9,9 @@ export function logGamma(x: number): number {
 }
 
 const lanczos: [number, ...number[]] = [
-  0.999_999_999_999_809_93, 676.520_368_121_885_1, -1259.139_216_722_402_8, 771.323_428_777_653_1, -176.615_029_162_140_6, 12.507_343_278_686_905,
-  -0.138_571_095_265_720_12, 9.984_369_578_019_572e-6, 1.505_632_735_149_311_6e-7,
+  0.999_999_999_999_809_93, 676.520_368_121_885_1, -1259.139_216_722_402_8, 771.323_428_777_653_1,
+  -176.615_029_162_140_6, 12.507_343_278_686_905, -0.138_571_095_265_720_12, 9.984_369_578_019_572e-6,
+  1.505_632_735_149_311_6e-7,
 ];
 
 const precision = 1e-16;
@@ -71,7 +72,9 @@ export interface Association {
  */
 export function associationOf(table: readonly (readonly number[])[]): Association {
   const columnSums = (table[0] ?? []).map((_, column) => table.reduce((sum, row) => sum + (row[column] ?? 0), 0));
-  const kept = table.map((row) => row.filter((_, column) => (columnSums[column] ?? 0) > 0)).filter((row) => row.some((count) => count > 0));
+  const kept = table
+    .map((row) => row.filter((_, column) => (columnSums[column] ?? 0) > 0))
+    .filter((row) => row.some((count) => count > 0));
   const rows = kept.length;
   const columns = kept[0]?.length ?? 0;
   const degreesOfFreedom = Math.max(0, rows - 1) * Math.max(0, columns - 1);

@@ -39,9 +39,11 @@ export function sumsOf({ cells, rowTotals, columnTotals, total, weighted }: Cros
   const countByCell = new Map(cells.map(({ row, column, count }) => [placeOf(row, column), count]));
   const weighedCells = weighted && new Map(weighted.cells.map((cell) => [placeOf(cell.row, cell.column), cell]));
   return {
-    cell: (row: number, column: number): Sum => sumOf(countByCell.get(placeOf(row, column)), weighted && { weighed: weighedCells?.get(placeOf(row, column)) }),
+    cell: (row: number, column: number): Sum =>
+      sumOf(countByCell.get(placeOf(row, column)), weighted && { weighed: weighedCells?.get(placeOf(row, column)) }),
     row: (code: number): Sum => sumOf(rowTotals.get(code), weighted && { weighed: weighted.rowTotals.get(code) }),
-    column: (code: number): Sum => sumOf(columnTotals.get(code), weighted && { weighed: weighted.columnTotals.get(code) }),
+    column: (code: number): Sum =>
+      sumOf(columnTotals.get(code), weighted && { weighed: weighted.columnTotals.get(code) }),
     total: sumOf(total, weighted && { weighed: weighted.total }),
   };
 }

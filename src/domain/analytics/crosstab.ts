@@ -1,11 +1,11 @@
-import { validationProblem, type ValidationIssue } from '../../errors.ts';
-import { associationOf } from './chi-square.ts';
-import { sumsOf, type CrosstabCounts, type Sum } from './crosstab-counts.ts';
-import { annotationFilter, annotationKindOf, type KnownAnnotations } from './annotation-variables.ts';
+import { type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
 import { questionVariable } from '../questions/variable.ts';
-import { compareColumns, comparisonsIn, type ComparedColumn, type Correction } from './significance.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
+import { annotationFilter, annotationKindOf, type KnownAnnotations } from './annotation-variables.ts';
+import { associationOf } from './chi-square.ts';
+import { type CrosstabCounts, type Sum, sumsOf } from './crosstab-counts.ts';
+import { type ComparedColumn, type Correction, compareColumns, comparisonsIn } from './significance.ts';
 
 /** A table of so many cells takes about 20 MB as JSON; one of two scales of 10,000 points would take all the memory there is. */
 const maxCells = 200_000;
@@ -27,7 +27,10 @@ export interface CountedTable extends CrosstabCounts {
 }
 
 /** A crosstab (contract §8) of counted cells: one table of `interpretTables`. */
-export function interpretCrosstab({ rows, ...table }: CountedTable & { rows: Dimension }, comparison: ComparisonOptions = {}) {
+export function interpretCrosstab(
+  { rows, ...table }: CountedTable & { rows: Dimension },
+  comparison: ComparisonOptions = {},
+) {
   const [shown] = interpretTables(rows, [table], comparison);
   if (!shown) throw new Error('a table was lost');
   return shown;
@@ -41,10 +44,14 @@ export function interpretCrosstab({ rows, ...table }: CountedTable & { rows: Dim
  */
 export function interpretTables(rows: Dimension, tables: readonly CountedTable[], comparison: ComparisonOptions = {}) {
   // Deleted options are shown where anybody in the survey chose them: in all tables if in any, so that their rows stay the same under every filter.
-  const isChosen = (code: number) => tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
+  const isChosen = (code: number) =>
+    tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
   const layouts = tables.map((table) => layOutTable(categories, table));
-  refuseTooManyCells(layouts[0]?.rows.length ?? 0, layouts.map((table) => table.columns.length));
+  refuseTooManyCells(
+    layouts[0]?.rows.length ?? 0,
+    layouts.map((table) => table.columns.length),
+  );
   const isCompared = isComparable(layouts, comparison);
   return layouts.map((table) => presentTable(table, isCompared ? comparison : undefined));
 }
@@ -62,7 +69,9 @@ function layOutTable(categories: readonly Category[], { columns, ...counts }: Co
   const heads = columns.categories.map((category) => ({ ...category, ...sums.column(category.code) }));
   return {
     rows: categories.map((category) => ({ ...category, ...sums.row(category.code) })),
-    columns: heads.filter(({ code, count, isHidden }) => count > 0 || isHidden !== true || counts.chosenInSurvey?.columns?.has(code)),
+    columns: heads.filter(
+      ({ code, count, isHidden }) => count > 0 || isHidden !== true || counts.chosenInSurvey?.columns?.has(code),
+    ),
     sums,
     unweightable: counts.weighted?.unweightable,
   };
@@ -77,20 +86,30 @@ export function refuseTooLarge(rows: Dimension, columns: readonly Dimension[]): 
 function refuseTooManyCells(rows: number, columnsByTable: readonly number[]): void {
   const columns = columnsByTable.reduce((sum, count) => sum + count, 0);
   if (rows * columns <= maxCells) return;
-  throw validationProblem([{ path: columnsByTable.length > 1 ? 'banner' : 'questionId2', message: `there would be ${rows} rows and ${columns} columns; a table can have ${maxCells} cells at most` }]);
+  throw validationProblem([
+    {
+      path: columnsByTable.length > 1 ? 'banner' : 'questionId2',
+      message: `there would be ${rows} rows and ${columns} columns; a table can have ${maxCells} cells at most`,
+    },
+  ]);
 }
 
 /** Whether columns can be compared; refuses what was asked for and cannot be. */
 function isComparable(tables: readonly TableLayout[], { significance, correction }: ComparisonOptions): boolean {
-  const compared = tables.map(({ rows, columns }) => ({ rows: rows.length, columns: columns.filter(({ count }) => count > 0) }));
+  const compared = tables.map(({ rows, columns }) => ({
+    rows: rows.length,
+    columns: columns.filter(({ count }) => count > 0),
+  }));
   const comparisons = sum(compared.map(({ rows, columns }) => comparisonsIn(rows, columns.length)));
   const namesIn = ({ rows, columns }: (typeof compared)[number]) =>
     (comparisonsIn(rows, columns.length) * sum(columns.map(({ value }) => value.length))) / Math.max(1, columns.length);
   const names = Math.ceil(sum(compared.map(namesIn)));
   const tooMuch =
-    comparisons > maxComparisons ? `the columns would take ${comparisons} comparisons; there can be ${maxComparisons} at most`
-    : names > maxNameCharacters ? `the names of the columns could take ${names} characters; there can be ${maxNameCharacters} at most`
-    : undefined;
+    comparisons > maxComparisons
+      ? `the columns would take ${comparisons} comparisons; there can be ${maxComparisons} at most`
+      : names > maxNameCharacters
+        ? `the names of the columns could take ${names} characters; there can be ${maxNameCharacters} at most`
+        : undefined;
   if (tooMuch === undefined) return true;
   if (significance === undefined && correction === undefined) return false;
   throw validationProblem([{ path: significance === undefined ? 'correction' : 'significance', message: tooMuch }]);
@@ -100,7 +119,13 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 
 function presentTable({ rows, columns, sums, unweightable }: TableLayout, comparison: ComparisonOptions | undefined) {
   const table = rows.map((row) => columns.map((column) => sums.cell(row.code, column.code)));
-  const over = comparison && compareColumns(columns.map((head, c) => comparedColumn(head, table, c)), rows.length, { level: comparison.significance ?? defaultLevel, correction: comparison.correction });
+  const over =
+    comparison &&
+    compareColumns(
+      columns.map((head, c) => comparedColumn(head, table, c)),
+      rows.length,
+      { level: comparison.significance ?? defaultLevel, correction: comparison.correction },
+    );
   return {
     rows: rows.map(presentHeader),
     columns: columns.map(presentHeader),
@@ -124,13 +149,23 @@ function presentTable({ rows, columns, sums, unweightable }: TableLayout, compar
 
 type HeaderCell = Category & Sum;
 
-const presentHeader = ({ value, text, count, weight, effectiveBase }: HeaderCell) => ({ value, text, total: count, weightedTotal: weight, effectiveBase });
+const presentHeader = ({ value, text, count, weight, effectiveBase }: HeaderCell) => ({
+  value,
+  text,
+  total: count,
+  weightedTotal: weight,
+  effectiveBase,
+});
 
 /** A part never weighs more than the whole, but sums of weights are rounded. */
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.min(1, part / whole));
 const percent = (part: number, whole: number): number => (whole === 0 ? 0 : Math.min(100, (part / whole) * 100));
 
-function comparedColumn({ value, weight, effectiveBase }: HeaderCell, table: readonly (readonly Sum[])[], column: number): ComparedColumn {
+function comparedColumn(
+  { value, weight, effectiveBase }: HeaderCell,
+  table: readonly (readonly Sum[])[],
+  column: number,
+): ComparedColumn {
   return { value, base: effectiveBase, shares: table.map((line) => share(line[column]?.weight ?? 0, weight)) };
 }
 
@@ -138,11 +173,16 @@ function comparedColumn({ value, weight, effectiveBase }: HeaderCell, table: rea
  * Reads `questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX or RANKING; option values may hold colons. Where
  * findings are given, also a filter by them.
  */
-export function parseFilter(survey: SurveyWithQuestions, text: string, annotations?: KnownAnnotations): { dimension: Dimension; code: number } | ValidationIssue {
+export function parseFilter(
+  survey: SurveyWithQuestions,
+  text: string,
+  annotations?: KnownAnnotations,
+): { dimension: Dimension; code: number } | ValidationIssue {
   if (annotations && annotationKindOf(text) !== undefined) return annotationFilter(survey, text, annotations);
   const at = text.indexOf(':');
   const question = survey.questions.find((item) => !item.isHidden && item.id === text.slice(0, Math.max(0, at)));
-  if (at < 0 || !question) return { path: '', message: 'must be questionId:optionValue with a question of this survey' };
+  if (at < 0 || !question)
+    return { path: '', message: 'must be questionId:optionValue with a question of this survey' };
   const rest = text.slice(at + 1);
   for (const { row, value } of possibleSplits(rest)) {
     const dimension = questionVariable(question, row);
@@ -152,12 +192,18 @@ export function parseFilter(survey: SurveyWithQuestions, text: string, annotatio
   const whole = questionVariable(question);
   if (!('message' in whole)) return { path: '', message: 'names no value of the question' };
   if (question.rows.length === 0) return { path: '', message: `the question ${whole.message}` };
-  return { path: '', message: rest.includes(':') ? 'names no row and column of the question' : `the question is a ${question.type}: write questionId:rowValue:columnValue` };
+  return {
+    path: '',
+    message: rest.includes(':')
+      ? 'names no row and column of the question'
+      : `the question is a ${question.type}: write questionId:rowValue:columnValue`,
+  };
 }
 
 /** The text as a value, then with every colon as the border between a row and a value. */
 function possibleSplits(text: string): { row?: string; value: string }[] {
   const found: { row?: string; value: string }[] = [{ value: text }];
-  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) found.push({ row: text.slice(0, at), value: text.slice(at + 1) });
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1))
+    found.push({ row: text.slice(0, at), value: text.slice(at + 1) });
   return found;
 }

@@ -28,14 +28,20 @@ export const comparisonsIn = (rows: number, columns: number): number => (rows * 
  * Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`. Columns are taken for
  * separate people: where they share respondents the variance is rather overstated, so what is named is significant all the more.
  */
-export function compareColumns(columns: readonly ComparedColumn[], rowCount: number, comparison: Comparison): string[][][] {
+export function compareColumns(
+  columns: readonly ComparedColumn[],
+  rowCount: number,
+  comparison: Comparison,
+): string[][][] {
   const criticalOf = createCriticalValues();
   return Array.from({ length: rowCount }, (_, row) => {
     const pairs = pairsOf(columns, row);
     const least = criticalSquare(pairs, comparison, criticalOf);
     const over = columns.map((): number[] => []);
     for (const { greater, smaller, square } of pairs) if (square >= least) over[greater]?.push(smaller);
-    return over.map((smaller) => smaller.sort((one, other) => one - other).map((column) => columns[column]?.value ?? ''));
+    return over.map((smaller) =>
+      smaller.sort((one, other) => one - other).map((column) => columns[column]?.value ?? ''),
+    );
   });
 }
 
@@ -47,7 +53,9 @@ interface Pair {
 }
 
 function pairsOf(columns: readonly ComparedColumn[], row: number): Pair[] {
-  const known = columns.map(({ base, shares }, column) => ({ column, base, share: shares[row] ?? 0 })).filter(({ base }) => base > 0);
+  const known = columns
+    .map(({ base, shares }, column) => ({ column, base, share: shares[row] ?? 0 }))
+    .filter(({ base }) => base > 0);
   const pairs: Pair[] = [];
   for (const [place, one] of known.entries())
     for (let next = place + 1; next < known.length; next += 1) {
@@ -57,19 +65,30 @@ function pairsOf(columns: readonly ComparedColumn[], row: number): Pair[] {
       const variance = pooled * (1 - pooled) * (1 / one.base + 1 / other.base);
       if (!(variance > 0)) continue;
       const [greater, smaller] = one.share >= other.share ? [one, other] : [other, one];
-      pairs.push({ greater: greater.column, smaller: smaller.column, square: (greater.share - smaller.share) ** 2 / variance });
+      pairs.push({
+        greater: greater.column,
+        smaller: smaller.column,
+        square: (greater.share - smaller.share) ** 2 / variance,
+      });
     }
   return pairs;
 }
 
 /** The smallest z² that is significant among these. */
-function criticalSquare(pairs: readonly Pair[], { level, correction }: Comparison, criticalOf: (p: number) => number): number {
+function criticalSquare(
+  pairs: readonly Pair[],
+  { level, correction }: Comparison,
+  criticalOf: (p: number) => number,
+): number {
   const p = 1 - level;
   if (correction === undefined || pairs.length === 0) return criticalOf(p);
   if (correction === 'bonferroni') return criticalOf(p / pairs.length);
   const plain = criticalOf(p);
   // Adjusted p-values are never below the plain ones, so the others need not be looked at.
-  const squares = pairs.map(({ square }) => square).filter((square) => square >= plain).sort((one, other) => other - one);
+  const squares = pairs
+    .map(({ square }) => square)
+    .filter((square) => square >= plain)
+    .sort((one, other) => other - one);
   const last = squares.findLastIndex((square, index) => (chiSquareTail(square, 1) * pairs.length) / (index + 1) < p);
   return squares[last] ?? Number.POSITIVE_INFINITY;
 }

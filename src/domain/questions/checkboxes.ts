@@ -1,9 +1,22 @@
 import { z } from 'zod';
 import { visibleOptions } from '../survey.ts';
+import {
+  bitsOf,
+  bitWordKeys,
+  bitWordSlots,
+  chosenIn,
+  distributionOf,
+  findOption,
+  flagColumns,
+  hasBit,
+  hasHidden,
+  optionCategories,
+  requestUnfiltered,
+  setBit,
+} from './choice.ts';
 import type { QuestionType } from './contract.ts';
-import { requestUnfiltered, bitsOf, chosenIn, distributionOf, findOption, flagColumns, hasBit, hasHidden, optionCategories, setBit, bitWordKeys, bitWordSlots } from './choice.ts';
 import { blankStatistic } from './numbers.ts';
-import { refuseExtraFields, type AllowedFields } from './text-checks.ts';
+import { type AllowedFields, refuseExtraFields } from './text-checks.ts';
 
 const optionOnly: AllowedFields = { value: ['optionId'] };
 const count = z.number().int().min(1).max(200);
@@ -14,10 +27,15 @@ export const checkboxes: QuestionType = {
   hasRows: false,
   settings: z
     .strictObject({ minSelections: count.optional(), maxSelections: count.optional() })
-    .refine(({ minSelections = 1, maxSelections = 200 }) => minSelections <= maxSelections, { path: ['maxSelections'], message: 'must not be below minSelections' }),
+    .refine(({ minSelections = 1, maxSelections = 200 }) => minSelections <= maxSelections, {
+      path: ['maxSelections'],
+      message: 'must not be below minSelections',
+    }),
   definitionIssue(question) {
     const options = visibleOptions(question).length;
-    return Number(question.settings['minSelections'] ?? 0) > options ? { path: 'settings.minSelections', message: `asks for more than there are options (${options})` } : undefined;
+    return Number(question.settings['minSelections'] ?? 0) > options
+      ? { path: 'settings.minSelections', message: `asks for more than there are options (${options})` }
+      : undefined;
   },
   frozenSettings: [],
   slotKeys: (question) => ({ codes: bitWordKeys(question), numbers: [], texts: [] }),
@@ -33,12 +51,16 @@ export const checkboxes: QuestionType = {
     }
     const { minSelections, maxSelections } = question.settings;
     const first = answers[0]?.index ?? 0;
-    if (typeof minSelections === 'number' && chosen < minSelections) context.report(first, '', `choose at least ${minSelections}`);
-    if (typeof maxSelections === 'number' && chosen > maxSelections) context.report(first, '', `choose at most ${maxSelections}`);
+    if (typeof minSelections === 'number' && chosen < minSelections)
+      context.report(first, '', `choose at least ${minSelections}`);
+    if (typeof maxSelections === 'number' && chosen > maxSelections)
+      context.report(first, '', `choose at most ${maxSelections}`);
   },
   write(question, row) {
     const slots = bitWordSlots(question);
-    return question.options.filter((option) => hasBit(row.codes, slots, option.code)).map((option) => ({ optionId: option.id }));
+    return question.options
+      .filter((option) => hasBit(row.codes, slots, option.code))
+      .map((option) => ({ optionId: option.id }));
   },
   countPlan(question) {
     const slots = bitWordSlots(question);
@@ -46,9 +68,15 @@ export const checkboxes: QuestionType = {
   },
   statistic(question, results) {
     const counts = bitsOf(results[0]);
-    return { ...blankStatistic(), distribution: distributionOf(question.options, (code) => counts[code - 1] ?? 0, chosenIn(results[0])) };
+    return {
+      ...blankStatistic(),
+      distribution: distributionOf(question.options, (code) => counts[code - 1] ?? 0, chosenIn(results[0])),
+    };
   },
-  dimension: (question) => ({ categories: optionCategories(question.options), source: { kind: 'bits', slots: bitWordSlots(question) } }),
+  dimension: (question) => ({
+    categories: optionCategories(question.options),
+    source: { kind: 'bits', slots: bitWordSlots(question) },
+  }),
   chart: 'bars',
   exportColumns: (question) => flagColumns(question.options, bitWordSlots(question)),
 };

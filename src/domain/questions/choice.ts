@@ -1,18 +1,32 @@
 import type { Option, Question } from '../survey.ts';
+import {
+  bitsPerWord,
+  type Category,
+  type CountResult,
+  type ExportColumn,
+  otherCode,
+  otherValue,
+  type PlacedAnswer,
+  type ReadContext,
+} from './contract.ts';
 import { slotsAt } from './slots.ts';
-import { bitsPerWord, otherCode, otherValue, type Category, type CountResult, type ExportColumn, type PlacedAnswer, type ReadContext } from './contract.ts';
 
 /** What questions whose answers are options share. */
 
 /** The option that an answer names; reports unknown and hidden ones. */
-export function findOption(question: Question, { index, answer }: PlacedAnswer, context: ReadContext): Option | undefined {
+export function findOption(
+  question: Question,
+  { index, answer }: PlacedAnswer,
+  context: ReadContext,
+): Option | undefined {
   if (answer.optionId === undefined) return undefined;
   const option = question.options.find((candidate) => candidate.id === answer.optionId && !candidate.isHidden);
   if (!option) context.report(index, 'optionId', 'is not an option of this question');
   return option;
 }
 
-export const optionByCode = (question: Question, code: number): Option | undefined => question.options.find((option) => option.code === code);
+export const optionByCode = (question: Question, code: number): Option | undefined =>
+  question.options.find((option) => option.code === code);
 
 /** Options as categories: the visible ones, and hidden ones that still have answers. */
 export function optionCategories(options: readonly Option[]): Category[] {
@@ -35,7 +49,11 @@ export function bitsOf(result: CountResult | undefined): readonly number[] {
 }
 
 /** Counts by option value, zeros included: visible options, and hidden ones that were ever chosen. */
-export function distributionOf(options: readonly Option[], countOf: (code: number) => number, isChosen: (code: number) => boolean): Record<string, number> {
+export function distributionOf(
+  options: readonly Option[],
+  countOf: (code: number) => number,
+  isChosen: (code: number) => boolean,
+): Record<string, number> {
   const shown = options.filter(({ code, isHidden }) => !isHidden || isChosen(code));
   return Object.fromEntries(shown.map(({ code, value }) => [value, countOf(code)]));
 }
@@ -51,7 +69,8 @@ export function chosenIn(result: CountResult | undefined): (code: number) => boo
 export const hasHidden = (options: readonly Option[]): boolean => options.some(({ isHidden }) => isHidden);
 
 /** For a request of counts. */
-export const requestUnfiltered = (isNeeded: boolean): { needsUnfiltered?: true } => (isNeeded ? { needsUnfiltered: true } : {});
+export const requestUnfiltered = (isNeeded: boolean): { needsUnfiltered?: true } =>
+  isNeeded ? { needsUnfiltered: true } : {};
 
 const bitWordSlotsCache = new WeakMap<Question, readonly number[]>();
 

@@ -155,8 +155,7 @@ export interface Category {
 /** A question (or a row of it) as a categorical variable, for crosstabs and filters. */
 export interface Dimension {
   categories: readonly Category[];
-  source:
-    /** the code at this position */
+  source: /** the code at this position */
     | { kind: 'code'; slot: number }
     /** every option whose bit is set: a response can fall into several categories */
     | { kind: 'bits'; slots: readonly number[] }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
-import { keyedCounts, createTextType } from './text.ts';
+import { createTextType, keyedCounts } from './text.ts';
 import { isCalendarDay } from './text-checks.ts';
 
 const day = z.string().refine(isCalendarDay, 'must be a day of the years 1 to 9999, YYYY-MM-DD');
@@ -10,7 +10,10 @@ const day = z.string().refine(isCalendarDay, 'must be a day of the years 1 to 99
 export const date: QuestionType = createTextType({
   settings: z
     .strictObject({ min: day.optional(), max: day.optional() })
-    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, { path: ['max'], message: 'must not be before min' }),
+    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
+      path: ['max'],
+      message: 'must not be before min',
+    }),
   by: 'value',
   form: 'date',
   chart: 'columns',

@@ -11,7 +11,12 @@ export const maxDefinitionBytes = 2 * 1024 * 1024;
 export function refuseTooLargeDefinition(before: SurveyWithQuestions, after: SurveyWithQuestions): void {
   const bytes = bytesOf(after);
   if (bytes <= maxDefinitionBytes || bytes <= bytesOf(before)) return;
-  throw validationProblem([{ path: '', message: `the questions of the survey, removed ones included, would take ${bytes} bytes as JSON, and may take ${maxDefinitionBytes}: shorter texts, fewer options, or a survey of its own` }]);
+  throw validationProblem([
+    {
+      path: '',
+      message: `the questions of the survey, removed ones included, would take ${bytes} bytes as JSON, and may take ${maxDefinitionBytes}: shorter texts, fewer options, or a survey of its own`,
+    },
+  ]);
 }
 
 const bytesOf = ({ questions }: SurveyWithQuestions): number => Buffer.byteLength(JSON.stringify(questions));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
-import { keyedCounts, createTextType } from './text.ts';
+import { createTextType, keyedCounts } from './text.ts';
 import { isEmailAddress } from './text-checks.ts';
 
 /** An e-mail address; counted by its domain. */

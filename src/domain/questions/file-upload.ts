@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { QuestionType } from './contract.ts';
-import { slotAt, textSlotAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
+import { slotAt, textSlotAt } from './slots.ts';
 import { keyedCounts } from './text.ts';
-import { singleAnswer, refuseExtraFields } from './text-checks.ts';
+import { refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 const largest = 25 * 1024 * 1024;
 
@@ -14,7 +14,11 @@ export const fileUpload: QuestionType = {
   namesUploads: true,
   settings: z.strictObject({
     maxBytes: z.number().int().min(1).max(largest).default(largest),
-    mimeTypes: z.array(z.string().regex(/^[a-z]+\/(?:[a-z0-9.+-]+|\*)$/, 'must be a media type such as image/png or image/*')).min(1).max(50).optional(),
+    mimeTypes: z
+      .array(z.string().regex(/^[a-z]+\/(?:[a-z0-9.+-]+|\*)$/, 'must be a media type such as image/png or image/*'))
+      .min(1)
+      .max(50)
+      .optional(),
   }),
   frozenSettings: [],
   slotKeys: () => ({ codes: [''], numbers: [], texts: [''] }),
@@ -23,14 +27,27 @@ export const fileUpload: QuestionType = {
     const { textValue } = placed.answer;
     if (!refuseExtraFields(placed, { value: ['textValue'] }, context) || textValue === undefined) return;
     const upload = context.uploads.get(textValue);
-    if (!upload || upload.questionId !== question.id) return context.report(placed.index, 'textValue', 'is not an upload for this question that is still free');
+    if (!upload || upload.questionId !== question.id)
+      return context.report(placed.index, 'textValue', 'is not an upload for this question that is still free');
     row.codes[slotAt(question)] = 1;
     row.texts[textSlotAt(question)] = `${upload.id} ${upload.mimeType}`;
   },
-  write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: (row.texts[textSlotAt(question)] ?? '').split(' ')[0] ?? '' }]),
-  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: 'mediaType' }] }),
+  write: (question, row) =>
+    (row.codes[slotAt(question)] ?? 0) === 0
+      ? []
+      : [{ textValue: (row.texts[textSlotAt(question)] ?? '').split(' ')[0] ?? '' }],
+  countPlan: (question) => ({
+    base: [slotAt(question)],
+    requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: 'mediaType' }],
+  }),
   statistic: (_question, results, base) => ({ ...blankStatistic(), ...keyedCounts(results, base) }),
   dimension: () => 'is a file, which has no categories',
   chart: 'bars',
-  exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: textSlotAt(question), form: 'upload' } }],
+  exportColumns: (question) => [
+    {
+      key: '',
+      label: '',
+      cell: { kind: 'text', presence: slotAt(question), slot: textSlotAt(question), form: 'upload' },
+    },
+  ],
 };

@@ -1,15 +1,27 @@
 import { z } from 'zod';
+import {
+  chosenIn,
+  codesOf,
+  distributionOf,
+  findOption,
+  hasHidden,
+  optionByCode,
+  optionCategories,
+  requestUnfiltered,
+} from './choice.ts';
 import type { QuestionType } from './contract.ts';
-import { requestUnfiltered, chosenIn, codesOf, distributionOf, findOption, hasHidden, optionByCode, optionCategories } from './choice.ts';
-import { slotAt } from './slots.ts';
 import { blankStatistic, box, momentsOf } from './numbers.ts';
 import { inScaleOrder, openPoints, optionAt, pointsOf } from './ordered-options.ts';
-import { singleAnswer, refuseExtraFields } from './text-checks.ts';
+import { slotAt } from './slots.ts';
+import { refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 /** Agreement on an ordered scale; the answer is an option or its point, 1…n, which it keeps once there are answers. */
 export const likertScale: QuestionType = {
   optionSource: 'default',
-  defaultOptions: ['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly agree'].map((text) => ({ text, value: text.toLowerCase().replace(' ', '-') })),
+  defaultOptions: ['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly agree'].map((text) => ({
+    text,
+    value: text.toLowerCase().replace(' ', '-'),
+  })),
   isOrdered: true,
   hasRows: false,
   settings: z.strictObject({}),
@@ -27,7 +39,10 @@ export const likertScale: QuestionType = {
     const option = optionByCode(question, row.codes[slotAt(question)] ?? 0);
     return option ? [{ optionId: option.id }] : [];
   },
-  countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question), ...requestUnfiltered(hasHidden(question.options)) }] }),
+  countPlan: (question) => ({
+    base: [slotAt(question)],
+    requests: [{ kind: 'codes', slot: slotAt(question), ...requestUnfiltered(hasHidden(question.options)) }],
+  }),
   statistic(question, results, base) {
     const counts = codesOf(results[0]);
     const countOf = (code: number | undefined) => counts.get(code ?? 0) ?? 0;
@@ -42,9 +57,18 @@ export const likertScale: QuestionType = {
       bottomBox: box(countOf(shown[0]?.code), base),
     };
   },
-  dimension: (question) => ({ categories: optionCategories(inScaleOrder(question.options)), source: { kind: 'code', slot: slotAt(question) } }),
+  dimension: (question) => ({
+    categories: optionCategories(inScaleOrder(question.options)),
+    source: { kind: 'code', slot: slotAt(question) },
+  }),
   chart: 'share',
-  exportColumns: (question) => [{ key: '', label: '', cell: { kind: 'choice', slot: slotAt(question), categories: optionCategories(question.options) } }],
+  exportColumns: (question) => [
+    {
+      key: '',
+      label: '',
+      cell: { kind: 'choice', slot: slotAt(question), categories: optionCategories(question.options) },
+    },
+  ],
 };
 
 /** Where an option of the scale is no longer shown, its point is no answer any more. */

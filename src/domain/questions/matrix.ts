@@ -1,15 +1,30 @@
 import { z } from 'zod';
 import type { MatrixRow, Question } from '../survey.ts';
+import {
+  bitsOf,
+  bitWordKeys,
+  chosenIn,
+  codesOf,
+  distributionOf,
+  findOption,
+  flagColumns,
+  hasBit,
+  hasHidden,
+  optionByCode,
+  optionCategories,
+  requestUnfiltered,
+  setBit,
+} from './choice.ts';
 import type { AnswerRow, CountRequest, ExportColumn, QuestionType, ReadAnswer } from './contract.ts';
-import { requestUnfiltered, bitsOf, chosenIn, codesOf, distributionOf, findOption, flagColumns, hasBit, hasHidden, optionByCode, optionCategories, setBit, bitWordKeys } from './choice.ts';
-import { slotAt, slotsAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
 import { inScaleOrder, pointsOf } from './ordered-options.ts';
+import { slotAt, slotsAt } from './slots.ts';
 import { refuseExtraFields } from './text-checks.ts';
 
 const isMultiple = ({ settings }: Question): boolean => settings['multiple'] === true;
 const rowKey = (row: MatrixRow): string => `r${row.code}`;
-const rowSlots = (question: Question, row: MatrixRow): number[] => slotsAt(question, isMultiple(question) ? bitWordKeys(question, rowKey(row)) : [rowKey(row)]);
+const rowSlots = (question: Question, row: MatrixRow): number[] =>
+  slotsAt(question, isMultiple(question) ? bitWordKeys(question, rowKey(row)) : [rowKey(row)]);
 
 /** A grid: for every row one of the columns, or several where the author allows it. Every row is a variable of its own. */
 export const matrix: QuestionType = {
@@ -29,18 +44,31 @@ export const matrix: QuestionType = {
       if (!refuseExtraFields(placed, { value: ['optionId'], row: true }, context)) continue;
       const { rowId } = placed.answer;
       const line = question.rows.find((candidate) => candidate.id === rowId && !candidate.isHidden);
-      if (!line) context.report(placed.index, 'rowId', rowId === undefined ? 'is needed: which row is answered?' : 'is not a row of this question');
+      if (!line)
+        context.report(
+          placed.index,
+          'rowId',
+          rowId === undefined ? 'is needed: which row is answered?' : 'is not a row of this question',
+        );
       const option = findOption(question, placed, context);
-      if (line && option && !mark(question, line, option.code, row)) context.report(placed.index, 'rowId', isMultiple(question) ? 'has this column already' : 'takes one answer');
+      if (line && option && !mark(question, line, option.code, row))
+        context.report(placed.index, 'rowId', isMultiple(question) ? 'has this column already' : 'takes one answer');
     }
   },
-  missingPart: (question, row) => (question.rows.every((line) => line.isHidden || rowSlots(question, line).some((slot) => (row.codes[slot] ?? 0) !== 0)) ? undefined : 'in every row'),
+  missingPart: (question, row) =>
+    question.rows.every(
+      (line) => line.isHidden || rowSlots(question, line).some((slot) => (row.codes[slot] ?? 0) !== 0),
+    )
+      ? undefined
+      : 'in every row',
   write: (question, row) => question.rows.flatMap((line) => writeLine(question, line, row)),
   countPlan(question) {
     const base = question.rows.flatMap((row) => rowSlots(question, row));
     const requests = question.rows.map((row): CountRequest => {
       const whole = requestUnfiltered(row.isHidden || hasHidden(question.options));
-      return isMultiple(question) ? { kind: 'bits', slots: rowSlots(question, row), ...whole } : { kind: 'codes', slot: slotAt(question, rowKey(row)), ...whole };
+      return isMultiple(question)
+        ? { kind: 'bits', slots: rowSlots(question, row), ...whole }
+        : { kind: 'codes', slot: slotAt(question, rowKey(row)), ...whole };
     });
     return { base, requests };
   },
@@ -56,7 +84,8 @@ export const matrix: QuestionType = {
       if (row.isHidden && !question.options.some(({ code }) => isChosen(code))) continue;
       distribution[row.value] = distributionOf(inScaleOrder(question.options), countOf, isChosen);
       const placed = points.reduce((sum, [code]) => sum + countOf(code), 0);
-      averageByRow[row.value] = placed === 0 ? null : points.reduce((sum, [code, point]) => sum + point * countOf(code), 0) / placed;
+      averageByRow[row.value] =
+        placed === 0 ? null : points.reduce((sum, [code, point]) => sum + point * countOf(code), 0) / placed;
     }
     return { ...blankStatistic(), distribution, averageByRow };
   },
@@ -65,7 +94,9 @@ export const matrix: QuestionType = {
     if (!row) return named === undefined ? 'is a MATRIX: name one of its rows as well' : 'has no such row';
     const slots = rowSlots(question, row);
     const categories = optionCategories(inScaleOrder(question.options));
-    return isMultiple(question) ? { categories, source: { kind: 'bits', slots } } : { categories, source: { kind: 'code', slot: slotAt(question, rowKey(row)) } };
+    return isMultiple(question)
+      ? { categories, source: { kind: 'bits', slots } }
+      : { categories, source: { kind: 'code', slot: slotAt(question, rowKey(row)) } };
   },
   chart: 'lines',
   exportColumns: (question) => question.rows.flatMap((row) => lineColumns(question, row)),
@@ -73,8 +104,18 @@ export const matrix: QuestionType = {
 
 function lineColumns(question: Question, row: MatrixRow): ExportColumn[] {
   if (!isMultiple(question))
-    return [{ key: row.value, label: row.text, cell: { kind: 'choice', slot: slotAt(question, rowKey(row)), categories: optionCategories(question.options) } }];
-  return flagColumns(question.options, rowSlots(question, row)).map((column) => ({ ...column, key: `${row.value}:${column.key}`, label: `${row.text}: ${column.label}` }));
+    return [
+      {
+        key: row.value,
+        label: row.text,
+        cell: { kind: 'choice', slot: slotAt(question, rowKey(row)), categories: optionCategories(question.options) },
+      },
+    ];
+  return flagColumns(question.options, rowSlots(question, row)).map((column) => ({
+    ...column,
+    key: `${row.value}:${column.key}`,
+    label: `${row.text}: ${column.label}`,
+  }));
 }
 
 /** Writes one mark of the grid; false when the place was taken. */
@@ -89,7 +130,9 @@ function mark(question: Question, line: MatrixRow, code: number, row: AnswerRow)
 function writeLine(question: Question, line: MatrixRow, row: AnswerRow): ReadAnswer[] {
   if (isMultiple(question)) {
     const slots = rowSlots(question, line);
-    return question.options.filter((option) => hasBit(row.codes, slots, option.code)).map((option) => ({ rowId: line.id, optionId: option.id }));
+    return question.options
+      .filter((option) => hasBit(row.codes, slots, option.code))
+      .map((option) => ({ rowId: line.id, optionId: option.id }));
   }
   const option = optionByCode(question, row.codes[slotAt(question, rowKey(line))] ?? 0);
   return option ? [{ rowId: line.id, optionId: option.id }] : [];

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Question } from '../survey.ts';
 import type { NumberBounds, QuestionType } from './contract.ts';
-import { numberSlotAt, slotAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
 import { numberStatistic } from './scale.ts';
-import { singleAnswer, refuseExtraFields } from './text-checks.ts';
+import { numberSlotAt, slotAt } from './slots.ts';
+import { refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 const figure = z.number().min(-1e15).max(1e15);
 
@@ -14,10 +14,18 @@ export const number: QuestionType = {
   hasRows: false,
   settings: z
     .strictObject({ min: figure.optional(), max: figure.optional(), integer: z.boolean().default(false) })
-    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, { path: ['max'], message: 'must not be below min' })
-    .refine(({ min, max, integer }) => integer !== true || min === undefined || max === undefined || min > max || Math.ceil(min) <= max, {
-      path: ['max'], message: 'leaves no whole number from min on',
-    }),
+    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
+      path: ['max'],
+      message: 'must not be below min',
+    })
+    .refine(
+      ({ min, max, integer }) =>
+        integer !== true || min === undefined || max === undefined || min > max || Math.ceil(min) <= max,
+      {
+        path: ['max'],
+        message: 'leaves no whole number from min on',
+      },
+    ),
   frozenSettings: [],
   slotKeys: () => ({ codes: [''], numbers: [''], texts: [] }),
   read(question, answers, row, context) {
@@ -33,12 +41,22 @@ export const number: QuestionType = {
     // -0 is 0: JSON would bring it back as 0, and the database would not.
     row.numbers[numberSlotAt(question)] = numberValue === 0 ? 0 : numberValue;
   },
-  write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ numberValue: row.numbers[numberSlotAt(question)] ?? 0 }]),
+  write: (question, row) =>
+    (row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ numberValue: row.numbers[numberSlotAt(question)] ?? 0 }],
   countPlan: (question) => ({
     base: [slotAt(question)],
-    requests: [{ kind: 'number', slot: numberSlotAt(question), presence: slotAt(question), ...boundsOf(question), ...(question.settings['integer'] === true && { isWhole: true }) }],
+    requests: [
+      {
+        kind: 'number',
+        slot: numberSlotAt(question),
+        presence: slotAt(question),
+        ...boundsOf(question),
+        ...(question.settings['integer'] === true && { isWhole: true }),
+      },
+    ],
   }),
-  statistic: (_question, [result], base) => (result?.kind === 'number' ? numberStatistic(result, base) : blankStatistic()),
+  statistic: (_question, [result], base) =>
+    result?.kind === 'number' ? numberStatistic(result, base) : blankStatistic(),
   dimension: () => 'is a free number, which has no categories',
   chart: 'columns',
   exportColumns: (question) => [

@@ -2,10 +2,20 @@ import type { ScaleBox, TypeStatistic } from './contract.ts';
 
 /** A statistic in which nothing has been measured yet. */
 export function blankStatistic(): TypeStatistic {
-  return { averageValue: null, medianValue: null, standardDeviation: null, minValue: null, maxValue: null, distribution: {} };
+  return {
+    averageValue: null,
+    medianValue: null,
+    standardDeviation: null,
+    minValue: null,
+    maxValue: null,
+    distribution: {},
+  };
 }
 
-export type Moments = Pick<TypeStatistic, 'averageValue' | 'medianValue' | 'standardDeviation' | 'minValue' | 'maxValue'>;
+export type Moments = Pick<
+  TypeStatistic,
+  'averageValue' | 'medianValue' | 'standardDeviation' | 'minValue' | 'maxValue'
+>;
 
 /**
  * Mean, median (of the two middle values their mean), sample standard deviation (n − 1; null below two values) and extremes of values
@@ -14,7 +24,8 @@ export type Moments = Pick<TypeStatistic, 'averageValue' | 'medianValue' | 'stan
 export function momentsOf(counted: readonly { value: number; count: number }[]): Moments {
   const present = counted.filter(({ count }) => count > 0);
   const n = present.reduce((sum, { count }) => sum + count, 0);
-  if (n === 0) return { averageValue: null, medianValue: null, standardDeviation: null, minValue: null, maxValue: null };
+  if (n === 0)
+    return { averageValue: null, medianValue: null, standardDeviation: null, minValue: null, maxValue: null };
   const mean = present.reduce((sum, { value, count }) => sum + value * count, 0) / n;
   const squares = present.reduce((sum, { value, count }) => sum + (value - mean) ** 2 * count, 0);
   return {
@@ -50,9 +61,12 @@ const digitsShown = 12;
 /** Counts by bin. Edges that are no whole numbers are shown without the noise of their last digits, unless that would give two bins the same name. */
 export function binDistribution(bins: readonly { low: number; high: number; count: number }[]): Record<string, number> {
   const short = (edge: number) => (Number.isInteger(edge) ? edge : Number(edge.toPrecision(digitsShown)));
-  const named = (edgeOf: (edge: number) => number) => Object.fromEntries(bins.map(({ low, high, count }) => [binKey(edgeOf(low), edgeOf(high)), count]));
+  const named = (edgeOf: (edge: number) => number) =>
+    Object.fromEntries(bins.map(({ low, high, count }) => [binKey(edgeOf(low), edgeOf(high)), count]));
   const distribution = named(short);
-  const isShort = Object.keys(distribution).length === bins.length && bins.every(({ low, high }) => low === high || short(low) < short(high));
+  const isShort =
+    Object.keys(distribution).length === bins.length &&
+    bins.every(({ low, high }) => low === high || short(low) < short(high));
   return isShort ? distribution : named((edge) => edge);
 }
 
@@ -68,4 +82,5 @@ export function roundTo(value: number, decimals: number): number {
 }
 
 /** Digits behind the point of the edges of twenty equal bins: a twentieth of a number has at most two more than the number. */
-export const edgeDigits = ({ min, max }: { min: number; max: number }): number => Math.max(decimalsOf(min), decimalsOf(max)) + 2;
+export const edgeDigits = ({ min, max }: { min: number; max: number }): number =>
+  Math.max(decimalsOf(min), decimalsOf(max)) + 2;

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { ValidationIssue } from '../../errors.ts';
+import type { Option } from '../survey.ts';
 import { otherValue } from './contract.ts';
 import { isPlainText } from './text-checks.ts';
-import type { Option } from '../survey.ts';
 
 /** Wording by an author: trimmed, not empty, and without what a store or a reader of JSON refuses. */
-export const wordingSchema = (longest: number) => z.string().trim().min(1).max(longest).refine(isPlainText, 'holds a lone surrogate or a NUL character');
+export const wordingSchema = (longest: number) =>
+  z.string().trim().min(1).max(longest).refine(isPlainText, 'holds a lone surrogate or a NUL character');
 
 export const optionInput = z.strictObject({
   id: z.string().optional().describe('Of an existing option, when a question is changed'),
@@ -32,39 +33,63 @@ const maxCodes = 2000;
  * Matches what was sent with what there is: by id, else by value, where a value that is not given is made of the wording. The order sent
  * is the order shown, what was left out is hidden, and the same list sent twice changes nothing. New options get the next codes.
  */
-export function mergeOptions(given: readonly OptionInput[], { existing, newId, issues, path = 'options' }: OptionMerge): Option[] {
-  const report = (index: number, field: string, message: string) => void issues.push({ path: `${path}.${index}.${field}`, message });
+export function mergeOptions(
+  given: readonly OptionInput[],
+  { existing, newId, issues, path = 'options' }: OptionMerge,
+): Option[] {
+  const report = (index: number, field: string, message: string) =>
+    void issues.push({ path: `${path}.${index}.${field}`, message });
   const byId = new Map(existing.map((option) => [option.id, option]));
   const claimed = new Set(given.flatMap(({ id }) => id ?? []));
-  const claimedValues = new Set([...given.flatMap(({ value }) => value ?? []), ...existing.filter(({ id }) => claimed.has(id)).map(({ value }) => value)]);
+  const claimedValues = new Set([
+    ...given.flatMap(({ value }) => value ?? []),
+    ...existing.filter(({ id }) => claimed.has(id)).map(({ value }) => value),
+  ]);
   const [usedIds, usedValues] = [new Set<string>(), new Set<string>()];
   let lastCode = Math.max(0, ...existing.map(({ code }) => code));
   const merged = given.map((item, index): Option => {
     const named = item.id === undefined ? undefined : byId.get(item.id);
     if (item.id !== undefined && !named) report(index, 'id', 'is not an option of this question');
-    const value = item.value ?? named?.value ?? uniqueSlug(item.text, (slug) => claimedValues.has(slug) || usedValues.has(slug));
-    const known = named ?? existing.find((option) => option.value === value && !claimed.has(option.id) && !usedIds.has(option.id));
+    const value =
+      item.value ?? named?.value ?? uniqueSlug(item.text, (slug) => claimedValues.has(slug) || usedValues.has(slug));
+    const known =
+      named ?? existing.find((option) => option.value === value && !claimed.has(option.id) && !usedIds.has(option.id));
     if (known && usedIds.has(known.id)) report(index, 'id', 'is given twice');
     if (usedValues.has(value)) report(index, 'value', 'is given twice');
     if (reservedValues.has(value)) report(index, 'value', 'is reserved');
     usedValues.add(value);
     if (known) usedIds.add(known.id);
-    return known ? { ...known, text: item.text, value, isHidden: false } : { id: newId(), text: item.text, value, code: (lastCode += 1), isHidden: false };
+    return known
+      ? { ...known, text: item.text, value, isHidden: false }
+      : { id: newId(), text: item.text, value, code: (lastCode += 1), isHidden: false };
   });
-  if (lastCode > maxCodes) issues.push({ path, message: `the question has had more than ${maxCodes} of them over time: make a new question` });
+  if (lastCode > maxCodes)
+    issues.push({ path, message: `the question has had more than ${maxCodes} of them over time: make a new question` });
   return [...merged, ...existing.filter(({ id }) => !usedIds.has(id)).map((option) => ({ ...option, isHidden: true }))];
 }
 
 /** Options that are the service's own: the author may only word them anew. */
-export function rewordOptions(fixedOptions: readonly Option[], given: readonly OptionInput[], issues: ValidationIssue[]): Option[] {
+export function rewordOptions(
+  fixedOptions: readonly Option[],
+  given: readonly OptionInput[],
+  issues: ValidationIssue[],
+): Option[] {
   const wordings = new Map<string, string>();
   const unknownOptions = given.filter((item) => {
-    const option = fixedOptions.find(({ id, value }) => (item.id === undefined ? value === (item.value ?? slugOf(item.text)) : id === item.id && (item.value ?? value) === value));
+    const option = fixedOptions.find(({ id, value }) =>
+      item.id === undefined
+        ? value === (item.value ?? slugOf(item.text))
+        : id === item.id && (item.value ?? value) === value,
+    );
     if (!option || wordings.has(option.id)) return true;
     wordings.set(option.id, item.text);
     return false;
   });
-  if (unknownOptions.length > 0) issues.push({ path: 'options', message: `this type has exactly the options ${fixedOptions.map(({ value }) => value).join(' and ')}` });
+  if (unknownOptions.length > 0)
+    issues.push({
+      path: 'options',
+      message: `this type has exactly the options ${fixedOptions.map(({ value }) => value).join(' and ')}`,
+    });
   return fixedOptions.map((option) => ({ ...option, text: wordings.get(option.id) ?? option.text }));
 }
 
@@ -72,7 +97,10 @@ const maxSlugLength = 190;
 
 /** Letters and digits of every script in lower case, joined by hyphens. */
 function slugOf(text: string): string {
-  const whole = text.normalize('NFC').toLowerCase().replace(/[^\p{L}\p{M}\p{N}]+/gu, '-');
+  const whole = text
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, '-');
   // The cut may go through a surrogate pair.
   const slug = whole.slice(0, maxSlugLength).replace(/^-|[-\ud800-\udbff]$/g, '');
   return slug === '' ? 'option' : slug;

@@ -61,7 +61,8 @@ function returnedPoints({ options }: Question, edited: readonly Option[]): Reado
   const shown = edited.filter(({ isHidden }) => !isHidden).map(({ code }) => code);
   const hidden = new Set(options.flatMap(({ code, isHidden }) => (isHidden ? [code] : [])));
   const isAscending = shown.every((code, index) => index === 0 || code > (shown[index - 1] ?? 0));
-  if (!isAscending || options.some(({ point }) => point !== undefined) || !shown.some((code) => hidden.has(code))) return undefined;
+  if (!isAscending || options.some(({ point }) => point !== undefined) || !shown.some((code) => hidden.has(code)))
+    return undefined;
   return new Map(shown.map((code, index) => [code, index + 1]));
 }
 

@@ -1,18 +1,29 @@
 import { z } from 'zod';
 import type { ValidationIssue } from '../../errors.ts';
 import { validate } from '../../platform/zod-messages.ts';
-import { mergeOptions, optionInput, rewordOptions, wordingSchema, type OptionInput, type OptionMerge } from './option-list.ts';
+import { type MatrixRow, type Option, type Question, visibleOptions, visibleRows } from '../survey.ts';
 import type { QuestionType } from './contract.ts';
+import {
+  mergeOptions,
+  type OptionInput,
+  type OptionMerge,
+  optionInput,
+  rewordOptions,
+  wordingSchema,
+} from './option-list.ts';
 import { freePoints, keepPoints } from './ordered-options.ts';
 import { registry } from './registry.ts';
-import { questionTypeNames, type QuestionTypeName } from './type-names.ts';
 import { isPlainText } from './text-checks.ts';
-import { visibleOptions, visibleRows, type MatrixRow, type Option, type Question } from '../survey.ts';
+import { type QuestionTypeName, questionTypeNames } from './type-names.ts';
 
 /** Settings of a new question, as they are sent. */
-export const newSettings = z.record(z.string(), z.unknown()).describe('Depends on the type; the rows of a MATRIX are `settings.rows`');
+export const newSettings = z
+  .record(z.string(), z.unknown())
+  .describe('Depends on the type; the rows of a MATRIX are `settings.rows`');
 /** Settings of a question that is changed, as they are sent. */
-export const changedSettings = z.record(z.string(), z.unknown()).describe('Settings left out stay as they are, and null puts one back to its default');
+export const changedSettings = z
+  .record(z.string(), z.unknown())
+  .describe('Settings left out stay as they are, and null puts one back to its default');
 
 const fields = {
   type: z.enum(questionTypeNames),
@@ -27,7 +38,10 @@ const fields = {
 /** Body of `POST …/questions`. */
 export const newQuestionBody = z.strictObject(fields).partial().required({ type: true, text: true });
 /** Body of `PUT …/questions/{id}`: any of the fields. */
-export const questionChangeBody = z.strictObject({ ...fields, settings: changedSettings }).partial().refine((body) => Object.keys(body).length > 0, 'name at least one field');
+export const questionChangeBody = z
+  .strictObject({ ...fields, settings: changedSettings })
+  .partial()
+  .refine((body) => Object.keys(body).length > 0, 'name at least one field');
 
 const rowsInput = z.array(optionInput).min(1).max(200);
 
@@ -37,15 +51,30 @@ export type ChangeResult = DefinitionResult | { hasResponses: string };
 const noSlots = { codes: {}, numbers: {}, texts: {} };
 
 /** Makes a question of what its author sent; its positions are still to be given out. */
-export function defineQuestion(input: z.output<typeof newQuestionBody>, place: { id: string; surveyId: string; order: number; newId(): string }): DefinitionResult {
+export function defineQuestion(
+  input: z.output<typeof newQuestionBody>,
+  place: { id: string; surveyId: string; order: number; newId(): string },
+): DefinitionResult {
   const type = registry[input.type];
   const issues: ValidationIssue[] = [];
   const settings = readQuestionSettings(type, input.settings ?? {}, issues);
   const options = defineOptions(type, input.options, { existing: [], newId: place.newId, issues });
-  const rows = settings.rows ? mergeOptions(settings.rows, { existing: [], newId: place.newId, issues, path: 'settings.rows' }) : [];
+  const rows = settings.rows
+    ? mergeOptions(settings.rows, { existing: [], newId: place.newId, issues, path: 'settings.rows' })
+    : [];
   const question: Question = {
-    id: place.id, surveyId: place.surveyId, type: input.type, text: input.text, description: input.description ?? null, isRequired: input.isRequired ?? false,
-    order: place.order, options, rows, settings: settings.own, slots: noSlots, isHidden: false,
+    id: place.id,
+    surveyId: place.surveyId,
+    type: input.type,
+    text: input.text,
+    description: input.description ?? null,
+    isRequired: input.isRequired ?? false,
+    order: place.order,
+    options,
+    rows,
+    settings: settings.own,
+    slots: noSlots,
+    isHidden: false,
   };
   return checkDefinition(question, issues);
 }
@@ -61,51 +90,90 @@ function checkDefinition(question: Question, issues: ValidationIssue[]): Definit
  * Applies a change. Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its
  * type, the settings that stored codes depend on, the values of its options, and their points where they are a scale.
  */
-export function changeQuestion(question: Question, input: z.output<typeof questionChangeBody>, { hasAnswers, newId }: { hasAnswers: boolean; newId(): string }): ChangeResult {
+export function changeQuestion(
+  question: Question,
+  input: z.output<typeof questionChangeBody>,
+  { hasAnswers, newId }: { hasAnswers: boolean; newId(): string },
+): ChangeResult {
   const isRetyped = input.type !== undefined && input.type !== question.type;
-  if (isRetyped) return hasAnswers ? { hasResponses: 'The question has answers and keeps its type' } : changeType(question, input, newId);
+  if (isRetyped)
+    return hasAnswers
+      ? { hasResponses: 'The question has answers and keeps its type' }
+      : changeType(question, input, newId);
   const type = registry[question.type];
   const issues: ValidationIssue[] = [];
-  const settings = input.settings === undefined
-    ? { own: question.settings, rows: undefined }
-    : readQuestionSettings(type, mergeSettings(question.settings, input.settings), issues, question.rows.length > 0);
-  const options = input.options === undefined ? question.options : defineOptions(type, input.options, { existing: question.options, newId, issues });
-  const rows = settings.rows === undefined ? question.rows : mergeOptions(settings.rows, { existing: question.rows, newId, issues, path: 'settings.rows' });
+  const settings =
+    input.settings === undefined
+      ? { own: question.settings, rows: undefined }
+      : readQuestionSettings(type, mergeSettings(question.settings, input.settings), issues, question.rows.length > 0);
+  const options =
+    input.options === undefined
+      ? question.options
+      : defineOptions(type, input.options, { existing: question.options, newId, issues });
+  const rows =
+    settings.rows === undefined
+      ? question.rows
+      : mergeOptions(settings.rows, { existing: question.rows, newId, issues, path: 'settings.rows' });
   const scale = type.isOrdered && input.options !== undefined ? scaleOptions(question, options, hasAnswers) : options;
   const changed: Question = {
-    ...question, options: scale ?? options, rows, settings: settings.own,
+    ...question,
+    options: scale ?? options,
+    rows,
+    settings: settings.own,
     text: input.text ?? question.text,
     description: input.description === undefined ? question.description : input.description,
     isRequired: input.isRequired ?? question.isRequired,
   };
   const defined = checkDefinition(changed, issues);
   if ('issues' in defined) return defined;
-  if (!scale) return { hasResponses: 'The question has answers, and the order of its options is its scale: they keep their order, and new ones go last' };
+  if (!scale)
+    return {
+      hasResponses:
+        'The question has answers, and the order of its options is its scale: they keep their order, and new ones go last',
+    };
   const broken = brokenMeaning(type, question, changed);
   if (broken === undefined) return defined;
   return hasAnswers ? { hasResponses: broken } : { question: { ...changed, slots: noSlots } };
 }
 
 /** Options that are a scale: nobody's answer may come to mean another point. Undefined where it would. */
-function scaleOptions(question: Question, edited: readonly Option[], hasAnswers: boolean): readonly Option[] | undefined {
+function scaleOptions(
+  question: Question,
+  edited: readonly Option[],
+  hasAnswers: boolean,
+): readonly Option[] | undefined {
   if (!hasAnswers) return freePoints(edited);
   return JSON.stringify(edited) === JSON.stringify(question.options) ? edited : keepPoints(question, edited);
 }
 
 /** Given settings over the present ones; null takes one away, so that its default counts again. */
-function mergeSettings(present: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function mergeSettings(
+  present: Readonly<Record<string, unknown>>,
+  given: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   return Object.fromEntries(Object.entries({ ...present, ...given }).filter(([, value]) => value !== null));
 }
 
-function changeType(question: Question, input: z.output<typeof questionChangeBody>, newId: () => string): DefinitionResult {
+function changeType(
+  question: Question,
+  input: z.output<typeof questionChangeBody>,
+  newId: () => string,
+): DefinitionResult {
   const type: QuestionTypeName = input.type ?? question.type;
   const takesOptions = registry[type].optionSource === 'author' || registry[type].optionSource === 'default';
-  const keptOptions = takesOptions && registry[question.type].optionSource === 'author' ? visibleOptions(question).map(({ text, value }) => ({ text, value })) : undefined;
+  const keptOptions =
+    takesOptions && registry[question.type].optionSource === 'author'
+      ? visibleOptions(question).map(({ text, value }) => ({ text, value }))
+      : undefined;
   const options = input.options ?? keptOptions;
   return defineQuestion(
     {
-      type, text: input.text ?? question.text, description: input.description === undefined ? question.description : input.description,
-      isRequired: input.isRequired ?? question.isRequired, settings: input.settings ?? {}, ...(options && { options }),
+      type,
+      text: input.text ?? question.text,
+      description: input.description === undefined ? question.description : input.description,
+      isRequired: input.isRequired ?? question.isRequired,
+      settings: input.settings ?? {},
+      ...(options && { options }),
     },
     { id: question.id, surveyId: question.surveyId, order: question.order, newId },
   );
@@ -113,16 +181,28 @@ function changeType(question: Question, input: z.output<typeof questionChangeBod
 
 /** What a change would do to answers that are stored; undefined when nothing. */
 function brokenMeaning(type: QuestionType, before: Question, after: Question): string | undefined {
-  const setting = type.frozenSettings.find((name) => JSON.stringify(before.settings[name]) !== JSON.stringify(after.settings[name]));
+  const setting = type.frozenSettings.find(
+    (name) => JSON.stringify(before.settings[name]) !== JSON.stringify(after.settings[name]),
+  );
   if (setting !== undefined) return `The question has answers and keeps its setting ${setting}`;
   const values = new Map([...before.options, ...before.rows].map(({ id, value }) => [id, value]));
   const moved = [...after.options, ...after.rows].find(({ id, value }) => values.has(id) && values.get(id) !== value);
-  return moved === undefined ? undefined : `The question has answers and its option ${values.get(moved.id) ?? ''} keeps its value`;
+  return moved === undefined
+    ? undefined
+    : `The question has answers and its option ${values.get(moved.id) ?? ''} keeps its value`;
 }
 
-function readQuestionSettings(type: QuestionType, given: Record<string, unknown>, issues: ValidationIssue[], hasRows = false): { own: Record<string, unknown>; rows: OptionInput[] | undefined } {
+function readQuestionSettings(
+  type: QuestionType,
+  given: Record<string, unknown>,
+  issues: ValidationIssue[],
+  hasRows = false,
+): { own: Record<string, unknown>; rows: OptionInput[] | undefined } {
   const { rows: givenRows, ...rest } = given;
-  const own = validate(type.settings, type.hasRows ? rest : given, { prefix: 'settings', unknownField: 'this setting is not known for the type' });
+  const own = validate(type.settings, type.hasRows ? rest : given, {
+    prefix: 'settings',
+    unknownField: 'this setting is not known for the type',
+  });
   if (!own.isValid) issues.push(...own.issues);
   let rows: OptionInput[] | undefined;
   if (type.hasRows && givenRows !== undefined) {
@@ -137,12 +217,18 @@ function defineOptions(type: QuestionType, given: readonly OptionInput[] | undef
   const defaults = type.defaultOptions ?? [];
   switch (type.optionSource) {
     case 'none':
-      if (given !== undefined && given.length > 0) merge.issues.push({ path: 'options', message: 'this type has no options' });
+      if (given !== undefined && given.length > 0)
+        merge.issues.push({ path: 'options', message: 'this type has no options' });
       return [];
     case 'fixed':
-      return rewordOptions(merge.existing.length > 0 ? merge.existing : mergeOptions(defaults, merge), given ?? [], merge.issues);
+      return rewordOptions(
+        merge.existing.length > 0 ? merge.existing : mergeOptions(defaults, merge),
+        given ?? [],
+        merge.issues,
+      );
     case 'author':
-      if (given === undefined || given.length === 0) merge.issues.push({ path: 'options', message: 'at least one option is needed' });
+      if (given === undefined || given.length === 0)
+        merge.issues.push({ path: 'options', message: 'at least one option is needed' });
       return mergeOptions(given ?? [], merge);
     case 'default':
       return mergeOptions(given !== undefined && given.length > 0 ? given : defaults, merge);
@@ -151,7 +237,10 @@ function defineOptions(type: QuestionType, given: readonly OptionInput[] | undef
 
 const describeOption = ({ id, text, value }: Option | MatrixRow) => ({ id, text, value });
 
-const describeOptionWithHidden = (item: Option | MatrixRow) => ({ ...describeOption(item), ...(item.isHidden && { isHidden: true as const }) });
+const describeOptionWithHidden = (item: Option | MatrixRow) => ({
+  ...describeOption(item),
+  ...(item.isHidden && { isHidden: true as const }),
+});
 
 /** The same with the options and rows that were taken out, each marked as hidden; and so is the question itself if it was deleted. */
 export function describeWithHidden(question: Question) {
@@ -175,6 +264,9 @@ export function describeQuestion(question: Question) {
     isRequired: question.isRequired,
     order: question.order,
     options: visibleOptions(question).map(describeOption),
-    settings: { ...question.settings, ...(question.rows.length > 0 && { rows: visibleRows(question).map(describeOption) }) },
+    settings: {
+      ...question.settings,
+      ...(question.rows.length > 0 && { rows: visibleRows(question).map(describeOption) }),
+    },
   };
 }

@@ -1,14 +1,18 @@
+import { type Question, visibleOptions } from '../survey.ts';
 import { registry } from './registry.ts';
-import { visibleOptions, type Question } from '../survey.ts';
 
 /** Whether answers to the one are answers to the other: they lie in the same places, every option has its value, and a scale goes on as it was. */
 export function meansTheSame(before: Question, after: Question): boolean {
-  const places = ({ slots, options, rows }: Question) => new Map([
-    ...Object.entries(slots).flatMap(([kind, known]) => Object.entries(known).map(([key, slot]) => [`${kind} ${key}`, String(slot)] as const)),
-    ...[...options, ...rows].map(({ id, code, value }) => [id, `${code} ${value}`] as const),
-  ]);
+  const places = ({ slots, options, rows }: Question) =>
+    new Map([
+      ...Object.entries(slots).flatMap(([kind, known]) =>
+        Object.entries(known).map(([key, slot]) => [`${kind} ${key}`, String(slot)] as const),
+      ),
+      ...[...options, ...rows].map(({ id, code, value }) => [id, `${code} ${value}`] as const),
+    ]);
   const known = places(after);
-  if (before.type !== after.type || [...places(before)].some(([name, place]) => known.get(name) !== place)) return false;
+  if (before.type !== after.type || [...places(before)].some(([name, place]) => known.get(name) !== place))
+    return false;
   const scale = visibleOptions(after).map(({ id }) => id);
   return !registry[before.type].isOrdered || visibleOptions(before).every(({ id }, index) => id === scale[index]);
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { visibleOptions, type Option, type Question } from '../survey.ts';
+import { type Option, type Question, visibleOptions } from '../survey.ts';
+import { chosenIn, codesOf, findOption, hasHidden, optionCategories, requestUnfiltered } from './choice.ts';
 import type { PlacedAnswer, QuestionType, ReadContext } from './contract.ts';
-import { requestUnfiltered, chosenIn, codesOf, findOption, hasHidden, optionCategories } from './choice.ts';
-import { slotAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
+import { slotAt } from './slots.ts';
 import { refuseExtraFields } from './text-checks.ts';
 
 const key = (option: Option): string => `o${option.code}`;
@@ -26,13 +26,15 @@ export const ranking: QuestionType = {
     const ranked = readRanks(question, answers, context);
     if (!ranked) return;
     const { maxRanked } = question.settings;
-    if (typeof maxRanked === 'number' && ranked.length > maxRanked) context.report(answers[0]?.index ?? 0, '', `rank at most ${maxRanked}`);
+    if (typeof maxRanked === 'number' && ranked.length > maxRanked)
+      context.report(answers[0]?.index ?? 0, '', `rank at most ${maxRanked}`);
     const taken = new Set<number>();
     for (const { placed, option, rank } of ranked) {
       const slot = slotAt(question, key(option));
       if ((row.codes[slot] ?? 0) !== 0) context.report(placed.index, 'optionId', 'is ranked twice');
       if (taken.has(rank)) context.report(placed.index, 'rank', 'is given twice');
-      if (rank > ranked.length) context.report(placed.index, 'rank', `leaves a gap: ranks must be 1 to ${ranked.length}`);
+      if (rank > ranked.length)
+        context.report(placed.index, 'rank', `leaves a gap: ranks must be 1 to ${ranked.length}`);
       taken.add(rank);
       row.codes[slot] = rank;
     }
@@ -45,7 +47,11 @@ export const ranking: QuestionType = {
   countPlan: (question) => ({
     base: question.options.map((option) => slotAt(question, key(option))),
     // With an item taken out, a rank past those left may still be one that was given.
-    requests: question.options.map((option) => ({ kind: 'codes', slot: slotAt(question, key(option)), ...requestUnfiltered(hasHidden(question.options)) })),
+    requests: question.options.map((option) => ({
+      kind: 'codes',
+      slot: slotAt(question, key(option)),
+      ...requestUnfiltered(hasHidden(question.options)),
+    })),
   }),
   statistic(question, results) {
     const ranks = Array.from({ length: visibleOptions(question).length }, (_, index) => index + 1);
@@ -55,9 +61,12 @@ export const ranking: QuestionType = {
       const counts = codesOf(results[index]);
       const given = question.options.map((_, place) => place + 1).filter(chosenIn(results[index]));
       if (option.isHidden && given.length === 0) continue;
-      distribution[option.value] = Object.fromEntries([...new Set([...ranks, ...given])].sort((a, b) => a - b).map((rank) => [String(rank), counts.get(rank) ?? 0]));
+      distribution[option.value] = Object.fromEntries(
+        [...new Set([...ranks, ...given])].sort((a, b) => a - b).map((rank) => [String(rank), counts.get(rank) ?? 0]),
+      );
       const total = [...counts].reduce((sum, [rank, count]) => sum + (rank > 0 ? count : 0), 0);
-      averageRank[option.value] = total === 0 ? null : [...counts].reduce((sum, [rank, count]) => sum + rank * count, 0) / total;
+      averageRank[option.value] =
+        total === 0 ? null : [...counts].reduce((sum, [rank, count]) => sum + rank * count, 0) / total;
     }
     return { ...blankStatistic(), distribution, averageRank };
   },
@@ -65,17 +74,30 @@ export const ranking: QuestionType = {
     if (named === undefined)
       return {
         categories: optionCategories(question.options),
-        source: { kind: 'first', items: question.options.map((option) => ({ slot: slotAt(question, key(option)), code: option.code })) },
+        source: {
+          kind: 'first',
+          items: question.options.map((option) => ({ slot: slotAt(question, key(option)), code: option.code })),
+        },
       };
     const item = question.options.find(({ id, value }) => id === named || value === named);
     if (!item) return 'has no such item';
     // As many ranks as items; those beyond the items still shown only where somebody gave them.
     const shown = visibleOptions(question).length;
-    const categories = question.options.map((_, index) => ({ code: index + 1, value: String(index + 1), text: String(index + 1), isHidden: index >= shown }));
+    const categories = question.options.map((_, index) => ({
+      code: index + 1,
+      value: String(index + 1),
+      text: String(index + 1),
+      isHidden: index >= shown,
+    }));
     return { categories, source: { kind: 'code', slot: slotAt(question, key(item)) } };
   },
   chart: 'lines',
-  exportColumns: (question) => question.options.map((option) => ({ key: option.value, label: option.text, cell: { kind: 'rank', slot: slotAt(question, key(option)) } })),
+  exportColumns: (question) =>
+    question.options.map((option) => ({
+      key: option.value,
+      label: option.text,
+      cell: { kind: 'rank', slot: slotAt(question, key(option)) },
+    })),
 };
 
 /** The answers with their ranks: all given, or none (then the order of appearance counts). Undefined when something was reported. */

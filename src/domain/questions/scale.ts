@@ -1,10 +1,20 @@
 import { z } from 'zod';
 import type { Question } from '../survey.ts';
-import type { Category, CountResult, QuestionType, TypeStatistic } from './contract.ts';
 import { codesOf } from './choice.ts';
+import type { Category, CountResult, QuestionType, TypeStatistic } from './contract.ts';
+import {
+  binDistribution,
+  binKey,
+  blankStatistic,
+  box,
+  decimalsOf,
+  edgeDigits,
+  maxBins,
+  momentsOf,
+  roundTo,
+} from './numbers.ts';
 import { numberSlotAt, slotAt } from './slots.ts';
-import { binDistribution, binKey, maxBins, blankStatistic, box, decimalsOf, edgeDigits, momentsOf, roundTo } from './numbers.ts';
-import { singleAnswer, refuseExtraFields, type AllowedFields } from './text-checks.ts';
+import { type AllowedFields, refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 export interface Scale {
   min: number;
@@ -25,11 +35,21 @@ const noise = 8 * Number.EPSILON;
 export function scaleSettings(defaults: Scale): z.ZodType<Record<string, unknown>> {
   const figure = z.number().min(-1e12).max(1e12);
   return z
-    .strictObject({ min: figure.default(defaults.min), max: figure.default(defaults.max), step: figure.default(defaults.step) })
+    .strictObject({
+      min: figure.default(defaults.min),
+      max: figure.default(defaults.max),
+      step: figure.default(defaults.step),
+    })
     .refine(({ min, max }) => min < max, { path: ['max'], message: 'must be above min' })
     .refine(({ step }) => step > 0, { path: ['step'], message: 'must be above 0' })
-    .refine(({ min, max, step }) => step <= max - min && (max - min) / step <= maxSteps, { path: ['step'], message: 'must divide the scale into 1 to a billion steps' })
-    .refine((scale) => !(scale.step > 0) || scale.step >= sizeOf(scale) * finestStep, { path: ['step'], message: 'is too fine for numbers of this size' });
+    .refine(({ min, max, step }) => step <= max - min && (max - min) / step <= maxSteps, {
+      path: ['step'],
+      message: 'must divide the scale into 1 to a billion steps',
+    })
+    .refine((scale) => !(scale.step > 0) || scale.step >= sizeOf(scale) * finestStep, {
+      path: ['step'],
+      message: 'is too fine for numbers of this size',
+    });
 }
 
 export function scaleOf({ settings }: Question): Scale {
@@ -67,7 +87,9 @@ const pointsCache = new WeakMap<Question, ReadonlyMap<number, number>>();
 function pointsOf(question: Question, scale: Scale): ReadonlyMap<number, number> {
   let points = pointsCache.get(question);
   if (!points) {
-    points = new Map(isCoded(scale) ? Array.from({ length: pointCount(scale) }, (_, index) => [pointAt(scale, index), index]) : []);
+    points = new Map(
+      isCoded(scale) ? Array.from({ length: pointCount(scale) }, (_, index) => [pointAt(scale, index), index]) : [],
+    );
     pointsCache.set(question, points);
   }
   return points;
@@ -80,7 +102,10 @@ interface ScaleTypeOptions {
 }
 
 /** A number on a scale from min to max in steps. */
-export function createScaleType(settings: z.ZodType<Record<string, unknown>>, { scale = scaleOf, showsEveryStep = true }: ScaleTypeOptions = {}): QuestionType {
+export function createScaleType(
+  settings: z.ZodType<Record<string, unknown>>,
+  { scale = scaleOf, showsEveryStep = true }: ScaleTypeOptions = {},
+): QuestionType {
   return {
     optionSource: 'none',
     hasRows: false,
@@ -99,7 +124,12 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, { 
       }
       const { min, max, step } = own;
       const index = indexOn(own, numberValue);
-      if (index === undefined) return context.report(placed.index, 'numberValue', `must lie on the scale from ${min} to ${max} in steps of ${step}`);
+      if (index === undefined)
+        return context.report(
+          placed.index,
+          'numberValue',
+          `must lie on the scale from ${min} to ${max} in steps of ${step}`,
+        );
       if (isCoded(own)) row.codes[slotAt(question)] = index + 1;
       else {
         row.codes[slotAt(question)] = 1;
@@ -117,9 +147,22 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, { 
       const own = scale(question);
       if (isCoded(own)) return { base: [slot], requests: [{ kind: 'codes', slot }] };
       const { min, max } = own;
-      return { base: [slot], requests: [{ kind: 'number', slot: numberSlotAt(question), presence: slot, scale: { min, max, lastPoint: pointAt(own, pointCount(own) - 1) } }] };
+      return {
+        base: [slot],
+        requests: [
+          {
+            kind: 'number',
+            slot: numberSlotAt(question),
+            presence: slot,
+            scale: { min, max, lastPoint: pointAt(own, pointCount(own) - 1) },
+          },
+        ],
+      };
     },
-    statistic: (question, [result], base) => (result?.kind === 'number' ? numberStatistic(result, base) : pointStatistic(scale(question), { counts: codesOf(result), base, showsEveryStep })),
+    statistic: (question, [result], base) =>
+      result?.kind === 'number'
+        ? numberStatistic(result, base)
+        : pointStatistic(scale(question), { counts: codesOf(result), base, showsEveryStep }),
     dimension(question) {
       const own = scale(question);
       if (!isCoded(own)) return 'has too many points for a table or a filter';
@@ -128,24 +171,34 @@ export function createScaleType(settings: z.ZodType<Record<string, unknown>>, { 
     chart: 'columns',
     exportColumns(question) {
       const own = scale(question);
-      if (isCoded(own)) return [{ key: '', label: '', cell: { kind: 'point', slot: slotAt(question), points: pointsIn(own) } }];
-      return [{ key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: numberSlotAt(question) } }];
+      if (isCoded(own))
+        return [{ key: '', label: '', cell: { kind: 'point', slot: slotAt(question), points: pointsIn(own) } }];
+      return [
+        { key: '', label: '', cell: { kind: 'number', presence: slotAt(question), slot: numberSlotAt(question) } },
+      ];
     },
   };
 }
 
-const pointsIn = (scale: Scale): number[] => Array.from({ length: pointCount(scale) }, (_, index) => pointAt(scale, index));
+const pointsIn = (scale: Scale): number[] =>
+  Array.from({ length: pointCount(scale) }, (_, index) => pointAt(scale, index));
 
 function pointCategories(scale: Scale): Category[] {
   return pointsIn(scale).map((point, index) => ({ code: index + 1, value: String(point), text: String(point) }));
 }
 
-function pointStatistic(scale: Scale, { counts, base, showsEveryStep }: { counts: ReadonlyMap<number, number>; base: number; showsEveryStep: boolean }): TypeStatistic {
+function pointStatistic(
+  scale: Scale,
+  { counts, base, showsEveryStep }: { counts: ReadonlyMap<number, number>; base: number; showsEveryStep: boolean },
+): TypeStatistic {
   const points = pointsIn(scale).map((value, index) => ({ value, count: counts.get(index + 1) ?? 0 }));
   return {
     ...blankStatistic(),
     ...momentsOf(points),
-    distribution: showsEveryStep || points.length - 1 <= maxBins ? Object.fromEntries(points.map(({ value, count }) => [String(value), count])) : binned(scale, points),
+    distribution:
+      showsEveryStep || points.length - 1 <= maxBins
+        ? Object.fromEntries(points.map(({ value, count }) => [String(value), count]))
+        : binned(scale, points),
     topBox: box(points.at(-1)?.count ?? 0, base),
     bottomBox: box(points[0]?.count ?? 0, base),
   };
@@ -160,7 +213,12 @@ function binned(scale: Scale, points: readonly { value: number; count: number }[
     const bin = Math.min(maxBins - 1, Math.floor(roundTo((value - scale.min) / width, 9)));
     counts[bin] = (counts[bin] ?? 0) + count;
   }
-  return Object.fromEntries(counts.map((count, bin) => [binKey(roundTo(scale.min + bin * width, digits), roundTo(scale.min + (bin + 1) * width, digits)), count]));
+  return Object.fromEntries(
+    counts.map((count, bin) => [
+      binKey(roundTo(scale.min + bin * width, digits), roundTo(scale.min + (bin + 1) * width, digits)),
+      count,
+    ]),
+  );
 }
 
 /** Statistic of numbers that are kept as they are, from what the database has measured. */

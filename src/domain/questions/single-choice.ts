@@ -1,10 +1,20 @@
 import { z } from 'zod';
 import type { Question } from '../survey.ts';
-import { otherCode, otherValue, type Category, type QuestionType } from './contract.ts';
-import { requestUnfiltered, chosenIn, codesOf, distributionOf, findOption, hasHidden, optionByCode, optionCategories, otherCategory } from './choice.ts';
-import { slotAt, textSlotAt } from './slots.ts';
+import {
+  chosenIn,
+  codesOf,
+  distributionOf,
+  findOption,
+  hasHidden,
+  optionByCode,
+  optionCategories,
+  otherCategory,
+  requestUnfiltered,
+} from './choice.ts';
+import { type Category, otherCode, otherValue, type QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
-import { isPlainText, singleAnswer, refuseExtraFields, type AllowedFields } from './text-checks.ts';
+import { slotAt, textSlotAt } from './slots.ts';
+import { type AllowedFields, isPlainText, refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 const maxOtherLength = 500;
 const optionOnly: AllowedFields = { value: ['optionId'] };
@@ -16,7 +26,11 @@ export const singleChoice: QuestionType = {
   hasRows: false,
   settings: z.strictObject({ allowOther: z.boolean().default(false) }),
   frozenSettings: [],
-  slotKeys: (question) => ({ codes: [''], numbers: [], texts: question.settings['allowOther'] === true || 'other' in question.slots.texts ? ['other'] : [] }),
+  slotKeys: (question) => ({
+    codes: [''],
+    numbers: [],
+    texts: question.settings['allowOther'] === true || 'other' in question.slots.texts ? ['other'] : [],
+  }),
   read(question, answers, row, context) {
     const placed = singleAnswer(answers, context);
     const allowsOther = question.settings['allowOther'] === true;
@@ -40,13 +54,17 @@ export const singleChoice: QuestionType = {
   },
   countPlan: (question) => {
     const isAnyHidden = hasHidden(question.options) || otherCategories(question).some(({ isHidden }) => isHidden);
-    return { base: [slotAt(question)], requests: [{ kind: 'codes', slot: slotAt(question), ...requestUnfiltered(isAnyHidden) }] };
+    return {
+      base: [slotAt(question)],
+      requests: [{ kind: 'codes', slot: slotAt(question), ...requestUnfiltered(isAnyHidden) }],
+    };
   },
   statistic(question, results) {
     const counts = codesOf(results[0]);
     const isChosen = chosenIn(results[0]);
     const distribution = distributionOf(question.options, (code) => counts.get(code) ?? 0, isChosen);
-    if (question.settings['allowOther'] === true || isChosen(otherCode)) distribution[otherValue] = counts.get(otherCode) ?? 0;
+    if (question.settings['allowOther'] === true || isChosen(otherCode))
+      distribution[otherValue] = counts.get(otherCode) ?? 0;
     return { ...blankStatistic(), distribution };
   },
   dimension: (question) => ({
@@ -57,13 +75,31 @@ export const singleChoice: QuestionType = {
   exportColumns(question) {
     const other = question.slots.texts['other'];
     return [
-      { key: '', label: '', cell: { kind: 'choice', slot: slotAt(question), categories: [...optionCategories(question.options), ...otherCategories(question)] } },
-      ...(other === undefined ? [] : [{ key: otherValue, label: otherCategory.text, cell: { kind: 'text', presence: slotAt(question), slot: other, code: otherCode, form: 'text' } } as const]),
+      {
+        key: '',
+        label: '',
+        cell: {
+          kind: 'choice',
+          slot: slotAt(question),
+          categories: [...optionCategories(question.options), ...otherCategories(question)],
+        },
+      },
+      ...(other === undefined
+        ? []
+        : [
+            {
+              key: otherValue,
+              label: otherCategory.text,
+              cell: { kind: 'text', presence: slotAt(question), slot: other, code: otherCode, form: 'text' },
+            } as const,
+          ]),
     ];
   },
 };
 
 /** “Other” as a category, where it is or was allowed; once it is not any more, only where somebody gave one. */
 function otherCategories(question: Question): Category[] {
-  return 'other' in question.slots.texts ? [{ ...otherCategory, isHidden: question.settings['allowOther'] !== true }] : [];
+  return 'other' in question.slots.texts
+    ? [{ ...otherCategory, isHidden: question.settings['allowOther'] !== true }]
+    : [];
 }

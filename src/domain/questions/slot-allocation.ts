@@ -1,6 +1,6 @@
 import { validationProblem } from '../../errors.ts';
-import { registry } from './registry.ts';
 import type { Question, SlotCounts, Slots } from '../survey.ts';
+import { registry } from './registry.ts';
 
 /**
  * Of one survey. All surveys share one table, and each column of it costs every insert of every survey something, also where it is empty:
@@ -16,7 +16,9 @@ export function allocateSlots(question: Question, counts: SlotCounts): { slots: 
   const needed = registry[question.type].slotKeys(question);
   const codes = extend(question.slots.codes, needed.codes, counts.codes);
   if (codes.next > counts.codes && codes.next > maxCodePositions)
-    throw validationProblem([{ path: '', message: tooWide(codes.next - counts.codes, maxCodePositions - counts.codes) }]);
+    throw validationProblem([
+      { path: '', message: tooWide(codes.next - counts.codes, maxCodePositions - counts.codes) },
+    ]);
   const numbers = extend(question.slots.numbers, needed.numbers, counts.numbers);
   const texts = extend(question.slots.texts, needed.texts, counts.texts);
   return {
@@ -28,7 +30,11 @@ export function allocateSlots(question: Question, counts: SlotCounts): { slots: 
 const tooWide = (needed: number, left: number): string =>
   `takes ${needed} places in the survey’s answers, which has ${Math.max(0, left)} of ${maxCodePositions} left: fewer rows or options, or a survey of its own`;
 
-function extend(known: Readonly<Record<string, number>>, keys: readonly string[], from: number): { slots: Record<string, number>; next: number } {
+function extend(
+  known: Readonly<Record<string, number>>,
+  keys: readonly string[],
+  from: number,
+): { slots: Record<string, number>; next: number } {
   const slots = { ...known };
   let next = from;
   for (const key of keys) slots[key] ??= next++;

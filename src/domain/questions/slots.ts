@@ -1,9 +1,12 @@
 import type { Question, Slots } from '../survey.ts';
 
 /** The position of a question's column of codes. Every question that can be answered has been given its columns: a missing one is a mistake of ours. */
-export const slotAt = (question: Question, key = ''): number => question.slots.codes[key] ?? missing(question, 'codes', key);
-export const numberSlotAt = (question: Question, key = ''): number => question.slots.numbers[key] ?? missing(question, 'numbers', key);
-export const textSlotAt = (question: Question, key = ''): number => question.slots.texts[key] ?? missing(question, 'texts', key);
+export const slotAt = (question: Question, key = ''): number =>
+  question.slots.codes[key] ?? missing(question, 'codes', key);
+export const numberSlotAt = (question: Question, key = ''): number =>
+  question.slots.numbers[key] ?? missing(question, 'numbers', key);
+export const textSlotAt = (question: Question, key = ''): number =>
+  question.slots.texts[key] ?? missing(question, 'texts', key);
 
 /** Positions of a question's columns by their keys; columns that the question has not been given yet are left out. */
 export function slotsAt(question: Question, keys: readonly string[]): number[] {

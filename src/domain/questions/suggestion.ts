@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { type Question, visibleOptions } from '../survey.ts';
 import type { questionChangeBody } from './question-definition.ts';
 import { registry } from './registry.ts';
-import { visibleOptions, type Question } from '../survey.ts';
 
 export const aspects = ['clarity', 'bias', 'length', 'engagement'] as const;
 export type Aspect = (typeof aspects)[number];
@@ -25,21 +25,27 @@ export function questionWording(question: Question): QuestionWording {
 }
 
 export function isSameWording(one: QuestionWording, other: QuestionWording): boolean {
-  const flat = ({ text, options }: QuestionWording) => JSON.stringify([text, options.map((option) => [option.id, option.text])]);
+  const flat = ({ text, options }: QuestionWording) =>
+    JSON.stringify([text, options.map((option) => [option.id, option.text])]);
   return flat(one) === flat(other);
 }
 
 type Change = z.output<typeof questionChangeBody>;
 
 /** The suggestion as the change that an author would send. */
-export function changeFromSuggestion(question: Question, { text, options }: Pick<Suggestion, 'text' | 'options'>): Change {
+export function changeFromSuggestion(
+  question: Question,
+  { text, options }: Pick<Suggestion, 'text' | 'options'>,
+): Change {
   const known = new Map(visibleOptions(question).map((option) => [option.value, option]));
   return {
     text,
-    ...(options && { options: options.map((option) => {
-      const same = option.value === null ? undefined : known.get(option.value);
-      return same ? { id: same.id, text: option.text, value: same.value } : { text: option.text };
-    }) }),
+    ...(options && {
+      options: options.map((option) => {
+        const same = option.value === null ? undefined : known.get(option.value);
+        return same ? { id: same.id, text: option.text, value: same.value } : { text: option.text };
+      }),
+    }),
   };
 }
 
@@ -50,18 +56,25 @@ export function changeToWording({ text, options }: QuestionWording): Change {
 
 /** Whether the suggestion takes options away: answers may have chosen them, so that is left to an author's own hand. */
 export function removesOptions(question: Question, { options }: Pick<Suggestion, 'options'>): boolean {
-  return options !== undefined && visibleOptions(question).some(({ value }) => !options.some((option) => option.value === value));
+  return (
+    options !== undefined &&
+    visibleOptions(question).some(({ value }) => !options.some((option) => option.value === value))
+  );
 }
 
 /** Without what the type cannot take and without what changes nothing; undefined when nothing is left. */
 export function effectiveSuggestion(question: Question, given: Suggestion): Suggestion | undefined {
   const present = visibleOptions(question);
-  const takesOptions = registry[question.type].optionSource !== 'none' && given.options !== undefined && given.options.length > 0;
+  const takesOptions =
+    registry[question.type].optionSource !== 'none' && given.options !== undefined && given.options.length > 0;
   const values = new Set(present.map(({ value }) => value));
-  const options = takesOptions ? given.options?.map(({ value, text }) => ({ value: value !== null && values.has(value) ? value : null, text })) : undefined;
+  const options = takesOptions
+    ? given.options?.map(({ value, text }) => ({ value: value !== null && values.has(value) ? value : null, text }))
+    : undefined;
   const isSame =
     options === undefined ||
-    (options.length === present.length && present.every(({ value, text }, index) => options[index]?.value === value && options[index]?.text === text));
+    (options.length === present.length &&
+      present.every(({ value, text }, index) => options[index]?.value === value && options[index]?.text === text));
   if (isSame && given.text === question.text) return undefined;
   const { options: _, ...rest } = given;
   return isSame ? rest : { ...rest, options };

@@ -7,7 +7,8 @@ export function isPlainText(text: string): boolean {
 
 /** The one answer of a single-answer question; reports every further one. */
 export function singleAnswer(answers: readonly PlacedAnswer[], context: ReadContext): PlacedAnswer {
-  for (let n = 1; n < answers.length; n += 1) context.report(answers[n]?.index ?? 0, '', 'this question takes one answer');
+  for (let n = 1; n < answers.length; n += 1)
+    context.report(answers[n]?.index ?? 0, '', 'this question takes one answer');
   return answers[0] as PlacedAnswer;
 }
 
@@ -21,12 +22,19 @@ export interface AllowedFields {
 }
 
 /** Reports value fields and places that the type has no use for. Fields are named one by one, which is quicker than to go over their names. */
-export function refuseExtraFields({ index, answer }: PlacedAnswer, allowed: AllowedFields, context: ReadContext): boolean {
+export function refuseExtraFields(
+  { index, answer }: PlacedAnswer,
+  allowed: AllowedFields,
+  context: ReadContext,
+): boolean {
   const { textValue, numberValue, optionId, rowId, rank } = answer;
   let isFine = true;
-  if (textValue !== undefined && !allowed.value.includes('textValue')) isFine = refuseValue(index, 'textValue', allowed, context);
-  if (numberValue !== undefined && !allowed.value.includes('numberValue')) isFine = refuseValue(index, 'numberValue', allowed, context);
-  if (optionId !== undefined && !allowed.value.includes('optionId')) isFine = refuseValue(index, 'optionId', allowed, context);
+  if (textValue !== undefined && !allowed.value.includes('textValue'))
+    isFine = refuseValue(index, 'textValue', allowed, context);
+  if (numberValue !== undefined && !allowed.value.includes('numberValue'))
+    isFine = refuseValue(index, 'numberValue', allowed, context);
+  if (optionId !== undefined && !allowed.value.includes('optionId'))
+    isFine = refuseValue(index, 'optionId', allowed, context);
   if (rowId !== undefined && allowed.row !== true) {
     context.report(index, 'rowId', 'this question has no rows');
     isFine = false;
@@ -43,7 +51,8 @@ function refuseValue(index: number, field: ValueField, { value }: AllowedFields,
   return false;
 }
 
-const local = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;
+const local =
+  /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;
 /** Spaces, control characters and marks of direction, which make one address look like another. */
 const invisible = /[\p{C}\p{Z}]/u;
 const label = /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]{0,61}[\p{L}\p{N}\p{M}])?$/u;
@@ -54,7 +63,12 @@ export function isEmailAddress(text: string): boolean {
   if (at < 1 || at > 64 || text.length > 254) return false;
   const labels = text.slice(at + 1).split('.');
   const isNamed = labels.length >= 2 && !/^\d+$/.test(labels.at(-1) ?? '');
-  return isNamed && labels.every((part) => part.length <= 63 && label.test(part)) && local.test(text.slice(0, at)) && !invisible.test(text);
+  return (
+    isNamed &&
+    labels.every((part) => part.length <= 63 && label.test(part)) &&
+    local.test(text.slice(0, at)) &&
+    !invisible.test(text)
+  );
 }
 
 /** A day of the Gregorian calendar, YYYY-MM-DD, of the years 1 to 9999: there is no year 0, and no date parameter takes one. */

@@ -1,9 +1,9 @@
 import { RE2JS } from 're2js';
 import { z } from 'zod';
 import type { ChartKind, CountResult, QuestionType, TextForm, TextKey, TypeStatistic } from './contract.ts';
-import { slotAt, textSlotAt } from './slots.ts';
 import { blankStatistic } from './numbers.ts';
-import { isPlainText, singleAnswer, refuseExtraFields, type AllowedFields } from './text-checks.ts';
+import { slotAt, textSlotAt } from './slots.ts';
+import { type AllowedFields, isPlainText, refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 export interface TextTypeOptions {
   settings: QuestionType['settings'];
@@ -36,18 +36,28 @@ export function createTextType(options: TextTypeOptions): QuestionType {
       const { textValue } = placed.answer;
       if (!refuseExtraFields(placed, textOnly, context) || textValue === undefined) return;
       if (options.isNoAnswer?.(textValue) === true) return;
-      const problem = isPlainText(textValue) ? options.problemOf(textValue, question.settings) : 'holds a lone surrogate or a NUL character';
+      const problem = isPlainText(textValue)
+        ? options.problemOf(textValue, question.settings)
+        : 'holds a lone surrogate or a NUL character';
       if (problem !== undefined) return context.report(placed.index, 'textValue', problem);
       row.codes[slotAt(question)] = 1;
       row.texts[textSlotAt(question)] = textValue;
     },
-    write: (question, row) => ((row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: row.texts[textSlotAt(question)] ?? '' }]),
-    countPlan: (question) => ({ base: [slotAt(question)], requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: options.by }] }),
+    write: (question, row) =>
+      (row.codes[slotAt(question)] ?? 0) === 0 ? [] : [{ textValue: row.texts[textSlotAt(question)] ?? '' }],
+    countPlan: (question) => ({
+      base: [slotAt(question)],
+      requests: [{ kind: 'text', slot: textSlotAt(question), presence: slotAt(question), by: options.by }],
+    }),
     statistic: options.statistic,
     dimension: () => options.noDimension,
     chart: options.chart ?? 'bars',
     exportColumns: (question) => [
-      { key: '', label: '', cell: { kind: 'text', presence: slotAt(question), slot: textSlotAt(question), form: options.form ?? 'text' } },
+      {
+        key: '',
+        label: '',
+        cell: { kind: 'text', presence: slotAt(question), slot: textSlotAt(question), form: options.form ?? 'text' },
+      },
     ],
   };
 }
@@ -65,7 +75,10 @@ export const countsByKey = (results: readonly CountResult[]): Record<string, num
   Object.fromEntries(textCounts(results[0]).map(({ key, count }) => [key, count]));
 
 /** Counts by key, and how many of the `base` who answered gave one that is not among them, as only the most frequent keys are counted one by one. */
-export function keyedCounts(results: readonly CountResult[], base: number): Pick<TypeStatistic, 'distribution' | 'otherAnswers'> {
+export function keyedCounts(
+  results: readonly CountResult[],
+  base: number,
+): Pick<TypeStatistic, 'distribution' | 'otherAnswers'> {
   const counted = textCounts(results[0]);
   const otherAnswers = base - counted.reduce((sum, { count }) => sum + count, 0);
   return { distribution: countsByKey(results), ...(counted.length > 0 && otherAnswers > 0 && { otherAnswers }) };
@@ -96,10 +109,14 @@ function patternProblem(text: string): string | undefined {
 }
 
 /** Of a longer one nothing more is looked at: reading it would take the longer, the longer it is. */
-const pattern = z.string().min(1).max(500, { abort: true }).superRefine((text, context) => {
-  const message = patternProblem(text);
-  if (message !== undefined) context.addIssue({ code: 'custom', message });
-});
+const pattern = z
+  .string()
+  .min(1)
+  .max(500, { abort: true })
+  .superRefine((text, context) => {
+    const message = patternProblem(text);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
 
 /** SHORT_TEXT and LONG_TEXT: free wording of bounded length, counted by its words. */
 export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; isMultiLine: boolean }): QuestionType {
@@ -116,10 +133,20 @@ export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; 
       if (text.length > most && [...text].length > most) return `must have at most ${most} characters`;
       if (!isMultiLine && /[\r\n]/.test(text)) return 'must be a single line';
       const form = settings['pattern'];
-      return typeof form === 'string' && !matchesPattern(form, text) ? 'does not have the form that is asked for' : undefined;
+      return typeof form === 'string' && !matchesPattern(form, text)
+        ? 'does not have the form that is asked for'
+        : undefined;
     },
-    statistic: (_question, [result]) => ({ ...blankStatistic(), topWords: textCounts(result).map(({ key, count }) => ({ word: key, count })), otherWords: otherWords(result) }),
+    statistic: (_question, [result]) => ({
+      ...blankStatistic(),
+      topWords: textCounts(result).map(({ key, count }) => ({ word: key, count })),
+      otherWords: otherWords(result),
+    }),
     noDimension: 'is a free text, which has no categories',
   });
-  return { ...type, missingPart: (question, row) => ((row.texts[textSlotAt(question)] ?? '').trim() === '' ? 'and white space is no answer' : undefined) };
+  return {
+    ...type,
+    missingPart: (question, row) =>
+      (row.texts[textSlotAt(question)] ?? '').trim() === '' ? 'and white space is no answer' : undefined,
+  };
 }

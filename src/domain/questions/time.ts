@@ -12,7 +12,10 @@ const hours = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '
 export const time: QuestionType = createTextType({
   settings: z
     .strictObject({ min: clock.optional(), max: clock.optional() })
-    .refine(({ min, max }) => min === undefined || max === undefined || padded(min) <= padded(max), { path: ['max'], message: 'must not be before min' }),
+    .refine(({ min, max }) => min === undefined || max === undefined || padded(min) <= padded(max), {
+      path: ['max'],
+      message: 'must not be before min',
+    }),
   by: 'hour',
   form: 'time',
   chart: 'columns',

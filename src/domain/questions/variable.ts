@@ -12,7 +12,8 @@ export interface NotAVariable {
 export function questionVariable(question: Question, part?: string): Dimension | NotAVariable {
   const { hasParts = false, dimension } = registry[question.type];
   const whole = dimension(question);
-  if (part === undefined || (!hasParts && typeof whole === 'string')) return typeof whole === 'string' ? { message: whole, isOfPart: false } : whole;
+  if (part === undefined || (!hasParts && typeof whole === 'string'))
+    return typeof whole === 'string' ? { message: whole, isOfPart: false } : whole;
   if (!hasParts) return { message: 'must be left out: the question has neither rows nor items', isOfPart: true };
   const found = dimension(question, part);
   return typeof found === 'string' ? { message: found, isOfPart: true } : found;

@@ -33,5 +33,7 @@ export const dottedI = 'i\u0307';
 /** The words of a text as they are counted, one for every mention: in NFC and lower case, with the apostrophe '. */
 export function wordsIn(text: string): string[] {
   const plain = text.replaceAll("'", '’').toLowerCase().normalize('NFC').replaceAll(dottedI, 'i');
-  return (plain.match(new RegExp(wordPattern, 'gu')) ?? []).filter((word) => [...word].length >= minWordLength).map((word) => word.replaceAll('’', "'"));
+  return (plain.match(new RegExp(wordPattern, 'gu')) ?? [])
+    .filter((word) => [...word].length >= minWordLength)
+    .map((word) => word.replaceAll('’', "'"));
 }

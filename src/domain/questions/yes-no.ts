@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { QuestionType } from './contract.ts';
 import { findOption } from './choice.ts';
-import { slotAt } from './slots.ts';
+import type { QuestionType } from './contract.ts';
 import { singleChoice } from './single-choice.ts';
-import { singleAnswer, refuseExtraFields, type AllowedFields } from './text-checks.ts';
+import { slotAt } from './slots.ts';
+import { type AllowedFields, refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 const optionOrText: AllowedFields = { value: ['optionId', 'textValue'] };
 
@@ -12,14 +12,20 @@ export const yesNo: QuestionType = {
   ...singleChoice,
   optionSource: 'fixed',
   chart: 'share',
-  defaultOptions: [{ text: 'Yes', value: 'yes' }, { text: 'No', value: 'no' }],
+  defaultOptions: [
+    { text: 'Yes', value: 'yes' },
+    { text: 'No', value: 'no' },
+  ],
   settings: z.strictObject({}),
   slotKeys: () => ({ codes: [''], numbers: [], texts: [] }),
   read(question, answers, row, context) {
     const placed = singleAnswer(answers, context);
     if (!refuseExtraFields(placed, optionOrText, context)) return;
     const { textValue } = placed.answer;
-    const option = textValue === undefined ? findOption(question, placed, context) : question.options.find(({ value }) => value === textValue);
+    const option =
+      textValue === undefined
+        ? findOption(question, placed, context)
+        : question.options.find(({ value }) => value === textValue);
     if (option) row.codes[slotAt(question)] = option.code;
     else if (textValue !== undefined) context.report(placed.index, 'textValue', 'must be "yes" or "no"');
   },

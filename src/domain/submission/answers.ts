@@ -1,5 +1,12 @@
 import type { ValidationIssue } from '../../errors.ts';
-import type { AnswerRow, GivenAnswer, KnownUpload, PlacedAnswer, QuestionType, ReadContext } from '../questions/contract.ts';
+import type {
+  AnswerRow,
+  GivenAnswer,
+  KnownUpload,
+  PlacedAnswer,
+  QuestionType,
+  ReadContext,
+} from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SlotCounts, SurveyWithQuestions } from '../survey.ts';
 
@@ -45,18 +52,23 @@ const answerKeys = new Set(['questionId', 'textValue', 'numberValue', 'optionId'
 
 export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
   let visibleCount = 0;
-  const all = survey.questions.map((question): CompiledQuestion => ({
-    question,
-    type: registry[question.type],
-    codes: Object.values(question.slots.codes),
-    numbers: Object.values(question.slots.numbers),
-    texts: Object.values(question.slots.texts),
-    place: question.isHidden ? -1 : visibleCount++,
-  }));
+  const all = survey.questions.map(
+    (question): CompiledQuestion => ({
+      question,
+      type: registry[question.type],
+      codes: Object.values(question.slots.codes),
+      numbers: Object.values(question.slots.numbers),
+      texts: Object.values(question.slots.texts),
+      place: question.isHidden ? -1 : visibleCount++,
+    }),
+  );
   const visible = all.filter(({ question }) => !question.isHidden);
   const uploads = new Set(visible.filter(({ type }) => type.namesUploads).map(({ question }) => question.id));
   return {
-    survey, all, visible, emptyRow: emptyRow(survey.slotCounts),
+    survey,
+    all,
+    visible,
+    emptyRow: emptyRow(survey.slotCounts),
     byId: new Map(visible.map((item) => [item.question.id, item])),
     required: visible.filter(({ question }) => question.isRequired),
     uploadIdsIn: (answers) => (uploads.size === 0 || !Array.isArray(answers) ? [] : uploadIds(answers, uploads)),
@@ -65,9 +77,12 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
 
 function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>): string[] {
   const found = answers.flatMap((answer) => {
-    if (typeof answer !== 'object' || answer === null || !('questionId' in answer) || !('textValue' in answer)) return [];
+    if (typeof answer !== 'object' || answer === null || !('questionId' in answer) || !('textValue' in answer))
+      return [];
     const { questionId, textValue } = answer;
-    return typeof questionId === 'string' && questions.has(questionId) && typeof textValue === 'string' ? [textValue] : [];
+    return typeof questionId === 'string' && questions.has(questionId) && typeof textValue === 'string'
+      ? [textValue]
+      : [];
   });
   return [...new Set(found)].slice(0, 500);
 }
@@ -76,13 +91,21 @@ function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>):
  * Checks a submission's answers and encodes them; every problem is reported with its path (`answers.3.numberValue`). A required question
  * that is not answered has no place among the answers: its path ends in its id. Written by hand because it runs for every response.
  */
-export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isComplete, uploads, previous }: CheckOptions): CheckedAnswers {
+export function checkAnswers(
+  compiled: CompiledSurvey,
+  given: unknown,
+  { isComplete, uploads, previous }: CheckOptions,
+): CheckedAnswers {
   const issues: ValidationIssue[] = [];
   const { answered, answers, misshaped } = groupAnswers(compiled, given, issues);
   const row = initialRow(compiled, previous);
   const context: ReadContext = {
     uploads,
-    report: (index, field, message) => void (issues.length < maxIssues && issues.push({ path: field === '' ? `answers.${index}` : `answers.${index}.${field}`, message })),
+    report: (index, field, message) =>
+      void (
+        issues.length < maxIssues &&
+        issues.push({ path: field === '' ? `answers.${index}` : `answers.${index}.${field}`, message })
+      ),
   };
   let reported = misshaped;
   for (const item of answered) {
@@ -95,7 +118,8 @@ export function checkAnswers(compiled: CompiledSurvey, given: unknown, { isCompl
   if (isComplete && issues.length < maxIssues && Array.isArray(given))
     for (const item of compiled.required) {
       const message = reported?.has(item) ? undefined : missingMessage(item, row, answers[item.place] !== undefined);
-      if (message !== undefined) issues.push({ path: `answers.${answers[item.place]?.[0]?.index ?? item.question.id}`, message });
+      if (message !== undefined)
+        issues.push({ path: `answers.${answers[item.place]?.[0]?.index ?? item.question.id}`, message });
     }
   return issues.length > 0 ? { ok: false, issues } : { ok: true, row };
 }
@@ -117,11 +141,17 @@ function groupAnswers(compiled: CompiledSurvey, given: unknown, issues: Validati
   }
   if (given.length > maxAnswers) issues.push({ path: 'answers', message: `must have at most ${maxAnswers} entries` });
   const count = Math.min(given.length, maxAnswers);
-  for (let index = 0; index < count && issues.length < maxIssues; index += 1) groupAnswer(compiled, { index, answer: given[index] }, grouped, issues);
+  for (let index = 0; index < count && issues.length < maxIssues; index += 1)
+    groupAnswer(compiled, { index, answer: given[index] }, grouped, issues);
   return grouped;
 }
 
-function groupAnswer(compiled: CompiledSurvey, { index, answer }: { index: number; answer: unknown }, grouped: GroupedAnswers, issues: ValidationIssue[]): void {
+function groupAnswer(
+  compiled: CompiledSurvey,
+  { index, answer }: { index: number; answer: unknown },
+  grouped: GroupedAnswers,
+  issues: ValidationIssue[],
+): void {
   const isFine = isPlain(answer) || isWellShaped(answer, index, issues);
   const questionId = isFine ? answer.questionId : questionIdOf(answer);
   if (questionId === undefined) return;
@@ -139,7 +169,11 @@ function groupAnswer(compiled: CompiledSurvey, { index, answer }: { index: numbe
 }
 
 /** Nearly all who answer do so in the survey's order: two ids are compared sooner than one is looked up. */
-function itemOf({ visible, byId }: CompiledSurvey, questionId: string, answered: readonly CompiledQuestion[]): CompiledQuestion | undefined {
+function itemOf(
+  { visible, byId }: CompiledSurvey,
+  questionId: string,
+  answered: readonly CompiledQuestion[],
+): CompiledQuestion | undefined {
   const last = answered.at(-1);
   const next = visible[last ? last.place + 1 : 0];
   if (next?.question.id === questionId) return next;
@@ -148,13 +182,19 @@ function itemOf({ visible, byId }: CompiledSurvey, questionId: string, answered:
 
 /** The question that a misshaped answer names, if it does so properly. */
 function questionIdOf(answer: unknown): string | undefined {
-  return typeof answer === 'object' && answer !== null && 'questionId' in answer && typeof answer.questionId === 'string' ? answer.questionId : undefined;
+  return typeof answer === 'object' &&
+    answer !== null &&
+    'questionId' in answer &&
+    typeof answer.questionId === 'string'
+    ? answer.questionId
+    : undefined;
 }
 
 /** Undefined where nothing is missing. What was given may be no answer, of which the type can say why. */
 export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: boolean): string | undefined {
   const isThere = isAnswered(row, item);
-  const missingPart = (isThere || isGiven ? item.type.missingPart?.(item.question, row) : undefined) ?? (isThere ? undefined : '');
+  const missingPart =
+    (isThere || isGiven ? item.type.missingPart?.(item.question, row) : undefined) ?? (isThere ? undefined : '');
   if (missingPart === undefined) return undefined;
   const { id, text } = item.question;
   return `question ${id} is required${missingPart === '' ? '' : `, ${missingPart}`}: ${text.slice(0, 100).toWellFormed()}`;
@@ -164,7 +204,11 @@ export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: 
 function isPlain(answer: unknown): answer is GivenAnswer {
   if (typeof answer !== 'object' || answer === null) return false;
   const { questionId, textValue, numberValue, optionId } = answer as Record<string, unknown>;
-  if (typeof questionId !== 'string' || !(typeof optionId === 'string' || typeof textValue === 'string' || isExact(numberValue))) return false;
+  if (
+    typeof questionId !== 'string' ||
+    !(typeof optionId === 'string' || typeof textValue === 'string' || isExact(numberValue))
+  )
+    return false;
   let fields = 0;
   for (const _ in answer) fields += 1;
   return fields === 2;
@@ -182,20 +226,37 @@ export function isWellShaped(answer: unknown, index: number, issues: ValidationI
     if (issues.length >= maxIssues) break;
   }
   const { questionId, textValue, numberValue, optionId, rowId, rank } = answer as Record<string, unknown>;
-  if (typeof questionId !== 'string') issues.push({ path: `answers.${index}.questionId`, message: questionId === undefined ? 'is missing' : 'must be a text' });
-  if (textValue !== undefined && typeof textValue !== 'string') issues.push({ path: `answers.${index}.textValue`, message: 'must be a text' });
-  if (numberValue !== undefined && !isExact(numberValue)) issues.push({ path: `answers.${index}.numberValue`, message: typeof numberValue === 'number' ? 'must be a number that can be represented exactly' : 'must be a number' });
-  if (optionId !== undefined && typeof optionId !== 'string') issues.push({ path: `answers.${index}.optionId`, message: 'must be a text' });
-  if (rowId !== undefined && typeof rowId !== 'string') issues.push({ path: `answers.${index}.rowId`, message: 'must be a text' });
-  if (rank !== undefined && !isExact(rank)) issues.push({ path: `answers.${index}.rank`, message: 'must be a whole number' });
-  const values = (textValue !== undefined ? 1 : 0) + (numberValue !== undefined ? 1 : 0) + (optionId !== undefined ? 1 : 0);
-  if (values !== 1) issues.push({ path: `answers.${index}`, message: 'must have exactly one of textValue, numberValue and optionId' });
+  if (typeof questionId !== 'string')
+    issues.push({
+      path: `answers.${index}.questionId`,
+      message: questionId === undefined ? 'is missing' : 'must be a text',
+    });
+  if (textValue !== undefined && typeof textValue !== 'string')
+    issues.push({ path: `answers.${index}.textValue`, message: 'must be a text' });
+  if (numberValue !== undefined && !isExact(numberValue))
+    issues.push({
+      path: `answers.${index}.numberValue`,
+      message:
+        typeof numberValue === 'number' ? 'must be a number that can be represented exactly' : 'must be a number',
+    });
+  if (optionId !== undefined && typeof optionId !== 'string')
+    issues.push({ path: `answers.${index}.optionId`, message: 'must be a text' });
+  if (rowId !== undefined && typeof rowId !== 'string')
+    issues.push({ path: `answers.${index}.rowId`, message: 'must be a text' });
+  if (rank !== undefined && !isExact(rank))
+    issues.push({ path: `answers.${index}.rank`, message: 'must be a whole number' });
+  const values =
+    (textValue !== undefined ? 1 : 0) + (numberValue !== undefined ? 1 : 0) + (optionId !== undefined ? 1 : 0);
+  if (values !== 1)
+    issues.push({ path: `answers.${index}`, message: 'must have exactly one of textValue, numberValue and optionId' });
   return issues.length === before;
 }
 
 /** Finite, and whole numbers within 2^53 − 1. */
 function isExact(value: unknown): boolean {
-  return typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+  return (
+    typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+  );
 }
 
 function emptyRow({ codes, numbers, texts }: SlotCounts): AnswerRow {
@@ -205,10 +266,16 @@ function emptyRow({ codes, numbers, texts }: SlotCounts): AnswerRow {
 
 export function initialRow({ emptyRow, survey }: CompiledSurvey, previous: AnswerRow | undefined): AnswerRow {
   // A copy is made sooner than an array is filled.
-  if (!previous) return { codes: emptyRow.codes.slice(), numbers: emptyRow.numbers.slice(), texts: emptyRow.texts.slice() };
+  if (!previous)
+    return { codes: emptyRow.codes.slice(), numbers: emptyRow.numbers.slice(), texts: emptyRow.texts.slice() };
   const { slotCounts } = survey;
-  const padded = <T>(saved: readonly T[], length: number, empty: T) => Array.from({ length }, (_, index) => saved[index] ?? empty);
-  return { codes: padded(previous.codes, slotCounts.codes, 0), numbers: padded(previous.numbers, slotCounts.numbers, 0), texts: padded(previous.texts, slotCounts.texts, '') };
+  const padded = <T>(saved: readonly T[], length: number, empty: T) =>
+    Array.from({ length }, (_, index) => saved[index] ?? empty);
+  return {
+    codes: padded(previous.codes, slotCounts.codes, 0),
+    numbers: padded(previous.numbers, slotCounts.numbers, 0),
+    texts: padded(previous.texts, slotCounts.texts, ''),
+  };
 }
 
 function clear(row: AnswerRow, item: CompiledQuestion): void {

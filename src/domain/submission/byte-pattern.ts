@@ -11,7 +11,9 @@ const wordBytes = 8;
 export function bytePattern(text: string): BytePattern {
   const bytes = Buffer.from(text, 'latin1');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const words = Array.from({ length: Math.ceil(bytes.length / wordBytes) }, (_, index) => view.getFloat64(Math.min(index * wordBytes, bytes.length - wordBytes)));
+  const words = Array.from({ length: Math.ceil(bytes.length / wordBytes) }, (_, index) =>
+    view.getFloat64(Math.min(index * wordBytes, bytes.length - wordBytes)),
+  );
   return { length: bytes.length, words };
 }
 

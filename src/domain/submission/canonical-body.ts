@@ -28,7 +28,10 @@ function canonical(value: unknown, depth: number, order = questionIdFirst): stri
   if (depth > maxDepth) return '…';
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1, order)).join(',')}]`;
   const object = value as Readonly<Record<string, unknown>>;
-  return `{${Object.keys(object).sort(order).map((key) => `${JSON.stringify(key)}:${canonical(object[key], depth + 1, order)}`).join(',')}}`;
+  return `{${Object.keys(object)
+    .sort(order)
+    .map((key) => `${JSON.stringify(key)}:${canonical(object[key], depth + 1, order)}`)
+    .join(',')}}`;
 }
 
 function questionIdFirst(one: string, other: string): number {

@@ -1,6 +1,6 @@
-import { isWellShaped, missingMessage, initialRow, type CompiledQuestion, type CompiledSurvey } from './answers.ts';
-import { bytePattern, matchesAt, type BytePattern } from './byte-pattern.ts';
 import type { AnswerRow, GivenAnswer, PlacedAnswer, ReadContext } from '../questions/contract.ts';
+import { type CompiledQuestion, type CompiledSurvey, initialRow, isWellShaped, missingMessage } from './answers.ts';
+import { type BytePattern, bytePattern, matchesAt } from './byte-pattern.ts';
 
 /** A value as clients write it, up to the end of its answer, and the one code that it comes to. */
 interface KnownValue {
@@ -125,7 +125,11 @@ const plainText = /^"textValue": ?"([^"\\\u0000-\u001f\ufffd]*)"\}$/;
 const textAt = '"textValue":'.length;
 
 /** What an answer holds beside its question, up to the first brace. What is no UTF-8 has become U+FFFD, and only by its number could a sign be written that no text may hold. */
-function parseAnswer({ question }: CompiledQuestion, body: SubmissionBytes, { from, to }: { from: number; to: number }): GivenAnswer | undefined {
+function parseAnswer(
+  { question }: CompiledQuestion,
+  body: SubmissionBytes,
+  { from, to }: { from: number; to: number },
+): GivenAnswer | undefined {
   const text = body.bytes.toString('utf8', from, to);
   const textValue = plainText.exec(text)?.[1];
   if (textValue !== undefined) {
@@ -155,19 +159,33 @@ const noUploads: ReadContext['uploads'] = new Map();
 
 /** Tries every option and the first figures: those count that come to one code and nothing else. */
 function valuesOf(compiled: CompiledSurvey, question: FastQuestion): KnownValue[] {
-  const { item, style: { colon } } = question;
+  const {
+    item,
+    style: { colon },
+  } = question;
   const { id, options } = item.question;
-  const texts = [...options.slice(0, maxValues).map((option) => `"optionId"${colon}${JSON.stringify(option.id)}}`), ...smallNumbers.map((number) => `"numberValue"${colon}${number}}`)];
+  const texts = [
+    ...options.slice(0, maxValues).map((option) => `"optionId"${colon}${JSON.stringify(option.id)}}`),
+    ...smallNumbers.map((number) => `"numberValue"${colon}${number}}`),
+  ];
   const values = texts.flatMap((text): KnownValue[] => {
     const answer = JSON.parse(`{"questionId":${JSON.stringify(id)},${text}`) as GivenAnswer;
     const row = initialRow(compiled, undefined);
     if (!readsWithoutIssues(item, [{ index: 0, answer }], row)) return [];
     // Only its own positions: to look at all of a large survey takes half a second for its questions together, in which nobody else is served.
     const [slot, ...others] = item.codes.filter((at) => row.codes[at] !== 0);
-    const isOneCode = slot !== undefined && others.length === 0 && item.numbers.every((at) => row.numbers[at] === 0) && item.texts.every((at) => row.texts[at] === '');
+    const isOneCode =
+      slot !== undefined &&
+      others.length === 0 &&
+      item.numbers.every((at) => row.numbers[at] === 0) &&
+      item.texts.every((at) => row.texts[at] === '');
     return isOneCode ? [{ pattern: bytePattern(text), slot, code: row.codes[slot] ?? 0, answer }] : [];
   });
-  const firstTwo = values.slice(0, 2).flatMap(({ answer }, index): PlacedAnswer[] => (answer ? [{ index, answer }] : []));
+  const firstTwo = values
+    .slice(0, 2)
+    .flatMap(({ answer }, index): PlacedAnswer[] => (answer ? [{ index, answer }] : []));
   question.takesSeveral = firstTwo.length === 2 && readsWithoutIssues(item, firstTwo, initialRow(compiled, undefined));
-  return question.takesSeveral ? values : values.map(({ pattern, slot, code }) => ({ pattern, slot, code, answer: undefined }));
+  return question.takesSeveral
+    ? values
+    : values.map(({ pattern, slot, code }) => ({ pattern, slot, code, answer: undefined }));
 }

@@ -1,10 +1,10 @@
 import type { ValidationIssue } from '../../errors.ts';
-import { initialRow, type CompiledSurvey } from './answers.ts';
-import { canonicalBodyWith, isCanonical } from './canonical-body.ts';
-import { bytePattern, matchesAt } from './byte-pattern.ts';
 import type { AnswerRow } from '../questions/contract.ts';
+import { type CompiledSurvey, initialRow } from './answers.ts';
+import { bytePattern, matchesAt } from './byte-pattern.ts';
+import { canonicalBodyWith, isCanonical } from './canonical-body.ts';
+import { createFastAnswerReader, type JsonStyle, type SubmissionBytes } from './fast-answer-reader.ts';
 import { readSubmission, type Submission } from './submission.ts';
-import { createFastAnswerReader, type SubmissionBytes, type JsonStyle } from './fast-answer-reader.ts';
 
 /** A whole submission that is in order. */
 export interface FastSubmission {
@@ -17,7 +17,10 @@ export interface FastSubmission {
 
 export type FastSubmissionReader = (bytes: Buffer) => FastSubmission | undefined;
 
-const jsonStyles: readonly JsonStyle[] = [{ comma: ',', colon: ':' }, { comma: ', ', colon: ': ' }];
+const jsonStyles: readonly JsonStyle[] = [
+  { comma: ',', colon: ':' },
+  { comma: ', ', colon: ': ' },
+];
 const [space, quote, comma, bracket, brace] = [0x20, 0x22, 0x2c, 0x5d, 0x7d];
 /** Holds fewer answers than a submission may have. */
 const maxBytes = 100_000;
@@ -31,8 +34,15 @@ export function createFastSubmissionReader(compiled: CompiledSurvey): FastSubmis
   const frames = jsonStyles.map((style) => createAnswersFrame(compiled, style));
   return (bytes) => {
     if (bytes.length > maxBytes) return undefined;
-    const text: SubmissionBytes = { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length), end: bytes.length, isCanonical: true, parsed: [] };
-    for (const frame of frames) if (matchesAt(frame.opening, text.view, 0, text.end)) return readAround(compiled, frame, text, 0);
+    const text: SubmissionBytes = {
+      bytes,
+      view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
+      end: bytes.length,
+      isCanonical: true,
+      parsed: [],
+    };
+    for (const frame of frames)
+      if (matchesAt(frame.opening, text.view, 0, text.end)) return readAround(compiled, frame, text, 0);
     for (const frame of frames) {
       const before = bytes.indexOf(frame.inside);
       if (before > 0) return readAround(compiled, frame, text, before);
@@ -57,7 +67,12 @@ function createAnswersFrame(compiled: CompiledSurvey, style: JsonStyle) {
 type AnswersFrame = ReturnType<typeof createAnswersFrame>;
 
 /** `before`: the bytes in front of the answers' field. */
-function readAround(compiled: CompiledSurvey, { isCompact, opening, inside, readAnswers }: AnswersFrame, text: SubmissionBytes, before: number): FastSubmission | undefined {
+function readAround(
+  compiled: CompiledSurvey,
+  { isCompact, opening, inside, readAnswers }: AnswersFrame,
+  text: SubmissionBytes,
+  before: number,
+): FastSubmission | undefined {
   const { bytes } = text;
   const row = initialRow(compiled, undefined);
   const from = before === 0 ? opening.length : before + inside.length;
@@ -66,7 +81,8 @@ function readAround(compiled: CompiledSurvey, { isCompact, opening, inside, read
   const fields = fieldsAround(bytes, before, end + 1);
   const submission = fields === noFields ? answersOnly : fields && completeSubmission(fields);
   const canonical = (): string | undefined => {
-    if (!isCompact || !text.isCanonical || !text.parsed.every(({ answer, written }) => isCanonical(answer, written))) return undefined;
+    if (!isCompact || !text.isCanonical || !text.parsed.every(({ answer, written }) => isCanonical(answer, written)))
+      return undefined;
     return canonicalBodyWith(fields ?? noFields, bytes.toString('utf8', from - 1, end + 1));
   };
   return submission && { submission, row, canonical };
@@ -78,7 +94,8 @@ const noFields: Fields = {};
 
 /** Each side is an object by itself where the answers are a field of the body, not of something in it. */
 function fieldsAround(bytes: Buffer, before: number, behind: number): Fields | undefined {
-  const first = before === 0 ? noFields : startsFieldAt(bytes, 1) ? fieldsIn(`${bytes.toString('utf8', 0, before)}}`) : undefined;
+  const first =
+    before === 0 ? noFields : startsFieldAt(bytes, 1) ? fieldsIn(`${bytes.toString('utf8', 0, before)}}`) : undefined;
   const others = first && fieldsBehind(bytes, behind);
   if (!others || first === noFields) return others;
   // To copy takes as long as to parse.
@@ -87,7 +104,9 @@ function fieldsAround(bytes: Buffer, before: number, behind: number): Fields | u
 
 function fieldsBehind(bytes: Buffer, at: number): Fields | undefined {
   if (bytes[at] === brace && at + 1 === bytes.length) return noFields;
-  return bytes[at] === comma && startsFieldAt(bytes, at + 1) ? fieldsIn(`{${bytes.toString('utf8', at + 1)}`) : undefined;
+  return bytes[at] === comma && startsFieldAt(bytes, at + 1)
+    ? fieldsIn(`{${bytes.toString('utf8', at + 1)}`)
+    : undefined;
 }
 
 /** Whether a field begins there: an object without any would be one as well. */
@@ -110,10 +129,25 @@ function completeSubmission(fields: Fields): Submission | undefined {
   fields['answers'] = [];
   const issues: ValidationIssue[] = [];
   const submission = readSubmission(fields, issues);
-  if (!submission || issues.length > 0 || !submission.isComplete || submission.responseId !== undefined || submission.resumeToken !== undefined) return undefined;
+  if (
+    !submission ||
+    issues.length > 0 ||
+    !submission.isComplete ||
+    submission.responseId !== undefined ||
+    submission.resumeToken !== undefined
+  )
+    return undefined;
   return submission;
 }
 
 const answersOnly: Submission = {
-  answers: [], isComplete: true, responseId: undefined, resumeToken: undefined, startedAtMs: undefined, respondent: undefined, metadata: undefined, language: undefined, surveyToken: undefined,
+  answers: [],
+  isComplete: true,
+  responseId: undefined,
+  resumeToken: undefined,
+  startedAtMs: undefined,
+  respondent: undefined,
+  metadata: undefined,
+  language: undefined,
+  surveyToken: undefined,
 };

@@ -17,7 +17,17 @@ export interface Submission {
 
 const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
-const knownFields = new Set(['answers', 'isComplete', 'responseId', 'resumeToken', 'startedAt', 'respondent', 'metadata', 'language', 'surveyToken']);
+const knownFields = new Set([
+  'answers',
+  'isComplete',
+  'responseId',
+  'resumeToken',
+  'startedAt',
+  'respondent',
+  'metadata',
+  'language',
+  'surveyToken',
+]);
 const maxMetadataPairs = 20;
 
 /** Reads a submission's body; every problem becomes a finding. Written by hand because it runs for every response. */
@@ -38,13 +48,17 @@ export function readSubmission(value: unknown, issues: ValidationIssue[]): Submi
     answers: body['answers'],
     isComplete: readFlag(body['isComplete'], issues),
     responseId: readText(body['responseId'], 'responseId', issues, responseIdProblem)?.toLowerCase(),
-    resumeToken: readText(body['resumeToken'], 'resumeToken', issues, (text) => (text.length <= 200 ? undefined : 'is too long')),
+    resumeToken: readText(body['resumeToken'], 'resumeToken', issues, (text) =>
+      text.length <= 200 ? undefined : 'is too long',
+    ),
     startedAtMs: readTime(body['startedAt'], issues),
     // An empty field of a form: nobody is named.
     respondent: readText(body['respondent'], 'respondent', issues, respondentProblem) || undefined,
     metadata: readMetadata(body['metadata'], issues),
     language: readLanguage(body['language'], issues),
-    surveyToken: readText(body['surveyToken'], 'surveyToken', issues, (text) => (text.length <= 200 ? undefined : 'is too long')),
+    surveyToken: readText(body['surveyToken'], 'surveyToken', issues, (text) =>
+      text.length <= 200 ? undefined : 'is too long',
+    ),
   };
 }
 
@@ -69,7 +83,12 @@ function readFlag(value: unknown, issues: ValidationIssue[]): boolean {
   return value !== false;
 }
 
-function readText(value: unknown, path: string, issues: ValidationIssue[], problemOf: (text: string) => string | undefined): string | undefined {
+function readText(
+  value: unknown,
+  path: string,
+  issues: ValidationIssue[],
+  problemOf: (text: string) => string | undefined,
+): string | undefined {
   if (value === undefined) return undefined;
   const problem = typeof value === 'string' ? problemOf(value) : 'must be a text';
   if (problem !== undefined) issues.push({ path, message: problem });
@@ -78,7 +97,9 @@ function readText(value: unknown, path: string, issues: ValidationIssue[], probl
 
 /** In its canonical form, so that one language counts as one. */
 function readLanguage(value: unknown, issues: ValidationIssue[]): string | undefined {
-  const text = readText(value, 'language', issues, (given) => (canonicalLanguage(given) === undefined ? languageMessage : undefined));
+  const text = readText(value, 'language', issues, (given) =>
+    canonicalLanguage(given) === undefined ? languageMessage : undefined,
+  );
   return text === undefined ? undefined : canonicalLanguage(text);
 }
 
@@ -103,10 +124,13 @@ function readMetadata(value: unknown, issues: ValidationIssue[]): Record<string,
     return undefined;
   }
   const pairs = Object.entries(value);
-  if (pairs.length > maxMetadataPairs) issues.push({ path: 'metadata', message: `must have at most ${maxMetadataPairs} pairs` });
+  if (pairs.length > maxMetadataPairs)
+    issues.push({ path: 'metadata', message: `must have at most ${maxMetadataPairs} pairs` });
   for (const [key, text] of pairs.slice(0, maxMetadataPairs)) {
-    if (key === '' || key.length > 100) issues.push({ path: 'metadata', message: 'a key must have 1 to 100 characters' });
-    else if (typeof text !== 'string' || text.length > 1000) issues.push({ path: `metadata.${key}`, message: 'must be a text of at most 1000 characters' });
+    if (key === '' || key.length > 100)
+      issues.push({ path: 'metadata', message: 'a key must have 1 to 100 characters' });
+    else if (typeof text !== 'string' || text.length > 1000)
+      issues.push({ path: `metadata.${key}`, message: 'must be a text of at most 1000 characters' });
   }
   return value as Record<string, string>;
 }

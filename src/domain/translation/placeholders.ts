@@ -1,5 +1,6 @@
 /** What a program or a browser reads in a text: `{{name}}`, `${name}`, `{0}`, `%s`, tags, addresses. */
-const placeholderPattern = /\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{[\w.-]+\}|%(?:\d+\$)?[sd]|<\/?[a-z][^<>]*>|https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]]|\[[A-Z]+_\d+\]/gi;
+const placeholderPattern =
+  /\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{[\w.-]+\}|%(?:\d+\$)?[sd]|<\/?[a-z][^<>]*>|https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]]|\[[A-Z]+_\d+\]/gi;
 
 /** The placeholders of a text, each as often as it stands there, in an order of their own. */
 export function placeholdersOf(text: string): string[] {

@@ -1,8 +1,24 @@
 import type { ValidationIssue } from '../../errors.ts';
-import { visibleOptions, visibleQuestions, visibleRows, type Question, type SurveyWithQuestions } from '../survey.ts';
+import { type Question, type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from '../survey.ts';
 
 /** The languages that a survey can be translated to. */
-export const translationLanguages = ['en', 'es', 'fr', 'de', 'it', 'pt', 'nl', 'pl', 'ru', 'zh-Hans', 'zh-Hant', 'ja', 'ko', 'ar', 'he'] as const;
+export const translationLanguages = [
+  'en',
+  'es',
+  'fr',
+  'de',
+  'it',
+  'pt',
+  'nl',
+  'pl',
+  'ru',
+  'zh-Hans',
+  'zh-Hant',
+  'ja',
+  'ko',
+  'ar',
+  'he',
+] as const;
 export type TranslationLanguage = (typeof translationLanguages)[number];
 
 export function directionOf(language: string): 'ltr' | 'rtl' {
@@ -52,8 +68,16 @@ export function sourceStrings(survey: SurveyWithQuestions): SourceString[] {
     { key: 'description', path: 'description', text: survey.description ?? '' },
     ...visibleQuestions(survey).flatMap((question) => [
       { key: keyOf(question, 'text'), path: `questions.${question.id}.text`, text: question.text },
-      { key: keyOf(question, 'description'), path: `questions.${question.id}.description`, text: question.description ?? '' },
-      ...visibleOptions(question).map(({ id, text }) => ({ key: id, path: `questions.${question.id}.options.${id}`, text })),
+      {
+        key: keyOf(question, 'description'),
+        path: `questions.${question.id}.description`,
+        text: question.description ?? '',
+      },
+      ...visibleOptions(question).map(({ id, text }) => ({
+        key: id,
+        path: `questions.${question.id}.options.${id}`,
+        text,
+      })),
       ...visibleRows(question).map(({ id, text }) => ({ key: id, path: `questions.${question.id}.rows.${id}`, text })),
     ]),
   ].filter(({ text }) => text !== '');
@@ -66,7 +90,11 @@ export interface ReadTranslation {
 }
 
 /** Holds what was sent against the survey: names of what is not there become findings. */
-export function readTranslation(survey: SurveyWithQuestions, input: TranslationInput, hashOf: (text: string) => string): ReadTranslation {
+export function readTranslation(
+  survey: SurveyWithQuestions,
+  input: TranslationInput,
+  hashOf: (text: string) => string,
+): ReadTranslation {
   const sources = new Map(sourceStrings(survey).map(({ key, text }) => [key, text]));
   const read: ReadTranslation = { strings: {}, removedKeys: [], issues: [] };
   const named = new Set<string>();
@@ -94,31 +122,51 @@ export function readTranslation(survey: SurveyWithQuestions, input: TranslationI
       for (const [place, item] of (given[list] ?? []).entries()) {
         if (named.has(item.id)) read.issues.push({ path: `${path}.${list}.${place}.id`, message: 'is given twice' });
         named.add(item.id);
-        if (question[list].some(({ id, isHidden }) => id === item.id && !isHidden)) take(item.id, `${path}.${list}.${place}.text`, item.text);
-        else read.issues.push({ path: `${path}.${list}.${place}.id`, message: `is not one of the ${list} of this question` });
+        if (question[list].some(({ id, isHidden }) => id === item.id && !isHidden))
+          take(item.id, `${path}.${list}.${place}.text`, item.text);
+        else
+          read.issues.push({
+            path: `${path}.${list}.${place}.id`,
+            message: `is not one of the ${list} of this question`,
+          });
       }
   }
   return read;
 }
 
 /** A translation as the interface shows it, with what has become stale (its source was reworded since) and what is missing. */
-export function describeTranslation(survey: SurveyWithQuestions, translation: Translation, hashOf: (text: string) => string) {
+export function describeTranslation(
+  survey: SurveyWithQuestions,
+  translation: Translation,
+  hashOf: (text: string) => string,
+) {
   const sources = sourceStrings(survey);
   const known = new Set(sources.map(({ key }) => key));
   const textOf = (key: string) => (known.has(key) ? translation.strings[key]?.text : undefined);
   const isGiven = (value: unknown) => value !== undefined && (!Array.isArray(value) || value.length > 0);
-  const present = <T extends object>(fields: T) => Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
-  const listed = (items: readonly { id: string }[]) => items.flatMap(({ id }) => (textOf(id) === undefined ? [] : [{ id, text: textOf(id) }]));
+  const present = <T extends object>(fields: T) =>
+    Object.fromEntries(Object.entries(fields).filter(([, value]) => isGiven(value)));
+  const listed = (items: readonly { id: string }[]) =>
+    items.flatMap(({ id }) => (textOf(id) === undefined ? [] : [{ id, text: textOf(id) }]));
   const questions = visibleQuestions(survey).map((question) => ({
     id: question.id,
-    ...present({ text: textOf(keyOf(question, 'text')), description: textOf(keyOf(question, 'description')), options: listed(question.options), rows: listed(question.rows) }),
+    ...present({
+      text: textOf(keyOf(question, 'text')),
+      description: textOf(keyOf(question, 'description')),
+      options: listed(question.options),
+      rows: listed(question.rows),
+    }),
   }));
   return {
     language: translation.language,
     direction: directionOf(translation.language),
     ...present({ title: textOf('title'), description: textOf('description') }),
     questions: questions.filter((question) => Object.keys(question).length > 1),
-    stale: sources.filter(({ key, text }) => translation.strings[key] !== undefined && translation.strings[key].source !== hashOf(text)).map(({ path }) => path),
+    stale: sources
+      .filter(
+        ({ key, text }) => translation.strings[key] !== undefined && translation.strings[key].source !== hashOf(text),
+      )
+      .map(({ path }) => path),
     missing: sources.filter(({ key }) => translation.strings[key] === undefined).map(({ path }) => path),
     updatedAt: translation.updatedAt.toISOString(),
   };
@@ -127,21 +175,29 @@ export function describeTranslation(survey: SurveyWithQuestions, translation: Tr
 /** The survey in another language; what is not translated stays as it is. */
 export function translateSurvey(survey: SurveyWithQuestions, translation: Translation): SurveyWithQuestions {
   const textOf = (key: string, source: string): string => translation.strings[key]?.text ?? source;
-  const optional = (key: string, source: string | null) => (source === null || source === '' ? source : textOf(key, source));
-  const items = <T extends { id: string; text: string }>(list: readonly T[]): T[] => list.map((item) => ({ ...item, text: textOf(item.id, item.text) }));
+  const optional = (key: string, source: string | null) =>
+    source === null || source === '' ? source : textOf(key, source);
+  const items = <T extends { id: string; text: string }>(list: readonly T[]): T[] =>
+    list.map((item) => ({ ...item, text: textOf(item.id, item.text) }));
   return {
     ...survey,
     title: textOf('title', survey.title),
     description: optional('description', survey.description),
     questions: survey.questions.map((question) => ({
-      ...question, text: textOf(keyOf(question, 'text'), question.text), description: optional(keyOf(question, 'description'), question.description),
-      options: items(question.options), rows: items(question.rows),
+      ...question,
+      text: textOf(keyOf(question, 'text'), question.text),
+      description: optional(keyOf(question, 'description'), question.description),
+      options: items(question.options),
+      rows: items(question.rows),
     })),
   };
 }
 
 /** The strings for a copy of their survey; `newIds` tells what each question, option and row is called there. What was not copied is left out. */
-export function copyStrings(strings: Translation['strings'], newIds: ReadonlyMap<string, string>): Record<string, TranslatedString> {
+export function copyStrings(
+  strings: Translation['strings'],
+  newIds: ReadonlyMap<string, string>,
+): Record<string, TranslatedString> {
   const ofSurvey = new Set(['title', 'description']);
   return Object.fromEntries(
     Object.entries(strings).flatMap(([key, string]) => {

@@ -9,7 +9,11 @@ export interface Untranslated {
 }
 
 /** What has no translation, or one of a wording that is gone; in the order shown. */
-export function untranslated(survey: SurveyWithQuestions, translation: Translation | undefined, hashOf: (text: string) => string): Untranslated[] {
+export function untranslated(
+  survey: SurveyWithQuestions,
+  translation: Translation | undefined,
+  hashOf: (text: string) => string,
+): Untranslated[] {
   return sourceStrings(survey)
     .filter(({ key, text }) => translation?.strings[key]?.source !== hashOf(text))
     .map(({ key, text }) => ({ key, text, maxLength: maxLengthOf(key) }));

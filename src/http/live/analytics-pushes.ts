@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
+import { type ClientStream, createLiveMessage, type LiveMessage } from './client-stream.ts';
 import type { Feed } from './feed.ts';
-import { createLiveMessage, type LiveMessage, type ClientStream } from './client-stream.ts';
 
 export interface AnalyticsPushesDeps {
   feed: Pick<Feed, 'onStored'>;
@@ -31,7 +31,10 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
 
   const schedule = (surveyId: string, group: SubscriberGroup): void => {
     if (group.timer || group.isComputing || group.clients.size === 0) return;
-    group.timer = setTimeout(() => void refresh(surveyId, group), Math.max(0, group.computedAtMs + minIntervalMs - performance.now()));
+    group.timer = setTimeout(
+      () => void refresh(surveyId, group),
+      Math.max(0, group.computedAtMs + minIntervalMs - performance.now()),
+    );
   };
 
   const refresh = async (surveyId: string, group: SubscriberGroup): Promise<void> => {
@@ -70,7 +73,13 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
 
   const open = (surveyId: string): SubscriberGroup => {
     const group: SubscriberGroup = {
-      clients: new Set(), waiting: new Set(), latest: undefined, isStale: true, isComputing: false, computedAtMs: -minIntervalMs, timer: undefined,
+      clients: new Set(),
+      waiting: new Set(),
+      latest: undefined,
+      isStale: true,
+      isComputing: false,
+      computedAtMs: -minIntervalMs,
+      timer: undefined,
       unwatch: watch(surveyId, () => groups.has(surveyId)),
     };
     groups.set(surveyId, group);

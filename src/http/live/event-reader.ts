@@ -1,6 +1,6 @@
 import type { SurveyActors } from '../../actors/survey-cache.ts';
-import { readAnswers, type CompiledSurvey } from '../../domain/submission/answers.ts';
 import { encodeLiveCursor, type LivePosition } from '../../domain/live-cursor.ts';
+import { type CompiledSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import type { Log } from '../../log.ts';
 import { decodeRowsOf, type EntryRow } from '../../stores/redis/intake/entry-rows.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
@@ -33,7 +33,8 @@ export function createEventReader({ actors, log }: EventReaderDeps) {
     let compiled: CompiledSurvey | undefined;
     for (const row of decodeRowsOf(entry, new Set([surveyId]), log)) {
       if (row.isDeleted) continue;
-      if (!compiled || compiled.survey.version < row.head.surveyVersion) compiled = await compiledFor(surveyId, row.head.surveyVersion);
+      if (!compiled || compiled.survey.version < row.head.surveyVersion)
+        compiled = await compiledFor(surveyId, row.head.surveyVersion);
       if (!compiled) return events;
       events.push(toEvent(compiled, row, { ms, seq, row: row.place }));
     }
@@ -47,10 +48,25 @@ export type EventReader = ReturnType<typeof createEventReader>;
 function toEvent(compiled: CompiledSurvey, { head, row }: EntryRow, position: LivePosition): LiveEvent {
   const cursor = encodeLiveCursor(position);
   const text = JSON.stringify({
-    type: 'response', surveyId: head.surveyId, responseId: head.responseId, isComplete: head.isComplete,
-    submittedAt: new Date(head.submittedAtMs).toISOString(), answers: readAnswers(compiled, row), cursor,
+    type: 'response',
+    surveyId: head.surveyId,
+    responseId: head.responseId,
+    isComplete: head.isComplete,
+    submittedAt: new Date(head.submittedAtMs).toISOString(),
+    answers: readAnswers(compiled, row),
+    cursor,
   });
   const bytes = Buffer.from(text);
   // Thousands of these are held while clients catch up: the text is made again where it is needed.
-  return { type: 'response', bytes, get text() { return bytes.toString(); }, cursor, position, responseId: head.responseId, submittedAtMs: head.submittedAtMs };
+  return {
+    type: 'response',
+    bytes,
+    get text() {
+      return bytes.toString();
+    },
+    cursor,
+    position,
+    responseId: head.responseId,
+    submittedAtMs: head.submittedAtMs,
+  };
 }

@@ -1,10 +1,10 @@
 import type { Metrics } from '../../metrics.ts';
-import { formatEvent, startHeartbeat, heartbeatComment } from '../server/server-sent-events.ts';
 import type { Principal } from '../routing/principal.ts';
 import type { StreamingBody } from '../server/reply.ts';
+import { formatEvent, heartbeatComment, startHeartbeat } from '../server/server-sent-events.ts';
+import type { ClientStream } from './client-stream.ts';
 import type { Hub, LiveConnection } from './hub.ts';
 import { liveLimits } from './live-limits.ts';
-import type { ClientStream } from './client-stream.ts';
 import { createSession, type Session, type SessionDeps } from './session.ts';
 
 export interface EventStreamDeps extends SessionDeps {
@@ -21,7 +21,10 @@ const maxStalledMs = liveLimits.stalledSeconds * 1000;
 
 /** Server-sent events over an open body; gives its session. It ends with the last subscription. */
 export function openEventStream(deps: EventStreamDeps, principal: Principal, body: StreamingBody): Session {
-  const { client, stalledMs, heartbeat, keepOpen } = createBodyStream(body, deps.monotonicMs ?? (() => performance.now()));
+  const { client, stalledMs, heartbeat, keepOpen } = createBodyStream(
+    body,
+    deps.monotonicMs ?? (() => performance.now()),
+  );
   const session = createSession(deps, principal, client);
   const connection: LiveConnection = {
     session,
@@ -32,7 +35,9 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
     },
     subscriptionEnded: () => body.end(),
   };
-  startHeartbeat(body, () => (stalledMs() > maxStalledMs ? body.close() : client.isCongested ? keepOpen() : heartbeat(session.deliveredCursor())));
+  startHeartbeat(body, () =>
+    stalledMs() > maxStalledMs ? body.close() : client.isCongested ? keepOpen() : heartbeat(session.deliveredCursor()),
+  );
   deps.hub.add(connection);
   deps.metrics.liveConnected('sse', 1);
   let isOpen = true;
@@ -51,7 +56,10 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
  * responses are rare the last one's would grow older than what can be read again. `hold` keeps the server from cutting off a client that takes
  * nothing, as it does ten seconds after the last write; its three bytes are held back with the rest.
  */
-function createBodyStream(body: StreamingBody, monotonicMs: () => number): { client: ClientStream; stalledMs(): number; heartbeat(cursor: string | undefined): void; keepOpen(): void } {
+function createBodyStream(
+  body: StreamingBody,
+  monotonicMs: () => number,
+): { client: ClientStream; stalledMs(): number; heartbeat(cursor: string | undefined): void; keepOpen(): void } {
   let lastId: string | undefined;
   let stalledAt: number | undefined;
   let waiting: (() => void)[] = [];
@@ -81,7 +89,8 @@ function createBodyStream(body: StreamingBody, monotonicMs: () => number): { cli
     get isOver() {
       return body.isOver;
     },
-    whenWritable: () => (stalledAt === undefined || body.isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+    whenWritable: () =>
+      stalledAt === undefined || body.isOver ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
   };
   const heartbeat = (cursor: string | undefined): void => {
     const isNew = cursor !== undefined && cursor !== lastId;

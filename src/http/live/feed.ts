@@ -1,11 +1,11 @@
 import { endOfEntry, isAfter, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Log } from '../../log.ts';
-import type { LiveStream } from '../../stores/redis/live-stream.ts';
 import type { Shard, Shards } from '../../stores/redis/intake/shards.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
+import type { LiveStream } from '../../stores/redis/live-stream.ts';
 import { createEventReader, type EventReaderDeps, type LiveEvent } from './event-reader.ts';
 import { createHistory, type HistoryPage } from './history.ts';
-import { createTopic, deliverEvents, notifyStored, type EventSubscriber, type Topic } from './topic.ts';
+import { createTopic, deliverEvents, type EventSubscriber, notifyStored, type Topic } from './topic.ts';
 
 export interface FeedDeps extends EventReaderDeps {
   stream: LiveStream;
@@ -41,13 +41,14 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
         log.warn({ err: error, shard: followed.shard.index }, 'the live feed could not read a shard');
         return retryMs;
       });
-      if (rest > 0) await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, rest);
-        followed.wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      if (rest > 0)
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, rest);
+          followed.wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
     }
     followedShards.delete(followed.shard.index);
   };
@@ -55,7 +56,10 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
   /** Reads and hands out a little; gives how long to wait before the next time, in ms. */
   const readNext = async (followed: FollowedShard): Promise<number> => {
     const isAwaitingStorage = [...followed.topics.values()].some(({ unstoredUpTo }) => unstoredUpTo);
-    const [entries, stored] = await Promise.all([stream.read(followed.shard, followed.position, entriesPerRead), isAwaitingStorage ? stream.acknowledged(followed.shard) : undefined]);
+    const [entries, stored] = await Promise.all([
+      stream.read(followed.shard, followed.position, entriesPerRead),
+      isAwaitingStorage ? stream.acknowledged(followed.shard) : undefined,
+    ]);
     if (stored) updateStored(followed, stored);
     const last = entries.at(-1);
     if (!last) return pollMs.least;
@@ -69,7 +73,9 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     const startedAt = performance.now();
     for (const [topic, events] of batches) await deliverEvents(topic, events);
     followed.deliveredUpTo = endOfEntry(last.id);
-    return entries.length === entriesPerRead ? 0 : Math.min(pollMs.most, Math.max(pollMs.least, performance.now() - startedAt));
+    return entries.length === entriesPerRead
+      ? 0
+      : Math.min(pollMs.most, Math.max(pollMs.least, performance.now() - startedAt));
   };
 
   const updateStored = (followed: FollowedShard, stored: LivePosition): void => {
@@ -78,7 +84,10 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     for (const topic of followed.topics.values()) notifyStored(topic, stored, isMore);
   };
 
-  const collectEvents = async (followed: FollowedShard, entries: readonly StreamEntry[]): Promise<Map<Topic, LiveEvent[]>> => {
+  const collectEvents = async (
+    followed: FollowedShard,
+    entries: readonly StreamEntry[],
+  ): Promise<Map<Topic, LiveEvent[]>> => {
     const batches = new Map<Topic, LiveEvent[]>();
     for (const entry of entries)
       for (const surveyId of entry.surveyIds) {
@@ -101,9 +110,11 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     },
 
     /** Who has joined, and has set nothing aside, has had everything up to here. Undefined where nobody listens. */
-    deliveredUpTo: (surveyId: string): LivePosition | undefined => followedShards.get(shards.of(surveyId).index)?.deliveredUpTo,
+    deliveredUpTo: (surveyId: string): LivePosition | undefined =>
+      followedShards.get(shards.of(surveyId).index)?.deliveredUpTo,
 
-    read: (surveyId: string, after: LivePosition): Promise<HistoryPage> => history.read(shards.of(surveyId), surveyId, after),
+    read: (surveyId: string, after: LivePosition): Promise<HistoryPage> =>
+      history.read(shards.of(surveyId), surveyId, after),
 
     /** Joins the live stream behind `from`. False when it has gone past that already: then read on first. */
     attach(surveyId: string, subscriber: EventSubscriber, from: LivePosition): boolean {
@@ -123,7 +134,8 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
       const topic = topicOf(followShardOf(surveyId, newest), surveyId);
       topic.storedListeners.add(listener);
       // What came before may be on its way there still.
-      if (isAfter(newest, stored) && !(topic.unstoredUpTo && isAfter(topic.unstoredUpTo, newest))) topic.unstoredUpTo = newest;
+      if (isAfter(newest, stored) && !(topic.unstoredUpTo && isAfter(topic.unstoredUpTo, newest)))
+        topic.unstoredUpTo = newest;
       return () => leave(surveyId, (left) => left.storedListeners.delete(listener));
     },
 
@@ -138,7 +150,14 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     const shard = shards.of(surveyId);
     const known = followedShards.get(shard.index);
     if (known) return known;
-    const followed: FollowedShard = { shard, position: from, deliveredUpTo: from, storedUpTo: undefined, topics: new Map(), wake: () => undefined };
+    const followed: FollowedShard = {
+      shard,
+      position: from,
+      deliveredUpTo: from,
+      storedUpTo: undefined,
+      topics: new Map(),
+      wake: () => undefined,
+    };
     followedShards.set(shard.index, followed);
     // Starts after the caller has joined.
     queueMicrotask(() => void follow(followed));

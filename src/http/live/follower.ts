@@ -1,8 +1,8 @@
 import { isAfter, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Log } from '../../log.ts';
+import type { ClientStream } from './client-stream.ts';
 import type { LiveEvent } from './event-reader.ts';
 import type { Feed } from './feed.ts';
-import type { ClientStream } from './client-stream.ts';
 import type { HistoryPage } from './history.ts';
 import { slices } from './topic.ts';
 
@@ -23,7 +23,11 @@ const retryMs = 500;
  * Brings one survey's responses to one client, from a position on: reads the past from the stream, joins the live feed where the two
  * meet, and falls back to reading when the client is too slow. Each event is sent once, in order.
  */
-export function createFollower({ feed, client, lagged, missed, sent, log }: FollowerDeps, surveyId: string, from: LivePosition) {
+export function createFollower(
+  { feed, client, lagged, missed, sent, log }: FollowerDeps,
+  surveyId: string,
+  from: LivePosition,
+) {
   let position = from;
   let skipped = 0;
   let isOver = false;
@@ -41,7 +45,8 @@ export function createFollower({ feed, client, lagged, missed, sent, log }: Foll
 
   const deliver = (events: readonly LiveEvent[]): void => {
     const [first] = events;
-    const fresh = first && isAfter(first.position, position) ? events : events.filter((event) => isAfter(event.position, position));
+    const fresh =
+      first && isAfter(first.position, position) ? events : events.filter((event) => isAfter(event.position, position));
     if (fresh.length === 0) return;
     if (skipped === 0 && !client.isCongested) return send(fresh);
     if (skipped === 0) {

@@ -1,9 +1,9 @@
 import { endOfEntry, isAfter, type LivePosition } from '../../domain/live-cursor.ts';
-import type { LiveStream } from '../../stores/redis/live-stream.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
-import type { EventReader, LiveEvent } from './event-reader.ts';
+import type { LiveStream } from '../../stores/redis/live-stream.ts';
 import { createByteCache } from './byte-cache.ts';
+import type { EventReader, LiveEvent } from './event-reader.ts';
 
 /** A piece of the past. */
 export interface HistoryPage {
@@ -46,7 +46,12 @@ export function createHistory(stream: LiveStream, read: EventReader) {
     const updateCacheSize = (entries: readonly StreamEntry[]): void => {
       if (entryCache.get(key) !== reading) return;
       if (entries.length < entriesPerRead) entryCache.drop(key);
-      else entryCache.set(key, reading, entries.reduce((sum, entry) => sum + entry.rows.length + 200, 0));
+      else
+        entryCache.set(
+          key,
+          reading,
+          entries.reduce((sum, entry) => sum + entry.rows.length + 200, 0),
+        );
     };
     reading.then(updateCacheSize, () => updateCacheSize([]));
     return reading;
@@ -63,7 +68,12 @@ export function createHistory(stream: LiveStream, read: EventReader) {
     return making;
   };
 
-  const undeletedEventsOf = (shard: Shard, surveyId: string, entry: StreamEntry, removals: number): Promise<LiveEvent[]> => {
+  const undeletedEventsOf = (
+    shard: Shard,
+    surveyId: string,
+    entry: StreamEntry,
+    removals: number,
+  ): Promise<LiveEvent[]> => {
     const key = `${entry.id} ${surveyId}`;
     const known = undeletedCache.get(key);
     if (known?.removals === removals) return known.events;
@@ -83,13 +93,18 @@ export function createHistory(stream: LiveStream, read: EventReader) {
     async read(shard: Shard, surveyId: string, after: LivePosition): Promise<HistoryPage> {
       const { oldest, newest, isTrimmed, deletions } = await stream.bounds(shard);
       const start = isAfter(after, newest) ? newest : after;
-      const gap = isTrimmed && oldest && isAfter({ ...oldest, row: 0 }, start) ? { fromMs: start.ms, toMs: oldest.ms } : undefined;
+      const gap =
+        isTrimmed && oldest && isAfter({ ...oldest, row: 0 }, start)
+          ? { fromMs: start.ms, toMs: oldest.ms }
+          : undefined;
       let [position, bytes] = [start, 0];
       const events: LiveEvent[] = [];
       for (;;) {
         const entries = await entriesAfter(shard, position);
         for (const entry of entries) {
-          for (const event of entry.surveyIds.includes(surveyId) ? await undeletedEventsOf(shard, surveyId, entry, deletions) : []) {
+          for (const event of entry.surveyIds.includes(surveyId)
+            ? await undeletedEventsOf(shard, surveyId, entry, deletions)
+            : []) {
             if (!isAfter(event.position, start)) continue;
             if (bytes >= pageBytes) return { events, end: position, isLast: false, gap };
             events.push(event);

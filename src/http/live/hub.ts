@@ -2,12 +2,12 @@ import type { Survey } from '../../domain/survey.ts';
 import type { Log } from '../../log.ts';
 import type { JobProgress } from '../../stores/redis/live-stream.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
-import type { SurveyAccess } from '../routing/dispatch.ts';
-import { effectiveStatus } from '../schemas/present-survey.ts';
 import type { Authentication } from '../routing/authentication.ts';
+import type { SurveyAccess } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
-import { liveLimits } from './live-limits.ts';
+import { effectiveStatus } from '../schemas/present-survey.ts';
 import { createLiveMessage, type LiveMessage } from './client-stream.ts';
+import { liveLimits } from './live-limits.ts';
 import type { Session } from './session.ts';
 
 export interface HubDeps {
@@ -38,17 +38,23 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
 
   const statusMessage = (survey: Survey): LiveMessage => {
     const status = effectiveStatus(survey, now());
-    return createLiveMessage('status', { surveyId: survey.id, status, reason: status === 'CLOSED' ? (survey.closedReason ?? 'ENDED') : null });
+    return createLiveMessage('status', {
+      surveyId: survey.id,
+      status,
+      reason: status === 'CLOSED' ? (survey.closedReason ?? 'ENDED') : null,
+    });
   };
 
-  const subscribersOf = (surveyId: string): LiveConnection[] => [...connections].filter(({ session }) => session.isSubscribed(surveyId));
+  const subscribersOf = (surveyId: string): LiveConnection[] =>
+    [...connections].filter(({ session }) => session.isSubscribed(surveyId));
 
   /** Tells a changed status once to all who listen. */
   const publishStatus = (survey: Survey): void => {
     const message = statusMessage(survey);
     if (lastStatuses.get(survey.id) === message.text) return;
     lastStatuses.set(survey.id, message.text);
-    for (const { session } of subscribersOf(survey.id)) if (session.hasChannel(survey.id, 'status')) session.send(message);
+    for (const { session } of subscribersOf(survey.id))
+      if (session.hasChannel(survey.id, 'status')) session.send(message);
   };
 
   /** One round of looking: what many sessions ask for is asked once. */
@@ -58,7 +64,8 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
     const rights = new Map<string, Promise<boolean>>();
     const survey = (id: string) => memoized(surveys, id, () => access.find('surveyId', id));
     return {
-      principal: (known: Principal) => memoized(principals, `${known.keyId ?? ''}/${known.sessionId ?? ''}`, () => authentication.current(known)),
+      principal: (known: Principal) =>
+        memoized(principals, `${known.keyId ?? ''}/${known.sessionId ?? ''}`, () => authentication.current(known)),
       survey,
       mayRead: (who: Principal, surveyId: string) =>
         memoized(rights, `${who.userId}/${who.role}/${surveyId}`, async () => {
@@ -68,7 +75,11 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
     };
   };
 
-  const check = async (connection: LiveConnection, rightsCheck: ReturnType<typeof createRightsCheck>, only?: string): Promise<void> => {
+  const check = async (
+    connection: LiveConnection,
+    rightsCheck: ReturnType<typeof createRightsCheck>,
+    only?: string,
+  ): Promise<void> => {
     const { session, expire } = connection;
     const principal = await rightsCheck.principal(session.principal);
     if (!principal) {
@@ -81,7 +92,11 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
       if (!session.isSubscribed(surveyId)) continue;
       session.endSubscription(surveyId);
       const isGone = (await rightsCheck.survey(surveyId)) === undefined;
-      session.sendProblem(isGone ? 'NOT_FOUND' : 'FORBIDDEN', isGone ? 'The survey was deleted' : 'The right to read this survey has ended', surveyId);
+      session.sendProblem(
+        isGone ? 'NOT_FOUND' : 'FORBIDDEN',
+        isGone ? 'The survey was deleted' : 'The right to read this survey has ended',
+        surveyId,
+      );
       connection.subscriptionEnded?.();
     }
   };
@@ -89,13 +104,22 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
   const checkAll = async (affected: readonly LiveConnection[], only?: string): Promise<void> => {
     const rightsCheck = createRightsCheck();
     const waiting = affected.values();
-    await Promise.all(Array.from({ length: checksAtOnce }, async () => {
-      for (const connection of waiting)
+    await Promise.all(
+      Array.from({ length: checksAtOnce }, async () => {
         // A store that cannot be asked changes no rights either: the next round asks again.
-        await check(connection, rightsCheck, only).catch((error: unknown) => log.debug({ err: error }, 'the access rights of a live connection could not be checked'));
-    }));
-    const surveyIds = only === undefined ? new Set(affected.flatMap(({ session }) => [...session.surveyIds()])) : [only];
-    for (const surveyId of surveyIds) await rightsCheck.survey(surveyId).then((survey) => survey && publishStatus(survey), () => undefined);
+        for (const connection of waiting)
+          await check(connection, rightsCheck, only).catch((error: unknown) =>
+            log.debug({ err: error }, 'the access rights of a live connection could not be checked'),
+          );
+      }),
+    );
+    const surveyIds =
+      only === undefined ? new Set(affected.flatMap(({ session }) => [...session.surveyIds()])) : [only];
+    for (const surveyId of surveyIds)
+      await rightsCheck.survey(surveyId).then(
+        (survey) => survey && publishStatus(survey),
+        () => undefined,
+      );
     if (only !== undefined) return;
     for (const surveyId of lastStatuses.keys()) if (subscribersOf(surveyId).length === 0) lastStatuses.delete(surveyId);
   };
@@ -126,13 +150,15 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
     async rightsChanged(change: PermissionChange): Promise<void> {
       authentication.clearCache();
       if ('surveyId' in change) return this.surveyChanged(change.surveyId);
-      const isAffected = ({ userId, keyId }: Principal) => ('userId' in change ? userId === change.userId : keyId === change.keyId);
+      const isAffected = ({ userId, keyId }: Principal) =>
+        'userId' in change ? userId === change.userId : keyId === change.keyId;
       const affected = [...connections].filter(({ session }) => isAffected(session.principal));
       if (affected.length > 0) await checkAll(affected);
     },
     publishJobProgress({ surveyId, ...job }: JobProgress): void {
       const message = createLiveMessage('job', { surveyId, ...job });
-      for (const { session } of subscribersOf(surveyId)) if (session.hasChannel(surveyId, 'jobs')) session.send(message);
+      for (const { session } of subscribersOf(surveyId))
+        if (session.hasChannel(surveyId, 'jobs')) session.send(message);
     },
     stop: (): void => clearInterval(timer),
   };

@@ -4,14 +4,14 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { createTickets } from '../../stores/redis/websocket-tickets.ts';
 import type { Stores } from '../../stores/stores.ts';
-import type { SurveyAccess } from '../routing/dispatch.ts';
-import type { RateLimits } from '../routing/rate-limits.ts';
-import type { Authentication } from '../routing/authentication.ts';
-import type { Principal } from '../routing/principal.ts';
-import type { StreamingBody } from '../server/reply.ts';
-import type { Route } from '../routing/route.ts';
-import { liveRoutes } from '../routes/live.ts';
 import { analyseSurvey } from '../../stores/survey-analytics.ts';
+import { liveRoutes } from '../routes/live.ts';
+import type { Authentication } from '../routing/authentication.ts';
+import type { SurveyAccess } from '../routing/dispatch.ts';
+import type { Principal } from '../routing/principal.ts';
+import type { RateLimits } from '../routing/rate-limits.ts';
+import type { Route } from '../routing/route.ts';
+import type { StreamingBody } from '../server/reply.ts';
 import { createAnalyticsPushes } from './analytics-pushes.ts';
 import { openEventStream } from './event-stream.ts';
 import { createFeed } from './feed.ts';
@@ -43,11 +43,22 @@ export interface Live {
 }
 
 /** Live streams of one process: feed, pushes, sessions, and the two ways to them. */
-export function createLive({ stores, core, authentication, access, limits, metrics, addressOf, origins, log }: LiveOptions): Live {
+export function createLive({
+  stores,
+  core,
+  authentication,
+  access,
+  limits,
+  metrics,
+  addressOf,
+  origins,
+  log,
+}: LiveOptions): Live {
   let isDraining = false;
   const feed = createFeed({ stream: stores.live, shards: stores.shards, actors: core.actors, log });
   const analytics = createAnalyticsPushes({
-    feed, log,
+    feed,
+    log,
     compute: async (surveyId) => {
       const survey = await stores.surveys.load(surveyId);
       return survey && analyseSurvey(stores.totals, survey);
@@ -57,12 +68,25 @@ export function createLive({ stores, core, authentication, access, limits, metri
   const tickets = createTickets<Principal>(stores.sharedRedis);
   const sessionDeps = { access, feed, analytics, statusMessage: hub.statusMessage, metrics, log, hub };
   return {
-    routes: liveRoutes({ tickets, openEventStream: (principal: Principal, body: StreamingBody) => openEventStream(sessionDeps, principal, body) }),
-    addWebSocket: (app, basePath) => addLiveWebSocket(app, `${basePath}/live`, { ...sessionDeps, tickets, authentication, limits, addressOf, origins, isDraining: () => isDraining }),
+    routes: liveRoutes({
+      tickets,
+      openEventStream: (principal: Principal, body: StreamingBody) => openEventStream(sessionDeps, principal, body),
+    }),
+    addWebSocket: (app, basePath) =>
+      addLiveWebSocket(app, `${basePath}/live`, {
+        ...sessionDeps,
+        tickets,
+        authentication,
+        limits,
+        addressOf,
+        origins,
+        isDraining: () => isDraining,
+      }),
     async subscribe() {
       await stores.liveNotifications.onStored(feed.wake);
       await stores.liveNotifications.onJobProgress(hub.publishJobProgress);
-      const logDelayed = (error: unknown): void => log.debug({ err: error }, 'a change could not be published; the next periodic rights check publishes it');
+      const logDelayed = (error: unknown): void =>
+        log.debug({ err: error }, 'a change could not be published; the next periodic rights check publishes it');
       await stores.permissionNotifications.onChange((change) => void hub.rightsChanged(change).catch(logDelayed));
       await core.onSurveyChanged((surveyId) => {
         analytics.touch(surveyId);

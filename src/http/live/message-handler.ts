@@ -1,10 +1,10 @@
 import { notFound, Problem } from '../../errors.ts';
-import { isId } from '../../platform/ids.ts';
 import type { Log } from '../../log.ts';
+import { isId } from '../../platform/ids.ts';
 import { validateInput } from '../routing/dispatch.ts';
 import { liveClientMessageSchema } from '../schemas/live.ts';
-import { liveLimits } from './live-limits.ts';
 import { createLiveMessage } from './client-stream.ts';
+import { liveLimits } from './live-limits.ts';
 import type { Session } from './session.ts';
 
 export interface MessageHandlerDeps {

@@ -1,15 +1,15 @@
 import { decodeLiveCursor, encodeLiveCursor, type LivePosition } from '../../domain/live-cursor.ts';
 import type { Survey } from '../../domain/survey.ts';
-import { notFound, Problem, validationProblem, type ProblemCode } from '../../errors.ts';
+import { notFound, Problem, type ProblemCode, validationProblem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { SurveyAccess } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
+import type { AnalyticsPushes } from './analytics-pushes.ts';
+import { type ClientStream, createLiveMessage, type LiveMessage } from './client-stream.ts';
 import type { Feed } from './feed.ts';
 import { createFollower, type Follower } from './follower.ts';
 import { liveLimits } from './live-limits.ts';
-import { createLiveMessage, type LiveMessage, type ClientStream } from './client-stream.ts';
-import type { AnalyticsPushes } from './analytics-pushes.ts';
 
 export type Channel = 'responses' | 'analytics' | 'status' | 'jobs';
 
@@ -42,7 +42,8 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
   const subscriptions = new Map<string, Subscription>();
 
   const send = (liveMessage: LiveMessage): void => client.write([liveMessage]);
-  const sendProblem = (code: ProblemCode, message: string, surveyId?: string): void => send(createLiveMessage('error', { code, message, ...(surveyId !== undefined && { surveyId }) }));
+  const sendProblem = (code: ProblemCode, message: string, surveyId?: string): void =>
+    send(createLiveMessage('error', { code, message, ...(surveyId !== undefined && { surveyId }) }));
 
   const endChannels = (surveyId: string, subscription: Subscription, channels: readonly Channel[]): void => {
     for (const channel of channels) subscription.channels.delete(channel);
@@ -75,16 +76,34 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
     return given;
   };
 
-  const startResponses = (surveyId: string, subscription: Subscription, { from, isNew }: { from: LivePosition; isNew: boolean }): void => {
+  const startResponses = (
+    surveyId: string,
+    subscription: Subscription,
+    { from, isNew }: { from: LivePosition; isNew: boolean },
+  ): void => {
     subscription.follower?.stop();
-    const follower = createFollower({
-      feed: deps.feed, client, log: deps.log, sent: deps.metrics.liveSent,
-      lagged: (id, skipped) => {
-        deps.metrics.liveLagged(skipped);
-        send(createLiveMessage('lagged', { surveyId: id, skipped }));
+    const follower = createFollower(
+      {
+        feed: deps.feed,
+        client,
+        log: deps.log,
+        sent: deps.metrics.liveSent,
+        lagged: (id, skipped) => {
+          deps.metrics.liveLagged(skipped);
+          send(createLiveMessage('lagged', { surveyId: id, skipped }));
+        },
+        missed: (id, { fromMs, toMs }) =>
+          send(
+            createLiveMessage('missed', {
+              surveyId: id,
+              from: new Date(fromMs).toISOString(),
+              to: new Date(toMs).toISOString(),
+            }),
+          ),
       },
-      missed: (id, { fromMs, toMs }) => send(createLiveMessage('missed', { surveyId: id, from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() })),
-    }, surveyId, from);
+      surveyId,
+      from,
+    );
     subscription.follower = follower;
     follower.start(isNew);
   };
@@ -93,9 +112,13 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
     get principal() {
       return principal;
     },
-    client, send, sendProblem, endSubscription,
+    client,
+    send,
+    sendProblem,
+    endSubscription,
     surveyIds: (): IterableIterator<string> => subscriptions.keys(),
-    hasChannel: (surveyId: string, channel: Channel): boolean => subscriptions.get(surveyId)?.channels.has(channel) ?? false,
+    hasChannel: (surveyId: string, channel: Channel): boolean =>
+      subscriptions.get(surveyId)?.channels.has(channel) ?? false,
     isSubscribed: (surveyId: string): boolean => subscriptions.has(surveyId),
     /** Where a client that listens to the responses of one survey goes on, if it has been sent all there is. */
     deliveredCursor(): string | undefined {
@@ -112,14 +135,19 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
       const survey = await readableSurvey(surveyId);
       const from = await startPosition(surveyId, after);
       if (client.isOver) return;
-      const subscription = subscriptions.get(surveyId) ?? { channels: new Set(), follower: undefined, stopAnalytics: undefined };
+      const subscription = subscriptions.get(surveyId) ?? {
+        channels: new Set(),
+        follower: undefined,
+        stopAnalytics: undefined,
+      };
       subscriptions.set(surveyId, subscription);
       for (const channel of channels) subscription.channels.add(channel);
       const cursor = encodeLiveCursor(from);
       send({ ...createLiveMessage('subscribed', { surveyId, channels: [...subscription.channels], cursor }), cursor });
       if (channels.includes('status')) send(deps.statusMessage(survey));
       if (channels.includes('analytics')) subscription.stopAnalytics ??= deps.analytics.subscribe(surveyId, client);
-      if (channels.includes('responses') && (!subscription.follower || after !== undefined)) startResponses(surveyId, subscription, { from, isNew: after === undefined });
+      if (channels.includes('responses') && (!subscription.follower || after !== undefined))
+        startResponses(surveyId, subscription, { from, isNew: after === undefined });
     },
 
     unsubscribe(surveyId: string, channels?: readonly Channel[]): void {

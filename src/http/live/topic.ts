@@ -18,7 +18,11 @@ const sliceBytes = 16 * 1024;
 /** How long the fan-out runs before others of this process get their turn. */
 const yieldAfterMs = 8;
 
-export const createTopic = (): Topic => ({ subscribers: new Set(), storedListeners: new Set(), unstoredUpTo: undefined });
+export const createTopic = (): Topic => ({
+  subscribers: new Set(),
+  storedListeners: new Set(),
+  unstoredUpTo: undefined,
+});
 
 /** Slice by slice to everybody, so that nobody waits for the whole of a large batch; other work gets its turn in between. */
 export async function deliverEvents(topic: Topic, events: readonly LiveEvent[]): Promise<void> {

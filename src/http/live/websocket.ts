@@ -1,21 +1,21 @@
-import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket, us_socket_context_t } from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t, WebSocket } from 'uWebSockets.js';
 import { Problem, unavailable, validationProblem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Tickets } from '../../stores/redis/websocket-tickets.ts';
-import { writeResponse } from '../server/write-response.ts';
-import { rateLimitKeyOf, socketAddressText } from '../server/client-address.ts';
-import { toProblem, rateLimitHeaders } from '../routing/dispatch.ts';
-import { readRequestHead } from '../server/request-head.ts';
-import type { RateLimits } from '../routing/rate-limits.ts';
 import type { Authentication } from '../routing/authentication.ts';
+import { rateLimitHeaders, toProblem } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
+import type { RateLimits } from '../routing/rate-limits.ts';
+import { rateLimitKeyOf, socketAddressText } from '../server/client-address.ts';
 import { openReply } from '../server/reply.ts';
+import { readRequestHead } from '../server/request-head.ts';
 import { requestIdOf } from '../server/request-id.ts';
-import { createMessageHandler, type MessageHandler } from './message-handler.ts';
+import { writeResponse } from '../server/write-response.ts';
+import { type ClientStream, createLiveMessage, type LiveMessage } from './client-stream.ts';
 import type { Hub, LiveConnection } from './hub.ts';
 import { liveLimits } from './live-limits.ts';
-import { createLiveMessage, type LiveMessage, type ClientStream } from './client-stream.ts';
+import { createMessageHandler, type MessageHandler } from './message-handler.ts';
 import { createSession, type SessionDeps } from './session.ts';
 
 export interface WebSocketDeps extends SessionDeps {
@@ -61,14 +61,18 @@ export function addLiveWebSocket(app: Pick<TemplatedApp, 'ws'>, path: string, de
     return ws;
   };
   app.ws<SocketData>(path, {
-    maxPayloadLength: liveLimits.frameBytes, maxBackpressure: maxBufferedBytes, closeOnBackpressureLimit: 1,
+    maxPayloadLength: liveLimits.frameBytes,
+    maxBackpressure: maxBufferedBytes,
+    closeOnBackpressureLimit: 1,
     // Pings go out by themselves, so half-open connections end here.
-    idleTimeout: deps.idleTimeoutSeconds ?? liveLimits.idleSeconds, sendPingsAutomatically: true,
+    idleTimeout: deps.idleTimeoutSeconds ?? liveLimits.idleSeconds,
+    sendPingsAutomatically: true,
     upgrade: (res, req, context) => void handleUpgrade(deps, { path, res, req, context, opened }),
     // No more than this before the cork is over: the server then looks at what was the request's state, by now free memory that anything may
     // have been written to, and would close the connection by what it finds.
     open: (ws) => void (justOpened = ws),
-    message: (ws, bytes, isBinary) => ws.getUserData().handlers?.messageHandler.handle(Buffer.from(bytes).toString(), isBinary),
+    message: (ws, bytes, isBinary) =>
+      ws.getUserData().handlers?.messageHandler.handle(Buffer.from(bytes).toString(), isBinary),
     drain: (ws) => ws.getUserData().handlers?.drained(),
     close: (ws) => {
       if (ws === justOpened) justOpened = undefined;
@@ -121,17 +125,28 @@ async function handleUpgrade(deps: WebSocketDeps, { path, res, req, context, ope
     const refusal = toProblem(error, deps.log, { requestId, route: path });
     // Counted like calls without a valid token, so that guessing tickets is limited.
     const rateLimit = await deps.limits.consume('api', rateLimitKeyOf(request.address));
-    const reported = rateLimit.isAllowed ? refusal : new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: rateLimit.retryAfterSeconds });
-    await writeResponse(reply, reported, [['x-request-id', requestId], ...rateLimitHeaders(rateLimit)], { isHead: false, requestId, mustClose: isFramingAmbiguous });
+    const reported = rateLimit.isAllowed
+      ? refusal
+      : new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: rateLimit.retryAfterSeconds });
+    await writeResponse(reply, reported, [['x-request-id', requestId], ...rateLimitHeaders(rateLimit)], {
+      isHead: false,
+      requestId,
+      mustClose: isFramingAmbiguous,
+    });
   }
 }
 
 /** Who knocks; throws a Problem for whom the door stays shut. What costs nothing is looked at before the ticket is used up. */
-async function authorizeUpgrade(deps: WebSocketDeps, { ticket, protocols, origin, host, problem }: UpgradeRequest): Promise<Principal> {
+async function authorizeUpgrade(
+  deps: WebSocketDeps,
+  { ticket, protocols, origin, host, problem }: UpgradeRequest,
+): Promise<Principal> {
   if (deps.isDraining()) throw unavailable('The service is stopping', 1);
   if (problem) throw problem;
-  if (!protocols.includes(subprotocol)) throw validationProblem([{ path: 'Sec-WebSocket-Protocol', message: `must be ${subprotocol}` }]);
-  if (origin !== undefined && !isOwnOrigin(origin, host) && !deps.origins.includes(origin)) throw new Problem('FORBIDDEN', 'Pages of this origin may not connect');
+  if (!protocols.includes(subprotocol))
+    throw validationProblem([{ path: 'Sec-WebSocket-Protocol', message: `must be ${subprotocol}` }]);
+  if (origin !== undefined && !isOwnOrigin(origin, host) && !deps.origins.includes(origin))
+    throw new Problem('FORBIDDEN', 'Pages of this origin may not connect');
   const holder = await deps.tickets.redeem(ticket);
   const principal = holder && (await deps.authentication.current(holder));
   if (principal) return principal;
@@ -163,7 +178,9 @@ function openConnection(deps: WebSocketDeps, ws: WebSocket<SocketData>): SocketH
   deps.hub.add(connection);
   deps.metrics.liveConnected('websocket', 1);
   return {
-    messageHandler: createMessageHandler({ session, close, log: deps.log }), connection, drained,
+    messageHandler: createMessageHandler({ session, close, log: deps.log }),
+    connection,
+    drained,
     closed() {
       ended();
       session.close();

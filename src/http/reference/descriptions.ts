@@ -1,10 +1,10 @@
+import type { OptionSource } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { maxCodePositions } from '../../domain/questions/slot-allocation.ts';
-import { questionTypeNames, type QuestionTypeName } from '../../domain/questions/type-names.ts';
-import type { OptionSource } from '../../domain/questions/contract.ts';
+import { type QuestionTypeName, questionTypeNames } from '../../domain/questions/type-names.ts';
 import { problemTable } from '../../errors.ts';
 import { liveDescription } from './live-description.ts';
-import { toJsonSchema, type JsonSchema } from './schema-components.ts';
+import { type JsonSchema, toJsonSchema } from './schema-components.ts';
 
 /** The head of the reference: what holds for every call. */
 export function introduction(): string {
@@ -38,21 +38,27 @@ export function introduction(): string {
 }
 
 function codeTable(): string {
-  const rows = Object.entries(problemTable).map(([code, { status, message }]) => `| ${code} | ${status} | ${message} |`);
+  const rows = Object.entries(problemTable).map(
+    ([code, { status, message }]) => `| ${code} | ${status} | ${message} |`,
+  );
   return ['| code | status | meaning |', '|---|---|---|', ...rows].join('\n');
 }
 
 /** What each group of operations is about, in the order shown; a route's `tag` must be one of these. */
 export const tagDescriptions: Readonly<Record<string, () => string>> = {
-  Authentication: () => 'Signing in, trading refresh tokens, signing out. Access tokens live 15 minutes and refresh tokens 30 days unless set otherwise; a refresh token is used once.',
+  Authentication: () =>
+    'Signing in, trading refresh tokens, signing out. Access tokens live 15 minutes and refresh tokens 30 days unless set otherwise; a refresh token is used once.',
   Surveys: () =>
     'A survey is a DRAFT until it is published. Only an ACTIVE one takes responses, from `startsAt` to `endsAt` and up to `responseQuota` complete responses. Every status may be set from every other, unless the end has passed or the quota is full.',
   Questions: () => `What differs between the types:\n\n${questionTable()}\n\n${questionRules}`,
-  Translations: () => 'The texts of a survey in other languages, by hand; what is not translated is shown in the survey’s own language.',
+  Translations: () =>
+    'The texts of a survey in other languages, by hand; what is not translated is shown in the survey’s own language.',
   Public: () => 'What a respondent may see without a token.',
-  Responses: () => 'Submitting is public; reading needs the right to read the survey. What was accepted is on disk, appears once, and is counted exactly.',
+  Responses: () =>
+    'Submitting is public; reading needs the right to read the survey. What was accepted is on disk, appears once, and is counted exactly.',
   Uploads: () => 'Files for FILE_UPLOAD questions: uploaded first, then named by an answer.',
-  Analytics: () => 'Exact counts, never sampled. A submission shows here within two seconds of its acceptance. Percentages of the survey’s head have one decimal; all others full precision.',
+  Analytics: () =>
+    'Exact counts, never sampled. A submission shows here within two seconds of its acceptance. Percentages of the survey’s head have one decimal; all others full precision.',
   Live: liveDescription,
   Exports: () => 'Files of all responses, made behind the reply and kept for seven days.',
   Webhooks: () =>
@@ -103,14 +109,24 @@ const questionRules = [
   'The options of YES_NO may be worded otherwise, but keep the values `yes` and `no`.',
   'The `distribution` of a RATING_SCALE has each step, that of a SLIDER of more than 20 steps 20 equal bins of the scale, `low` up to but not including `high`. Of more than 10,000 points both have bins.',
   'The `distribution` of DATE has the days that were answered, without those between.',
-].map((note) => `- ${note}`).join('\n');
+]
+  .map((note) => `- ${note}`)
+  .join('\n');
 
-const optionDescriptions: Readonly<Record<OptionSource, string>> = { author: 'at least one', default: 'the usual ones by default', fixed: 'made by the service', none: '–' };
+const optionDescriptions: Readonly<Record<OptionSource, string>> = {
+  author: 'at least one',
+  default: 'the usual ones by default',
+  fixed: 'made by the service',
+  none: '–',
+};
 
 function questionTable(): string {
   const rows = questionTypeNames.map((name) => {
     const { optionSource, hasRows, settings } = registry[name];
-    const shown = [...(hasRows ? ['`rows` (at least one)'] : []), ...settingNames(toJsonSchema(settings, 'input').root)];
+    const shown = [
+      ...(hasRows ? ['`rows` (at least one)'] : []),
+      ...settingNames(toJsonSchema(settings, 'input').root),
+    ];
     return `| ${name} | ${optionDescriptions[optionSource]} | ${shown.length > 0 ? shown.join(', ') : '–'} | ${answerDescriptions[name]} |`;
   });
   return ['| type | options | settings | answer |', '|---|---|---|---|', ...rows].join('\n');
@@ -118,5 +134,8 @@ function questionTable(): string {
 
 function settingNames(schema: JsonSchema): string[] {
   const properties = (schema['properties'] ?? {}) as Record<string, JsonSchema>;
-  return Object.entries(properties).map(([name, property]) => `\`${name}\`${property['default'] === undefined ? '' : ` (${JSON.stringify(property['default'])})`}`);
+  return Object.entries(properties).map(
+    ([name, property]) =>
+      `\`${name}\`${property['default'] === undefined ? '' : ` (${JSON.stringify(property['default'])})`}`,
+  );
 }

@@ -1,16 +1,16 @@
-import type { DescribedRoute } from './described-route.ts';
-import { requestExamples, namedRequestExamples } from './request-examples.ts';
-import { parametersOf } from './parameters.ts';
-import { webSocketOperation } from './websocket-operation.ts';
-import { describeSettings } from './question-settings.ts';
-import { headers, refusalReplies, repliesOf } from './replies.ts';
-import { createSchemaComponents, type JsonSchema, type SchemaComponents } from './schema-components.ts';
-import { introduction, tagDescriptions } from './descriptions.ts';
 import type { Access, Route } from '../routing/route.ts';
 import { problemSchema } from '../schemas/common.ts';
 import { liveClientMessageSchema, liveServerMessageSchema } from '../schemas/live.ts';
 import { webhookBodySchema } from '../schemas/webhooks.ts';
 import { basePath } from '../server/server.ts';
+import type { DescribedRoute } from './described-route.ts';
+import { introduction, tagDescriptions } from './descriptions.ts';
+import { parametersOf } from './parameters.ts';
+import { describeSettings } from './question-settings.ts';
+import { headers, refusalReplies, repliesOf } from './replies.ts';
+import { namedRequestExamples, requestExamples } from './request-examples.ts';
+import { createSchemaComponents, type JsonSchema, type SchemaComponents } from './schema-components.ts';
+import { webSocketOperation } from './websocket-operation.ts';
 
 export interface OpenApiOptions {
   /** The routes below the base address. */
@@ -48,10 +48,19 @@ export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version
   components.body(liveClientMessageSchema);
   const operation = (route: DescribedRoute) => operationOf(route, components, replies.get(route) ?? {});
   const isLive = routes.some(({ path }) => path === '/live/tickets');
-  const paths = { ...pathsOf(routes, operation), ...(isLive && { '/live': webSocketOperation((codes) => refusalReplies(codes, problems)) }), ...pathsOf(rootRoutes, operation, { servers: [{ url: origin === '' ? '/' : origin }] }) };
+  const paths = {
+    ...pathsOf(routes, operation),
+    ...(isLive && { '/live': webSocketOperation((codes) => refusalReplies(codes, problems)) }),
+    ...pathsOf(rootRoutes, operation, { servers: [{ url: origin === '' ? '/' : origin }] }),
+  };
   return {
     openapi: '3.1.0',
-    info: { title: 'Survey service', version, description: introduction(), license: { name: 'MIT', identifier: 'MIT' } },
+    info: {
+      title: 'Survey service',
+      version,
+      description: introduction(),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: origin + basePath }],
     tags: tagsOf(all),
     security: [{ bearer: [] }],
@@ -61,18 +70,30 @@ export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version
       schemas: components.all(),
       responses: Object.fromEntries(problems),
       headers,
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token from POST /auth/login, or an API key (`sk_…`).' } },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An access token from POST /auth/login, or an API key (`sk_…`).',
+        },
+      },
     },
   };
 }
 
 function tagsOf(routes: readonly DescribedRoute[]): OpenApiDocument['tags'] {
   const used = new Set(routes.map(({ tag }) => tag));
-  const described = Object.entries(tagDescriptions).filter(([name]) => used.delete(name)).map(([name, text]) => ({ name, description: text() }));
+  const described = Object.entries(tagDescriptions)
+    .filter(([name]) => used.delete(name))
+    .map(([name, text]) => ({ name, description: text() }));
   return [...described, ...[...used].map((name) => ({ name }))];
 }
 
-function pathsOf(routes: readonly DescribedRoute[], operation: (route: DescribedRoute) => JsonSchema, shared: JsonSchema = {}): OpenApiDocument['paths'] {
+function pathsOf(
+  routes: readonly DescribedRoute[],
+  operation: (route: DescribedRoute) => JsonSchema,
+  shared: JsonSchema = {},
+): OpenApiDocument['paths'] {
   const paths: OpenApiDocument['paths'] = {};
   for (const route of routes) (paths[route.path] ??= { ...shared })[route.method.toLowerCase()] = operation(route);
   return paths;
@@ -95,7 +116,12 @@ function operationOf(route: DescribedRoute, components: SchemaComponents, respon
 
 /** `GET /surveys/{id}/members` → `getSurveysByIdMembers`. */
 function operationIdOf({ method, path }: Route): string {
-  const words = path.split(/[/.-]/).filter((word) => word !== '').map((word) => word.replace(/^\{(\w)(\w*)\}$/, (_, first: string, rest: string) => `By${first.toUpperCase()}${rest}`));
+  const words = path
+    .split(/[/.-]/)
+    .filter((word) => word !== '')
+    .map((word) =>
+      word.replace(/^\{(\w)(\w*)\}$/, (_, first: string, rest: string) => `By${first.toUpperCase()}${rest}`),
+    );
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
@@ -110,35 +136,65 @@ function rightText(access: Access): string | undefined {
     case 'admin':
       return 'For an ADMIN.';
     case 'survey':
-      return { read: 'For those who may read the survey.', edit: 'For those who may edit the survey.', own: `For the survey’s owner, and an ADMIN${access.orSelf === undefined ? '' : ', and for whom it is about'}.` }[access.right];
+      return {
+        read: 'For those who may read the survey.',
+        edit: 'For those who may edit the survey.',
+        own: `For the survey’s owner, and an ADMIN${access.orSelf === undefined ? '' : ', and for whom it is about'}.`,
+      }[access.right];
   }
 }
 
 function requestBodyOf(route: DescribedRoute, components: SchemaComponents): JsonSchema | undefined {
-  if (!route.body) return route.bodyKind === 'stream' ? { required: true, description: 'The file itself, with its Content-Type.', content: { '*/*': {} } } : undefined;
+  if (!route.body)
+    return route.bodyKind === 'stream'
+      ? { required: true, description: 'The file itself, with its Content-Type.', content: { '*/*': {} } }
+      : undefined;
   const name = `${route.method} ${route.path}`;
   const [example, several] = [requestExamples[name], namedRequestExamples[name]];
-  return { required: route.isBodyOptional !== true, content: { 'application/json': { schema: components.body(route.body), ...(example !== undefined && { example }), ...(several && { examples: several }) } } };
+  return {
+    required: route.isBodyOptional !== true,
+    content: {
+      'application/json': {
+        schema: components.body(route.body),
+        ...(example !== undefined && { example }),
+        ...(several && { examples: several }),
+      },
+    },
+  };
 }
 
 const webhookHeaders = {
   'webhook-id': 'The same on every attempt: what has come before may be passed over.',
   'webhook-timestamp': 'Unix seconds of this attempt.',
-  'webhook-signature': 'For the secret, and for each one that was replaced in the last 24 hours, `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`, keyed with what follows `whsec_` in the secret, decoded; with a space between them.',
+  'webhook-signature':
+    'For the secret, and for each one that was replaced in the last 24 hours, `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`, keyed with what follows `whsec_` in the secret, decoded; with a space between them.',
 };
 
 /** What endpoints of webhooks receive, by event. */
 function webhooksOf(components: SchemaComponents): OpenApiDocument['webhooks'] {
-  return Object.fromEntries(webhookBodySchema.options.map((option) => [
-    option.shape.event.value,
-    {
-      post: {
-        operationId: `on${option.shape.event.value.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}`,
-        summary: option.shape.event.value === 'batch' ? 'Several events at once, for endpoints with `batch`' : `The event ${option.shape.event.value}`,
-        parameters: Object.entries(webhookHeaders).map(([name, description]) => ({ name, in: 'header', required: true, description, schema: { type: 'string' } })),
-        requestBody: { required: true, content: { 'application/json': { schema: components.reply(option) } } },
-        responses: { '2XX': { description: 'Received. Anything else, and silence for 15 seconds, is tried again later.' } },
+  return Object.fromEntries(
+    webhookBodySchema.options.map((option) => [
+      option.shape.event.value,
+      {
+        post: {
+          operationId: `on${option.shape.event.value.replace(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}`,
+          summary:
+            option.shape.event.value === 'batch'
+              ? 'Several events at once, for endpoints with `batch`'
+              : `The event ${option.shape.event.value}`,
+          parameters: Object.entries(webhookHeaders).map(([name, description]) => ({
+            name,
+            in: 'header',
+            required: true,
+            description,
+            schema: { type: 'string' },
+          })),
+          requestBody: { required: true, content: { 'application/json': { schema: components.reply(option) } } },
+          responses: {
+            '2XX': { description: 'Received. Anything else, and silence for 15 seconds, is tried again later.' },
+          },
+        },
       },
-    },
-  ]));
+    ]),
+  );
 }

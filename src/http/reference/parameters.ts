@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Route } from '../routing/route.ts';
-import { toJsonSchema, type JsonSchema } from './schema-components.ts';
 import { exampleIds } from './example-survey.ts';
+import { type JsonSchema, toJsonSchema } from './schema-components.ts';
 
 export interface Parameter {
   name: string;
@@ -14,13 +14,25 @@ export interface Parameter {
 
 /** The parameters of a route: those in its path, its query and the headers that such a route looks at. */
 export function parametersOf(route: Route): Parameter[] {
-  return [...pathParameters(route.path), ...(route.query ? queryParameters(route.query) : []), ...headerParameters(route)];
+  return [
+    ...pathParameters(route.path),
+    ...(route.query ? queryParameters(route.query) : []),
+    ...headerParameters(route),
+  ];
 }
 
 function pathParameters(path: string): Parameter[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
-    const [description, example] = pathParameterDescriptions[`${path} ${name}`] ?? pathParameterDescriptions[name === 'id' ? `${path.slice(0, path.indexOf('/{'))}/{id}` : name] ?? ['', undefined];
-    return { name, in: 'path', required: true, description, ...(example !== undefined && { example }), schema: name === 'id' || name.endsWith('Id') ? { type: 'string', format: 'uuid' } : { type: 'string' } };
+    const [description, example] = pathParameterDescriptions[`${path} ${name}`] ??
+      pathParameterDescriptions[name === 'id' ? `${path.slice(0, path.indexOf('/{'))}/{id}` : name] ?? ['', undefined];
+    return {
+      name,
+      in: 'path',
+      required: true,
+      description,
+      ...(example !== undefined && { example }),
+      schema: name === 'id' || name.endsWith('Id') ? { type: 'string', format: 'uuid' } : { type: 'string' },
+    };
   });
 }
 
@@ -28,13 +40,30 @@ const ofSurvey = ['The survey', exampleIds.survey] as const;
 
 /** What parameters of paths name, and an example of each that is not made up by the service for one occasion. */
 const pathParameterDescriptions: Readonly<Record<string, readonly [description: string, example?: string]>> = {
-  '/surveys/{id}': ofSurvey, '/public/surveys/{id}': ofSurvey, '/ai/surveys/{id}': ofSurvey, surveyId: ofSurvey,
-  '/users/{id}': ['The user', exampleIds.owner], userId: ['The user', exampleIds.owner], '/api-keys/{id}': ['The key, by the `id` that lists give'], '/webhooks/{id}': ['The webhook', exampleIds.webhook],
+  '/surveys/{id}': ofSurvey,
+  '/public/surveys/{id}': ofSurvey,
+  '/ai/surveys/{id}': ofSurvey,
+  surveyId: ofSurvey,
+  '/users/{id}': ['The user', exampleIds.owner],
+  userId: ['The user', exampleIds.owner],
+  '/api-keys/{id}': ['The key, by the `id` that lists give'],
+  '/webhooks/{id}': ['The webhook', exampleIds.webhook],
   '/ai/conversations/{id}': ['The conversation, by the `conversationId` of its beginning'],
-  questionId: ['The question', exampleIds.heard], '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', exampleIds.again], responseId: ['The response: the `responseId` of the submission', exampleIds.response], exportId: ['The export', exampleIds.file],
-  uploadId: ['The file: the `uploadId` that sending it gave'], deliveryId: ['The delivery, by the `id` that lists give'], jobId: ['The job: the `jobId` of the reply 202'], reportId: ['The report'], suggestionId: ['The suggestion, by its `id`'],
-  language: ['A language that there are translations into: en, es, fr, de, it, pt, nl, pl, ru, zh-Hans, zh-Hant, ja, ko, ar or he', 'de'],
-  provider: ['`openai`, `anthropic`, `gemini` or `azure`', 'openai'], respondent: ['The `respondent` of the submissions, percent-encoded', 'guest-17'],
+  questionId: ['The question', exampleIds.heard],
+  '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', exampleIds.again],
+  responseId: ['The response: the `responseId` of the submission', exampleIds.response],
+  exportId: ['The export', exampleIds.file],
+  uploadId: ['The file: the `uploadId` that sending it gave'],
+  deliveryId: ['The delivery, by the `id` that lists give'],
+  jobId: ['The job: the `jobId` of the reply 202'],
+  reportId: ['The report'],
+  suggestionId: ['The suggestion, by its `id`'],
+  language: [
+    'A language that there are translations into: en, es, fr, de, it, pt, nl, pl, ru, zh-Hans, zh-Hant, ja, ko, ar or he',
+    'de',
+  ],
+  provider: ['`openai`, `anthropic`, `gemini` or `azure`', 'openai'],
+  respondent: ['The `respondent` of the submissions, percent-encoded', 'guest-17'],
 };
 
 /**
@@ -48,8 +77,11 @@ function queryParameters(schema: z.ZodType): Parameter[] {
   return Object.entries(inputSchema).map(([name, property]): Parameter => {
     const { description, ...shown } = simplified(property, outputSchema[name] ?? {});
     return {
-      name, in: 'query', ...(typeof description === 'string' && { description }),
-      ...(Array.isArray(required) && required.includes(name) && { required: true }), schema: shown,
+      name,
+      in: 'query',
+      ...(typeof description === 'string' && { description }),
+      ...(Array.isArray(required) && required.includes(name) && { required: true }),
+      schema: shown,
     };
   });
 }
@@ -57,28 +89,48 @@ function queryParameters(schema: z.ZodType): Parameter[] {
 const propertiesOf = (schema: JsonSchema) => (schema['properties'] ?? {}) as Record<string, JsonSchema>;
 
 function simplified(inputSchema: JsonSchema, outputSchema: JsonSchema): JsonSchema {
-  const kept = { ...(inputSchema['description'] !== undefined && { description: inputSchema['description'] }), ...(inputSchema['default'] !== undefined && { default: inputSchema['default'] }) };
-  if (outputSchema['type'] === 'number' || outputSchema['type'] === 'integer') return { ...outputSchema, ...kept, type: isWhole(inputSchema) ? 'integer' : outputSchema['type'] };
+  const kept = {
+    ...(inputSchema['description'] !== undefined && { description: inputSchema['description'] }),
+    ...(inputSchema['default'] !== undefined && { default: inputSchema['default'] }),
+  };
+  if (outputSchema['type'] === 'number' || outputSchema['type'] === 'integer')
+    return { ...outputSchema, ...kept, type: isWhole(inputSchema) ? 'integer' : outputSchema['type'] };
   if (String(inputSchema['enum']) === 'true,false') return { type: 'boolean', ...kept };
-  const list = Array.isArray(inputSchema['anyOf']) ? (inputSchema['anyOf'] as JsonSchema[]).find(({ type }) => type === 'array') : undefined;
+  const list = Array.isArray(inputSchema['anyOf'])
+    ? (inputSchema['anyOf'] as JsonSchema[]).find(({ type }) => type === 'array')
+    : undefined;
   return list ? { ...list, ...kept } : inputSchema;
 }
 
 const isWhole = ({ pattern }: JsonSchema): boolean => typeof pattern === 'string' && pattern.startsWith('^\\d');
 
 function headerParameters(route: Route): Parameter[] {
-  const header = (name: string, description: string, schema: JsonSchema = { type: 'string' }): Parameter => ({ name, in: 'header', description, schema });
+  const header = (name: string, description: string, schema: JsonSchema = { type: 'string' }): Parameter => ({
+    name,
+    in: 'header',
+    description,
+    schema,
+  });
   if (route.limit === 'submit')
     return [
-      header('Idempotency-Key', 'Makes repeats safe: the same key with the same body gives the same reply', { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' }),
+      header('Idempotency-Key', 'Makes repeats safe: the same key with the same body gives the same reply', {
+        type: 'string',
+        pattern: '^[\\x21-\\x7e]{1,255}$',
+      }),
       header('X-Survey-Token', 'The token of a PRIVATE survey'),
     ];
-  if (route.bodyKind === 'stream') return [header('X-Filename', 'The file’s name, percent-encoded UTF-8'), header('X-Survey-Token', 'The token of a PRIVATE survey')];
+  if (route.bodyKind === 'stream')
+    return [
+      header('X-Filename', 'The file’s name, percent-encoded UTF-8'),
+      header('X-Survey-Token', 'The token of a PRIVATE survey'),
+    ];
   if (route.tag === 'Public') return [header('X-Survey-Token', 'The token of a PRIVATE survey')];
-  if (route.replyMediaType === 'text/event-stream') return [header('Last-Event-ID', 'What was missed since is sent first')];
+  if (route.replyMediaType === 'text/event-stream')
+    return [header('Last-Event-ID', 'What was missed since is sent first')];
   if (route.replyMediaType !== 'application/octet-stream') return [];
   return [
-    header('Range', 'One range of bytes; several at once give the whole file'), header('If-Range', 'An ETag: of another file the range is not taken, but the whole is sent'),
+    header('Range', 'One range of bytes; several at once give the whole file'),
+    header('If-Range', 'An ETag: of another file the range is not taken, but the whole is sent'),
     header('If-None-Match', 'ETags of what is there already: 304 if it is one of them'),
   ];
 }

@@ -2,19 +2,36 @@ import { changedSettings, newSettings } from '../../domain/questions/question-de
 import { registry } from '../../domain/questions/registry.ts';
 import { questionTypeNames } from '../../domain/questions/type-names.ts';
 import { questionSettingsSchema } from '../schemas/questions.ts';
-import { toJsonSchema, schemaOverrides, type JsonSchema } from './schema-components.ts';
+import { type JsonSchema, schemaOverrides, toJsonSchema } from './schema-components.ts';
 
 /** Adds to the settings of a question what the types say of theirs: every setting by its name, with the types that have it. */
 export function describeSettings(): void {
   const settings = settingProperties();
-  schemaOverrides.add(newSettings, { properties: { ...settings, rows: rowsOf(['text'], 'Stored value; default: a slug of the text') } });
-  schemaOverrides.add(changedSettings, { properties: { ...Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, orNull(schema)])), rows: rowsOf(['text'], 'Stored value') } });
-  schemaOverrides.add(questionSettingsSchema, { properties: { ...settings, rows: rowsOf(['id', 'text'], 'Stored value; not shown to respondents') } });
+  schemaOverrides.add(newSettings, {
+    properties: { ...settings, rows: rowsOf(['text'], 'Stored value; default: a slug of the text') },
+  });
+  schemaOverrides.add(changedSettings, {
+    properties: {
+      ...Object.fromEntries(Object.entries(settings).map(([name, schema]) => [name, orNull(schema)])),
+      rows: rowsOf(['text'], 'Stored value'),
+    },
+  });
+  schemaOverrides.add(questionSettingsSchema, {
+    properties: { ...settings, rows: rowsOf(['id', 'text'], 'Stored value; not shown to respondents') },
+  });
 }
 
 function rowsOf(required: readonly string[], value: string): JsonSchema {
-  const properties = { id: { type: 'string', description: 'Answers name it as `rowId`' }, text: { type: 'string' }, value: { type: 'string', description: value } };
-  return { description: 'MATRIX: its rows, at least one', type: 'array', items: { type: 'object', required, properties } };
+  const properties = {
+    id: { type: 'string', description: 'Answers name it as `rowId`' },
+    text: { type: 'string' },
+    value: { type: 'string', description: value },
+  };
+  return {
+    description: 'MATRIX: its rows, at least one',
+    type: 'array',
+    items: { type: 'object', required, properties },
+  };
 }
 
 function orNull({ description, ...schema }: JsonSchema): JsonSchema {
@@ -25,11 +42,18 @@ function orNull({ description, ...schema }: JsonSchema): JsonSchema {
 function settingProperties(): Record<string, JsonSchema> {
   const found = new Map<string, { forms: Map<string, JsonSchema>; types: string[] }>();
   for (const type of questionTypeNames)
-    for (const [name, { default: defaultValue, ...form }] of Object.entries((toJsonSchema(registry[type].settings, 'input').root['properties'] ?? {}) as Record<string, JsonSchema>)) {
+    for (const [name, { default: defaultValue, ...form }] of Object.entries(
+      (toJsonSchema(registry[type].settings, 'input').root['properties'] ?? {}) as Record<string, JsonSchema>,
+    )) {
       const { forms, types } = found.get(name) ?? { forms: new Map<string, JsonSchema>(), types: [] };
-      found.set(name, { forms: forms.set(JSON.stringify(form), form), types: [...types, defaultValue === undefined ? type : `${type} (${JSON.stringify(defaultValue)})`] });
+      found.set(name, {
+        forms: forms.set(JSON.stringify(form), form),
+        types: [...types, defaultValue === undefined ? type : `${type} (${JSON.stringify(defaultValue)})`],
+      });
     }
-  return Object.fromEntries([...found].map(([name, { forms, types }]) => [name, describeForms([...forms.values()], types.join(', '))]));
+  return Object.fromEntries(
+    [...found].map(([name, { forms, types }]) => [name, describeForms([...forms.values()], types.join(', '))]),
+  );
 }
 
 function describeForms(forms: readonly JsonSchema[], types: string): JsonSchema {

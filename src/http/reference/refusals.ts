@@ -1,13 +1,25 @@
-import { problemTable, type ProblemCode } from '../../errors.ts';
+import { type ProblemCode, problemTable } from '../../errors.ts';
 import type { Route } from '../routing/route.ts';
 import type { DescribedRoute } from './described-route.ts';
 
-const aiCodes: readonly ProblemCode[] = ['AI_DISABLED', 'AI_NOT_CONFIGURED', 'AI_KEY_INVALID', 'AI_RATE_LIMITED', 'AI_MODEL_UNAVAILABLE', 'AI_PROVIDER_ERROR'];
+const aiCodes: readonly ProblemCode[] = [
+  'AI_DISABLED',
+  'AI_NOT_CONFIGURED',
+  'AI_KEY_INVALID',
+  'AI_RATE_LIMITED',
+  'AI_MODEL_UNAVAILABLE',
+  'AI_PROVIDER_ERROR',
+];
 const allCodes = Object.keys(problemTable) as ProblemCode[];
 
 /** The codes that a call of the route can be refused with, in the order of the problem table; they follow from how it is declared. */
 export function refusalsOf(route: DescribedRoute): ProblemCode[] {
-  const codes = new Set<ProblemCode>(['INTERNAL_ERROR', ...(route.refusals ?? []), ...callerCodes(route), ...inputCodes(route)]);
+  const codes = new Set<ProblemCode>([
+    'INTERNAL_ERROR',
+    ...(route.refusals ?? []),
+    ...callerCodes(route),
+    ...inputCodes(route),
+  ]);
   // Every counted call asks a store.
   if (route.limit !== 'none') codes.add('RATE_LIMITED').add('SERVICE_UNAVAILABLE');
   if (route.tag === 'AI') for (const code of aiCodes) codes.add(code);
@@ -23,7 +35,8 @@ function callerCodes(route: Route): ProblemCode[] {
   const { access } = route;
   const codes: ProblemCode[] = [];
   if (access.kind !== 'public' || route.limit === 'auth') codes.push('UNAUTHORIZED');
-  const mayLackRights = access.kind === 'admin' || access.kind === 'editor' || (access.kind === 'survey' && access.right !== 'read');
+  const mayLackRights =
+    access.kind === 'admin' || access.kind === 'editor' || (access.kind === 'survey' && access.right !== 'read');
   if (mayLackRights || (isChange(route) && access.kind !== 'public') || isSubmission(route)) codes.push('FORBIDDEN');
   if (route.path.includes('{')) codes.push('NOT_FOUND');
   const isFile = route.replyMediaType !== undefined && access.kind === 'survey';

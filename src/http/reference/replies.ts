@@ -1,8 +1,8 @@
-import { problemTable, type ProblemCode } from '../../errors.ts';
-import { acceptedJobSchema } from '../schemas/ai.ts';
-import { paginationSchema } from '../schemas/common.ts';
+import { type ProblemCode, problemTable } from '../../errors.ts';
 import type { Route } from '../routing/route.ts';
 import { eventStreamMediaType } from '../routing/streamed-reply.ts';
+import { acceptedJobSchema } from '../schemas/ai.ts';
+import { paginationSchema } from '../schemas/common.ts';
 import type { DescribedRoute, OtherReply } from './described-route.ts';
 import { refusalsOf } from './refusals.ts';
 import { replyExamples } from './reply-examples.ts';
@@ -12,15 +12,25 @@ const nonNegativeInteger: JsonSchema = { type: 'integer', minimum: 0 };
 
 /** The headers that replies carry, as components. */
 export const headers: Readonly<Record<string, { description: string; schema: JsonSchema }>> = {
-  'X-Request-Id': { description: 'Names this call in the service’s logs; the one that was sent, if it has 1 to 64 letters, digits, dots, hyphens and underscores', schema: { type: 'string' } },
+  'X-Request-Id': {
+    description:
+      'Names this call in the service’s logs; the one that was sent, if it has 1 to 64 letters, digits, dots, hyphens and underscores',
+    schema: { type: 'string' },
+  },
   'X-RateLimit-Limit': { description: 'Calls a minute', schema: nonNegativeInteger },
   'X-RateLimit-Remaining': { description: 'Calls left in this window', schema: nonNegativeInteger },
   'X-RateLimit-Reset': { description: 'Unix seconds at which the window ends', schema: nonNegativeInteger },
   'Retry-After': { description: 'Seconds to wait', schema: nonNegativeInteger },
-  'Content-Disposition': { description: 'An attachment, with its name in ASCII and in UTF-8', schema: { type: 'string' } },
+  'Content-Disposition': {
+    description: 'An attachment, with its name in ASCII and in UTF-8',
+    schema: { type: 'string' },
+  },
   ETag: { description: 'The same as long as the bytes are', schema: { type: 'string' } },
   'Accept-Ranges': { description: 'One range of bytes may be asked for', schema: { const: 'bytes' } },
-  'Content-Range': { description: 'Which bytes these are, and of how many: `bytes 0-99/1234`; with 416 `bytes */1234`', schema: { type: 'string' } },
+  'Content-Range': {
+    description: 'Which bytes these are, and of how many: `bytes 0-99/1234`; with 416 `bytes */1234`',
+    schema: { type: 'string' },
+  },
   'Idempotent-Replayed': { description: '`true` on the reply to a repeat', schema: { const: 'true' } },
 };
 
@@ -31,51 +41,113 @@ export function headersOf(names: readonly string[]) {
 export const rateLimitHeaderNames = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
 /** All replies of a route by status; refusals are named components that `problems` collects. */
-export function repliesOf(route: DescribedRoute, components: SchemaComponents, problems: Map<string, JsonSchema>): Record<string, JsonSchema> {
+export function repliesOf(
+  route: DescribedRoute,
+  components: SchemaComponents,
+  problems: Map<string, JsonSchema>,
+): Record<string, JsonSchema> {
   const rateLimitNames = route.limit === 'none' ? [] : rateLimitHeaderNames;
   const names = ['X-Request-Id', ...rateLimitNames, ...(route.limit === 'submit' ? ['Idempotent-Replayed'] : [])];
   const replies: Record<string, JsonSchema> = {};
   const add = ({ status, description, headers: extraHeaders = [] }: OtherReply, content?: JsonSchema) => {
     const known = replies[String(status)];
-    if (known && content) replies[String(status)] = { ...known, content: { ...(known['content'] as JsonSchema), ...content } };
-    else replies[String(status)] = { description, headers: headersOf([...names, ...extraHeaders]), ...(content && { content }) };
+    if (known && content)
+      replies[String(status)] = { ...known, content: { ...(known['content'] as JsonSchema), ...content } };
+    else
+      replies[String(status)] = {
+        description,
+        headers: headersOf([...names, ...extraHeaders]),
+        ...(content && { content }),
+      };
   };
-  add({ status: route.replyStatus, description: descriptions[route.replyStatus] ?? 'Done', ...(isFile(route) && { headers: fileHeaders }) }, contentOf(route, components));
-  for (const reply of otherRepliesOf(route)) add(reply, reply.isEmpty ? undefined : reply.data ? json(envelope(components.reply(reply.data))) : contentWithoutEnvelope(reply.mediaType));
+  add(
+    {
+      status: route.replyStatus,
+      description: descriptions[route.replyStatus] ?? 'Done',
+      ...(isFile(route) && { headers: fileHeaders }),
+    },
+    contentOf(route, components),
+  );
+  for (const reply of otherRepliesOf(route))
+    add(
+      reply,
+      reply.isEmpty
+        ? undefined
+        : reply.data
+          ? json(envelope(components.reply(reply.data)))
+          : contentWithoutEnvelope(reply.mediaType),
+    );
   Object.assign(replies, refusalReplies(refusalsOf(route), problems));
   return replies;
 }
 
 /** References to the components that say what those codes look like, by status. */
-export function refusalReplies(codes: readonly ProblemCode[], problems: Map<string, JsonSchema>): Record<string, JsonSchema> {
-  return Object.fromEntries([...byStatus(codes)].map(([status, all]) => [status, { $ref: `#/components/responses/${addProblemResponse(problems, all)}` }]));
+export function refusalReplies(
+  codes: readonly ProblemCode[],
+  problems: Map<string, JsonSchema>,
+): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    [...byStatus(codes)].map(([status, all]) => [
+      status,
+      { $ref: `#/components/responses/${addProblemResponse(problems, all)}` },
+    ]),
+  );
 }
 
-const descriptions: Readonly<Record<number, string>> = { 200: 'Done', 201: 'Created', 202: 'Accepted; the work goes on behind the reply' };
+const descriptions: Readonly<Record<number, string>> = {
+  200: 'Done',
+  201: 'Created',
+  202: 'Accepted; the work goes on behind the reply',
+};
 
 const isFile = ({ replyMediaType }: Route): boolean => replyMediaType === 'application/octet-stream';
 const fileHeaders = ['Content-Disposition', 'ETag', 'Accept-Ranges'];
 
-const streamedReply: OtherReply = { status: 200, description: 'Told while it is written', mediaType: eventStreamMediaType };
+const streamedReply: OtherReply = {
+  status: 200,
+  description: 'Told while it is written',
+  mediaType: eventStreamMediaType,
+};
 
 /** What else a route may answer: files are sent in ranges too, or not again; work by an AI provider replies 202 when it takes longer than 20 seconds. */
 export function otherRepliesOf(route: DescribedRoute): readonly OtherReply[] {
   const { tag, method, access, path, isStreamed = false, otherReplies: own = [] } = route;
   const otherReplies = isStreamed ? [...own, streamedReply] : own;
-  const mayTakeLong = tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|undo|save)$/.test(path);
+  const mayTakeLong =
+    tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|undo|save)$/.test(path);
   if (isFile(route)) return [...otherReplies, ...rangeRepliesOf(route)];
-  return mayTakeLong ? [...otherReplies, { status: 202, description: 'Goes on behind the reply', data: acceptedJobSchema }] : otherReplies;
+  return mayTakeLong
+    ? [...otherReplies, { status: 202, description: 'Goes on behind the reply', data: acceptedJobSchema }]
+    : otherReplies;
 }
 
-const mediaTypesOf = ({ mediaTypes, replyMediaType = 'application/octet-stream' }: DescribedRoute): readonly string[] => mediaTypes ?? [replyMediaType];
+const mediaTypesOf = ({ mediaTypes, replyMediaType = 'application/octet-stream' }: DescribedRoute): readonly string[] =>
+  mediaTypes ?? [replyMediaType];
 
 /** Files beyond their whole: RFC 9110, sections 13 and 14. */
 function rangeRepliesOf(route: DescribedRoute): OtherReply[] {
-  const ranges = mediaTypesOf(route).map((mediaType): OtherReply => ({ status: 206, description: 'The range of bytes that was asked for', mediaType, headers: [...fileHeaders, 'Content-Range'] }));
+  const ranges = mediaTypesOf(route).map(
+    (mediaType): OtherReply => ({
+      status: 206,
+      description: 'The range of bytes that was asked for',
+      mediaType,
+      headers: [...fileHeaders, 'Content-Range'],
+    }),
+  );
   return [
     ...ranges,
-    { status: 304, description: 'The file is the one that If-None-Match names: nothing is sent', isEmpty: true, headers: ['ETag', 'Accept-Ranges'] },
-    { status: 416, description: 'The file has no such bytes. Without a body, and so without the envelope', isEmpty: true, headers: ['ETag', 'Accept-Ranges', 'Content-Range'] },
+    {
+      status: 304,
+      description: 'The file is the one that If-None-Match names: nothing is sent',
+      isEmpty: true,
+      headers: ['ETag', 'Accept-Ranges'],
+    },
+    {
+      status: 416,
+      description: 'The file has no such bytes. Without a body, and so without the envelope',
+      isEmpty: true,
+      headers: ['ETag', 'Accept-Ranges', 'Content-Range'],
+    },
   ];
 }
 
@@ -92,7 +164,13 @@ function envelope(data: JsonSchema, pagination?: JsonSchema, isAlwaysPaged = fal
 function contentOf(route: DescribedRoute, components: SchemaComponents): JsonSchema {
   if (route.reply) {
     const data = replyExamples[`${route.method} ${route.path}`];
-    const { 'application/json': shown } = json(envelope(components.reply(route.reply), route.isPaged ? components.reply(paginationSchema) : undefined, route.isPaged === true));
+    const { 'application/json': shown } = json(
+      envelope(
+        components.reply(route.reply),
+        route.isPaged ? components.reply(paginationSchema) : undefined,
+        route.isPaged === true,
+      ),
+    );
     return { 'application/json': { ...shown, ...(data !== undefined && { example: { success: true, data } }) } };
   }
   return Object.assign({}, ...mediaTypesOf(route).map(contentWithoutEnvelope));

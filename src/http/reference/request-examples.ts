@@ -3,13 +3,33 @@ import { exampleIds } from './example-survey.ts';
 /** Bodies to begin with, by method and path: one for every call that takes a body and is not among `namedExamples`. */
 export const requestExamples: Readonly<Record<string, unknown>> = {
   'POST /auth/login': { email: 'admin@localhost', password: 'the password printed at the first start' },
-  'POST /surveys': { title: 'How was your stay?', description: 'Six short questions', responseQuota: 500, endsAt: '2027-01-31T23:00:00.000Z' },
+  'POST /surveys': {
+    title: 'How was your stay?',
+    description: 'Six short questions',
+    responseQuota: 500,
+    endsAt: '2027-01-31T23:00:00.000Z',
+  },
   'PUT /surveys/{id}': { title: 'How was your stay with us?', status: 'ACTIVE' },
   'POST /surveys/{id}/publish': { status: 'ACTIVE' },
-  'POST /surveys/{surveyId}/questions': { type: 'MULTIPLE_CHOICE', text: 'How did you hear of us?', isRequired: true, options: [{ text: 'A friend', value: 'friend' }, { text: 'The press', value: 'press' }], settings: { allowOther: false } },
+  'POST /surveys/{surveyId}/questions': {
+    type: 'MULTIPLE_CHOICE',
+    text: 'How did you hear of us?',
+    isRequired: true,
+    options: [
+      { text: 'A friend', value: 'friend' },
+      { text: 'The press', value: 'press' },
+    ],
+    settings: { allowOther: false },
+  },
   'POST /responses/surveys/{surveyId}/submit': {
-    answers: [{ questionId: exampleIds.heard, optionId: exampleIds.friend }, { questionId: exampleIds.again, numberValue: 9 }, { questionId: exampleIds.first, optionId: exampleIds.yes }, { questionId: exampleIds.why, textValue: 'Breakfast' }],
-    startedAt: '2026-01-15T09:30:00.000Z', language: 'en',
+    answers: [
+      { questionId: exampleIds.heard, optionId: exampleIds.friend },
+      { questionId: exampleIds.again, numberValue: 9 },
+      { questionId: exampleIds.first, optionId: exampleIds.yes },
+      { questionId: exampleIds.why, textValue: 'Breakfast' },
+    ],
+    startedAt: '2026-01-15T09:30:00.000Z',
+    language: 'en',
   },
   'POST /auth/refresh': { refreshToken: 'the refresh token of the last reply' },
   'POST /auth/logout': { refreshToken: 'the refresh token of the last reply' },
@@ -20,15 +40,51 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   'PUT /surveys/{id}/members/{userId}': { role: 'EDITOR' },
   'PUT /surveys/{id}/owner': { userId: exampleIds.owner },
   'POST /surveys/{id}/duplicate': { title: 'How was your stay? (spring)' },
-  'PUT /surveys/questions/{questionId}': { text: 'How did you first hear of us?', isRequired: false, settings: { allowOther: true } },
-  'POST /surveys/{surveyId}/questions/reorder': { questionIds: [exampleIds.again, exampleIds.heard, exampleIds.first, exampleIds.nights, exampleIds.rooms, exampleIds.why] },
-  'PUT /surveys/{id}/translations/{language}': { title: 'Wie war Ihr Aufenthalt?', questions: [{ id: exampleIds.heard, text: 'Wie haben Sie von uns erfahren?', options: [{ id: exampleIds.friend, text: 'Von Freunden' }] }] },
-  'POST /exports/surveys/{surveyId}': { format: 'CSV', startDate: '2026-01-01', endDate: '2026-01-31', isComplete: true },
-  'POST /webhooks': { url: 'https://example.org/hooks/surveys', events: ['response.completed', 'quota.reached'], surveyId: null, description: 'Tells the front desk' },
+  'PUT /surveys/questions/{questionId}': {
+    text: 'How did you first hear of us?',
+    isRequired: false,
+    settings: { allowOther: true },
+  },
+  'POST /surveys/{surveyId}/questions/reorder': {
+    questionIds: [
+      exampleIds.again,
+      exampleIds.heard,
+      exampleIds.first,
+      exampleIds.nights,
+      exampleIds.rooms,
+      exampleIds.why,
+    ],
+  },
+  'PUT /surveys/{id}/translations/{language}': {
+    title: 'Wie war Ihr Aufenthalt?',
+    questions: [
+      {
+        id: exampleIds.heard,
+        text: 'Wie haben Sie von uns erfahren?',
+        options: [{ id: exampleIds.friend, text: 'Von Freunden' }],
+      },
+    ],
+  },
+  'POST /exports/surveys/{surveyId}': {
+    format: 'CSV',
+    startDate: '2026-01-01',
+    endDate: '2026-01-31',
+    isComplete: true,
+  },
+  'POST /webhooks': {
+    url: 'https://example.org/hooks/surveys',
+    events: ['response.completed', 'quota.reached'],
+    surveyId: null,
+    description: 'Tells the front desk',
+  },
   'PUT /webhooks/{id}': { events: ['response.completed'], isActive: true },
   'POST /webhooks/{id}/test': { event: 'response.completed' },
   'POST /webhooks/{id}/replay': { since: '2026-01-15T00:00:00Z', until: '2026-01-16T00:00:00Z', status: 'FAILED' },
-  'POST /ai/generate-survey': { prompt: 'How satisfied guests of a small hotel are, from booking to departure', questionCount: 8, save: true },
+  'POST /ai/generate-survey': {
+    prompt: 'How satisfied guests of a small hotel are, from booking to departure',
+    questionCount: 8,
+    save: true,
+  },
   'POST /ai/conversations': { prompt: 'A survey for guests of a small hotel', questionCount: 8 },
   'POST /ai/conversations/{id}/messages': { message: 'Ask about breakfast too, and leave out the price' },
   'POST /ai/surveys/{id}/analyze': { analysisType: 'themes' },
@@ -38,20 +94,59 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
 };
 
 /** Several bodies of calls with several uses, each with a line that says what it asks for. Those of AI settings are named as their providers. */
-export const namedRequestExamples: Readonly<Record<string, Readonly<Record<string, { summary: string; value: unknown }>>>> = {
+export const namedRequestExamples: Readonly<
+  Record<string, Readonly<Record<string, { summary: string; value: unknown }>>>
+> = {
   'POST /analytics/surveys/{surveyId}/crosstab': {
-    two: { summary: 'Two questions, complete responses only', value: { questionId1: exampleIds.heard, questionId2: exampleIds.first, isComplete: true } },
-    weighted: { summary: 'Weighted by a NUMBER question, compared at 99 % with Bonferroni’s correction', value: { questionId1: exampleIds.heard, questionId2: exampleIds.first, weightQuestionId: exampleIds.nights, significance: 0.99, correction: 'bonferroni' } },
-    banner: {
-      summary: 'A banner of three: the second question, another, and a row of a MATRIX; weighted by a key of the metadata',
-      value: { questionId1: exampleIds.heard, questionId2: exampleIds.first, banner: [exampleIds.again, { questionId: exampleIds.rooms, rowId: 'bathroom' }], weightMetadataKey: 'weight', filters: [`${exampleIds.first}:yes`], startDate: '2026-01-01', endDate: '2026-01-31' },
+    two: {
+      summary: 'Two questions, complete responses only',
+      value: { questionId1: exampleIds.heard, questionId2: exampleIds.first, isComplete: true },
     },
-    findings: { summary: 'What an analysis by AI found, in the rows', value: { questionId1: 'sentiment', questionId2: exampleIds.heard } },
+    weighted: {
+      summary: 'Weighted by a NUMBER question, compared at 99 % with Bonferroni’s correction',
+      value: {
+        questionId1: exampleIds.heard,
+        questionId2: exampleIds.first,
+        weightQuestionId: exampleIds.nights,
+        significance: 0.99,
+        correction: 'bonferroni',
+      },
+    },
+    banner: {
+      summary:
+        'A banner of three: the second question, another, and a row of a MATRIX; weighted by a key of the metadata',
+      value: {
+        questionId1: exampleIds.heard,
+        questionId2: exampleIds.first,
+        banner: [exampleIds.again, { questionId: exampleIds.rooms, rowId: 'bathroom' }],
+        weightMetadataKey: 'weight',
+        filters: [`${exampleIds.first}:yes`],
+        startDate: '2026-01-01',
+        endDate: '2026-01-31',
+      },
+    },
+    findings: {
+      summary: 'What an analysis by AI found, in the rows',
+      value: { questionId1: 'sentiment', questionId2: exampleIds.heard },
+    },
   },
   'PUT /ai/settings/{provider}': {
-    openai: { summary: 'For `openai`, with models of its own choice', value: { apiKey: 'sk-the-key-of-your-project', models: { high: 'name-of-a-large-model', low: 'name-of-a-small-model' } } },
+    openai: {
+      summary: 'For `openai`, with models of its own choice',
+      value: {
+        apiKey: 'sk-the-key-of-your-project',
+        models: { high: 'name-of-a-large-model', low: 'name-of-a-small-model' },
+      },
+    },
     anthropic: { summary: 'For `anthropic`', value: { apiKey: 'sk-ant-the-key-of-your-workspace' } },
     gemini: { summary: 'For `gemini`', value: { apiKey: 'the-key-of-your-project' } },
-    azure: { summary: 'For `azure`, which needs its resource and deployment', value: { apiKey: 'theKeyOfYourOwnResource', endpoint: 'https://your-resource.openai.azure.com', deployment: 'name-of-your-deployment' } },
+    azure: {
+      summary: 'For `azure`, which needs its resource and deployment',
+      value: {
+        apiKey: 'theKeyOfYourOwnResource',
+        endpoint: 'https://your-resource.openai.azure.com',
+        deployment: 'name-of-your-deployment',
+      },
+    },
   },
 };

@@ -22,7 +22,8 @@ export function createSchemaComponents() {
     body(schema: z.ZodType): JsonSchema {
       const { root, defs } = toJsonSchema(schema, 'input');
       const names = inputNames(defs, named);
-      for (const [name, definition] of defs) addComponent(named, names.get(name) ?? name, withRenamedRefs(definition, names));
+      for (const [name, definition] of defs)
+        addComponent(named, names.get(name) ?? name, withRenamedRefs(definition, names));
       return withRenamedRefs(root, names);
     },
     /** All named schemas, by name. */
@@ -41,7 +42,10 @@ function addComponent(named: Map<string, JsonSchema>, name: string, definition: 
 const jsonText = (value: unknown): string => JSON.stringify(value);
 
 /** Names that differ as input: those whose schema differs, and those that lead to one of them. */
-function inputNames(defs: ReadonlyMap<string, JsonSchema>, named: ReadonlyMap<string, JsonSchema>): Map<string, string> {
+function inputNames(
+  defs: ReadonlyMap<string, JsonSchema>,
+  named: ReadonlyMap<string, JsonSchema>,
+): Map<string, string> {
   const names = new Map<string, string>();
   for (let before = -1; before < names.size; ) {
     before = names.size;
@@ -54,23 +58,44 @@ function inputNames(defs: ReadonlyMap<string, JsonSchema>, named: ReadonlyMap<st
 }
 
 function withRenamedRefs<T>(value: T, names: ReadonlyMap<string, string>): T {
-  return mapRefs(value, (ref) => componentsPath + (names.get(ref.slice(componentsPath.length)) ?? ref.slice(componentsPath.length)));
+  return mapRefs(
+    value,
+    (ref) => componentsPath + (names.get(ref.slice(componentsPath.length)) ?? ref.slice(componentsPath.length)),
+  );
 }
 
 function mapRefs<T>(value: T, change: (ref: string) => string): T {
   if (Array.isArray(value)) return value.map((item: unknown) => mapRefs(item, change)) as T;
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, key === '$ref' && typeof item === 'string' ? change(item) : mapRefs(item, change)])) as T;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      key === '$ref' && typeof item === 'string' ? change(item) : mapRefs(item, change),
+    ]),
+  ) as T;
 }
 
 /** What the reference knows of a schema beyond what the schema says. */
 export const schemaOverrides = z.registry<JsonSchema>();
 
 /** The JSON Schema of a zod schema, with the named schemas in it set apart. */
-export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): { root: JsonSchema; defs: Map<string, JsonSchema> } {
-  const { $schema: _, $defs, ...root } = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: ({ zodSchema, jsonSchema }) => simplify(Object.assign(jsonSchema, schemaOverrides.get(zodSchema)), io) }) as JsonSchema;
+export function toJsonSchema(
+  schema: z.ZodType,
+  io: 'input' | 'output',
+): { root: JsonSchema; defs: Map<string, JsonSchema> } {
+  const {
+    $schema: _,
+    $defs,
+    ...root
+  } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: ({ zodSchema, jsonSchema }) => simplify(Object.assign(jsonSchema, schemaOverrides.get(zodSchema)), io),
+  }) as JsonSchema;
   const moved = (value: JsonSchema) => mapRefs(value, (ref) => ref.replace('#/$defs/', componentsPath));
-  const defs = Object.entries(($defs ?? {}) as Record<string, JsonSchema>).map(([name, { id: _id, ...definition }]) => [name, moved(definition)] as const);
+  const defs = Object.entries(($defs ?? {}) as Record<string, JsonSchema>).map(
+    ([name, { id: _id, ...definition }]) => [name, moved(definition)] as const,
+  );
   return { root: moved(root), defs: new Map(defs) };
 }
 

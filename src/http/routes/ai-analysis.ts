@@ -1,19 +1,19 @@
 import { z } from 'zod';
-import { analysisTypes, topicOf, type AnalysisType } from '../../ai/tasks/analyse-answers.ts';
-import type { Providers } from '../../ai/providers/providers.ts';
 import { readResult } from '../../ai/analysis-results.ts';
+import type { Providers } from '../../ai/providers/providers.ts';
 import { surveyJobKindOf } from '../../ai/survey-jobs.ts';
-import { Problem, notFound } from '../../errors.ts';
-import { isOfSurvey, type AiJob, type AiStore, type SurveyJob } from '../../stores/postgres/ai/jobs.ts';
-import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { type AnalysisType, analysisTypes, topicOf } from '../../ai/tasks/analyse-answers.ts';
+import { notFound, Problem } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
+import { type AiJob, type AiStore, isOfSurvey, type SurveyJob } from '../../stores/postgres/ai/jobs.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { replyWithJobResult } from '../routing/ai-job-reply.ts';
 import type { SurveyAccess } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
-import { pageFields } from '../schemas/query-fields.ts';
-import { aboutSurvey, ok, route, type Outcome, type Route } from '../routing/route.ts';
-import { presentGenerated } from './ai-generation.ts';
+import { aboutSurvey, type Outcome, ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, analysisSchema, jobSchema, providerSchema } from '../schemas/ai.ts';
+import { pageFields } from '../schemas/query-fields.ts';
+import { presentGenerated } from './ai-generation.ts';
 
 export interface AiAnalysisRoutesDeps {
   store: AiStore;
@@ -35,34 +35,69 @@ export function aiAnalysisRoutes(deps: AiAnalysisRoutesDeps): Route[] {
 
 function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
   return route({
-    method: 'POST', path: '/ai/surveys/{id}/analyze', tag: 'AI', summary: 'Analyse the open answers of a survey',
+    method: 'POST',
+    path: '/ai/surveys/{id}/analyze',
+    tag: 'AI',
+    summary: 'Analyse the open answers of a survey',
     description:
       'Only answers that are new or changed since the last time are sent. What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`. `page` and `limit` are those of `perResponse`. ' +
       'Equal work that is already going on is joined. When it is finished, sentiments and themes are filters and crosstab variables of the survey’s analytics.',
-    access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body, query, reply: z.union([analysisSchema, acceptedJobSchema]), replyStatus: 200, isPaged: 'sometimes',
+    access: { kind: 'survey', right: 'edit', by: 'id' },
+    limit: 'api',
+    body,
+    query,
+    reply: z.union([analysisSchema, acceptedJobSchema]),
+    replyStatus: 200,
+    isPaged: 'sometimes',
     async handle({ body: { analysisType, provider: name }, query: paging, survey, principal }) {
       if (!survey.aiEnabled) throw new Problem('AI_DISABLED');
       const provider = await deps.providers.pick(name);
-      const topic = topicOf(analysisType, { provider: provider.name, model: provider.models.low, isAnonymous: deps.isAnonymising });
+      const topic = topicOf(analysisType, {
+        provider: provider.name,
+        model: provider.models.low,
+        isAnonymous: deps.isAnonymising,
+      });
       const request = { analysisType, provider: provider.name };
-      return replyWithJobResult(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, topic, request }, (job) => analysisReply(deps.store, { ...job, surveyId: survey.id }, paging));
+      return replyWithJobResult(
+        deps,
+        { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, topic, request },
+        (job) => analysisReply(deps.store, { ...job, surveyId: survey.id }, paging),
+      );
     },
   });
 }
 
-async function analysisReply(store: AiStore, job: SurveyJob, { page, limit }: { page: number; limit: number }): Promise<Outcome> {
+async function analysisReply(
+  store: AiStore,
+  job: SurveyJob,
+  { page, limit }: { page: number; limit: number },
+): Promise<Outcome> {
   const { data, total } = await resultOfAnalysis(store, job, { page, limit });
-  return analysisTypeOf(job) === 'sentiment' ? { kind: 'json', status: 200, data, pagination: { page, limit, total } } : ok(data);
+  return analysisTypeOf(job) === 'sentiment'
+    ? { kind: 'json', status: 200, data, pagination: { page, limit, total } }
+    : ok(data);
 }
 
 const resultOfAnalysis = ({ results, lastResult }: AiStore, job: SurveyJob, paging: { page: number; limit: number }) =>
-  readResult({ ...results, lastResult }, { surveyId: job.surveyId, topic: job.topic, type: analysisTypeOf(job), ...paging });
+  readResult(
+    { ...results, lastResult },
+    { surveyId: job.surveyId, topic: job.topic, type: analysisTypeOf(job), ...paging },
+  );
 
-const analysisTypeOf = ({ request }: AiJob): AnalysisType => analysisTypes.find((type) => type === request['analysisType']) ?? 'sentiment';
+const analysisTypeOf = ({ request }: AiJob): AnalysisType =>
+  analysisTypes.find((type) => type === request['analysisType']) ?? 'sentiment';
 
 function jobRoute(deps: AiAnalysisRoutesDeps): Route {
   return route({
-    method: 'GET', path: '/ai/jobs/{jobId}', tag: 'AI', summary: 'Ask how far the work is', access: { kind: 'user' }, limit: 'api', query, reply: jobSchema, replyStatus: 200,
+    method: 'GET',
+    path: '/ai/jobs/{jobId}',
+    tag: 'AI',
+    summary: 'Ask how far the work is',
+    access: { kind: 'user' },
+    limit: 'api',
+    query,
+    reply: jobSchema,
+    replyStatus: 200,
     handle: async ({ params, query: paging, principal }) => {
       const { job } = await permittedJob(deps, params['jobId'] ?? '', principal);
       return ok(present(job, job.status === 'COMPLETED' ? await resultOf(deps, job, paging) : null));
@@ -72,8 +107,15 @@ function jobRoute(deps: AiAnalysisRoutesDeps): Route {
 
 function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
   return route({
-    method: 'DELETE', path: '/ai/jobs/{jobId}', tag: 'AI', summary: 'Cancel work', description: 'What is over stays as it is. Findings up to here are kept.', access: { kind: 'user' }, limit: 'api',
-    reply: jobSchema, replyStatus: 200,
+    method: 'DELETE',
+    path: '/ai/jobs/{jobId}',
+    tag: 'AI',
+    summary: 'Cancel work',
+    description: 'What is over stays as it is. Findings up to here are kept.',
+    access: { kind: 'user' },
+    limit: 'api',
+    reply: jobSchema,
+    replyStatus: 200,
     handle: async ({ params, principal }) => {
       const { job, mayCancel } = await permittedJob(deps, params['jobId'] ?? '', principal);
       if (!mayCancel) throw new Problem('FORBIDDEN');
@@ -85,14 +127,22 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
   });
 }
 
-async function resultOf(deps: AiAnalysisRoutesDeps, job: AiJob, paging: { page: number; limit: number }): Promise<unknown> {
+async function resultOf(
+  deps: AiAnalysisRoutesDeps,
+  job: AiJob,
+  paging: { page: number; limit: number },
+): Promise<unknown> {
   if (!isOfSurvey(job)) return presentGenerated(deps, job.id);
   if (surveyJobKindOf(job)) return deps.store.resultOf(job.id);
   return (await resultOfAnalysis(deps.store, job, paging)).data;
 }
 
 /** A job may be looked at by who may read its survey, and cancelled by who asked for it or may edit the survey; without a survey it is its owner's. */
-async function permittedJob({ store, access }: AiAnalysisRoutesDeps, jobId: string, principal: Principal): Promise<{ job: AiJob; mayCancel: boolean }> {
+async function permittedJob(
+  { store, access }: AiAnalysisRoutesDeps,
+  jobId: string,
+  principal: Principal,
+): Promise<{ job: AiJob; mayCancel: boolean }> {
   const job = await store.find(jobId);
   // A key that may only read ends nothing, whoever it acts for.
   const isWriter = principal.role !== 'VIEWER';

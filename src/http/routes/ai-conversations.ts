@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import type { SurveyActors } from '../../actors/survey-cache.ts';
+import { streamJsonText, type TextListener } from '../../ai/json-text-stream.ts';
+import type { Providers } from '../../ai/providers/providers.ts';
+import { ask } from '../../ai/tasks/ask.ts';
 import { converseTask, maxDraftQuestions } from '../../ai/tasks/converse.ts';
 import { surveyFromDraft } from '../../ai/tasks/draft-survey.ts';
 import type { DraftSurvey } from '../../ai/tasks/generate-survey.ts';
-import type { Providers } from '../../ai/providers/providers.ts';
-import { streamJsonText, type TextListener } from '../../ai/json-text-stream.ts';
-import { ask } from '../../ai/tasks/ask.ts';
-import { wordingSchema } from '../../domain/questions/option-list.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
+import { wordingSchema } from '../../domain/questions/option-list.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { ConversationStore, StoredConversation } from '../../stores/postgres/ai/conversations.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
 import type { Principal } from '../routing/principal.ts';
-import { aboutSurvey, created, ok, route, type Route } from '../routing/route.ts';
+import { aboutSurvey, created, ok, type Route, route } from '../routing/route.ts';
 import { conversationSchema, providerSchema } from '../schemas/ai.ts';
+import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
 import { surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
 export interface AiConversationRoutesDeps {
@@ -45,14 +45,38 @@ export function aiConversationRoutes(deps: AiConversationRoutesDeps): Route[] {
 
 function startRoute({ providers, conversations, newId }: AiConversationRoutesDeps): Route {
   return route({
-    ...common, method: 'POST', path: '/ai/conversations', summary: 'Begin to write a survey in conversation', reply: conversationSchema, replyStatus: 201, isStreamed: true,
+    ...common,
+    method: 'POST',
+    path: '/ai/conversations',
+    summary: 'Begin to write a survey in conversation',
+    reply: conversationSchema,
+    replyStatus: 201,
+    isStreamed: true,
     description: `The first draft has exactly \`questionCount\` questions where that is given; later drafts have up to ${maxDraftQuestions}. Nothing becomes a survey until it is saved; 30 days after the last turn it is forgotten.\n\n${streamingDescription}`,
-    body: z.strictObject({ prompt: messageField.describe('What the survey is for'), questionCount: z.number().int().min(5).max(maxDraftQuestions).optional(), provider: providerSchema.optional() }),
+    body: z.strictObject({
+      prompt: messageField.describe('What the survey is for'),
+      questionCount: z.number().int().min(5).max(maxDraftQuestions).optional(),
+      provider: providerSchema.optional(),
+    }),
     async handle({ body: { prompt, questionCount = null, provider: name }, principal, reader }) {
       const provider = await providers.pick(name, { userId: principal.userId });
-      const { value } = await ask(provider, converseTask({ draft: null, history: [], message: prompt, questionCount }), AbortSignal.timeout(turnTimeoutMs), messageTo(reader));
+      const { value } = await ask(
+        provider,
+        converseTask({ draft: null, history: [], message: prompt, questionCount }),
+        AbortSignal.timeout(turnTimeoutMs),
+        messageTo(reader),
+      );
       const conversation: StoredConversation = {
-        id: newId(), ownerId: principal.userId, provider: provider.name, turns: [{ role: 'user', text: prompt }, { role: 'assistant', text: value.message }], draft: value.draft, revision: 1, surveyId: null,
+        id: newId(),
+        ownerId: principal.userId,
+        provider: provider.name,
+        turns: [
+          { role: 'user', text: prompt },
+          { role: 'assistant', text: value.message },
+        ],
+        draft: value.draft,
+        revision: 1,
+        surveyId: null,
       };
       await conversations.create(conversation);
       return created(present(conversation));
@@ -62,25 +86,46 @@ function startRoute({ providers, conversations, newId }: AiConversationRoutesDep
 
 function readRoute(deps: AiConversationRoutesDeps): Route {
   return route({
-    ...common, method: 'GET', path: '/ai/conversations/{id}', summary: 'Read where a conversation stands', reply: conversationSchema, replyStatus: 200,
+    ...common,
+    method: 'GET',
+    path: '/ai/conversations/{id}',
+    summary: 'Read where a conversation stands',
+    reply: conversationSchema,
+    replyStatus: 200,
     handle: async ({ params, principal }) => ok(present(await ownConversation(deps, params, principal))),
   });
 }
 
 function messageRoute(deps: AiConversationRoutesDeps): Route {
   return route({
-    ...common, method: 'POST', path: '/ai/conversations/{id}/messages', summary: 'Say what should be different', reply: conversationSchema, replyStatus: 200, isStreamed: true,
+    ...common,
+    method: 'POST',
+    path: '/ai/conversations/{id}/messages',
+    summary: 'Say what should be different',
+    reply: conversationSchema,
+    replyStatus: 200,
+    isStreamed: true,
     description: `Of two messages at once one is taken, the other is 409 CONVERSATION_CHANGED; after saving, 409 ALREADY_SAVED. What fails leaves the draft as it was.\n\n${streamingDescription}`,
     body: z.strictObject({ message: messageField }),
     async handle({ params, body: { message }, principal, reader }) {
       const conversation = await ownConversation(deps, params, principal);
       if (conversation.surveyId !== null) throw conflict('ALREADY_SAVED', 'The draft is saved as a survey');
       const provider = await deps.providers.pick(conversation.provider, { userId: principal.userId });
-      const task = converseTask({ draft: draftOf(conversation), history: conversation.turns, message, questionCount: null });
+      const task = converseTask({
+        draft: draftOf(conversation),
+        history: conversation.turns,
+        message,
+        questionCount: null,
+      });
       const { value } = await ask(provider, task, AbortSignal.timeout(turnTimeoutMs), messageTo(reader));
-      const turns = [...conversation.turns, { role: 'user' as const, text: message }, { role: 'assistant' as const, text: value.message }].slice(-maxTurns);
+      const turns = [
+        ...conversation.turns,
+        { role: 'user' as const, text: message },
+        { role: 'assistant' as const, text: value.message },
+      ].slice(-maxTurns);
       const next = { ...conversation, turns, draft: value.draft };
-      if (!(await deps.conversations.saveTurn(next))) throw conflict('CONVERSATION_CHANGED', 'The conversation went on meanwhile');
+      if (!(await deps.conversations.saveTurn(next)))
+        throw conflict('CONVERSATION_CHANGED', 'The conversation went on meanwhile');
       return ok(present(next));
     },
   });
@@ -89,7 +134,12 @@ function messageRoute(deps: AiConversationRoutesDeps): Route {
 function saveRoute(deps: AiConversationRoutesDeps): Route {
   const { conversations, surveys, actors, now, newId } = deps;
   return route({
-    ...common, method: 'POST', path: '/ai/conversations/{id}/save', summary: 'Save the draft as a survey', reply: surveyWithQuestionsSchema, replyStatus: 201,
+    ...common,
+    method: 'POST',
+    path: '/ai/conversations/{id}/save',
+    summary: 'Save the draft as a survey',
+    reply: surveyWithQuestionsSchema,
+    replyStatus: 201,
     description: 'As a DRAFT of the caller, once: 409 ALREADY_SAVED.',
     async handle({ params, principal }) {
       const { id } = await ownConversation(deps, params, principal);
@@ -104,23 +154,35 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
         throw error;
       }
       await actors.add(survey);
-      return aboutSurvey(surveyId, created(presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), isTokenShown: true })));
+      return aboutSurvey(
+        surveyId,
+        created(presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), isTokenShown: true })),
+      );
     },
   });
 }
 
-async function ownConversation({ conversations }: AiConversationRoutesDeps, params: Readonly<Record<string, string>>, { userId }: Principal): Promise<StoredConversation> {
+async function ownConversation(
+  { conversations }: AiConversationRoutesDeps,
+  params: Readonly<Record<string, string>>,
+  { userId }: Principal,
+): Promise<StoredConversation> {
   const conversation = await conversations.find({ id: params['id'] ?? '', ownerId: userId });
   if (!conversation) throw notFound('conversation');
   return conversation;
 }
 
 /** Of the whole reply a caller reads the message alone; the draft comes when it is checked. */
-const messageTo = (reader: TextListener | undefined): TextListener | undefined => reader && streamJsonText('message', reader);
+const messageTo = (reader: TextListener | undefined): TextListener | undefined =>
+  reader && streamJsonText('message', reader);
 
 /** A draft was checked before it was put in. */
 const draftOf = ({ draft }: StoredConversation): DraftSurvey => draft as DraftSurvey;
 
 function present(conversation: StoredConversation) {
-  return { conversationId: conversation.id, message: conversation.turns.findLast(({ role }) => role === 'assistant')?.text ?? '', draft: draftOf(conversation) };
+  return {
+    conversationId: conversation.id,
+    message: conversation.turns.findLast(({ role }) => role === 'assistant')?.text ?? '',
+    draft: draftOf(conversation),
+  };
 }

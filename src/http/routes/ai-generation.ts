@@ -5,10 +5,10 @@ import { readGenerated } from '../../ai/tasks/generate-survey.ts';
 import { notFound } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { replyWithJobResult, type AiJobReplyDeps } from '../routing/ai-job-reply.ts';
-import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
-import { ok, route, type Route } from '../routing/route.ts';
+import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, generatedSurveySchema, providerSchema } from '../schemas/ai.ts';
+import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
 
 export interface AiGenerationRoutesDeps extends AiJobReplyDeps {
   store: Pick<AiStore, 'findOrCreate' | 'find' | 'resultOf'>;
@@ -19,7 +19,12 @@ export interface AiGenerationRoutesDeps extends AiJobReplyDeps {
 }
 
 const body = z.strictObject({
-  prompt: z.string().trim().min(1).max(10_000).describe('What the survey is for; it is written in the language of this'),
+  prompt: z
+    .string()
+    .trim()
+    .min(1)
+    .max(10_000)
+    .describe('What the survey is for; it is written in the language of this'),
   questionCount: z.number().int().min(5).max(30).default(10),
   provider: providerSchema.optional(),
   save: z.boolean().default(false).describe('Store the survey as a DRAFT'),
@@ -28,25 +33,45 @@ const body = z.strictObject({
 export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
   return [
     route({
-      method: 'POST', path: '/ai/generate-survey', tag: 'AI', summary: 'Write a survey to order',
+      method: 'POST',
+      path: '/ai/generate-survey',
+      tag: 'AI',
+      summary: 'Write a survey to order',
       description:
         'Exactly `questionCount` questions; what comes without `save` can be sent to create a survey and its questions as it is. What takes longer than 20 seconds, and what waits for the ' +
         'limits a minute, goes on behind a 202 reply with a `jobId`. Equal requests of one person that come meanwhile are joined.',
-      access: { kind: 'editor' }, limit: 'api', body, reply: z.union([generatedSurveySchema, acceptedJobSchema]), replyStatus: 200,
+      access: { kind: 'editor' },
+      limit: 'api',
+      body,
+      reply: z.union([generatedSurveySchema, acceptedJobSchema]),
+      replyStatus: 200,
       handle: async ({ body: { prompt, questionCount, provider: name, save }, principal }) => {
         const provider = await deps.providers.pick(name);
         const request = { prompt, questionCount: String(questionCount), provider: provider.name, save: String(save) };
-        const topic = `generate/${createHash('sha256').update(JSON.stringify([request, provider.models.high])).digest('base64url')}`;
-        return replyWithJobResult(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: null, topic, request }, async (job) => ok(await presentGenerated(deps, job.id)));
+        const topic = `generate/${createHash('sha256')
+          .update(JSON.stringify([request, provider.models.high]))
+          .digest('base64url')}`;
+        return replyWithJobResult(
+          deps,
+          { id: deps.newId(), ownerId: principal.userId, surveyId: null, topic, request },
+          async (job) => ok(await presentGenerated(deps, job.id)),
+        );
       },
     }),
   ];
 }
 
 /** What a finished job wrote, as it is replied. */
-export async function presentGenerated({ store, surveys, now }: Pick<AiGenerationRoutesDeps, 'store' | 'surveys' | 'now'>, jobId: string) {
+export async function presentGenerated(
+  { store, surveys, now }: Pick<AiGenerationRoutesDeps, 'store' | 'surveys' | 'now'>,
+  jobId: string,
+) {
   const { surveyId, draft, provider, model } = readGenerated(await store.resultOf(jobId));
   const survey = surveyId === null ? undefined : await surveys.load(surveyId);
   if (!survey && !draft) throw notFound('survey');
-  return { survey: survey ? presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), isTokenShown: true }) : draft, provider, model };
+  return {
+    survey: survey ? presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), isTokenShown: true }) : draft,
+    provider,
+    model,
+  };
 }

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { Providers } from '../../ai/providers/providers.ts';
-import type { DrawReport, ReportContent } from '../../ai/tasks/report.ts';
 import { describeSurveyJob } from '../../ai/survey-jobs.ts';
+import type { DrawReport, ReportContent } from '../../ai/tasks/report.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { Problem, conflict, notFound } from '../../errors.ts';
+import { conflict, notFound, Problem } from '../../errors.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { ReportStore, StoredReport } from '../../stores/postgres/ai/reports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { replyWithJobResult, type AiJobReplyDeps } from '../routing/ai-job-reply.ts';
-import { contentDisposition } from '../server/file-reply.ts';
 import type { DescribedRoute, OtherReply } from '../reference/described-route.ts';
-import { ok, route, type Outcome } from '../routing/route.ts';
+import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { type Outcome, ok, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, reportSchema } from '../schemas/ai.ts';
+import { contentDisposition } from '../server/file-reply.ts';
 
 export interface AiReportRoutesDeps extends AiJobReplyDeps {
   providers: Providers;
@@ -22,33 +22,69 @@ export interface AiReportRoutesDeps extends AiJobReplyDeps {
   newId(): string;
 }
 
-const query = z.strictObject({ format: z.enum(['json', 'pdf']).default('json').describe('`pdf`: the report as a file, with a chart and a table of each question that it speaks of') });
+const query = z.strictObject({
+  format: z
+    .enum(['json', 'pdf'])
+    .default('json')
+    .describe('`pdf`: the report as a file, with a chart and a table of each question that it speaks of'),
+});
 
 export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
   const pdfReply: OtherReply = { status: 200, description: 'Done', mediaType: 'application/pdf' };
   const routes = [
     route({
-      method: 'POST', path: '/ai/surveys/{id}/report', tag: 'AI', summary: 'Write a report on the responses',
+      method: 'POST',
+      path: '/ai/surveys/{id}/report',
+      tag: 'AI',
+      summary: 'Write a report on the responses',
       description:
         'Made of the analytics of all responses, and of the newest themes and summary of the open answers where POST …/analyze has found any; single answers are not sent. In the language of the survey. ' +
         '`includeRecommendations` is true by default. Without a response there is nothing to report on: 409 NO_RESPONSES. With `format=pdf` the reply is an `application/pdf` file. ' +
         'What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`, which is the `reportId` too; equal work that is already going on is joined.',
-      access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', query, reply: z.union([reportSchema, acceptedJobSchema]), replyStatus: 200,
-      isBodyOptional: true, body: z.strictObject({ includeRecommendations: z.boolean().default(true), provider: providerSchema.optional() }),
+      access: { kind: 'survey', right: 'edit', by: 'id' },
+      limit: 'api',
+      query,
+      reply: z.union([reportSchema, acceptedJobSchema]),
+      replyStatus: 200,
+      isBodyOptional: true,
+      body: z.strictObject({ includeRecommendations: z.boolean().default(true), provider: providerSchema.optional() }),
       async handle({ body, query: { format }, survey: head, principal }) {
         if (!head.aiEnabled) throw new Problem('AI_DISABLED');
         const survey = await loadSurvey(deps, head.id);
         const { name: provider, models } = await deps.providers.pick(body.provider);
-        if ((await deps.totals.countSurvey({ surveyId: survey.id, plans: [] })).total === 0) throw conflict('NO_RESPONSES', 'The survey has no responses to report on');
-        const job = describeSurveyJob({ work: 'report', version: null, model: models.high, request: { hasRecommendations: String(body.includeRecommendations), provider } });
-        return replyWithJobResult(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job }, async ({ id }) => reportReply(deps, { stored: await find(deps, survey.id, id), survey, format }));
+        if ((await deps.totals.countSurvey({ surveyId: survey.id, plans: [] })).total === 0)
+          throw conflict('NO_RESPONSES', 'The survey has no responses to report on');
+        const job = describeSurveyJob({
+          work: 'report',
+          version: null,
+          model: models.high,
+          request: { hasRecommendations: String(body.includeRecommendations), provider },
+        });
+        return replyWithJobResult(
+          deps,
+          { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job },
+          async ({ id }) => reportReply(deps, { stored: await find(deps, survey.id, id), survey, format }),
+        );
       },
     }),
     route({
-      method: 'GET', path: '/ai/surveys/{id}/reports/{reportId}', tag: 'AI', summary: 'Read a report again', description: 'As it was written, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file. For a year.',
-      access: { kind: 'survey', right: 'read', by: 'id' }, limit: 'api', query, reply: reportSchema, replyStatus: 200,
+      method: 'GET',
+      path: '/ai/surveys/{id}/reports/{reportId}',
+      tag: 'AI',
+      summary: 'Read a report again',
+      description:
+        'As it was written, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file. For a year.',
+      access: { kind: 'survey', right: 'read', by: 'id' },
+      limit: 'api',
+      query,
+      reply: reportSchema,
+      replyStatus: 200,
       async handle({ params, query: { format }, survey: { id: surveyId } }) {
-        return reportReply(deps, { stored: await find(deps, surveyId, params['reportId'] ?? ''), survey: await loadSurvey(deps, surveyId), format });
+        return reportReply(deps, {
+          stored: await find(deps, surveyId, params['reportId'] ?? ''),
+          survey: await loadSurvey(deps, surveyId),
+          format,
+        });
       },
     }),
   ];
@@ -61,14 +97,24 @@ interface ReportReplyOptions {
   format: 'json' | 'pdf';
 }
 
-async function reportReply({ draw }: AiReportRoutesDeps, { stored: { id, content, createdAt }, survey, format }: ReportReplyOptions): Promise<Outcome> {
+async function reportReply(
+  { draw }: AiReportRoutesDeps,
+  { stored: { id, content, createdAt }, survey, format }: ReportReplyOptions,
+): Promise<Outcome> {
   // What this service has put in; a new version of it would be a new table.
   const { report, head, figures } = content as ReportContent;
   if (format === 'json') return ok({ reportId: id, ...report });
   const bytes = await draw({ survey, report, head, figures, createdAt });
   return {
-    kind: 'stream', status: 200, headers: [['content-type', 'application/pdf'], ['content-disposition', contentDisposition(`${report.title.slice(0, 100)}.pdf`)], ['x-content-type-options', 'nosniff']],
-    source: singleChunk(bytes), totalBytes: bytes.length,
+    kind: 'stream',
+    status: 200,
+    headers: [
+      ['content-type', 'application/pdf'],
+      ['content-disposition', contentDisposition(`${report.title.slice(0, 100)}.pdf`)],
+      ['x-content-type-options', 'nosniff'],
+    ],
+    source: singleChunk(bytes),
+    totalBytes: bytes.length,
   };
 }
 

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { aiKeyContext, type Ai } from '../../ai/ai.ts';
+import { type Ai, aiKeyContext } from '../../ai/ai.ts';
 import { providerDefaults } from '../../ai/providers/models.ts';
 import { providerNames } from '../../ai/providers/providers.ts';
-import { parseReply } from '../../ai/tasks/parse-reply.ts';
 import { ask } from '../../ai/tasks/ask.ts';
-import { Problem, notFound, validationProblem } from '../../errors.ts';
+import { parseReply } from '../../ai/tasks/parse-reply.ts';
+import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { ProviderName } from '../../settings.ts';
 import type { AiSettingsStore } from '../../stores/postgres/ai/provider-settings.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { Guard } from '../../webhooks/guard.ts';
-import { pageFields, slicePage } from '../schemas/query-fields.ts';
-import { ok, page, route, type Route } from '../routing/route.ts';
+import { ok, page, type Route, route } from '../routing/route.ts';
 import { providerSchema, providerSettingsSchema, providerTestSchema } from '../schemas/ai.ts';
+import { pageFields, slicePage } from '../schemas/query-fields.ts';
 
 export interface AiSettingsRoutesDeps extends Pick<Ai, 'find' | 'fromEnvironment' | 'providers'> {
   settingsStore: AiSettingsStore;
@@ -23,8 +23,19 @@ export interface AiSettingsRoutesDeps extends Pick<Ai, 'find' | 'fromEnvironment
 
 const name = z.string().trim().min(1).max(200);
 const body = z.strictObject({
-  apiKey: z.string().trim().min(8).max(512).regex(/^[\x21-\x7e]+$/, 'must be a key without spaces'),
-  endpoint: z.string().max(2048).optional().describe('`azure`: the URL of the resource. Otherwise a base URL in place of the provider’s own. Private addresses are refused unless WEBHOOK_ALLOW_PRIVATE is set'),
+  apiKey: z
+    .string()
+    .trim()
+    .min(8)
+    .max(512)
+    .regex(/^[\x21-\x7e]+$/, 'must be a key without spaces'),
+  endpoint: z
+    .string()
+    .max(2048)
+    .optional()
+    .describe(
+      '`azure`: the URL of the resource. Otherwise a base URL in place of the provider’s own. Private addresses are refused unless WEBHOOK_ALLOW_PRIVATE is set',
+    ),
   deployment: name.optional().describe('Of `azure`'),
   models: z.strictObject({ high: name, low: name }).partial().optional(),
 });
@@ -37,36 +48,79 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
   const present = (provider: ProviderName) => presentProvider(deps, provider);
   return [
     route({
-      ...common, method: 'GET', path: '/ai/settings', summary: 'List the AI providers and how they are set up',
-      description: 'Keys are shown by their last four characters. What is entered here goes before the environment, field by field: what is left out is as the environment says.', query: z.strictObject(pageFields(100)),
-      reply: z.array(providerSettingsSchema), replyStatus: 200, isPaged: true,
-      handle: async ({ query }) => page(await Promise.all(slicePage(providerNames, query).map(present)), { ...query, total: providerNames.length }),
+      ...common,
+      method: 'GET',
+      path: '/ai/settings',
+      summary: 'List the AI providers and how they are set up',
+      description:
+        'Keys are shown by their last four characters. What is entered here goes before the environment, field by field: what is left out is as the environment says.',
+      query: z.strictObject(pageFields(100)),
+      reply: z.array(providerSettingsSchema),
+      replyStatus: 200,
+      isPaged: true,
+      handle: async ({ query }) =>
+        page(await Promise.all(slicePage(providerNames, query).map(present)), {
+          ...query,
+          total: providerNames.length,
+        }),
     }),
     route({
-      ...common, method: 'PUT', path: '/ai/settings/{provider}', summary: 'Set an AI provider up', body,
-      description: 'What is left out is as the environment says. Whether the key is good, POST …/test tells.', reply: providerSettingsSchema, replyStatus: 200,
+      ...common,
+      method: 'PUT',
+      path: '/ai/settings/{provider}',
+      summary: 'Set an AI provider up',
+      body,
+      description: 'What is left out is as the environment says. Whether the key is good, POST …/test tells.',
+      reply: providerSettingsSchema,
+      replyStatus: 200,
       handle: async ({ params, body: settings, principal }) => {
         const provider = providerOf(params['provider']);
         await assertUsable(deps, provider, settings);
         await settingsStore.save({
-          provider, keySealed: deps.secrets.seal(settings.apiKey, aiKeyContext(provider)), keyLastFour: settings.apiKey.slice(-4),
-          endpoint: settings.endpoint ?? null, deployment: settings.deployment ?? null, modelHigh: settings.models?.high ?? null, modelLow: settings.models?.low ?? null,
+          provider,
+          keySealed: deps.secrets.seal(settings.apiKey, aiKeyContext(provider)),
+          keyLastFour: settings.apiKey.slice(-4),
+          endpoint: settings.endpoint ?? null,
+          deployment: settings.deployment ?? null,
+          modelHigh: settings.models?.high ?? null,
+          modelLow: settings.models?.low ?? null,
         });
-        await audit.record({ actor: principal, action: 'ai-provider.changed', objectKind: 'ai-provider', objectId: provider, details: { fields: Object.keys(settings) } });
+        await audit.record({
+          actor: principal,
+          action: 'ai-provider.changed',
+          objectKind: 'ai-provider',
+          objectId: provider,
+          details: { fields: Object.keys(settings) },
+        });
         return ok(await present(provider));
       },
     }),
     route({
-      ...common, method: 'POST', path: '/ai/settings/{provider}/test', summary: 'Ask an AI provider for a word', reply: providerTestSchema, replyStatus: 200,
+      ...common,
+      method: 'POST',
+      path: '/ai/settings/{provider}/test',
+      summary: 'Ask an AI provider for a word',
+      reply: providerTestSchema,
+      replyStatus: 200,
       handle: async ({ params }) => ok(await testProvider(deps, providerOf(params['provider']))),
     }),
     route({
-      ...common, method: 'DELETE', path: '/ai/settings/{provider}', summary: 'Forget what was entered for an AI provider', description: 'Settings of the environment count again.',
-      reply: providerSettingsSchema, replyStatus: 200,
+      ...common,
+      method: 'DELETE',
+      path: '/ai/settings/{provider}',
+      summary: 'Forget what was entered for an AI provider',
+      description: 'Settings of the environment count again.',
+      reply: providerSettingsSchema,
+      replyStatus: 200,
       handle: async ({ params, principal }) => {
         const provider = providerOf(params['provider']);
         if (!(await settingsStore.remove(provider))) throw notFound('setting');
-        await audit.record({ actor: principal, action: 'ai-provider.removed', objectKind: 'ai-provider', objectId: provider });
+        await audit.record({
+          actor: principal,
+          action: 'ai-provider.removed',
+          objectKind: 'ai-provider',
+          objectId: provider,
+        });
         return ok(await present(provider));
       },
     }),
@@ -80,9 +134,19 @@ function providerOf(text: string | undefined): ProviderName {
 }
 
 /** Whether a key is one is for the provider to say: a test of it does. */
-async function assertUsable({ guard, fromEnvironment }: AiSettingsRoutesDeps, provider: ProviderName, { endpoint, deployment }: z.output<typeof body>): Promise<void> {
+async function assertUsable(
+  { guard, fromEnvironment }: AiSettingsRoutesDeps,
+  provider: ProviderName,
+  { endpoint, deployment }: z.output<typeof body>,
+): Promise<void> {
   const environment = fromEnvironment(provider);
-  const needed = provider === 'azure' ? ([['endpoint', endpoint ?? environment.endpoint], ['deployment', deployment ?? environment.deployment]] as const) : [];
+  const needed =
+    provider === 'azure'
+      ? ([
+          ['endpoint', endpoint ?? environment.endpoint],
+          ['deployment', deployment ?? environment.deployment],
+        ] as const)
+      : [];
   const missing = needed.filter(([, value]) => value === undefined);
   if (missing.length > 0) throw validationProblem(missing.map(([path]) => ({ path, message: 'is needed for azure' })));
   const refusal = endpoint === undefined ? undefined : await guard.check(endpoint);
@@ -92,10 +156,15 @@ async function assertUsable({ guard, fromEnvironment }: AiSettingsRoutesDeps, pr
 async function presentProvider({ find, settingsStore }: AiSettingsRoutesDeps, provider: ProviderName) {
   const [found, row] = await Promise.all([find(provider).catch(undefinedIfUnreadable), settingsStore.find(provider)]);
   const defaults = providerDefaults[provider];
-  const model = (own: string | undefined, fallback: string) => (found ? (own ?? found.deployment ?? (fallback || null)) : null);
+  const model = (own: string | undefined, fallback: string) =>
+    found ? (own ?? found.deployment ?? (fallback || null)) : null;
   return {
-    provider, isConfigured: found !== undefined, source: found?.source ?? null, keyLastFour: row?.keyLastFour ?? found?.apiKey?.slice(-4) ?? null,
-    endpoint: found?.endpoint ?? found?.baseUrl ?? null, deployment: found?.deployment ?? null,
+    provider,
+    isConfigured: found !== undefined,
+    source: found?.source ?? null,
+    keyLastFour: row?.keyLastFour ?? found?.apiKey?.slice(-4) ?? null,
+    endpoint: found?.endpoint ?? found?.baseUrl ?? null,
+    deployment: found?.deployment ?? null,
     models: { high: model(found?.modelHigh, defaults.high), low: model(found?.modelLow, defaults.low) },
   };
 }
@@ -106,7 +175,16 @@ async function testProvider({ providers }: AiSettingsRoutesDeps, provider: Provi
   // A reply that was kept would say nothing about the provider.
   const chosen = { ...(await providers.pick(provider)), kept: undefined };
   const startedAt = performance.now();
-  const task = { name: 'test', version: 1, tier: 'low', system: 'Reply with one word.', data: { say: 'hello' }, schema: testReplySchema, read: (reply: unknown) => parseReply(testReplySchema, reply), maxOutputTokens: 200 } as const;
+  const task = {
+    name: 'test',
+    version: 1,
+    tier: 'low',
+    system: 'Reply with one word.',
+    data: { say: 'hello' },
+    schema: testReplySchema,
+    read: (reply: unknown) => parseReply(testReplySchema, reply),
+    maxOutputTokens: 200,
+  } as const;
   const { model } = await ask(chosen, task, AbortSignal.timeout(testTimeoutMs));
   return { ok: true, latencyMs: Math.round(performance.now() - startedAt), model };
 }

@@ -1,20 +1,32 @@
 import { z } from 'zod';
+import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 import type { SurveyActors } from '../../actors/survey-cache.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { describeSurveyJob } from '../../ai/survey-jobs.ts';
 import type { questionChangeBody } from '../../domain/questions/question-definition.ts';
-import { changeToWording, changeFromSuggestion, removesOptions, isSameWording, questionWording, type QuestionWording } from '../../domain/questions/suggestion.ts';
-import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
-import { Problem, conflict, notFound } from '../../errors.ts';
+import {
+  changeFromSuggestion,
+  changeToWording,
+  isSameWording,
+  type QuestionWording,
+  questionWording,
+  removesOptions,
+} from '../../domain/questions/suggestion.ts';
+import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
+import { conflict, notFound, Problem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
+import {
+  presentSuggestion as present,
+  type StoredSuggestion,
+  type SuggestionStatus,
+  type SuggestionStore,
+} from '../../stores/postgres/ai/suggestions.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { presentSuggestion as present, type StoredSuggestion, type SuggestionStatus, type SuggestionStore } from '../../stores/postgres/ai/suggestions.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
-import { replyWithJobResult, type AiJobReplyDeps } from '../routing/ai-job-reply.ts';
+import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import type { Principal } from '../routing/principal.ts';
-import { ok, route, type Route } from '../routing/route.ts';
+import { ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, suggestionSchema, suggestionsSchema } from '../schemas/ai.ts';
-import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 import { editQuestion } from './questions.ts';
 
 export interface AiSuggestionRoutesDeps extends AiJobReplyDeps {
@@ -30,7 +42,13 @@ export interface AiSuggestionRoutesDeps extends AiJobReplyDeps {
 }
 
 const ofQuestion = { tag: 'AI', access: { kind: 'survey', right: 'edit', by: 'questionId' }, limit: 'api' } as const;
-const ofSuggestion = { tag: 'AI', access: { kind: 'survey', right: 'edit', by: 'suggestionId' }, limit: 'api', reply: suggestionSchema, replyStatus: 200 } as const;
+const ofSuggestion = {
+  tag: 'AI',
+  access: { kind: 'survey', right: 'edit', by: 'suggestionId' },
+  limit: 'api',
+  reply: suggestionSchema,
+  replyStatus: 200,
+} as const;
 
 export function aiSuggestionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
   return [optimiseRoute(deps), ...decisionRoutes(deps)];
@@ -38,19 +56,34 @@ export function aiSuggestionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
 
 function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
   return route({
-    ...ofQuestion, method: 'POST', path: '/ai/questions/{questionId}/optimize', summary: 'Find out how a question could be better', reply: z.union([suggestionsSchema, acceptedJobSchema]), replyStatus: 200,
+    ...ofQuestion,
+    method: 'POST',
+    path: '/ai/questions/{questionId}/optimize',
+    summary: 'Find out how a question could be better',
+    reply: z.union([suggestionsSchema, acceptedJobSchema]),
+    replyStatus: 200,
     description:
       'Suggestions are kept until they are decided one by one; those of the question that nobody decided make room. A question without faults gets none. ' +
       'What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`; equal work that is already going on is joined.',
-    isBodyOptional: true, body: z.strictObject({ provider: providerSchema.optional() }),
+    isBodyOptional: true,
+    body: z.strictObject({ provider: providerSchema.optional() }),
     handle: async ({ params, body, survey: head, principal }) => {
       assertAiEnabled(head);
       const survey = await deps.surveys.load(head.id);
       if (!survey) throw notFound('survey');
       const question = questionOf(survey, params['questionId'] ?? '');
       const { name: provider, models } = await deps.providers.pick(body.provider);
-      const job = describeSurveyJob({ work: 'optimise', version: survey.version, model: models.low, request: { questionId: question.id, provider } });
-      return replyWithJobResult(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job }, async ({ id }) => ok(await deps.store.resultOf(id)));
+      const job = describeSurveyJob({
+        work: 'optimise',
+        version: survey.version,
+        model: models.low,
+        request: { questionId: question.id, provider },
+      });
+      return replyWithJobResult(
+        deps,
+        { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job },
+        async ({ id }) => ok(await deps.store.resultOf(id)),
+      );
     },
   });
 }
@@ -59,12 +92,21 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
   const { suggestions } = deps;
   return [
     route({
-      ...ofQuestion, method: 'GET', path: '/ai/questions/{questionId}/suggestions', summary: 'List what was suggested for a question', reply: suggestionsSchema, replyStatus: 200,
+      ...ofQuestion,
+      method: 'GET',
+      path: '/ai/questions/{questionId}/suggestions',
+      summary: 'List what was suggested for a question',
+      reply: suggestionsSchema,
+      replyStatus: 200,
       description: 'Oldest first, with what became of each; what was decided more than 90 days ago is forgotten.',
-      handle: async ({ params }) => ok({ suggestions: (await suggestions.list(params['questionId'] ?? '')).map(present) }),
+      handle: async ({ params }) =>
+        ok({ suggestions: (await suggestions.list(params['questionId'] ?? '')).map(present) }),
     }),
     route({
-      ...ofSuggestion, method: 'POST', path: '/ai/suggestions/{suggestionId}/accept', summary: 'Word the question as suggested',
+      ...ofSuggestion,
+      method: 'POST',
+      path: '/ai/suggestions/{suggestionId}/accept',
+      summary: 'Word the question as suggested',
       description:
         'Once a suggestion (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED). The question must still read as it did when the suggestion was made (409 QUESTION_CHANGED); of a question that has answers no option is taken away (409 HAS_RESPONSES). ' +
         'Makes a new version of the survey.',
@@ -74,7 +116,11 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       },
     }),
     route({
-      ...ofSuggestion, method: 'POST', path: '/ai/suggestions/{suggestionId}/reject', summary: 'Record that a suggestion is not wanted', description: 'Once a suggestion (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED).',
+      ...ofSuggestion,
+      method: 'POST',
+      path: '/ai/suggestions/{suggestionId}/reject',
+      summary: 'Record that a suggestion is not wanted',
+      description: 'Once a suggestion (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED).',
       handle: async ({ params, survey, principal }) => {
         assertAiEnabled(survey);
         const suggestion = await findSuggestion(suggestions, params);
@@ -87,8 +133,12 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       },
     }),
     route({
-      ...ofSuggestion, method: 'POST', path: '/ai/suggestions/{suggestionId}/undo', summary: 'Take an acceptance back',
-      description: 'The question gets its former wording, and the suggestion can be decided again. 409 NOT_ACCEPTED for one that is not accepted, QUESTION_CHANGED where the question was worded anew since, AI_DISABLED while AI is off for its survey.',
+      ...ofSuggestion,
+      method: 'POST',
+      path: '/ai/suggestions/{suggestionId}/undo',
+      summary: 'Take an acceptance back',
+      description:
+        'The question gets its former wording, and the suggestion can be decided again. 409 NOT_ACCEPTED for one that is not accepted, QUESTION_CHANGED where the question was worded anew since, AI_DISABLED while AI is off for its survey.',
       handle: async ({ params, survey, principal }) => {
         assertAiEnabled(survey);
         return ok(await undo(deps, await findSuggestion(suggestions, params), principal));
@@ -102,34 +152,52 @@ function assertAiEnabled(survey: Pick<SurveyWithQuestions, 'aiEnabled'>): void {
 }
 
 /** Question and suggestion change in one transaction, under the lock of the survey. */
-async function accept(deps: AiSuggestionRoutesDeps, { id, surveyId, questionId }: StoredSuggestion, principal: Principal) {
+async function accept(
+  deps: AiSuggestionRoutesDeps,
+  { id, surveyId, questionId }: StoredSuggestion,
+  principal: Principal,
+) {
   let accepted: StoredSuggestion | undefined;
-  await saveRewording(deps, { surveyId, questionId }, (isAnswered, assertUnchanged) => deps.actors.change(surveyId, async (current, tx) => {
-    const suggestion = await lockSuggestion(deps.suggestions, { tx, id, wanted: 'PENDING' });
-    const question = questionOf(current, questionId);
-    assertWording(question, suggestion.basis);
-    if (isAnswered && removesOptions(question, suggestion.suggestion)) throw conflict('HAS_RESPONSES', 'The question has answers and keeps its options');
-    const survey = withNewWording(deps, { current, question, change: changeFromSuggestion(question, suggestion.suggestion), isAnswered });
-    const applied = questionWording(questionOf(survey, questionId));
-    await deps.suggestions.decide(tx, { id, status: 'ACCEPTED', applied, by: principal.userId });
-    accepted = { ...suggestion, applied, status: 'ACCEPTED' };
-    assertUnchanged(current);
-    return { survey, isWordingChanged: true };
-  }));
+  await saveRewording(deps, { surveyId, questionId }, (isAnswered, assertUnchanged) =>
+    deps.actors.change(surveyId, async (current, tx) => {
+      const suggestion = await lockSuggestion(deps.suggestions, { tx, id, wanted: 'PENDING' });
+      const question = questionOf(current, questionId);
+      assertWording(question, suggestion.basis);
+      if (isAnswered && removesOptions(question, suggestion.suggestion))
+        throw conflict('HAS_RESPONSES', 'The question has answers and keeps its options');
+      const survey = withNewWording(deps, {
+        current,
+        question,
+        change: changeFromSuggestion(question, suggestion.suggestion),
+        isAnswered,
+      });
+      const applied = questionWording(questionOf(survey, questionId));
+      await deps.suggestions.decide(tx, { id, status: 'ACCEPTED', applied, by: principal.userId });
+      accepted = { ...suggestion, applied, status: 'ACCEPTED' };
+      assertUnchanged(current);
+      return { survey, isWordingChanged: true };
+    }),
+  );
   if (!accepted) throw notFound('suggestion');
   return present(accepted);
 }
 
-async function undo(deps: AiSuggestionRoutesDeps, { id, surveyId, questionId, ...rest }: StoredSuggestion, principal: Principal) {
-  await saveRewording(deps, { surveyId, questionId }, (isAnswered, assertUnchanged) => deps.actors.change(surveyId, async (current, tx) => {
-    const suggestion = await lockSuggestion(deps.suggestions, { tx, id, wanted: 'ACCEPTED' });
-    const question = questionOf(current, questionId);
-    if (suggestion.applied) assertWording(question, suggestion.applied);
-    const survey = withNewWording(deps, { current, question, change: changeToWording(suggestion.basis), isAnswered });
-    await deps.suggestions.decide(tx, { id, status: 'PENDING', by: principal.userId });
-    assertUnchanged(current);
-    return { survey, isWordingChanged: true };
-  }));
+async function undo(
+  deps: AiSuggestionRoutesDeps,
+  { id, surveyId, questionId, ...rest }: StoredSuggestion,
+  principal: Principal,
+) {
+  await saveRewording(deps, { surveyId, questionId }, (isAnswered, assertUnchanged) =>
+    deps.actors.change(surveyId, async (current, tx) => {
+      const suggestion = await lockSuggestion(deps.suggestions, { tx, id, wanted: 'ACCEPTED' });
+      const question = questionOf(current, questionId);
+      if (suggestion.applied) assertWording(question, suggestion.applied);
+      const survey = withNewWording(deps, { current, question, change: changeToWording(suggestion.basis), isAnswered });
+      await deps.suggestions.decide(tx, { id, status: 'PENDING', by: principal.userId });
+      assertUnchanged(current);
+      return { survey, isWordingChanged: true };
+    }),
+  );
   return present({ ...rest, id, surveyId, questionId, status: 'PENDING' });
 }
 
@@ -140,7 +208,10 @@ interface Rewording {
   isAnswered: boolean;
 }
 
-function withNewWording({ now, newId }: AiSuggestionRoutesDeps, { current, question, change, isAnswered }: Rewording): SurveyWithQuestions {
+function withNewWording(
+  { now, newId }: AiSuggestionRoutesDeps,
+  { current, question, change, isAnswered }: Rewording,
+): SurveyWithQuestions {
   return { ...editQuestion(current, question.id, change, { isAnswered, newId }), updatedAt: new Date(now()) };
 }
 
@@ -148,7 +219,9 @@ type AssertUnchanged = (current: SurveyWithQuestions) => void;
 
 /** Saves another wording by what the question's answers allow; where there are none, so that none comes in between. */
 async function saveRewording(
-  deps: AiSuggestionRoutesDeps, { surveyId, questionId }: Pick<StoredSuggestion, 'surveyId' | 'questionId'>, save: (isAnswered: boolean, assertUnchanged: AssertUnchanged) => Promise<SurveyWithQuestions>,
+  deps: AiSuggestionRoutesDeps,
+  { surveyId, questionId }: Pick<StoredSuggestion, 'surveyId' | 'questionId'>,
+  save: (isAnswered: boolean, assertUnchanged: AssertUnchanged) => Promise<SurveyWithQuestions>,
 ): Promise<void> {
   const survey = await deps.surveys.load(surveyId);
   if (!survey) throw notFound('survey');
@@ -163,21 +236,31 @@ interface SuggestionLock {
   wanted: SuggestionStatus;
 }
 
-async function lockSuggestion(suggestions: SuggestionStore, { tx, id, wanted }: SuggestionLock): Promise<StoredSuggestion> {
+async function lockSuggestion(
+  suggestions: SuggestionStore,
+  { tx, id, wanted }: SuggestionLock,
+): Promise<StoredSuggestion> {
   const suggestion = await suggestions.lock(tx, id);
   if (!suggestion) throw notFound('suggestion');
-  if (suggestion.status !== wanted) throw wanted === 'PENDING' ? conflict('ALREADY_DECIDED', 'The suggestion is decided') : conflict('NOT_ACCEPTED', 'The suggestion is not accepted');
+  if (suggestion.status !== wanted)
+    throw wanted === 'PENDING'
+      ? conflict('ALREADY_DECIDED', 'The suggestion is decided')
+      : conflict('NOT_ACCEPTED', 'The suggestion is not accepted');
   return suggestion;
 }
 
-async function findSuggestion(suggestions: SuggestionStore, params: Readonly<Record<string, string>>): Promise<StoredSuggestion> {
+async function findSuggestion(
+  suggestions: SuggestionStore,
+  params: Readonly<Record<string, string>>,
+): Promise<StoredSuggestion> {
   const suggestion = await suggestions.find(params['suggestionId'] ?? '');
   if (!suggestion) throw notFound('suggestion');
   return suggestion;
 }
 
 function assertWording(question: Question, wording: QuestionWording): void {
-  if (!isSameWording(questionWording(question), wording)) throw conflict('QUESTION_CHANGED', 'The question was worded anew since');
+  if (!isSameWording(questionWording(question), wording))
+    throw conflict('QUESTION_CHANGED', 'The question was worded anew since');
 }
 
 function questionOf(survey: SurveyWithQuestions, id: string): Question {

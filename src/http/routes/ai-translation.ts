@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { describeSurveyJob } from '../../ai/survey-jobs.ts';
 import { translationLanguages } from '../../domain/translation/translation.ts';
-import { Problem, notFound, validationProblem } from '../../errors.ts';
+import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { replyWithJobResult, type AiJobReplyDeps } from '../routing/ai-job-reply.ts';
-import { ok, route, type Route } from '../routing/route.ts';
+import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, translatedSchema } from '../schemas/ai.ts';
 
 export interface AiTranslationRoutesDeps extends AiJobReplyDeps {
@@ -17,19 +17,30 @@ export interface AiTranslationRoutesDeps extends AiJobReplyDeps {
 }
 
 const body = z.strictObject({
-  languages: z.array(z.enum(translationLanguages)).min(1).max(translationLanguages.length).refine((list) => new Set(list).size === list.length, 'names a language twice'),
+  languages: z
+    .array(z.enum(translationLanguages))
+    .min(1)
+    .max(translationLanguages.length)
+    .refine((list) => new Set(list).size === list.length, 'names a language twice'),
   provider: providerSchema.optional(),
 });
 
 export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
   return [
     route({
-      method: 'POST', path: '/ai/surveys/{id}/translate', tag: 'AI', summary: 'Translate a survey',
+      method: 'POST',
+      path: '/ai/surveys/{id}/translate',
+      tag: 'AI',
+      summary: 'Translate a survey',
       description:
         `Languages: ${translationLanguages.join(' ')}. Only texts without a translation, and those reworded since, are sent; the others stay as they are, whoever wrote them. The results lie where translations by hand do, ` +
         'to be read and put right there. Each batch of texts is stored as it comes, so that after a failure the same call sends only the rest. Values of options are not touched. ' +
         'What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`; equal work that is already going on is joined.',
-      access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body, reply: z.union([translatedSchema, acceptedJobSchema]), replyStatus: 200,
+      access: { kind: 'survey', right: 'edit', by: 'id' },
+      limit: 'api',
+      body,
+      reply: z.union([translatedSchema, acceptedJobSchema]),
+      replyStatus: 200,
       async handle({ body: { languages, provider: name }, survey: head, principal }) {
         if (!head.aiEnabled) throw new Problem('AI_DISABLED');
         const survey = await deps.surveys.load(head.id);
@@ -37,8 +48,17 @@ export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
         const own = languages.findIndex((language) => language === survey.language);
         if (own >= 0) throw validationProblem([{ path: `languages.${own}`, message: 'is the survey’s own language' }]);
         const { name: provider, models } = await deps.providers.pick(name);
-        const job = describeSurveyJob({ work: 'translate', version: survey.version, model: models.high, request: { languages: languages.join(), provider } });
-        return replyWithJobResult(deps, { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job }, async ({ id }) => ok(await deps.store.resultOf(id)));
+        const job = describeSurveyJob({
+          work: 'translate',
+          version: survey.version,
+          model: models.high,
+          request: { languages: languages.join(), provider },
+        });
+        return replyWithJobResult(
+          deps,
+          { id: deps.newId(), ownerId: principal.userId, surveyId: survey.id, ...job },
+          async ({ id }) => ok(await deps.store.resultOf(id)),
+        );
       },
     }),
   ];

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { Problem } from '../../errors.ts';
-import type { AiUsageStore, UsageSums, UsageRow } from '../../stores/postgres/ai/usage.ts';
-import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
-import { ok, route, type Route } from '../routing/route.ts';
+import type { AiUsageStore, UsageRow, UsageSums } from '../../stores/postgres/ai/usage.ts';
+import { ok, type Route, route } from '../routing/route.ts';
 import { providerSchema } from '../schemas/ai.ts';
 import { usageSchema } from '../schemas/ai-usage.ts';
 import { idSchema } from '../schemas/common.ts';
+import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
 
 export interface AiUsageRoutesDeps {
   usage: Pick<AiUsageStore, 'sums'>;
@@ -24,9 +24,17 @@ const query = z
 export function aiUsageRoutes({ usage }: AiUsageRoutesDeps): Route[] {
   return [
     route({
-      method: 'GET', path: '/ai/usage', tag: 'AI', summary: 'Add up what AI took: calls, tokens, cost',
-      description: 'An ADMIN sees the calls of all people, others their own. Replies from the cache are no calls. Calls are kept for 400 days.',
-      access: { kind: 'editor' }, limit: 'api', query, reply: usageSchema, replyStatus: 200,
+      method: 'GET',
+      path: '/ai/usage',
+      tag: 'AI',
+      summary: 'Add up what AI took: calls, tokens, cost',
+      description:
+        'An ADMIN sees the calls of all people, others their own. Replies from the cache are no calls. Calls are kept for 400 days.',
+      access: { kind: 'editor' },
+      limit: 'api',
+      query,
+      reply: usageSchema,
+      replyStatus: 200,
       handle: async ({ query: range, principal }) => {
         const isAdmin = principal.role === 'ADMIN';
         if (!isAdmin && range.userId !== undefined && range.userId !== principal.userId) throw new Problem('FORBIDDEN');
@@ -40,14 +48,30 @@ function present(rows: readonly UsageRow[]) {
   const whole = rows.find(({ model, task, day }) => model === null && task === null && day === null);
   return {
     ...usageOf(whole),
-    byModel: rows.flatMap((row) => (row.model === null ? [] : [{ provider: row.provider, model: row.model, ...usageOf(row) }])),
+    byModel: rows.flatMap((row) =>
+      row.model === null ? [] : [{ provider: row.provider, model: row.model, ...usageOf(row) }],
+    ),
     byTask: rows.flatMap((row) => (row.task === null ? [] : [{ task: row.task, ...usageOf(row) }])),
     byDay: rows.flatMap((row) => (row.day === null ? [] : [{ day: row.day, ...usageOf(row) }])),
   };
 }
 
-function usageOf({ calls = 0, failedCalls = 0, inputTokens = 0, outputTokens = 0, costUsd = 0, unpricedCalls = 0 }: Partial<UsageSums> = {}): UsageSums {
+function usageOf({
+  calls = 0,
+  failedCalls = 0,
+  inputTokens = 0,
+  outputTokens = 0,
+  costUsd = 0,
+  unpricedCalls = 0,
+}: Partial<UsageSums> = {}): UsageSums {
   // Sums of cents that were rounded to 8 decimals. What nobody knows the price of is not free.
   const isUnknown = calls > 0 && unpricedCalls === calls;
-  return { calls, failedCalls, inputTokens, outputTokens, costUsd: isUnknown ? null : Number((costUsd ?? 0).toFixed(8)), unpricedCalls };
+  return {
+    calls,
+    failedCalls,
+    inputTokens,
+    outputTokens,
+    costUsd: isUnknown ? null : Number((costUsd ?? 0).toFixed(8)),
+    unpricedCalls,
+  };
 }

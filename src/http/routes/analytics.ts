@@ -1,14 +1,21 @@
 import { z } from 'zod';
-import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
+import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
-import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
+import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { analyseQuestion, analyseSurvey } from '../../stores/survey-analytics.ts';
-import { endField, booleanField, invertedRangeIssue, isRangeInverted, startField, listField } from '../schemas/query-fields.ts';
-import { ok, route, type Route } from '../routing/route.ts';
+import { ok, type Route, route } from '../routing/route.ts';
 import { questionStatisticSchema, surveyAnalyticsSchema } from '../schemas/analytics.ts';
-import { conditionsOf, filterField, annotationVariablesText } from '../schemas/analytics-variables.ts';
+import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
+import {
+  booleanField,
+  endField,
+  invertedRangeIssue,
+  isRangeInverted,
+  listField,
+  startField,
+} from '../schemas/query-fields.ts';
 
 export interface AnalyticsRoutesDeps {
   totals: TotalsStore;
@@ -21,8 +28,12 @@ const analyticsQuery = z
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: booleanField.optional(),
-    filter: listField(filterField, 20).default([])
-      .describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Texts, addresses, files, dates, times and NUMBER cannot be filtered, nor can scales of more than 10,000 points. ' + annotationVariablesText),
+    filter: listField(filterField, 20)
+      .default([])
+      .describe(
+        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Texts, addresses, files, dates, times and NUMBER cannot be filtered, nor can scales of more than 10,000 points. ' +
+          annotationVariablesText,
+      ),
   })
   .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 
@@ -34,25 +45,47 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
   };
   return [
     route({
-      method: 'GET', path: '/analytics/surveys/{surveyId}', tag: 'Analytics', summary: 'Statistics of a whole survey',
+      method: 'GET',
+      path: '/analytics/surveys/{surveyId}',
+      tag: 'Analytics',
+      summary: 'Statistics of a whole survey',
       description: 'Exact counts over all responses. Those accepted in the last second may still be missing.',
-      access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', query: analyticsQuery, reply: surveyAnalyticsSchema, replyStatus: 200,
+      access: { kind: 'survey', right: 'read', by: 'surveyId' },
+      limit: 'api',
+      query: analyticsQuery,
+      reply: surveyAnalyticsSchema,
+      replyStatus: 200,
       handle: async ({ params, query }) => {
         const survey = await load(params['surveyId'] ?? '');
         const { startDate, endDate, isComplete } = query;
-        const filters = conditionsOf({ survey, known: await deps.annotations.findByNames(survey.id, query.filter) }, query.filter, 'filter');
+        const filters = conditionsOf(
+          { survey, known: await deps.annotations.findByNames(survey.id, query.filter) },
+          query.filter,
+          'filter',
+        );
         return ok(await analyseSurvey(deps.totals, survey, { filters, startDate, endDate, isComplete }));
       },
     }),
     route({
-      method: 'GET', path: '/analytics/surveys/{surveyId}/questions/{questionId}', tag: 'Analytics', summary: 'Statistics of one question',
-      access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', query: analyticsQuery, reply: questionStatisticSchema, replyStatus: 200,
+      method: 'GET',
+      path: '/analytics/surveys/{surveyId}/questions/{questionId}',
+      tag: 'Analytics',
+      summary: 'Statistics of one question',
+      access: { kind: 'survey', right: 'read', by: 'surveyId' },
+      limit: 'api',
+      query: analyticsQuery,
+      reply: questionStatisticSchema,
+      replyStatus: 200,
       handle: async ({ params, query }) => {
         const survey = await load(params['surveyId'] ?? '');
         const question = visibleQuestions(survey).find((item) => item.id === params['questionId']);
         if (!question) throw notFound('question');
         const { startDate, endDate, isComplete } = query;
-        const filters = conditionsOf({ survey, known: await deps.annotations.findByNames(survey.id, query.filter) }, query.filter, 'filter');
+        const filters = conditionsOf(
+          { survey, known: await deps.annotations.findByNames(survey.id, query.filter) },
+          query.filter,
+          'filter',
+        );
         return ok(await analyseQuestion(deps.totals, question, { filters, startDate, endDate, isComplete }));
       },
     }),

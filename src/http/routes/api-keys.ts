@@ -6,10 +6,10 @@ import type { ApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import type { Principal } from '../routing/principal.ts';
-import { pageFields } from '../schemas/query-fields.ts';
-import { created, ok, page, route, type Route } from '../routing/route.ts';
-import { deletedSchema } from '../schemas/common.ts';
+import { created, ok, page, type Route, route } from '../routing/route.ts';
 import { apiKeySchema, roleSchema } from '../schemas/accounts.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { pageFields } from '../schemas/query-fields.ts';
 
 export interface ApiKeyRoutesDeps {
   apiKeys: Pick<ApiKeyStore, 'list' | 'create' | 'roleOf' | 'remove'>;
@@ -21,7 +21,14 @@ export interface ApiKeyRoutesDeps {
 const newKeyBody = z.strictObject({
   name: z.string().trim().min(1).max(200),
   role: roleSchema,
-  requestsPerMinute: z.number().int().min(1).max(1_000_000).nullable().optional().describe('Left out or null: the general limit'),
+  requestsPerMinute: z
+    .number()
+    .int()
+    .min(1)
+    .max(1_000_000)
+    .nullable()
+    .optional()
+    .describe('Left out or null: the general limit'),
 });
 
 const common = { tag: 'API keys', limit: 'api' } as const;
@@ -32,8 +39,16 @@ export function apiKeyRoutes(deps: ApiKeyRoutesDeps): Route[] {
 
 function listRoute({ apiKeys }: ApiKeyRoutesDeps): Route {
   return route({
-    ...common, method: 'GET', path: '/api-keys', summary: 'List API keys', description: "The caller's own, newest first; an ADMIN sees everybody's.",
-    access: { kind: 'user' }, query: z.strictObject(pageFields(100)), reply: z.array(apiKeySchema), replyStatus: 200, isPaged: true,
+    ...common,
+    method: 'GET',
+    path: '/api-keys',
+    summary: 'List API keys',
+    description: "The caller's own, newest first; an ADMIN sees everybody's.",
+    access: { kind: 'user' },
+    query: z.strictObject(pageFields(100)),
+    reply: z.array(apiKeySchema),
+    replyStatus: 200,
+    isPaged: true,
     handle: async ({ query, principal }) => {
       const { items, total } = await apiKeys.list({ userId: visibleTo(principal), ...query });
       return page(items.map(presentKey), { ...query, total });
@@ -43,19 +58,38 @@ function listRoute({ apiKeys }: ApiKeyRoutesDeps): Route {
 
 function createRoute({ apiKeys, audit, newId }: ApiKeyRoutesDeps): Route {
   return route({
-    ...common, method: 'POST', path: '/api-keys', summary: 'Create an API key',
+    ...common,
+    method: 'POST',
+    path: '/api-keys',
+    summary: 'Create an API key',
     description:
       'The reply holds `key`, which is not shown again. A key acts as its user, with the lesser of both roles; it cannot have more than the creator has (FORBIDDEN), and a key cannot make keys.',
-    access: { kind: 'editor' }, body: newKeyBody, reply: apiKeySchema.extend({ key: z.string().describe('Shown here only') }), replyStatus: 201,
+    access: { kind: 'editor' },
+    body: newKeyBody,
+    reply: apiKeySchema.extend({ key: z.string().describe('Shown here only') }),
+    replyStatus: 201,
     handle: async ({ body: { name, role, requestsPerMinute }, principal }) => {
       // Or a stolen key would live on in its copies.
       if (principal.keyId !== null) throw new Problem('FORBIDDEN', 'An API key cannot make API keys');
-      if (!isRoleWithin(role, principal.role)) throw new Problem('FORBIDDEN', 'A key cannot have a stronger role than its creator');
+      if (!isRoleWithin(role, principal.role))
+        throw new Problem('FORBIDDEN', 'A key cannot have a stronger role than its creator');
       const secret = makeOpaqueToken('apiKey');
       const key = await apiKeys.create({
-        id: newId(), userId: principal.userId, name, role, requestsPerMinute: requestsPerMinute ?? null, keyHash: hashOpaqueToken(secret), lastFour: secret.slice(-4),
+        id: newId(),
+        userId: principal.userId,
+        name,
+        role,
+        requestsPerMinute: requestsPerMinute ?? null,
+        keyHash: hashOpaqueToken(secret),
+        lastFour: secret.slice(-4),
       });
-      await audit.record({ actor: principal, action: 'api-key.created', objectKind: 'api-key', objectId: key.id, details: { role } });
+      await audit.record({
+        actor: principal,
+        action: 'api-key.created',
+        objectKind: 'api-key',
+        objectId: key.id,
+        details: { role },
+      });
       return created({ ...presentKey(key), key: secret });
     },
   });
@@ -63,13 +97,21 @@ function createRoute({ apiKeys, audit, newId }: ApiKeyRoutesDeps): Route {
 
 function removeRoute({ apiKeys, rightsChanged, audit }: ApiKeyRoutesDeps): Route {
   return route({
-    ...common, method: 'DELETE', path: '/api-keys/{id}', summary: 'Delete an API key', description: 'It opens nothing any more within a second. A key cannot delete keys that may do more than itself (FORBIDDEN).',
-    access: { kind: 'user' }, reply: deletedSchema, replyStatus: 200,
+    ...common,
+    method: 'DELETE',
+    path: '/api-keys/{id}',
+    summary: 'Delete an API key',
+    description:
+      'It opens nothing any more within a second. A key cannot delete keys that may do more than itself (FORBIDDEN).',
+    access: { kind: 'user' },
+    reply: deletedSchema,
+    replyStatus: 200,
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
       const role = await apiKeys.roleOf(id, visibleTo(principal));
       // A key that may only read must not put an end to programs that write.
-      if (role && principal.keyId !== null && !isRoleWithin(role, principal.role)) throw new Problem('FORBIDDEN', 'An API key cannot delete a key with a stronger role');
+      if (role && principal.keyId !== null && !isRoleWithin(role, principal.role))
+        throw new Problem('FORBIDDEN', 'An API key cannot delete a key with a stronger role');
       if (!role || !(await apiKeys.remove(id, visibleTo(principal)))) throw notFound('API key');
       rightsChanged({ keyId: id });
       await audit.record({ actor: principal, action: 'api-key.deleted', objectKind: 'api-key', objectId: id });
@@ -81,5 +123,14 @@ function removeRoute({ apiKeys, rightsChanged, audit }: ApiKeyRoutesDeps): Route
 const visibleTo = ({ role, userId }: Principal): string | null => (role === 'ADMIN' ? null : userId);
 
 function presentKey({ id, userId, name, role, requestsPerMinute, lastFour, createdAt, lastUsedAt }: ApiKey) {
-  return { id, userId, name, role, requestsPerMinute, lastFour, createdAt: createdAt.toISOString(), lastUsedAt: lastUsedAt?.toISOString() ?? null };
+  return {
+    id,
+    userId,
+    name,
+    role,
+    requestsPerMinute,
+    lastFour,
+    createdAt: createdAt.toISOString(),
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+  };
 }

@@ -9,10 +9,17 @@ import type { Audit } from '../../stores/postgres/audit.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
 import type { UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
-import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { Principal } from '../routing/principal.ts';
-import { ok, route, type Route } from '../routing/route.ts';
-import { givenPasswordField, idSchema, newPasswordField, roleSchema, tokenPairFields, userSchema } from '../schemas/accounts.ts';
+import { ok, type Route, route } from '../routing/route.ts';
+import {
+  givenPasswordField,
+  idSchema,
+  newPasswordField,
+  roleSchema,
+  tokenPairFields,
+  userSchema,
+} from '../schemas/accounts.ts';
+import { rateLimitKeyOf } from '../server/client-address.ts';
 import { presentUser } from './users.ts';
 
 export interface AuthRoutesDeps {
@@ -26,7 +33,10 @@ export interface AuthRoutesDeps {
   audit: Pick<Audit, 'record'>;
 }
 
-const loginBody = z.strictObject({ email: z.string().min(1, 'must not be empty').max(320), password: givenPasswordField });
+const loginBody = z.strictObject({
+  email: z.string().min(1, 'must not be empty').max(320),
+  password: givenPasswordField,
+});
 const refreshTokenField = z.string().min(1).max(512);
 const passwordBody = z.strictObject({ currentPassword: givenPasswordField, newPassword: newPasswordField });
 
@@ -36,11 +46,17 @@ export function authRoutes(deps: AuthRoutesDeps): Route[] {
 
 function loginRoute({ signIn }: AuthRoutesDeps): Route {
   return route({
-    method: 'POST', path: '/auth/login', tag: 'Authentication', summary: 'Sign in with e-mail and password',
+    method: 'POST',
+    path: '/auth/login',
+    tag: 'Authentication',
+    summary: 'Sign in with e-mail and password',
     description:
       'An unknown e-mail, a wrong password and a disabled user get the same reply in the same time. After 100 failures within an hour for one account, tries for it ' +
       'from addresses that it has not signed in from in the last 30 days get RATE_LIMITED until the hour is over; sessions that exist go on.',
-    access: { kind: 'public' }, limit: 'auth', body: loginBody, replyStatus: 200,
+    access: { kind: 'public' },
+    limit: 'auth',
+    body: loginBody,
+    replyStatus: 200,
     reply: z.object({ ...tokenPairFields, user: z.object({ id: idSchema, email: z.string(), role: roleSchema }) }),
     handle: async ({ body, address }) => ok(await signIn({ ...body, address: rateLimitKeyOf(address) })),
   });
@@ -48,25 +64,40 @@ function loginRoute({ signIn }: AuthRoutesDeps): Route {
 
 function refreshRoute({ refresh }: AuthRoutesDeps): Route {
   return route({
-    method: 'POST', path: '/auth/refresh', tag: 'Authentication', summary: 'Trade a refresh token for new tokens',
+    method: 'POST',
+    path: '/auth/refresh',
+    tag: 'Authentication',
+    summary: 'Trade a refresh token for new tokens',
     description:
       'A refresh token is used once. Handing it in again within 10 seconds, while its successor is unused, gives the same successor; any other reuse ends the session with all ' +
       'its tokens. The session itself ends REFRESH_TOKEN_TTL_SECONDS after the sign-in.',
-    access: { kind: 'public' }, limit: 'auth', body: z.strictObject({ refreshToken: refreshTokenField }), reply: z.object(tokenPairFields), replyStatus: 200,
+    access: { kind: 'public' },
+    limit: 'auth',
+    body: z.strictObject({ refreshToken: refreshTokenField }),
+    reply: z.object(tokenPairFields),
+    replyStatus: 200,
     handle: async ({ body }) => ok(await refresh(body.refreshToken)),
   });
 }
 
 function logoutRoute({ sessions, rightsChanged, audit }: AuthRoutesDeps): Route {
   return route({
-    method: 'POST', path: '/auth/logout', tag: 'Authentication', summary: 'End the session and all its tokens',
+    method: 'POST',
+    path: '/auth/logout',
+    tag: 'Authentication',
+    summary: 'End the session and all its tokens',
     description: 'With a refresh token of another session of the same user, that session ends too.',
-    access: { kind: 'user' }, limit: 'api', isBodyOptional: true, body: z.strictObject({ refreshToken: refreshTokenField.optional() }),
-    reply: z.object({ ended: z.literal(true) }), replyStatus: 200,
+    access: { kind: 'user' },
+    limit: 'api',
+    isBodyOptional: true,
+    body: z.strictObject({ refreshToken: refreshTokenField.optional() }),
+    reply: z.object({ ended: z.literal(true) }),
+    replyStatus: 200,
     handle: async ({ principal, body }) => {
       const sessionId = sessionOf(principal);
       const { refreshToken } = body;
-      if (refreshToken !== undefined && isOpaqueToken('refresh', refreshToken)) await sessions.endByToken(hashOpaqueToken(refreshToken), principal.userId, 'signed out');
+      if (refreshToken !== undefined && isOpaqueToken('refresh', refreshToken))
+        await sessions.endByToken(hashOpaqueToken(refreshToken), principal.userId, 'signed out');
       await sessions.end(sessionId, 'signed out');
       rightsChanged({ userId: principal.userId });
       await audit.record({ actor: principal, action: 'session.ended', objectKind: 'session', objectId: sessionId });
@@ -77,8 +108,15 @@ function logoutRoute({ sessions, rightsChanged, audit }: AuthRoutesDeps): Route 
 
 function meRoute({ users }: AuthRoutesDeps): Route {
   return route({
-    method: 'GET', path: '/auth/me', tag: 'Authentication', summary: 'Who is calling', description: "With an API key, `role` is what the key gives now.",
-    access: { kind: 'user' }, limit: 'api', reply: userSchema, replyStatus: 200,
+    method: 'GET',
+    path: '/auth/me',
+    tag: 'Authentication',
+    summary: 'Who is calling',
+    description: 'With an API key, `role` is what the key gives now.',
+    access: { kind: 'user' },
+    limit: 'api',
+    reply: userSchema,
+    replyStatus: 200,
     handle: async ({ principal }) => {
       const user = await users.find(principal.userId);
       if (!user) throw new Problem('UNAUTHORIZED');
@@ -90,9 +128,16 @@ function meRoute({ users }: AuthRoutesDeps): Route {
 function passwordRoute(deps: AuthRoutesDeps): Route {
   const { users, passwords, accountGuard, rightsChanged, audit } = deps;
   return route({
-    method: 'POST', path: '/auth/password', tag: 'Authentication', summary: 'Change the own password',
+    method: 'POST',
+    path: '/auth/password',
+    tag: 'Authentication',
+    summary: 'Change the own password',
     description: 'Ends all other sessions of the user. A wrong `currentPassword` is a VALIDATION_ERROR.',
-    access: { kind: 'user' }, limit: 'api', body: passwordBody, reply: userSchema, replyStatus: 200,
+    access: { kind: 'user' },
+    limit: 'api',
+    body: passwordBody,
+    reply: userSchema,
+    replyStatus: 200,
     handle: async ({ principal, body }) => {
       const keptSessionId = sessionOf(principal);
       // A stolen access token must not be a way to guess the password; the address says nothing here.
@@ -101,7 +146,13 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
       if (!user) throw notFound('user');
       const { isMatch } = await passwords.check(body.currentPassword, user.passwordHash);
       if (!isMatch) await accountGuard.failed(keptSessionId);
-      const isChanged = isMatch && (await users.changePassword(user.id, { from: user.passwordHash, to: await passwords.hash(body.newPassword), keptSessionId }));
+      const isChanged =
+        isMatch &&
+        (await users.changePassword(user.id, {
+          from: user.passwordHash,
+          to: await passwords.hash(body.newPassword),
+          keptSessionId,
+        }));
       if (!isChanged) throw validationProblem([{ path: 'currentPassword', message: 'is not the current password' }]);
       rightsChanged({ userId: user.id });
       await audit.record({ actor: principal, action: 'user.password-changed', objectKind: 'user', objectId: user.id });

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import type { CrosstabCounts } from '../../domain/analytics/crosstab-counts.ts';
 import { interpretTables, refuseTooLarge } from '../../domain/analytics/crosstab.ts';
-import { registry } from '../../domain/questions/registry.ts';
+import type { CrosstabCounts } from '../../domain/analytics/crosstab-counts.ts';
 import { corrections } from '../../domain/analytics/significance.ts';
-import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
-import { notFound, validationProblem, type ValidationIssue } from '../../errors.ts';
-import type { CrosstabStore, CrosstabWeight } from '../../stores/clickhouse/counts/crosstab.ts';
+import { registry } from '../../domain/questions/registry.ts';
+import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
+import { notFound, type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
+import type { CrosstabStore, CrosstabWeight } from '../../stores/clickhouse/counts/crosstab.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
-import { ok, route, type Route } from '../routing/route.ts';
+import { ok, type Route, route } from '../routing/route.ts';
 import { crosstabSchema } from '../schemas/analytics.ts';
 import { conditionsOf, dimensionOf, filterField, type NamedVariable } from '../schemas/analytics-variables.ts';
+import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
 
 export interface CrosstabRouteDeps {
   crosstab: CrosstabStore;
@@ -21,26 +21,55 @@ export interface CrosstabRouteDeps {
 
 const crosstabBody = z
   .strictObject({
-    questionId1: z.string().describe('The question in the rows; after an analysis by AI also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`'),
+    questionId1: z
+      .string()
+      .describe(
+        'The question in the rows; after an analysis by AI also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
+      ),
     questionId2: z.string().describe('The question in the columns; or a finding, as in the rows'),
-    rowId1: z.string().optional().describe('Id or value of the row of a MATRIX, which needs one, or of the item of a RANKING; other questions take none'),
+    rowId1: z
+      .string()
+      .optional()
+      .describe(
+        'Id or value of the row of a MATRIX, which needs one, or of the item of a RANKING; other questions take none',
+      ),
     rowId2: z.string().optional().describe('As `rowId1`, for the columns'),
     filters: z.array(filterField).max(20).default([]).describe('As `filter` of the statistics'),
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: z.boolean().optional(),
     weightQuestionId: z.string().optional().describe('A NUMBER question: every response weighs its answer'),
-    weightMetadataKey: z.string().min(1).max(100).optional().describe('A key of `metadata`: every response weighs the number that stands there, with a point before decimals; white space around it does not count. Upper and lower case are different keys, and one that no response of the survey has is refused, if there are responses. Not beside `weightQuestionId`'),
+    weightMetadataKey: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe(
+        'A key of `metadata`: every response weighs the number that stands there, with a point before decimals; white space around it does not count. Upper and lower case are different keys, and one that no response of the survey has is refused, if there are responses. Not beside `weightQuestionId`',
+      ),
     banner: z
       .array(z.union([z.string(), z.strictObject({ questionId: z.string(), rowId: z.string() })]))
       .max(20)
       .optional()
-      .describe('Further questions in columns, each crossed with the question in the rows; with `rowId` a row of a MATRIX or an item of a RANKING'),
-    significance: z.number().min(0.5).lt(1).optional().describe('Level of confidence from which on `significantOver` names a column; 0.95 (p < 0.05) if not given'),
-    correction: z.enum(corrections).optional().describe('For the many comparisons of a row: `bonferroni`, or `fdr` (Benjamini–Hochberg); none if not given'),
+      .describe(
+        'Further questions in columns, each crossed with the question in the rows; with `rowId` a row of a MATRIX or an item of a RANKING',
+      ),
+    significance: z
+      .number()
+      .min(0.5)
+      .lt(1)
+      .optional()
+      .describe('Level of confidence from which on `significantOver` names a column; 0.95 (p < 0.05) if not given'),
+    correction: z
+      .enum(corrections)
+      .optional()
+      .describe('For the many comparisons of a row: `bonferroni`, or `fdr` (Benjamini–Hochberg); none if not given'),
   })
   .refine((body) => !isRangeInverted(body), invertedRangeIssue)
-  .refine((body) => body.weightQuestionId === undefined || body.weightMetadataKey === undefined, { path: ['weightMetadataKey'], message: 'must not stand beside weightQuestionId' });
+  .refine((body) => body.weightQuestionId === undefined || body.weightMetadataKey === undefined, {
+    path: ['weightMetadataKey'],
+    message: 'must not stand beside weightQuestionId',
+  });
 
 const description = [
   'Counts the responses that answered both questions. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE), scales (RATING_SCALE, NPS, SLIDER), the rows of a MATRIX and a RANKING can be crossed; ' +
@@ -57,55 +86,116 @@ const description = [
 
 export function crosstabRoute({ crosstab, surveys, annotations }: CrosstabRouteDeps): Route {
   return route({
-    method: 'POST', path: '/analytics/surveys/{surveyId}/crosstab', tag: 'Analytics', summary: 'Cross two questions', description,
-    access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', body: crosstabBody, reply: crosstabSchema, replyStatus: 200,
+    method: 'POST',
+    path: '/analytics/surveys/{surveyId}/crosstab',
+    tag: 'Analytics',
+    summary: 'Cross two questions',
+    description,
+    access: { kind: 'survey', right: 'read', by: 'surveyId' },
+    limit: 'api',
+    body: crosstabBody,
+    reply: crosstabSchema,
+    replyStatus: 200,
     handle: async ({ params, body }) => {
       const survey = await surveys.load(params['surveyId'] ?? '');
       if (!survey) throw notFound('survey');
       const issues: ValidationIssue[] = [];
       const { startDate, endDate, isComplete } = body;
       const columnNames = columnVariables(body);
-      const scope = { survey, known: await annotations.findByNames(survey.id, [body.questionId1, ...columnNames.map(({ id }) => id), ...body.filters]) };
-      const rows = dimensionOf(scope, { id: body.questionId1, row: body.rowId1, path: 'questionId1', rowPath: 'rowId1' }, issues);
+      const scope = {
+        survey,
+        known: await annotations.findByNames(survey.id, [
+          body.questionId1,
+          ...columnNames.map(({ id }) => id),
+          ...body.filters,
+        ]),
+      };
+      const rows = dimensionOf(
+        scope,
+        { id: body.questionId1, row: body.rowId1, path: 'questionId1', rowPath: 'rowId1' },
+        issues,
+      );
       const columns = columnNames.flatMap((head) => dimensionOf(scope, head, issues) ?? []);
       const weight = weightOf(survey, body, issues);
       if (!rows || issues.length > 0) throw validationProblem(issues);
       refuseTooLarge(rows, columns);
       const filters = conditionsOf(scope, body.filters, 'filters');
-      const counted = await crosstab.countBanner({ surveyId: survey.id, rows, columns, weight, filters, startDate, endDate, isComplete });
+      const counted = await crosstab.countBanner({
+        surveyId: survey.id,
+        rows,
+        columns,
+        weight,
+        filters,
+        startDate,
+        endDate,
+        isComplete,
+      });
       if (counted.every(hasNoUsableWeight)) await assertMetadataKeyExists(crosstab, survey.id, body.weightMetadataKey);
-      const tables = interpretTables(rows, columns.flatMap((dimension, index) => (counted[index] ? [{ ...counted[index], columns: dimension }] : [])), body);
+      const tables = interpretTables(
+        rows,
+        columns.flatMap((dimension, index) => (counted[index] ? [{ ...counted[index], columns: dimension }] : [])),
+        body,
+      );
       return ok(presentTables(columnNames, tables, body.banner !== undefined));
     },
   });
 }
 
 /** Nobody has a usable weight, though there are responses. */
-const hasNoUsableWeight = ({ weighted }: CrosstabCounts): boolean => weighted !== undefined && weighted.total.weight === 0 && weighted.unweightable > 0;
+const hasNoUsableWeight = ({ weighted }: CrosstabCounts): boolean =>
+  weighted !== undefined && weighted.total.weight === 0 && weighted.unweightable > 0;
 
 /** A misspelt key would give an empty table. One that some responses have, with no number in it or outside the selection, is known. */
-async function assertMetadataKeyExists(crosstab: Pick<CrosstabStore, 'hasMetadataKey'>, surveyId: string, key: string | undefined): Promise<void> {
+async function assertMetadataKeyExists(
+  crosstab: Pick<CrosstabStore, 'hasMetadataKey'>,
+  surveyId: string,
+  key: string | undefined,
+): Promise<void> {
   if (key === undefined || (await crosstab.hasMetadataKey(surveyId, key))) return;
-  throw validationProblem([{ path: 'weightMetadataKey', message: `no response of this survey has the key ${JSON.stringify(key)} in its metadata` }]);
+  throw validationProblem([
+    {
+      path: 'weightMetadataKey',
+      message: `no response of this survey has the key ${JSON.stringify(key)} in its metadata`,
+    },
+  ]);
 }
 
 /** What stands in columns: the second question, then those of the banner. */
 function columnVariables({ questionId2, rowId2, banner = [] }: z.output<typeof crosstabBody>): NamedVariable[] {
-  const named = banner.map((item, index) => ({ ...(typeof item === 'string' ? { id: item, row: undefined } : { id: item.questionId, row: item.rowId }), path: `banner.${index}`, rowPath: `banner.${index}.rowId` }));
+  const named = banner.map((item, index) => ({
+    ...(typeof item === 'string' ? { id: item, row: undefined } : { id: item.questionId, row: item.rowId }),
+    path: `banner.${index}`,
+    rowPath: `banner.${index}.rowId`,
+  }));
   return [{ id: questionId2, row: rowId2, path: 'questionId2', rowPath: 'rowId2' }, ...named];
 }
 
-function presentTables(columnNames: readonly NamedVariable[], [first, ...others]: ReturnType<typeof interpretTables>, hasBanner: boolean): z.input<typeof crosstabSchema> {
+function presentTables(
+  columnNames: readonly NamedVariable[],
+  [first, ...others]: ReturnType<typeof interpretTables>,
+  hasBanner: boolean,
+): z.input<typeof crosstabSchema> {
   if (!first) throw new Error('the crosstab query returned no table');
-  const banner = others.map((table, index) => ({ questionId: columnNames[index + 1]?.id ?? '', ...(columnNames[index + 1]?.row !== undefined && { rowId: columnNames[index + 1]?.row }), ...table }));
+  const banner = others.map((table, index) => ({
+    questionId: columnNames[index + 1]?.id ?? '',
+    ...(columnNames[index + 1]?.row !== undefined && { rowId: columnNames[index + 1]?.row }),
+    ...table,
+  }));
   return { ...first, ...(hasBanner && { banner }) };
 }
 
-function weightOf(survey: SurveyWithQuestions, { weightQuestionId, weightMetadataKey }: z.output<typeof crosstabBody>, issues: ValidationIssue[]): CrosstabWeight | undefined {
+function weightOf(
+  survey: SurveyWithQuestions,
+  { weightQuestionId, weightMetadataKey }: z.output<typeof crosstabBody>,
+  issues: ValidationIssue[],
+): CrosstabWeight | undefined {
   if (weightMetadataKey !== undefined) return { kind: 'metadata', key: weightMetadataKey };
   if (weightQuestionId === undefined) return undefined;
   const question = visibleQuestions(survey).find(({ id }) => id === weightQuestionId);
-  const request = question?.type === 'NUMBER' ? registry.NUMBER.countPlan(question).requests.find(({ kind }) => kind === 'number') : undefined;
+  const request =
+    question?.type === 'NUMBER'
+      ? registry.NUMBER.countPlan(question).requests.find(({ kind }) => kind === 'number')
+      : undefined;
   if (request?.kind === 'number') return { kind: 'number', slot: request.slot, presence: request.presence };
   issues.push({ path: 'weightQuestionId', message: 'must be a NUMBER question of this survey' });
   return undefined;

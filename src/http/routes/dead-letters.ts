@@ -1,13 +1,16 @@
 import { z } from 'zod';
+import { type DeadLetterRow, readDeadLetterRow } from '../../domain/dead-letter-row.ts';
 import { codePositionsOf } from '../../domain/response-row.ts';
-import { readDeadLetterRow, type DeadLetterRow } from '../../domain/dead-letter-row.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import type { DeadLetter, Stream } from '../../stores/redis/intake/stream.ts';
+import { ok, page, type Route, route } from '../routing/route.ts';
 import { pageFields } from '../schemas/query-fields.ts';
-import { ok, page, route, type Route } from '../routing/route.ts';
 
 export interface DeadLetterRoutesDeps {
-  stream: Pick<Stream, 'listDeadLetters' | 'findDeadLetters' | 'countDeadLetters' | 'requeueDeadLetter' | 'removeDeadLetters'>;
+  stream: Pick<
+    Stream,
+    'listDeadLetters' | 'findDeadLetters' | 'countDeadLetters' | 'requeueDeadLetter' | 'removeDeadLetters'
+  >;
   shards: readonly Shard[];
   /** Whether there is such a survey; one that is gone gets nothing back. */
   surveyExists(surveyId: string): Promise<boolean>;
@@ -21,8 +24,17 @@ const maxRequeued = 1000;
 const lettersPerRead = 50;
 
 const deadLetterSchema = z
-  .strictObject({ id: z.string(), shard: z.number(), surveyId: z.string().nullable(), responseId: z.string().nullable(), reason: z.string() })
-  .meta({ id: 'DeadLetter', description: 'An accepted response that the response store could not read. It is kept until it is put back.' });
+  .strictObject({
+    id: z.string(),
+    shard: z.number(),
+    surveyId: z.string().nullable(),
+    responseId: z.string().nullable(),
+    reason: z.string(),
+  })
+  .meta({
+    id: 'DeadLetter',
+    description: 'An accepted response that the response store could not read. It is kept until it is put back.',
+  });
 
 /** Accepted responses that ClickHouse refused: kept apart so that they hold up no others, and put back once the cause is gone. */
 export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadLetterRoutesDeps): Route[] {
@@ -39,24 +51,51 @@ export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadL
   /** Whether it went back: not where it was erased meanwhile, nor where its survey is gone. */
   const requeue = async ({ shard, letter }: ShardLetter): Promise<boolean> => {
     const surveyId = idsIn(letter).surveyId ?? '';
-    if (surveyId === '' || (await surveyExists(surveyId))) return stream.requeueDeadLetter(shard, letter, { count: rowCountIn(letter), codeColumns: codePositionsIn(letter), surveyIds: [surveyId] });
+    if (surveyId === '' || (await surveyExists(surveyId)))
+      return stream.requeueDeadLetter(shard, letter, {
+        count: rowCountIn(letter),
+        codeColumns: codePositionsIn(letter),
+        surveyIds: [surveyId],
+      });
     await stream.removeDeadLetters(shard, [letter.id]);
     return false;
   };
   return [
     route({
-      method: 'GET', path: '/dead-letters', tag: 'Service', summary: 'Accepted responses that could not be stored',
+      method: 'GET',
+      path: '/dead-letters',
+      tag: 'Service',
+      summary: 'Accepted responses that could not be stored',
       description: 'Shard after shard, the oldest first.',
-      access: { kind: 'admin' }, limit: 'api', query: z.strictObject(pageFields(100)), reply: z.array(deadLetterSchema), replyStatus: 200, isPaged: true,
+      access: { kind: 'admin' },
+      limit: 'api',
+      query: z.strictObject(pageFields(100)),
+      reply: z.array(deadLetterSchema),
+      replyStatus: 200,
+      isPaged: true,
       handle: async ({ query }) => {
         const { items, total } = await listLetters(stream, shards, query);
-        return page(items.map(({ shard, letter }) => ({ id: letter.id, shard: shard.index, ...idsIn(letter), reason: letter.reason })), { ...query, total });
+        return page(
+          items.map(({ shard, letter }) => ({
+            id: letter.id,
+            shard: shard.index,
+            ...idsIn(letter),
+            reason: letter.reason,
+          })),
+          { ...query, total },
+        );
       },
     }),
     route({
-      method: 'POST', path: '/dead-letters/replay', tag: 'Service', summary: 'Put dead letters back into the stream',
+      method: 'POST',
+      path: '/dead-letters/replay',
+      tag: 'Service',
+      summary: 'Put dead letters back into the stream',
       description: `Each is tried once more; what still cannot be stored comes back here. At most the oldest ${maxRequeued} of every shard: call again for more. Those of deleted surveys are dropped.`,
-      access: { kind: 'admin' }, limit: 'api', reply: z.strictObject({ revived: z.number() }), replyStatus: 200,
+      access: { kind: 'admin' },
+      limit: 'api',
+      reply: z.strictObject({ revived: z.number() }),
+      replyStatus: 200,
       handle: async ({ principal }) => {
         let revived = 0;
         const letters = await oldest();
@@ -78,7 +117,11 @@ interface ShardLetter {
 }
 
 /** One page over all shards. A shard can be counted but not entered at a place, so what lies before the page is read and let go. */
-async function listLetters(stream: DeadLetterRoutesDeps['stream'], shards: readonly Shard[], { page, limit }: { page: number; limit: number }): Promise<{ items: ShardLetter[]; total: number }> {
+async function listLetters(
+  stream: DeadLetterRoutesDeps['stream'],
+  shards: readonly Shard[],
+  { page, limit }: { page: number; limit: number },
+): Promise<{ items: ShardLetter[]; total: number }> {
   const items: ShardLetter[] = [];
   let [total, skip] = [0, (page - 1) * limit];
   for (const shard of shards) {
@@ -108,4 +151,5 @@ const idsIn = ({ rows }: DeadLetter): Pick<DeadLetterRow, 'surveyId' | 'response
 const rowCountIn = ({ rows }: DeadLetter): number => rows.toString('latin1').split('\n').length;
 
 /** No more than its rows name: the table keeps for ever what columns are added for them. */
-const codePositionsIn = ({ rows }: DeadLetter): number => Math.max(0, ...rows.toString('latin1').split('\n').map(codePositionsOf));
+const codePositionsIn = ({ rows }: DeadLetter): number =>
+  Math.max(0, ...rows.toString('latin1').split('\n').map(codePositionsOf));

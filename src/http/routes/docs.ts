@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { assetPath } from '../../platform/assets.ts';
 import { notFound } from '../../errors.ts';
+import { assetPath } from '../../platform/assets.ts';
 import type { OpenApiDocument } from '../reference/openapi.ts';
-import { route, type Outcome, type Route } from '../routing/route.ts';
+import { type Outcome, type Route, route } from '../routing/route.ts';
 
 export interface DocsRoutesDeps {
   /** Asked once, at the first request: the public address may be known only after listening. */
@@ -16,8 +16,19 @@ const common = { method: 'GET', tag: 'Reference', access: { kind: 'public' }, re
 export function openApiRoute({ document }: DocsRoutesDeps): Route {
   const text = memoize(() => JSON.stringify(document()));
   return route({
-    ...common, path: '/openapi.json', summary: 'This document', description: 'OpenAPI 3.1, without the envelope of other replies.', limit: 'api', replyMediaType: 'application/json',
-    handle: async () => ({ kind: 'text', status: 200, text: text(), mediaType: 'application/json; charset=utf-8', headers: [['cache-control', 'no-cache']] }),
+    ...common,
+    path: '/openapi.json',
+    summary: 'This document',
+    description: 'OpenAPI 3.1, without the envelope of other replies.',
+    limit: 'api',
+    replyMediaType: 'application/json',
+    handle: async () => ({
+      kind: 'text',
+      status: 200,
+      text: text(),
+      mediaType: 'application/json; charset=utf-8',
+      headers: [['cache-control', 'no-cache']],
+    }),
   });
 }
 
@@ -26,14 +37,27 @@ export function docsRoutes(): Route[] {
   const loadAsset = createAssetLoader();
   const page = (path: string, folder: string) =>
     route({
-      ...common, path, summary: 'The reference as a page', limit: 'none', ignoresQuery: true, replyMediaType: 'text/html',
-      handle: async () => asset({ mediaType: 'text/html; charset=utf-8', bytes: pageBytes(folder) }, [['content-security-policy', contentSecurityPolicy], ['referrer-policy', 'no-referrer']]),
+      ...common,
+      path,
+      summary: 'The reference as a page',
+      limit: 'none',
+      ignoresQuery: true,
+      replyMediaType: 'text/html',
+      handle: async () =>
+        asset({ mediaType: 'text/html; charset=utf-8', bytes: pageBytes(folder) }, [
+          ['content-security-policy', contentSecurityPolicy],
+          ['referrer-policy', 'no-referrer'],
+        ]),
     });
   return [
     page('/docs', 'docs/'),
     page('/docs/', ''),
     route({
-      ...common, path: '/docs/{file}', summary: 'A file of the reference page', limit: 'none', ignoresQuery: true,
+      ...common,
+      path: '/docs/{file}',
+      summary: 'A file of the reference page',
+      limit: 'none',
+      ignoresQuery: true,
       handle: async ({ params }) => asset(loadAsset(params['file'] ?? '')),
     }),
   ];
@@ -41,7 +65,14 @@ export function docsRoutes(): Route[] {
 
 /** Scripts and styles come from here alone, and none stand in the page itself; pictures may also stand in the styles. */
 const contentSecurityPolicy = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
 ].join('; ');
 
 interface Asset {
@@ -57,7 +88,10 @@ const files: Readonly<Record<string, { mediaType: string; path(): string }>> = {
   'page.js': { mediaType: 'text/javascript; charset=utf-8', path: () => pageFile('page.js') },
   'page.css': { mediaType: 'text/css; charset=utf-8', path: () => pageFile('page.css') },
   'swagger-ui.css': { mediaType: 'text/css; charset=utf-8', path: () => packageFile('swagger-ui.css') },
-  'swagger-ui-bundle.js': { mediaType: 'text/javascript; charset=utf-8', path: () => packageFile('swagger-ui-bundle.js') },
+  'swagger-ui-bundle.js': {
+    mediaType: 'text/javascript; charset=utf-8',
+    path: () => packageFile('swagger-ui-bundle.js'),
+  },
   'favicon-32x32.png': { mediaType: 'image/png', path: () => packageFile('favicon-32x32.png') },
 };
 
@@ -75,13 +109,25 @@ function createAssetLoader(): (name: string) => Asset {
 
 function pageBytes(folder: string): Buffer {
   const html = readFileSync(pageFile('page.html'), 'utf8');
-  return Buffer.from(html.replaceAll('{{folder}}', folder).replaceAll('{{document}}', `${folder === '' ? '../' : ''}api/v1/openapi.json`));
+  return Buffer.from(
+    html
+      .replaceAll('{{folder}}', folder)
+      .replaceAll('{{document}}', `${folder === '' ? '../' : ''}api/v1/openapi.json`),
+  );
 }
 
 function asset({ mediaType, bytes }: Asset, headers: readonly (readonly [string, string])[] = []): Outcome {
   return {
-    kind: 'stream', status: 200, totalBytes: bytes.length, source: singleChunk(bytes),
-    headers: [['content-type', mediaType], ['x-content-type-options', 'nosniff'], ['cache-control', 'no-cache'], ...headers],
+    kind: 'stream',
+    status: 200,
+    totalBytes: bytes.length,
+    source: singleChunk(bytes),
+    headers: [
+      ['content-type', mediaType],
+      ['x-content-type-options', 'nosniff'],
+      ['cache-control', 'no-cache'],
+      ...headers,
+    ],
   };
 }
 

@@ -22,17 +22,30 @@ const replySchema = z
 
 export function erasureRoutes({ erasure, audit }: ErasureRoutesDeps): DescribedRoute[] {
   const respondentRoute = route({
-    method: 'DELETE', path: '/surveys/{id}/respondents/{respondent}', tag: 'Responses', summary: 'Erase everything that one respondent has sent',
+    method: 'DELETE',
+    path: '/surveys/{id}/respondents/{respondent}',
+    tag: 'Responses',
+    summary: 'Erase everything that one respondent has sent',
     description:
       'Deletes the responses that name this `respondent`, with their uploads. Export files that may show them expire at once, and one that is being made fails and says why. 202 with `isFinished: false` when there are more than one call deletes (5000 at least): call again. ' +
       'What was accepted before the call is erased; content leaves the disks within about an hour.',
-    access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', reply: replySchema, replyStatus: 200,
+    access: { kind: 'survey', right: 'edit', by: 'id' },
+    limit: 'api',
+    reply: replySchema,
+    replyStatus: 200,
     handle: async ({ params, survey, principal }) => {
       const respondent = params['respondent'] ?? '';
-      if ([...respondent].length > 200) throw validationProblem([{ path: 'respondent', message: 'must have at most 200 characters' }]);
+      if ([...respondent].length > 200)
+        throw validationProblem([{ path: 'respondent', message: 'must have at most 200 characters' }]);
       const { removed, isFinished } = await erasure.eraseRespondent(survey.id, respondent);
       // Not who: the audit outlives what was erased.
-      await audit.record({ actor: principal, action: 'respondent.erased', objectKind: 'survey', objectId: survey.id, details: { deleted: removed } });
+      await audit.record({
+        actor: principal,
+        action: 'respondent.erased',
+        objectKind: 'survey',
+        objectId: survey.id,
+        details: { deleted: removed },
+      });
       const data = { id: respondent, deleted: isFinished, responses: removed, isFinished };
       return isFinished ? ok(data) : accepted(data);
     },

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { parseFilter } from '../../domain/analytics/crosstab.ts';
 import { editionsOf, type KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
+import { parseFilter } from '../../domain/analytics/crosstab.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { conflict, notFound, Problem, validationProblem, type ValidationIssue } from '../../errors.ts';
-import type { ExportFiles } from '../../stores/export-files.ts';
+import { conflict, notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
-import { maxOpenExports, type ExportRecord, type ExportStore } from '../../stores/postgres/exports.ts';
+import type { ExportFiles } from '../../stores/export-files.ts';
+import { type ExportRecord, type ExportStore, maxOpenExports } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { replyWithFile } from '../server/file-reply.ts';
-import { endField, invertedRangeIssue, isRangeInverted, pageFields, startField } from '../schemas/query-fields.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
 import { accepted, ok, page, route } from '../routing/route.ts';
 import { deletedSchema, idSchema } from '../schemas/common.ts';
 import { acceptedExportSchema, exportFormatSchema, exportSchema, exportStatusSchema } from '../schemas/exports.ts';
+import { endField, invertedRangeIssue, isRangeInverted, pageFields, startField } from '../schemas/query-fields.ts';
+import { replyWithFile } from '../server/file-reply.ts';
 
 export interface ExportRoutesDeps {
   exports: Pick<ExportStore, 'create' | 'find' | 'list' | 'remove'>;
@@ -24,7 +24,18 @@ export interface ExportRoutesDeps {
 }
 
 /** The names of columns that are no questions. */
-const responseColumns = ['id', 'surveyId', 'surveyVersion', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent', 'metadata'];
+const responseColumns = [
+  'id',
+  'surveyId',
+  'surveyVersion',
+  'submittedAt',
+  'completedAt',
+  'isComplete',
+  'durationSeconds',
+  'language',
+  'respondent',
+  'metadata',
+];
 
 const exportBody = z
   .strictObject({
@@ -32,10 +43,27 @@ const exportBody = z
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: z.boolean().optional().describe('Only complete, or only incomplete responses'),
-    filters: z.array(z.string().min(3).max(1000)).max(20).default([]).describe('`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold. After an analysis by AI also findings, as in `filter` of the statistics: those of the last analysis that was finished when the file was asked for'),
-    columns: z.array(z.string().min(1).max(100)).min(1).max(1000).optional()
-      .describe(`What the file shows, in this order: any of ${responseColumns.join(', ')}, and ids of questions. Without it: all of these (surveyId in JSON and NDJSON only, since it is the same in every line), questions that were removed left out`),
-    labels: z.enum(['text', 'value']).default('text').describe('Options and headings in the author’s wording, or as values and question ids. A PDF and the summary of a workbook always have the wording'),
+    filters: z
+      .array(z.string().min(3).max(1000))
+      .max(20)
+      .default([])
+      .describe(
+        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold. After an analysis by AI also findings, as in `filter` of the statistics: those of the last analysis that was finished when the file was asked for',
+      ),
+    columns: z
+      .array(z.string().min(1).max(100))
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe(
+        `What the file shows, in this order: any of ${responseColumns.join(', ')}, and ids of questions. Without it: all of these (surveyId in JSON and NDJSON only, since it is the same in every line), questions that were removed left out`,
+      ),
+    labels: z
+      .enum(['text', 'value'])
+      .default('text')
+      .describe(
+        'Options and headings in the author’s wording, or as values and question ids. A PDF and the summary of a workbook always have the wording',
+      ),
   })
   .refine((body) => !isRangeInverted(body), invertedRangeIssue);
 
@@ -53,11 +81,34 @@ to one decimal, means to two decimals or four digits); the summary of a workbook
 
 /** Presents what is known of an export. */
 export function presentExport(record: ExportRecord) {
-  const { id, surveyId, format, status, progress, createdAt, rowCount, fileSize, sha256, error, completedAt, expiresAt } = record;
+  const {
+    id,
+    surveyId,
+    format,
+    status,
+    progress,
+    createdAt,
+    rowCount,
+    fileSize,
+    sha256,
+    error,
+    completedAt,
+    expiresAt,
+  } = record;
   return {
-    exportId: id, surveyId, format, status, progress, createdAt: createdAt.toISOString(), rowCount, fileSize, sha256,
+    exportId: id,
+    surveyId,
+    format,
+    status,
+    progress,
+    createdAt: createdAt.toISOString(),
+    rowCount,
+    fileSize,
+    sha256,
     downloadUrl: status === 'COMPLETED' ? `/api/v1/exports/${id}/download` : null,
-    error, completedAt: completedAt?.toISOString() ?? null, expiresAt: expiresAt?.toISOString() ?? null,
+    error,
+    completedAt: completedAt?.toISOString() ?? null,
+    expiresAt: expiresAt?.toISOString() ?? null,
   };
 }
 
@@ -69,52 +120,128 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
   };
   return [
     route({
-      method: 'POST', path: '/exports/surveys/{surveyId}', tag: 'Exports', summary: 'Ask for a file of responses', description: `${columnsText}\n\nFiles are made one after the other; a user may have ${maxOpenExports} that are not made yet (429).`,
-      access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', body: exportBody, reply: acceptedExportSchema, replyStatus: 202,
+      method: 'POST',
+      path: '/exports/surveys/{surveyId}',
+      tag: 'Exports',
+      summary: 'Ask for a file of responses',
+      description: `${columnsText}\n\nFiles are made one after the other; a user may have ${maxOpenExports} that are not made yet (429).`,
+      access: { kind: 'survey', right: 'read', by: 'surveyId' },
+      limit: 'api',
+      body: exportBody,
+      reply: acceptedExportSchema,
+      replyStatus: 202,
       handle: async ({ params, body, principal }) => {
         const survey = await deps.surveys.load(params['surveyId'] ?? '');
         if (!survey) throw notFound('survey');
         const known = await deps.annotations.findByNames(survey.id, body.filters);
         assertColumnsAndFilters(survey, body, known);
         const record = {
-          id: deps.newId(), surveyId: survey.id, userId: principal.userId, format: body.format, surveyVersion: survey.version, createdAt: new Date(deps.now()),
+          id: deps.newId(),
+          surveyId: survey.id,
+          userId: principal.userId,
+          format: body.format,
+          surveyVersion: survey.version,
+          createdAt: new Date(deps.now()),
           options: {
-            startDate: body.startDate?.toISOString(), endDate: body.endDate?.toISOString(), isComplete: body.isComplete, filters: body.filters, editions: editionsOf(known), columns: body.columns, labels: body.labels,
+            startDate: body.startDate?.toISOString(),
+            endDate: body.endDate?.toISOString(),
+            isComplete: body.isComplete,
+            filters: body.filters,
+            editions: editionsOf(known),
+            columns: body.columns,
+            labels: body.labels,
           },
         };
-        if (!(await deps.exports.create(record))) throw new Problem('RATE_LIMITED', `You have ${maxOpenExports} files that are not made yet: wait for them, or remove some`, { retryAfterSeconds: 10 });
-        return accepted({ exportId: record.id, surveyId: survey.id, format: body.format, status: 'PENDING', progress: 0, createdAt: record.createdAt.toISOString() });
+        if (!(await deps.exports.create(record)))
+          throw new Problem(
+            'RATE_LIMITED',
+            `You have ${maxOpenExports} files that are not made yet: wait for them, or remove some`,
+            { retryAfterSeconds: 10 },
+          );
+        return accepted({
+          exportId: record.id,
+          surveyId: survey.id,
+          format: body.format,
+          status: 'PENDING',
+          progress: 0,
+          createdAt: record.createdAt.toISOString(),
+        });
       },
     }),
     route({
-      method: 'GET', path: '/exports', tag: 'Exports', summary: 'List one’s own exports, newest first',
-      access: { kind: 'user' }, limit: 'api', query: z.strictObject({ ...pageFields(100), surveyId: idSchema.optional(), status: exportStatusSchema.optional() }), reply: z.array(exportSchema), replyStatus: 200, isPaged: true,
+      method: 'GET',
+      path: '/exports',
+      tag: 'Exports',
+      summary: 'List one’s own exports, newest first',
+      access: { kind: 'user' },
+      limit: 'api',
+      query: z.strictObject({
+        ...pageFields(100),
+        surveyId: idSchema.optional(),
+        status: exportStatusSchema.optional(),
+      }),
+      reply: z.array(exportSchema),
+      replyStatus: 200,
+      isPaged: true,
       handle: async ({ query, principal }) => {
         const { items, total } = await deps.exports.list({ userId: principal.userId, ...query });
         return page(items.map(presentExport), { page: query.page, limit: query.limit, total });
       },
     }),
     route({
-      method: 'GET', path: '/exports/{exportId}', tag: 'Exports', summary: 'See how far an export is',
-      access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: exportSchema, replyStatus: 200,
+      method: 'GET',
+      path: '/exports/{exportId}',
+      tag: 'Exports',
+      summary: 'See how far an export is',
+      access: { kind: 'survey', right: 'read', by: 'exportId' },
+      limit: 'api',
+      reply: exportSchema,
+      replyStatus: 200,
       handle: async ({ params }) => ok(presentExport(await find(params['exportId']))),
     }),
-    { mediaTypes: Object.values(fileTypes).map(({ mediaType }) => mediaType.split(';', 1)[0] ?? mediaType), ...route({
-      method: 'GET', path: '/exports/{exportId}/download', tag: 'Exports', summary: 'Download the file', description: 'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
-      access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: null, replyMediaType: 'application/octet-stream', replyStatus: 200,
-      handle: async (request) => {
-        const record = await find(request.params['exportId']);
-        if (record.status === 'EXPIRED') throw notFound(`file any more${record.error === null ? ': it has expired' : `. ${record.error}`}`);
-        if (record.status === 'FAILED') throw conflict('EXPORT_NOT_READY', 'The export failed: there is no file');
-        const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
-        if (size === undefined || record.sha256 === null) throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');
-        const { mediaType, ending } = fileTypes[record.format];
-        return replyWithFile(request, { path: deps.files.path(record.id), size, etag: record.sha256, mediaType, fileName: `${fileNameOf(request.survey.title)}-${record.createdAt.toISOString().slice(0, 10)}.${ending}` });
-      },
-    }) },
+    {
+      mediaTypes: Object.values(fileTypes).map(({ mediaType }) => mediaType.split(';', 1)[0] ?? mediaType),
+      ...route({
+        method: 'GET',
+        path: '/exports/{exportId}/download',
+        tag: 'Exports',
+        summary: 'Download the file',
+        description:
+          'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
+        access: { kind: 'survey', right: 'read', by: 'exportId' },
+        limit: 'api',
+        reply: null,
+        replyMediaType: 'application/octet-stream',
+        replyStatus: 200,
+        handle: async (request) => {
+          const record = await find(request.params['exportId']);
+          if (record.status === 'EXPIRED')
+            throw notFound(`file any more${record.error === null ? ': it has expired' : `. ${record.error}`}`);
+          if (record.status === 'FAILED') throw conflict('EXPORT_NOT_READY', 'The export failed: there is no file');
+          const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
+          if (size === undefined || record.sha256 === null)
+            throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');
+          const { mediaType, ending } = fileTypes[record.format];
+          return replyWithFile(request, {
+            path: deps.files.path(record.id),
+            size,
+            etag: record.sha256,
+            mediaType,
+            fileName: `${fileNameOf(request.survey.title)}-${record.createdAt.toISOString().slice(0, 10)}.${ending}`,
+          });
+        },
+      }),
+    },
     route({
-      method: 'DELETE', path: '/exports/{exportId}', tag: 'Exports', summary: 'Cancel an export, or remove its file', description: 'Who asked for it may do so, and who may edit the survey; others who may read the survey get 403.',
-      access: { kind: 'survey', right: 'read', by: 'exportId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
+      method: 'DELETE',
+      path: '/exports/{exportId}',
+      tag: 'Exports',
+      summary: 'Cancel an export, or remove its file',
+      description: 'Who asked for it may do so, and who may edit the survey; others who may read the survey get 403.',
+      access: { kind: 'survey', right: 'read', by: 'exportId' },
+      limit: 'api',
+      reply: deletedSchema,
+      replyStatus: 200,
       handle: async ({ params, principal, right }) => {
         const record = await find(params['exportId']);
         if (record.userId !== principal.userId && right === 'read') throw new Problem('FORBIDDEN');
@@ -126,16 +253,22 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
   ];
 }
 
-function assertColumnsAndFilters(survey: SurveyWithQuestions, { filters, columns = [] }: { filters: readonly string[]; columns?: readonly string[] | undefined }, known: KnownAnnotations): void {
+function assertColumnsAndFilters(
+  survey: SurveyWithQuestions,
+  { filters, columns = [] }: { filters: readonly string[]; columns?: readonly string[] | undefined },
+  known: KnownAnnotations,
+): void {
   const issues: ValidationIssue[] = [];
   for (const [index, text] of filters.entries()) {
     const parsed = parseFilter(survey, text, known);
     if ('message' in parsed) issues.push({ path: `filters.${index}`, message: parsed.message });
   }
   for (const [index, name] of columns.entries()) {
-    if (!responseColumns.includes(name) && !survey.questions.some(({ id }) => id === name)) issues.push({ path: `columns.${index}`, message: 'is neither a column nor a question of this survey' });
+    if (!responseColumns.includes(name) && !survey.questions.some(({ id }) => id === name))
+      issues.push({ path: `columns.${index}`, message: 'is neither a column nor a question of this survey' });
     else if (columns.indexOf(name) < index) issues.push({ path: `columns.${index}`, message: 'is named twice' });
-    else if (name === 'respondent' && survey.isAnonymous) issues.push({ path: `columns.${index}`, message: 'is not known of an anonymous survey' });
+    else if (name === 'respondent' && survey.isAnonymous)
+      issues.push({ path: `columns.${index}`, message: 'is not known of an anonymous survey' });
   }
   if (issues.length > 0) throw validationProblem(issues);
 }
@@ -152,6 +285,15 @@ const fileTypes: Record<ExportRecord['format'], { mediaType: string; ending: str
 
 /** A survey's title as a part of a file name: no path, no control characters, not too long. */
 function fileNameOf(title: string): string {
-  const plain = title.toWellFormed().replace(/[\p{Cc}\p{Cf}/\\:*?"<>|]+/gu, ' ').replace(/\s+/g, ' ').trim();
-  return [...plain].slice(0, 80).join('').replace(/^[. ]+|[. ]+$/g, '') || 'survey';
+  const plain = title
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}/\\:*?"<>|]+/gu, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return (
+    [...plain]
+      .slice(0, 80)
+      .join('')
+      .replace(/^[. ]+|[. ]+$/g, '') || 'survey'
+  );
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Problem } from '../../errors.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
-import { ok, route, type Route } from '../routing/route.ts';
+import { ok, type Route, route } from '../routing/route.ts';
 import { healthSchema } from '../schemas/common.ts';
 
 export interface HealthRoutesDeps {
@@ -32,8 +32,16 @@ export function healthRoutes(deps: HealthRoutesDeps): DescribedRoute[] {
 
 function liveRoute(): Route {
   return route({
-    method: 'GET', path: '/health/live', tag: 'Service', summary: 'Whether the process runs', description: 'Asks nothing of any store: a reply at all means yes.',
-    access: { kind: 'public' }, limit: 'none', ignoresQuery: true, reply: z.strictObject({ status: z.literal('live') }), replyStatus: 200,
+    method: 'GET',
+    path: '/health/live',
+    tag: 'Service',
+    summary: 'Whether the process runs',
+    description: 'Asks nothing of any store: a reply at all means yes.',
+    access: { kind: 'public' },
+    limit: 'none',
+    ignoresQuery: true,
+    reply: z.strictObject({ status: z.literal('live') }),
+    replyStatus: 200,
     handle: async () => ok({ status: 'live' }),
   });
 }
@@ -42,18 +50,32 @@ function readyRoute(deps: HealthRoutesDeps): Route {
   const { timeoutMs = defaultTimeoutMs } = deps;
   const checkCached = cached(deps, () => checkStores(deps));
   return route({
-    method: 'GET', path: '/health/ready', tag: 'Service', summary: 'Whether submissions are taken',
+    method: 'GET',
+    path: '/health/ready',
+    tag: 'Service',
+    summary: 'Whether submissions are taken',
     description:
       `Ready means that the intake has a submission on disk within ${timeoutMs} ms and has room, and that the service is not stopping. What can be missing meanwhile (the response store, the control plane, AI) is named in ` +
       '`degraded`. Otherwise 503 SERVICE_UNAVAILABLE with the same fields in `details`. The stores are asked at most twice a second.',
-    access: { kind: 'public' }, limit: 'none', ignoresQuery: true, reply: healthSchema, replyStatus: 200,
+    access: { kind: 'public' },
+    limit: 'none',
+    ignoresQuery: true,
+    reply: healthSchema,
+    replyStatus: 200,
     handle: async () => {
       const found = await checkCached();
-      const checks = { ...found, running: deps.isDraining() ? 'failed' : 'ok', room: deps.fullIntakeProblem() ? 'failed' : 'ok' } as const;
+      const checks = {
+        ...found,
+        running: deps.isDraining() ? 'failed' : 'ok',
+        room: deps.fullIntakeProblem() ? 'failed' : 'ok',
+      } as const;
       const degraded = Object.keys(deps.dependencies).filter((name) => found[name] !== 'ok');
       const reason = notReadyReason(checks);
       if (reason === undefined) return ok({ status: 'ready', checks, degraded });
-      throw new Problem('SERVICE_UNAVAILABLE', reasons[reason], { retryAfterSeconds: 2, details: { reason, status: 'not ready', checks, degraded } });
+      throw new Problem('SERVICE_UNAVAILABLE', reasons[reason], {
+        retryAfterSeconds: 2,
+        details: { reason, status: 'not ready', checks, degraded },
+      });
     },
   });
 }
@@ -72,9 +94,15 @@ function notReadyReason(checks: Readonly<Record<string, Result>>): Reason | unde
   return checks['room'] === 'ok' ? undefined : 'INTAKE_FULL';
 }
 
-async function checkStores({ writeToIntake, dependencies, timeoutMs = defaultTimeoutMs }: HealthRoutesDeps): Promise<Record<string, Result>> {
+async function checkStores({
+  writeToIntake,
+  dependencies,
+  timeoutMs = defaultTimeoutMs,
+}: HealthRoutesDeps): Promise<Record<string, Result>> {
   const checks = Object.entries({ intake: writeToIntake, ...dependencies });
-  return Object.fromEntries(await Promise.all(checks.map(async ([name, check]) => [name, await runCheck(check, timeoutMs)] as const)));
+  return Object.fromEntries(
+    await Promise.all(checks.map(async ([name, check]) => [name, await runCheck(check, timeoutMs)] as const)),
+  );
 }
 
 async function runCheck(check: () => Promise<unknown>, timeoutMs: number): Promise<Result> {
@@ -82,12 +110,20 @@ async function runCheck(check: () => Promise<unknown>, timeoutMs: number): Promi
   const timeout = new Promise<Result>((resolve) => {
     timer = setTimeout(() => resolve('timed out'), timeoutMs);
   });
-  const answer = Promise.resolve().then(check).then((): Result => 'ok', (): Result => 'failed');
+  const answer = Promise.resolve()
+    .then(check)
+    .then(
+      (): Result => 'ok',
+      (): Result => 'failed',
+    );
   return Promise.race([answer, timeout]).finally(() => clearTimeout(timer));
 }
 
 /** One look serves all who ask while it lasts, and for a moment after it began. */
-function cached<T>({ nowMs = () => performance.now() }: Pick<HealthRoutesDeps, 'nowMs'>, load: () => Promise<T>): () => Promise<T> {
+function cached<T>(
+  { nowMs = () => performance.now() }: Pick<HealthRoutesDeps, 'nowMs'>,
+  load: () => Promise<T>,
+): () => Promise<T> {
   let last: { atMs: number; found: Promise<T> } | undefined;
   return () => {
     if (!last || nowMs() - last.atMs >= resultMaxAgeMs) last = { atMs: nowMs(), found: load() };

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { decodeLiveCursor } from '../../domain/live-cursor.ts';
 import { validationProblem } from '../../errors.ts';
-import { ticketSeconds, type Tickets } from '../../stores/redis/websocket-tickets.ts';
+import { type Tickets, ticketSeconds } from '../../stores/redis/websocket-tickets.ts';
 import type { Channel, Session } from '../live/session.ts';
 import type { Principal } from '../routing/principal.ts';
-import type { StreamingBody } from '../server/reply.ts';
-import { created, route, type Route } from '../routing/route.ts';
+import { created, type Route, route } from '../routing/route.ts';
 import { channelSchema, liveTicketSchema } from '../schemas/live.ts';
+import type { StreamingBody } from '../server/reply.ts';
 
 export interface LiveRoutesDeps {
   tickets: Tickets<Principal>;
@@ -14,7 +14,11 @@ export interface LiveRoutesDeps {
 }
 
 const streamQuery = z.strictObject({
-  channels: z.string().default('responses,analytics,status').transform((text) => text.split(',').map((name) => name.trim())).pipe(z.array(channelSchema).min(1))
+  channels: z
+    .string()
+    .default('responses,analytics,status')
+    .transform((text) => text.split(',').map((name) => name.trim()))
+    .pipe(z.array(channelSchema).min(1))
     .describe('Of `responses`, `analytics`, `status` and `jobs`, separated by commas'),
   after: z.string().max(200).optional().describe('As the header Last-Event-ID, for clients that cannot set it'),
 });
@@ -22,28 +26,56 @@ const streamQuery = z.strictObject({
 export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[] {
   return [
     route({
-      method: 'POST', path: '/live/tickets', tag: 'Live', summary: 'Get a ticket for the WebSocket', access: { kind: 'user' }, limit: 'api',
-      reply: liveTicketSchema, replyStatus: 201,
-      handle: async ({ principal }) => created({ ticket: await tickets.issue(principal), expiresInSeconds: ticketSeconds }),
+      method: 'POST',
+      path: '/live/tickets',
+      tag: 'Live',
+      summary: 'Get a ticket for the WebSocket',
+      access: { kind: 'user' },
+      limit: 'api',
+      reply: liveTicketSchema,
+      replyStatus: 201,
+      handle: async ({ principal }) =>
+        created({ ticket: await tickets.issue(principal), expiresInSeconds: ticketSeconds }),
     }),
     route({
-      method: 'GET', path: '/surveys/{id}/live', tag: 'Live', summary: 'Listen to a survey as server-sent events',
+      method: 'GET',
+      path: '/surveys/{id}/live',
+      tag: 'Live',
+      summary: 'Listen to a survey as server-sent events',
       description: [
         'Each event is named after the `type` of a LiveServerMessage, which is its data. `subscribed` and responses carry their cursor as `id`: sent back as `Last-Event-ID`, it replays what was missed. While all has been sent, heartbeats move the id on without an event, so that it stays young where responses are rare.',
         'The stream ends when the session ends, or the right to read the survey.',
       ].join('\n\n'),
-      access: { kind: 'survey', right: 'read', by: 'id' }, limit: 'api', query: streamQuery, reply: null, replyMediaType: 'text/event-stream', replyStatus: 200,
+      access: { kind: 'survey', right: 'read', by: 'id' },
+      limit: 'api',
+      query: streamQuery,
+      reply: null,
+      replyMediaType: 'text/event-stream',
+      replyStatus: 200,
       handle: async ({ params, query, principal, header }) => {
         // A client that has seen nothing yet may send the header empty.
         const after = header('last-event-id') || query.after || undefined;
-        if (after !== undefined && !decodeLiveCursor(after)) throw validationProblem([{ path: 'Last-Event-ID', message: 'is not a cursor of this service' }]);
-        return { kind: 'events', begin: (body) => begin(openEventStream(principal, body), body, { surveyId: params['id'] ?? '', channels: query.channels, after }) };
+        if (after !== undefined && !decodeLiveCursor(after))
+          throw validationProblem([{ path: 'Last-Event-ID', message: 'is not a cursor of this service' }]);
+        return {
+          kind: 'events',
+          begin: (body) =>
+            begin(openEventStream(principal, body), body, {
+              surveyId: params['id'] ?? '',
+              channels: query.channels,
+              after,
+            }),
+        };
       },
     }),
   ];
 }
 
-function begin(session: Session, body: StreamingBody, request: { surveyId: string; channels: Channel[]; after: string | undefined }): void {
+function begin(
+  session: Session,
+  body: StreamingBody,
+  request: { surveyId: string; channels: Channel[]; after: string | undefined },
+): void {
   session.subscribe(request).catch(() => {
     // The survey went away between the route's own look and this one, or a store did: a client tries again and is told.
     session.sendProblem('SERVICE_UNAVAILABLE', 'The stream could not begin', request.surveyId);

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 import { Problem } from '../../errors.ts';
-import { metricsMediaType, formatMetrics, type MetricFamilies } from '../../metrics.ts';
+import { formatMetrics, type MetricFamilies, metricsMediaType } from '../../metrics.ts';
+import type { DescribedRoute } from '../reference/described-route.ts';
+import type { Authenticate } from '../routing/principal.ts';
+import type { RateLimits } from '../routing/rate-limits.ts';
+import { type RouteRequest, route } from '../routing/route.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { HeaderName } from '../server/request-head.ts';
-import type { RateLimits } from '../routing/rate-limits.ts';
-import type { Authenticate } from '../routing/principal.ts';
-import type { DescribedRoute } from '../reference/described-route.ts';
-import { route, type RouteRequest } from '../routing/route.ts';
 
 export interface MetricsRouteDeps {
   /** The figures of all processes. */
@@ -18,20 +18,41 @@ export interface MetricsRouteDeps {
 /** `/metrics`, for the root table. */
 export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRouteDeps): DescribedRoute {
   const endpoint = route({
-    method: 'GET', path: '/metrics', tag: 'Service', summary: 'Figures for Prometheus',
+    method: 'GET',
+    path: '/metrics',
+    tag: 'Service',
+    summary: 'Figures for Prometheus',
     description:
       'What the service does, summed over all its processes; what each of them needs for it (memory, processor time, event-loop delay) with its name in the label `process`. Open to callers on this machine (a loopback address at the socket, and no sign of a proxy in the headers), and to an ADMIN’s token or API key from anywhere. Others get UNAUTHORIZED without a valid token and FORBIDDEN with one of another role.',
-    access: { kind: 'public' }, limit: 'none', ignoresQuery: true, reply: null, replyMediaType: 'text/plain', replyStatus: 200,
+    access: { kind: 'public' },
+    limit: 'none',
+    ignoresQuery: true,
+    reply: null,
+    replyMediaType: 'text/plain',
+    replyStatus: 200,
     handle: async (request) => {
       if (!isLocal(request)) await assertAdmin(request, authenticate, limits);
-      return { kind: 'text', status: 200, text: await formatMetrics(await collectMetrics()), mediaType: metricsMediaType, headers: [['cache-control', 'no-store']] };
+      return {
+        kind: 'text',
+        status: 200,
+        text: await formatMetrics(await collectMetrics()),
+        mediaType: metricsMediaType,
+        headers: [['cache-control', 'no-store']],
+      };
     },
   });
   return { ...endpoint, refusals: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'], takesBearer: true };
 }
 
 /** Headers by which a proxy shows itself. */
-const proxyHeaders: readonly HeaderName[] = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via'];
+const proxyHeaders: readonly HeaderName[] = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'via',
+];
 
 /** Without X-Forwarded-For the client's address is the socket's own, whatever proxies are trusted. */
 function isLocal({ address, header }: Pick<RouteRequest, 'address' | 'header'>): boolean {
@@ -43,7 +64,11 @@ export function isLoopback(address: string): boolean {
   return isIP(address) === 4 ? address.startsWith('127.') : isIP(address) === 6 && /^[0:]*:0*1$/.test(address);
 }
 
-async function assertAdmin({ address, header }: Pick<RouteRequest, 'address' | 'header'>, authenticate: Authenticate, limits: Pick<RateLimits, 'consume'>): Promise<void> {
+async function assertAdmin(
+  { address, header }: Pick<RouteRequest, 'address' | 'header'>,
+  authenticate: Authenticate,
+  limits: Pick<RateLimits, 'consume'>,
+): Promise<void> {
   const principal = await authenticate(header('authorization')).catch(async (error: unknown) => {
     // Guessing tokens is limited here as everywhere.
     const { isAllowed, retryAfterSeconds } = await limits.consume('api', rateLimitKeyOf(address));

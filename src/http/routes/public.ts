@@ -1,14 +1,22 @@
 import { z } from 'zod';
 import type { CurrentSurvey } from '../../actors/current-survey.ts';
+import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
 import { closedProblem } from '../../actors/submissions/refusals.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
-import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
-import { visibleOptions, visibleQuestions, visibleRows, type MatrixRow, type Option, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
+import {
+  type MatrixRow,
+  type Option,
+  type Question,
+  type SurveyWithQuestions,
+  visibleOptions,
+  visibleQuestions,
+  visibleRows,
+} from '../../domain/survey.ts';
 import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation/translation.ts';
 import { notFound } from '../../errors.ts';
 import { isEqualInConstantTime } from '../../platform/secrets.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
-import { ok, route, type Route } from '../routing/route.ts';
+import { ok, type Route, route } from '../routing/route.ts';
 import { publicSurveySchema } from '../schemas/surveys.ts';
 
 export interface PublicRoutesDeps {
@@ -18,7 +26,14 @@ export interface PublicRoutesDeps {
   now(): number;
 }
 
-const query = z.strictObject({ lang: z.string().max(35).regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans').optional().describe('The language wished for') });
+const query = z.strictObject({
+  lang: z
+    .string()
+    .max(35)
+    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans')
+    .optional()
+    .describe('The language wished for'),
+});
 
 /** What a respondent may see without signing in. */
 export function publicSurveyRoutes({ currentSurvey, whileAway, translations, now }: PublicRoutesDeps): Route[] {
@@ -32,9 +47,17 @@ export function publicSurveyRoutes({ currentSurvey, whileAway, translations, now
   };
   return [
     route({
-      method: 'GET', path: '/public/surveys/{id}', tag: 'Public', summary: 'Read an open survey as a respondent',
-      description: 'Only surveys that take responses now; a PRIVATE one only with its token in `X-Survey-Token`. Everything else is a 404. Without `lang`, or where it is not there, the survey’s own language; that alone while PostgreSQL, which keeps the translations, is away.',
-      access: { kind: 'public' }, limit: 'api', query, reply: publicSurveySchema, replyStatus: 200,
+      method: 'GET',
+      path: '/public/surveys/{id}',
+      tag: 'Public',
+      summary: 'Read an open survey as a respondent',
+      description:
+        'Only surveys that take responses now; a PRIVATE one only with its token in `X-Survey-Token`. Everything else is a 404. Without `lang`, or where it is not there, the survey’s own language; that alone while PostgreSQL, which keeps the translations, is away.',
+      access: { kind: 'public' },
+      limit: 'api',
+      query,
+      reply: publicSurveySchema,
+      replyStatus: 200,
       handle: async ({ params, query: { lang }, header }) => {
         const cached = await currentSurvey(params['id'] ?? '');
         if (!cached || !isOpenTo(cached, header('x-survey-token'), now())) throw notFound('survey');
@@ -48,13 +71,24 @@ export function publicSurveyRoutes({ currentSurvey, whileAway, translations, now
 
 function isOpenTo(cached: CachedSurvey, token: string | undefined, nowMs: number): boolean {
   const { visibility, accessToken } = cached.survey;
-  const isInvited = visibility === 'PUBLIC' || (token !== undefined && accessToken !== null && isEqualInConstantTime(accessToken, token));
+  const isInvited =
+    visibility === 'PUBLIC' ||
+    (token !== undefined && accessToken !== null && isEqualInConstantTime(accessToken, token));
   return isInvited && closedProblem(cached, nowMs) === undefined;
 }
 
 function present(survey: SurveyWithQuestions, language: string, languages: readonly string[]) {
   const { id, title, description, isAnonymous } = survey;
-  return { id, title, description, language, direction: directionOf(language), languages, isAnonymous, questions: visibleQuestions(survey).map(presentQuestion) };
+  return {
+    id,
+    title,
+    description,
+    language,
+    direction: directionOf(language),
+    languages,
+    isAnonymous,
+    questions: visibleQuestions(survey).map(presentQuestion),
+  };
 }
 
 const presentLabel = ({ id, text }: Option | MatrixRow) => ({ id, text });
@@ -63,7 +97,13 @@ const presentLabel = ({ id, text }: Option | MatrixRow) => ({ id, text });
 function presentQuestion(question: Question) {
   const { id, type, text, description, isRequired, order, settings } = question;
   return {
-    id, type, text, description, isRequired, order, options: visibleOptions(question).map(presentLabel),
+    id,
+    type,
+    text,
+    description,
+    isRequired,
+    order,
+    options: visibleOptions(question).map(presentLabel),
     settings: { ...settings, ...(question.rows.length > 0 && { rows: visibleRows(question).map(presentLabel) }) },
   };
 }

@@ -1,16 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
+import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 import type { SurveyActors } from '../../actors/survey-cache.ts';
-import { changeQuestion, defineQuestion, describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/questions/question-definition.ts';
+import {
+  changeQuestion,
+  defineQuestion,
+  describeQuestion,
+  newQuestionBody,
+  questionChangeBody,
+} from '../../domain/questions/question-definition.ts';
 import { meansTheSame } from '../../domain/questions/question-meaning.ts';
 import { allocateSlots } from '../../domain/questions/slot-allocation.ts';
-import { visibleQuestions, type Question, type SurveyWithQuestions } from '../../domain/survey.ts';
-import { tooManyConflicts, conflict, notFound, validationProblem } from '../../errors.ts';
+import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
+import { conflict, notFound, tooManyConflicts, validationProblem } from '../../errors.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
-import { created, ok, route, type Route } from '../routing/route.ts';
+import { created, ok, type Route, route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { questionSchema } from '../schemas/questions.ts';
-import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 
 export interface QuestionRoutesDeps {
   actors: SurveyActors;
@@ -33,19 +39,36 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
     });
   return [
     route({
-      method: 'POST', path: '/surveys/{surveyId}/questions', tag: 'Questions', summary: 'Add a question',
+      method: 'POST',
+      path: '/surveys/{surveyId}/questions',
+      tag: 'Questions',
+      summary: 'Add a question',
       description: 'Without `order` the question goes last; otherwise it takes that place and shifts those after it.',
-      access: { kind: 'survey', right: 'edit', by: 'surveyId' }, limit: 'api', body: newQuestionBody, reply: questionSchema, replyStatus: 201,
+      access: { kind: 'survey', right: 'edit', by: 'surveyId' },
+      limit: 'api',
+      body: newQuestionBody,
+      reply: questionSchema,
+      replyStatus: 201,
       handle: async ({ params, body }) => {
         const id = deps.newId();
-        const survey = await changeWording(params['surveyId'] ?? '', (current) => addQuestion(current, body, id, deps.newId));
+        const survey = await changeWording(params['surveyId'] ?? '', (current) =>
+          addQuestion(current, body, id, deps.newId),
+        );
         return created(describeQuestion(findQuestion(survey, id)));
       },
     }),
     route({
-      method: 'PUT', path: '/surveys/questions/{questionId}', tag: 'Questions', summary: 'Change a question',
-      description: 'Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its type and the meaning of its options (409 HAS_RESPONSES): a value stays that of its option, and where options are a scale (LIKERT_SCALE, the columns of a MATRIX) each keeps its point 1…n. There wording stays free, new options go last, and a hidden option goes on counting at its point where somebody chose it; `numberValue` names points, of options that are shown.',
-      access: { kind: 'survey', right: 'edit', by: 'questionId' }, limit: 'api', body: questionChangeBody, reply: questionSchema, replyStatus: 200,
+      method: 'PUT',
+      path: '/surveys/questions/{questionId}',
+      tag: 'Questions',
+      summary: 'Change a question',
+      description:
+        'Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its type and the meaning of its options (409 HAS_RESPONSES): a value stays that of its option, and where options are a scale (LIKERT_SCALE, the columns of a MATRIX) each keeps its point 1…n. There wording stays free, new options go last, and a hidden option goes on counting at its point where somebody chose it; `numberValue` names points, of options that are shown.',
+      access: { kind: 'survey', right: 'edit', by: 'questionId' },
+      limit: 'api',
+      body: questionChangeBody,
+      reply: questionSchema,
+      replyStatus: 200,
       handle: async ({ params, body, survey }) => {
         const id = params['questionId'] ?? '';
         // Another process may have changed it a moment ago.
@@ -53,13 +76,16 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         if (!cached) throw notFound('question');
         const before = findQuestion(cached.survey, id);
         const isAnswered = await deps.hasAnswers(before);
-        const edit = (current: SurveyWithQuestions) => editQuestion(current, id, body, { isAnswered, newId: deps.newId });
-        const isSafe = (current: SurveyWithQuestions) => isAnswered || meansTheSame(findQuestion(current, id), findQuestion(edit(current), id));
-        const save = (assertUnchanged: (current: SurveyWithQuestions) => void) => changeWording(survey.id, (current) => {
-          const next = edit(current);
-          assertUnchanged(current);
-          return next;
-        });
+        const edit = (current: SurveyWithQuestions) =>
+          editQuestion(current, id, body, { isAnswered, newId: deps.newId });
+        const isSafe = (current: SurveyWithQuestions) =>
+          isAnswered || meansTheSame(findQuestion(current, id), findQuestion(edit(current), id));
+        const save = (assertUnchanged: (current: SurveyWithQuestions) => void) =>
+          changeWording(survey.id, (current) => {
+            const next = edit(current);
+            assertUnchanged(current);
+            return next;
+          });
         const assertSafe = (current: SurveyWithQuestions) => {
           if (!isSafe(current)) throw tooManyConflicts('survey');
         };
@@ -68,9 +94,15 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       },
     }),
     route({
-      method: 'DELETE', path: '/surveys/{surveyId}/questions/{questionId}', tag: 'Questions', summary: 'Delete a question',
+      method: 'DELETE',
+      path: '/surveys/{surveyId}/questions/{questionId}',
+      tag: 'Questions',
+      summary: 'Delete a question',
       description: 'The question is hidden; its answers are kept.',
-      access: { kind: 'survey', right: 'edit', by: 'surveyId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
+      access: { kind: 'survey', right: 'edit', by: 'surveyId' },
+      limit: 'api',
+      reply: deletedSchema,
+      replyStatus: 200,
       handle: async ({ params }) => {
         const id = params['questionId'] ?? '';
         await changeWording(params['surveyId'] ?? '', (current) => hideQuestion(current, id));
@@ -78,11 +110,19 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       },
     }),
     route({
-      method: 'POST', path: '/surveys/{surveyId}/questions/reorder', tag: 'Questions', summary: 'Put the questions in a new order',
-      access: { kind: 'survey', right: 'edit', by: 'surveyId' }, limit: 'api', reply: z.array(questionSchema), replyStatus: 200,
+      method: 'POST',
+      path: '/surveys/{surveyId}/questions/reorder',
+      tag: 'Questions',
+      summary: 'Put the questions in a new order',
+      access: { kind: 'survey', right: 'edit', by: 'surveyId' },
+      limit: 'api',
+      reply: z.array(questionSchema),
+      replyStatus: 200,
       body: z.strictObject({ questionIds: z.array(z.string()).max(questionsAtMost) }),
       handle: async ({ params, body }) => {
-        const saved = await changeWording(params['surveyId'] ?? '', (current) => reorderQuestions(current, body.questionIds));
+        const saved = await changeWording(params['surveyId'] ?? '', (current) =>
+          reorderQuestions(current, body.questionIds),
+        );
         return ok(visibleQuestions(saved).map(describeQuestion));
       },
     }),
@@ -97,18 +137,35 @@ function findQuestion(survey: SurveyWithQuestions, id: string): Question {
 
 /** Gives the visible questions the places 0, 1, 2 … in this order; questions whose place stays are left untouched. */
 function withOrder(survey: SurveyWithQuestions, ordered: readonly Question[]): SurveyWithQuestions {
-  const hidden = survey.questions.filter((question) => question.isHidden && !ordered.some((other) => other.id === question.id));
-  return { ...survey, questions: [...ordered.map((question, order) => (question.order === order ? question : { ...question, order })), ...hidden] };
+  const hidden = survey.questions.filter(
+    (question) => question.isHidden && !ordered.some((other) => other.id === question.id),
+  );
+  return {
+    ...survey,
+    questions: [
+      ...ordered.map((question, order) => (question.order === order ? question : { ...question, order })),
+      ...hidden,
+    ],
+  };
 }
 
-function withSlots(survey: SurveyWithQuestions, question: Question): { survey: SurveyWithQuestions; question: Question } {
+function withSlots(
+  survey: SurveyWithQuestions,
+  question: Question,
+): { survey: SurveyWithQuestions; question: Question } {
   const { slots, counts } = allocateSlots(question, survey.slotCounts);
   return { survey: { ...survey, slotCounts: counts }, question: { ...question, slots } };
 }
 
-function addQuestion(current: SurveyWithQuestions, body: z.output<typeof newQuestionBody>, id: string, newId: () => string): SurveyWithQuestions {
+function addQuestion(
+  current: SurveyWithQuestions,
+  body: z.output<typeof newQuestionBody>,
+  id: string,
+  newId: () => string,
+): SurveyWithQuestions {
   const visible = visibleQuestions(current);
-  if (visible.length >= questionsAtMost) throw validationProblem([{ path: '', message: `a survey has at most ${questionsAtMost} questions` }]);
+  if (visible.length >= questionsAtMost)
+    throw validationProblem([{ path: '', message: `a survey has at most ${questionsAtMost} questions` }]);
   const order = Math.min(body.order ?? visible.length, visible.length);
   const defined = defineQuestion(body, { id, surveyId: current.id, order, newId });
   if ('issues' in defined) throw validationProblem(defined.issues);
@@ -118,7 +175,10 @@ function addQuestion(current: SurveyWithQuestions, body: z.output<typeof newQues
 
 /** The survey with a question changed; throws what is wrong with the change, or HAS_RESPONSES. */
 export function editQuestion(
-  current: SurveyWithQuestions, id: string, body: z.output<typeof questionChangeBody>, { isAnswered, newId }: { isAnswered: boolean; newId(): string },
+  current: SurveyWithQuestions,
+  id: string,
+  body: z.output<typeof questionChangeBody>,
+  { isAnswered, newId }: { isAnswered: boolean; newId(): string },
 ): SurveyWithQuestions {
   const changed = changeQuestion(findQuestion(current, id), body, { hasAnswers: isAnswered, newId });
   if ('issues' in changed) throw validationProblem(changed.issues);
@@ -140,5 +200,8 @@ function reorderQuestions(current: SurveyWithQuestions, ids: readonly string[]):
   const byId = new Map(visibleQuestions(current).map((question) => [question.id, question]));
   if (ids.length !== byId.size || new Set(ids).size !== ids.length || ids.some((id) => !byId.has(id)))
     throw validationProblem([{ path: 'questionIds', message: 'must name every question of the survey exactly once' }]);
-  return withOrder(current, ids.flatMap((id) => byId.get(id) ?? []));
+  return withOrder(
+    current,
+    ids.flatMap((id) => byId.get(id) ?? []),
+  );
 }

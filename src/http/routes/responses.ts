@@ -1,13 +1,20 @@
 import { z } from 'zod';
-import type { ResponseErasure } from '../../actors/erasure.ts';
 import type { ConsistentReads } from '../../actors/consistent-reads.ts';
+import type { ResponseErasure } from '../../actors/erasure.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { notFound } from '../../errors.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { endField, booleanField, invertedRangeIssue, isRangeInverted, pageFields, startField } from '../schemas/query-fields.ts';
-import { ok, page, route, type Route } from '../routing/route.ts';
+import { ok, page, type Route, route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
+import {
+  booleanField,
+  endField,
+  invertedRangeIssue,
+  isRangeInverted,
+  pageFields,
+  startField,
+} from '../schemas/query-fields.ts';
 import { responseSchema } from '../schemas/responses.ts';
 
 export interface ResponseRoutesDeps {
@@ -54,19 +61,41 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
   };
   return [
     route({
-      method: 'GET', path: '/responses/surveys/{surveyId}', tag: 'Responses', summary: 'List responses, newest first',
-      description: 'Pages by `page` or, stable while responses arrive, by `cursor`. A response shows here within two seconds of its acceptance.',
-      access: { kind: 'survey', right: 'read', by: 'surveyId' }, limit: 'api', query: listQuery, reply: z.array(responseSchema), replyStatus: 200, isPaged: true,
+      method: 'GET',
+      path: '/responses/surveys/{surveyId}',
+      tag: 'Responses',
+      summary: 'List responses, newest first',
+      description:
+        'Pages by `page` or, stable while responses arrive, by `cursor`. A response shows here within two seconds of its acceptance.',
+      access: { kind: 'survey', right: 'read', by: 'surveyId' },
+      limit: 'api',
+      query: listQuery,
+      reply: z.array(responseSchema),
+      replyStatus: 200,
+      isPaged: true,
       handle: async ({ params, query }) => {
         const survey = await loadCompiled(params['surveyId'] ?? '');
-        const { records, total, nextCursor } = await deps.responses.list({ surveyId: params['surveyId'] ?? '', codeColumns: survey.survey.slotCounts.codes, ...query });
-        return page(records.map((record) => presentResponse(survey, record)), { page: query.page, limit: query.limit, total, nextCursor });
+        const { records, total, nextCursor } = await deps.responses.list({
+          surveyId: params['surveyId'] ?? '',
+          codeColumns: survey.survey.slotCounts.codes,
+          ...query,
+        });
+        return page(
+          records.map((record) => presentResponse(survey, record)),
+          { page: query.page, limit: query.limit, total, nextCursor },
+        );
       },
     }),
     route({
-      method: 'GET', path: '/responses/{responseId}', tag: 'Responses', summary: 'Read one response',
+      method: 'GET',
+      path: '/responses/{responseId}',
+      tag: 'Responses',
+      summary: 'Read one response',
       description: 'Waits for a response that was accepted a moment ago.',
-      access: { kind: 'survey', right: 'read', by: 'responseId' }, limit: 'api', reply: responseSchema, replyStatus: 200,
+      access: { kind: 'survey', right: 'read', by: 'responseId' },
+      limit: 'api',
+      reply: responseSchema,
+      replyStatus: 200,
       handle: async ({ params }) => {
         const record = await deps.reading.find(params['responseId'] ?? '');
         if (!record) throw notFound('response');
@@ -74,16 +103,30 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       },
     }),
     route({
-      method: 'DELETE', path: '/responses/{responseId}', tag: 'Responses', summary: 'Delete one response for good',
+      method: 'DELETE',
+      path: '/responses/{responseId}',
+      tag: 'Responses',
+      summary: 'Delete one response for good',
       description:
         'Its seat in the quota is given back; a survey that its quota has closed stays closed. Export files that may show the response (asked for since it came in, for dates that it falls into) ' +
         'expire at once; one that is being made fails and says why: ask for it again. A client-made id that came again after 48 hours names several responses: all that the survey has under it are deleted, also what could not be stored.',
-      access: { kind: 'survey', right: 'edit', by: 'responseId' }, limit: 'api', reply: deletedSchema, replyStatus: 200,
+      access: { kind: 'survey', right: 'edit', by: 'responseId' },
+      limit: 'api',
+      reply: deletedSchema,
+      replyStatus: 200,
       handle: async ({ params, survey }) => {
         const record = await deps.reading.find(params['responseId'] ?? '');
         // Of one that could not be stored there is no record.
-        const { surveyId, responseId } = record ?? { surveyId: survey.id, responseId: (params['responseId'] ?? '').toLowerCase() };
-        const stored = record && { surveyId, responseId, isComplete: record.isComplete, submittedAtMs: record.submittedAt.getTime() };
+        const { surveyId, responseId } = record ?? {
+          surveyId: survey.id,
+          responseId: (params['responseId'] ?? '').toLowerCase(),
+        };
+        const stored = record && {
+          surveyId,
+          responseId,
+          isComplete: record.isComplete,
+          submittedAtMs: record.submittedAt.getTime(),
+        };
         if (!(await deps.erasure.eraseOne({ surveyId, responseId }, stored))) throw notFound('response');
         return ok({ id: responseId, deleted: true });
       },

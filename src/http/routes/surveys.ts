@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { transitionSurvey } from '../../actors/survey-transitions.ts';
 import type { SurveyActors } from '../../actors/survey-cache.ts';
+import { transitionSurvey } from '../../actors/survey-transitions.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { freePoints } from '../../domain/questions/ordered-options.ts';
+import { type Survey, type SurveyWithQuestions, surveyStatuses, visibleQuestions } from '../../domain/survey.ts';
 import { copyStrings } from '../../domain/translation/translation.ts';
-import { surveyStatuses, visibleQuestions, type Survey, type SurveyWithQuestions } from '../../domain/survey.ts';
-import { Problem, notFound, validationProblem } from '../../errors.ts';
+import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
-import { presentSurvey, presentSurveyWithHidden, presentSurveyWithQuestions } from '../schemas/present-survey.ts';
-import { booleanField, timestampField, pageFields } from '../schemas/query-fields.ts';
-import { created, ok, page, route, type RouteRequest, type Route } from '../routing/route.ts';
+import { created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { deletedSchema, languageField } from '../schemas/common.ts';
+import { presentSurvey, presentSurveyWithHidden, presentSurveyWithQuestions } from '../schemas/present-survey.ts';
+import { booleanField, pageFields, timestampField } from '../schemas/query-fields.ts';
 import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
 export interface SurveyRoutesDeps {
@@ -35,23 +35,46 @@ const fields = {
   isAnonymous: z.boolean(),
   visibility: z.enum(['PUBLIC', 'PRIVATE']),
   responseQuota: z.number().int().min(1).nullable(),
-  submissionRateLimit: z.number().int().min(1).max(10_000_000).nullable().describe('Submissions a minute for one client address; null: the general limit'),
+  submissionRateLimit: z
+    .number()
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .nullable()
+    .describe('Submissions a minute for one client address; null: the general limit'),
   startsAt: moment,
   endsAt: moment,
   aiEnabled: z.boolean(),
   language: languageField,
-  retentionDays: z.number().int().min(1).max(36_500).nullable().describe('Responses older than this are erased; null: the general setting'),
+  retentionDays: z
+    .number()
+    .int()
+    .min(1)
+    .max(36_500)
+    .nullable()
+    .describe('Responses older than this are erased; null: the general setting'),
 };
 
-export const newSurveyBody = z.strictObject({ ...fields, title }).partial().required({ title: true });
-export const surveyChangeBody = z.strictObject(fields).partial().refine((body) => Object.keys(body).length > 0, 'name at least one field');
+export const newSurveyBody = z
+  .strictObject({ ...fields, title })
+  .partial()
+  .required({ title: true });
+export const surveyChangeBody = z
+  .strictObject(fields)
+  .partial()
+  .refine((body) => Object.keys(body).length > 0, 'name at least one field');
 type SurveyFields = z.output<typeof surveyChangeBody>;
 
 const listQuery = z.strictObject({
   ...pageFields(100),
   status: z.enum(surveyStatuses).optional(),
   search: z.string().trim().min(1).max(200).optional().describe('Part of the title or description'),
-  sort: z.enum(['createdAt', '-createdAt', 'title', '-title', 'responseCount', '-responseCount']).default('-createdAt').describe('`-` for descending. Titles stand as in an index, “Äpfel” before “Birne” (by code point where the database has no ICU collations)'),
+  sort: z
+    .enum(['createdAt', '-createdAt', 'title', '-title', 'responseCount', '-responseCount'])
+    .default('-createdAt')
+    .describe(
+      '`-` for descending. Titles stand as in an index, “Äpfel” before “Birne” (by code point where the database has no ICU collations)',
+    ),
 });
 
 export function newAccessToken(): string {
@@ -59,72 +82,157 @@ export function newAccessToken(): string {
 }
 
 /** Puts given fields (status aside) on a survey; refuses a start after the end. */
-export function applyFields(survey: SurveyWithQuestions, { status: _, ...given }: SurveyFields, nowMs: number): SurveyWithQuestions {
+export function applyFields(
+  survey: SurveyWithQuestions,
+  { status: _, ...given }: SurveyFields,
+  nowMs: number,
+): SurveyWithQuestions {
   const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const next: SurveyWithQuestions = { ...survey, ...named, updatedAt: new Date(nowMs) };
-  if (next.startsAt && next.endsAt && next.startsAt >= next.endsAt) throw validationProblem([{ path: 'endsAt', message: 'must be after startsAt' }]);
-  return { ...next, accessToken: next.visibility === 'PRIVATE' ? (next.accessToken ?? newAccessToken()) : next.accessToken };
+  if (next.startsAt && next.endsAt && next.startsAt >= next.endsAt)
+    throw validationProblem([{ path: 'endsAt', message: 'must be after startsAt' }]);
+  return {
+    ...next,
+    accessToken: next.visibility === 'PRIVATE' ? (next.accessToken ?? newAccessToken()) : next.accessToken,
+  };
 }
 
 export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
   const present = async (survey: Survey, right: RouteRequest['right']) =>
-    presentSurvey(survey, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), isTokenShown: right !== 'read' });
-  const presentWithQuestions = async (survey: SurveyWithQuestions, right: RouteRequest['right'], present = presentSurveyWithQuestions) =>
-    present(survey, { responseCount: await deps.responseCount(survey.id), nowMs: deps.now(), isTokenShown: right !== 'read' });
+    presentSurvey(survey, {
+      responseCount: await deps.responseCount(survey.id),
+      nowMs: deps.now(),
+      isTokenShown: right !== 'read',
+    });
+  const presentWithQuestions = async (
+    survey: SurveyWithQuestions,
+    right: RouteRequest['right'],
+    present = presentSurveyWithQuestions,
+  ) =>
+    present(survey, {
+      responseCount: await deps.responseCount(survey.id),
+      nowMs: deps.now(),
+      isTokenShown: right !== 'read',
+    });
 
   return [
     route({
-      method: 'GET', path: '/surveys', tag: 'Surveys', summary: 'List the surveys that the caller may see', access: { kind: 'user' }, limit: 'api',
-      query: listQuery, reply: z.array(surveyListItemSchema), replyStatus: 200, isPaged: true,
+      method: 'GET',
+      path: '/surveys',
+      tag: 'Surveys',
+      summary: 'List the surveys that the caller may see',
+      access: { kind: 'user' },
+      limit: 'api',
+      query: listQuery,
+      reply: z.array(surveyListItemSchema),
+      replyStatus: 200,
+      isPaged: true,
       handle: async ({ query, principal }) => {
         const { items, total } = await deps.surveys.list({
-          userId: principal.role === 'ADMIN' ? null : principal.userId, status: query.status, search: query.search,
-          sort: query.sort.replace('-', '') as 'createdAt', isDescending: query.sort.startsWith('-'), page: query.page, limit: query.limit,
+          userId: principal.role === 'ADMIN' ? null : principal.userId,
+          status: query.status,
+          search: query.search,
+          sort: query.sort.replace('-', '') as 'createdAt',
+          isDescending: query.sort.startsWith('-'),
+          page: query.page,
+          limit: query.limit,
         });
-        const rows = items.map((item) => presentSurvey(item, { responseCount: item.responseCount, nowMs: deps.now(), isTokenShown: false }));
+        const rows = items.map((item) =>
+          presentSurvey(item, { responseCount: item.responseCount, nowMs: deps.now(), isTokenShown: false }),
+        );
         return page(rows, { page: query.page, limit: query.limit, total });
       },
     }),
     route({
-      method: 'POST', path: '/surveys', tag: 'Surveys', summary: 'Create a survey', access: { kind: 'editor' }, limit: 'api',
-      body: newSurveyBody, reply: surveyWithQuestionsSchema, replyStatus: 201,
+      method: 'POST',
+      path: '/surveys',
+      tag: 'Surveys',
+      summary: 'Create a survey',
+      access: { kind: 'editor' },
+      limit: 'api',
+      body: newSurveyBody,
+      reply: surveyWithQuestionsSchema,
+      replyStatus: 201,
       handle: async ({ body, principal }) => {
         const nowMs = deps.now();
         const draft = applyFields(blankSurvey(deps.newId(), principal.userId, nowMs), body, nowMs);
-        const move = transitionSurvey(draft, [{ type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }], { nowMs, completed: 0 });
+        const move = transitionSurvey(
+          draft,
+          [{ type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }],
+          { nowMs, completed: 0 },
+        );
         await deps.surveys.create(move.survey, move.events);
         await deps.actors.add(move.survey);
         return created(await presentWithQuestions(move.survey, 'own'));
       },
     }),
     route({
-      method: 'GET', path: '/surveys/{id}', tag: 'Surveys', summary: 'Read a survey with its questions', access: { kind: 'survey', right: 'read', by: 'id' },
-      description: 'Responses go on naming questions, options and rows that were taken out of the survey: with `includeHidden` these are shown too, each with `isHidden: true`, deleted questions after the others.',
-      limit: 'api', query: z.strictObject({ includeHidden: booleanField.default(false).describe('Also what was taken out of the survey and may still be named by responses') }), reply: surveyWithQuestionsSchema, replyStatus: 200,
+      method: 'GET',
+      path: '/surveys/{id}',
+      tag: 'Surveys',
+      summary: 'Read a survey with its questions',
+      access: { kind: 'survey', right: 'read', by: 'id' },
+      description:
+        'Responses go on naming questions, options and rows that were taken out of the survey: with `includeHidden` these are shown too, each with `isHidden: true`, deleted questions after the others.',
+      limit: 'api',
+      query: z.strictObject({
+        includeHidden: booleanField
+          .default(false)
+          .describe('Also what was taken out of the survey and may still be named by responses'),
+      }),
+      reply: surveyWithQuestionsSchema,
+      replyStatus: 200,
       handle: async ({ params, query, right }) => {
         const survey = await deps.surveys.load(params['id'] ?? '');
         if (!survey) throw notFound('survey');
-        return ok(await presentWithQuestions(survey, right, query.includeHidden ? presentSurveyWithHidden : presentSurveyWithQuestions));
+        return ok(
+          await presentWithQuestions(
+            survey,
+            right,
+            query.includeHidden ? presentSurveyWithHidden : presentSurveyWithQuestions,
+          ),
+        );
       },
     }),
     route({
-      method: 'PUT', path: '/surveys/{id}', tag: 'Surveys', summary: 'Change a survey',
-      description: 'Any of the fields. With `status` the survey moves: every status may be set from every other, but what could not last is refused and changes nothing: ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), ACTIVE while the quota is full (409 QUOTA_REACHED). A later `endsAt` or a higher quota in the same request counts. A quota lowered to the complete responses that there are, or below, closes an open survey and announces quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since those may name their respondents; it can be switched off at any time, for responses to come. `language` cannot become one that the survey has a translation to. A refusal changes nothing, whichever field it is for, even where a response comes in at the same moment.',
-      access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', body: surveyChangeBody, reply: surveyWithQuestionsSchema, replyStatus: 200,
+      method: 'PUT',
+      path: '/surveys/{id}',
+      tag: 'Surveys',
+      summary: 'Change a survey',
+      description:
+        'Any of the fields. With `status` the survey moves: every status may be set from every other, but what could not last is refused and changes nothing: ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), ACTIVE while the quota is full (409 QUOTA_REACHED). A later `endsAt` or a higher quota in the same request counts. A quota lowered to the complete responses that there are, or below, closes an open survey and announces quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since those may name their respondents; it can be switched off at any time, for responses to come. `language` cannot become one that the survey has a translation to. A refusal changes nothing, whichever field it is for, even where a response comes in at the same moment.',
+      access: { kind: 'survey', right: 'edit', by: 'id' },
+      limit: 'api',
+      body: surveyChangeBody,
+      reply: surveyWithQuestionsSchema,
+      replyStatus: 200,
       handle: async ({ params, body, right, survey: before }) => {
         const id = params['id'] ?? '';
         const { language = before.language } = body;
         if (language !== before.language && (await deps.translations.languages(id)).includes(language))
-          throw validationProblem([{ path: 'language', message: 'the survey has a translation to this language: delete that first' }]);
-        const edit = (current: SurveyWithQuestions) => (Object.keys(body).some((name) => name !== 'status') ? applyFields(current, body, deps.now()) : current);
-        const survey = body.status === undefined ? await deps.actors.edit(id, edit) : await deps.actors.setStatus(id, body.status, 'update', edit);
+          throw validationProblem([
+            { path: 'language', message: 'the survey has a translation to this language: delete that first' },
+          ]);
+        const edit = (current: SurveyWithQuestions) =>
+          Object.keys(body).some((name) => name !== 'status') ? applyFields(current, body, deps.now()) : current;
+        const survey =
+          body.status === undefined
+            ? await deps.actors.edit(id, edit)
+            : await deps.actors.setStatus(id, body.status, 'update', edit);
         return ok(await presentWithQuestions(survey, right));
       },
     }),
     route({
-      method: 'DELETE', path: '/surveys/{id}', tag: 'Surveys', summary: 'Delete a survey with all its responses',
-      description: 'It is gone at once, with everything in it; the stores are cleared behind the reply. After 31 days its webhooks, which are switched off, are removed too, with the record of their deliveries; entries of the audit stay.', access: { kind: 'survey', right: 'own', by: 'id' },
-      limit: 'api', reply: deletedSchema, replyStatus: 200,
+      method: 'DELETE',
+      path: '/surveys/{id}',
+      tag: 'Surveys',
+      summary: 'Delete a survey with all its responses',
+      description:
+        'It is gone at once, with everything in it; the stores are cleared behind the reply. After 31 days its webhooks, which are switched off, are removed too, with the record of their deliveries; entries of the audit stay.',
+      access: { kind: 'survey', right: 'own', by: 'id' },
+      limit: 'api',
+      reply: deletedSchema,
+      replyStatus: 200,
       handle: async ({ params }) => {
         const id = params['id'] ?? '';
         await deps.surveys.remove(id);
@@ -133,35 +241,71 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       },
     }),
     route({
-      method: 'POST', path: '/surveys/{id}/publish', tag: 'Surveys', summary: 'Publish a survey',
-      description: 'Opens the survey and announces survey.published whenever this changes the status to ACTIVE. A survey without questions may be published too: it takes submissions without answers, and questions can be added while it is open. 409 SURVEY_ENDED after `endsAt`, 409 QUOTA_REACHED while the quota is full.',
-      access: { kind: 'survey', right: 'edit', by: 'id' }, limit: 'api', isBodyOptional: true,
+      method: 'POST',
+      path: '/surveys/{id}/publish',
+      tag: 'Surveys',
+      summary: 'Publish a survey',
+      description:
+        'Opens the survey and announces survey.published whenever this changes the status to ACTIVE. A survey without questions may be published too: it takes submissions without answers, and questions can be added while it is open. 409 SURVEY_ENDED after `endsAt`, 409 QUOTA_REACHED while the quota is full.',
+      access: { kind: 'survey', right: 'edit', by: 'id' },
+      limit: 'api',
+      isBodyOptional: true,
       body: z.strictObject({ status: z.literal('ACTIVE', { error: 'only ACTIVE can be published' }).optional() }),
-      reply: surveyWithQuestionsSchema, replyStatus: 200,
-      handle: async ({ params, right }) => ok(await presentWithQuestions(await deps.actors.setStatus(params['id'] ?? '', 'ACTIVE', 'publish'), right)),
+      reply: surveyWithQuestionsSchema,
+      replyStatus: 200,
+      handle: async ({ params, right }) =>
+        ok(await presentWithQuestions(await deps.actors.setStatus(params['id'] ?? '', 'ACTIVE', 'publish'), right)),
     }),
     route({
-      method: 'POST', path: '/surveys/{id}/duplicate', tag: 'Surveys', summary: 'Copy a survey without its responses',
-      description: 'Questions and translations come along, under ids of their own; the copy is a DRAFT of the caller, without dates. A VIEWER may not.', access: { kind: 'survey', right: 'read', by: 'id' },
-      limit: 'api', isBodyOptional: true, body: z.strictObject({ title: title.optional() }), reply: surveyWithQuestionsSchema, replyStatus: 201,
+      method: 'POST',
+      path: '/surveys/{id}/duplicate',
+      tag: 'Surveys',
+      summary: 'Copy a survey without its responses',
+      description:
+        'Questions and translations come along, under ids of their own; the copy is a DRAFT of the caller, without dates. A VIEWER may not.',
+      access: { kind: 'survey', right: 'read', by: 'id' },
+      limit: 'api',
+      isBodyOptional: true,
+      body: z.strictObject({ title: title.optional() }),
+      reply: surveyWithQuestionsSchema,
+      replyStatus: 201,
       handle: async ({ params, body, principal }) => {
         if (principal.role === 'VIEWER') throw new Problem('FORBIDDEN', 'A VIEWER may only read');
         const source = await deps.surveys.load(params['id'] ?? '');
         if (!source) throw notFound('survey');
-        const { copy, newIds } = copySurvey(source, { id: deps.newId(), ownerId: principal.userId, title: body.title, nowMs: deps.now(), newId: deps.newId });
+        const { copy, newIds } = copySurvey(source, {
+          id: deps.newId(),
+          ownerId: principal.userId,
+          title: body.title,
+          nowMs: deps.now(),
+          newId: deps.newId,
+        });
         await deps.surveys.create(copy);
         for (const { language, strings } of await deps.translations.all(source.id))
-          await deps.translations.merge({ surveyId: copy.id, language, strings: copyStrings(strings, newIds), removedKeys: [], at: new Date(deps.now()) });
+          await deps.translations.merge({
+            surveyId: copy.id,
+            language,
+            strings: copyStrings(strings, newIds),
+            removedKeys: [],
+            at: new Date(deps.now()),
+          });
         await deps.actors.add(copy);
         return created(await presentWithQuestions(copy, 'own'));
       },
     }),
     route({
-      method: 'POST', path: '/surveys/{id}/rotate-token', tag: 'Surveys', summary: 'Replace the access token of a PRIVATE survey', access: { kind: 'survey', right: 'edit', by: 'id' },
-      limit: 'api', reply: surveySchema, replyStatus: 200,
+      method: 'POST',
+      path: '/surveys/{id}/rotate-token',
+      tag: 'Surveys',
+      summary: 'Replace the access token of a PRIVATE survey',
+      access: { kind: 'survey', right: 'edit', by: 'id' },
+      limit: 'api',
+      reply: surveySchema,
+      replyStatus: 200,
       handle: async ({ params, right }) => {
         const survey = await deps.actors.edit(params['id'] ?? '', (current) => {
-          if (current.visibility !== 'PRIVATE') throw validationProblem([{ path: 'visibility', message: 'only a PRIVATE survey has an access token' }]);
+          if (current.visibility !== 'PRIVATE')
+            throw validationProblem([{ path: 'visibility', message: 'only a PRIVATE survey has an access token' }]);
           return { ...current, accessToken: newAccessToken(), updatedAt: new Date(deps.now()) };
         });
         return ok(await present(survey, right));
@@ -179,7 +323,10 @@ interface CopyOptions {
 }
 
 /** A new DRAFT with the same wording, ids of its own, and the same positions for its answers; and which id took the place of which. */
-function copySurvey(source: SurveyWithQuestions, { id, ownerId, title: newTitle, nowMs, newId }: CopyOptions): { copy: SurveyWithQuestions; newIds: ReadonlyMap<string, string> } {
+function copySurvey(
+  source: SurveyWithQuestions,
+  { id, ownerId, title: newTitle, nowMs, newId }: CopyOptions,
+): { copy: SurveyWithQuestions; newIds: ReadonlyMap<string, string> } {
   const blank = blankSurvey(id, ownerId, nowMs);
   const newIds = new Map<string, string>();
   const withNewId = <T extends { id: string }>(item: T): T => {
@@ -188,13 +335,26 @@ function copySurvey(source: SurveyWithQuestions, { id, ownerId, title: newTitle,
     return { ...item, id: freshId };
   };
   const copy: SurveyWithQuestions = {
-    ...source, ...blank,
+    ...source,
+    ...blank,
     title: newTitle ?? `${source.title} (copy)`.slice(0, 300),
-    description: source.description, isAnonymous: source.isAnonymous, visibility: source.visibility,
-    accessToken: source.visibility === 'PRIVATE' ? newAccessToken() : null, responseQuota: source.responseQuota,
-    submissionRateLimit: source.submissionRateLimit, aiEnabled: source.aiEnabled, language: source.language, retentionDays: source.retentionDays,
+    description: source.description,
+    isAnonymous: source.isAnonymous,
+    visibility: source.visibility,
+    accessToken: source.visibility === 'PRIVATE' ? newAccessToken() : null,
+    responseQuota: source.responseQuota,
+    submissionRateLimit: source.submissionRateLimit,
+    aiEnabled: source.aiEnabled,
+    language: source.language,
+    retentionDays: source.retentionDays,
     slotCounts: source.slotCounts,
-    questions: visibleQuestions(source).map((question, order) => ({ ...withNewId(question), surveyId: id, order, options: freePoints(question.options).map(withNewId), rows: question.rows.map(withNewId) })),
+    questions: visibleQuestions(source).map((question, order) => ({
+      ...withNewId(question),
+      surveyId: id,
+      order,
+      options: freePoints(question.options).map(withNewId),
+      rows: question.rows.map(withNewId),
+    })),
   };
   return { copy, newIds };
 }

@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import { canonicalLanguage } from '../../domain/language.ts';
-import { describeTranslation, directionOf, readTranslation, translationLanguages } from '../../domain/translation/translation.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import {
+  describeTranslation,
+  directionOf,
+  readTranslation,
+  translationLanguages,
+} from '../../domain/translation/translation.ts';
 import { notFound, validationProblem } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { wordingHash, type TranslationStore } from '../../stores/postgres/translations.ts';
+import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
+import { ok, page, type Route, route } from '../routing/route.ts';
 import { pageFields, slicePage } from '../schemas/query-fields.ts';
-import { ok, page, route, type Route } from '../routing/route.ts';
 import { translationListItemSchema, translationSchema } from '../schemas/surveys.ts';
 
 export interface TranslationRoutesDeps {
@@ -18,35 +23,69 @@ export interface TranslationRoutesDeps {
 }
 
 const optionalText = (length: number) => z.string().trim().min(1).max(length).nullable().optional();
-const optionalTexts = z.array(z.strictObject({ id: z.string(), text: z.string().trim().min(1).max(500).nullable() })).max(200).optional();
+const optionalTexts = z
+  .array(z.strictObject({ id: z.string(), text: z.string().trim().min(1).max(500).nullable() }))
+  .max(200)
+  .optional();
 
 const body = z
   .strictObject({
     title: optionalText(300),
     description: optionalText(5000),
-    questions: z.array(z.strictObject({ id: z.string(), text: optionalText(2000), description: optionalText(5000), options: optionalTexts, rows: optionalTexts })).max(500).optional(),
+    questions: z
+      .array(
+        z.strictObject({
+          id: z.string(),
+          text: optionalText(2000),
+          description: optionalText(5000),
+          options: optionalTexts,
+          rows: optionalTexts,
+        }),
+      )
+      .max(500)
+      .optional(),
   })
   .refine((given) => Object.keys(given).length > 0, 'name at least one field');
 
 const common = { tag: 'Translations', limit: 'api' } as const;
-const [read, edit] = [{ kind: 'survey', right: 'read', by: 'id' }, { kind: 'survey', right: 'edit', by: 'id' }] as const;
+const [read, edit] = [
+  { kind: 'survey', right: 'read', by: 'id' },
+  { kind: 'survey', right: 'edit', by: 'id' },
+] as const;
 
 /** The texts of a survey in other languages, by hand. */
 export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
   const { surveys, translations } = deps;
   return [
     route({
-      ...common, method: 'GET', path: '/surveys/{id}/translations', summary: 'List the languages of a survey', access: read,
-      query: z.strictObject(pageFields(100)), reply: z.array(translationListItemSchema), replyStatus: 200, isPaged: true,
+      ...common,
+      method: 'GET',
+      path: '/surveys/{id}/translations',
+      summary: 'List the languages of a survey',
+      access: read,
+      query: z.strictObject(pageFields(100)),
+      reply: z.array(translationListItemSchema),
+      replyStatus: 200,
+      isPaged: true,
       description: 'The survey’s own language first.',
       handle: async ({ survey, query }) => {
         const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
-        const all = [survey.language, ...others].map((language, index) => ({ language, direction: directionOf(language), isOwn: index === 0 }));
+        const all = [survey.language, ...others].map((language, index) => ({
+          language,
+          direction: directionOf(language),
+          isOwn: index === 0,
+        }));
         return page(slicePage(all, query), { ...query, total: all.length });
       },
     }),
     route({
-      ...common, method: 'GET', path: '/surveys/{id}/translations/{language}', summary: 'Read a translation', access: read, reply: translationSchema, replyStatus: 200,
+      ...common,
+      method: 'GET',
+      path: '/surveys/{id}/translations/{language}',
+      summary: 'Read a translation',
+      access: read,
+      reply: translationSchema,
+      replyStatus: 200,
       description: '`stale` names the texts whose source was reworded since, `missing` those that are not translated.',
       handle: async ({ params }) => {
         const survey = await loadSurvey(surveys, params);
@@ -57,12 +96,23 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
     }),
     putRoute(deps),
     route({
-      ...common, method: 'DELETE', path: '/surveys/{id}/translations/{language}', summary: 'Delete a translation', access: edit,
-      reply: z.strictObject({ id: z.string().describe('The language'), deleted: z.literal(true) }), replyStatus: 200,
+      ...common,
+      method: 'DELETE',
+      path: '/surveys/{id}/translations/{language}',
+      summary: 'Delete a translation',
+      access: edit,
+      reply: z.strictObject({ id: z.string().describe('The language'), deleted: z.literal(true) }),
+      replyStatus: 200,
       handle: async ({ params, survey, principal }) => {
         const language = languageOf(params);
         if (!(await translations.remove(survey.id, language))) throw notFound('translation');
-        await deps.audit.record({ actor: principal, action: 'translation.deleted', objectKind: 'survey', objectId: survey.id, details: { language } });
+        await deps.audit.record({
+          actor: principal,
+          action: 'translation.deleted',
+          objectKind: 'survey',
+          objectId: survey.id,
+          details: { language },
+        });
         return ok({ id: language, deleted: true });
       },
     }),
@@ -71,17 +121,38 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
 
 function putRoute({ surveys, translations, audit, now }: TranslationRoutesDeps): Route {
   return route({
-    ...common, method: 'PUT', path: '/surveys/{id}/translations/{language}', summary: 'Translate a survey, whole or in parts', access: edit, body, reply: translationSchema, replyStatus: 200,
+    ...common,
+    method: 'PUT',
+    path: '/surveys/{id}/translations/{language}',
+    summary: 'Translate a survey, whole or in parts',
+    access: edit,
+    body,
+    reply: translationSchema,
+    replyStatus: 200,
     description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null takes one back. What is not translated is shown in the survey’s own language.`,
     handle: async ({ params, body, principal }) => {
       const survey = await loadSurvey(surveys, params);
       const language = languageOf(params);
-      if (!translationLanguages.some((known) => known === language)) throw validationProblem([{ path: 'language', message: `must be one of ${translationLanguages.join(', ')}` }]);
-      if (language === survey.language) throw validationProblem([{ path: 'language', message: 'is the survey’s own language' }]);
+      if (!translationLanguages.some((known) => known === language))
+        throw validationProblem([{ path: 'language', message: `must be one of ${translationLanguages.join(', ')}` }]);
+      if (language === survey.language)
+        throw validationProblem([{ path: 'language', message: 'is the survey’s own language' }]);
       const { strings, removedKeys, issues } = readTranslation(survey, body, wordingHash);
       if (issues.length > 0) throw validationProblem(issues);
-      const translation = await translations.merge({ surveyId: survey.id, language, strings, removedKeys, at: new Date(now()) });
-      await audit.record({ actor: principal, action: 'translation.changed', objectKind: 'survey', objectId: survey.id, details: { language } });
+      const translation = await translations.merge({
+        surveyId: survey.id,
+        language,
+        strings,
+        removedKeys,
+        at: new Date(now()),
+      });
+      await audit.record({
+        actor: principal,
+        action: 'translation.changed',
+        objectKind: 'survey',
+        objectId: survey.id,
+        details: { language },
+      });
       return ok(describeTranslation(survey, translation, wordingHash));
     },
   });
@@ -93,7 +164,10 @@ function languageOf(params: Readonly<Record<string, string>>): string {
   return canonicalLanguage(text) ?? text;
 }
 
-async function loadSurvey(surveys: Pick<SurveyStore, 'load'>, params: Readonly<Record<string, string>>): Promise<SurveyWithQuestions> {
+async function loadSurvey(
+  surveys: Pick<SurveyStore, 'load'>,
+  params: Readonly<Record<string, string>>,
+): Promise<SurveyWithQuestions> {
   const survey = await surveys.load(params['id'] ?? '');
   if (!survey) throw notFound('survey');
   return survey;

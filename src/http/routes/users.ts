@@ -5,10 +5,10 @@ import { notFound } from '../../errors.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { User, UserChange, UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
-import { pageFields } from '../schemas/query-fields.ts';
-import { created, ok, page, route, type Route } from '../routing/route.ts';
-import { deletedSchema } from '../schemas/common.ts';
+import { created, ok, page, type Route, route } from '../routing/route.ts';
 import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas/accounts.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { pageFields } from '../schemas/query-fields.ts';
 
 export interface UserRoutesDeps {
   users: Pick<UserStore, 'find' | 'list' | 'create' | 'change' | 'remove'>;
@@ -37,8 +37,15 @@ export function userRoutes(deps: UserRoutesDeps): Route[] {
 
 function listRoute({ users }: UserRoutesDeps): Route {
   return route({
-    ...common, method: 'GET', path: '/users', summary: 'List users', description: 'Newest first.', query: z.strictObject(pageFields(100)),
-    reply: z.array(userSchema), replyStatus: 200, isPaged: true,
+    ...common,
+    method: 'GET',
+    path: '/users',
+    summary: 'List users',
+    description: 'Newest first.',
+    query: z.strictObject(pageFields(100)),
+    reply: z.array(userSchema),
+    replyStatus: 200,
+    isPaged: true,
     handle: async ({ query }) => {
       const { items, total } = await users.list(query);
       return page(items.map(presentUser), { ...query, total });
@@ -48,11 +55,29 @@ function listRoute({ users }: UserRoutesDeps): Route {
 
 function createRoute({ users, passwords, audit, newId }: UserRoutesDeps): Route {
   return route({
-    ...common, method: 'POST', path: '/users', summary: 'Create a user', description: 'E-mail addresses are unique regardless of case and compatibility spelling.',
-    body: newUserBody, reply: userSchema, replyStatus: 201,
+    ...common,
+    method: 'POST',
+    path: '/users',
+    summary: 'Create a user',
+    description: 'E-mail addresses are unique regardless of case and compatibility spelling.',
+    body: newUserBody,
+    reply: userSchema,
+    replyStatus: 201,
     handle: async ({ body: { email, password, role }, principal }) => {
-      const user = await users.create({ id: newId(), email, emailKey: emailKey(email), passwordHash: await passwords.hash(password), role });
-      await audit.record({ actor: principal, action: 'user.created', objectKind: 'user', objectId: user.id, details: { role } });
+      const user = await users.create({
+        id: newId(),
+        email,
+        emailKey: emailKey(email),
+        passwordHash: await passwords.hash(password),
+        role,
+      });
+      await audit.record({
+        actor: principal,
+        action: 'user.created',
+        objectKind: 'user',
+        objectId: user.id,
+        details: { role },
+      });
       return created(presentUser(user));
     },
   });
@@ -60,7 +85,12 @@ function createRoute({ users, passwords, audit, newId }: UserRoutesDeps): Route 
 
 function readRoute({ users }: UserRoutesDeps): Route {
   return route({
-    ...common, method: 'GET', path: '/users/{id}', summary: 'Read a user', reply: userSchema, replyStatus: 200,
+    ...common,
+    method: 'GET',
+    path: '/users/{id}',
+    summary: 'Read a user',
+    reply: userSchema,
+    replyStatus: 200,
     handle: async ({ params }) => {
       const user = await users.find(params['id'] ?? '');
       if (!user) throw notFound('user');
@@ -71,11 +101,16 @@ function readRoute({ users }: UserRoutesDeps): Route {
 
 function changeRoute({ users, passwords, rightsChanged, audit }: UserRoutesDeps): Route {
   return route({
-    ...common, method: 'PUT', path: '/users/{id}', summary: 'Change a user',
+    ...common,
+    method: 'PUT',
+    path: '/users/{id}',
+    summary: 'Change a user',
     description:
       'A new password or `isDisabled` ends the sessions of the user; a disabled user can neither sign in nor use API keys. All of it counts within a second. The last active ADMIN stays ' +
       'one (CONFLICT, reason LAST_ADMIN).',
-    body: userChangeBody, reply: userSchema, replyStatus: 200,
+    body: userChangeBody,
+    reply: userSchema,
+    replyStatus: 200,
     handle: async ({ params, body, principal }) => {
       const { email, password, role, isDisabled } = body;
       const change: UserChange = {
@@ -87,7 +122,11 @@ function changeRoute({ users, passwords, rightsChanged, audit }: UserRoutesDeps)
       const user = await users.change(params['id'] ?? '', change, principal.sessionId);
       rightsChanged({ userId: user.id });
       // Names of what changed; values only where they are no personal data.
-      const details = { fields: Object.keys(body), ...(role !== undefined && { role }), ...(isDisabled !== undefined && { isDisabled }) };
+      const details = {
+        fields: Object.keys(body),
+        ...(role !== undefined && { role }),
+        ...(isDisabled !== undefined && { isDisabled }),
+      };
       await audit.record({ actor: principal, action: 'user.changed', objectKind: 'user', objectId: user.id, details });
       return ok(presentUser(user));
     },
@@ -96,14 +135,25 @@ function changeRoute({ users, passwords, rightsChanged, audit }: UserRoutesDeps)
 
 function removeRoute({ users, rightsChanged, audit }: UserRoutesDeps): Route {
   return route({
-    ...common, method: 'DELETE', path: '/users/{id}', summary: 'Delete a user',
-    description: 'Surveys of the user go to the calling ADMIN (to the longest-standing other ADMIN if it is the caller who goes), and so do webhooks: those bound to these surveys go on, others are switched off. Export files go to the owners of their surveys. The last active ADMIN stays (CONFLICT, reason LAST_ADMIN).',
-    reply: deletedSchema, replyStatus: 200,
+    ...common,
+    method: 'DELETE',
+    path: '/users/{id}',
+    summary: 'Delete a user',
+    description:
+      'Surveys of the user go to the calling ADMIN (to the longest-standing other ADMIN if it is the caller who goes), and so do webhooks: those bound to these surveys go on, others are switched off. Export files go to the owners of their surveys. The last active ADMIN stays (CONFLICT, reason LAST_ADMIN).',
+    reply: deletedSchema,
+    replyStatus: 200,
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
       const heirId = await users.remove(id, principal.userId);
       rightsChanged({ userId: id });
-      await audit.record({ actor: principal, action: 'user.deleted', objectKind: 'user', objectId: id, details: { heirId } });
+      await audit.record({
+        actor: principal,
+        action: 'user.deleted',
+        objectKind: 'user',
+        objectId: id,
+        details: { heirId },
+      });
       return ok({ id, deleted: true });
     },
   });

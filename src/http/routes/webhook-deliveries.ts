@@ -3,8 +3,8 @@ import { conflict, notFound } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
 import type { Delivery, DeliveryStore } from '../../stores/postgres/webhook-deliveries.ts';
 import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
+import { aboutSurvey, accepted, page, type Route, route } from '../routing/route.ts';
 import { pageFields, startField, untilField } from '../schemas/query-fields.ts';
-import { accepted, aboutSurvey, page, route, type Route } from '../routing/route.ts';
 import { deliverySchema, replaySchema, webhookEventSchema } from '../schemas/webhooks.ts';
 import { isSending, webhookOf } from './webhooks.ts';
 
@@ -19,7 +19,9 @@ export interface WebhookDeliveryRoutesDeps {
 type WebhookEvent = z.output<typeof webhookEventSchema>;
 
 const common = { tag: 'Webhooks', access: { kind: 'editor' }, limit: 'api' } as const;
-const replayRange = z.strictObject({ since: startField, until: untilField, status: z.enum(['DELIVERED', 'FAILED']).optional() }).refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
+const replayRange = z
+  .strictObject({ since: startField, until: untilField, status: z.enum(['DELIVERED', 'FAILED']).optional() })
+  .refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
 
 /** What was sent to an endpoint, and what is sent again. */
 export function webhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps): Route[] {
@@ -28,44 +30,89 @@ export function webhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps): Route[] 
 
 function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRoutesDeps): Route {
   return route({
-    ...common, method: 'POST', path: '/webhooks/{id}/test', summary: 'Send a test event',
-    description: 'Signed and logged as a real one; `data` has `test: true` and made-up ids. `event` is one of the four, by default the first that the endpoint listens to. The delivery list shows how it went.',
-    body: z.strictObject({ event: webhookEventSchema.optional() }).optional(), isBodyOptional: true, reply: deliverySchema, replyStatus: 202,
+    ...common,
+    method: 'POST',
+    path: '/webhooks/{id}/test',
+    summary: 'Send a test event',
+    description:
+      'Signed and logged as a real one; `data` has `test: true` and made-up ids. `event` is one of the four, by default the first that the endpoint listens to. The delivery list shows how it went.',
+    body: z.strictObject({ event: webhookEventSchema.optional() }).optional(),
+    isBodyOptional: true,
+    reply: deliverySchema,
+    replyStatus: 202,
     handle: async (request) => {
       const webhook = await webhookOf(request, webhooks);
       assertActive(webhook);
       const [id, at] = [newId(), new Date(now())];
       const event = request.body?.event ?? (webhook.events[0] as WebhookEvent);
-      const data = { ...sampleData(event, { surveyId: webhook.surveyId ?? newId(), responseId: newId(), at: at.toISOString() }), test: true };
-      await deliveries.add([{ id, webhookId: webhook.id, event, eventKey: `test:${id}`, occurredAt: at, data, nextAttemptAt: at, createdAt: at }]);
+      const data = {
+        ...sampleData(event, { surveyId: webhook.surveyId ?? newId(), responseId: newId(), at: at.toISOString() }),
+        test: true,
+      };
+      await deliveries.add([
+        {
+          id,
+          webhookId: webhook.id,
+          event,
+          eventKey: `test:${id}`,
+          occurredAt: at,
+          data,
+          nextAttemptAt: at,
+          createdAt: at,
+        },
+      ]);
       wakeDelivery(jobs, webhook.id);
-      return aboutSurvey(webhook.surveyId, accepted(presentDelivery(await requireDelivery(deliveries.find(webhook.id, id)), webhook)));
+      return aboutSurvey(
+        webhook.surveyId,
+        accepted(presentDelivery(await requireDelivery(deliveries.find(webhook.id, id)), webhook)),
+      );
     },
   });
 }
 
 function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
   return route({
-    ...common, method: 'GET', path: '/webhooks/{id}/deliveries', summary: "List a webhook's deliveries", description: 'Newest first, with all attempts. What is settled is kept for 30 days, of one endpoint the newest million.',
-    query: z.strictObject({ ...pageFields(100), status: z.enum(['PENDING', 'DELIVERED', 'FAILED']).optional(), event: webhookEventSchema.optional() }),
-    reply: z.array(deliverySchema), replyStatus: 200, isPaged: true,
+    ...common,
+    method: 'GET',
+    path: '/webhooks/{id}/deliveries',
+    summary: "List a webhook's deliveries",
+    description:
+      'Newest first, with all attempts. What is settled is kept for 30 days, of one endpoint the newest million.',
+    query: z.strictObject({
+      ...pageFields(100),
+      status: z.enum(['PENDING', 'DELIVERED', 'FAILED']).optional(),
+      event: webhookEventSchema.optional(),
+    }),
+    reply: z.array(deliverySchema),
+    replyStatus: 200,
+    isPaged: true,
     handle: async (request) => {
       const webhook = await webhookOf(request, webhooks);
       const { items, total } = await deliveries.list({ ...request.query, webhookId: webhook.id });
-      return page(items.map((delivery) => presentDelivery(delivery, webhook)), { page: request.query.page, limit: request.query.limit, total });
+      return page(
+        items.map((delivery) => presentDelivery(delivery, webhook)),
+        { page: request.query.page, limit: request.query.limit, total },
+      );
     },
   });
 }
 
 function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesDeps): Route {
   return route({
-    ...common, method: 'POST', path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver', summary: 'Send a delivery again',
-    description: 'With the same `webhook-id`, and the whole schedule before it.', reply: deliverySchema, replyStatus: 202,
+    ...common,
+    method: 'POST',
+    path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver',
+    summary: 'Send a delivery again',
+    description: 'With the same `webhook-id`, and the whole schedule before it.',
+    reply: deliverySchema,
+    replyStatus: 202,
     handle: async (request) => {
       const webhook = await webhookOf(request, webhooks);
       await requireDelivery(deliveries.find(webhook.id, request.params['deliveryId'] ?? ''));
       assertActive(webhook);
-      const delivery = await requireDelivery(deliveries.redeliver(webhook.id, request.params['deliveryId'] ?? '', new Date(now())));
+      const delivery = await requireDelivery(
+        deliveries.redeliver(webhook.id, request.params['deliveryId'] ?? '', new Date(now())),
+      );
       wakeDelivery(jobs, webhook.id);
       return aboutSurvey(webhook.surveyId ?? surveyIdOf(delivery), accepted(presentDelivery(delivery, webhook)));
     },
@@ -74,22 +121,35 @@ function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRout
 
 function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesDeps): Route {
   return route({
-    ...common, method: 'POST', path: '/webhooks/{id}/replay', summary: 'Send the deliveries of a span of time again',
-    description: 'Those that were made from `since` to before `until` and do not wait already, delivered or not (with `status` only those), each with the same `webhook-id` as before. `status: FAILED` brings in what was missed while the endpoint was away or its line was full.',
-    body: replayRange, reply: replaySchema, replyStatus: 202,
+    ...common,
+    method: 'POST',
+    path: '/webhooks/{id}/replay',
+    summary: 'Send the deliveries of a span of time again',
+    description:
+      'Those that were made from `since` to before `until` and do not wait already, delivered or not (with `status` only those), each with the same `webhook-id` as before. `status: FAILED` brings in what was missed while the endpoint was away or its line was full.',
+    body: replayRange,
+    reply: replaySchema,
+    replyStatus: 202,
     handle: async (request) => {
       const webhook = await webhookOf(request, webhooks);
       assertActive(webhook);
       const { since, until, status } = request.body;
       const count = await deliveries.replay(webhook.id, { since, until, status, now: new Date(now()) });
       wakeDelivery(jobs, webhook.id);
-      return aboutSurvey(webhook.surveyId, accepted({ webhookId: webhook.id, since: since.toISOString(), until: until.toISOString(), deliveries: count }));
+      return aboutSurvey(
+        webhook.surveyId,
+        accepted({ webhookId: webhook.id, since: since.toISOString(), until: until.toISOString(), deliveries: count }),
+      );
     },
   });
 }
 
 function assertActive(webhook: Webhook): void {
-  if (!isSending(webhook)) throw conflict('WEBHOOK_NOT_ACTIVE', webhook.isActive ? `Nothing is sent to the webhook now: ${webhook.blockedReason}` : 'The webhook is not active');
+  if (!isSending(webhook))
+    throw conflict(
+      'WEBHOOK_NOT_ACTIVE',
+      webhook.isActive ? `Nothing is sent to the webhook now: ${webhook.blockedReason}` : 'The webhook is not active',
+    );
 }
 
 async function requireDelivery(delivery: Promise<Delivery | undefined>): Promise<Delivery> {
@@ -99,9 +159,13 @@ async function requireDelivery(delivery: Promise<Delivery | undefined>): Promise
 }
 
 /** A lost hint is made good by the sweeper. */
-const wakeDelivery = (jobs: JobSender, webhookId: string): void => void jobs.add('webhooks', { webhookId }, { once: webhookId }).catch(() => undefined);
+const wakeDelivery = (jobs: JobSender, webhookId: string): void =>
+  void jobs.add('webhooks', { webhookId }, { once: webhookId }).catch(() => undefined);
 
-function sampleData(event: WebhookEvent, { surveyId, responseId, at }: { surveyId: string; responseId: string; at: string }): Record<string, unknown> {
+function sampleData(
+  event: WebhookEvent,
+  { surveyId, responseId, at }: { surveyId: string; responseId: string; at: string },
+): Record<string, unknown> {
   switch (event) {
     case 'response.submitted':
     case 'response.completed':
@@ -114,10 +178,22 @@ function sampleData(event: WebhookEvent, { surveyId, responseId, at }: { surveyI
 }
 
 /** That of a test event is made up. */
-const surveyIdOf = ({ data }: Delivery): string | null => (typeof data['surveyId'] === 'string' && data['test'] !== true ? data['surveyId'] : null);
+const surveyIdOf = ({ data }: Delivery): string | null =>
+  typeof data['surveyId'] === 'string' && data['test'] !== true ? data['surveyId'] : null;
 
 /** An endpoint that has asked to be left alone for a while is tried no sooner than that. */
-function presentDelivery({ id, event, webhookId, status, attempts, nextAttemptAt: due, createdAt }: Delivery, { pausedUntil }: Webhook) {
+function presentDelivery(
+  { id, event, webhookId, status, attempts, nextAttemptAt: due, createdAt }: Delivery,
+  { pausedUntil }: Webhook,
+) {
   const nextAttemptAt = due && pausedUntil && pausedUntil > due ? pausedUntil : due;
-  return { id, event, webhookId, status, attempts, nextAttemptAt: nextAttemptAt?.toISOString() ?? null, createdAt: createdAt.toISOString() };
+  return {
+    id,
+    event,
+    webhookId,
+    status,
+    attempts,
+    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+  };
 }

@@ -8,12 +8,12 @@ import { maxOldSecrets, type Webhook, type WebhookStore } from '../../stores/pos
 import { canonicalUrl, type Guard } from '../../webhooks/guard.ts';
 import { secretContext } from '../../webhooks/secret-context.ts';
 import { makeSecret } from '../../webhooks/sign.ts';
+import type { DescribedRoute } from '../reference/described-route.ts';
 import type { SurveyAccess } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
+import { created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
+import { deletedSchema, idInputSchema, idSchema } from '../schemas/common.ts';
 import { pageFields } from '../schemas/query-fields.ts';
-import type { DescribedRoute } from '../reference/described-route.ts';
-import { created, ok, page, route, type RouteRequest, type Route } from '../routing/route.ts';
-import { deletedSchema, idSchema, idInputSchema } from '../schemas/common.ts';
 import { webhookEventSchema, webhookSchema, webhookWithSecretSchema } from '../schemas/webhooks.ts';
 
 export interface WebhookRoutesDeps {
@@ -30,19 +30,39 @@ const fiveDaysSeconds = 432_000;
 const replacedSecretMs = 86_400_000;
 
 const fields = {
-  url: z.string().min(1).max(2048).describe('Kept as it is called: the host in ASCII and lower case, without the port that is usual, the rest percent-encoded. So it may have 2048 characters at most'),
-  events: z.array(webhookEventSchema).min(1).max(20).transform((events) => [...new Set(events)]),
+  url: z
+    .string()
+    .min(1)
+    .max(2048)
+    .describe(
+      'Kept as it is called: the host in ASCII and lower case, without the port that is usual, the rest percent-encoded. So it may have 2048 characters at most',
+    ),
+  events: z
+    .array(webhookEventSchema)
+    .min(1)
+    .max(20)
+    .transform((events) => [...new Set(events)]),
   surveyId: idInputSchema.nullable(),
   description: z.string().max(1000).nullable(),
   isActive: z.boolean(),
   batch: z.boolean(),
   maxPerSecond: z.number().int().min(1).max(100_000).nullable(),
-  maxAgeSeconds: z.number().int().min(60).max(fiveDaysSeconds * 6),
+  maxAgeSeconds: z
+    .number()
+    .int()
+    .min(60)
+    .max(fiveDaysSeconds * 6),
   maxWaiting: z.number().int().min(100).max(1_000_000),
 };
 const newWebhookBody = z.strictObject({
-  url: fields.url, events: fields.events, surveyId: fields.surveyId.default(null), description: fields.description.default(null), isActive: fields.isActive.default(true),
-  batch: fields.batch.default(false), maxPerSecond: fields.maxPerSecond.default(null), maxAgeSeconds: fields.maxAgeSeconds.default(fiveDaysSeconds),
+  url: fields.url,
+  events: fields.events,
+  surveyId: fields.surveyId.default(null),
+  description: fields.description.default(null),
+  isActive: fields.isActive.default(true),
+  batch: fields.batch.default(false),
+  maxPerSecond: fields.maxPerSecond.default(null),
+  maxAgeSeconds: fields.maxAgeSeconds.default(fiveDaysSeconds),
   maxWaiting: fields.maxWaiting.default(100_000),
 });
 const changeBody = z.strictObject(fields).partial();
@@ -55,7 +75,10 @@ export function webhookRoutes(deps: WebhookRoutesDeps): Route[] {
 }
 
 /** The endpoint of the path. Whoever may not have it learns nothing of it. */
-export async function webhookOf({ params, principal }: Pick<RouteRequest, 'params' | 'principal'>, webhooks: Pick<WebhookStore, 'find'>): Promise<Webhook> {
+export async function webhookOf(
+  { params, principal }: Pick<RouteRequest, 'params' | 'principal'>,
+  webhooks: Pick<WebhookStore, 'find'>,
+): Promise<Webhook> {
   const webhook = await webhooks.find(params['id'] ?? '');
   const isAllowed = webhook && (principal.role === 'ADMIN' || webhook.ownerId === principal.userId);
   if (!isAllowed) throw notFound('webhook');
@@ -64,10 +87,20 @@ export async function webhookOf({ params, principal }: Pick<RouteRequest, 'param
 
 function listRoute({ webhooks }: WebhookRoutesDeps): Route {
   return route({
-    ...common, method: 'GET', path: '/webhooks', summary: 'List webhooks', description: "The caller's own, newest first; an ADMIN sees everybody's.",
-    query: z.strictObject({ ...pageFields(100), surveyId: idSchema.optional() }), reply: z.array(webhookSchema), replyStatus: 200, isPaged: true,
+    ...common,
+    method: 'GET',
+    path: '/webhooks',
+    summary: 'List webhooks',
+    description: "The caller's own, newest first; an ADMIN sees everybody's.",
+    query: z.strictObject({ ...pageFields(100), surveyId: idSchema.optional() }),
+    reply: z.array(webhookSchema),
+    replyStatus: 200,
+    isPaged: true,
     handle: async ({ query, principal }) => {
-      const { items, total } = await webhooks.list({ ...query, ownerId: principal.role === 'ADMIN' ? null : principal.userId });
+      const { items, total } = await webhooks.list({
+        ...query,
+        ownerId: principal.role === 'ADMIN' ? null : principal.userId,
+      });
       return page(items.map(presentWebhook), { page: query.page, limit: query.limit, total });
     },
   });
@@ -76,20 +109,43 @@ function listRoute({ webhooks }: WebhookRoutesDeps): Route {
 function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
   const { webhooks, secrets, audit, now, newId } = deps;
   const declared = route({
-    ...common, method: 'POST', path: '/webhooks', summary: 'Create a webhook',
-    description: 'The reply holds `secret`, which is not shown again. Without `surveyId` the endpoint hears of all surveys that its owner may see.',
-    body: newWebhookBody, reply: webhookWithSecretSchema, replyStatus: 201,
+    ...common,
+    method: 'POST',
+    path: '/webhooks',
+    summary: 'Create a webhook',
+    description:
+      'The reply holds `secret`, which is not shown again. Without `surveyId` the endpoint hears of all surveys that its owner may see.',
+    body: newWebhookBody,
+    reply: webhookWithSecretSchema,
+    replyStatus: 201,
     handle: async ({ body, principal }) => {
       const url = await allowedUrl(deps.guard, body.url);
       await assertSurveyAllowed(deps, principal, body.surveyId);
       const { batch, ...rest } = { ...body, url };
       const [id, secret, at] = [newId(), makeSecret(), new Date(now())];
       const webhook: Webhook = {
-        ...rest, id, ownerId: principal.userId, scopeRole: scopeOf(principal), isBatch: batch, secretSealed: secrets.seal(secret, secretContext(id)), oldSecrets: [],
-        failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null, createdAt: at, updatedAt: at,
+        ...rest,
+        id,
+        ownerId: principal.userId,
+        scopeRole: scopeOf(principal),
+        isBatch: batch,
+        secretSealed: secrets.seal(secret, secretContext(id)),
+        oldSecrets: [],
+        failingSince: null,
+        pausedUntil: null,
+        disabledAt: null,
+        disabledReason: null,
+        createdAt: at,
+        updatedAt: at,
       };
       await webhooks.create(webhook);
-      await audit.record({ actor: principal, action: 'webhook.created', objectKind: 'webhook', objectId: id, details: { events: webhook.events, surveyId: webhook.surveyId } });
+      await audit.record({
+        actor: principal,
+        action: 'webhook.created',
+        objectKind: 'webhook',
+        objectId: id,
+        details: { events: webhook.events, surveyId: webhook.surveyId },
+      });
       return created({ ...presentWebhook(webhook), secret });
     },
   });
@@ -99,30 +155,62 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
 
 function getRoute({ webhooks }: WebhookRoutesDeps): Route {
   return route({
-    ...common, method: 'GET', path: '/webhooks/{id}', summary: 'Get a webhook', description: '`disabledReason` says why nothing is sent: with `disabledAt` because the service has switched it off, without it for as long as that lasts.',
-    reply: webhookSchema, replyStatus: 200, handle: async (request) => ok(presentWebhook(await webhookOf(request, webhooks))),
+    ...common,
+    method: 'GET',
+    path: '/webhooks/{id}',
+    summary: 'Get a webhook',
+    description:
+      '`disabledReason` says why nothing is sent: with `disabledAt` because the service has switched it off, without it for as long as that lasts.',
+    reply: webhookSchema,
+    replyStatus: 200,
+    handle: async (request) => ok(presentWebhook(await webhookOf(request, webhooks))),
   });
 }
 
 function changeRoute(deps: WebhookRoutesDeps): Route {
   const { webhooks, audit, now } = deps;
   return route({
-    ...common, method: 'PUT', path: '/webhooks/{id}', summary: 'Change a webhook',
+    ...common,
+    method: 'PUT',
+    path: '/webhooks/{id}',
+    summary: 'Change a webhook',
     description:
       'Fields that are left out stay as they are. `isActive: true` switches on again what the service has switched off; deliveries that wait go on. While an endpoint is inactive, what happens is not recorded for it.',
-    body: changeBody, reply: webhookSchema, replyStatus: 200,
+    body: changeBody,
+    reply: webhookSchema,
+    replyStatus: 200,
     handle: async (request) => {
       const { body, principal } = request;
       const before = await webhookOf(request, webhooks);
       const url = body.url === undefined ? undefined : await allowedUrl(deps.guard, body.url);
       await assertSurveyAllowed(deps, principal, body.surveyId);
-      const { batch, ...changes } = Object.fromEntries(Object.entries({ ...body, url }).filter(([, value]) => value !== undefined)) as typeof body;
+      const { batch, ...changes } = Object.fromEntries(
+        Object.entries({ ...body, url }).filter(([, value]) => value !== undefined),
+      ) as typeof body;
       const scopeRole = isRoleWithin(before.scopeRole, scopeOf(principal)) ? before.scopeRole : scopeOf(principal);
-      const after = { ...before, ...changes, scopeRole, isBatch: batch ?? before.isBatch, updatedAt: new Date(now()) } as Webhook;
+      const after = {
+        ...before,
+        ...changes,
+        scopeRole,
+        isBatch: batch ?? before.isBatch,
+        updatedAt: new Date(now()),
+      } as Webhook;
       if (!(await webhooks.save(after))) throw notFound('webhook');
-      await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: Object.keys(body), ...surveyDetails(after) } });
+      await audit.record({
+        actor: principal,
+        action: 'webhook.changed',
+        objectKind: 'webhook',
+        objectId: before.id,
+        details: { fields: Object.keys(body), ...surveyDetails(after) },
+      });
       if (before.surveyId !== null && before.surveyId !== after.surveyId)
-        await audit.record({ actor: principal, action: 'webhook.changed', objectKind: 'webhook', objectId: before.id, details: { fields: ['surveyId'], ...surveyDetails(before) } });
+        await audit.record({
+          actor: principal,
+          action: 'webhook.changed',
+          objectKind: 'webhook',
+          objectId: before.id,
+          details: { fields: ['surveyId'], ...surveyDetails(before) },
+        });
       const saved = await webhooks.find(before.id);
       if (!saved) throw notFound('webhook');
       return ok(presentWebhook(saved));
@@ -132,12 +220,24 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
 
 function removeRoute({ webhooks, audit }: WebhookRoutesDeps): Route {
   return route({
-    ...common, method: 'DELETE', path: '/webhooks/{id}', summary: 'Delete a webhook', description: 'Its deliveries go with it.', reply: deletedSchema, replyStatus: 200,
+    ...common,
+    method: 'DELETE',
+    path: '/webhooks/{id}',
+    summary: 'Delete a webhook',
+    description: 'Its deliveries go with it.',
+    reply: deletedSchema,
+    replyStatus: 200,
     handle: async (request) => {
       const webhook = await webhookOf(request, webhooks);
       const { id } = webhook;
       if (!(await webhooks.remove(id))) throw notFound('webhook');
-      await audit.record({ actor: request.principal, action: 'webhook.deleted', objectKind: 'webhook', objectId: id, details: surveyDetails(webhook) });
+      await audit.record({
+        actor: request.principal,
+        action: 'webhook.deleted',
+        objectKind: 'webhook',
+        objectId: id,
+        details: surveyDetails(webhook),
+      });
       return ok({ id, deleted: true });
     },
   });
@@ -146,7 +246,10 @@ function removeRoute({ webhooks, audit }: WebhookRoutesDeps): Route {
 function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Route {
   const rotate = (id: string, secret: string): Promise<boolean> => {
     const nowMs = now();
-    return webhooks.rotate(id, secrets.seal(secret, secretContext(id)), { oldUntil: new Date(nowMs + replacedSecretMs), now: new Date(nowMs) });
+    return webhooks.rotate(id, secrets.seal(secret, secretContext(id)), {
+      oldUntil: new Date(nowMs + replacedSecretMs),
+      now: new Date(nowMs),
+    });
   };
   const assertRotated = async (request: Pick<RouteRequest, 'params' | 'principal'>, secret: string): Promise<void> => {
     const { id } = await webhookOf(request, webhooks);
@@ -157,18 +260,31 @@ function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Rout
     // One has ended since.
     if (ends.length < maxOldSecrets && (await rotate(id, secret))) return;
     const waitMs = ends.length === 0 ? 0 : Math.min(...ends) - nowMs;
-    throw new Problem('RATE_LIMITED', `${maxOldSecrets} replaced secrets still sign: wait until the first of them ends`, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
+    throw new Problem(
+      'RATE_LIMITED',
+      `${maxOldSecrets} replaced secrets still sign: wait until the first of them ends`,
+      { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) },
+    );
   };
   return route({
-    ...common, method: 'POST', path: '/webhooks/{id}/rotate-secret', summary: "Replace a webhook's secret",
-    description:
-      `The reply holds the new \`secret\`, which is not shown again. The replaced one signs deliveries beside it for 24 hours, and so does each of those before it. While ${maxOldSecrets} replaced secrets sign, another rotation is a 429.`,
-    reply: webhookWithSecretSchema, replyStatus: 200,
+    ...common,
+    method: 'POST',
+    path: '/webhooks/{id}/rotate-secret',
+    summary: "Replace a webhook's secret",
+    description: `The reply holds the new \`secret\`, which is not shown again. The replaced one signs deliveries beside it for 24 hours, and so does each of those before it. While ${maxOldSecrets} replaced secrets sign, another rotation is a 429.`,
+    reply: webhookWithSecretSchema,
+    replyStatus: 200,
     handle: async (request) => {
       const secret = makeSecret();
       await assertRotated(request, secret);
       const rotated = await webhookOf(request, webhooks);
-      await audit.record({ actor: request.principal, action: 'webhook.secret-rotated', objectKind: 'webhook', objectId: rotated.id, details: surveyDetails(rotated) });
+      await audit.record({
+        actor: request.principal,
+        action: 'webhook.secret-rotated',
+        objectKind: 'webhook',
+        objectId: rotated.id,
+        details: surveyDetails(rotated),
+      });
       return ok({ ...presentWebhook(rotated), secret });
     },
   });
@@ -191,7 +307,11 @@ async function allowedUrl(guard: WebhookRoutesDeps['guard'], text: string): Prom
   return url;
 }
 
-async function assertSurveyAllowed({ access }: Pick<WebhookRoutesDeps, 'access'>, principal: Principal, surveyId: string | null | undefined): Promise<void> {
+async function assertSurveyAllowed(
+  { access }: Pick<WebhookRoutesDeps, 'access'>,
+  principal: Principal,
+  surveyId: string | null | undefined,
+): Promise<void> {
   if (surveyId === undefined || surveyId === null) return;
   const survey = isId(surveyId) ? await access.find('surveyId', surveyId) : undefined;
   const right = survey && (await access.rightOf(principal, survey));
@@ -200,14 +320,43 @@ async function assertSurveyAllowed({ access }: Pick<WebhookRoutesDeps, 'access'>
 }
 
 /** Switched on, and nothing in the way. */
-export const isSending = ({ isActive, blockedReason }: Webhook): boolean => isActive && (blockedReason ?? null) === null;
+export const isSending = ({ isActive, blockedReason }: Webhook): boolean =>
+  isActive && (blockedReason ?? null) === null;
 
 function presentWebhook(webhook: Webhook) {
-  const { id, url, events, surveyId, description, isActive, isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt, createdAt, updatedAt } = webhook;
+  const {
+    id,
+    url,
+    events,
+    surveyId,
+    description,
+    isActive,
+    isBatch,
+    maxPerSecond,
+    maxAgeSeconds,
+    maxWaiting,
+    ownerId,
+    disabledAt,
+    createdAt,
+    updatedAt,
+  } = webhook;
   // What lasts only for now is no setting: a client that writes back what it has read must not switch the endpoint off.
   const disabledReason = isActive ? (webhook.blockedReason ?? null) : webhook.disabledReason;
   return {
-    id, url, events, surveyId, description, isActive, batch: isBatch, maxPerSecond, maxAgeSeconds, maxWaiting, ownerId, disabledAt: disabledAt?.toISOString() ?? null, disabledReason,
-    createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString(),
+    id,
+    url,
+    events,
+    surveyId,
+    description,
+    isActive,
+    batch: isBatch,
+    maxPerSecond,
+    maxAgeSeconds,
+    maxWaiting,
+    ownerId,
+    disabledAt: disabledAt?.toISOString() ?? null,
+    disabledReason,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
   };
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { queueOf } from '../../ai/survey-jobs.ts';
-import { Problem, notFound, type ProblemCode } from '../../errors.ts';
+import { notFound, Problem, type ProblemCode } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
-import type { AiJob, AiStore, AiJobView } from '../../stores/postgres/ai/jobs.ts';
+import type { AiJob, AiJobView, AiStore } from '../../stores/postgres/ai/jobs.ts';
 import { accepted, type Outcome } from './route.ts';
 
 export interface AiJobReplyDeps {
@@ -14,13 +14,19 @@ const waitTimeoutMs = 20_000;
 const pollIntervalMs = 100;
 
 /** Has work done by the job queue. What is over within 20 seconds is answered with its result, what takes longer, or waits for the limits of its provider, with 202. */
-export async function replyWithJobResult({ store, jobs }: AiJobReplyDeps, jobRequest: Parameters<AiStore['findOrCreate']>[0], result: (job: AiJob) => Promise<Outcome>): Promise<Outcome> {
+export async function replyWithJobResult(
+  { store, jobs }: AiJobReplyDeps,
+  jobRequest: Parameters<AiStore['findOrCreate']>[0],
+  result: (job: AiJob) => Promise<Outcome>,
+): Promise<Outcome> {
   const jobId = await store.findOrCreate(jobRequest);
   // A hint that is lost is made good by the sweeper.
   await jobs.add(queueOf(jobRequest), { aiJobId: jobId }, { once: jobId }).catch(() => undefined);
   const job = await waitForJob(store, jobId);
   if (job.error) throw jobProblem(job.error);
-  return job.status === 'COMPLETED' ? await result(job) : accepted({ jobId, status: job.status, progress: job.progress });
+  return job.status === 'COMPLETED'
+    ? await result(job)
+    : accepted({ jobId, status: job.status, progress: job.progress });
 }
 
 /** The job when it is over, waits for the limits of its provider, or after the time that a request may take. */
@@ -38,5 +44,9 @@ const defaultRetryAfterSeconds: Partial<Record<ProblemCode, number>> = { AI_RATE
 
 function jobProblem({ code, message, retryAfterSeconds }: NonNullable<AiJob['error']>): Problem {
   const defaultSeconds = defaultRetryAfterSeconds[code];
-  return new Problem(code, message, defaultSeconds === undefined ? {} : { retryAfterSeconds: retryAfterSeconds ?? defaultSeconds });
+  return new Problem(
+    code,
+    message,
+    defaultSeconds === undefined ? {} : { retryAfterSeconds: retryAfterSeconds ?? defaultSeconds },
+  );
 }

@@ -7,20 +7,20 @@ import { createSignIn } from '../../auth/sign-in.ts';
 import { makeSigningKey, readSigningKeys, type SigningKeys } from '../../auth/signing-keys.ts';
 import type { Log } from '../../log.ts';
 import { loadOrCreateSecret, type Secrets } from '../../platform/secrets.ts';
-import { SettingsError, type Settings } from '../../settings.ts';
+import { type Settings, SettingsError } from '../../settings.ts';
 import { createApiKeyStore } from '../../stores/postgres/api-keys.ts';
-import { createAudit, type Audit } from '../../stores/postgres/audit.ts';
+import { type Audit, createAudit } from '../../stores/postgres/audit.ts';
 import type { Sql } from '../../stores/postgres/client.ts';
 import { createMemberStore } from '../../stores/postgres/members.ts';
 import { createSessionStore } from '../../stores/postgres/sessions.ts';
 import { createUserStore, type OwnedDataTransfer } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
-import { createAuthenticator } from './authenticator.ts';
 import { apiKeyRoutes } from '../routes/api-keys.ts';
 import { auditRoutes } from '../routes/audit.ts';
 import { authRoutes } from '../routes/auth.ts';
 import { memberRoutes } from '../routes/members.ts';
 import { userRoutes } from '../routes/users.ts';
+import { createAuthenticator } from './authenticator.ts';
 import type { Route } from './route.ts';
 
 export interface AuthenticationDeps {
@@ -41,10 +41,19 @@ export interface AuthenticationDeps {
 /** All that has to do with who somebody is: stores, tokens, the check of every call, and the routes. */
 export async function createAuthentication(deps: AuthenticationDeps) {
   const { sql, secrets, log, settings, nowMs, newId } = deps;
-  const stores = { users: createUserStore(sql, deps.handOver), sessions: createSessionStore(sql), apiKeys: createApiKeyStore(sql), members: createMemberStore(sql) };
+  const stores = {
+    users: createUserStore(sql, deps.handOver),
+    sessions: createSessionStore(sql),
+    apiKeys: createApiKeyStore(sql),
+    members: createMemberStore(sql),
+  };
   const audit = createAudit(sql, log);
   const passwords = createPasswords();
-  const accessTokens = createAccessTokens({ keys: await loadSigningKeys(settings), ttlSeconds: settings.accessTokenTtlSeconds, nowMs });
+  const accessTokens = createAccessTokens({
+    keys: await loadSigningKeys(settings),
+    ttlSeconds: settings.accessTokenTtlSeconds,
+    nowMs,
+  });
   const accountGuard = createAccountGuard({ redis: deps.redis, keyedHash: secrets.keyedHash, log });
   const authenticator = createAuthenticator({ ...stores, accessTokens, log });
   const rightsChanged = (change: PermissionChange): void => {
@@ -52,12 +61,28 @@ export async function createAuthentication(deps: AuthenticationDeps) {
     deps.publishRightsChange?.(change);
   };
   const record = recordSignIn(audit);
-  const signIn = createSignIn({ ...stores, passwords, accessTokens, guard: accountGuard, record, refreshTtlSeconds: settings.refreshTokenTtlSeconds, newId });
+  const signIn = createSignIn({
+    ...stores,
+    passwords,
+    accessTokens,
+    guard: accountGuard,
+    record,
+    refreshTtlSeconds: settings.refreshTokenTtlSeconds,
+    newId,
+  });
   const refresh = createRefresh({
-    ...stores, accessTokens, secrets,
+    ...stores,
+    accessTokens,
+    secrets,
     onReuse: ({ sessionId, userId }) => {
       rightsChanged({ userId });
-      return audit.record({ actor: null, action: 'session.token-reused', objectKind: 'session', objectId: sessionId, details: { userId } });
+      return audit.record({
+        actor: null,
+        action: 'session.token-reused',
+        objectKind: 'session',
+        objectId: sessionId,
+        details: { userId },
+      });
     },
   });
   const routeDeps = { ...stores, audit, passwords, accountGuard, rightsChanged, signIn, refresh, newId };
@@ -76,7 +101,11 @@ export async function createAuthentication(deps: AuthenticationDeps) {
 
 export type Authentication = Awaited<ReturnType<typeof createAuthentication>>;
 
-type AccountRoutesDeps = Parameters<typeof authRoutes>[0] & Parameters<typeof userRoutes>[0] & Parameters<typeof apiKeyRoutes>[0] & Parameters<typeof memberRoutes>[0] & Parameters<typeof auditRoutes>[0];
+type AccountRoutesDeps = Parameters<typeof authRoutes>[0] &
+  Parameters<typeof userRoutes>[0] &
+  Parameters<typeof apiKeyRoutes>[0] &
+  Parameters<typeof memberRoutes>[0] &
+  Parameters<typeof auditRoutes>[0];
 
 export function accountRoutes(deps: AccountRoutesDeps): Route[] {
   return [...authRoutes(deps), ...userRoutes(deps), ...apiKeyRoutes(deps), ...memberRoutes(deps), ...auditRoutes(deps)];
@@ -86,15 +115,28 @@ async function loadSigningKeys({ jwtPrivateKey, dataDir }: AuthenticationDeps['s
   try {
     return await readSigningKeys(jwtPrivateKey ?? loadOrCreateSecret(dataDir, 'access-tokens.pem', makeSigningKey));
   } catch (error) {
-    throw new SettingsError(`Bad setting. JWT_PRIVATE_KEY: ${error instanceof Error ? error.message : 'cannot be read'}`);
+    throw new SettingsError(
+      `Bad setting. JWT_PRIVATE_KEY: ${error instanceof Error ? error.message : 'cannot be read'}`,
+    );
   }
 }
 
 /** Behind the reply, and alike for every outcome, so that its time tells nothing. */
 function recordSignIn(audit: Audit) {
-  return ({ isSuccess, userId, sessionId }: { isSuccess: boolean; userId: string | null; sessionId: string | null }): void => {
+  return ({
+    isSuccess,
+    userId,
+    sessionId,
+  }: {
+    isSuccess: boolean;
+    userId: string | null;
+    sessionId: string | null;
+  }): void => {
     const actor = isSuccess && userId !== null ? { userId, keyId: null } : null;
-    const object = sessionId === null ? ({ objectKind: 'user', objectId: userId ?? 'unknown' } as const) : ({ objectKind: 'session', objectId: sessionId } as const);
+    const object =
+      sessionId === null
+        ? ({ objectKind: 'user', objectId: userId ?? 'unknown' } as const)
+        : ({ objectKind: 'session', objectId: sessionId } as const);
     void audit.record({ actor, action: isSuccess ? 'session.started' : 'session.refused', ...object });
   };
 }

@@ -1,11 +1,11 @@
 import type { AccessTokens } from '../../auth/access-tokens.ts';
-import { createTtlCache } from '../../platform/ttl-cache.ts';
 import { hashOpaqueToken, isOpaqueToken } from '../../auth/opaque-tokens.ts';
-import { createLruCache } from '../../platform/lru-cache.ts';
 import { lesserRole } from '../../auth/roles.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import type { ApiKeyStore, ActiveApiKey } from '../../stores/postgres/api-keys.ts';
+import { createLruCache } from '../../platform/lru-cache.ts';
+import { createTtlCache } from '../../platform/ttl-cache.ts';
+import type { ActiveApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
 import type { Authenticate, Principal } from './principal.ts';
 
@@ -27,7 +27,11 @@ const keyUseIntervalMs = 60_000;
  */
 export function createAuthenticator(deps: AuthenticatorDeps) {
   const sessions = createTtlCache({ ttlMs: maxAgeMs, capacity, load: (id) => sessionPrincipal(deps, id) });
-  const keysByHash = createTtlCache({ ttlMs: maxAgeMs, capacity, load: async (hash) => keyPrincipal(await deps.apiKeys.findActiveByHash(Buffer.from(hash, 'base64'))) });
+  const keysByHash = createTtlCache({
+    ttlMs: maxAgeMs,
+    capacity,
+    load: async (hash) => keyPrincipal(await deps.apiKeys.findActiveByHash(Buffer.from(hash, 'base64'))),
+  });
   const recordKeyUse = createKeyUseRecorder(deps);
 
   const bySession = async (token: string): Promise<Principal | undefined> => {
@@ -42,7 +46,8 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
   };
   const authenticate: Authenticate = async (authorization) => {
     const token = bearerPattern.exec(authorization ?? '')?.[1];
-    const principal = token === undefined ? undefined : await (isOpaqueToken('apiKey', token) ? byKey(token) : bySession(token));
+    const principal =
+      token === undefined ? undefined : await (isOpaqueToken('apiKey', token) ? byKey(token) : bySession(token));
     if (!principal) throw new Problem('UNAUTHORIZED');
     return principal;
   };
@@ -87,6 +92,8 @@ function createKeyUseRecorder({ apiKeys, log }: AuthenticatorDeps) {
     const last = recordedAtMs.get(keyId);
     if (last !== undefined && nowMs - last < keyUseIntervalMs) return;
     recordedAtMs.set(keyId, nowMs);
-    apiKeys.markUsed(keyId).catch((error: unknown) => log.warn({ err: error, keyId }, 'the last use of an API key could not be recorded'));
+    apiKeys
+      .markUsed(keyId)
+      .catch((error: unknown) => log.warn({ err: error, keyId }, 'the last use of an API key could not be recorded'));
   };
 }

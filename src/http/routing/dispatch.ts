@@ -1,22 +1,28 @@
 import { z } from 'zod';
-import { Problem, notFound, unavailable, validationProblem } from '../../errors.ts';
-import { validate } from '../../platform/zod-messages.ts';
 import type { Survey } from '../../domain/survey.ts';
-import { isId } from '../../platform/ids.ts';
+import { notFound, Problem, unavailable, validationProblem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import { isId } from '../../platform/ids.ts';
+import { validate } from '../../platform/zod-messages.ts';
 import { missingOwnerOf } from '../../stores/postgres/foreign-key-violation.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
-import { problemText } from '../server/write-response.ts';
-import { assertJsonType, assertExactNumbers, parseJson, type IncomingBody, type IncomingStream } from '../server/request-body.ts';
-import { rateLimitKeyOf } from '../server/client-address.ts';
-import type { HeaderName, HeaderValues } from '../server/request-head.ts';
 import { takesOneValue } from '../schemas/query-fields.ts';
-import type { RateLimits, RateLimitStatus } from './rate-limits.ts';
-import type { Authenticate, Principal } from './principal.ts';
+import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { ReplyChannel } from '../server/reply.ts';
-import type { RouteRequest, RouteMatch, Outcome, SurveyKey, SurveyRight } from './route.ts';
-import { streamReply, acceptsEventStream } from './streamed-reply.ts';
+import {
+  assertExactNumbers,
+  assertJsonType,
+  type IncomingBody,
+  type IncomingStream,
+  parseJson,
+} from '../server/request-body.ts';
+import type { HeaderName, HeaderValues } from '../server/request-head.ts';
+import { problemText } from '../server/write-response.ts';
+import type { Authenticate, Principal } from './principal.ts';
+import type { RateLimitStatus, RateLimits } from './rate-limits.ts';
+import type { Outcome, RouteMatch, RouteRequest, SurveyKey, SurveyRight } from './route.ts';
+import { acceptsEventStream, streamReply } from './streamed-reply.ts';
 
 /** Finds the survey that a path parameter belongs to, and what the caller may do with it. */
 export interface SurveyAccess {
@@ -81,7 +87,12 @@ function toCountedProblem(deps: DispatchDeps, { requestId, match }: RequestConte
   return problem;
 }
 
-async function runRoute(deps: DispatchDeps, context: RequestContext, state: DispatchState, replyHeaders: () => Header[]): Promise<Outcome> {
+async function runRoute(
+  deps: DispatchDeps,
+  context: RequestContext,
+  state: DispatchState,
+  replyHeaders: () => Header[],
+): Promise<Outcome> {
   const { match, problem } = context;
   if (!match || problem) {
     // Probes are not counted, whatever their headers hold.
@@ -95,26 +106,52 @@ async function runRoute(deps: DispatchDeps, context: RequestContext, state: Disp
   const { survey, right } = principal ? await authorise(deps, context, principal) : {};
   const { query, body, rawBody } = await readInput(context).catch(async (error: unknown) => {
     // What is refused before the handler that would have counted it counts as a general call.
-    if (isUncounted && route.limit === 'submit') await consumeRateLimit(deps, state, 'api', rateLimitKeyOf(context.address));
+    if (isUncounted && route.limit === 'submit')
+      await consumeRateLimit(deps, state, 'api', rateLimitKeyOf(context.address));
     throw error;
   });
   const input = {
-    params, query, body, rawBody, bodyChunks: () => context.stream?.chunks() ?? noChunks(), address: context.address, requestId: context.requestId, reply: context.reply, replyHeaders,
-    header: (name: HeaderName) => context.headers.get(name), principal, survey, right,
+    params,
+    query,
+    body,
+    rawBody,
+    bodyChunks: () => context.stream?.chunks() ?? noChunks(),
+    address: context.address,
+    requestId: context.requestId,
+    reply: context.reply,
+    replyHeaders,
+    header: (name: HeaderName) => context.headers.get(name),
+    principal,
+    survey,
+    right,
   };
   // The schemas above have checked what the handler's own types promise; here they are forgotten.
   const request = input as unknown as RouteRequest<never, never>;
   if (route.isStreamed !== true || !acceptsEventStream(context.headers.get('accept'))) return route.handle(request);
-  return streamReply((reader) => route.handle({ ...request, reader }), (error) => problemText(toCountedProblem(deps, context, error), context.requestId));
+  return streamReply(
+    (reader) => route.handle({ ...request, reader }),
+    (error) => problemText(toCountedProblem(deps, context, error), context.requestId),
+  );
 }
 
-async function consumeRateLimit(deps: DispatchDeps, state: DispatchState, scope: 'auth' | 'api', key: string, points?: number): Promise<void> {
+async function consumeRateLimit(
+  deps: DispatchDeps,
+  state: DispatchState,
+  scope: 'auth' | 'api',
+  key: string,
+  points?: number,
+): Promise<void> {
   state.rateLimit = await deps.limits.consume(scope, key, points);
-  if (!state.rateLimit.isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: state.rateLimit.retryAfterSeconds });
+  if (!state.rateLimit.isAllowed)
+    throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: state.rateLimit.retryAfterSeconds });
 }
 
 /** The general limit counts by user or key; a call without a valid token counts by address, so that guessing tokens is limited too. */
-async function identifyCaller(deps: DispatchDeps, context: RequestContext, state: DispatchState): Promise<Principal | undefined> {
+async function identifyCaller(
+  deps: DispatchDeps,
+  context: RequestContext,
+  state: DispatchState,
+): Promise<Principal | undefined> {
   const { route } = context.match as RouteMatch;
   const addressKey = rateLimitKeyOf(context.address);
   if (route.access.kind === 'public') {
@@ -128,20 +165,31 @@ async function identifyCaller(deps: DispatchDeps, context: RequestContext, state
     await consumeRateLimit(deps, state, 'api', addressKey);
     throw error;
   }
-  await consumeRateLimit(deps, state, 'api', principal.keyId ?? principal.userId, principal.requestsPerMinute ?? undefined);
+  await consumeRateLimit(
+    deps,
+    state,
+    'api',
+    principal.keyId ?? principal.userId,
+    principal.requestsPerMinute ?? undefined,
+  );
   return principal;
 }
 
 async function readInput(context: RequestContext): Promise<{ query: unknown; body: unknown; rawBody: Buffer }> {
   const { route, params } = context.match as RouteMatch;
   assertValidParams(params);
-  const query = route.query ? parseQuery(route.query, context.query) : route.ignoresQuery === true || context.query === '' ? {} : parseQuery(noQuery, context.query);
+  const query = route.query
+    ? parseQuery(route.query, context.query)
+    : route.ignoresQuery === true || context.query === ''
+      ? {}
+      : parseQuery(noQuery, context.query);
   return { query, ...(await readBody(context)) };
 }
 
 /** What cannot be a name is the name of nothing. */
 function assertValidParams(params: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(params)) if (value.includes('\0') || ((name === 'id' || name.endsWith('Id')) && !isId(value))) throw notFound();
+  for (const [name, value] of Object.entries(params))
+    if (value.includes('\0') || ((name === 'id' || name.endsWith('Id')) && !isId(value))) throw notFound();
 }
 
 const noQuery = z.strictObject({});
@@ -151,7 +199,8 @@ const noFields = z.strictObject({});
 function parseQuery(schema: z.ZodType, query: string): unknown {
   const values: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
   for (const [name, value] of new URLSearchParams(query)) {
-    if (value.includes('\0')) throw validationProblem([{ path: name.replaceAll('\0', ''), message: 'holds a NUL character' }]);
+    if (value.includes('\0'))
+      throw validationProblem([{ path: name.replaceAll('\0', ''), message: 'holds a NUL character' }]);
     const previous = values[name];
     values[name] = previous === undefined ? value : [...(Array.isArray(previous) ? previous : [previous]), value];
   }
@@ -172,15 +221,21 @@ async function readBody(context: RequestContext): Promise<{ body: unknown; rawBo
   if (!isBare && !isRaw) assertJsonType(context.headers.get('content-type'), context.headers.get('content-encoding'));
   const bytes = await context.body.whole();
   if (isRaw) return { body: undefined, rawBody: bytes };
-  if (isBare && bytes.length === 0) return { body: route.body ? validateInput(route.body, {}) : undefined, rawBody: bytes };
-  if (isBare && route.body) assertJsonType(context.headers.get('content-type'), context.headers.get('content-encoding'));
+  if (isBare && bytes.length === 0)
+    return { body: route.body ? validateInput(route.body, {}) : undefined, rawBody: bytes };
+  if (isBare && route.body)
+    assertJsonType(context.headers.get('content-type'), context.headers.get('content-encoding'));
   const value = parseJson(bytes);
   assertExactNumbers(value);
   const body = validateInput(route.body ?? noFields, value);
   return { body: route.body && body, rawBody: bytes };
 }
 
-async function authorise(deps: DispatchDeps, context: RequestContext, principal: Principal): Promise<{ survey?: Survey; right?: SurveyRight }> {
+async function authorise(
+  deps: DispatchDeps,
+  context: RequestContext,
+  principal: Principal,
+): Promise<{ survey?: Survey; right?: SurveyRight }> {
   const { route, params } = context.match as RouteMatch;
   const { access } = route;
   assertValidParams(params);
@@ -195,7 +250,8 @@ async function authorise(deps: DispatchDeps, context: RequestContext, principal:
   }
   const survey = await deps.access.find(access.by, params[access.by] ?? '');
   const right = survey && (await deps.access.rightOf(principal, survey));
-  if (!survey || !right) throw notFound(access.by === 'id' || access.by === 'surveyId' ? 'survey' : access.by.replace(/Id$/, ''));
+  if (!survey || !right)
+    throw notFound(access.by === 'id' || access.by === 'surveyId' ? 'survey' : access.by.replace(/Id$/, ''));
   const isSelf = access.orSelf !== undefined && params[access.orSelf] === principal.userId && principal.keyId === null;
   if (rightRank[right] < rightRank[access.right] && !isSelf) throw new Problem('FORBIDDEN');
   return { survey, right };
@@ -211,14 +267,19 @@ export function validateInput<T extends z.ZodType>(schema: T, value: unknown): z
 }
 
 /** What was thrown, as the client may see it; a mistake of ours is logged. */
-export function toProblem(error: unknown, log: Log, request: { requestId: string; route: string | undefined }): Problem {
+export function toProblem(
+  error: unknown,
+  log: Log,
+  request: { requestId: string; route: string | undefined },
+): Problem {
   if (error instanceof Problem) return error;
   if (isRedisUnavailable(error)) {
     log.warn({ err: error, ...request }, 'Redis was unavailable for a request');
     return unavailable('The service cannot reach what it needs for this right now', 2, error);
   }
   const missingOwner = missingOwnerOf(error);
-  if (missingOwner) return missingOwner === 'caller' ? new Problem('UNAUTHORIZED', 'The user is gone') : notFound('user');
+  if (missingOwner)
+    return missingOwner === 'caller' ? new Problem('UNAUTHORIZED', 'The user is gone') : notFound('user');
   log.error({ err: error, ...request }, 'a handler failed');
   return new Problem('INTERNAL_ERROR');
 }

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
+import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Log } from '../../log.ts';
 
 /** Where a caller stands: what the X-RateLimit headers say. */
@@ -35,10 +35,20 @@ export function createRateLimits({ redis, auth, api, processCount, log }: RateLi
     const known = limiters.get(name);
     if (known) return known;
     const limiter = new RateLimiterRedis({
-      storeClient: redis, keyPrefix: name, points, duration: windowSeconds, rejectIfRedisNotReady: true,
+      storeClient: redis,
+      keyPrefix: name,
+      points,
+      duration: windowSeconds,
+      rejectIfRedisNotReady: true,
       inMemoryBlockOnConsumed: points + 1,
       ...(scope === 'auth'
-        ? { insuranceLimiter: new RateLimiterMemory({ keyPrefix: name, points: Math.max(1, Math.floor(points / processCount)), duration: windowSeconds }) }
+        ? {
+            insuranceLimiter: new RateLimiterMemory({
+              keyPrefix: name,
+              points: Math.max(1, Math.floor(points / processCount)),
+              duration: windowSeconds,
+            }),
+          }
         : {}),
     });
     limiters.set(name, limiter);
@@ -53,7 +63,13 @@ export function createRateLimits({ redis, auth, api, processCount, log }: RateLi
       } catch (error) {
         if (error instanceof RateLimiterRes) return rateLimitStatus(limit, error, false);
         log.warn({ err: error, scope }, 'the rate limiter failed; the request is let through');
-        return { limit, remaining: limit, resetAt: Math.ceil(Date.now() / 1000) + windowSeconds, isAllowed: true, retryAfterSeconds: 0 };
+        return {
+          limit,
+          remaining: limit,
+          resetAt: Math.ceil(Date.now() / 1000) + windowSeconds,
+          isAllowed: true,
+          retryAfterSeconds: 0,
+        };
       }
     },
   };

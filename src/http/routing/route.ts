@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { TextListener } from '../../ai/json-text-stream.ts';
+import type { Survey } from '../../domain/survey.ts';
+import type { StreamingBody } from '../server/reply.ts';
 import type { HeaderName } from '../server/request-head.ts';
 import type { Principal } from './principal.ts';
-import type { StreamingBody } from '../server/reply.ts';
-import type { Survey } from '../../domain/survey.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 
@@ -38,12 +38,22 @@ export interface Pagination {
 /** What a handler gives back. */
 export type Outcome =
   | {
-      kind: 'json'; status: number; data: unknown; pagination?: Pagination; headers?: readonly (readonly [string, string])[];
+      kind: 'json';
+      status: number;
+      data: unknown;
+      pagination?: Pagination;
+      headers?: readonly (readonly [string, string])[];
       /** The survey that the deed concerns, where the path does not say so: for the audit, the caller is not told. */
       surveyId?: string;
     }
   | { kind: 'text'; status: number; text: string; mediaType: string; headers?: readonly (readonly [string, string])[] }
-  | { kind: 'stream'; status: number; headers: readonly (readonly [string, string])[]; source: AsyncIterable<Uint8Array>; totalBytes?: number }
+  | {
+      kind: 'stream';
+      status: number;
+      headers: readonly (readonly [string, string])[];
+      source: AsyncIterable<Uint8Array>;
+      totalBytes?: number;
+    }
   /** server-sent events: the body stays open in the hands of `begin`, which resolves when nobody has to wait for it any more */
   | { kind: 'events'; begin(body: StreamingBody): void | Promise<void> }
   /** the handler has answered already */
@@ -52,10 +62,16 @@ export type Outcome =
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
 export const created = (data: unknown): Outcome => ({ kind: 'json', status: 201, data });
 export const accepted = (data: unknown): Outcome => ({ kind: 'json', status: 202, data });
-export const page = (data: unknown, pagination: Pagination): Outcome => ({ kind: 'json', status: 200, data, pagination });
+export const page = (data: unknown, pagination: Pagination): Outcome => ({
+  kind: 'json',
+  status: 200,
+  data,
+  pagination,
+});
 
 /** The same, of a deed that concerns this survey; null: of none, or of all. */
-export const aboutSurvey = (surveyId: string | null | undefined, outcome: Outcome): Outcome => (outcome.kind === 'json' && surveyId ? { ...outcome, surveyId } : outcome);
+export const aboutSurvey = (surveyId: string | null | undefined, outcome: Outcome): Outcome =>
+  outcome.kind === 'json' && surveyId ? { ...outcome, surveyId } : outcome;
 
 export interface RouteRequest<Body = unknown, Query = unknown> {
   params: Readonly<Record<string, string>>;
@@ -176,7 +192,13 @@ function insertRoute(root: TrieNode, entry: Route): void {
   node.routes.set(entry.method, { route: entry, names });
 }
 
-function findNode(node: TrieNode, segments: string[], at: number, values: string[], method: Method): TrieNode | undefined {
+function findNode(
+  node: TrieNode,
+  segments: string[],
+  at: number,
+  values: string[],
+  method: Method,
+): TrieNode | undefined {
   if (at === segments.length) return node.routes.has(method) ? node : undefined;
   const segment = segments[at] ?? '';
   const fixed = node.fixed.get(segment);

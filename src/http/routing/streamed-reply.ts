@@ -1,18 +1,22 @@
 import type { TextListener } from '../../ai/json-text-stream.ts';
+import { formatEvent, heartbeatComment, startHeartbeat } from '../server/server-sent-events.ts';
 import { bodyText } from '../server/write-response.ts';
-import { formatEvent, startHeartbeat, heartbeatComment } from '../server/server-sent-events.ts';
 import type { Outcome } from './route.ts';
 
 export const eventStreamMediaType = 'text/event-stream';
 
 /** Whether the caller wants to read along. */
-export const acceptsEventStream = (accept = ''): boolean => accept.split(',').some((range) => range.split(';')[0]?.trim().toLowerCase() === eventStreamMediaType);
+export const acceptsEventStream = (accept = ''): boolean =>
+  accept.split(',').some((range) => range.split(';')[0]?.trim().toLowerCase() === eventStreamMediaType);
 
 /**
  * A reply that is told while it is written: words as events `text`, `restart` where those so far are withdrawn, and at the end `reply` with the usual body, or
  * `error` with what `refusal` makes of it. Who fails before a word was said has a plain reply. The work goes on when the client goes away, as it does without words.
  */
-export async function streamReply(handle: (reader: TextListener) => Promise<Outcome>, errorBody: (error: unknown) => string): Promise<Outcome> {
+export async function streamReply(
+  handle: (reader: TextListener) => Promise<Outcome>,
+  errorBody: (error: unknown) => string,
+): Promise<Outcome> {
   const pendingEvents: string[] = [];
   let send = (event: string): void => void pendingEvents.push(event);
   let hasStarted = false;
@@ -27,7 +31,10 @@ export async function streamReply(handle: (reader: TextListener) => Promise<Outc
     onRestart: () => void (hasStarted && send(formatEvent({ type: 'restart', text: '{}' }))),
   });
   await Promise.race([started, pending]);
-  const lastEvent = pending.then(bodyText).then((text) => formatEvent({ type: 'reply', text }), (error: unknown) => formatEvent({ type: 'error', text: errorBody(error) }));
+  const lastEvent = pending.then(bodyText).then(
+    (text) => formatEvent({ type: 'reply', text }),
+    (error: unknown) => formatEvent({ type: 'error', text: errorBody(error) }),
+  );
   return {
     kind: 'events',
     async begin(body) {

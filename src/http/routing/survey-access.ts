@@ -27,7 +27,11 @@ export function createSurveyAccess({ surveys, lookups = {} }: SurveyAccessDeps):
     async rightOf({ role, userId }, survey) {
       const isOwner = survey.ownerId === userId;
       const mayBeMember = role !== 'ADMIN' && !isOwner;
-      return surveyRight({ role, isOwner, memberRole: mayBeMember ? await surveys.memberRole(survey.id, userId) : undefined });
+      return surveyRight({
+        role,
+        isOwner,
+        memberRole: mayBeMember ? await surveys.memberRole(survey.id, userId) : undefined,
+      });
     },
   };
 }

@@ -6,10 +6,19 @@ import { auditActions, auditObjectKinds } from '../../stores/postgres/audit-acti
 import { idSchema, timeSchema } from './common.ts';
 
 export { idSchema };
-export const roleSchema = z.enum(userRoles).meta({ id: 'Role', description: 'ADMIN: everything. EDITOR: own surveys and those shared with it. VIEWER: reads what is shared with it.' });
-export const memberRoleSchema = z.enum(['EDITOR', 'VIEWER']).meta({ id: 'MemberRole', description: 'What sharing a survey gives.' });
+export const roleSchema = z.enum(userRoles).meta({
+  id: 'Role',
+  description: 'ADMIN: everything. EDITOR: own surveys and those shared with it. VIEWER: reads what is shared with it.',
+});
+export const memberRoleSchema = z
+  .enum(['EDITOR', 'VIEWER'])
+  .meta({ id: 'MemberRole', description: 'What sharing a survey gives.' });
 
-export const emailField = z.string().trim().refine(isEmail, 'must be a valid e-mail address').meta({ format: 'email', maxLength: 254 });
+export const emailField = z
+  .string()
+  .trim()
+  .refine(isEmail, 'must be a valid e-mail address')
+  .meta({ format: 'email', maxLength: 254 });
 
 export const newPasswordField = z
   .string()
@@ -17,7 +26,10 @@ export const newPasswordField = z
   .meta({ minLength: shortestPassword, maxLength: longestPassword });
 
 /** A password to be checked: its length tells nothing about whether it is right. */
-export const givenPasswordField = z.string().min(1, 'must not be empty').max(2 * longestPassword, 'is longer than any password');
+export const givenPasswordField = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(2 * longestPassword, 'is longer than any password');
 
 export const tokenPairFields = {
   accessToken: z.string().describe('For the header `Authorization: Bearer …`'),
@@ -26,7 +38,14 @@ export const tokenPairFields = {
 };
 
 export const userSchema = z
-  .strictObject({ id: idSchema, email: z.string(), role: roleSchema, isDisabled: z.boolean(), createdAt: timeSchema, updatedAt: timeSchema })
+  .strictObject({
+    id: idSchema,
+    email: z.string(),
+    role: roleSchema,
+    isDisabled: z.boolean(),
+    createdAt: timeSchema,
+    updatedAt: timeSchema,
+  })
   .meta({ id: 'User', description: 'Somebody who can sign in.' });
 
 export const apiKeySchema = z
@@ -46,8 +65,12 @@ export const memberSchema = z
   .strictObject({ userId: idSchema, email: z.string(), role: memberRoleSchema, addedAt: timeSchema })
   .meta({ id: 'Member', description: 'A user with whom a survey is shared.' });
 
-export const auditActionSchema = z.enum(auditActions).meta({ id: 'AuditAction', description: 'What was done. Later versions may know of more.' });
-export const auditObjectKindSchema = z.enum(auditObjectKinds).meta({ id: 'AuditObjectKind', description: 'To what it was done.' });
+export const auditActionSchema = z
+  .enum(auditActions)
+  .meta({ id: 'AuditAction', description: 'What was done. Later versions may know of more.' });
+export const auditObjectKindSchema = z
+  .enum(auditObjectKinds)
+  .meta({ id: 'AuditObjectKind', description: 'To what it was done.' });
 
 export const auditEntrySchema = z
   .strictObject({

@@ -14,7 +14,9 @@ const usageCounters = {
 export const usageSchema = z
   .strictObject({
     ...usageCounters,
-    byModel: z.array(z.strictObject({ provider: providerSchema, model: z.string(), ...usageCounters })).describe('The dearest first'),
+    byModel: z
+      .array(z.strictObject({ provider: providerSchema, model: z.string(), ...usageCounters }))
+      .describe('The dearest first'),
     byTask: z.array(z.strictObject({ task: z.string(), ...usageCounters })),
     byDay: z.array(z.strictObject({ day: daySchema, ...usageCounters })).describe('UTC days with calls, oldest first'),
   })

@@ -1,18 +1,24 @@
 import { z } from 'zod';
 import { newQuestionBody } from '../../domain/questions/question-definition.ts';
-import { problemTable, type ProblemCode } from '../../errors.ts';
+import { type ProblemCode, problemTable } from '../../errors.ts';
 import { countSchema, idSchema, languageSchema } from './common.ts';
 import { directionSchema, surveyWithQuestionsSchema } from './surveys.ts';
 
 const codes = Object.keys(problemTable) as [ProblemCode, ...ProblemCode[]];
 
-export const providerSchema = z.enum(['openai', 'anthropic', 'gemini', 'azure']).meta({ id: 'AiProvider', description: 'Left out of a request: the first configured one.' });
+export const providerSchema = z
+  .enum(['openai', 'anthropic', 'gemini', 'azure'])
+  .meta({ id: 'AiProvider', description: 'Left out of a request: the first configured one.' });
 
 const progress = z.number().min(0).max(1).describe('0 to 1');
-export const jobStatusSchema = z.enum(['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED']).meta({ id: 'AiJobStatus', description: 'How far the work is.' });
+export const jobStatusSchema = z
+  .enum(['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'])
+  .meta({ id: 'AiJobStatus', description: 'How far the work is.' });
 
 /** The 202 reply of work that goes on behind it. */
-export const acceptedJobSchema = z.strictObject({ jobId: idSchema, status: jobStatusSchema, progress }).meta({ id: 'AcceptedAiJob', description: 'Work that goes on; ask for it by its `jobId`.' });
+export const acceptedJobSchema = z
+  .strictObject({ jobId: idSchema, status: jobStatusSchema, progress })
+  .meta({ id: 'AcceptedAiJob', description: 'Work that goes on; ask for it by its `jobId`.' });
 
 export const jobSchema = z
   .strictObject({
@@ -40,7 +46,9 @@ export const conversationSchema = z
   .strictObject({ conversationId: idSchema, message: z.string(), draft: draftSurveySchema })
   .meta({ id: 'AiConversation', description: 'A draft that is refined in conversation.' });
 
-export const sentimentSchema = z.enum(['positive', 'negative', 'neutral', 'mixed']).meta({ id: 'Sentiment', description: 'How a text feels.' });
+export const sentimentSchema = z
+  .enum(['positive', 'negative', 'neutral', 'mixed'])
+  .meta({ id: 'Sentiment', description: 'How a text feels.' });
 const sentimentCounts = z
   .strictObject({ positive: countSchema, negative: countSchema, neutral: countSchema, mixed: countSchema })
   .meta({ id: 'SentimentCounts', description: 'Texts by sentiment.' });
@@ -48,7 +56,11 @@ const sentimentCounts = z
 export const sentimentAnalysisSchema = z
   .strictObject({
     sentiment: sentimentCounts,
-    unjudged: countSchema.optional().describe('Answers that the provider refuses to judge, or has no fitting reply to; left out where there are none. They are not sent again, and count nowhere else'),
+    unjudged: countSchema
+      .optional()
+      .describe(
+        'Answers that the provider refuses to judge, or has no fitting reply to; left out where there are none. They are not sent again, and count nowhere else',
+      ),
     perQuestion: z.array(z.strictObject({ questionId: idSchema, sentiment: sentimentCounts })),
     perResponse: z.array(z.strictObject({ responseId: idSchema, questionId: idSchema, sentiment: sentimentSchema })),
   })
@@ -57,10 +69,19 @@ export const sentimentAnalysisSchema = z
 export const themesAnalysisSchema = z
   .strictObject({
     themes: z.array(
-      z.strictObject({ name: z.string(), count: countSchema, sentiment: sentimentSchema, responseIds: z.array(idSchema).max(20).describe('The first 20') }),
+      z.strictObject({
+        name: z.string(),
+        count: countSchema,
+        sentiment: sentimentSchema,
+        responseIds: z.array(idSchema).max(20).describe('The first 20'),
+      }),
     ),
   })
-  .meta({ id: 'ThemesAnalysis', description: 'What open answers are about, the most frequent first. A theme has one name in all spellings and wordings, which later analyses keep; `count` counts responses.' });
+  .meta({
+    id: 'ThemesAnalysis',
+    description:
+      'What open answers are about, the most frequent first. A theme has one name in all spellings and wordings, which later analyses keep; `count` counts responses.',
+  });
 
 export const summaryAnalysisSchema = z
   .strictObject({ summary: z.string(), insights: z.array(z.string()), recommendations: z.array(z.string()) })
@@ -72,7 +93,9 @@ export const reportSchema = z
   .strictObject({
     reportId: idSchema,
     title: z.string(),
-    sections: z.array(z.strictObject({ heading: z.string(), text: z.string(), questionIds: z.array(idSchema).optional() })),
+    sections: z.array(
+      z.strictObject({ heading: z.string(), text: z.string(), questionIds: z.array(idSchema).optional() }),
+    ),
     recommendations: z.array(z.string()).optional().describe('With `includeRecommendations`'),
   })
   .meta({ id: 'AiReport', description: 'A report on the responses.' });
@@ -87,12 +110,20 @@ export const suggestionSchema = z
   })
   .meta({ id: 'AiSuggestion', description: 'A better wording, to be accepted or rejected once.' });
 
-export const suggestionsSchema = z.strictObject({ suggestions: z.array(suggestionSchema) }).meta({ id: 'AiSuggestions', description: 'What could be better in a question.' });
+export const suggestionsSchema = z
+  .strictObject({ suggestions: z.array(suggestionSchema) })
+  .meta({ id: 'AiSuggestions', description: 'What could be better in a question.' });
 
 export const translatedSchema = z
   .strictObject({
     languages: z.array(languageSchema),
-    translations: z.array(z.strictObject({ language: languageSchema, direction: directionSchema, translatedCount: countSchema.describe('Texts that were sent; those that were up to date are not') })),
+    translations: z.array(
+      z.strictObject({
+        language: languageSchema,
+        direction: directionSchema,
+        translatedCount: countSchema.describe('Texts that were sent; those that were up to date are not'),
+      }),
+    ),
   })
   .meta({ id: 'TranslatedSurvey', description: 'The languages whose translations are stored now.' });
 

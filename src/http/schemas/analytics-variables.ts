@@ -1,10 +1,14 @@
 import { z } from 'zod';
+import {
+  annotationDimension,
+  annotationKindOf,
+  type KnownAnnotations,
+} from '../../domain/analytics/annotation-variables.ts';
 import { parseFilter } from '../../domain/analytics/crosstab.ts';
-import { annotationDimension, annotationKindOf, type KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
 import type { Dimension } from '../../domain/questions/contract.ts';
-import { questionVariable, type NotAVariable } from '../../domain/questions/variable.ts';
-import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
-import { validationProblem, type ValidationIssue } from '../../errors.ts';
+import { type NotAVariable, questionVariable } from '../../domain/questions/variable.ts';
+import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
+import { type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { Condition } from '../../stores/clickhouse/counts/totals.ts';
 
 /** What names of variables and filters are looked up in. */
@@ -13,7 +17,8 @@ export interface VariableScope {
   known: KnownAnnotations;
 }
 
-export const annotationVariablesText = 'After an analysis by AI also `sentiment:positive` (negative, neutral, mixed) and `theme:name`, or of one question `sentiment:questionId:positive` and `theme:questionId:name`; ' +
+export const annotationVariablesText =
+  'After an analysis by AI also `sentiment:positive` (negative, neutral, mixed) and `theme:name`, or of one question `sentiment:questionId:positive` and `theme:questionId:name`; ' +
   'they hold where the last finished analysis found it in any, or that, answer.';
 
 export const filterField = z.string().min(3).max(1000);
@@ -27,14 +32,22 @@ export interface NamedVariable {
 }
 
 /** Undefined where the name is none; why, is added to the findings. */
-export function dimensionOf(scope: VariableScope, { id, row, path, rowPath }: NamedVariable, issues: ValidationIssue[]): Dimension | undefined {
+export function dimensionOf(
+  scope: VariableScope,
+  { id, row, path, rowPath }: NamedVariable,
+  issues: ValidationIssue[],
+): Dimension | undefined {
   const found = resolveVariable(scope, id, row);
   if (!('message' in found)) return found;
   issues.push({ path: found.isOfPart ? rowPath : path, message: found.message });
   return undefined;
 }
 
-function resolveVariable({ survey, known }: VariableScope, id: string, row: string | undefined): Dimension | NotAVariable {
+function resolveVariable(
+  { survey, known }: VariableScope,
+  id: string,
+  row: string | undefined,
+): Dimension | NotAVariable {
   if (annotationKindOf(id) !== undefined) {
     const dimension = annotationDimension(survey, id, known);
     if (typeof dimension === 'string') return { message: dimension, isOfPart: false };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { problemTable, type ProblemCode } from '../../errors.ts';
 import { canonicalLanguage, languageMessage } from '../../domain/language.ts';
+import { type ProblemCode, problemTable } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 
 /**
@@ -22,7 +22,11 @@ export const daySchema = z.iso.date();
 
 export const countSchema = z.number().int().min(0);
 
-export const languageSchema = z.string().max(35).regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, languageMessage).meta({ examples: ['en', 'zh-Hans'] });
+export const languageSchema = z
+  .string()
+  .max(35)
+  .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, languageMessage)
+  .meta({ examples: ['en', 'zh-Hans'] });
 
 /** A language as a client names it; canonical from then on. */
 export const languageField = languageSchema
@@ -30,21 +34,34 @@ export const languageField = languageSchema
   .transform((text) => canonicalLanguage(text) ?? text)
   .describe('A BCP 47 tag, kept in its canonical form: `EN` becomes `en`, `zh-hans` `zh-Hans`');
 
-export const deletedSchema = z.strictObject({ id: idSchema, deleted: z.literal(true) }).meta({ id: 'Deleted', description: 'What was deleted.' });
+export const deletedSchema = z
+  .strictObject({ id: idSchema, deleted: z.literal(true) })
+  .meta({ id: 'Deleted', description: 'What was deleted.' });
 
 export const paginationSchema = z
   .strictObject({
-    page: z.number().int().min(1).describe('As asked for. With `cursor` it says nothing: nobody counts which page that is'),
+    page: z
+      .number()
+      .int()
+      .min(1)
+      .describe('As asked for. With `cursor` it says nothing: nobody counts which page that is'),
     limit: z.number().int().min(1),
     total: countSchema.describe('Items on all pages together'),
-    nextCursor: z.string().nullable().optional().describe('Where the list pages by cursor: that of the next page, null on the last one'),
+    nextCursor: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('Where the list pages by cursor: that of the next page, null on the last one'),
   })
   .meta({ id: 'Pagination', description: 'Where this page stands in its list.' });
 
 const codes = Object.keys(problemTable) as [ProblemCode, ...ProblemCode[]];
 
 export const validationIssueSchema = z
-  .strictObject({ path: z.string().describe('Where, as in `answers.0.numberValue`; empty for the body as a whole'), message: z.string() })
+  .strictObject({
+    path: z.string().describe('Where, as in `answers.0.numberValue`; empty for the body as a whole'),
+    message: z.string(),
+  })
   .meta({ id: 'ValidationIssue', description: 'One thing that is wrong with a request.' });
 
 export const problemSchema = z

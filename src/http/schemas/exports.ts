@@ -2,10 +2,14 @@ import { z } from 'zod';
 import { countSchema, idSchema, timeSchema } from './common.ts';
 
 export const exportFormats = ['CSV', 'EXCEL', 'PDF', 'JSON', 'NDJSON', 'PARQUET', 'SPSS'] as const;
-export const exportFormatSchema = z.enum(exportFormats).meta({ id: 'ExportFormat', description: 'EXCEL gives .xlsx, SPSS gives .sav.' });
-export const exportStatusSchema = z
-  .enum(['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'EXPIRED'])
-  .meta({ id: 'ExportStatus', description: 'PENDING → PROCESSING → COMPLETED or FAILED; a file expires after seven days, or when a response that it may show is deleted.' });
+export const exportFormatSchema = z
+  .enum(exportFormats)
+  .meta({ id: 'ExportFormat', description: 'EXCEL gives .xlsx, SPSS gives .sav.' });
+export const exportStatusSchema = z.enum(['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'EXPIRED']).meta({
+  id: 'ExportStatus',
+  description:
+    'PENDING → PROCESSING → COMPLETED or FAILED; a file expires after seven days, or when a response that it may show is deleted.',
+});
 
 const fields = {
   exportId: idSchema,
@@ -17,14 +21,19 @@ const fields = {
 };
 
 /** The reply that accepts an export. */
-export const acceptedExportSchema = z.strictObject(fields).meta({ id: 'AcceptedExport', description: 'An export that has been put in line.' });
+export const acceptedExportSchema = z
+  .strictObject(fields)
+  .meta({ id: 'AcceptedExport', description: 'An export that has been put in line.' });
 
 export const exportSchema = z
   .strictObject({
     ...fields,
     rowCount: countSchema.nullable(),
     fileSize: countSchema.nullable().describe('Bytes'),
-    sha256: z.string().regex(/^[0-9a-f]{64}$/).nullable(),
+    sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .nullable(),
     downloadUrl: z.string().nullable().describe('Set while the file can be downloaded'),
     error: z.string().nullable().describe('Why it failed, or expired before its time: since a response was deleted'),
     completedAt: timeSchema.nullable().optional(),

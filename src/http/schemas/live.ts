@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { surveyAnalyticsSchema } from './analytics.ts';
-import { countSchema, idSchema, idInputSchema, timeSchema } from './common.ts';
+import { countSchema, idInputSchema, idSchema, timeSchema } from './common.ts';
 import { answerSchema } from './responses.ts';
 import { surveyStatusSchema } from './surveys.ts';
 
 export const liveTicketSchema = z
-  .strictObject({ ticket: z.string(), expiresInSeconds: z.number().int().min(1).describe('How long it can be used, once') })
+  .strictObject({
+    ticket: z.string(),
+    expiresInSeconds: z.number().int().min(1).describe('How long it can be used, once'),
+  })
   .meta({ id: 'LiveTicket', description: 'Opens the WebSocket: `{base_url}/live?ticket=…`.' });
 
 export const liveChannels = ['responses', 'analytics', 'status', 'jobs'] as const;
@@ -18,9 +21,17 @@ export const liveClientMessageSchema = z
       type: z.literal('subscribe'),
       surveyId: idInputSchema,
       channels: z.array(channelSchema).min(1),
-      after: z.string().max(200).nullish().describe('The last cursor seen: what was missed since is sent first; null is as good as none'),
+      after: z
+        .string()
+        .max(200)
+        .nullish()
+        .describe('The last cursor seen: what was missed since is sent first; null is as good as none'),
     }),
-    z.strictObject({ type: z.literal('unsubscribe'), surveyId: idInputSchema, channels: z.array(channelSchema).min(1).optional() }),
+    z.strictObject({
+      type: z.literal('unsubscribe'),
+      surveyId: idInputSchema,
+      channels: z.array(channelSchema).min(1).optional(),
+    }),
     z.strictObject({ type: z.literal('ping') }),
   ])
   .meta({ id: 'LiveClientMessage', description: 'From the client.' });
@@ -28,7 +39,12 @@ export const liveClientMessageSchema = z
 /** What the service sends over the WebSocket. */
 export const liveServerMessageSchema = z
   .discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('subscribed'), surveyId: idSchema, channels: z.array(channelSchema), cursor: z.string().optional() }),
+    z.strictObject({
+      type: z.literal('subscribed'),
+      surveyId: idSchema,
+      channels: z.array(channelSchema),
+      cursor: z.string().optional(),
+    }),
     z.strictObject({ type: z.literal('unsubscribed'), surveyId: idSchema }),
     z.strictObject({
       type: z.literal('response'),
@@ -40,11 +56,31 @@ export const liveServerMessageSchema = z
       cursor: z.string(),
     }),
     surveyAnalyticsSchema.extend({ type: z.literal('analytics'), surveyId: idSchema }),
-    z.strictObject({ type: z.literal('status'), surveyId: idSchema, status: surveyStatusSchema, reason: z.string().nullable() }),
-    z.strictObject({ type: z.literal('job'), surveyId: idSchema, kind: z.enum(['export', 'ai']), id: z.string(), status: z.string(), progress: z.number().min(0).max(1) }),
-    z.strictObject({ type: z.literal('lagged'), surveyId: idSchema, skipped: countSchema.describe('Responses set aside while the client was too slow; they follow') }),
-    z.strictObject({ type: z.literal('missed'), surveyId: idSchema, from: timeSchema, to: timeSchema }).describe('The cursor was too old: what was stored in this time is not replayed; read it as a list'),
-    z.strictObject({ type: z.literal('reconnect'), afterMs: z.number().int().min(0) }).describe('The service stops: come back after this time, with the last cursor'),
+    z.strictObject({
+      type: z.literal('status'),
+      surveyId: idSchema,
+      status: surveyStatusSchema,
+      reason: z.string().nullable(),
+    }),
+    z.strictObject({
+      type: z.literal('job'),
+      surveyId: idSchema,
+      kind: z.enum(['export', 'ai']),
+      id: z.string(),
+      status: z.string(),
+      progress: z.number().min(0).max(1),
+    }),
+    z.strictObject({
+      type: z.literal('lagged'),
+      surveyId: idSchema,
+      skipped: countSchema.describe('Responses set aside while the client was too slow; they follow'),
+    }),
+    z
+      .strictObject({ type: z.literal('missed'), surveyId: idSchema, from: timeSchema, to: timeSchema })
+      .describe('The cursor was too old: what was stored in this time is not replayed; read it as a list'),
+    z
+      .strictObject({ type: z.literal('reconnect'), afterMs: z.number().int().min(0) })
+      .describe('The service stops: come back after this time, with the last cursor'),
     z.strictObject({ type: z.literal('pong') }),
     z.strictObject({ type: z.literal('error'), code: z.string(), message: z.string(), surveyId: idSchema.optional() }),
   ])

@@ -1,5 +1,11 @@
 import { describeQuestion, describeWithHidden } from '../../domain/questions/question-definition.ts';
-import { visibleQuestions, type Question, type Survey, type SurveyStatus, type SurveyWithQuestions } from '../../domain/survey.ts';
+import {
+  type Question,
+  type Survey,
+  type SurveyStatus,
+  type SurveyWithQuestions,
+  visibleQuestions,
+} from '../../domain/survey.ts';
 
 const isoOrNull = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -25,7 +31,9 @@ export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenSho
     status: effectiveStatus(survey, nowMs),
     isAnonymous: survey.isAnonymous,
     visibility: survey.visibility,
-    ...(isTokenShown && survey.visibility === 'PRIVATE' && survey.accessToken !== null && { accessToken: survey.accessToken }),
+    ...(isTokenShown &&
+      survey.visibility === 'PRIVATE' &&
+      survey.accessToken !== null && { accessToken: survey.accessToken }),
     responseQuota: survey.responseQuota,
     submissionRateLimit: survey.submissionRateLimit,
     startsAt: isoOrNull(survey.startsAt),
@@ -50,5 +58,8 @@ export function presentSurveyWithQuestions(survey: SurveyWithQuestions, options:
 /** Also what was taken out of it: deleted questions come last. */
 export function presentSurveyWithHidden(survey: SurveyWithQuestions, options: PresentOptions) {
   const deleted: Question[] = survey.questions.filter(({ isHidden }) => isHidden);
-  return { ...presentSurvey(survey, options), questions: [...visibleQuestions(survey), ...deleted].map(describeWithHidden) };
+  return {
+    ...presentSurvey(survey, options),
+    questions: [...visibleQuestions(survey), ...deleted].map(describeWithHidden),
+  };
 }

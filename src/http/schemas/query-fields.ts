@@ -1,7 +1,11 @@
 import { z } from 'zod';
 
 const integerText = (min: number, max: number) =>
-  z.string().regex(/^\d+$/, 'must be a whole number').transform((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER)).pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER))
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 
 /** `page` and `limit` of a list; `most` is the largest limit. */
 export const pageFields = (max: number) => ({
@@ -10,10 +14,14 @@ export const pageFields = (max: number) => ({
 });
 
 /** The page that is asked for of a list that is at hand as a whole. */
-export const slicePage = <T>(items: readonly T[], { page, limit }: { page: number; limit: number }): T[] => items.slice((page - 1) * limit, page * limit);
+export const slicePage = <T>(items: readonly T[], { page, limit }: { page: number; limit: number }): T[] =>
+  items.slice((page - 1) * limit, page * limit);
 
 /** A parameter that may be given several times. */
-export const listField = (item: z.ZodType<string, string>, max: number) => z.union([z.array(item).max(max), item.transform((text) => [text])], { error: (issue) => (issue.code === 'invalid_union' ? firstMessage(issue) : undefined) });
+export const listField = (item: z.ZodType<string, string>, max: number) =>
+  z.union([z.array(item).max(max), item.transform((text) => [text])], {
+    error: (issue) => (issue.code === 'invalid_union' ? firstMessage(issue) : undefined),
+  });
 
 /** One value given once is judged by what one must be, several as a list. */
 function firstMessage({ input, errors }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {
@@ -34,7 +42,9 @@ function takesList(field: unknown): boolean {
 
 export const booleanField = z.enum(['true', 'false']).transform((text) => text === 'true');
 
-const dateText = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'must be a date (YYYY-MM-DD) or an ISO 8601 time' });
+const dateText = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
+  error: 'must be a date (YYYY-MM-DD) or an ISO 8601 time',
+});
 
 /** Years that every store can hold. */
 const [earliestMs, latestMs] = [Date.parse('0001-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')];
@@ -42,12 +52,21 @@ const isStorable = (moment: Date): boolean => moment.getTime() >= earliestMs && 
 const notStorableMessage = 'must lie in the years 1 to 9999';
 
 /** A moment in a body. */
-export const timestampField = z.iso.datetime({ offset: true }).transform((text) => new Date(text)).refine(isStorable, notStorableMessage).describe('ISO 8601 with `Z` or an offset, such as `2026-01-15T09:30:00Z`; a date alone will not do');
+export const timestampField = z.iso
+  .datetime({ offset: true })
+  .transform((text) => new Date(text))
+  .refine(isStorable, notStorableMessage)
+  .describe('ISO 8601 with `Z` or an offset, such as `2026-01-15T09:30:00Z`; a date alone will not do');
 
 /** A day counts as its first moment as a start and as its last as an end; a time counts as itself. */
-export const startField = dateText.transform((text) => new Date(text)).refine(isStorable, notStorableMessage).describe('First day (UTC, `YYYY-MM-DD`) or moment (ISO 8601 with `Z` or an offset) that counts');
+export const startField = dateText
+  .transform((text) => new Date(text))
+  .refine(isStorable, notStorableMessage)
+  .describe('First day (UTC, `YYYY-MM-DD`) or moment (ISO 8601 with `Z` or an offset) that counts');
 export const endField = dateText
-  .transform((text) => new Date(Math.min(latestMs, text.length === 10 ? Date.parse(text) + 86_400_000 : Date.parse(text) + 1)))
+  .transform(
+    (text) => new Date(Math.min(latestMs, text.length === 10 ? Date.parse(text) + 86_400_000 : Date.parse(text) + 1)),
+  )
   .refine(isStorable, notStorableMessage)
   .describe('Last day (UTC, `YYYY-MM-DD`, the whole of it) or moment (ISO 8601 with `Z` or an offset) that counts');
 
@@ -62,5 +81,6 @@ export interface DateRange {
   endDate?: Date | undefined;
 }
 
-export const isRangeInverted = ({ startDate, endDate }: DateRange): boolean => startDate !== undefined && endDate !== undefined && startDate >= endDate;
+export const isRangeInverted = ({ startDate, endDate }: DateRange): boolean =>
+  startDate !== undefined && endDate !== undefined && startDate >= endDate;
 export const invertedRangeIssue = { path: ['endDate'], message: 'must not be before startDate' };

@@ -1,24 +1,37 @@
 import { z } from 'zod';
 import { registry } from '../../domain/questions/registry.ts';
-import { questionTypeNames, type QuestionTypeName } from '../../domain/questions/type-names.ts';
+import { type QuestionTypeName, questionTypeNames } from '../../domain/questions/type-names.ts';
 import { countSchema, idSchema } from './common.ts';
 
-export const questionTypeSchema = z.enum(questionTypeNames).meta({ id: 'QuestionType', description: 'What kind of question it is; see the table of types in the description of the Questions tag.' });
+export const questionTypeSchema = z.enum(questionTypeNames).meta({
+  id: 'QuestionType',
+  description: 'What kind of question it is; see the table of types in the description of the Questions tag.',
+});
 
 /** In the reply to `includeHidden` alone. */
-const isHidden = z.literal(true).optional().describe('It was taken out; stands only with `includeHidden`, and only where it is so');
+const isHidden = z
+  .literal(true)
+  .optional()
+  .describe('It was taken out; stands only with `includeHidden`, and only where it is so');
 
 export const optionSchema = z
-  .strictObject({ id: idSchema, text: z.string().describe('The label'), value: z.string().describe('The stored value, unique in the question'), isHidden })
+  .strictObject({
+    id: idSchema,
+    text: z.string().describe('The label'),
+    value: z.string().describe('The stored value, unique in the question'),
+    isHidden,
+  })
   .meta({ id: 'Option', description: 'Something to choose; answers name its `id`.' });
 
 export const matrixRowSchema = z
   .strictObject({ id: idSchema, text: z.string(), value: z.string(), isHidden })
   .meta({ id: 'MatrixRow', description: 'A row of a MATRIX; answers name its `id` as `rowId`.' });
 
-export const questionSettingsSchema = z
-  .record(z.string(), z.unknown())
-  .meta({ id: 'QuestionSettings', description: 'What can be set depends on the type; those with a default are always shown, others where they are set. The rows of a MATRIX are `rows`.' });
+export const questionSettingsSchema = z.record(z.string(), z.unknown()).meta({
+  id: 'QuestionSettings',
+  description:
+    'What can be set depends on the type; those with a default are always shown, others where they are set. The rows of a MATRIX are `rows`.',
+});
 
 const fields = {
   id: idSchema,
@@ -34,10 +47,15 @@ const fields = {
 type TypedQuestion = { type: QuestionTypeName; settings: Record<string, unknown>; options: readonly unknown[] };
 
 /** Holds the settings and options against what the type says of itself. */
-function checkTypeRules({ type, settings, options }: TypedQuestion, context: z.core.$RefinementCtx, rowSchema: z.ZodType = matrixRowSchema): void {
+function checkTypeRules(
+  { type, settings, options }: TypedQuestion,
+  context: z.core.$RefinementCtx,
+  rowSchema: z.ZodType = matrixRowSchema,
+): void {
   const { rows, ...rest } = settings;
   const { hasRows, optionSource, settings: own } = registry[type];
-  const report = (path: (string | number)[], message: string) => void context.addIssue({ code: 'custom', path, message });
+  const report = (path: (string | number)[], message: string) =>
+    void context.addIssue({ code: 'custom', path, message });
   if (!own.safeParse(hasRows ? rest : settings).success) report(['settings'], `these are no settings of ${type}`);
   if (hasRows && !z.array(rowSchema).min(1).safeParse(rows).success) report(['settings', 'rows'], 'must be rows');
   if (optionSource === 'none' && options.length > 0) report(['options'], `${type} has no options`);
@@ -49,7 +67,9 @@ export const questionSchema = z
   .superRefine((question, context) => checkTypeRules(question, context))
   .meta({ id: 'Question', description: 'A question of a survey.' });
 
-const labelSchema = z.strictObject({ id: idSchema, text: z.string() }).meta({ id: 'Label', description: 'An option or row as a respondent sees it; answers name its `id`.' });
+const labelSchema = z
+  .strictObject({ id: idSchema, text: z.string() })
+  .meta({ id: 'Label', description: 'An option or row as a respondent sees it; answers name its `id`.' });
 
 export const publicQuestionSchema = z
   .strictObject({ ...fields, options: z.array(labelSchema) })

@@ -3,12 +3,18 @@ import { parseTimestamp, respondentProblem, responseIdProblem } from '../../doma
 import { idSchema, languageField, languageSchema, timeSchema } from './common.ts';
 
 /** Numbers that come back as they were sent: finite, and whole ones within 2^53 − 1. */
-const exactNumber = z.number().refine((value) => !Number.isInteger(value) || Number.isSafeInteger(value), 'must be a number that can be represented exactly');
+const exactNumber = z
+  .number()
+  .refine(
+    (value) => !Number.isInteger(value) || Number.isSafeInteger(value),
+    'must be a number that can be represented exactly',
+  );
 
 const valueFields = ['textValue', 'numberValue', 'optionId'] as const;
 const exactlyOneValue = { oneOf: valueFields.map((name) => ({ required: [name] })) };
 type AnswerValues = Partial<Record<(typeof valueFields)[number], unknown>>;
-const hasOneValue = (answer: AnswerValues): boolean => valueFields.filter((name) => answer[name] !== undefined).length === 1;
+const hasOneValue = (answer: AnswerValues): boolean =>
+  valueFields.filter((name) => answer[name] !== undefined).length === 1;
 const oneValueMessage = 'must have exactly one of textValue, numberValue and optionId';
 
 export const answerSchema = z
@@ -21,7 +27,11 @@ export const answerSchema = z
     rank: z.number().int().min(1).optional().describe('RANKING: the place, 1 is best'),
   })
   .refine(hasOneValue, oneValueMessage)
-  .meta({ id: 'Answer', description: 'One value; several values of a question are several answers with the same `questionId`.', ...exactlyOneValue });
+  .meta({
+    id: 'Answer',
+    description: 'One value; several values of a question are several answers with the same `questionId`.',
+    ...exactlyOneValue,
+  });
 
 export const responseSchema = z
   .strictObject({
@@ -32,7 +42,14 @@ export const responseSchema = z
     isComplete: z.boolean(),
     submittedAt: timeSchema.describe('When it was first accepted'),
     completedAt: timeSchema.nullable(),
-    durationSeconds: z.number().min(0).max(2_592_000).nullable().describe('From `startedAt` to `submittedAt`, which is the first save; null without a start, and where the start lies in the future or more than 30 days back'),
+    durationSeconds: z
+      .number()
+      .min(0)
+      .max(2_592_000)
+      .nullable()
+      .describe(
+        'From `startedAt` to `submittedAt`, which is the first save; null without a start, and where the start lies in the future or more than 30 days back',
+      ),
     language: languageSchema,
     respondent: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
@@ -46,7 +63,10 @@ export const submissionReplySchema = z
     submittedAt: timeSchema,
     resumeToken: z.string().optional().describe('With an incomplete one: opens it to later submissions'),
   })
-  .refine(({ isComplete, resumeToken }) => isComplete === (resumeToken === undefined), 'an incomplete submission, and no other, has a resumeToken')
+  .refine(
+    ({ isComplete, resumeToken }) => isComplete === (resumeToken === undefined),
+    'an incomplete submission, and no other, has a resumeToken',
+  )
   .meta({ id: 'SubmissionReply', description: 'Sent once the submission is on disk.' });
 
 export const submittedAnswerSchema = z
@@ -59,35 +79,72 @@ export const submittedAnswerSchema = z
     rank: exactNumber.optional().describe('RANKING: the place, 1 is best; without it the order of the answers counts'),
   })
   .refine(hasOneValue, oneValueMessage)
-  .meta({ id: 'SubmittedAnswer', description: 'Exactly one value field, the one that fits the question; several values are several answers.', ...exactlyOneValue });
+  .meta({
+    id: 'SubmittedAnswer',
+    description: 'Exactly one value field, the one that fits the question; several values are several answers.',
+    ...exactlyOneValue,
+  });
 
 /** Text of a length counted as the reader counts it: in UTF-16 units. `z.string().max` counts code points. */
 const boundedText = (maxLength: number, shortest = 0) =>
-  z.string().refine((text) => text.length >= shortest && text.length <= maxLength, `must have ${shortest} to ${maxLength} characters`).meta({ maxLength, ...(shortest > 0 && { minLength: shortest }) });
+  z
+    .string()
+    .refine(
+      (text) => text.length >= shortest && text.length <= maxLength,
+      `must have ${shortest} to ${maxLength} characters`,
+    )
+    .meta({ maxLength, ...(shortest > 0 && { minLength: shortest }) });
 
 /** The body of a submission as documented; the route reads it by hand (domain/submission), and a test holds the two against each other. */
 export const submissionBodySchema = z
   .strictObject({
     answers: z.array(submittedAnswerSchema).max(5000),
-    isComplete: z.boolean().default(true).describe('`false` saves progress: missing required answers are not asked for'),
-    responseId: z.string().refine((text) => responseIdProblem(text) === undefined, 'must be a UUID of its own').optional().describe('A UUID made by the client, in any case (not the nil or max UUID), or that of the response being continued; it names one response, of one survey').meta({ format: 'uuid' }),
-    resumeToken: boundedText(200).optional().describe('From the reply to the incomplete submission that this one continues'),
+    isComplete: z
+      .boolean()
+      .default(true)
+      .describe('`false` saves progress: missing required answers are not asked for'),
+    responseId: z
+      .string()
+      .refine((text) => responseIdProblem(text) === undefined, 'must be a UUID of its own')
+      .optional()
+      .describe(
+        'A UUID made by the client, in any case (not the nil or max UUID), or that of the response being continued; it names one response, of one survey',
+      )
+      .meta({ format: 'uuid' }),
+    resumeToken: boundedText(200)
+      .optional()
+      .describe('From the reply to the incomplete submission that this one continues'),
     startedAt: z
       .string()
       .refine((text) => !Number.isNaN(parseTimestamp(text)), 'must be an ISO 8601 time with its zone')
       .optional()
       .meta({ format: 'date-time' }),
-    respondent: z.string().refine((text) => respondentProblem(text) === undefined, 'must name somebody in at most 200 characters').optional().describe('The empty text is the same as none. Not blanks alone, `.` or `..`. Told apart by code units: another case or Unicode form is another respondent. Refused for anonymous surveys').meta({ maxLength: 200 }),
+    respondent: z
+      .string()
+      .refine((text) => respondentProblem(text) === undefined, 'must name somebody in at most 200 characters')
+      .optional()
+      .describe(
+        'The empty text is the same as none. Not blanks alone, `.` or `..`. Told apart by code units: another case or Unicode form is another respondent. Refused for anonymous surveys',
+      )
+      .meta({ maxLength: 200 }),
     metadata: z
       .record(boundedText(100, 1), boundedText(1000))
       .refine((pairs) => Object.keys(pairs).length <= 20, 'must have at most 20 pairs')
       .optional()
       .meta({ maxProperties: 20 }),
     language: languageField.optional(),
-    surveyToken: boundedText(200).optional().describe('The token of a PRIVATE survey; the header X-Survey-Token goes before it'),
+    surveyToken: boundedText(200)
+      .optional()
+      .describe('The token of a PRIVATE survey; the header X-Survey-Token goes before it'),
   })
   .meta({
     id: 'Submission',
     description: 'Answers to a survey, whole or in part.',
-    examples: [{ answers: [{ questionId: '0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10', numberValue: 9 }], startedAt: '2026-01-15T09:30:00.000Z', language: 'en' }],
+    examples: [
+      {
+        answers: [{ questionId: '0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d10', numberValue: 9 }],
+        startedAt: '2026-01-15T09:30:00.000Z',
+        language: 'en',
+      },
+    ],
   });

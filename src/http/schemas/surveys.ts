@@ -3,8 +3,14 @@ import { surveyStatuses } from '../../domain/survey.ts';
 import { countSchema, idSchema, languageSchema, timeSchema } from './common.ts';
 import { publicQuestionSchema, questionSchema } from './questions.ts';
 
-export const surveyStatusSchema = z.enum(surveyStatuses).meta({ id: 'SurveyStatus', description: 'Every status may be set from every other, unless the end has passed or the quota is full. Only an ACTIVE survey takes responses.' });
-export const visibilitySchema = z.enum(['PUBLIC', 'PRIVATE']).meta({ id: 'Visibility', description: 'A PRIVATE survey takes submissions only with its token.' });
+export const surveyStatusSchema = z.enum(surveyStatuses).meta({
+  id: 'SurveyStatus',
+  description:
+    'Every status may be set from every other, unless the end has passed or the quota is full. Only an ACTIVE survey takes responses.',
+});
+export const visibilitySchema = z
+  .enum(['PUBLIC', 'PRIVATE'])
+  .meta({ id: 'Visibility', description: 'A PRIVATE survey takes submissions only with its token.' });
 
 const fields = {
   id: idSchema,
@@ -13,33 +19,67 @@ const fields = {
   status: surveyStatusSchema,
   isAnonymous: z.boolean().describe('No address, user agent or respondent is stored anywhere'),
   visibility: visibilitySchema,
-  responseQuota: z.number().int().min(1).nullable().describe('The survey closes when so many complete responses are in'),
-  submissionRateLimit: z.number().int().min(1).nullable().describe('Submissions a minute for one client address; null: the general limit'),
+  responseQuota: z
+    .number()
+    .int()
+    .min(1)
+    .nullable()
+    .describe('The survey closes when so many complete responses are in'),
+  submissionRateLimit: z
+    .number()
+    .int()
+    .min(1)
+    .nullable()
+    .describe('Submissions a minute for one client address; null: the general limit'),
   startsAt: timeSchema.nullable(),
   endsAt: timeSchema.nullable(),
   aiEnabled: z.boolean(),
   language: languageSchema,
-  retentionDays: z.number().int().min(1).nullable().describe('Responses older than this are erased, and export files that may show them expire within a day; null: the general setting'),
+  retentionDays: z
+    .number()
+    .int()
+    .min(1)
+    .nullable()
+    .describe(
+      'Responses older than this are erased, and export files that may show them expire within a day; null: the general setting',
+    ),
   createdAt: timeSchema,
   updatedAt: timeSchema,
-  publishedAt: timeSchema.nullable().describe('When it was last published; of one that was made PAUSED or CLOSED and opened by an update, which announces nothing, when it was opened'),
+  publishedAt: timeSchema
+    .nullable()
+    .describe(
+      'When it was last published; of one that was made PAUSED or CLOSED and opened by an update, which announces nothing, when it was opened',
+    ),
   closedAt: timeSchema.nullable(),
   responseCount: countSchema.describe('Complete and partial responses'),
   ownerId: idSchema,
   version: z.number().int().min(1).describe('A new one for every change of wording, question or option'),
 };
 
-const accessToken = z.string().optional().describe('While the survey is PRIVATE, for X-Survey-Token; shown to those who may edit it');
+const accessToken = z
+  .string()
+  .optional()
+  .describe('While the survey is PRIVATE, for X-Survey-Token; shown to those who may edit it');
 
-export const surveySchema = z.strictObject({ ...fields, accessToken }).meta({ id: 'Survey', description: 'A survey without its questions.' });
+export const surveySchema = z
+  .strictObject({ ...fields, accessToken })
+  .meta({ id: 'Survey', description: 'A survey without its questions.' });
 
-export const surveyListItemSchema = z.strictObject(fields).meta({ id: 'SurveyListItem', description: 'A survey as lists show it.' });
+export const surveyListItemSchema = z
+  .strictObject(fields)
+  .meta({ id: 'SurveyListItem', description: 'A survey as lists show it.' });
 
 export const surveyWithQuestionsSchema = z
-  .strictObject({ ...fields, accessToken, questions: z.array(questionSchema).describe('At most 500 are shown, beside those that were deleted') })
+  .strictObject({
+    ...fields,
+    accessToken,
+    questions: z.array(questionSchema).describe('At most 500 are shown, beside those that were deleted'),
+  })
   .meta({ id: 'SurveyWithQuestions', description: 'A survey with its questions in order.' });
 
-export const directionSchema = z.enum(['ltr', 'rtl']).meta({ id: 'Direction', description: 'The way the language is written: `rtl` for ar and he.' });
+export const directionSchema = z
+  .enum(['ltr', 'rtl'])
+  .meta({ id: 'Direction', description: 'The way the language is written: `rtl` for ar and he.' });
 
 export const publicSurveySchema = z
   .strictObject({
@@ -75,8 +115,15 @@ export const translationSchema = z
     missing: z.array(z.string()).describe('Paths of texts that are shown in the survey’s own language'),
     updatedAt: timeSchema,
   })
-  .meta({ id: 'Translation', description: 'The texts of a survey in another language; what is left out is shown in the survey’s own.' });
+  .meta({
+    id: 'Translation',
+    description: 'The texts of a survey in another language; what is left out is shown in the survey’s own.',
+  });
 
 export const translationListItemSchema = z
-  .strictObject({ language: languageSchema, direction: directionSchema, isOwn: z.boolean().describe('The language that the survey was written in') })
+  .strictObject({
+    language: languageSchema,
+    direction: directionSchema,
+    isOwn: z.boolean().describe('The language that the survey was written in'),
+  })
   .meta({ id: 'TranslationListItem', description: 'A language that a survey can be read in.' });

@@ -10,24 +10,45 @@ const fields = {
   events: z.array(webhookEventSchema).min(1),
   surveyId: idSchema.nullable().describe('Null: all surveys that the owner may see'),
   description: z.string().nullable(),
-  isActive: z.boolean().describe('It is switched on. Whether something is in the way all the same, `disabledReason` says'),
-  batch: z.boolean().describe('Up to 100 events, or those of one second, in a request: `{event: "batch", timestamp, data: {events: [{id, event, timestamp, data}]}}`'),
+  isActive: z
+    .boolean()
+    .describe('It is switched on. Whether something is in the way all the same, `disabledReason` says'),
+  batch: z
+    .boolean()
+    .describe(
+      'Up to 100 events, or those of one second, in a request: `{event: "batch", timestamp, data: {events: [{id, event, timestamp, data}]}}`',
+    ),
   maxPerSecond: z.number().int().min(1).nullable().describe('Events a second at most; null: as fast as it answers'),
   maxAgeSeconds: z.number().int().min(60).describe('What could not be delivered within this time is given up'),
-  maxWaiting: z.number().int().min(1).describe(
-    'About so many deliveries wait at once. What happens while the line is full is not sent: it is in the list of deliveries, FAILED with the reason, and a replay of its span of time sends it once there is room',
-  ),
+  maxWaiting: z
+    .number()
+    .int()
+    .min(1)
+    .describe(
+      'About so many deliveries wait at once. What happens while the line is full is not sent: it is in the list of deliveries, FAILED with the reason, and a replay of its span of time sends it once there is room',
+    ),
   ownerId: idSchema.optional(),
   disabledAt: timeSchema.nullable().optional(),
-  disabledReason: z.string().nullable().optional().describe('Why the service sends nothing: the endpoint said 410, or failed for five days; its owner or survey is gone; its owner is disabled, a VIEWER or no member any more (without `disabledAt`, and with `isActive: true`: it goes on when that ends)'),
+  disabledReason: z
+    .string()
+    .nullable()
+    .optional()
+    .describe(
+      'Why the service sends nothing: the endpoint said 410, or failed for five days; its owner or survey is gone; its owner is disabled, a VIEWER or no member any more (without `disabledAt`, and with `isActive: true`: it goes on when that ends)',
+    ),
   createdAt: timeSchema,
   updatedAt: timeSchema,
 };
 
-export const webhookSchema = z.strictObject(fields).meta({ id: 'Webhook', description: 'An endpoint that is told of events.' });
+export const webhookSchema = z
+  .strictObject(fields)
+  .meta({ id: 'Webhook', description: 'An endpoint that is told of events.' });
 
 export const webhookWithSecretSchema = z
-  .strictObject({ ...fields, secret: z.string().startsWith('whsec_').describe('Signs the deliveries; shown only here') })
+  .strictObject({
+    ...fields,
+    secret: z.string().startsWith('whsec_').describe('Signs the deliveries; shown only here'),
+  })
   .meta({ id: 'WebhookWithSecret', description: 'An endpoint with its secret, at creation and after a rotation.' });
 
 export const attemptSchema = z
@@ -53,7 +74,12 @@ export const deliverySchema = z
   .meta({ id: 'Delivery', description: 'An event on its way to an endpoint, with all attempts.' });
 
 export const replaySchema = z
-  .strictObject({ webhookId: idSchema, since: timeSchema, until: timeSchema, deliveries: countSchema.describe('How many are sent again') })
+  .strictObject({
+    webhookId: idSchema,
+    since: timeSchema,
+    until: timeSchema,
+    deliveries: countSchema.describe('How many are sent again'),
+  })
   .meta({ id: 'Replay', description: 'Deliveries of a span of time that are sent again.' });
 
 /** Only in events that are no ordinary ones. */
@@ -66,15 +92,30 @@ const surveyResponse = z.strictObject({ surveyId: idSchema, responseId: idSchema
 const eventBodies = [
   z.strictObject({ event: z.literal('response.submitted'), timestamp: timeSchema, data: surveyResponse }),
   z.strictObject({ event: z.literal('response.completed'), timestamp: timeSchema, data: surveyResponse }),
-  z.strictObject({ event: z.literal('survey.published'), timestamp: timeSchema, data: z.strictObject({ surveyId: idSchema, title: z.string(), publishedAt: timeSchema, ...eventMarks }) }),
+  z.strictObject({
+    event: z.literal('survey.published'),
+    timestamp: timeSchema,
+    data: z.strictObject({ surveyId: idSchema, title: z.string(), publishedAt: timeSchema, ...eventMarks }),
+  }),
   z.strictObject({
     event: z.literal('quota.reached'),
     timestamp: timeSchema,
-    data: z.strictObject({ surveyId: idSchema, quota: z.number().int().min(1), responseCount: countSchema, reachedAt: timeSchema, ...eventMarks }),
+    data: z.strictObject({
+      surveyId: idSchema,
+      quota: z.number().int().min(1),
+      responseCount: countSchema,
+      reachedAt: timeSchema,
+      ...eventMarks,
+    }),
   }),
 ] as const;
 
-const batchedEvents = [eventBodies[0].extend({ id: idSchema }), eventBodies[1].extend({ id: idSchema }), eventBodies[2].extend({ id: idSchema }), eventBodies[3].extend({ id: idSchema })] as const;
+const batchedEvents = [
+  eventBodies[0].extend({ id: idSchema }),
+  eventBodies[1].extend({ id: idSchema }),
+  eventBodies[2].extend({ id: idSchema }),
+  eventBodies[3].extend({ id: idSchema }),
+] as const;
 
 /** The body that an endpoint receives. */
 export const webhookBodySchema = z
@@ -86,4 +127,7 @@ export const webhookBodySchema = z
       data: z.strictObject({ events: z.array(z.discriminatedUnion('event', batchedEvents)).min(1).max(100) }),
     }),
   ])
-  .meta({ id: 'WebhookBody', description: 'What an endpoint receives. Headers and signature follow Standard Webhooks.' });
+  .meta({
+    id: 'WebhookBody',
+    description: 'What an endpoint receives. Headers and signature follow Standard Webhooks.',
+  });

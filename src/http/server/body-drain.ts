@@ -41,7 +41,12 @@ export function createBodyDrain({ limitBytes, declaredBytes = 0, onAbort }: Body
       const startedAtMs = performance.now();
       lastAtMs = startedAtMs;
       isAwaited = true;
-      for (let nowMs = startedAtMs; !isOver && nowMs - startedAtMs < maxWaitMs && nowMs - lastAtMs < stalledMs; nowMs = performance.now()) await pause(pollMs);
+      for (
+        let nowMs = startedAtMs;
+        !isOver && nowMs - startedAtMs < maxWaitMs && nowMs - lastAtMs < stalledMs;
+        nowMs = performance.now()
+      )
+        await pause(pollMs);
     },
   };
 }

@@ -6,7 +6,12 @@ export function unmapIpv4(address: string): string {
   const dotted = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:|0:0:0:0:0:ffff:)(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (dotted !== undefined) return dotted;
   const pair = /^(?:0000:){5}ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/i.exec(address);
-  return pair ? pair.slice(1).map((byte) => Number.parseInt(byte, 16)).join('.') : address;
+  return pair
+    ? pair
+        .slice(1)
+        .map((byte) => Number.parseInt(byte, 16))
+        .join('.')
+    : address;
 }
 
 function createRanges(cidrs: readonly string[]): BlockList {
@@ -27,7 +32,12 @@ export function socketAddressText(given: ArrayBuffer): string {
   const bytes = new Uint8Array(given);
   if (!isSameAsLast(bytes)) {
     lastBytes = bytes.slice();
-    lastText = bytes.length === ipv4Bytes ? bytes.join('.') : Buffer.from(lastBytes).toString('hex').replace(/.{4}(?=.)/g, '$&:');
+    lastText =
+      bytes.length === ipv4Bytes
+        ? bytes.join('.')
+        : Buffer.from(lastBytes)
+            .toString('hex')
+            .replace(/.{4}(?=.)/g, '$&:');
   }
   return lastText;
 }
@@ -81,7 +91,8 @@ export function rateLimitKeyOf(address: string): string {
   const [head = '', tail] = address.split('%')[0]?.toLowerCase().split('::') ?? [];
   const left = head === '' ? [] : head.split(':');
   const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0');
+  const zeros =
+    tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => '0');
   const groups = [...left, ...zeros, ...right].slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ''));
   return `${groups.join(':')}::/64`;
 }

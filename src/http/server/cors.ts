@@ -8,14 +8,23 @@ export function corsHeaders(origins: readonly string[], origin: string | undefin
   const isListed = origins.includes(origin);
   const isOpen = origins.includes('*') && isPublic;
   if (!isListed && !isOpen) return [['vary', 'Origin']];
-  return [['access-control-allow-origin', isListed ? origin : '*'], ['vary', 'Origin'], ['access-control-expose-headers', exposedHeaders]];
+  return [
+    ['access-control-allow-origin', isListed ? origin : '*'],
+    ['vary', 'Origin'],
+    ['access-control-expose-headers', exposedHeaders],
+  ];
 }
 
-const exposedHeaders = 'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed, ETag, Accept-Ranges, Content-Range, Content-Disposition, Allow';
+const exposedHeaders =
+  'X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotent-Replayed, ETag, Accept-Ranges, Content-Range, Content-Disposition, Allow';
 
 const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE'];
-const allowedMethods = (table: Pick<RouteTable, 'match'>, path: string): Method[] => methods.filter((method) => table.match(method, path));
-const allowHeader = (allowed: readonly Method[]): Header => ['allow', [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ')];
+const allowedMethods = (table: Pick<RouteTable, 'match'>, path: string): Method[] =>
+  methods.filter((method) => table.match(method, path));
+const allowHeader = (allowed: readonly Method[]): Header => [
+  'allow',
+  [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', '),
+];
 
 /** For a call that no route takes: what its path would take, if there is such a path. */
 export function allowHeaders(table: Pick<RouteTable, 'match'>, path: string): Header[] {
@@ -24,10 +33,22 @@ export function allowHeaders(table: Pick<RouteTable, 'match'>, path: string): He
 }
 
 /** What an OPTIONS request is told; undefined where there is no such path. */
-export function preflightHeaders(cors: readonly Header[], table: Pick<RouteTable, 'match'>, path: string): Header[] | undefined {
+export function preflightHeaders(
+  cors: readonly Header[],
+  table: Pick<RouteTable, 'match'>,
+  path: string,
+): Header[] | undefined {
   const allowed = allowedMethods(table, path);
   if (allowed.length === 0) return undefined;
   const allow = allowHeader(allowed);
   if (!cors.some(([name]) => name === 'access-control-allow-origin')) return [allow];
-  return [allow, ['access-control-allow-methods', allowed.join(', ')], ['access-control-allow-headers', 'Authorization, Content-Type, Idempotency-Key, X-Survey-Token, X-Filename, X-Request-Id, Last-Event-ID, Range, If-Range, If-Match, If-None-Match'], ['access-control-max-age', '600']];
+  return [
+    allow,
+    ['access-control-allow-methods', allowed.join(', ')],
+    [
+      'access-control-allow-headers',
+      'Authorization, Content-Type, Idempotency-Key, X-Survey-Token, X-Filename, X-Request-Id, Last-Event-ID, Range, If-Range, If-Match, If-None-Match',
+    ],
+    ['access-control-max-age', '600'],
+  ];
 }

@@ -23,7 +23,12 @@ const minFree = 16;
  * Watches how many file descriptors are left. A server that has none cannot take a connection, and is told about the waiting one again
  * and again: all its time goes there, and nothing else can open a file or a connection either. So some are held in reserve.
  */
-export function watchDescriptors({ onExhausted, onAvailable, open = () => openSync('/dev/null', 'r'), everyMs = 100 }: DescriptorWatchOptions): DescriptorWatch {
+export function watchDescriptors({
+  onExhausted,
+  onAvailable,
+  open = () => openSync('/dev/null', 'r'),
+  everyMs = 100,
+}: DescriptorWatchOptions): DescriptorWatch {
   let reserved = openMany(open, reserveSize) ?? [];
   let isExhausted = false;
   let isBusy = false;
@@ -76,4 +81,5 @@ function openMany(open: () => number, count: number): number[] | undefined {
   }
 }
 
-const isOutOfDescriptors = (error: unknown): boolean => error instanceof Error && 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE');
+const isOutOfDescriptors = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE');

@@ -1,9 +1,10 @@
 import { readFileRange } from '../../platform/file-range.ts';
-import type { RouteRequest, Outcome } from '../routing/route.ts';
+import type { Outcome, RouteRequest } from '../routing/route.ts';
 
 type Header = readonly [string, string];
 
-export type FileToSend = FileMetadata & ({ path: string } | { read(first: number, last: number): Promise<AsyncIterable<Uint8Array>> });
+export type FileToSend = FileMetadata &
+  ({ path: string } | { read(first: number, last: number): Promise<AsyncIterable<Uint8Array>> });
 
 export interface FileMetadata {
   size: number;
@@ -18,9 +19,17 @@ export interface FileMetadata {
  * A file as an attachment: whole, or one range of it (RFC 9110 §14), or 304 when the client has it already. Several ranges at once are
  * answered with the whole file, as the RFC allows.
  */
-export async function replyWithFile(request: Pick<RouteRequest, 'header' | 'reply' | 'replyHeaders'>, file: FileToSend): Promise<Outcome> {
+export async function replyWithFile(
+  request: Pick<RouteRequest, 'header' | 'reply' | 'replyHeaders'>,
+  file: FileToSend,
+): Promise<Outcome> {
   const etag = `"${file.etag}"`;
-  const commonHeaders: Header[] = [['etag', etag], ['accept-ranges', 'bytes'], ['cache-control', 'private, no-cache'], ['x-content-type-options', 'nosniff']];
+  const commonHeaders: Header[] = [
+    ['etag', etag],
+    ['accept-ranges', 'bytes'],
+    ['cache-control', 'private, no-cache'],
+    ['x-content-type-options', 'nosniff'],
+  ];
   if (matchesEtag(request.header('if-none-match'), etag)) {
     request.reply.sendHead(304, [...commonHeaders, ...request.replyHeaders()]);
     return { kind: 'written' };
@@ -28,11 +37,19 @@ export async function replyWithFile(request: Pick<RouteRequest, 'header' | 'repl
   const condition = request.header('if-range');
   const range = condition === undefined || condition === etag ? readRange(request.header('range'), file.size) : 'whole';
   if (range === 'unsatisfiable') {
-    request.reply.sendHead(416, [...commonHeaders, ['content-range', `bytes */${file.size}`], ...request.replyHeaders()], 0);
+    request.reply.sendHead(
+      416,
+      [...commonHeaders, ['content-range', `bytes */${file.size}`], ...request.replyHeaders()],
+      0,
+    );
     return { kind: 'written' };
   }
   const { first, last } = range === 'whole' ? { first: 0, last: file.size - 1 } : range;
-  const headers: Header[] = [['content-type', file.mediaType], ['content-disposition', contentDisposition(file.fileName)], ...commonHeaders];
+  const headers: Header[] = [
+    ['content-type', file.mediaType],
+    ['content-disposition', contentDisposition(file.fileName)],
+    ...commonHeaders,
+  ];
   if (range !== 'whole') headers.push(['content-range', `bytes ${first}-${last}/${file.size}`]);
   const source = 'path' in file ? readFileRange(file.path, first, last) : await file.read(first, last);
   return { kind: 'stream', status: range === 'whole' ? 200 : 206, headers, source, totalBytes: last - first + 1 };
@@ -44,7 +61,10 @@ function matchesEtag(header: string | undefined, etag: string): boolean {
 }
 
 /** Reads a Range header. What is not a single well-formed range of bytes is not looked at. */
-export function readRange(header: string | undefined, size: number): { first: number; last: number } | 'whole' | 'unsatisfiable' {
+export function readRange(
+  header: string | undefined,
+  size: number,
+): { first: number; last: number } | 'whole' | 'unsatisfiable' {
   const parts = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '');
   if (!parts || (parts[1] === '' && parts[2] === '')) return 'whole';
   const [from, to] = [parts[1] ?? '', parts[2] ?? ''];
@@ -59,7 +79,13 @@ export function readRange(header: string | undefined, size: number): { first: nu
 
 /** Content-Disposition (RFC 6266): a plain name for old clients, and the real one in UTF-8 (RFC 8187). */
 export function contentDisposition(fileName: string): string {
-  const plain = fileName.normalize('NFKD').replace(/\p{M}/gu, '').replace(/[^A-Za-z0-9._ -]+/g, '_');
-  const encoded = encodeURIComponent(fileName.toWellFormed()).replace(/['()*!]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  const plain = fileName
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .replace(/[^A-Za-z0-9._ -]+/g, '_');
+  const encoded = encodeURIComponent(fileName.toWellFormed()).replace(
+    /['()*!]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
   return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }

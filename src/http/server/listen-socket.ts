@@ -1,6 +1,6 @@
 import type { us_listen_socket } from 'uWebSockets.js';
 import type { Log } from '../../log.ts';
-import { watchDescriptors, type DescriptorWatch } from './file-descriptors.ts';
+import { type DescriptorWatch, watchDescriptors } from './file-descriptors.ts';
 import { uWS } from './uwebsockets.ts';
 
 export interface ListenSocketOptions {
@@ -36,7 +36,10 @@ export function createListenSocket({ app, isPortShared, log }: ListenSocketOptio
   return {
     /** Gives the port. */
     async listen(host: string, requestedPort: number): Promise<number> {
-      if (!(await open(host, requestedPort)) || !socket) throw new Error(`cannot listen on ${host}:${requestedPort}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`);
+      if (!(await open(host, requestedPort)) || !socket)
+        throw new Error(
+          `cannot listen on ${host}:${requestedPort}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`,
+        );
       const port = uWS.us_socket_local_port(socket);
       watch = watchDescriptors({
         onExhausted: () => {

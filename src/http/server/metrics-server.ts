@@ -1,29 +1,59 @@
 import { newId } from '../../platform/ids.ts';
+import { createAuthentication } from '../routing/authentication.ts';
+import { createDispatch } from '../routing/dispatch.ts';
+import { createRateLimits } from '../routing/rate-limits.ts';
+import { createRouteTable } from '../routing/route.ts';
 import { createSurveyAccess } from '../routing/survey-access.ts';
 import { createAddressReader } from './client-address.ts';
-import { createDispatch } from '../routing/dispatch.ts';
-import { assertNativeServer, warnOfTrimmedHeaders } from './uwebsockets.ts';
 import type { ApiServerOptions } from './options.ts';
-import { createRateLimits } from '../routing/rate-limits.ts';
-import { createAuthentication } from '../routing/authentication.ts';
 import { createRootRoutes } from './root-routes.ts';
-import { createRouteTable } from '../routing/route.ts';
 import { createServer } from './server.ts';
+import { assertNativeServer, warnOfTrimmedHeaders } from './uwebsockets.ts';
 
 export type MetricsServerOptions = Omit<ApiServerOptions, 'jobs' | 'isPortShared' | 'drawReport'>;
 
 /** `/health/*` and `/metrics` alone, for a process that serves no interface: what ingest and jobs have done is theirs to tell. */
-export async function createMetricsServer({ settings, stores, core, metrics, secrets, log, collectMetrics }: MetricsServerOptions) {
+export async function createMetricsServer({
+  settings,
+  stores,
+  core,
+  metrics,
+  secrets,
+  log,
+  collectMetrics,
+}: MetricsServerOptions) {
   assertNativeServer();
   await warnOfTrimmedHeaders(log);
-  const { authenticate } = await createAuthentication({ sql: stores.sql, redis: stores.sharedRedis, secrets, log, settings, nowMs: core.now, newId: () => newId() });
-  const limits = createRateLimits({ redis: stores.sharedRedis, auth: settings.rateLimits.auth, api: settings.rateLimits.api, processCount: settings.workers, log });
+  const { authenticate } = await createAuthentication({
+    sql: stores.sql,
+    redis: stores.sharedRedis,
+    secrets,
+    log,
+    settings,
+    nowMs: core.now,
+    newId: () => newId(),
+  });
+  const limits = createRateLimits({
+    redis: stores.sharedRedis,
+    auth: settings.rateLimits.auth,
+    api: settings.rateLimits.api,
+    processCount: settings.workers,
+    log,
+  });
   const access = createSurveyAccess({ surveys: stores.surveys, lookups: {} });
   let isStopping = false;
-  const rootTable = createRouteTable(createRootRoutes({ stores, authenticate, limits, isDraining: () => isStopping, collectMetrics }));
+  const rootTable = createRouteTable(
+    createRootRoutes({ stores, authenticate, limits, isDraining: () => isStopping, collectMetrics }),
+  );
   const server = createServer({
-    api: createRouteTable([]), root: rootTable, dispatch: createDispatch({ authenticate, access, limits, log, metrics }),
-    addressOf: createAddressReader(settings.trustedProxies), corsOrigins: [], isPortShared: false, log, metrics,
+    api: createRouteTable([]),
+    root: rootTable,
+    dispatch: createDispatch({ authenticate, access, limits, log, metrics }),
+    addressOf: createAddressReader(settings.trustedProxies),
+    corsOrigins: [],
+    isPortShared: false,
+    log,
+    metrics,
   });
   return {
     listen: server.listen,

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import type { HttpResponse } from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
 
 export type Header = readonly [string, string];
 
@@ -12,7 +12,12 @@ export interface ReplyChannel {
   /** Sends headers only: 204, 304, and HEAD (with the length that GET would have). */
   sendHead(status: number, headers: readonly Header[], contentLength?: number): void;
   /** Sends a body piece by piece with backpressure; `totalBytes` known gives Content-Length, unknown chunked encoding. */
-  stream(status: number, headers: readonly Header[], source: AsyncIterable<Uint8Array>, totalBytes?: number): Promise<void>;
+  stream(
+    status: number,
+    headers: readonly Header[],
+    source: AsyncIterable<Uint8Array>,
+    totalBytes?: number,
+  ): Promise<void>;
   /** Sends the reply and closes the connection: for bodies that were not read to their end. */
   sendAndClose(status: number, headers: readonly Header[], body: string): void;
   /** Sends the headers and keeps the body open for as long as there is something to say; undefined when the client has gone. */
@@ -31,7 +36,9 @@ export interface StreamingBody {
   close(): void;
 }
 
-const statusLines = new Map(Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]));
+const statusLines = new Map(
+  Object.entries(STATUS_CODES).map(([code, text]) => [Number(code), `${code} ${text ?? ''}`]),
+);
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
@@ -121,7 +128,11 @@ export function openReply(res: HttpResponse): ReplyChannel {
       isStreaming = true;
       let onAbortWhileWaiting: () => void = () => undefined;
       listeners.push(() => onAbortWhileWaiting());
-      const target: StreamTarget = { res, isAborted: () => isOver, waitFor: (listener) => (onAbortWhileWaiting = listener) };
+      const target: StreamTarget = {
+        res,
+        isAborted: () => isOver,
+        waitFor: (listener) => (onAbortWhileWaiting = listener),
+      };
       try {
         res.cork(() => writeHead(res, status, headers));
         if (totalBytes === undefined) await streamChunked(target, source);

@@ -1,5 +1,5 @@
-import { isAscii, isUtf8 } from 'node:buffer';
 import type { HttpResponse } from 'uWebSockets.js';
+import { isAscii, isUtf8 } from 'node:buffer';
 import { Problem, validationProblem } from '../../errors.ts';
 import { createBodyDrain } from './body-drain.ts';
 
@@ -74,12 +74,16 @@ export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAb
 const maxBufferedBytes = 512 * 1024;
 
 /** As `receiveBody`, for bodies that are too large to be held. */
-export function receiveStream(res: HttpResponse, { limitBytes, declaredBytes, onAbort }: ReceiveOptions): IncomingStream {
+export function receiveStream(
+  res: HttpResponse,
+  { limitBytes, declaredBytes, onAbort }: ReceiveOptions,
+): IncomingStream {
   const drain = createBodyDrain({ limitBytes, declaredBytes, onAbort });
   const bufferedChunks: Buffer[] = [];
   let [bufferedBytes, receivedBytes] = [0, 0];
   let [isPaused, isLastSeen, isDiscarded] = [false, false, false];
-  let problem: Problem | undefined = declaredBytes !== undefined && declaredBytes > limitBytes ? bodyTooLarge(limitBytes) : undefined;
+  let problem: Problem | undefined =
+    declaredBytes !== undefined && declaredBytes > limitBytes ? bodyTooLarge(limitBytes) : undefined;
   let wake: () => void = () => undefined;
   const resume = () => {
     if (isPaused) res.resume();
@@ -175,7 +179,10 @@ function isDeeperThan(bytes: Buffer, limit: number): boolean {
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length > 64 && isDeeperThan(bytes, maxDepth))
-    throw validationProblem([{ path: '', message: `nested deeper than ${maxDepth} levels` }], 'The body is nested too deeply');
+    throw validationProblem(
+      [{ path: '', message: `nested deeper than ${maxDepth} levels` }],
+      'The body is nested too deeply',
+    );
   return parseJsonOfAnyDepth(bytes);
 }
 
@@ -190,7 +197,11 @@ export function parseJsonOfAnyDepth(bytes: Buffer): unknown {
   }
   // Raw bytes cannot hold a surrogate or a control character inside a JSON string; only an escape can.
   if (text.includes('\\u')) {
-    if (isDeeperThan(bytes, maxDepth)) throw validationProblem([{ path: '', message: `nested deeper than ${maxDepth} levels` }], 'The body is nested too deeply');
+    if (isDeeperThan(bytes, maxDepth))
+      throw validationProblem(
+        [{ path: '', message: `nested deeper than ${maxDepth} levels` }],
+        'The body is nested too deeply',
+      );
     assertWellFormedStrings(value, '');
   }
   return value;
@@ -199,7 +210,8 @@ export function parseJsonOfAnyDepth(bytes: Buffer): unknown {
 /** Most bodies are plain ASCII, which is the quickest to look at and to copy. */
 function decode(bytes: Buffer): string {
   if (isAscii(bytes)) return bytes.toString('latin1');
-  if (!isUtf8(bytes)) throw validationProblem([{ path: '', message: 'the body is not valid UTF-8' }], 'The body is not valid UTF-8');
+  if (!isUtf8(bytes))
+    throw validationProblem([{ path: '', message: 'the body is not valid UTF-8' }], 'The body is not valid UTF-8');
   return bytes.toString('utf8');
 }
 

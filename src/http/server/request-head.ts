@@ -1,5 +1,5 @@
 import type { HttpRequest } from 'uWebSockets.js';
-import { validationProblem, type Problem } from '../../errors.ts';
+import { type Problem, validationProblem } from '../../errors.ts';
 
 /**
  * Every header that the service reads; no other one reaches a handler. The word says what becomes of a value that holds anything but
@@ -48,7 +48,8 @@ const rulesByName: ReadonlyMap<string, 'refused' | 'exact' | 'present'> = new Ma
 const visibleAscii = /^[\t\x20-\x7e]*$/;
 
 /** Whether a request is refused because of this header value. */
-export const isRefusedHeader = (name: string, value: string): boolean => rulesByName.get(name) === 'refused' && !visibleAscii.test(value);
+export const isRefusedHeader = (name: string, value: string): boolean =>
+  rulesByName.get(name) === 'refused' && !visibleAscii.test(value);
 
 export interface RequestHead {
   method: string;
@@ -79,8 +80,16 @@ export function readRequestHead(req: HttpRequest): RequestHead {
     else headers.set(name, `${previous}, ${value}`);
   });
   const encoding = headers.get('transfer-encoding');
-  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked') refuse('transfer-encoding', 'only chunked is known');
-  return { method: req.getMethod().toUpperCase(), path: req.getUrl(), query: req.getQuery() ?? '', headers, problem, isFramingAmbiguous };
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
+    refuse('transfer-encoding', 'only chunked is known');
+  return {
+    method: req.getMethod().toUpperCase(),
+    path: req.getUrl(),
+    query: req.getQuery() ?? '',
+    headers,
+    problem,
+    isFramingAmbiguous,
+  };
 }
 
 /** They say where a request ends or whose it is: two readers must not understand them differently. */

@@ -2,18 +2,18 @@ import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import { writeResponse } from './write-response.ts';
-import { receiveBody, receiveStream, type ReceiveOptions } from './request-body.ts';
+import type { RequestContext } from '../routing/dispatch.ts';
+import { defaultMaxBodyBytes, type Method, type Outcome, type RouteMatch, type RouteTable } from '../routing/route.ts';
+import { type SubmitFastPath, submitPath } from '../submit/fast-path.ts';
 import { socketAddressText } from './client-address.ts';
 import { allowHeaders, corsHeaders, preflightHeaders } from './cors.ts';
-import type { RequestContext } from '../routing/dispatch.ts';
-import { uWS } from './uwebsockets.ts';
-import { readRequestHead, type RequestHead } from './request-head.ts';
 import { createListenSocket, type ListenSocketOptions } from './listen-socket.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
+import { type ReceiveOptions, receiveBody, receiveStream } from './request-body.ts';
+import { type RequestHead, readRequestHead } from './request-head.ts';
 import { requestIdOf } from './request-id.ts';
-import { defaultMaxBodyBytes, type RouteMatch, type Method, type Outcome, type RouteTable } from '../routing/route.ts';
-import { submitPath, type SubmitFastPath } from '../submit/fast-path.ts';
+import { uWS } from './uwebsockets.ts';
+import { writeResponse } from './write-response.ts';
 
 type Header = readonly [string, string];
 export type Dispatch = (context: RequestContext) => Promise<{ outcome: Outcome | Problem; headers: Header[] }>;
@@ -57,7 +57,9 @@ export function createServer(options: ServerOptions) {
   const handleRequest = (res: HttpResponse, req: HttpRequest): void => {
     const end = trackRequest();
     // Whatever is thrown here would end the process, so nothing may be.
-    serve(options, res, req, () => isDraining).finally(end).catch((error: unknown) => options.log.error({ err: error }, 'writing a reply failed'));
+    serve(options, res, req, () => isDraining)
+      .finally(end)
+      .catch((error: unknown) => options.log.error({ err: error }, 'writing a reply failed'));
   };
   const { submitFastPath } = options;
   if (submitFastPath)
@@ -90,31 +92,56 @@ export function createServer(options: ServerOptions) {
 
 export type Server = ReturnType<typeof createServer>;
 
-async function serve(options: ServerOptions, res: HttpResponse, req: HttpRequest, isDraining: () => boolean): Promise<void> {
+async function serve(
+  options: ServerOptions,
+  res: HttpResponse,
+  req: HttpRequest,
+  isDraining: () => boolean,
+): Promise<void> {
   const startedAt = performance.now();
   const reply = openReply(res);
   const head = readRequestHead(req);
   const { table, path } = routeTableFor(options, head.path);
   const isHead = head.method === 'HEAD';
-  const match = methods.has(head.method) || isHead ? table.match(isHead ? 'GET' : (head.method as Method), path) : undefined;
+  const match =
+    methods.has(head.method) || isHead ? table.match(isHead ? 'GET' : (head.method as Method), path) : undefined;
   const address = options.addressOf(socketAddressText(res.getRemoteAddress()), head.headers.get('x-forwarded-for'));
   const requestId = requestIdOf(head.headers.get('x-request-id'));
   const isStream = match?.route.bodyKind === 'stream';
   const stream = isStream ? receiveStream(res, receiveOptions(head, match, reply)) : undefined;
   const body = isStream || !hasBody(head) ? undefined : receiveBody(res, receiveOptions(head, match, reply));
-  const cors = corsHeaders(options.corsOrigins, head.headers.get('origin'), (match ?? preflightedRoute(table, head, path))?.route.access.kind === 'public');
+  const cors = corsHeaders(
+    options.corsOrigins,
+    head.headers.get('origin'),
+    (match ?? preflightedRoute(table, head, path))?.route.access.kind === 'public',
+  );
   const corsPreflight = head.method === 'OPTIONS' && !head.problem ? preflightHeaders(cors, table, path) : undefined;
   let status: number;
   if (corsPreflight) {
     status = 204;
     reply.sendHead(204, [['x-request-id', requestId], ...cors, ...corsPreflight, ...closeHeaders(isDraining())]);
   } else {
-    const context: RequestContext = { match, problem: head.problem, query: head.query, headers: head.headers, address, requestId, body: takesBody(head) ? body : undefined, stream, reply };
+    const context: RequestContext = {
+      match,
+      problem: head.problem,
+      query: head.query,
+      headers: head.headers,
+      address,
+      requestId,
+      body: takesBody(head) ? body : undefined,
+      stream,
+      reply,
+    };
     const result = await options.dispatch(context);
     const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
     // Who asked first has sent nothing yet.
     if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.drained();
-    status = await writeResponse(reply, result.outcome, [...result.headers, ...cors, ...(match ? [] : allowHeaders(table, path)), ...closeHeaders(isDraining())], { isHead, requestId, mustClose: head.isFramingAmbiguous || (stream ?? body)?.mustClose() === true });
+    status = await writeResponse(
+      reply,
+      result.outcome,
+      [...result.headers, ...cors, ...(match ? [] : allowHeaders(table, path)), ...closeHeaders(isDraining())],
+      { isHead, requestId, mustClose: head.isFramingAmbiguous || (stream ?? body)?.mustClose() === true },
+    );
   }
   options.metrics.requested(match?.route.path ?? 'none', status, (performance.now() - startedAt) / 1000);
 }
@@ -130,15 +157,26 @@ function routeTableFor(options: ServerOptions, path: string): { table: Pick<Rout
 }
 
 /** What a browser is going to call, where this is its preflight. */
-function preflightedRoute(table: Pick<RouteTable, 'match'>, { method, headers }: RequestHead, path: string): RouteMatch | undefined {
+function preflightedRoute(
+  table: Pick<RouteTable, 'match'>,
+  { method, headers }: RequestHead,
+  path: string,
+): RouteMatch | undefined {
   const requestedMethod = method === 'OPTIONS' ? headers.get('access-control-request-method') : undefined;
-  return requestedMethod !== undefined && methods.has(requestedMethod) ? table.match(requestedMethod as Method, path) : undefined;
+  return requestedMethod !== undefined && methods.has(requestedMethod)
+    ? table.match(requestedMethod as Method, path)
+    : undefined;
 }
 
 const takesBody = ({ method }: RequestHead): boolean => method === 'POST' || method === 'PUT';
-const hasBody = (head: RequestHead): boolean => takesBody(head) || head.headers.has('content-length') || head.headers.has('transfer-encoding');
+const hasBody = (head: RequestHead): boolean =>
+  takesBody(head) || head.headers.has('content-length') || head.headers.has('transfer-encoding');
 
 function receiveOptions(head: RequestHead, match: RouteMatch | undefined, { onAbort }: ReplyChannel): ReceiveOptions {
   const declared = head.headers.get('content-length');
-  return { limitBytes: match?.route.maxBodyBytes ?? defaultMaxBodyBytes, declaredBytes: declared === undefined ? undefined : Number(declared), onAbort };
+  return {
+    limitBytes: match?.route.maxBodyBytes ?? defaultMaxBodyBytes,
+    declaredBytes: declared === undefined ? undefined : Number(declared),
+    onAbort,
+  };
 }

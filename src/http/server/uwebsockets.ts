@@ -1,8 +1,8 @@
+import type { us_listen_socket } from 'uWebSockets.js';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import type { us_listen_socket } from 'uWebSockets.js';
 import type { Log } from '../../log.ts';
 
 /**
@@ -16,21 +16,31 @@ const load = createRequire(import.meta.url);
 const binaryName = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
 const correctedCopy = fileURLToPath(new URL(`../../../native/${binaryName}`, import.meta.url));
 
-export const uWS = load(existsSync(correctedCopy) ? correctedCopy : 'uWebSockets.js') as typeof import('uWebSockets.js');
+export const uWS = load(
+  existsSync(correctedCopy) ? correctedCopy : 'uWebSockets.js',
+) as typeof import('uWebSockets.js');
 
 /** Refuses to run on the JavaScript imitation that the package falls back to on a Node version it has no binary for. */
 export function assertNativeServer(): void {
   if (typeof uWS.SSLApp !== 'function')
-    throw new Error(`uWebSockets.js has no native binary for Node ${process.versions.node} on ${process.platform}-${process.arch}; use Node 20`);
+    throw new Error(
+      `uWebSockets.js has no native binary for Node ${process.versions.node} on ${process.platform}-${process.arch}; use Node 20`,
+    );
 }
 
 /** Logs a warning if the loaded build drops bytes of header values. Measured, not derived from names and versions. */
 export async function warnOfTrimmedHeaders(log: Pick<Log, 'warn'>): Promise<void> {
   try {
     if (await keepsHeaderBytes()) return;
-    log.warn({ engine: binaryName }, 'header values with bytes above 0x7f at their ends cannot be told apart by this build of the HTTP engine: Idempotency-Key "caf" and "café" are one key');
+    log.warn(
+      { engine: binaryName },
+      'header values with bytes above 0x7f at their ends cannot be told apart by this build of the HTTP engine: Idempotency-Key "caf" and "café" are one key',
+    );
   } catch (error) {
-    log.warn({ err: error, engine: binaryName }, 'checking whether this build of the HTTP engine preserves all bytes of header values failed');
+    log.warn(
+      { err: error, engine: binaryName },
+      'checking whether this build of the HTTP engine preserves all bytes of header values failed',
+    );
   }
 }
 

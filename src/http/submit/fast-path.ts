@@ -1,19 +1,25 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { SubmissionOutcome, Submissions } from '../../actors/submissions/submit.ts';
 import { Problem } from '../../errors.ts';
-import { isId } from '../../platform/ids.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import { writeResponse } from '../server/write-response.ts';
+import { isId } from '../../platform/ids.ts';
+import { toProblem } from '../routing/dispatch.ts';
+import type { RateLimits } from '../routing/rate-limits.ts';
+import { defaultMaxBodyBytes, type Outcome } from '../routing/route.ts';
 import { rateLimitKeyOf, socketAddressText } from '../server/client-address.ts';
 import { corsHeaders } from '../server/cors.ts';
-import { toProblem } from '../routing/dispatch.ts';
-import { isRefusedHeader } from '../server/request-head.ts';
-import type { RateLimits } from '../routing/rate-limits.ts';
 import { openReply } from '../server/reply.ts';
+import { isRefusedHeader } from '../server/request-head.ts';
 import { requestIdOf } from '../server/request-id.ts';
-import { defaultMaxBodyBytes, type Outcome } from '../routing/route.ts';
-import { acceptedReplyBody, replyToSubmission, idempotencyKeyPattern, readSubmissionRequest, rateLimitResetAt } from './submit-route.ts';
+import { writeResponse } from '../server/write-response.ts';
+import {
+  acceptedReplyBody,
+  idempotencyKeyPattern,
+  rateLimitResetAt,
+  readSubmissionRequest,
+  replyToSubmission,
+} from './submit-route.ts';
 
 type Header = readonly [string, string];
 
@@ -85,7 +91,10 @@ const lengthPattern = /^\d{1,7}$/;
 function readFastPathHeaders(req: HttpRequest): FastPathHeaders | undefined {
   // A query has nothing to say here.
   if (req.getQuery()) return undefined;
-  let [contentType, contentLength, idempotencyKey, surveyToken, forwardedFor, origin, requestId, host]: (string | undefined)[] = [];
+  let [contentType, contentLength, idempotencyKey, surveyToken, forwardedFor, origin, requestId, host]: (
+    | string
+    | undefined
+  )[] = [];
   let isSimple = true;
   const once = (previous: string | undefined, value: string): string => {
     if (previous !== undefined) isSimple = false;
@@ -115,8 +124,22 @@ function readFastPathHeaders(req: HttpRequest): FastPathHeaders | undefined {
         isSimple = false;
     }
   });
-  if (!isSimple || contentLength === undefined || !lengthPattern.test(contentLength) || Number(contentLength) > defaultMaxBodyBytes) return undefined;
-  return { contentType, contentLength: Number(contentLength), idempotencyKey, surveyToken, forwardedFor, origin, requestId: requestIdOf(requestId) };
+  if (
+    !isSimple ||
+    contentLength === undefined ||
+    !lengthPattern.test(contentLength) ||
+    Number(contentLength) > defaultMaxBodyBytes
+  )
+    return undefined;
+  return {
+    contentType,
+    contentLength: Number(contentLength),
+    idempotencyKey,
+    surveyToken,
+    forwardedFor,
+    origin,
+    requestId: requestIdOf(requestId),
+  };
 }
 
 /** Gives the whole body: as uWS lends it when it comes in one piece, which is until the call returns. */
@@ -131,30 +154,52 @@ function collectBody(res: HttpResponse, onBody: (bytes: Buffer) => void): void {
 
 function respond(options: SubmitFastPathOptions, request: FastPathRequest, bytes: Buffer): Promise<void> {
   return submitBody(options, request, bytes).then(
-    (outcome) => (outcome.kind === 'accepted' && !outcome.isReplay ? sendAccepted(options, request, outcome) : sendGeneralReply(options, request, replyToSubmission(outcome, request.address, options.limits))),
+    (outcome) =>
+      outcome.kind === 'accepted' && !outcome.isReplay
+        ? sendAccepted(options, request, outcome)
+        : sendGeneralReply(options, request, replyToSubmission(outcome, request.address, options.limits)),
     (error: unknown) => sendGeneralReply(options, request, Promise.reject(error)),
   );
 }
 
 /** Reads the call at once, since its bytes are only lent; never throws, since that would end the process. */
-function submitBody({ submit }: SubmitFastPathOptions, { head, surveyId, address }: FastPathRequest, bytes: Buffer): Promise<SubmissionOutcome> {
+function submitBody(
+  { submit }: SubmitFastPathOptions,
+  { head, surveyId, address }: FastPathRequest,
+  bytes: Buffer,
+): Promise<SubmissionOutcome> {
   try {
     const { contentType, idempotencyKey, surveyToken } = head;
-    const read = (body: Buffer) => readSubmissionRequest({ surveyId, contentType, contentEncoding: undefined, idempotencyKey, surveyToken, address, bytes: body });
-    const isSimple = contentType === jsonType && (idempotencyKey === undefined || idempotencyKeyPattern.test(idempotencyKey));
+    const read = (body: Buffer) =>
+      readSubmissionRequest({
+        surveyId,
+        contentType,
+        contentEncoding: undefined,
+        idempotencyKey,
+        surveyToken,
+        address,
+        bytes: body,
+      });
+    const isSimple =
+      contentType === jsonType && (idempotencyKey === undefined || idempotencyKeyPattern.test(idempotencyKey));
     return submit(isSimple ? { surveyId, idempotencyKey, surveyToken, address, bytes, read } : read(bytes));
   } catch (error) {
     return Promise.reject(error);
   }
 }
 
-function sendAccepted(options: SubmitFastPathOptions, request: FastPathRequest, { replyText, rateLimit }: SubmissionOutcome & { kind: 'accepted' }): void {
+function sendAccepted(
+  options: SubmitFastPathOptions,
+  request: FastPathRequest,
+  { replyText, rateLimit }: SubmissionOutcome & { kind: 'accepted' },
+): void {
   const { res, head } = request;
   if (!request.isOver) {
     request.isOver = true;
     // One call into the server instead of seven: all headers travel as the tail of the status.
     let statusAndHeaders = `201 Created\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\nx-request-id: ${head.requestId}\r\nx-ratelimit-limit: ${rateLimit.limit}\r\nx-ratelimit-remaining: ${rateLimit.remaining}\r\nx-ratelimit-reset: ${rateLimitResetAt(rateLimit)}`;
-    for (const [name, value] of corsHeaders(options.corsOrigins, head.origin, true)) statusAndHeaders += `\r\n${name}: ${value}`;
+    for (const [name, value] of corsHeaders(options.corsOrigins, head.origin, true))
+      statusAndHeaders += `\r\n${name}: ${value}`;
     res.cork(() => {
       res.writeStatus(statusAndHeaders);
       res.end(acceptedReplyBody(replyText));
@@ -164,12 +209,20 @@ function sendAccepted(options: SubmitFastPathOptions, request: FastPathRequest, 
 }
 
 /** Refusals, repeats and what went wrong. */
-async function sendGeneralReply(options: SubmitFastPathOptions, request: FastPathRequest, pending: Promise<Outcome>): Promise<void> {
+async function sendGeneralReply(
+  options: SubmitFastPathOptions,
+  request: FastPathRequest,
+  pending: Promise<Outcome>,
+): Promise<void> {
   const { res, head, startedAt } = request;
   const { requestId } = head;
-  const outcome = await pending.catch((error: unknown) => toProblem(error, options.log, { requestId, route: submitPath }));
+  const outcome = await pending.catch((error: unknown) =>
+    toProblem(error, options.log, { requestId, route: submitPath }),
+  );
   if (outcome instanceof Problem) options.metrics.refused(outcome.code);
   const headers: Header[] = [['x-request-id', requestId], ...corsHeaders(options.corsOrigins, head.origin, true)];
-  const status = request.isOver ? 0 : await writeResponse(openReply(res), outcome, headers, { isHead: false, requestId });
+  const status = request.isOver
+    ? 0
+    : await writeResponse(openReply(res), outcome, headers, { isHead: false, requestId });
   options.metrics.requested(submitPath, status === 0 ? 499 : status, (performance.now() - startedAt) / 1000);
 }

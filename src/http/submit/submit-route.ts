@@ -1,14 +1,14 @@
 import type { SubmissionRequest } from '../../actors/submissions/plan.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, Submissions } from '../../actors/submissions/submit.ts';
 import { readSubmission } from '../../domain/submission/submission.ts';
-import { Problem, notFound, validationProblem, type ValidationIssue } from '../../errors.ts';
-import { assertJsonType, parseJsonOfAnyDepth } from '../server/request-body.ts';
+import { notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import { rateLimitHeaders } from '../routing/dispatch.ts';
-import { rateLimitKeyOf } from '../server/client-address.ts';
-import type { HeaderName } from '../server/request-head.ts';
 import type { RateLimits } from '../routing/rate-limits.ts';
-import { defaultMaxBodyBytes, route, type Outcome, type Route } from '../routing/route.ts';
+import { defaultMaxBodyBytes, type Outcome, type Route, route } from '../routing/route.ts';
 import { submissionBodySchema, submissionReplySchema } from '../schemas/responses.ts';
+import { rateLimitKeyOf } from '../server/client-address.ts';
+import { assertJsonType, parseJsonOfAnyDepth } from '../server/request-body.ts';
+import type { HeaderName } from '../server/request-head.ts';
 
 export interface SubmitRouteDeps {
   submit: Submissions;
@@ -21,20 +21,33 @@ export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
 /** The one public door that must be fast: its body is checked by hand, and its limit is counted by the intake. */
 export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
   return route({
-    method: 'POST', path: '/responses/surveys/{surveyId}/submit', tag: 'Responses', summary: 'Submit a response, whole or in parts',
+    method: 'POST',
+    path: '/responses/surveys/{surveyId}/submit',
+    tag: 'Responses',
+    summary: 'Submit a response, whole or in parts',
     description: [
       'Public. The reply is sent when the submission is on disk. `isComplete: false` saves progress and gives a `resumeToken`; a later submit with the same `responseId` and that token merges question by question.',
       'An `Idempotency-Key` header (1–255 visible ASCII characters), or a `responseId` made by the client, makes repeats safe for 48 hours: the same body gives the same reply with `Idempotent-Replayed: true`, another body 409 IDEMPOTENCY_MISMATCH. Bodies are compared as JSON: the order of keys does not matter, but a default that is written out makes another body (`isComplete: true` is not the same as leaving it out).',
       'A partial response can be resumed for as long as it is kept. What was saved more than some minutes ago is read from the response store: while that is away, SERVICE_UNAVAILABLE.',
       '409: `details.reason` is SURVEY_NOT_ACTIVE, SURVEY_NOT_OPEN_YET, SURVEY_ENDED, QUOTA_REACHED, ALREADY_COMPLETE or IDEMPOTENCY_MISMATCH. 403: a wrong `resumeToken`, or a PRIVATE survey without its token.',
     ].join('\n\n'),
-    access: { kind: 'public' }, limit: 'submit', body: submissionBodySchema, bodyKind: 'raw', maxBodyBytes: defaultMaxBodyBytes,
-    reply: submissionReplySchema, replyStatus: 201,
+    access: { kind: 'public' },
+    limit: 'submit',
+    body: submissionBodySchema,
+    bodyKind: 'raw',
+    maxBodyBytes: defaultMaxBodyBytes,
+    reply: submissionReplySchema,
+    replyStatus: 201,
     handle: async (request) => {
       const header = (name: HeaderName) => request.header(name);
       const submission = readSubmissionRequest({
-        surveyId: request.params['surveyId'] ?? '', contentType: header('content-type'), contentEncoding: header('content-encoding'), idempotencyKey: header('idempotency-key'),
-        surveyToken: header('x-survey-token'), address: rateLimitKeyOf(request.address), bytes: request.rawBody,
+        surveyId: request.params['surveyId'] ?? '',
+        contentType: header('content-type'),
+        contentEncoding: header('content-encoding'),
+        idempotencyKey: header('idempotency-key'),
+        surveyToken: header('x-survey-token'),
+        address: rateLimitKeyOf(request.address),
+        bytes: request.rawBody,
       });
       return replyToSubmission(await submit(submission), submission.address, limits);
     },
@@ -54,7 +67,15 @@ export interface SubmissionHttpRequest {
 }
 
 /** Reads the call as far as it can be read: what is wrong travels on, because refused submissions are counted too. */
-export function readSubmissionRequest({ surveyId, contentType, contentEncoding, idempotencyKey, surveyToken, address, bytes }: SubmissionHttpRequest): SubmissionRequest {
+export function readSubmissionRequest({
+  surveyId,
+  contentType,
+  contentEncoding,
+  idempotencyKey,
+  surveyToken,
+  address,
+  bytes,
+}: SubmissionHttpRequest): SubmissionRequest {
   const issues: ValidationIssue[] = [];
   try {
     assertJsonType(contentType, contentEncoding);
@@ -66,15 +87,32 @@ export function readSubmissionRequest({ surveyId, contentType, contentEncoding, 
     return { surveyId, submission, issues, body, idempotencyKey, problem, surveyToken, address };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return { surveyId, submission: undefined, issues, body: null, idempotencyKey: undefined, problem: error, surveyToken, address };
+    return {
+      surveyId,
+      submission: undefined,
+      issues,
+      body: null,
+      idempotencyKey: undefined,
+      problem: error,
+      surveyToken,
+      address,
+    };
   }
 }
 
 /** The reply to what became of a submission. Throws refusals, with the headers of where the caller stands. */
-export async function replyToSubmission(outcome: SubmissionOutcome, address: string, limits: Pick<RateLimits, 'consume'>): Promise<Outcome> {
+export async function replyToSubmission(
+  outcome: SubmissionOutcome,
+  address: string,
+  limits: Pick<RateLimits, 'consume'>,
+): Promise<Outcome> {
   if (outcome.kind !== 'unknown survey') return acceptedReply(outcome);
   const rateLimit = await limits.consume('api', address);
-  if (!rateLimit.isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: rateLimit.retryAfterSeconds, headers: rateLimitHeaders(rateLimit) });
+  if (!rateLimit.isAllowed)
+    throw new Problem('RATE_LIMITED', undefined, {
+      retryAfterSeconds: rateLimit.retryAfterSeconds,
+      headers: rateLimitHeaders(rateLimit),
+    });
   throw new Problem('NOT_FOUND', notFound('survey').message, { headers: rateLimitHeaders(rateLimit) });
 }
 
@@ -95,7 +133,10 @@ function acceptedReply(outcome: Exclude<SubmissionOutcome, { kind: 'unknown surv
   const headers = rateLimitHeadersOf(outcome.rateLimit);
   if (outcome.kind === 'refused') throw outcome.problem.with(headers);
   return {
-    kind: 'text', status: 201, mediaType: 'application/json; charset=utf-8', text: acceptedReplyBody(outcome.replyText),
+    kind: 'text',
+    status: 201,
+    mediaType: 'application/json; charset=utf-8',
+    text: acceptedReplyBody(outcome.replyText),
     headers: outcome.isReplay ? [...headers, ['idempotent-replayed', 'true']] : headers,
   };
 }

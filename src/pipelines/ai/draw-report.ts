@@ -10,13 +10,21 @@ const maxHeapMegabytes = 512;
  * large, so their memory is given back. Those that would wait long are refused with SERVICE_UNAVAILABLE.
  */
 export function createReportDrawer(drawOne: DrawReport = drawInWorker): DrawReport {
-  const semaphore = createSemaphore({ concurrency: 1, maxQueued: 8, retryAfterSeconds: 5, queueFullMessage: 'Other reports are being drawn' });
+  const semaphore = createSemaphore({
+    concurrency: 1,
+    maxQueued: 8,
+    retryAfterSeconds: 5,
+    queueFullMessage: 'Other reports are being drawn',
+  });
   return (document) => semaphore.run(() => drawOne(document));
 }
 
 function drawInWorker(document: ReportDocument): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL('./report-pdf-worker.js', import.meta.url), { workerData: document, resourceLimits: { maxOldGenerationSizeMb: maxHeapMegabytes } });
+    const thread = new Worker(new URL('./report-pdf-worker.js', import.meta.url), {
+      workerData: document,
+      resourceLimits: { maxOldGenerationSizeMb: maxHeapMegabytes },
+    });
     const timer = setTimeout(() => void thread.terminate(), timeoutMs);
     thread.once('message', resolve);
     thread.once('error', reject);

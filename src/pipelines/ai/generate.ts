@@ -1,8 +1,8 @@
 import type { SurveyActors } from '../../actors/survey-cache.ts';
-import { surveyFromDraft } from '../../ai/tasks/draft-survey.ts';
-import { generateSurveyTask, type GeneratedSurvey } from '../../ai/tasks/generate-survey.ts';
 import type { Provider } from '../../ai/providers/provider.ts';
 import { ask } from '../../ai/tasks/ask.ts';
+import { surveyFromDraft } from '../../ai/tasks/draft-survey.ts';
+import { type GeneratedSurvey, generateSurveyTask } from '../../ai/tasks/generate-survey.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import type { AiJob } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -18,11 +18,15 @@ export interface GenerateDeps {
  * Has a survey written, and stores it where that is wished. A stored survey bears the job's id: a job that is worked off once more,
  * after its process died, finds it.
  */
-export async function generate(deps: GenerateDeps, { job, provider, signal }: { job: AiJob; provider: Provider; signal: AbortSignal }): Promise<GeneratedSurvey> {
+export async function generate(
+  deps: GenerateDeps,
+  { job, provider, signal }: { job: AiJob; provider: Provider; signal: AbortSignal },
+): Promise<GeneratedSurvey> {
   const { prompt = '', questionCount = '', save } = job.request;
   const isSaved = save === 'true';
   const model = provider.models.high;
-  if (isSaved && (await deps.surveys.load(job.id))) return { surveyId: job.id, draft: null, provider: provider.name, model };
+  if (isSaved && (await deps.surveys.load(job.id)))
+    return { surveyId: job.id, draft: null, provider: provider.name, model };
   const { value: draft } = await ask(provider, generateSurveyTask(prompt, Number(questionCount)), signal);
   if (!isSaved) return { surveyId: null, draft, provider: provider.name, model };
   signal.throwIfAborted();

@@ -1,25 +1,36 @@
-import { analysisTypes, type AnalysisType } from '../../ai/tasks/analyse-answers.ts';
-import { waitsForLimits } from '../../ai/providers/waits-for-limits.ts';
 import type { Provider } from '../../ai/providers/provider.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
-import { queueOf, surveyJobKindOf, type SurveyJobKind } from '../../ai/survey-jobs.ts';
+import { providerNames } from '../../ai/providers/providers.ts';
+import { waitsForLimits } from '../../ai/providers/waits-for-limits.ts';
+import { queueOf, type SurveyJobKind, surveyJobKindOf } from '../../ai/survey-jobs.ts';
+import { type AnalysisType, analysisTypes } from '../../ai/tasks/analyse-answers.ts';
 import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { providerNames } from '../../ai/providers/providers.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
-import { isOfSurvey, type AiJob, type AiJobStatus, type AiStore, type SurveyJob } from '../../stores/postgres/ai/jobs.ts';
+import {
+  type AiJob,
+  type AiJobStatus,
+  type AiStore,
+  isOfSurvey,
+  type SurveyJob,
+} from '../../stores/postgres/ai/jobs.ts';
 import { isPostgresUnavailable, retryOnOutage } from '../../stores/postgres/client.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
 import { createPageCursor } from '../page-cursor.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
-import { analyseAnswers, type AnalyseDeps } from './analysis/analyse-answers.ts';
-import { generate, type GenerateDeps } from './generate.ts';
-import { optimise, type OptimiseDeps } from './optimise.ts';
-import { writeReport, type ReportDeps } from './report.ts';
-import { translate, type TranslateDeps } from './translate.ts';
+import { type AnalyseDeps, analyseAnswers } from './analysis/analyse-answers.ts';
+import { type GenerateDeps, generate } from './generate.ts';
+import { type OptimiseDeps, optimise } from './optimise.ts';
+import { type ReportDeps, writeReport } from './report.ts';
+import { type TranslateDeps, translate } from './translate.ts';
 
-export interface AiJobsDeps extends Omit<AnalyseDeps, 'store'>, GenerateDeps, TranslateDeps, Omit<ReportDeps, 'analyses'>, OptimiseDeps {
+export interface AiJobsDeps
+  extends Omit<AnalyseDeps, 'store'>,
+    GenerateDeps,
+    TranslateDeps,
+    Omit<ReportDeps, 'analyses'>,
+    OptimiseDeps {
   store: AiStore;
   providers: Providers;
   /** Resolves when all responses accepted by now can be read. */
@@ -50,15 +61,21 @@ export function startAiJobs(deps: AiJobsDeps) {
   const orphans = createPageCursor(store.listStale, { limit: orphanPageSize, cursorOf: ({ id }) => id });
   const tasks: ScheduledTask[] = [
     {
-      name: 'requeue lost AI jobs', everyMs: 5000,
+      name: 'requeue lost AI jobs',
+      everyMs: 5000,
       run: async () => {
         // The hint of a process that was killed holds the job's own name for a minute.
         const turn = Math.floor(deps.now() / orphanDeduplicationMs);
-        for (const { id: aiJobId, request } of await orphans()) await workers.add(queueOf({ request }), { aiJobId }, { once: `${aiJobId}.${turn}` });
+        for (const { id: aiJobId, request } of await orphans())
+          await workers.add(queueOf({ request }), { aiJobId }, { once: `${aiJobId}.${turn}` });
       },
     },
     { name: 'delete old AI jobs', everyMs: 3_600_000, run: async () => void (await store.sweep()) },
-    { name: 'delete old AI usage, conversations, suggestions and reports', everyMs: 3_600_000, run: deps.deleteExpired },
+    {
+      name: 'delete old AI usage, conversations, suggestions and reports',
+      everyMs: 3_600_000,
+      run: deps.deleteExpired,
+    },
   ];
   return {
     tasks,
@@ -75,7 +92,10 @@ async function runJob(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): P
   if (!job) return;
   const cancelled = new AbortController();
   const heartbeat = setInterval(() => {
-    store.heartbeat(job, null).then((isOurs) => isOurs || cancelled.abort(), (error: unknown) => log.warn({ err: error, aiJobId: job.id }, 'the heartbeat of an AI job failed'));
+    store.heartbeat(job, null).then(
+      (isOurs) => isOurs || cancelled.abort(),
+      (error: unknown) => log.warn({ err: error, aiJobId: job.id }, 'the heartbeat of an AI job failed'),
+    );
   }, heartbeatMs);
   const stop = (): void => cancelled.abort(stopping.reason);
   stopping.addEventListener('abort', stop, { once: true });
@@ -87,11 +107,15 @@ async function runJob(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): P
     if (stopping.aborted) return await store.release(job);
     if (cancelled.signal.aborted) return;
     const { code, message, retryAfterSeconds } = failureOf(error, job, log);
-    await retryOnOutage(() => store.fail(job, { code, message, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }));
+    await retryOnOutage(() =>
+      store.fail(job, { code, message, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }),
+    );
   } finally {
     clearInterval(heartbeat);
     stopping.removeEventListener('abort', stop);
-    await publishEnd(deps, job.id).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'publishing the end of an AI job failed'));
+    await publishEnd(deps, job.id).catch((error: unknown) =>
+      log.debug({ err: error, aiJobId: job.id }, 'publishing the end of an AI job failed'),
+    );
   }
 }
 
@@ -113,27 +137,41 @@ function performJob(deps: AiJobsDeps, job: AiJob, signal: AbortSignal): Promise<
 }
 
 /** Work on the survey itself; gives what is replied. */
-async function runSurveyJob(deps: AiJobsDeps, { job, work }: { job: SurveyJob; work: SurveyJobKind }, signal: AbortSignal): Promise<unknown> {
+async function runSurveyJob(
+  deps: AiJobsDeps,
+  { job, work }: { job: SurveyJob; work: SurveyJobKind },
+  signal: AbortSignal,
+): Promise<unknown> {
   const { survey, provider } = await loadSurveyAndProvider(deps, job);
   const order = { job, survey, provider, signal };
   if (work === 'report') return writeReport({ ...deps, analyses: deps.store }, order);
   if (work === 'optimise') return optimise(deps, { ...order, questionId: job.request['questionId'] ?? '' });
   const store = withProgressEvents(deps, job.surveyId);
-  return translate(deps, { ...order, languages: (job.request['languages'] ?? '').split(','), report: (progress) => store.heartbeat(job, progress) });
+  return translate(deps, {
+    ...order,
+    languages: (job.request['languages'] ?? '').split(','),
+    report: (progress) => store.heartbeat(job, progress),
+  });
 }
 
 async function runAnalysis(deps: AiJobsDeps, job: SurveyJob, signal: AbortSignal): Promise<unknown> {
   const { survey, provider } = await loadSurveyAndProvider(deps, job);
   await retryOnOutage(() => deps.caughtUp(job.surveyId));
-  const conclusion = await analyseAnswers({ ...deps, store: withProgressEvents(deps, job.surveyId) }, { job, type: analysisTypeOf(job.request['analysisType']), survey, provider, signal });
+  const conclusion = await analyseAnswers(
+    { ...deps, store: withProgressEvents(deps, job.surveyId) },
+    { job, type: analysisTypeOf(job.request['analysisType']), survey, provider, signal },
+  );
   // Together with the job's end this makes the new edition the one that is read.
   return conclusion ?? { edition: await retryOnOutage(() => deps.annotations.publish(job, signal)) };
 }
 
-const runGeneration = async (deps: AiJobsDeps, job: AiJob, signal: AbortSignal) => generate(deps, { job, provider: await retryOnOutage(() => providerOf(deps, job)), signal });
+const runGeneration = async (deps: AiJobsDeps, job: AiJob, signal: AbortSignal) =>
+  generate(deps, { job, provider: await retryOnOutage(() => providerOf(deps, job)), signal });
 
 async function loadSurveyAndProvider(deps: AiJobsDeps, job: SurveyJob) {
-  const [survey, provider] = await retryOnOutage(() => Promise.all([deps.surveys.load(job.surveyId), providerOf(deps, job)]));
+  const [survey, provider] = await retryOnOutage(() =>
+    Promise.all([deps.surveys.load(job.surveyId), providerOf(deps, job)]),
+  );
   if (!survey?.aiEnabled) throw new Problem('AI_DISABLED');
   return { survey, provider };
 }
@@ -144,7 +182,8 @@ function withProgressEvents({ store, publishProgress }: AiJobsDeps, surveyId: st
     ...store,
     async heartbeat(job, progress) {
       const isOurs = await store.heartbeat(job, progress);
-      if (isOurs && progress !== null) publishProgress({ surveyId, kind: 'ai', id: job.id, status: 'RUNNING', progress });
+      if (isOurs && progress !== null)
+        publishProgress({ surveyId, kind: 'ai', id: job.id, status: 'RUNNING', progress });
       return isOurs;
     },
   };
@@ -153,7 +192,8 @@ function withProgressEvents({ store, publishProgress }: AiJobsDeps, surveyId: st
 /** However it ended: the record knows. */
 async function publishEnd({ store, publishProgress }: AiJobsDeps, jobId: string): Promise<void> {
   const job = await store.find(jobId);
-  if (job && isOfSurvey(job)) publishProgress({ surveyId: job.surveyId, kind: 'ai', id: jobId, status: job.status, progress: job.progress });
+  if (job && isOfSurvey(job))
+    publishProgress({ surveyId: job.surveyId, kind: 'ai', id: jobId, status: job.status, progress: job.progress });
 }
 
 function analysisTypeOf(text: string | undefined): AnalysisType {
@@ -163,8 +203,21 @@ function analysisTypeOf(text: string | undefined): AnalysisType {
 async function providerOf({ providers, store, log }: AiJobsDeps, job: AiJob): Promise<Provider> {
   const { request, ownerId, surveyId } = job;
   const waits = (ms: number): void => {
-    if (ms === 0 || ms >= minReportedWaitMs) store.markWaiting(job, ms).catch((error: unknown) => log.debug({ err: error, aiJobId: job.id }, 'publishing that an AI job waits failed'));
+    if (ms === 0 || ms >= minReportedWaitMs)
+      store
+        .markWaiting(job, ms)
+        .catch((error: unknown) =>
+          log.debug({ err: error, aiJobId: job.id }, 'publishing that an AI job waits failed'),
+        );
   };
   const name = providerNames.find((known) => known === request['provider']);
-  return waitsForLimits(await providers.pick(name, { userId: ownerId, surveyId: surveyId ?? undefined, isBulk: queueOf(job) === 'analyses', waits }), waits);
+  return waitsForLimits(
+    await providers.pick(name, {
+      userId: ownerId,
+      surveyId: surveyId ?? undefined,
+      isBulk: queueOf(job) === 'analyses',
+      waits,
+    }),
+    waits,
+  );
 }

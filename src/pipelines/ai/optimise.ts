@@ -1,10 +1,14 @@
-import { optimiseQuestionTask } from '../../ai/tasks/optimise-question.ts';
 import type { Provider } from '../../ai/providers/provider.ts';
 import { ask } from '../../ai/tasks/ask.ts';
+import { optimiseQuestionTask } from '../../ai/tasks/optimise-question.ts';
 import { questionWording } from '../../domain/questions/suggestion.ts';
-import { visibleQuestions, type SurveyWithQuestions } from '../../domain/survey.ts';
+import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
-import { presentSuggestion, type StoredSuggestion, type SuggestionStore } from '../../stores/postgres/ai/suggestions.ts';
+import {
+  presentSuggestion,
+  type StoredSuggestion,
+  type SuggestionStore,
+} from '../../stores/postgres/ai/suggestions.ts';
 
 export interface OptimiseDeps {
   suggestions: Pick<SuggestionStore, 'replaceOpen'>;
@@ -19,14 +23,27 @@ export interface OptimiseOrder {
 }
 
 /** Has a question looked at; what is suggested takes the place of what nobody decided. */
-export async function optimise({ suggestions, newId }: OptimiseDeps, { survey, questionId, provider, signal }: OptimiseOrder) {
+export async function optimise(
+  { suggestions, newId }: OptimiseDeps,
+  { survey, questionId, provider, signal }: OptimiseOrder,
+) {
   const question = visibleQuestions(survey).find(({ id }) => id === questionId);
   if (!question) throw notFound('question');
   const { value } = await ask(provider, optimiseQuestionTask(question, survey), signal);
   signal.throwIfAborted();
-  const made = value.map(({ aspect, problem, ...suggestion }): StoredSuggestion => ({
-    id: newId(), surveyId: survey.id, questionId, aspect, problem, suggestion, basis: questionWording(question), applied: null, status: 'PENDING',
-  }));
+  const made = value.map(
+    ({ aspect, problem, ...suggestion }): StoredSuggestion => ({
+      id: newId(),
+      surveyId: survey.id,
+      questionId,
+      aspect,
+      problem,
+      suggestion,
+      basis: questionWording(question),
+      applied: null,
+      status: 'PENDING',
+    }),
+  );
   await suggestions.replaceOpen(questionId, made);
   return { suggestions: made.map(presentSuggestion) };
 }

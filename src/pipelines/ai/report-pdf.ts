@@ -9,17 +9,43 @@ import { wordsOf } from '../exports/pdf/words.ts';
 import { tableOf } from '../exports/tables.ts';
 
 const headings: Readonly<Record<string, string>> = {
-  en: 'Recommendations', es: 'Recomendaciones', fr: 'Recommandations', de: 'Empfehlungen', it: 'Raccomandazioni', pt: 'Recomendações', nl: 'Aanbevelingen', pl: 'Zalecenia', ru: 'Рекомендации',
-  zh: '建议', 'zh-hant': '建議', ja: '提言', ko: '권고 사항', ar: 'التوصيات', he: 'המלצות',
+  en: 'Recommendations',
+  es: 'Recomendaciones',
+  fr: 'Recommandations',
+  de: 'Empfehlungen',
+  it: 'Raccomandazioni',
+  pt: 'Recomendações',
+  nl: 'Aanbevelingen',
+  pl: 'Zalecenia',
+  ru: 'Рекомендации',
+  zh: '建议',
+  'zh-hant': '建議',
+  ja: '提言',
+  ko: '권고 사항',
+  ar: 'التوصيات',
+  he: 'המלצות',
 };
 
 /** A report on paper: its sections, each with the charts and tables of the questions that it speaks of, then the recommendations. */
 export async function renderReportPdf(document: ReportDocument): Promise<Uint8Array> {
   const { survey, report, createdAt } = document;
-  const doc = new PDFDocument({ size: 'A4', margin: 0, bufferPages: true, autoFirstPage: true, info: { Title: report.title, Creator: 'survey-service', CreationDate: createdAt } });
+  const doc = new PDFDocument({
+    size: 'A4',
+    margin: 0,
+    bufferPages: true,
+    autoFirstPage: true,
+    info: { Title: report.title, Creator: 'survey-service', CreationDate: createdAt },
+  });
   const pieces: Uint8Array[] = [];
-  const done = new Promise<void>((resolve, reject) => doc.on('data', (piece: Uint8Array) => void pieces.push(piece)).on('end', resolve).on('error', reject));
-  const sheet = createSheet(doc, createTypesetter(doc, survey.language), { isRightToLeft: /^(?:ar|he)\b/i.test(survey.language) });
+  const done = new Promise<void>((resolve, reject) =>
+    doc
+      .on('data', (piece: Uint8Array) => void pieces.push(piece))
+      .on('end', resolve)
+      .on('error', reject),
+  );
+  const sheet = createSheet(doc, createTypesetter(doc, survey.language), {
+    isRightToLeft: /^(?:ar|he)\b/i.test(survey.language),
+  });
   drawHead(sheet, document);
   drawSections(sheet, document);
   if (report.recommendations) drawRecommendations(sheet, report.recommendations, survey.language);
@@ -37,10 +63,15 @@ function drawHead(sheet: Sheet, { survey, report, head, createdAt }: ReportDocum
   sheet.write(report.title, { size: 22, weight: 'bold' });
   if (survey.title !== report.title) sheet.write(survey.title, { size: 11, color: '#52606d' });
   sheet.gap(4);
-  sheet.flow([
-    { text: `${words.responses}: ${head.totalResponses}` }, { text: `${words.complete}: ${head.completeResponses}` }, { text: `${words.completionRate}: ${head.completionRate.toFixed(1)} %` },
-    { text: `${words.made} ${createdAt.toISOString().slice(0, 10)}` },
-  ], quiet);
+  sheet.flow(
+    [
+      { text: `${words.responses}: ${head.totalResponses}` },
+      { text: `${words.complete}: ${head.completeResponses}` },
+      { text: `${words.completionRate}: ${head.completionRate.toFixed(1)} %` },
+      { text: `${words.made} ${createdAt.toISOString().slice(0, 10)}` },
+    ],
+    quiet,
+  );
   sheet.gap(12);
 }
 
@@ -55,7 +86,10 @@ function drawSections(sheet: Sheet, { survey, report, figures }: ReportDocument)
       // Each question's chart once, where it is spoken of first.
       if (!statistic || !questionIds.includes(question.id) || shown.has(question.id)) continue;
       shown.add(question.id);
-      drawQuestion(sheet, tableOf({ question, statistic: { ...statistic, type: question.type } }, words), { number: index + 1, words });
+      drawQuestion(sheet, tableOf({ question, statistic: { ...statistic, type: question.type } }, words), {
+        number: index + 1,
+        words,
+      });
     }
   }
 }

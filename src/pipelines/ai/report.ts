@@ -1,8 +1,8 @@
-import type { StoredSummary, Summary } from '../../ai/tasks/analyse-answers.ts';
-import type { Provider } from '../../ai/providers/provider.ts';
-import { reportTask, type Report, type ReportBasis, type ReportContent } from '../../ai/tasks/report.ts';
 import { readThemes } from '../../ai/analysis-results.ts';
+import type { Provider } from '../../ai/providers/provider.ts';
+import type { StoredSummary, Summary } from '../../ai/tasks/analyse-answers.ts';
 import { ask } from '../../ai/tasks/ask.ts';
+import { type Report, type ReportBasis, type ReportContent, reportTask } from '../../ai/tasks/report.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict } from '../../errors.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
@@ -28,30 +28,57 @@ export interface ReportOrder {
 const themesSent = 20;
 
 /** Has a report written and stores it under the job's id, where a job that is worked off once more finds it. */
-export async function writeReport(deps: ReportDeps, { job, survey, provider, signal }: ReportOrder): Promise<Report & { reportId: string }> {
+export async function writeReport(
+  deps: ReportDeps,
+  { job, survey, provider, signal }: ReportOrder,
+): Promise<Report & { reportId: string }> {
   const known = await deps.reports.find({ surveyId: survey.id, id: job.id });
   if (known) return { reportId: job.id, ...(known.content as ReportContent).report };
   const basis = await gatherBasis(deps, survey);
   if (basis.head.totalResponses === 0) throw conflict('NO_RESPONSES', 'The survey has no responses to report on');
-  const { value: report } = await ask(provider, reportTask(basis, { hasRecommendations: job.request['hasRecommendations'] === 'true' }), signal);
+  const { value: report } = await ask(
+    provider,
+    reportTask(basis, { hasRecommendations: job.request['hasRecommendations'] === 'true' }),
+    signal,
+  );
   signal.throwIfAborted();
   const content: ReportContent = { report, head: basis.head, figures: basis.figures };
   await deps.reports.save({ id: job.id, surveyId: survey.id, content, createdAt: new Date(deps.now()) });
   return { reportId: job.id, ...report };
 }
 
-async function gatherBasis({ totals, analyses, isAnonymising }: ReportDeps, survey: SurveyWithQuestions): Promise<ReportBasis> {
+async function gatherBasis(
+  { totals, analyses, isAnonymising }: ReportDeps,
+  survey: SurveyWithQuestions,
+): Promise<ReportBasis> {
   const surveyId = survey.id;
   // What was found in answers that were sent as they are may name somebody.
-  const usable = (topic: string | undefined) => (topic !== undefined && (!isAnonymising || topic.endsWith('/masked')) ? topic : undefined);
-  const [{ questionStats, totalResponses, completeResponses, completionRate, averageDuration }, themesTopic, summaryTopic] = await Promise.all([
-    analyseSurvey(totals, survey), analyses.lastTopic({ surveyId, analysisType: 'themes' }).then(usable), analyses.lastTopic({ surveyId, analysisType: 'summary' }).then(usable),
+  const usable = (topic: string | undefined) =>
+    topic !== undefined && (!isAnonymising || topic.endsWith('/masked')) ? topic : undefined;
+  const [
+    { questionStats, totalResponses, completeResponses, completionRate, averageDuration },
+    themesTopic,
+    summaryTopic,
+  ] = await Promise.all([
+    analyseSurvey(totals, survey),
+    analyses.lastTopic({ surveyId, analysisType: 'themes' }).then(usable),
+    analyses.lastTopic({ surveyId, analysisType: 'summary' }).then(usable),
   ]);
-  const themes = themesTopic === undefined ? [] : await readThemes(analyses, { surveyId, topic: themesTopic }, themesSent);
+  const themes =
+    themesTopic === undefined ? [] : await readThemes(analyses, { surveyId, topic: themesTopic }, themesSent);
   const summary = summaryTopic === undefined ? undefined : await summaryOf(analyses, { surveyId, topic: summaryTopic });
-  return { survey, head: { totalResponses, completeResponses, completionRate, averageDuration }, figures: questionStats, themes, summary };
+  return {
+    survey,
+    head: { totalResponses, completeResponses, completionRate, averageDuration },
+    figures: questionStats,
+    themes,
+    summary,
+  };
 }
 
-async function summaryOf(analyses: Pick<AiStore, 'lastResult'>, scope: { surveyId: string; topic: string }): Promise<Summary | undefined> {
+async function summaryOf(
+  analyses: Pick<AiStore, 'lastResult'>,
+  scope: { surveyId: string; topic: string },
+): Promise<Summary | undefined> {
   return ((await analyses.lastResult(scope)) as StoredSummary | null)?.conclusion;
 }

@@ -3,8 +3,8 @@ import { ask } from '../../ai/tasks/ask.ts';
 import { translateTask } from '../../ai/tasks/translate.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { directionOf } from '../../domain/translation/translation.ts';
-import { inBatches, untranslated, type Untranslated } from '../../domain/translation/untranslated.ts';
-import { wordingHash, type TranslationStore } from '../../stores/postgres/translations.ts';
+import { inBatches, type Untranslated, untranslated } from '../../domain/translation/untranslated.ts';
+import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 
 export interface TranslateDeps {
   translations: Pick<TranslationStore, 'find' | 'merge'>;
@@ -23,22 +23,45 @@ export interface TranslateOrder {
 const concurrency = 4;
 
 /** Has the texts of a survey translated that need it. Each batch is stored as it comes: who begins again sends only the rest. */
-export async function translate({ translations, now }: TranslateDeps, { survey, languages, provider, signal, report }: TranslateOrder) {
+export async function translate(
+  { translations, now }: TranslateDeps,
+  { survey, languages, provider, signal, report }: TranslateOrder,
+) {
   const { title, language: from } = survey;
-  const open = await Promise.all(languages.map(async (language) => ({ language, strings: untranslated(survey, await translations.find(survey.id, language), wordingHash) })));
+  const open = await Promise.all(
+    languages.map(async (language) => ({
+      language,
+      strings: untranslated(survey, await translations.find(survey.id, language), wordingHash),
+    })),
+  );
   const work = open.flatMap(({ language, strings }) => inBatches(strings).map((batch) => ({ language, batch })));
   let done = 0;
   await forEachConcurrently(work, async ({ language, batch }) => {
     signal.throwIfAborted();
     const { value } = await ask(provider, translateTask(batch, { title, from, to: language }), signal);
-    await translations.merge({ surveyId: survey.id, language, strings: stored(batch, value), removedKeys: [], at: new Date(now()) });
+    await translations.merge({
+      surveyId: survey.id,
+      language,
+      strings: stored(batch, value),
+      removedKeys: [],
+      at: new Date(now()),
+    });
     await report(Math.min(0.99, ++done / work.length));
   });
-  return { languages, translations: open.map(({ language, strings }) => ({ language, direction: directionOf(language), translatedCount: strings.length })) };
+  return {
+    languages,
+    translations: open.map(({ language, strings }) => ({
+      language,
+      direction: directionOf(language),
+      translatedCount: strings.length,
+    })),
+  };
 }
 
 function stored(batch: readonly Untranslated[], texts: readonly string[]) {
-  return Object.fromEntries(batch.map(({ key, text: source }, index) => [key, { text: texts[index] ?? '', source: wordingHash(source) }]));
+  return Object.fromEntries(
+    batch.map(({ key, text: source }, index) => [key, { text: texts[index] ?? '', source: wordingHash(source) }]),
+  );
 }
 
 /** Works a list off, a few at a time; the first failure ends it once what is under way has come to its end. */

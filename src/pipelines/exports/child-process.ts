@@ -1,33 +1,37 @@
 import { PermanentFailure } from '../../errors.ts';
-import { newId } from '../../platform/ids.ts';
 import { createLog } from '../../log.ts';
-import { createClickHouse } from '../../stores/clickhouse/client.ts';
-import { createAnnotationTable } from '../../stores/clickhouse/annotation-table.ts';
-import { createExportRows } from '../../stores/clickhouse/read/export-rows.ts';
-import { createTotalsStore } from '../../stores/clickhouse/counts/totals.ts';
-import { createExportFiles } from '../../stores/export-files.ts';
+import { newId } from '../../platform/ids.ts';
 import { createAnnotations } from '../../stores/annotations.ts';
+import { createAnnotationTable } from '../../stores/clickhouse/annotation-table.ts';
+import { createClickHouse } from '../../stores/clickhouse/client.ts';
+import { createTotalsStore } from '../../stores/clickhouse/counts/totals.ts';
+import { createExportRows } from '../../stores/clickhouse/read/export-rows.ts';
+import { createExportFiles } from '../../stores/export-files.ts';
 import { createAiAnnotationRows } from '../../stores/postgres/ai/annotations.ts';
 import { createAiStore } from '../../stores/postgres/ai/jobs.ts';
 import { createPostgres } from '../../stores/postgres/client.ts';
 import { createExportStore } from '../../stores/postgres/exports.ts';
 import { createSurveyStore } from '../../stores/postgres/surveys.ts';
-import { runExport } from './run.ts';
 import { createLoadThrottle } from './load-detector.ts';
-import type { ExportTask, ThrottleMessage, ExportResult, ExportProgress } from './run-in-child-process.ts';
+import { runExport } from './run.ts';
+import type { ExportProgress, ExportResult, ExportTask, ThrottleMessage } from './run-in-child-process.ts';
 
 /**
  * A process that makes one file and ends. Of its own, because writing a file is work for seconds that must not hold up requests, and so
  * that all the memory it took is given back. Ends by itself when the process that started it dies.
  */
 process.on('disconnect', () => process.exit(1));
-const throttle = createLoadThrottle({ now: () => performance.now(), wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)) });
+const throttle = createLoadThrottle({
+  now: () => performance.now(),
+  wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+});
 
 process.on('message', (message: ExportTask | ThrottleMessage) => {
   if ('kind' in message) return throttle.setUnderLoad(message.isUnderLoad);
   void makeExport(message).then(
     (report) => process.send?.(report, () => process.exit(0)),
-    (error: unknown) => process.send?.({ kind: 'retryable', reason: String(error) } satisfies ExportResult, () => process.exit(1)),
+    (error: unknown) =>
+      process.send?.({ kind: 'retryable', reason: String(error) } satisfies ExportResult, () => process.exit(1)),
   );
 });
 
@@ -37,15 +41,32 @@ async function makeExport({ exportId, urls, dataDir, cluster, logLevel }: Export
   const sql = createPostgres(urls.postgres, { log, poolSize: 2 });
   const placement = cluster === undefined ? {} : { cluster };
   try {
-    const outcome = await runExport({
-      exports: createExportStore(sql), surveys: createSurveyStore(sql), rows: createExportRows({ clickhouse, ...placement, isUnderLoad: throttle.isUnderLoad }), totals: createTotalsStore({ clickhouse, ...placement }),
-      annotations: createAnnotations({ rows: createAiAnnotationRows(sql), table: createAnnotationTable({ clickhouse, ...placement }), newId: () => newId() }), ai: createAiStore(sql), files: createExportFiles(dataDir), now: () => Date.now(), waitIfThrottled: throttle.waitIfThrottled, onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportProgress),
-    }, exportId);
+    const outcome = await runExport(
+      {
+        exports: createExportStore(sql),
+        surveys: createSurveyStore(sql),
+        rows: createExportRows({ clickhouse, ...placement, isUnderLoad: throttle.isUnderLoad }),
+        totals: createTotalsStore({ clickhouse, ...placement }),
+        annotations: createAnnotations({
+          rows: createAiAnnotationRows(sql),
+          table: createAnnotationTable({ clickhouse, ...placement }),
+          newId: () => newId(),
+        }),
+        ai: createAiStore(sql),
+        files: createExportFiles(dataDir),
+        now: () => Date.now(),
+        waitIfThrottled: throttle.waitIfThrottled,
+        onProgress: (progress) => void process.send?.({ kind: 'progress', progress } satisfies ExportProgress),
+      },
+      exportId,
+    );
     return { kind: outcome };
   } catch (error) {
     const final = finalReason(error);
     log.warn({ err: error }, 'an export failed');
-    return final === undefined ? { kind: 'retryable', reason: error instanceof Error ? error.message : String(error) } : { kind: 'failed', reason: final };
+    return final === undefined
+      ? { kind: 'retryable', reason: error instanceof Error ? error.message : String(error) }
+      : { kind: 'failed', reason: final };
   } finally {
     await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]).catch(() => undefined);
   }

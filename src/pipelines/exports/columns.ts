@@ -1,5 +1,5 @@
-import { registry } from '../../domain/questions/registry.ts';
 import { bitsPerWord, type ExportColumn } from '../../domain/questions/contract.ts';
+import { registry } from '../../domain/questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 
@@ -23,7 +23,17 @@ const responseFields = {
 } as const satisfies Record<string, { type: CellType; read(record: ResponseRecord): CellValue }>;
 
 export type ResponseFieldName = keyof typeof responseFields;
-const defaultFields = ['id', 'surveyId', 'surveyVersion', 'submittedAt', 'completedAt', 'isComplete', 'durationSeconds', 'language', 'respondent'] as const satisfies readonly ResponseFieldName[];
+const defaultFields = [
+  'id',
+  'surveyId',
+  'surveyVersion',
+  'submittedAt',
+  'completedAt',
+  'isComplete',
+  'durationSeconds',
+  'language',
+  'respondent',
+] as const satisfies readonly ResponseFieldName[];
 
 /** Part of every object, but as a column the same in all lines: only where it is asked for. */
 const isConstant = (name: ResponseFieldName): boolean => name === 'surveyId';
@@ -36,7 +46,9 @@ export type FileColumn = {
 } & ColumnSource;
 
 /** Where a column's cells come from: an answer, or what every response has. */
-type ColumnSource = { answer: { question: Question; column: ExportColumn }; field?: undefined } | { answer?: undefined; field: ResponseFieldName };
+type ColumnSource =
+  | { answer: { question: Question; column: ExportColumn }; field?: undefined }
+  | { answer?: undefined; field: ResponseFieldName };
 
 /** The columns of a file, and what it shows in formats without columns. */
 export interface Layout {
@@ -55,9 +67,16 @@ export interface LayoutOptions {
 export const isResponseFieldName = (name: string): name is ResponseFieldName => Object.hasOwn(responseFields, name);
 
 /** First what every response has, then the questions in their order, then the metadata; or just what was asked for, in that order. */
-export function layoutOf(survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'questions'>, { columns: asked, labels }: LayoutOptions): Layout {
+export function layoutOf(
+  survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'questions'>,
+  { columns: asked, labels }: LayoutOptions,
+): Layout {
   const visible = survey.questions.filter((question) => !question.isHidden);
-  const names = asked ?? [...defaultFields.filter((name) => !survey.isAnonymous || name !== 'respondent'), ...visible.map((question) => question.id), 'metadata'];
+  const names = asked ?? [
+    ...defaultFields.filter((name) => !survey.isAnonymous || name !== 'respondent'),
+    ...visible.map((question) => question.id),
+    'metadata',
+  ];
   const byId = new Map(survey.questions.map((question) => [question.id, question]));
   const shown: Layout = { columns: [], responseFields: [], questions: [], labels };
   for (const name of names) {
@@ -75,7 +94,11 @@ export function layoutOf(survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'ques
 }
 
 function questionColumns(question: Question, labels: Labels): FileColumn[] {
-  return registry[question.type].exportColumns(question).map((column) => ({ heading: headingOf(question, column, labels), ...cellReader(column, labels), answer: { question, column } }));
+  return registry[question.type].exportColumns(question).map((column) => ({
+    heading: headingOf(question, column, labels),
+    ...cellReader(column, labels),
+    answer: { question, column },
+  }));
 }
 
 function headingOf({ id, text }: Question, { key, label }: ExportColumn, labels: Labels): string {
@@ -107,12 +130,18 @@ function cellReader({ cell }: ExportColumn, labels: Labels): Pick<FileColumn, 't
     case 'point':
       return { type: 'number', read: ({ row }) => cell.points[(row.codes[cell.slot] ?? 0) - 1] ?? null };
     case 'number':
-      return { type: 'number', read: ({ row }) => (row.codes[cell.presence] ? (row.numbers[cell.slot] ?? null) : null) };
+      return {
+        type: 'number',
+        read: ({ row }) => (row.codes[cell.presence] ? (row.numbers[cell.slot] ?? null) : null),
+      };
     case 'text': {
       const isThere = cell.code === undefined ? (code: number) => code !== 0 : (code: number) => code === cell.code;
       const shown = cell.form === 'upload' ? (text: string) => text.split(' ', 1)[0] ?? '' : (text: string) => text;
       const type = cell.form === 'date' || cell.form === 'time' ? cell.form : 'text';
-      return { type, read: ({ row }) => (isThere(row.codes[cell.presence] ?? 0) ? shown(row.texts[cell.slot] ?? '') : null) };
+      return {
+        type,
+        read: ({ row }) => (isThere(row.codes[cell.presence] ?? 0) ? shown(row.texts[cell.slot] ?? '') : null),
+      };
     }
   }
 }

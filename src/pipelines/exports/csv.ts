@@ -11,7 +11,8 @@ const byteOrderMark = '\uFEFF';
  */
 export const writeCsv: Writer = async ({ layout, csvLines }, sink) => {
   await sink.write(Buffer.from(byteOrderMark + headLine(layout)));
-  for await (const { pieces } of csvLines(layout.columns.map((column) => columnOf(column, layout.labels)))) for (const piece of pieces) await sink.write(piece);
+  for await (const { pieces } of csvLines(layout.columns.map((column) => columnOf(column, layout.labels))))
+    for (const piece of pieces) await sink.write(piece);
 };
 
 const headLine = ({ columns }: Layout): string => `${columns.map(({ heading }) => csvText(heading)).join(',')}\r\n`;

@@ -1,4 +1,4 @@
-import { Queue, UnrecoverableError, Worker, type Job } from 'bullmq';
+import { type Job, Queue, UnrecoverableError, Worker } from 'bullmq';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
@@ -32,7 +32,17 @@ const graceMs = 60_000;
 const attemptsExhausted = 'The file could not be made; please ask for it again';
 
 /** Makes files one after the other from what the outbox has put in line. Postgres is the record: the queue may lose or repeat anything. */
-export function createExportJobs({ redisUrl, exports, files, caughtUp, makeFile, publishProgress, now, log, metrics }: ExportJobsDeps) {
+export function createExportJobs({
+  redisUrl,
+  exports,
+  files,
+  caughtUp,
+  makeFile,
+  publishProgress,
+  now,
+  log,
+  metrics,
+}: ExportJobsDeps) {
   const queue = new Queue(queueName, { connection: senderConnection(redisUrl) });
   const stopping = new AbortController();
 
@@ -41,10 +51,14 @@ export function createExportJobs({ redisUrl, exports, files, caughtUp, makeFile,
     const record = await exports.find(exportId);
     if (!record || (record.status !== 'PENDING' && record.status !== 'PROCESSING')) return;
     const { surveyId } = record;
-    const publishStatus = (status: ExportStatus, progress: number) => publishProgress({ surveyId, kind: 'export', id: exportId, status, progress });
+    const publishStatus = (status: ExportStatus, progress: number) =>
+      publishProgress({ surveyId, kind: 'export', id: exportId, status, progress });
     publishStatus('PROCESSING', 0);
     await caughtUp(surveyId);
-    const report = await makeFile(exportId, { signal: stopping.signal, onProgress: (progress) => publishStatus('PROCESSING', progress) });
+    const report = await makeFile(exportId, {
+      signal: stopping.signal,
+      onProgress: (progress) => publishStatus('PROCESSING', progress),
+    });
     if (report.kind === 'completed') {
       metrics.exportEnded('completed');
       publishStatus('COMPLETED', 1);
@@ -64,29 +78,55 @@ export function createExportJobs({ redisUrl, exports, files, caughtUp, makeFile,
     // One that failed for good at its last attempt comes here twice.
     if (await exports.fail(exportId, reason)) metrics.exportEnded('failed');
     const record = await exports.find(exportId);
-    if (record) publishProgress({ surveyId: record.surveyId, kind: 'export', id: exportId, status: record.status, progress: record.progress });
+    if (record)
+      publishProgress({
+        surveyId: record.surveyId,
+        kind: 'export',
+        id: exportId,
+        status: record.status,
+        progress: record.progress,
+      });
   };
 
   const worker = new Worker(queueName, work, {
-    connection: workerConnection(redisUrl), concurrency, drainDelay, lockDuration: lockMs, stalledInterval: stalledCheckMs, maxStalledCount: attempts,
+    connection: workerConnection(redisUrl),
+    concurrency,
+    drainDelay,
+    lockDuration: lockMs,
+    stalledInterval: stalledCheckMs,
+    maxStalledCount: attempts,
     autorun: false,
   });
   worker.on('failed', (job, error) => {
     log.warn({ err: error, exportId: job?.data?.exportId }, 'an export job failed');
     // A worker that is stopping kills its file's process: that attempt says nothing about the export.
-    if (job && !stopping.signal.aborted && job.attemptsMade >= attempts) fail(job.data.exportId, attemptsExhausted).catch((failure: unknown) => log.warn({ err: failure }, 'a failed export could not be marked'));
+    if (job && !stopping.signal.aborted && job.attemptsMade >= attempts)
+      fail(job.data.exportId, attemptsExhausted).catch((failure: unknown) =>
+        log.warn({ err: failure }, 'a failed export could not be marked'),
+      );
   });
   const logQueueError = (error: Error) => log.warn({ err: error }, 'export queue error');
   queue.on('error', logQueueError);
   worker.on('error', logQueueError);
 
   const enqueue = async (exportId: string): Promise<void> => {
-    await queue.add('export', { exportId }, { jobId: `export-${exportId}`, attempts, backoff: { type: 'exponential', delay: backoffMs }, removeOnComplete: true, removeOnFail: true });
+    await queue.add(
+      'export',
+      { exportId },
+      {
+        jobId: `export-${exportId}`,
+        attempts,
+        backoff: { type: 'exponential', delay: backoffMs },
+        removeOnComplete: true,
+        removeOnFail: true,
+      },
+    );
   };
 
   return {
     enqueue,
-    start: (): void => void worker.run().catch((error: unknown) => log.error({ err: error }, 'the export worker ended')),
+    start: (): void =>
+      void worker.run().catch((error: unknown) => log.error({ err: error }, 'the export worker ended')),
     /** Puts back in line what the queue has lost. */
     async requeueLost(): Promise<void> {
       for (const id of await exports.listUnfinished(new Date(now() - graceMs))) await enqueue(id);

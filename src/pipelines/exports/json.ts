@@ -1,5 +1,5 @@
-import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import type { GivenAnswer } from '../../domain/questions/contract.ts';
+import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { Layout, ResponseFieldName } from './columns.ts';
 import type { FileContent, Writer } from './writer.ts';
@@ -19,7 +19,8 @@ export const writeJson: Writer = async (content, sink) => {
 /** The same objects, each a line of its own. */
 export const writeNdjson: Writer = async (content, sink) => {
   const present = presenter(content);
-  for await (const batch of content.batches) await sink.write(Buffer.from(batch.map((record) => `${JSON.stringify(present(record))}\n`).join('')));
+  for await (const batch of content.batches)
+    await sink.write(Buffer.from(batch.map((record) => `${JSON.stringify(present(record))}\n`).join('')));
 };
 
 const fields = {
@@ -55,5 +56,7 @@ function labelled(answer: GivenAnswer, labels: ReadonlyMap<string, string>): obj
 }
 
 function labelsOf({ questions, labels }: Layout): Map<string, string> {
-  return new Map(questions.flatMap(({ options, rows }) => [...options, ...rows].map((item) => [item.id, item[labels]] as const)));
+  return new Map(
+    questions.flatMap(({ options, rows }) => [...options, ...rows].map((item) => [item.id, item[labels]] as const)),
+  );
 }

@@ -12,7 +12,11 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][nu
 export const writeParquet: Writer = async ({ layout: { columns }, batches }, sink) => {
   const bytes = new ByteWriter(1 << 20);
   const elements = columns.map(elementOf);
-  const writer = new ParquetWriter({ writer: bytes, schema: [{ name: 'responses', num_children: columns.length }, ...elements], createdBy: 'survey-service' });
+  const writer = new ParquetWriter({
+    writer: bytes,
+    schema: [{ name: 'responses', num_children: columns.length }, ...elements],
+    createdBy: 'survey-service',
+  });
   const drain = async () => {
     await sink.write(new Uint8Array(bytes.getBytes()));
     bytes.index = 0;
@@ -29,7 +33,14 @@ export const writeParquet: Writer = async ({ layout: { columns }, batches }, sin
   };
   const isFull = () => (group[0]?.length ?? 0) >= groupRows || textLength >= groupTextLength;
   const close = async () => {
-    await writer.write({ columnData: columns.map(({ heading }, index) => ({ name: heading, data: group[index] ?? [], offsetIndex: false })), rowGroupSize: groupRows });
+    await writer.write({
+      columnData: columns.map(({ heading }, index) => ({
+        name: heading,
+        data: group[index] ?? [],
+        offsetIndex: false,
+      })),
+      rowGroupSize: groupRows,
+    });
     group = columns.map(() => []);
     textLength = 0;
     await drain();

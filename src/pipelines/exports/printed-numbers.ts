@@ -11,7 +11,8 @@ export function printedMean(value: number): string {
 }
 
 /** A number that somebody answered, as it is. */
-export const printedAnswer = (value: number): string => String((Number.isInteger(value) ? value : Number(value.toPrecision(ownDigits))) + 0);
+export const printedAnswer = (value: number): string =>
+  String((Number.isInteger(value) ? value : Number(value.toPrecision(ownDigits))) + 0);
 
 /** A score or percentage: one decimal, none where it is nought. */
 export const printedScore = (value: number): string => String(Math.round(value * 10) / 10 + 0);

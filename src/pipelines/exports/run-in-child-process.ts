@@ -12,7 +12,11 @@ export interface ExportTask {
 }
 
 /** What it says at its end. `trouble`: worth another attempt. */
-export type ExportResult = { kind: 'completed' } | { kind: 'cancelled' } | { kind: 'failed'; reason: string } | { kind: 'retryable'; reason: string };
+export type ExportResult =
+  | { kind: 'completed' }
+  | { kind: 'cancelled' }
+  | { kind: 'failed'; reason: string }
+  | { kind: 'retryable'; reason: string };
 
 /** On the way there: how far it has come, 0–1. */
 export type ExportProgress = { kind: 'progress'; progress: number };
@@ -38,15 +42,21 @@ export interface ChildProcessOptions extends MakeFileOptions {
 }
 
 /** Makes the file in a process of its own. */
-export function runInChildProcess(order: ExportTask, { signal, onProgress, isUnderLoad }: ChildProcessOptions): Promise<ExportResult> {
+export function runInChildProcess(
+  order: ExportTask,
+  { signal, onProgress, isUnderLoad }: ChildProcessOptions,
+): Promise<ExportResult> {
   return new Promise((resolve) => {
     const child = fork(fileURLToPath(new URL('./child-process.js', import.meta.url)), {
-      execArgv: [`--max-old-space-size=${maxHeapMegabytes}`, `--max-semi-space-size=${youngHeapMegabytes}`], env: { PATH: process.env['PATH'], TZ: 'UTC' }, serialization: 'json',
+      execArgv: [`--max-old-space-size=${maxHeapMegabytes}`, `--max-semi-space-size=${youngHeapMegabytes}`],
+      env: { PATH: process.env['PATH'], TZ: 'UTC' },
+      serialization: 'json',
     });
     // From its first moment: loading the libraries is work, too.
     if (child.pid !== undefined) setPriority(child.pid, lowPriority);
     const end = () => child.kill('SIGKILL');
-    const sendThrottle = (rush: boolean) => child.connected && child.send({ kind: 'throttle', isUnderLoad: rush } satisfies ThrottleMessage);
+    const sendThrottle = (rush: boolean) =>
+      child.connected && child.send({ kind: 'throttle', isUnderLoad: rush } satisfies ThrottleMessage);
     const loadCheck = setInterval(() => void isUnderLoad().then(sendThrottle, () => sendThrottle(false)), loadCheckMs);
     let report: ExportResult | undefined;
     child.on('message', (message: ExportResult | ExportProgress) => {
@@ -57,7 +67,12 @@ export function runInChildProcess(order: ExportTask, { signal, onProgress, isUnd
     child.once('close', (code, killedBy) => {
       clearInterval(loadCheck);
       signal.removeEventListener('abort', end);
-      resolve(report ?? { kind: 'retryable', reason: `the process that made the file ended with ${code ?? killedBy ?? 'no code'}` });
+      resolve(
+        report ?? {
+          kind: 'retryable',
+          reason: `the process that made the file ended with ${code ?? killedBy ?? 'no code'}`,
+        },
+      );
     });
     if (signal.aborted) end();
     else signal.addEventListener('abort', end);

@@ -1,17 +1,17 @@
 import { readThemes, type Theme } from '../../ai/analysis-results.ts';
-import { parseFilter } from '../../domain/analytics/crosstab.ts';
 import type { KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
+import { parseFilter } from '../../domain/analytics/crosstab.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { PermanentFailure } from '../../errors.ts';
-import type { ExportRows } from '../../stores/clickhouse/read/export-rows.ts';
-import type { Condition, TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
-import type { ExportFiles } from '../../stores/export-files.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
+import type { Condition, TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
+import type { ExportRows } from '../../stores/clickhouse/read/export-rows.ts';
+import type { ExportFiles } from '../../stores/export-files.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { writers } from './format-writers.ts';
 import { layoutOf } from './columns.ts';
+import { writers } from './format-writers.ts';
 import { summarise } from './summary.ts';
 
 export interface RunExportDeps {
@@ -48,7 +48,11 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
   const survey = await loadWording(deps, record);
   const { format, options, createdAt } = record;
   const writer = await writers[format]();
-  const selection = selectionOf(survey, record, await deps.annotations.findByEditions(survey.id, options.editions ?? {}));
+  const selection = selectionOf(
+    survey,
+    record,
+    await deps.annotations.findByEditions(survey.id, options.editions ?? {}),
+  );
   const layout = layoutOf(survey, options);
   const { conditions, ...range } = selection;
   const { total } = await deps.totals.countSurvey({ ...range, filters: conditions, plans: [] });
@@ -56,14 +60,26 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
   const read = () => deps.rows.batches(selection, survey.slotCounts.codes);
   try {
     const file = await deps.files.write(exportId, (sink) =>
-      writer({
-        survey, layout, createdAt, batches: progress.watch(read(), (batch) => batch.length), scan: () => throttled(deps, read()),
-        themes: () => themesOf(deps.ai, record),
-        csvLines: (columns) => progress.watch(deps.rows.csvLines(selection, columns, survey.slotCounts.codes), (lines) => lines.rows),
-        summarise: () => summarise(deps.totals, { ...range, filters: conditions, questions: layout.questions }),
-      }, sink),
+      writer(
+        {
+          survey,
+          layout,
+          createdAt,
+          batches: progress.watch(read(), (batch) => batch.length),
+          scan: () => throttled(deps, read()),
+          themes: () => themesOf(deps.ai, record),
+          csvLines: (columns) =>
+            progress.watch(deps.rows.csvLines(selection, columns, survey.slotCounts.codes), (lines) => lines.rows),
+          summarise: () => summarise(deps.totals, { ...range, filters: conditions, questions: layout.questions }),
+        },
+        sink,
+      ),
     );
-    const isKept = await deps.exports.complete(exportId, { ...file, rowCount: progress.hasBegun() ? progress.rows() : total, expiresAt: new Date(deps.now() + retentionDays * dayMs) });
+    const isKept = await deps.exports.complete(exportId, {
+      ...file,
+      rowCount: progress.hasBegun() ? progress.rows() : total,
+      expiresAt: new Date(deps.now() + retentionDays * dayMs),
+    });
     if (!isKept) throw new ExportCancelled();
     return 'completed';
   } catch (error) {
@@ -75,8 +91,14 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
 }
 
 /** The survey as it was worded when the file was asked for. */
-async function loadWording({ surveys, exports }: RunExportDeps, { surveyId, surveyVersion }: ExportRecord): Promise<SurveyWithQuestions> {
-  const [survey, definition] = await Promise.all([surveys.load(surveyId), exports.findDefinition(surveyId, surveyVersion)]);
+async function loadWording(
+  { surveys, exports }: RunExportDeps,
+  { surveyId, surveyVersion }: ExportRecord,
+): Promise<SurveyWithQuestions> {
+  const [survey, definition] = await Promise.all([
+    surveys.load(surveyId),
+    exports.findDefinition(surveyId, surveyVersion),
+  ]);
   if (!survey || !definition) throw new PermanentFailure('the survey is gone');
   return { ...survey, ...definition };
 }
@@ -84,13 +106,20 @@ async function loadWording({ surveys, exports }: RunExportDeps, { surveyId, surv
 const themesShown = 15;
 
 /** An analysis is of all answers: of a file that leaves some out it would say what is not so. */
-async function themesOf(ai: RunExportDeps['ai'], { surveyId, options: { filters, startDate, endDate, isComplete } }: ExportRecord): Promise<Theme[]> {
+async function themesOf(
+  ai: RunExportDeps['ai'],
+  { surveyId, options: { filters, startDate, endDate, isComplete } }: ExportRecord,
+): Promise<Theme[]> {
   if (filters.length > 0 || startDate !== undefined || endDate !== undefined || isComplete !== undefined) return [];
   const topic = await ai.lastTopic({ surveyId, analysisType: 'themes' });
   return topic === undefined ? [] : readThemes(ai, { surveyId, topic }, themesShown);
 }
 
-function selectionOf(survey: SurveyWithQuestions, { surveyId, options, createdAt }: ExportRecord, known: KnownAnnotations) {
+function selectionOf(
+  survey: SurveyWithQuestions,
+  { surveyId, options, createdAt }: ExportRecord,
+  known: KnownAnnotations,
+) {
   const conditions = options.filters.map((text): Condition => {
     const parsed = parseFilter(survey, text, known);
     if ('message' in parsed) throw new PermanentFailure(`the filter ${text} ${parsed.message}`);
@@ -99,10 +128,19 @@ function selectionOf(survey: SurveyWithQuestions, { surveyId, options, createdAt
   // What comes in while the file is made is not part of it: so a second run gives the same rows.
   const lastMs = createdAt.getTime() + 1;
   const endDate = new Date(options.endDate === undefined ? lastMs : Math.min(Date.parse(options.endDate), lastMs));
-  return { surveyId, conditions, endDate, startDate: options.startDate === undefined ? undefined : new Date(options.startDate), isComplete: options.isComplete };
+  return {
+    surveyId,
+    conditions,
+    endDate,
+    startDate: options.startDate === undefined ? undefined : new Date(options.startDate),
+    isComplete: options.isComplete,
+  };
 }
 
-async function* throttled<T>({ waitIfThrottled }: Pick<RunExportDeps, 'waitIfThrottled'>, pieces: AsyncIterable<T>): AsyncGenerator<T> {
+async function* throttled<T>(
+  { waitIfThrottled }: Pick<RunExportDeps, 'waitIfThrottled'>,
+  pieces: AsyncIterable<T>,
+): AsyncGenerator<T> {
   for await (const piece of pieces) {
     yield piece;
     await waitIfThrottled();

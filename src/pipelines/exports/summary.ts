@@ -1,5 +1,5 @@
-import { registry } from '../../domain/questions/registry.ts';
 import { interpretQuestion, surveyHead } from '../../domain/analytics/statistics.ts';
+import { registry } from '../../domain/questions/registry.ts';
 import type { Question } from '../../domain/survey.ts';
 import type { Condition, TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 
@@ -14,7 +14,10 @@ export interface SummaryQuery {
 
 /** The figures of a file: those of the survey's analytics, over the responses that the file covers. */
 export async function summarise(totals: Pick<TotalsStore, 'countSurvey'>, { questions, ...query }: SummaryQuery) {
-  const plans = questions.map((question) => ({ questionId: question.id, plan: registry[question.type].countPlan(question) }));
+  const plans = questions.map((question) => ({
+    questionId: question.id,
+    plan: registry[question.type].countPlan(question),
+  }));
   const counted = await totals.countSurvey({ ...query, plans });
   return {
     ...surveyHead(counted),
@@ -23,7 +26,10 @@ export async function summarise(totals: Pick<TotalsStore, 'countSurvey'>, { ques
     byDay: counted.byDay,
     questions: questions.map((question) => {
       const found = counted.perQuestion.get(question.id);
-      return { question, statistic: interpretQuestion(question, found?.results ?? [], found?.base ?? 0, counted.total) };
+      return {
+        question,
+        statistic: interpretQuestion(question, found?.results ?? [], found?.base ?? 0, counted.total),
+      };
     }),
   };
 }

@@ -1,9 +1,9 @@
-import { otherValue, type ChartKind, type TypeStatistic } from '../../domain/questions/contract.ts';
+import { type ChartKind, otherValue, type TypeStatistic } from '../../domain/questions/contract.ts';
 import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question } from '../../domain/survey.ts';
+import { isOfSeveral, lineLabel, type Measure, measuresOf } from './question-measures.ts';
 import type { Summary } from './summary.ts';
-import { measuresOf, isOfSeveral, lineLabel, type Measure } from './question-measures.ts';
 import { daysIn, timelineOf } from './timeline.ts';
 
 /**
@@ -58,23 +58,49 @@ export function tableOf(summary: QuestionSummary, words: TableWords = english): 
   if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: wordCells(statistic, words) }] };
   const named = outerNames(question);
   const entries = inRanges(named, inReadingOrder(named, statistic.distribution), keysShown);
-  const nested = entries.flatMap(([key, value]) => (typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }]));
+  const nested = entries.flatMap(([key, value]) =>
+    typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }],
+  );
   const isGrid = question.rows.length > 0;
-  if (nested.length > 0) return { ...base, heading: isGrid ? 'Answer' : 'Rank', lines: alignedLines(question, nested, isGrid && !takesSeveral ? undefined : answered) };
+  if (nested.length > 0)
+    return {
+      ...base,
+      heading: isGrid ? 'Answer' : 'Rank',
+      lines: alignedLines(question, nested, isGrid && !takesSeveral ? undefined : answered),
+    };
   const days = isOfDays(question) ? daysIn(entries) : undefined;
   if (days) {
     const timeline = timelineOf(days, keysShown);
-    const shown = days.length > keysShown ? timeline : days.map(([label, count]) => ({ label, count })).sort((one, other) => (one.label < other.label ? -1 : 1));
-    return { ...base, heading: 'Answer', timeline, lines: [{ label: '', cells: shown.map(({ label, count }) => cellOf(label, count, answered)) }] };
+    const shown =
+      days.length > keysShown
+        ? timeline
+        : days.map(([label, count]) => ({ label, count })).sort((one, other) => (one.label < other.label ? -1 : 1));
+    return {
+      ...base,
+      heading: 'Answer',
+      timeline,
+      lines: [{ label: '', cells: shown.map(({ label, count }) => cellOf(label, count, answered)) }],
+    };
   }
-  const cells = entries.flatMap(([key, count]) => (typeof count === 'number' ? [cellOf(answerLabel(question, key, words.Other), count, answered)] : []));
-  return { ...base, heading: 'Answer', lines: [{ label: '', cells: withRest(cells, words, { answered, beyond: statistic.otherAnswers ?? 0 }) }] };
+  const cells = entries.flatMap(([key, count]) =>
+    typeof count === 'number' ? [cellOf(answerLabel(question, key, words.Other), count, answered)] : [],
+  );
+  return {
+    ...base,
+    heading: 'Answer',
+    lines: [{ label: '', cells: withRest(cells, words, { answered, beyond: statistic.otherAnswers ?? 0 }) }],
+  };
 }
 
 /** Values of options may look like days and are none. */
-const isOfDays = (question: Question): boolean => registry[question.type].exportColumns(question).some(({ cell }) => cell.kind === 'text' && cell.form === 'date');
+const isOfDays = (question: Question): boolean =>
+  registry[question.type].exportColumns(question).some(({ cell }) => cell.kind === 'text' && cell.form === 'date');
 
-const cellOf = (label: string, count: number, base: number): TableCell => ({ label, count, percent: base === 0 ? 0 : (count / base) * 100 });
+const cellOf = (label: string, count: number, base: number): TableCell => ({
+  label,
+  count,
+  percent: base === 0 ? 0 : (count / base) * 100,
+});
 
 const restLabel = ({ rest }: TableWords, kinds: number): string => `${rest} (${kinds})`;
 
@@ -83,21 +109,43 @@ function wordCells({ topWords = [], otherWords }: QuestionSummary['statistic'], 
   const further = topWords.slice(wordsShown);
   const kinds = further.length + (otherWords?.words ?? 0);
   const rest = further.reduce((sum, { count }) => sum + count, otherWords?.count ?? 0);
-  const shown = topWords.slice(0, wordsShown).map(({ word, count }): TableCell => ({ label: word, count, percent: null }));
+  const shown = topWords
+    .slice(0, wordsShown)
+    .map(({ word, count }): TableCell => ({ label: word, count, percent: null }));
   return kinds === 0 ? shown : [...shown, { label: restLabel(words, kinds), count: rest, percent: null, isRest: true }];
 }
 
 /** The most frequent there is room for, in their order, and the others together. */
-function withRest(cells: readonly TableCell[], words: TableWords, { answered, beyond }: { answered: number; /** Not among the cells. */ beyond: number }): TableCell[] {
+function withRest(
+  cells: readonly TableCell[],
+  words: TableWords,
+  { answered, beyond }: { answered: number /** Not among the cells. */; beyond: number },
+): TableCell[] {
   if (cells.length <= keysShown) return [...cells];
   const frequent = new Set([...cells].sort((a, b) => b.count - a.count).slice(0, keysShown));
   const rest = cells.filter((cell) => !frequent.has(cell));
-  return [...cells.filter((cell) => frequent.has(cell)), { ...cellOf(restLabel(words, rest.length), rest.reduce((sum, { count }) => sum + count, beyond), answered), isRest: true }];
+  return [
+    ...cells.filter((cell) => frequent.has(cell)),
+    {
+      ...cellOf(
+        restLabel(words, rest.length),
+        rest.reduce((sum, { count }) => sum + count, beyond),
+        answered,
+      ),
+      isRest: true,
+    },
+  ];
 }
 
 /** Lines that name different keys (a hidden option shows only where it was chosen) get the same ones. `shared`: the base of all lines; without it each has its own. */
-function alignedLines(question: Question, nested: readonly { label: string; counts: Record<string, number> }[], shared: number | undefined): QuestionTable['lines'] {
-  const keys = inReadingOrder(innerNames(question), Object.assign({}, ...nested.map(({ counts }) => counts))).map(([key]) => key);
+function alignedLines(
+  question: Question,
+  nested: readonly { label: string; counts: Record<string, number> }[],
+  shared: number | undefined,
+): QuestionTable['lines'] {
+  const keys = inReadingOrder(innerNames(question), Object.assign({}, ...nested.map(({ counts }) => counts))).map(
+    ([key]) => key,
+  );
   const nameOf = (key: string) => (question.rows.length > 0 ? answerLabel(question, key) : key);
   return nested.map(({ label, counts }) => {
     const base = shared ?? Object.values(counts).reduce((sum, count) => sum + count, 0);

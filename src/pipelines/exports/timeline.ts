@@ -13,21 +13,32 @@ const dayMs = 86_400_000;
 const isoDay = /^\d{4}-\d\d-\d\d$/;
 const padded = (year: number): string => String(year).padStart(4, '0');
 
-const days: Period = { nameOf: (day) => day, next: (name) => new Date(Date.parse(`${name}T00:00:00Z`) + dayMs).toISOString().slice(0, 10) };
+const days: Period = {
+  nameOf: (day) => day,
+  next: (name) => new Date(Date.parse(`${name}T00:00:00Z`) + dayMs).toISOString().slice(0, 10),
+};
 const months: Period = {
   nameOf: (day) => day.slice(0, 7),
-  next: (name) => (name.endsWith('-12') ? `${padded(Number(name.slice(0, 4)) + 1)}-01` : `${name.slice(0, 5)}${String(Number(name.slice(5)) + 1).padStart(2, '0')}`),
+  next: (name) =>
+    name.endsWith('-12')
+      ? `${padded(Number(name.slice(0, 4)) + 1)}-01`
+      : `${name.slice(0, 5)}${String(Number(name.slice(5)) + 1).padStart(2, '0')}`,
 };
 const years: Period = { nameOf: (day) => day.slice(0, 4), next: (name) => padded(Number(name) + 1) };
 const yearsBy = (width: number): Period => {
   const named = (first: number) => `${padded(first)}–${padded(first + width - 1)}`;
-  return { nameOf: (day) => named(Math.floor(Number(day.slice(0, 4)) / width) * width), next: (name) => named(Number(name.slice(0, 4)) + width) };
+  return {
+    nameOf: (day) => named(Math.floor(Number(day.slice(0, 4)) / width) * width),
+    next: (name) => named(Number(name.slice(0, 4)) + width),
+  };
 };
 const periods: readonly Period[] = [days, months, years, yearsBy(10), yearsBy(100), yearsBy(1000)];
 
 /** The counts of days of the calendar, if that is what they are. */
 export function daysIn(entries: readonly (readonly [key: string, value: unknown])[]): Days | undefined {
-  const found = entries.flatMap(([key, value]) => (isoDay.test(key) && typeof value === 'number' ? [[key, value] as const] : []));
+  const found = entries.flatMap(([key, value]) =>
+    isoDay.test(key) && typeof value === 'number' ? [[key, value] as const] : [],
+  );
   return found.length > 0 && found.length === entries.length ? found : undefined;
 }
 

@@ -4,8 +4,8 @@ import type { CsvColumn } from '../../stores/clickhouse/read/csv-cells.ts';
 import type { CsvLines } from '../../stores/clickhouse/read/export-rows.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { FileSink } from '../../stores/export-files.ts';
-import type { Summary } from './summary.ts';
 import type { Layout } from './columns.ts';
+import type { Summary } from './summary.ts';
 
 export interface FileContent {
   survey: SurveyWithQuestions;

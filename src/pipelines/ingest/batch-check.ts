@@ -48,7 +48,8 @@ export function createBatchCheck({ firstVersions, missing }: StoredRows) {
     return new Set(
       surveyIds.filter((surveyId) => {
         const expected = { rows: 0, idSum: 0 };
-        for (const moments of [remembered.get(surveyId), firstVersionSums.get(surveyId)]) addWithin(expected, moments, fromMs, toMs);
+        for (const moments of [remembered.get(surveyId), firstVersionSums.get(surveyId)])
+          addWithin(expected, moments, fromMs, toMs);
         const found = stored.get(surveyId);
         return found?.rows !== expected.rows || found.idSum !== expected.idSum;
       }),
@@ -64,11 +65,17 @@ export function createBatchCheck({ firstVersions, missing }: StoredRows) {
   };
 }
 
-const versionKeyOf = ({ responseId, submittedAtMs, version }: RowKey): string => `${responseId} ${submittedAtMs} ${version}`;
+const versionKeyOf = ({ responseId, submittedAtMs, version }: RowKey): string =>
+  `${responseId} ${submittedAtMs} ${version}`;
 
 /** What names the rows of some lines. */
 export function batchKeysOf(lines: Buffer): BatchKeys {
-  const keys: BatchKeys = { firstVersionSums: new Map(), laterVersionKeys: [], fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY };
+  const keys: BatchKeys = {
+    firstVersionSums: new Map(),
+    laterVersionKeys: [],
+    fromMs: Number.POSITIVE_INFINITY,
+    toMs: Number.NEGATIVE_INFINITY,
+  };
   for (const view of rowViews(lines)) {
     if (view.version !== 1) {
       keys.laterVersionKeys.push(keyOf(lines, view));
@@ -104,15 +111,20 @@ function addWithin(sum: RowSum, moments: SumsByTime | undefined, fromMs: number,
 function firstVersionsOf(lines: Buffer, surveyIds: ReadonlySet<string>): RowKey[] {
   if (surveyIds.size === 0) return [];
   const keys: RowKey[] = [];
-  for (const view of rowViews(lines)) if (view.version === 1 && surveyIds.has(surveyIdOf(lines, view))) keys.push(keyOf(lines, view));
+  for (const view of rowViews(lines))
+    if (view.version === 1 && surveyIds.has(surveyIdOf(lines, view))) keys.push(keyOf(lines, view));
   return keys;
 }
 
 /** The lines of the rows with these names. */
 function selectLines(lines: Buffer, names: ReadonlySet<string>): BatchPart {
   const found: Buffer[] = [];
-  for (const view of rowViews(lines)) if (names.has(versionKeyOf(keyOf(lines, view)))) found.push(lines.subarray(view.start, view.end));
-  return { lines: Buffer.concat(found.flatMap((line, index) => (index === 0 ? [line] : [lineFeed, line]))), rows: found.length };
+  for (const view of rowViews(lines))
+    if (names.has(versionKeyOf(keyOf(lines, view)))) found.push(lines.subarray(view.start, view.end));
+  return {
+    lines: Buffer.concat(found.flatMap((line, index) => (index === 0 ? [line] : [lineFeed, line]))),
+    rows: found.length,
+  };
 }
 
 const lineFeed = Buffer.from('\n');

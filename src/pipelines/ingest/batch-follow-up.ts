@@ -52,8 +52,14 @@ export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 50
     const surveyIds = [...surveysToCount].sort();
     surveysToCount.clear();
     try {
-      const counts = await Promise.all(surveyIds.map(async (surveyId) => ({ surveyId, found: await intake.counts(surveyId) })));
-      await surveys.saveCounts(counts.flatMap(({ surveyId, found }) => (found ? [{ surveyId, responses: found.total, completed: found.completed }] : [])));
+      const counts = await Promise.all(
+        surveyIds.map(async (surveyId) => ({ surveyId, found: await intake.counts(surveyId) })),
+      );
+      await surveys.saveCounts(
+        counts.flatMap(({ surveyId, found }) =>
+          found ? [{ surveyId, responses: found.total, completed: found.completed }] : [],
+        ),
+      );
     } catch (error) {
       log.debug({ err: error }, 'response counts could not be saved yet');
       for (const surveyId of surveyIds) surveysToCount.add(surveyId);

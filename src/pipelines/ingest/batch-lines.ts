@@ -14,7 +14,9 @@ export function linesOf(entries: readonly Pick<StreamEntry, 'count' | 'rows'>[])
 }
 
 /** The surveys of all rows, once each. */
-export const surveyIdsOf = (entries: readonly StreamEntry[]): string[] => [...new Set(entries.flatMap(({ surveyIds }) => surveyIds))];
+export const surveyIdsOf = (entries: readonly StreamEntry[]): string[] => [
+  ...new Set(entries.flatMap(({ surveyIds }) => surveyIds)),
+];
 
 /** Cuts behind the n-th line; the line feed between the two goes. */
 export function splitLines(lines: Buffer, n: number): [Buffer, Buffer] {

@@ -1,5 +1,5 @@
 import type { Shard } from '../../stores/redis/intake/shards.ts';
-import { isAtOrAfter, UnknownEntryFormat, type Stream, type StreamEntry } from '../../stores/redis/intake/stream.ts';
+import { isAtOrAfter, type Stream, type StreamEntry, UnknownEntryFormat } from '../../stores/redis/intake/stream.ts';
 
 /** A batch is full with any of these. */
 const maxRows = 20_000;
@@ -24,12 +24,15 @@ export interface BatchReader {
 export function createBatchReader(stream: Pick<Stream, 'readAfter'>, shard: Shard): BatchReader {
   let count = initialReadCount;
 
-  const read = async (ask: (count: number) => Promise<StreamEntry[]>): Promise<{ entries: StreamEntry[]; isEnd: boolean }> => {
+  const read = async (
+    ask: (count: number) => Promise<StreamEntry[]>,
+  ): Promise<{ entries: StreamEntry[]; isEnd: boolean }> => {
     const asked = count;
     try {
       const entries = await ask(asked);
       const bytes = entries.reduce((sum, entry) => sum + entry.rows.length, 1);
-      if (entries.length > 0) count = clamp(1, Math.floor((entries.length * targetReadBytes) / bytes), Math.min(maxReadCount, asked * 2));
+      if (entries.length > 0)
+        count = clamp(1, Math.floor((entries.length * targetReadBytes) / bytes), Math.min(maxReadCount, asked * 2));
       return { entries, isEnd: entries.length < asked };
     } catch (error) {
       if (!(error instanceof UnknownEntryFormat)) count = Math.max(1, asked >> 1);

@@ -17,7 +17,11 @@ export function startIdempotencyRotation({ generations, pressure, log }: Idempot
 
   const rotate = async (): Promise<void> => {
     let hasMore = true;
-    while (hasMore && !isStopping) hasMore = await generations.rotate({ maxBytes: pressure.sliceBytes(), isMemoryNeeded: pressure.surplusBytes() > 0 });
+    while (hasMore && !isStopping)
+      hasMore = await generations.rotate({
+        maxBytes: pressure.sliceBytes(),
+        isMemoryNeeded: pressure.surplusBytes() > 0,
+      });
   };
 
   const timer = setInterval(() => {

@@ -3,15 +3,21 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
-import { isAtOrAfter, UnknownEntryFormat, type ShardLease, type Stream, type StreamEntry } from '../../stores/redis/intake/stream.ts';
+import {
+  isAtOrAfter,
+  type ShardLease,
+  type Stream,
+  type StreamEntry,
+  UnknownEntryFormat,
+} from '../../stores/redis/intake/stream.ts';
 import { surveyIdsOf } from './batch-lines.ts';
-import { FencedError, keepLease, type Lease } from './lease.ts';
-import { createBatchReader, type BatchReader } from './batch-reader.ts';
-import { createLossDetector, type LossDetector } from './loss-detector.ts';
-import { createRetention, type IntakeMemoryBudget } from './retention.ts';
-import { createStoreBatch, type BatchSink } from './store-batch.ts';
-import { createRetainedRowsCheck } from './retained-rows-check.ts';
+import { type BatchReader, createBatchReader } from './batch-reader.ts';
 import { createInterruptibleSleep } from './interruptible-sleep.ts';
+import { FencedError, keepLease, type Lease } from './lease.ts';
+import { createLossDetector, type LossDetector } from './loss-detector.ts';
+import { createRetainedRowsCheck } from './retained-rows-check.ts';
+import { createRetention, type IntakeMemoryBudget } from './retention.ts';
+import { type BatchSink, createStoreBatch } from './store-batch.ts';
 
 export interface IngestDeps {
   stream: Stream;
@@ -36,7 +42,10 @@ export interface IngestDeps {
   name: string;
   now(): number;
   log: Log;
-  metrics: Pick<Metrics, 'inserted' | 'insertRetried' | 'deadLettered' | 'ingestFenced' | 'rowsMissing' | 'rechecked' | 'shardState'>;
+  metrics: Pick<
+    Metrics,
+    'inserted' | 'insertRetried' | 'deadLettered' | 'ingestFenced' | 'rowsMissing' | 'rechecked' | 'shardState'
+  >;
 }
 
 const defaultLeaseMs = 10_000;
@@ -71,7 +80,10 @@ export function createIngest(deps: IngestDeps) {
 
   const run = async (shard: Shard): Promise<void> => {
     // They outlive a failure, from which they learn how much they can read at once.
-    const readers = { storing: createBatchReader(deps.stream, shard), forwarding: createBatchReader(deps.stream, shard) };
+    const readers = {
+      storing: createBatchReader(deps.stream, shard),
+      forwarding: createBatchReader(deps.stream, shard),
+    };
     while (!isStopping) {
       let owner: ShardLease | undefined;
       try {
@@ -80,7 +92,8 @@ export function createIngest(deps: IngestDeps) {
         else await work(owner, readers);
       } catch (error) {
         if (error instanceof FencedError) deps.metrics.ingestFenced();
-        else if (!isStopping) deps.log.warn({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
+        else if (!isStopping)
+          deps.log.warn({ err: error, shard: shard.index }, 'ingest was interrupted and starts again');
         if (owner && error instanceof UnknownEntryFormat) await yieldShard(owner);
         await sleep(500);
       }
@@ -96,8 +109,16 @@ export function createIngest(deps: IngestDeps) {
   const work = async (owner: ShardLease, readers: Readers): Promise<void> => {
     const lease = keepLease({ ...deps, owner, leaseMs, renewMs, stallMs });
     const { storedRows } = deps;
-    const lossDetector = storedRows && createLossDetector({ ...deps, storedRows, retainedRowsCheck, abortSignal: aborting.signal });
-    const held: OwnedShard = { owner, lease, readers, lossDetector, stored: await deps.stream.acknowledged(owner.shard), isLost: false };
+    const lossDetector =
+      storedRows && createLossDetector({ ...deps, storedRows, retainedRowsCheck, abortSignal: aborting.signal });
+    const held: OwnedShard = {
+      owner,
+      lease,
+      readers,
+      lossDetector,
+      stored: await deps.stream.acknowledged(owner.shard),
+      isLost: false,
+    };
     try {
       await Promise.all([storeBatches(held), forwardStored(held), detectLosses(held)]);
     } finally {
@@ -128,7 +149,8 @@ export function createIngest(deps: IngestDeps) {
       if (rows > 0) {
         const keys = await store({ owner, lease, entries });
         held.lossDetector?.add(keys, entries);
-        if (!(await deps.stream.markStored(owner, last.id, surveyIdsOf(entries)))) throw new FencedError('the shard was lost');
+        if (!(await deps.stream.markStored(owner, last.id, surveyIdsOf(entries))))
+          throw new FencedError('the shard was lost');
       }
       if (!(await deps.stream.acknowledge(owner, entries))) throw new FencedError('the shard was lost');
       held.stored = last.id;
@@ -162,9 +184,11 @@ export function createIngest(deps: IngestDeps) {
     while (lossDetector && !isStopping && !held.isLost) {
       await lossDetector.run(owner, lease, held.stored).catch((error: unknown) => {
         if (error instanceof FencedError) throw error;
-        if (!isStopping) deps.log.warn({ err: error, shard: owner.shard.index }, 'could not verify that stored rows are still there');
+        if (!isStopping)
+          deps.log.warn({ err: error, shard: owner.shard.index }, 'could not verify that stored rows are still there');
       });
-      for (let waitedMs = 0; waitedMs < lossCheckMs && !isStopping && !held.isLost; waitedMs += idleMs) await sleep(idleMs);
+      for (let waitedMs = 0; waitedMs < lossCheckMs && !isStopping && !held.isLost; waitedMs += idleMs)
+        await sleep(idleMs);
     }
   };
 
@@ -175,7 +199,10 @@ export function createIngest(deps: IngestDeps) {
         return await step();
       } catch (error) {
         if (isStopping) throw error;
-        deps.log.warn({ err: error, attempt, shard: held.owner.shard.index }, 'forwarding stored responses failed, will retry');
+        deps.log.warn(
+          { err: error, attempt, shard: held.owner.shard.index },
+          'forwarding stored responses failed, will retry',
+        );
         await sleep(Math.min(5000, 100 * 2 ** Math.min(attempt, 6)));
       }
     }
@@ -184,7 +211,13 @@ export function createIngest(deps: IngestDeps) {
   const watch = setInterval(() => {
     for (const shard of deps.shards)
       void Promise.all([deps.stream.stats(shard), deps.stream.countDeadLetters(shard)]).then(
-        ([{ length, lag, oldestMs }, deadLetters]) => deps.metrics.shardState(shard.index, { length, lag, deadLetters, oldestSeconds: oldestMs === undefined ? 0 : Math.max(0, (deps.now() - oldestMs) / 1000) }),
+        ([{ length, lag, oldestMs }, deadLetters]) =>
+          deps.metrics.shardState(shard.index, {
+            length,
+            lag,
+            deadLetters,
+            oldestSeconds: oldestMs === undefined ? 0 : Math.max(0, (deps.now() - oldestMs) / 1000),
+          }),
         () => undefined,
       );
   }, 1000);

@@ -42,7 +42,9 @@ export function keepLease({ stream, owner, leaseMs, renewMs, stallMs }: LeaseOpt
   const timer = setInterval(() => {
     if (isLost || performance.now() - progressedAt > stallMs) return;
     // One that fails is followed by the next; the lease ends by itself when all fail.
-    renewing ??= renew().catch(() => undefined).finally(() => (renewing = undefined));
+    renewing ??= renew()
+      .catch(() => undefined)
+      .finally(() => (renewing = undefined));
   }, renewMs);
   timer.unref();
 

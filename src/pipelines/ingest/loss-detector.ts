@@ -2,12 +2,12 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
 import type { ShardLease, StreamEntry } from '../../stores/redis/intake/stream.ts';
-import type { Lease } from './lease.ts';
-import { retentionMs } from './retention.ts';
-import { createRecentRows, type EntrySpan } from './recent-rows.ts';
 import type { BatchKeys } from './batch-check.ts';
-import type { BatchSink } from './store-batch.ts';
+import type { Lease } from './lease.ts';
+import { createRecentRows, type EntrySpan } from './recent-rows.ts';
 import type { MissingRows, RetainedRowsCheck } from './retained-rows-check.ts';
+import { retentionMs } from './retention.ts';
+import type { BatchSink } from './store-batch.ts';
 
 export interface LossDetectorDeps {
   storedRows: StoredRows;
@@ -26,7 +26,15 @@ const startToleranceMs = 5000;
  * Looks once more whether the response store holds what it was seen to hold: what was stored in the last minutes, by sums, and after each start, of this
  * process or of the store, all that the stream still keeps, by ids. What is missing is stored again, counted, and logged as an error.
  */
-export function createLossDetector({ storedRows, retainedRowsCheck, sink, abortSignal, now, log, metrics }: LossDetectorDeps) {
+export function createLossDetector({
+  storedRows,
+  retainedRowsCheck,
+  sink,
+  abortSignal,
+  now,
+  log,
+  metrics,
+}: LossDetectorDeps) {
   const recent = createRecentRows(storedRows);
   let storeStartedAtMs: number | undefined;
 
@@ -41,7 +49,11 @@ export function createLossDetector({ storedRows, retainedRowsCheck, sink, abortS
     }
   };
 
-  const checkEntries = async (owner: ShardLease, lease: Lease, span: { after: string; until: string }): Promise<void> => {
+  const checkEntries = async (
+    owner: ShardLease,
+    lease: Lease,
+    span: { after: string; until: string },
+  ): Promise<void> => {
     for await (const { missing } of retainedRowsCheck.missing(owner.shard, span)) {
       lease.assertHeld();
       if (missing) await storeAgain(missing, owner);
@@ -59,9 +71,11 @@ export function createLossDetector({ storedRows, retainedRowsCheck, sink, abortS
     async run(owner: ShardLease, lease: Lease, stored: string): Promise<void> {
       const startedAtMs = await storedRows.startedAtMs();
       const isRestarted = storeStartedAtMs === undefined || startedAtMs > storeStartedAtMs + startToleranceMs;
-      if (isRestarted) await checkEntries(owner, lease, { after: `${Math.max(0, now() - retentionMs)}-0`, until: stored });
+      if (isRestarted)
+        await checkEntries(owner, lease, { after: `${Math.max(0, now() - retentionMs)}-0`, until: stored });
       storeStartedAtMs = startedAtMs;
-      for (const { firstEntry, lastEntry } of mergeSpans(await recent.suspects(now()))) await checkEntries(owner, lease, { after: idBefore(firstEntry), until: lastEntry });
+      for (const { firstEntry, lastEntry } of mergeSpans(await recent.suspects(now())))
+        await checkEntries(owner, lease, { after: idBefore(firstEntry), until: lastEntry });
       metrics.rechecked(owner.shard.index);
     },
   };
@@ -77,7 +91,11 @@ function idBefore(id: string): string {
 
 /** Spans of time that follow each other have entries in common. */
 function mergeSpans(spans: readonly EntrySpan[]): EntrySpan[] {
-  const order = (id: string) => id.split('-').map((part) => part.padStart(20, '0')).join('-');
+  const order = (id: string) =>
+    id
+      .split('-')
+      .map((part) => part.padStart(20, '0'))
+      .join('-');
   const sorted = [...spans].sort((one, other) => order(one.firstEntry).localeCompare(order(other.firstEntry)));
   const found: EntrySpan[] = [];
   for (const span of sorted) {

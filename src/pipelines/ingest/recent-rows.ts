@@ -45,14 +45,23 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
     for (const surveyId of span.surveyIds)
       for (const [bucket, sum] of surveys.get(surveyId) ?? []) {
         const there = stored.get(`${surveyId} ${bucket}`);
-        if (bucket * bucketMs >= span.fromMs && bucket * bucketMs < span.toMs && (there?.rows !== sum.rows || there.idSum !== sum.idSum)) found.push(sum);
+        if (
+          bucket * bucketMs >= span.fromMs &&
+          bucket * bucketMs < span.toMs &&
+          (there?.rows !== sum.rows || there.idSum !== sum.idSum)
+        )
+          found.push(sum);
       }
     return found;
   };
 
   return {
     /** A batch that was stored. */
-    add({ firstVersionSums, laterVersionKeys: others }: BatchKeys, { firstEntry, lastEntry }: EntrySpan, nowMs: number): void {
+    add(
+      { firstVersionSums, laterVersionKeys: others }: BatchKeys,
+      { firstEntry, lastEntry }: EntrySpan,
+      nowMs: number,
+    ): void {
       for (const [surveyId, moments] of firstVersionSums) {
         let buckets = surveys.get(surveyId);
         if (!buckets) surveys.set(surveyId, (buckets = new Map()));
@@ -72,7 +81,10 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
       forgetBefore(nowMs);
       const found: EntrySpan[] = [];
       const surveyIds = [...surveys.keys()];
-      const span = { fromMs: Math.floor((nowMs - windowMs) / bucketMs + 1) * bucketMs, toMs: Math.floor((nowMs - graceMs) / bucketMs) * bucketMs - 1 };
+      const span = {
+        fromMs: Math.floor((nowMs - windowMs) / bucketMs + 1) * bucketMs,
+        toMs: Math.floor((nowMs - graceMs) / bucketMs) * bucketMs - 1,
+      };
       for (let from = 0; from < surveyIds.length; from += maxSurveysPerQuery) {
         const some = { ...span, surveyIds: surveyIds.slice(from, from + maxSurveysPerQuery) };
         // Rows that were stored twice, or replaced since, count otherwise: only then each response is counted once, which takes longer.

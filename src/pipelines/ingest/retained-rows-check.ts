@@ -3,7 +3,7 @@ import type { Stream } from '../../stores/redis/intake/stream.ts';
 import { linesOf } from './batch-lines.ts';
 import { createBatchReader } from './batch-reader.ts';
 import { rowViews, surveyIdOf } from './row-keys.ts';
-import type { BatchSink, BatchPart } from './store-batch.ts';
+import type { BatchPart, BatchSink } from './store-batch.ts';
 
 export interface RetainedRowsCheckDeps {
   stream: Pick<Stream, 'readAfter' | 'findDeadLetters'>;
@@ -25,19 +25,25 @@ export function createRetainedRowsCheck({ stream, sink, isDeleted }: RetainedRow
     const exempt = new Set<string>();
     for (const surveyId of surveysIn(piece.lines)) {
       if (await isDeleted(surveyId)) exempt.add(surveyId);
-      else for await (const { rows } of stream.findDeadLetters(shard, { surveyId })) exempt.add(rows.toString('latin1'));
+      else
+        for await (const { rows } of stream.findDeadLetters(shard, { surveyId })) exempt.add(rows.toString('latin1'));
     }
     const lines: Buffer[] = [];
     for (const view of rowViews(piece.lines)) {
       const line = piece.lines.subarray(view.start, view.end);
       if (!exempt.has(surveyIdOf(piece.lines, view)) && !exempt.has(line.toString('latin1'))) lines.push(line);
     }
-    return lines.length === 0 ? undefined : { lines: linesOf(lines.map((rows) => ({ count: 1, rows }))), rows: lines.length };
+    return lines.length === 0
+      ? undefined
+      : { lines: linesOf(lines.map((rows) => ({ count: 1, rows }))), rows: lines.length };
   };
 
   return {
     /** Goes through the entries behind `after`, up to and with `until`; gives what is missing of each part that it reads, and how many rows it has seen. */
-    async *missing(shard: Shard, { after, until }: { after: string; until: string }): AsyncGenerator<{ seen: number; missing: MissingRows | undefined }> {
+    async *missing(
+      shard: Shard,
+      { after, until }: { after: string; until: string },
+    ): AsyncGenerator<{ seen: number; missing: MissingRows | undefined }> {
       const reader = createBatchReader(stream, shard);
       for (let position = after; ; ) {
         const { entries } = await reader.next(position, until);
@@ -47,7 +53,10 @@ export function createRetainedRowsCheck({ stream, sink, isDeleted }: RetainedRow
         const lines = linesOf(entries);
         const absent = lines.length === 0 ? undefined : await sink.missing(lines);
         const piece = absent && (await withoutExempt(shard, absent));
-        yield { seen: entries.reduce((sum, { count }) => sum + count, 0), missing: piece && { ...piece, codeColumns: Math.max(0, ...entries.map(({ codeColumns }) => codeColumns)) } };
+        yield {
+          seen: entries.reduce((sum, { count }) => sum + count, 0),
+          missing: piece && { ...piece, codeColumns: Math.max(0, ...entries.map(({ codeColumns }) => codeColumns)) },
+        };
       }
     },
   };

@@ -48,7 +48,11 @@ export function createRetention({ stream, shard, memory }: RetentionDeps) {
     /** A batch that was stored. */
     add(entries: readonly Pick<StreamEntry, 'id' | 'rows'>[]): void {
       const [first] = entries;
-      if (first) retainedBatches.push({ id: first.id, bytes: entries.reduce((sum, entry) => sum + entry.rows.length + entryBytes, 0) });
+      if (first)
+        retainedBatches.push({
+          id: first.id,
+          bytes: entries.reduce((sum, entry) => sum + entry.rows.length + entryBytes, 0),
+        });
     },
     async trim(nowMs: number): Promise<void> {
       const from = freeSurplus();
@@ -56,7 +60,8 @@ export function createRetention({ stream, shard, memory }: RetentionDeps) {
       if (from === undefined && monotonicMs - trimmedAtMs < trimEveryMs) return;
       trimmedAtMs = monotonicMs;
       const oldestMs = Math.max(0, nowMs - retentionMs);
-      while (retainedBatches.length > 0 && Number(retainedBatches[0]?.id.split('-')[0]) < oldestMs) retainedBatches.shift();
+      while (retainedBatches.length > 0 && Number(retainedBatches[0]?.id.split('-')[0]) < oldestMs)
+        retainedBatches.shift();
       await stream.trim(shard, from ?? `${oldestMs}-0`);
     },
   };

@@ -28,10 +28,14 @@ export function* rowViews(lines: Buffer): Generator<RowView> {
   }
 }
 
-export const surveyIdOf = (lines: Buffer, { start }: RowView): string => lines.toString('latin1', start + surveyAt, start + surveyAt + idLength);
+export const surveyIdOf = (lines: Buffer, { start }: RowView): string =>
+  lines.toString('latin1', start + surveyAt, start + surveyAt + idLength);
 
 export const keyOf = (lines: Buffer, view: RowView): RowKey => ({
-  surveyId: surveyIdOf(lines, view), responseId: lines.toString('latin1', view.start + responseAt, view.start + responseAt + idLength), submittedAtMs: view.submittedAtMs, version: view.version,
+  surveyId: surveyIdOf(lines, view),
+  responseId: lines.toString('latin1', view.start + responseAt, view.start + responseAt + idLength),
+  submittedAtMs: view.submittedAtMs,
+  version: view.version,
 });
 
 function readInto(view: RowView, lines: Buffer, start: number, end: number): boolean {

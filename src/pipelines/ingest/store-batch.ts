@@ -2,13 +2,19 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { InsertOutcome } from '../../stores/clickhouse/write/insert.ts';
 import type { ShardLease, Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
-import { splitLines, linesOf } from './batch-lines.ts';
+import { type BatchKeys, batchKeysOf } from './batch-check.ts';
+import { linesOf, splitLines } from './batch-lines.ts';
 import { FencedError, type Lease } from './lease.ts';
-import { batchKeysOf, type BatchKeys } from './batch-check.ts';
 
 /** The part of the response store that ingest needs. Rows may be inserted any number of times: the store keeps one of each version of a response. */
 export interface BatchSink {
-  insertBatch(batch: { lines: Buffer; rows: number; codeColumns: number; attempt: number; signal: AbortSignal }): Promise<InsertOutcome>;
+  insertBatch(batch: {
+    lines: Buffer;
+    rows: number;
+    codeColumns: number;
+    attempt: number;
+    signal: AbortSignal;
+  }): Promise<InsertOutcome>;
   /** Stores idempotency records, lines of them; any number of times. */
   insertRecords(lines: Buffer, signal: AbortSignal): Promise<void>;
   /** The lines of these that the store does not hold; undefined when it holds all of them. Rejects while it cannot be asked. */
@@ -55,7 +61,8 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
     /** Rows that the store cannot read. */
     const deadLetterLines = new Set<string>();
 
-    const waitBefore = (attempt: number): Promise<void> => sleep(Math.min(maxBackoffMs, 100 * 2 ** Math.min(attempt, 6)));
+    const waitBefore = (attempt: number): Promise<void> =>
+      sleep(Math.min(maxBackoffMs, 100 * 2 ** Math.min(attempt, 6)));
 
     const store = async (piece: BatchPart): Promise<void> => {
       const { lines, rows } = piece;
@@ -69,7 +76,8 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
           lease.reportProgress();
           return;
         }
-        if (outcome.kind === 'refused') return piece.rows === 1 ? moveToDeadLetters(piece, outcome.reason) : storeInHalves(piece);
+        if (outcome.kind === 'refused')
+          return piece.rows === 1 ? moveToDeadLetters(piece, outcome.reason) : storeInHalves(piece);
         metrics.insertRetried();
         log.warn({ reason: outcome.reason, attempt, rows, shard }, 'a batch was not stored yet');
         tooLarge = outcome.isTooLarge ? tooLarge + 1 : 0;
@@ -92,7 +100,8 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
 
     const moveToDeadLetters = async ({ lines }: BatchPart, reason: string): Promise<void> => {
       log.error({ reason, shard }, 'a response cannot be stored and was moved to the dead letters');
-      if (!(await stream.addDeadLetter(owner, reason.slice(0, 500), lines))) throw new FencedError('the shard was lost');
+      if (!(await stream.addDeadLetter(owner, reason.slice(0, 500), lines)))
+        throw new FencedError('the shard was lost');
       metrics.deadLettered(1);
       deadLetterLines.add(lines.toString('latin1'));
     };
@@ -113,7 +122,9 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
 
     /** Before the rows: a repeat of what is acknowledged must be recognised. */
     const storeRecords = async (): Promise<void> => {
-      const records = entries.filter(({ records }) => records.length > 0).map(({ records }) => ({ count: 1, rows: records }));
+      const records = entries
+        .filter(({ records }) => records.length > 0)
+        .map(({ records }) => ({ count: 1, rows: records }));
       for (let attempt = 0; records.length > 0 && !abortSignal.aborted; attempt += 1) {
         lease.assertHeld();
         try {
@@ -134,7 +145,10 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
     for (let round = 0; left; round += 1) {
       if (round > 0) {
         metrics.rowsMissing(left.rows);
-        log.error({ rows: left.rows, of: rows, shard }, 'ClickHouse lacks rows that it reported as stored: storing them again');
+        log.error(
+          { rows: left.rows, of: rows, shard },
+          'ClickHouse lacks rows that it reported as stored: storing them again',
+        );
         await waitBefore(round);
       }
       await store(left);
@@ -147,6 +161,9 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
 /** The lines that are not among these. */
 function excludeLines(piece: BatchPart | undefined, excluded: ReadonlySet<string>): BatchPart | undefined {
   if (!piece || excluded.size === 0) return piece;
-  const lines = piece.lines.toString('latin1').split('\n').filter((line) => !excluded.has(line));
+  const lines = piece.lines
+    .toString('latin1')
+    .split('\n')
+    .filter((line) => !excluded.has(line));
   return lines.length === 0 ? undefined : { lines: Buffer.from(lines.join('\n'), 'latin1'), rows: lines.length };
 }

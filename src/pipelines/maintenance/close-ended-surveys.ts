@@ -18,7 +18,11 @@ export function createCloseEndedSurveys({ surveys, actors, now, log, stopping }:
   const closeAll = async (surveyIds: readonly string[]): Promise<void> => {
     for (const surveyId of surveyIds) {
       if (stopping?.aborted) return;
-      await actors.timeReached(surveyId).catch((error: unknown) => log.warn({ err: error, surveyId }, 'a survey whose end has come could not be closed'));
+      await actors
+        .timeReached(surveyId)
+        .catch((error: unknown) =>
+          log.warn({ err: error, surveyId }, 'a survey whose end has come could not be closed'),
+        );
     }
   };
 

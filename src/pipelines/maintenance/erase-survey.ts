@@ -1,11 +1,14 @@
-import { createDeadLetters } from '../../actors/dead-letters.ts';
 import type { Core } from '../../actors/core.ts';
+import { createDeadLetters } from '../../actors/dead-letters.ts';
 import { deletedRevision } from '../../stores/redis/intake/intake.ts';
 import type { Stores } from '../../stores/stores.ts';
 import type { ExportJobs } from '../exports/jobs.ts';
 
 export interface EraseSurveyDeps {
-  stores: Pick<Stores, 'intake' | 'definitions' | 'deliveries' | 'responses' | 'annotations' | 'unsavedReplies' | 'stream' | 'shards'>;
+  stores: Pick<
+    Stores,
+    'intake' | 'definitions' | 'deliveries' | 'responses' | 'annotations' | 'unsavedReplies' | 'stream' | 'shards'
+  >;
   core: { reading: Pick<Core['reading'], 'caughtUp'>; uploads: Pick<Core['uploads'], 'removeOfSurvey'> };
   exportJobs: Pick<ExportJobs, 'removeOfSurvey'>;
 }

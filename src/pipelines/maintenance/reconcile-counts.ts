@@ -20,11 +20,23 @@ const pageSize = 200;
 export function createReconcileCounts({ actors, surveys, intake, log }: ReconcileCountsDeps) {
   /** Whether what is saved differs. */
   const checkSurvey = async ({ surveyId, revision, ...saved }: SavedCounts): Promise<boolean> => {
-    await actors.repairSuperseded({ id: surveyId, revision }).catch((error: unknown) => log.warn({ err: error, surveyId }, 'could not compare the revision of a survey with the intake'));
+    await actors
+      .repairSuperseded({ id: surveyId, revision })
+      .catch((error: unknown) =>
+        log.warn({ err: error, surveyId }, 'could not compare the revision of a survey with the intake'),
+      );
     const counts = await intake.counts(surveyId);
     if (!counts) return false;
-    if (saved.isOpen && saved.quota !== null && (counts.completed >= saved.quota || (await intake.quotaFilledRevision(surveyId)) !== undefined))
-      await actors.quotaFilled(surveyId).catch((error: unknown) => log.warn({ err: error, surveyId }, 'a survey whose quota is filled could not be closed'));
+    if (
+      saved.isOpen &&
+      saved.quota !== null &&
+      (counts.completed >= saved.quota || (await intake.quotaFilledRevision(surveyId)) !== undefined)
+    )
+      await actors
+        .quotaFilled(surveyId)
+        .catch((error: unknown) =>
+          log.warn({ err: error, surveyId }, 'a survey whose quota is filled could not be closed'),
+        );
     return counts.total !== saved.responses || counts.completed !== saved.completed;
   };
 
@@ -36,17 +48,27 @@ export function createReconcileCounts({ actors, surveys, intake, log }: Reconcil
     });
 
   const correct = async (page: readonly SavedCounts[]): Promise<void> => {
-    const differing = (await Promise.all(page.map(async (saved) => ((await differs(saved)) ? [saved.surveyId] : [])))).flat();
+    const differing = (
+      await Promise.all(page.map(async (saved) => ((await differs(saved)) ? [saved.surveyId] : [])))
+    ).flat();
     // Read again: closing surveys takes a while, and what a batch has saved meanwhile is newer.
-    const counts = await Promise.all(differing.map(async (surveyId) => ({ surveyId, found: await intake.counts(surveyId).catch(() => undefined) })));
-    await surveys.saveCounts(counts.flatMap(({ surveyId, found }) => (found ? [{ surveyId, responses: found.total, completed: found.completed }] : [])));
+    const counts = await Promise.all(
+      differing.map(async (surveyId) => ({ surveyId, found: await intake.counts(surveyId).catch(() => undefined) })),
+    );
+    await surveys.saveCounts(
+      counts.flatMap(({ surveyId, found }) =>
+        found ? [{ surveyId, responses: found.total, completed: found.completed }] : [],
+      ),
+    );
   };
 
   return async (): Promise<void> => {
     let after: string | undefined;
     for (;;) {
       const page = await surveys.savedCounts({ after, limit: pageSize });
-      await correct(page).catch((error: unknown) => log.warn({ err: error }, 'counts of responses could not be corrected'));
+      await correct(page).catch((error: unknown) =>
+        log.warn({ err: error }, 'counts of responses could not be corrected'),
+      );
       if (page.length < pageSize) return;
       after = page.at(-1)?.surveyId;
     }

@@ -1,5 +1,5 @@
-import type { DeadLetters } from '../../actors/dead-letters.ts';
 import type { ConsistentReads } from '../../actors/consistent-reads.ts';
+import type { DeadLetters } from '../../actors/dead-letters.ts';
 import type { Log } from '../../log.ts';
 import type { ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyVersions } from '../../stores/postgres/survey-versions.ts';
@@ -21,7 +21,15 @@ const pageSize = 100;
  * Removes wordings that nothing names any more: no response, not even one that could not be stored, and no export. Nobody answers a version
  * that was replaced a day ago, so what names it by then is to be seen.
  */
-export function createRemoveOldVersions({ versions, responses, reading, deadLetters, now, log, stopping }: RemoveOldVersionsDeps) {
+export function createRemoveOldVersions({
+  versions,
+  responses,
+  reading,
+  deadLetters,
+  now,
+  log,
+  stopping,
+}: RemoveOldVersionsDeps) {
   /** Notes the versions that letters of these surveys name; undefined where one cannot be read. */
   const collectDeadLetterVersions = async (named: ReadonlyMap<string, Set<number | undefined>>): Promise<void> =>
     void (await deadLetters.filter(({ surveyId, head }) => {
@@ -31,17 +39,22 @@ export function createRemoveOldVersions({ versions, responses, reading, deadLett
 
   const removeOf = async (surveyId: string, inLetters: ReadonlySet<number | undefined>): Promise<void> => {
     if (inLetters.has(undefined)) return;
-    const referenced = [...(await responses.findSurveyVersions(surveyId)), ...[...inLetters].flatMap((version) => version ?? [])];
+    const referenced = [
+      ...(await responses.findSurveyVersions(surveyId)),
+      ...[...inLetters].flatMap((version) => version ?? []),
+    ];
     await versions.removeUnreferenced(surveyId, { referenced, replacedBefore: new Date(now() - dayMs) });
   };
 
-  const logSkipped = (surveyId: string) => (error: unknown) => log.debug({ err: error, surveyId }, 'checking the versions of a survey failed');
+  const logSkipped = (surveyId: string) => (error: unknown) =>
+    log.debug({ err: error, surveyId }, 'checking the versions of a survey failed');
 
   const removeOfAll = async (surveyIds: readonly string[]): Promise<void> => {
     const named = new Map(surveyIds.map((id) => [id, new Set<number | undefined>()]));
     // Before and after, since what lies there may be put back at any moment; for all at once, since there may be a lot of it.
     await collectDeadLetterVersions(named);
-    for (const surveyId of surveyIds) await reading.caughtUp(surveyId).catch((error: unknown) => (named.delete(surveyId), logSkipped(surveyId)(error)));
+    for (const surveyId of surveyIds)
+      await reading.caughtUp(surveyId).catch((error: unknown) => (named.delete(surveyId), logSkipped(surveyId)(error)));
     await collectDeadLetterVersions(named);
     for (const [surveyId, inLetters] of named) {
       if (stopping?.aborted) return;

@@ -25,9 +25,13 @@ export function shapeAs(type: ReplayedType, values: readonly string[], options?:
   return { type, dayOrder, options: chosen, ...(ends && { scale: widenScale(ends, values) }) };
 }
 
-export const hasOptions = (type: ReplayedType): boolean => type === 'MULTIPLE_CHOICE' || type === 'DROPDOWN' || type === 'LIKERT_SCALE';
+export const hasOptions = (type: ReplayedType): boolean =>
+  type === 'MULTIPLE_CHOICE' || type === 'DROPDOWN' || type === 'LIKERT_SCALE';
 
-const scaleDefaults: Partial<Record<ReplayedType, { min: number; max: number }>> = { RATING_SCALE: { min: 1, max: 5 }, SLIDER: { min: 0, max: 100 } };
+const scaleDefaults: Partial<Record<ReplayedType, { min: number; max: number }>> = {
+  RATING_SCALE: { min: 1, max: 5 },
+  SLIDER: { min: 0, max: 100 },
+};
 
 function typeOf(values: readonly string[]): ReplayedType {
   const all = (test: (value: string) => boolean): boolean => values.length > 0 && values.every(test);
@@ -44,7 +48,12 @@ function typeOf(values: readonly string[]): ReplayedType {
 
 /** Few texts that recur: at least twice each on average. */
 function isChoice(distinct: readonly string[], count: number): boolean {
-  return distinct.length > 0 && distinct.length <= maxOptions && distinct.length * 2 <= count && distinct.every((text) => text.length <= maxOptionLength);
+  return (
+    distinct.length > 0 &&
+    distinct.length <= maxOptions &&
+    distinct.length * 2 <= count &&
+    distinct.every((text) => text.length <= maxOptionLength)
+  );
 }
 
 function optionsOf(type: ReplayedType, values: readonly string[]): string[] {
@@ -54,22 +63,39 @@ function optionsOf(type: ReplayedType, values: readonly string[]): string[] {
 
 /** Numbers by size, texts as they first appear. */
 export function inOrder(distinct: readonly string[]): string[] {
-  return distinct.every((text) => numberPattern.test(text)) ? [...distinct].sort((a, b) => Number(a) - Number(b)) : [...distinct];
+  return distinct.every((text) => numberPattern.test(text))
+    ? [...distinct].sort((a, b) => Number(a) - Number(b))
+    : [...distinct];
 }
 
-const agreement = [/^strongly disagree$/i, /^disagree$/i, /^(?:neutral|undecided|neither agree n?or disagree)$/i, /^agree$/i, /^strongly agree$/i];
+const agreement = [
+  /^strongly disagree$/i,
+  /^disagree$/i,
+  /^(?:neutral|undecided|neither agree n?or disagree)$/i,
+  /^agree$/i,
+  /^strongly agree$/i,
+];
 const agreementTexts = ['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly agree'];
 const agreementAtLeast = 3;
 
 /** The five agreement options in order, in the file's wording where it has them; undefined where the texts are something else. */
 function agreementOf(distinct: readonly string[]): string[] | undefined {
   const found = agreement.map((step) => distinct.filter((text) => step.test(text)));
-  const isAgreement = distinct.length >= agreementAtLeast && found.flat().length === distinct.length && found.every((texts) => texts.length <= 1);
+  const isAgreement =
+    distinct.length >= agreementAtLeast &&
+    found.flat().length === distinct.length &&
+    found.every((texts) => texts.length <= 1);
   return isAgreement ? found.map(([text], index) => text ?? agreementTexts[index] ?? '') : undefined;
 }
 
 /** A scale's usual ends, pushed out as far as the file's numbers need. */
-function widenScale({ min, max }: { min: number; max: number }, values: readonly string[]): { min: number; max: number } {
+function widenScale(
+  { min, max }: { min: number; max: number },
+  values: readonly string[],
+): { min: number; max: number } {
   const numbers = values.filter((value) => numberPattern.test(value)).map(Number);
-  return numbers.reduce((ends, figure) => ({ min: Math.min(ends.min, Math.floor(figure)), max: Math.max(ends.max, Math.ceil(figure)) }), { min, max });
+  return numbers.reduce(
+    (ends, figure) => ({ min: Math.min(ends.min, Math.floor(figure)), max: Math.max(ends.max, Math.ceil(figure)) }),
+    { min, max },
+  );
 }

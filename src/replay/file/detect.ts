@@ -1,8 +1,15 @@
 import { hasOptions, recogniseColumn, shapeAs } from './column-types.ts';
-import { matrixOptions, recogniseGroup, type GroupShape } from './groups.ts';
-import { checkNames, emptyMapping, overrideForColumn, overrideForQuestion, type Mapping, type ColumnOverride } from './mapping.ts';
+import { type GroupShape, matrixOptions, recogniseGroup } from './groups.ts';
+import {
+  type ColumnOverride,
+  checkNames,
+  emptyMapping,
+  type Mapping,
+  overrideForColumn,
+  overrideForQuestion,
+} from './mapping.ts';
 import type { DetectedQuestion, Item } from './question.ts';
-import { valuesOf, type Column, type Row, type Table } from './table.ts';
+import { type Column, type Row, type Table, valuesOf } from './table.ts';
 
 export interface Detection {
   questions: readonly DetectedQuestion[];
@@ -13,9 +20,15 @@ export interface Detection {
 /** Recognises the questions of a file; what the mapping says goes before. Throws where the mapping does not fit the file. */
 export function detect({ columns, rows }: Table, mapping: Mapping = emptyMapping): Detection {
   checkNames(mapping, columns);
-  const isOverridden = (column: Column): boolean => overrideForColumn(mapping, column) !== undefined || overrideForQuestion(mapping, column) !== undefined;
+  const isOverridden = (column: Column): boolean =>
+    overrideForColumn(mapping, column) !== undefined || overrideForQuestion(mapping, column) !== undefined;
   const idColumn = columns.find((column) => !isOverridden(column) && isIdentifier(column, rows));
-  const asked = columns.filter((column) => column !== idColumn && overrideForColumn(mapping, column)?.ignore !== true && overrideForQuestion(mapping, column)?.ignore !== true);
+  const asked = columns.filter(
+    (column) =>
+      column !== idColumn &&
+      overrideForColumn(mapping, column)?.ignore !== true &&
+      overrideForQuestion(mapping, column)?.ignore !== true,
+  );
   const runs = new Map<number, Column[]>();
   for (const column of asked) runs.set(column.run, [...(runs.get(column.run) ?? []), column]);
   const questions = [...runs.values()].flatMap((run) => questionsOf(run, rows, mapping));
@@ -28,7 +41,10 @@ const idWord = /^(?:id|uuid|guid|identifier|(?:respondent|response|participant|u
 
 /** Named as an id, filled in every row, and never the same twice. */
 function isIdentifier({ question, part, index }: Column, rows: readonly Row[]): boolean {
-  const words = question.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase().split(/[^a-z]+/);
+  const words = question
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/);
   if (part !== '' || !words.some((word) => idWord.test(word))) return false;
   const values = valuesOf(rows, index);
   return rows.length > 0 && values.length === rows.length && new Set(values).size === values.length;
@@ -40,13 +56,24 @@ function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapp
   const free = run.filter((column) => column.part !== '' && overrideForColumn(mapping, column) === undefined);
   const group = free.length > 1 || isGroupType(wish?.type) ? groupOf(free, rows, wish) : undefined;
   const alone = run.filter((column) => !group?.columns.includes(column));
-  const single = alone.map((column) => columnQuestion(column, { rows, wish: overrideForColumn(mapping, column) ?? (group ? undefined : wish), isAlone: run.length === 1 }));
+  const single = alone.map((column) =>
+    columnQuestion(column, {
+      rows,
+      wish: overrideForColumn(mapping, column) ?? (group ? undefined : wish),
+      isAlone: run.length === 1,
+    }),
+  );
   return group ? [groupQuestion(group, wish), ...single] : single;
 }
 
-const isGroupType = (type: ColumnOverride['type']): type is GroupShape['type'] => type === 'CHECKBOXES' || type === 'RANKING' || type === 'MATRIX';
+const isGroupType = (type: ColumnOverride['type']): type is GroupShape['type'] =>
+  type === 'CHECKBOXES' || type === 'RANKING' || type === 'MATRIX';
 
-function groupOf(columns: readonly Column[], rows: readonly Row[], { type, options }: ColumnOverride = {}): GroupShape | undefined {
+function groupOf(
+  columns: readonly Column[],
+  rows: readonly Row[],
+  { type, options }: ColumnOverride = {},
+): GroupShape | undefined {
   if (type === undefined) return recogniseGroup(columns, rows);
   if (!isGroupType(type)) return undefined;
   if (columns.length < 2) throw new Error(`The mapping asks for ${type}, which takes a header with several columns`);
@@ -54,21 +81,40 @@ function groupOf(columns: readonly Column[], rows: readonly Row[], { type, optio
 }
 
 function groupQuestion({ type, columns, options }: GroupShape, wish: ColumnOverride | undefined): DetectedQuestion {
-  if (wish?.options && type !== 'MATRIX') throw new Error(`The mapping gives options to a question of type ${type}, which takes them from its columns`);
-  return { type, text: wish?.question ?? wording(columns[0]?.question ?? ''), items: itemsOf(columns), options: wish?.options ?? options, dayOrder: 'year' };
+  if (wish?.options && type !== 'MATRIX')
+    throw new Error(`The mapping gives options to a question of type ${type}, which takes them from its columns`);
+  return {
+    type,
+    text: wish?.question ?? wording(columns[0]?.question ?? ''),
+    items: itemsOf(columns),
+    options: wish?.options ?? options,
+    dayOrder: 'year',
+  };
 }
 
-function columnQuestion(column: Column, { rows, wish, isAlone }: { rows: readonly Row[]; wish: ColumnOverride | undefined; isAlone: boolean }): DetectedQuestion {
+function columnQuestion(
+  column: Column,
+  { rows, wish, isAlone }: { rows: readonly Row[]; wish: ColumnOverride | undefined; isAlone: boolean },
+): DetectedQuestion {
   const { question, part, index } = column;
   const type = wish?.type;
-  if (isGroupType(type)) throw new Error(`The mapping asks for ${type}, which takes a header with several columns, for column ${index}`);
+  if (isGroupType(type))
+    throw new Error(`The mapping asks for ${type}, which takes a header with several columns, for column ${index}`);
   const values = valuesOf(rows, index);
   const found = recogniseColumn(values);
-  const shape = type === undefined && wish?.options === undefined ? found : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, wish?.options);
-  if (wish?.options && shape.options.length === 0) throw new Error(`The mapping gives options to a question of type ${shape.type}, which has none`);
+  const shape =
+    type === undefined && wish?.options === undefined
+      ? found
+      : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, wish?.options);
+  if (wish?.options && shape.options.length === 0)
+    throw new Error(`The mapping gives options to a question of type ${shape.type}, which has none`);
   const text = wish?.question ?? question;
   const isPart = part !== '' && !isAlone;
-  return { ...shape, text: wording(isPart ? `${text} – ${part}` : text), items: [{ index, text: wording(part === '' ? text : part) }] };
+  return {
+    ...shape,
+    text: wording(isPart ? `${text} – ${part}` : text),
+    items: [{ index, text: wording(part === '' ? text : part) }],
+  };
 }
 
 /** Columns as items with texts of their own: a text that comes again is numbered. */

@@ -1,5 +1,5 @@
 import { inOrder } from './column-types.ts';
-import { cellAt, oneLine, valuesOf, type Column, type Row } from './table.ts';
+import { type Column, cellAt, oneLine, type Row, valuesOf } from './table.ts';
 
 /** A group of columns under one question: what it is, and the columns that belong to it. Those left over stand alone. */
 export interface GroupShape {
@@ -13,7 +13,8 @@ const maxMatrixOptions = 25;
 /** What several columns under one question are; undefined where they have nothing in common. */
 export function recogniseGroup(columns: readonly Column[], rows: readonly Row[]): GroupShape | undefined {
   const ticks = columns.filter(({ index, part }) => valuesOf(rows, index).every((value) => oneLine(value) === part));
-  const isTicked = ticks.filter(({ index }) => valuesOf(rows, index).length > 0).length >= 2 || ticks.length === columns.length;
+  const isTicked =
+    ticks.filter(({ index }) => valuesOf(rows, index).length > 0).length >= 2 || ticks.length === columns.length;
   if (isTicked) return { type: 'CHECKBOXES', columns: ticks, options: [] };
   if (areRanks(columns, rows)) return { type: 'RANKING', columns, options: [] };
   return shareTexts(columns, rows) ? { type: 'MATRIX', columns, options: matrixOptions(columns, rows) } : undefined;
@@ -28,10 +29,18 @@ export function matrixOptions(columns: readonly Column[], rows: readonly Row[]):
  * do so by mistake only.
  */
 function areRanks(columns: readonly Column[], rows: readonly Row[]): boolean {
-  const ranked = rows.map((row) => columns.map(({ index }) => cellAt(row, index)).filter((cell) => cell !== '')).filter((cells) => cells.length > 0);
-  const areInRange = ranked.every((cells) => cells.every((cell) => /^[1-9]\d*$/.test(cell) && Number(cell) <= columns.length));
+  const ranked = rows
+    .map((row) => columns.map(({ index }) => cellAt(row, index)).filter((cell) => cell !== ''))
+    .filter((cells) => cells.length > 0);
+  const areInRange = ranked.every((cells) =>
+    cells.every((cell) => /^[1-9]\d*$/.test(cell) && Number(cell) <= columns.length),
+  );
   const several = ranked.filter((cells) => cells.length > 1);
-  return areInRange && several.length > 0 && several.filter((cells) => new Set(cells).size === cells.length).length * 2 > several.length;
+  return (
+    areInRange &&
+    several.length > 0 &&
+    several.filter((cells) => new Set(cells).size === cells.length).length * 2 > several.length
+  );
 }
 
 /** One set of texts, of which every column uses some: at least half of a column's texts stand in another column too. */

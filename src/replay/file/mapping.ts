@@ -32,18 +32,23 @@ export const emptyMapping: Mapping = { columns: {} };
 export function readMapping(path: string): Mapping {
   const read = mappingSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
   if (read.success) return read.data;
-  throw new Error(`The mapping cannot be used. ${read.error.issues.map((issue) => `${issue.path.join('.') || 'it'}: ${issue.message}`).join('; ')}`);
+  throw new Error(
+    `The mapping cannot be used. ${read.error.issues.map((issue) => `${issue.path.join('.') || 'it'}: ${issue.message}`).join('; ')}`,
+  );
 }
 
 /** What is wished for the question that a column stands under. */
-export const overrideForQuestion = ({ columns }: Mapping, { question }: Column): ColumnOverride | undefined => (Object.hasOwn(columns, question) ? columns[question] : undefined);
+export const overrideForQuestion = ({ columns }: Mapping, { question }: Column): ColumnOverride | undefined =>
+  Object.hasOwn(columns, question) ? columns[question] : undefined;
 
 /** What is wished for this very column. */
-export const overrideForColumn = ({ columns }: Mapping, { index }: Column): ColumnOverride | undefined => (Object.hasOwn(columns, String(index)) ? columns[String(index)] : undefined);
+export const overrideForColumn = ({ columns }: Mapping, { index }: Column): ColumnOverride | undefined =>
+  Object.hasOwn(columns, String(index)) ? columns[String(index)] : undefined;
 
 /** Throws when the mapping names what the file has not: a misspelt header must not be lost in silence. */
 export function checkNames({ columns: wishes }: Mapping, columns: readonly Column[]): void {
   const known = new Set(columns.flatMap(({ question, index }) => [question, String(index)]));
   const stray = Object.keys(wishes).find((name) => !known.has(name));
-  if (stray !== undefined) throw new Error(`The mapping names “${stray}”, which is no header and no column number of the file`);
+  if (stray !== undefined)
+    throw new Error(`The mapping names “${stray}”, which is no header and no column number of the file`);
 }

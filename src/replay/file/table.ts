@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { decodeText } from './decode.ts';
 
@@ -48,7 +48,9 @@ export function tableOf(lines: readonly Row[]): Table {
   if (names.length === 0) throw new Error('The file is empty');
   const parts = hasPartNames(names, lines) ? (lines[1] ?? []).map(oneLine) : undefined;
   const given = lines.slice(parts ? 2 : 1);
-  const longer = given.filter((row) => row.length > names.length && row.slice(names.length).some((cell) => cell.trim() !== '')).length;
+  const longer = given.filter(
+    (row) => row.length > names.length && row.slice(names.length).some((cell) => cell.trim() !== ''),
+  ).length;
   return {
     columns: columnsOf(names, parts),
     rows: given.map((row) => names.map((_, index) => row[index] ?? '')),
@@ -76,11 +78,14 @@ function columnsOf(names: readonly string[], parts: readonly string[] | undefine
 function hasPartNames(names: readonly string[], [, second = [], ...rows]: readonly Row[]): boolean {
   if (second.some((cell) => plainAnswer.test(cell.trim()))) return true;
   const continued = names.flatMap((name, index) => (name === '' && index > 0 ? [index - 1, index] : []));
-  return continued.length > 0 && continued.every((index) => {
-    const part = cellAt(second, index);
-    const below = new Set(valuesOf(rows, index));
-    return part !== '' && (!below.has(part) || below.size === 1);
-  });
+  return (
+    continued.length > 0 &&
+    continued.every((index) => {
+      const part = cellAt(second, index);
+      const below = new Set(valuesOf(rows, index));
+      return part !== '' && (!below.has(part) || below.size === 1);
+    })
+  );
 }
 
 /** A header's wording: exports break lines and double spaces in it. */

@@ -45,7 +45,12 @@ const maxBrokenConnections = 30;
  */
 export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOptions) {
   let token: string | undefined;
-  const fetchOnce = (method: string, path: string, { body, idempotencyKey }: CallOptions, bearer: string | undefined): Promise<Response> =>
+  const fetchOnce = (
+    method: string,
+    path: string,
+    { body, idempotencyKey }: CallOptions,
+    bearer: string | undefined,
+  ): Promise<Response> =>
     fetch(`${origin}/api/v1${path}`, {
       method,
       headers: {
@@ -71,22 +76,31 @@ export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOp
         await reply.arrayBuffer();
         await pause(retryAfter(reply), `${reply.status} from ${method} ${path}`);
       } catch (error) {
-        if (!isRepeatable || broken++ >= maxBrokenConnections) throw new Error(`${method} ${origin}${path}: ${reasonOf(error)}`, { cause: error });
+        if (!isRepeatable || broken++ >= maxBrokenConnections)
+          throw new Error(`${method} ${origin}${path}: ${reasonOf(error)}`, { cause: error });
         await pause(1, `${reasonOf(error)} at ${method} ${path}`);
       }
     }
   };
-  const call = async <T extends z.ZodType>(schema: T, [method, path]: readonly [string, string], options: CallOptions = {}): Promise<Reply<z.output<T>>> => {
+  const call = async <T extends z.ZodType>(
+    schema: T,
+    [method, path]: readonly [string, string],
+    options: CallOptions = {},
+  ): Promise<Reply<z.output<T>>> => {
     let reply = await send(method, path, options);
     if (reply.status === 401 && options.isPublic !== true && 'email' in credentials) {
       token = undefined;
       reply = await send(method, path, options);
     }
-    return { data: schema.parse(await dataOf(`${method} ${path}`, reply)), isReplay: reply.headers.get('idempotent-replayed') === 'true' };
+    return {
+      data: schema.parse(await dataOf(`${method} ${path}`, reply)),
+      isReplay: reply.headers.get('idempotent-replayed') === 'true',
+    };
   };
   const openSession = async (): Promise<string> => {
     if ('token' in credentials) return credentials.token;
-    token ??= (await call(sessionSchema, ['POST', '/auth/login'], { body: credentials, isPublic: true })).data.accessToken;
+    token ??= (await call(sessionSchema, ['POST', '/auth/login'], { body: credentials, isPublic: true })).data
+      .accessToken;
     return token;
   };
   return { call };
@@ -102,7 +116,11 @@ async function dataOf(name: string, reply: Response): Promise<unknown> {
   if (!read.success) throw new RequestRefused(name, reply.status, `not a reply of the service: ${text.slice(0, 200)}`);
   if (read.data.success) return read.data.data;
   const { message, details } = read.data;
-  throw new RequestRefused(name, reply.status, details === undefined ? message : `${message} ${JSON.stringify(details)}`);
+  throw new RequestRefused(
+    name,
+    reply.status,
+    details === undefined ? message : `${message} ${JSON.stringify(details)}`,
+  );
 }
 
 function parsed(text: string): unknown {

@@ -20,7 +20,11 @@ export const questionSchema = z.object({
 });
 export type ServiceQuestion = z.output<typeof questionSchema>;
 
-export const surveySchema = z.object({ id: z.string(), status: z.string(), questions: z.array(questionSchema).default([]) });
+export const surveySchema = z.object({
+  id: z.string(),
+  status: z.string(),
+  questions: z.array(questionSchema).default([]),
+});
 
 const count = z.number();
 const statisticSchema = z.object({
@@ -36,7 +40,11 @@ const statisticSchema = z.object({
 });
 export type Statistic = z.output<typeof statisticSchema>;
 
-export const analyticsSchema = z.object({ totalResponses: count, completeResponses: count, questionStats: z.array(statisticSchema) });
+export const analyticsSchema = z.object({
+  totalResponses: count,
+  completeResponses: count,
+  questionStats: z.array(statisticSchema),
+});
 export type Analytics = z.output<typeof analyticsSchema>;
 
 const head = z.object({ value: z.string(), text: z.string(), total: count });

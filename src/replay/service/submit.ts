@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import type { GivenAnswer } from '../../domain/questions/contract.ts';
 import type { Column, Row } from '../file/table.ts';
 import { cellAt } from '../file/table.ts';
-import { typeAdapters } from '../types/adapters.ts';
 import type { ImportedQuestion } from '../types/adapter.ts';
-import type { GivenAnswer } from '../../domain/questions/contract.ts';
-import { RequestRefused, type Api } from './api.ts';
+import { typeAdapters } from '../types/adapters.ts';
+import { type Api, RequestRefused } from './api.ts';
 import type { ImportedSurvey } from './survey.ts';
 
 export interface SubmitOptions {
@@ -26,14 +26,26 @@ export interface Submitted {
 }
 
 /** Submits every row, so many at a time. Throws when the survey takes none at all: it is closed, gone, or the service is away. */
-export async function submitRows({ api, survey, rows, digest, idColumn, concurrency, onProgress }: SubmitOptions): Promise<Submitted> {
+export async function submitRows({
+  api,
+  survey,
+  rows,
+  digest,
+  idColumn,
+  concurrency,
+  onProgress,
+}: SubmitOptions): Promise<Submitted> {
   const refused: { row: number; message: string }[] = [];
   let [next, done, replayedCount, isStopped] = [0, 0, 0, false];
   const submitRow = async (place: number): Promise<void> => {
     const row = rows[place] ?? [];
     const body = { answers: answersOf(survey.questions, row), ...metadataOf(idColumn, row) };
     try {
-      const { isReplay } = await api.call(z.unknown(), ['POST', `/responses/surveys/${survey.id}/submit`], { body, idempotencyKey: `${digest}-${place + 1}`, isPublic: true });
+      const { isReplay } = await api.call(z.unknown(), ['POST', `/responses/surveys/${survey.id}/submit`], {
+        body,
+        idempotencyKey: `${digest}-${place + 1}`,
+        isPublic: true,
+      });
       replayedCount += isReplay ? 1 : 0;
     } catch (error) {
       if (!isAboutRow(error)) throw error;
@@ -55,14 +67,25 @@ export async function submitRows({ api, survey, rows, digest, idColumn, concurre
 }
 
 /** A body that is wrong or too large: other rows may be fine. */
-const isAboutRow = (error: unknown): error is RequestRefused => error instanceof RequestRefused && (error.status === 400 || error.status === 413);
+const isAboutRow = (error: unknown): error is RequestRefused =>
+  error instanceof RequestRefused && (error.status === 400 || error.status === 413);
 
 /** A row's answers; what is empty is not answered, and what the service would not take is left out. */
 export function answersOf(questions: readonly ImportedQuestion[], row: Row): GivenAnswer[] {
-  return questions.filter(({ found }) => typeAdapters[found.type].isFilled(found, row) && typeAdapters[found.type].problem(found, row) === undefined)
-    .flatMap((question) => typeAdapters[question.found.type].answers(question, row).map((answer) => ({ questionId: question.id, ...answer })));
+  return questions
+    .filter(
+      ({ found }) =>
+        typeAdapters[found.type].isFilled(found, row) && typeAdapters[found.type].problem(found, row) === undefined,
+    )
+    .flatMap((question) =>
+      typeAdapters[question.found.type]
+        .answers(question, row)
+        .map((answer) => ({ questionId: question.id, ...answer })),
+    );
 }
 
 function metadataOf(idColumn: Column | undefined, row: Row): { metadata?: Record<string, string> } {
-  return idColumn ? { metadata: { [idColumn.question.slice(0, 100)]: cellAt(row, idColumn.index).slice(0, 1000) } } : {};
+  return idColumn
+    ? { metadata: { [idColumn.question.slice(0, 100)]: cellAt(row, idColumn.index).slice(0, 1000) } }
+    : {};
 }

@@ -2,7 +2,7 @@ import type { DetectedQuestion } from '../file/question.ts';
 import type { ImportedQuestion, Named } from '../types/adapter.ts';
 import { typeAdapters } from '../types/adapters.ts';
 import type { Api } from './api.ts';
-import { questionSchema, surveySchema, type ServiceQuestion } from './replies.ts';
+import { questionSchema, type ServiceQuestion, surveySchema } from './replies.ts';
 
 export interface ImportedSurvey {
   id: string;
@@ -21,18 +21,29 @@ const submissionsAMinute = 10_000_000;
 
 /** Makes the survey and publishes it. */
 export async function createSurvey(api: Api, { title, description, questions }: SurveyPlan): Promise<ImportedSurvey> {
-  const { data } = await api.call(surveySchema, ['POST', '/surveys'], { body: { title, description, submissionRateLimit: submissionsAMinute } });
+  const { data } = await api.call(surveySchema, ['POST', '/surveys'], {
+    body: { title, description, submissionRateLimit: submissionsAMinute },
+  });
   return finishSurvey(api, data, questions);
 }
 
 /** Takes an existing survey instead, made from the same file: what it lacks is added. Throws where it asks something else. */
-export async function continueSurvey(api: Api, surveyId: string, questions: readonly DetectedQuestion[]): Promise<ImportedSurvey> {
+export async function continueSurvey(
+  api: Api,
+  surveyId: string,
+  questions: readonly DetectedQuestion[],
+): Promise<ImportedSurvey> {
   const { data } = await api.call(surveySchema, ['GET', `/surveys/${encodeURIComponent(surveyId)}`]);
-  if (data.questions.length > questions.length) throw new Error(`survey ${surveyId} has ${data.questions.length} questions, the file ${questions.length}`);
+  if (data.questions.length > questions.length)
+    throw new Error(`survey ${surveyId} has ${data.questions.length} questions, the file ${questions.length}`);
   return finishSurvey(api, data, questions);
 }
 
-async function finishSurvey(api: Api, survey: { id: string; status: string; questions: readonly ServiceQuestion[] }, questions: readonly DetectedQuestion[]): Promise<ImportedSurvey> {
+async function finishSurvey(
+  api: Api,
+  survey: { id: string; status: string; questions: readonly ServiceQuestion[] },
+  questions: readonly DetectedQuestion[],
+): Promise<ImportedSurvey> {
   const made: ImportedQuestion[] = [];
   for (const [place, found] of questions.entries()) {
     const known = survey.questions[place];
@@ -46,7 +57,12 @@ async function finishSurvey(api: Api, survey: { id: string; status: string; ques
 async function addQuestion(api: Api, surveyId: string, found: DetectedQuestion): Promise<ServiceQuestion> {
   const { options, rows } = textsOf(found);
   const settings = { ...(rows.length > 0 && { rows: rows.map(withText) }), ...found.scale };
-  const body = { type: found.type, text: found.text, ...(options.length > 0 && { options: options.map(withText) }), ...(Object.keys(settings).length > 0 && { settings }) };
+  const body = {
+    type: found.type,
+    text: found.text,
+    ...(options.length > 0 && { options: options.map(withText) }),
+    ...(Object.keys(settings).length > 0 && { settings }),
+  };
   return (await api.call(questionSchema, ['POST', `/surveys/${surveyId}/questions`], { body })).data;
 }
 
@@ -63,11 +79,20 @@ function withNames(found: DetectedQuestion, { id, options, settings }: ServiceQu
   return { found, id, options: byText(options), rows: byText(settings.rows) };
 }
 
-const byText = (items: readonly (Named & { text: string })[]): Map<string, Named> => new Map(items.map(({ text, id, value }) => [text, { id, value }]));
+const byText = (items: readonly (Named & { text: string })[]): Map<string, Named> =>
+  new Map(items.map(({ text, id, value }) => [text, { id, value }]));
 
 function assertSame(found: DetectedQuestion, known: ServiceQuestion, place: number): void {
   const { options, rows } = textsOf(found);
-  const has = (items: readonly { text: string }[], texts: readonly string[]) => texts.every((text) => items.some((item) => item.text === text));
-  const isSame = known.type === found.type && known.text === found.text && has(known.options, options) && has(known.settings.rows, rows);
-  if (!isSame) throw new Error(`question ${place + 1} of the survey (“${known.text}”, ${known.type}) is not the file's (“${found.text}”, ${found.type})`);
+  const has = (items: readonly { text: string }[], texts: readonly string[]) =>
+    texts.every((text) => items.some((item) => item.text === text));
+  const isSame =
+    known.type === found.type &&
+    known.text === found.text &&
+    has(known.options, options) &&
+    has(known.settings.rows, rows);
+  if (!isSame)
+    throw new Error(
+      `question ${place + 1} of the survey (“${known.text}”, ${known.type}) is not the file's (“${found.text}”, ${found.type})`,
+    );
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Api } from './api.ts';
-import { analyticsSchema, type Analytics } from './replies.ts';
+import { type Analytics, analyticsSchema } from './replies.ts';
 
 /** Seldom enough for the general limit of 100 calls a minute. */
 const everyMs = 1000;

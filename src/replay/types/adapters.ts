@@ -1,8 +1,8 @@
 import type { ReplayedType } from '../file/question.ts';
-import { choice, yesNo } from './choice.ts';
-import { freeNumber, scale } from './numbers.ts';
 import type { TypeAdapter } from './adapter.ts';
+import { choice, yesNo } from './choice.ts';
 import { matrix } from './matrix.ts';
+import { freeNumber, scale } from './numbers.ts';
 import { ranking } from './ranking.ts';
 import { selectAll } from './select-all.ts';
 import { clockTime, day, emailAddress, wording } from './texts.ts';

@@ -3,7 +3,8 @@ import { cellAt, type Row } from '../file/table.ts';
 import type { ImportedQuestion } from './adapter.ts';
 
 /** The cell of a question of one column. */
-export const onlyCell = ({ items: [item] }: DetectedQuestion, row: Row): string => (item ? cellAt(row, item.index) : '');
+export const onlyCell = ({ items: [item] }: DetectedQuestion, row: Row): string =>
+  item ? cellAt(row, item.index) : '';
 
 /** The filled cells of a question of several columns, with the text that each column stands for. */
 export function filledCells({ items }: DetectedQuestion, row: Row): { text: string; cell: string }[] {

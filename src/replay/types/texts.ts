@@ -4,26 +4,36 @@ import { isoDay } from '../file/dates.ts';
 import type { DetectedQuestion } from '../file/question.ts';
 import type { Row } from '../file/table.ts';
 import type { Statistic } from '../service/replies.ts';
+import { type CountPair, type ImportedQuestion, type TypeAdapter, tally } from './adapter.ts';
 import { hasFilledCell, onlyCell } from './cells.ts';
-import { tally, type CountPair, type TypeAdapter, type ImportedQuestion } from './adapter.ts';
 
 /** A day of the calendar, sent as YYYY-MM-DD: DATE. */
 export const day: TypeAdapter = textAdapter({
   textOf: (found, cell) => isoDay(cell, found.dayOrder) ?? cell,
-  problemOf: (found, cell) => (isoDay(cell, found.dayOrder) === undefined ? 'answers that are no days of the calendar' : undefined),
-  count: ({ found }, rows, { distribution }) => ({ inFile: tally(rows.map((row) => isoDay(onlyCell(found, row), found.dayOrder) ?? '')), inService: distribution }),
+  problemOf: (found, cell) =>
+    isoDay(cell, found.dayOrder) === undefined ? 'answers that are no days of the calendar' : undefined,
+  count: ({ found }, rows, { distribution }) => ({
+    inFile: tally(rows.map((row) => isoDay(onlyCell(found, row), found.dayOrder) ?? '')),
+    inService: distribution,
+  }),
 });
 
 /** HH:MM or HH:MM:SS, counted by hour: TIME. */
 export const clockTime: TypeAdapter = textAdapter({
   problemOf: (_found, cell) => (isClockTime(cell) ? undefined : 'answers that are no times of day, HH:MM'),
-  count: ({ found }, rows, { distribution }) => ({ inFile: tally(rows.map((row) => onlyCell(found, row).slice(0, 2))), inService: distribution }),
+  count: ({ found }, rows, { distribution }) => ({
+    inFile: tally(rows.map((row) => onlyCell(found, row).slice(0, 2))),
+    inService: distribution,
+  }),
 });
 
 /** Counted by domain: EMAIL. */
 export const emailAddress: TypeAdapter = textAdapter({
   problemOf: (_found, cell) => (isEmailAddress(cell) ? undefined : 'answers that are no e-mail addresses'),
-  count: ({ found }, rows, { distribution }) => ({ inFile: tally(rows.map((row) => onlyCell(found, row).replace(/^.*@/s, '').toLowerCase())), inService: distribution }),
+  count: ({ found }, rows, { distribution }) => ({
+    inFile: tally(rows.map((row) => onlyCell(found, row).replace(/^.*@/s, '').toLowerCase())),
+    inService: distribution,
+  }),
 });
 
 /** SHORT_TEXT and LONG_TEXT: sent as the file has them, counted by their words. */

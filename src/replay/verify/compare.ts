@@ -1,7 +1,7 @@
-import { typeAdapters } from '../types/adapters.ts';
-import type { CountPair, Counts, ImportedQuestion } from '../types/adapter.ts';
 import type { Row } from '../file/table.ts';
 import type { Analytics, Statistic } from '../service/replies.ts';
+import type { CountPair, Counts, ImportedQuestion } from '../types/adapter.ts';
+import { typeAdapters } from '../types/adapters.ts';
 
 export interface Difference {
   /** The question, or what else was counted. */
@@ -38,12 +38,19 @@ export function splitAnswers({ found }: ImportedQuestion, rows: readonly Row[]):
 }
 
 /** Compares what analytics counts with the file: the responses, and every cell of every question. */
-export function compareAll(questions: readonly ImportedQuestion[], rows: readonly Row[], analytics: Analytics): Comparison {
+export function compareAll(
+  questions: readonly ImportedQuestion[],
+  rows: readonly Row[],
+  analytics: Analytics,
+): Comparison {
   const totals = compareCells('responses', {
     inFile: { all: rows.length, complete: rows.length },
     inService: { all: analytics.totalResponses, complete: analytics.completeResponses },
   });
-  return mergeComparisons([totals, ...questions.map((question) => compareQuestion(question, rows, statisticOf(analytics, question)))]);
+  return mergeComparisons([
+    totals,
+    ...questions.map((question) => compareQuestion(question, rows, statisticOf(analytics, question))),
+  ]);
 }
 
 export function statisticOf({ questionStats }: Analytics, { id, found }: ImportedQuestion): Statistic {
@@ -59,7 +66,10 @@ function compareQuestion(question: ImportedQuestion, rows: readonly Row[], stati
     inService: { answered: statistic.responseCount, skipped: statistic.skippedCount },
   };
   const { text, type } = question.found;
-  return mergeComparisons([compareCells(text, base), compareCells(text, typeAdapters[type].count(question, submitted, statistic))]);
+  return mergeComparisons([
+    compareCells(text, base),
+    compareCells(text, typeAdapters[type].count(question, submitted, statistic)),
+  ]);
 }
 
 /** Cell by cell; a cell that only one of them has counts as 0 in the other. */
@@ -71,15 +81,26 @@ export function compareCells(where: string, { inFile, inService }: CountPair): C
 }
 
 export function mergeComparisons(all: readonly Comparison[]): Comparison {
-  return { cells: all.reduce((sum, { cells }) => sum + cells, 0), differences: all.flatMap(({ differences }) => differences) };
+  return {
+    cells: all.reduce((sum, { cells }) => sum + cells, 0),
+    differences: all.flatMap(({ differences }) => differences),
+  };
 }
 
 /** Counts are whole and equal or not; the allowance is for means, whose last digits depend on the order of adding. */
 function isEqual(a: number, b: number): boolean {
-  return a === b || (!(Number.isInteger(a) && Number.isInteger(b)) && Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b)));
+  return (
+    a === b ||
+    (!(Number.isInteger(a) && Number.isInteger(b)) && Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b)))
+  );
 }
 
 function flat(counts: Counts): Map<string, number> {
-  return new Map(Object.entries(counts).flatMap(([key, value]): [string, number][] =>
-    typeof value === 'number' ? [[key, value]] : Object.entries(value).map(([inner, count]) => [`${key} › ${inner}`, count])));
+  return new Map(
+    Object.entries(counts).flatMap(([key, value]): [string, number][] =>
+      typeof value === 'number'
+        ? [[key, value]]
+        : Object.entries(value).map(([inner, count]) => [`${key} › ${inner}`, count]),
+    ),
+  );
 }

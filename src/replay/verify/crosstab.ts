@@ -1,11 +1,11 @@
 import type { DetectedQuestion } from '../file/question.ts';
 import type { Row } from '../file/table.ts';
-import { typeAdapters } from '../types/adapters.ts';
-import type { ImportedQuestion } from '../types/adapter.ts';
 import type { Api } from '../service/api.ts';
-import { crosstabSchema, type CrosstabReply } from '../service/replies.ts';
+import { type CrosstabReply, crosstabSchema } from '../service/replies.ts';
 import type { ImportedSurvey } from '../service/survey.ts';
-import { compareCells, mergeComparisons, type Comparison } from './compare.ts';
+import type { ImportedQuestion } from '../types/adapter.ts';
+import { typeAdapters } from '../types/adapters.ts';
+import { type Comparison, compareCells, mergeComparisons } from './compare.ts';
 
 /** What is crossed: a question by its place in the survey, or a row (item) of it. */
 export interface Variable {
@@ -34,19 +34,29 @@ export function findVariable(questions: readonly DetectedQuestion[], name: strin
   const found = steps.find((step) => step.length > 0) ?? [];
   const [variable] = found;
   if (!variable) throw new Error(`No question reads “${name}”`);
-  if (found.length > 1) throw new Error(`“${name}” may be ${found.slice(0, 5).map(({ title }) => `“${title}”`).join(' or ')}`);
+  if (found.length > 1)
+    throw new Error(
+      `“${name}” may be ${found
+        .slice(0, 5)
+        .map(({ title }) => `“${title}”`)
+        .join(' or ')}`,
+    );
   return checkCrossable(questions, variable, name);
 }
 
 /** The first and the last question with a single choice; undefined when there are not two. */
 export function defaultVariables(questions: readonly DetectedQuestion[]): [Variable, Variable] | undefined {
-  const able = questions.flatMap((question, place) => (singleChoiceTypes.includes(question.type) ? [{ place, item: undefined, title: question.text }] : []));
+  const able = questions.flatMap((question, place) =>
+    singleChoiceTypes.includes(question.type) ? [{ place, item: undefined, title: question.text }] : [],
+  );
   const [first, last] = [able[0], able.at(-1)];
   return first && last && first !== last ? [first, last] : undefined;
 }
 
 function variablesOf({ type, text, items }: DetectedQuestion, place: number): Variable[] {
-  const parts = typeAdapters[type].crossedBy?.includes('item') ? items.map((item) => ({ place, item: item.text, title: `${text} › ${item.text}` })) : [];
+  const parts = typeAdapters[type].crossedBy?.includes('item')
+    ? items.map((item) => ({ place, item: item.text, title: `${text} › ${item.text}` }))
+    : [];
   return [{ place, item: undefined, title: text }, ...parts];
 }
 
@@ -54,19 +64,33 @@ function checkCrossable(questions: readonly DetectedQuestion[], variable: Variab
   const question = pick(questions, variable.place);
   const { crossedBy } = typeAdapters[question.type];
   if (!crossedBy) throw new Error(`“${name}” is a question of type ${question.type}, which cannot be crossed`);
-  if (variable.item === undefined && !crossedBy.includes('question')) throw new Error(`“${name}” is crossed row by row: name one of its rows, such as “${question.items[0]?.text ?? ''}”`);
+  if (variable.item === undefined && !crossedBy.includes('question'))
+    throw new Error(
+      `“${name}” is crossed row by row: name one of its rows, such as “${question.items[0]?.text ?? ''}”`,
+    );
   return variable;
 }
 
-export function askCrosstab(api: Api, survey: ImportedSurvey, [rows, columns]: readonly [Variable, Variable]): Promise<CrosstabReply> {
+export function askCrosstab(
+  api: Api,
+  survey: ImportedSurvey,
+  [rows, columns]: readonly [Variable, Variable],
+): Promise<CrosstabReply> {
   const named = ({ place, item }: Variable) => {
     const question = pick(survey.questions, place);
     const row = item === undefined ? undefined : (question.rows.get(item) ?? question.options.get(item));
     return { id: question.id, row: row?.id };
   };
   const [first, second] = [named(rows), named(columns)];
-  const body = { questionId1: first.id, questionId2: second.id, ...(first.row !== undefined && { rowId1: first.row }), ...(second.row !== undefined && { rowId2: second.row }) };
-  return api.call(crosstabSchema, ['POST', `/analytics/surveys/${survey.id}/crosstab`], { body }).then(({ data }) => data);
+  const body = {
+    questionId1: first.id,
+    questionId2: second.id,
+    ...(first.row !== undefined && { rowId1: first.row }),
+    ...(second.row !== undefined && { rowId2: second.row }),
+  };
+  return api
+    .call(crosstabSchema, ['POST', `/analytics/surveys/${survey.id}/crosstab`], { body })
+    .then(({ data }) => data);
 }
 
 export interface CrosstabPair {
@@ -79,8 +103,17 @@ export interface CrosstabPair {
 
 /** Compares a crosstab with the file: its cells, the totals of its rows and columns, and how many answered both questions. */
 export function compareCrosstab({ questions, rows, variables: [first, second], reply }: CrosstabPair): Comparison {
-  const own = crossFile(rows, (row) => categoriesOf(pick(questions, first.place), row, first.item), (row) => categoriesOf(pick(questions, second.place), row, second.item));
-  const shown = Object.fromEntries(reply.rows.map(({ value }, r) => [value, Object.fromEntries(reply.columns.map((column, c) => [column.value, reply.cells[r]?.[c]?.count ?? Number.NaN]))]));
+  const own = crossFile(
+    rows,
+    (row) => categoriesOf(pick(questions, first.place), row, first.item),
+    (row) => categoriesOf(pick(questions, second.place), row, second.item),
+  );
+  const shown = Object.fromEntries(
+    reply.rows.map(({ value }, r) => [
+      value,
+      Object.fromEntries(reply.columns.map((column, c) => [column.value, reply.cells[r]?.[c]?.count ?? Number.NaN])),
+    ]),
+  );
   const totals = (heads: CrosstabReply['rows']) => Object.fromEntries(heads.map(({ value, total }) => [value, total]));
   const where = `${first.title} × ${second.title}`;
   return mergeComparisons([
@@ -93,7 +126,9 @@ export function compareCrosstab({ questions, rows, variables: [first, second], r
 
 function categoriesOf(question: ImportedQuestion, row: Row, item: string | undefined): string[] {
   const { isFilled, problem, categories } = typeAdapters[question.found.type];
-  return isFilled(question.found, row) && problem(question.found, row) === undefined ? (categories?.(question, row, item) ?? []) : [];
+  return isFilled(question.found, row) && problem(question.found, row) === undefined
+    ? (categories?.(question, row, item) ?? [])
+    : [];
 }
 
 /** Counts rows of the file that fall into a category of both; a row with several categories counts once in each. */

@@ -1,7 +1,7 @@
 import type { AnnotationValues } from '../postgres/ai/annotations.ts';
 import type { ClickHouse } from './client.ts';
-import { storageTable, localTable, type Placement } from './schema/placement.ts';
-import { sqlMoment, sqlUuid, sqlInteger } from './sql-literals.ts';
+import { localTable, type Placement, storageTable } from './schema/placement.ts';
+import { sqlInteger, sqlMoment, sqlUuid } from './sql-literals.ts';
 
 interface Edition {
   surveyId: string;
@@ -18,14 +18,23 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
   const table = clickhouse.table('findings');
   const deletion = `ALTER TABLE ${storageTable(clickhouse, placement, 'findings')} DELETE WHERE`;
   const isDeleted = `response_id GLOBAL IN (SELECT response_id FROM ${clickhouse.table('responses')} WHERE is_deleted = 1)`;
-  const remove = (condition: string, settings = '') => clickhouse.command(`${deletion} ${condition} SETTINGS mutations_sync = 2${settings}`, { timeoutMs: deleteTimeoutMs });
+  const remove = (condition: string, settings = '') =>
+    clickhouse.command(`${deletion} ${condition} SETTINGS mutations_sync = 2${settings}`, {
+      timeoutMs: deleteTimeoutMs,
+    });
   const write = async (lines: readonly Buffer[]): Promise<void> => {
     const settings = placement.cluster === undefined ? '' : 'SETTINGS distributed_foreground_insert = 1 ';
-    await clickhouse.insert(`INSERT INTO ${table} (survey_id, edition, value, question_id, response_id) ${settings}FORMAT JSONCompactEachRow`, lines);
+    await clickhouse.insert(
+      `INSERT INTO ${table} (survey_id, edition, value, question_id, response_id) ${settings}FORMAT JSONCompactEachRow`,
+      lines,
+    );
   };
   return {
     /** Adds to an edition, page by page, with many pages to an insert. What is added twice, by a connection that broke, counts once all the same. */
-    async insert(place: Edition, pages: AsyncIterable<readonly AnnotationValues[]> | Iterable<readonly AnnotationValues[]>): Promise<void> {
+    async insert(
+      place: Edition,
+      pages: AsyncIterable<readonly AnnotationValues[]> | Iterable<readonly AnnotationValues[]>,
+    ): Promise<void> {
       let lines: Buffer[] = [];
       let bytes = 0;
       for await (const page of pages) {
@@ -40,21 +49,31 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       if (bytes > 0) await write(lines);
     },
 
-
     /** The values of an edition, the most frequent first. */
     async values({ surveyId, edition }: Edition): Promise<string[]> {
-      const rows = await clickhouse.select<[string]>(`SELECT value FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)} GROUP BY value ORDER BY count() DESC, value`);
+      const rows = await clickhouse.select<[string]>(
+        `SELECT value FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)} GROUP BY value ORDER BY count() DESC, value`,
+      );
       return rows.map(([value]) => value);
     },
 
     /** Editions to which nothing was added since. */
     async editions(before: Date): Promise<string[]> {
-      const rows = await clickhouse.select<[string]>(`SELECT edition FROM ${table} GROUP BY edition HAVING max(written_at) < ${sqlMoment(before)}`, { timeoutMs: deleteTimeoutMs });
+      const rows = await clickhouse.select<[string]>(
+        `SELECT edition FROM ${table} GROUP BY edition HAVING max(written_at) < ${sqlMoment(before)}`,
+        { timeoutMs: deleteTimeoutMs },
+      );
       return rows.map(([edition]) => edition);
     },
 
     async removeEditions(editions: readonly string[]): Promise<void> {
-      for (let from = 0; from < editions.length; from += editionsPerStatement) await remove(`edition IN (${editions.slice(from, from + editionsPerStatement).map(sqlUuid).join(', ')})`);
+      for (let from = 0; from < editions.length; from += editionsPerStatement)
+        await remove(
+          `edition IN (${editions
+            .slice(from, from + editionsPerStatement)
+            .map(sqlUuid)
+            .join(', ')})`,
+        );
     },
 
     removeOfSurvey: (surveyId: string): Promise<void> => remove(`survey_id = ${sqlUuid(surveyId)}`),
@@ -63,7 +82,10 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
     async *findDeleted(): AsyncGenerator<string[]> {
       for (let last: string | undefined; ; ) {
         const keyset = last === undefined ? '' : ` AND response_id > ${sqlUuid(last)}`;
-        const rows = await clickhouse.select<[string]>(`SELECT DISTINCT response_id FROM ${table} WHERE ${isDeleted}${keyset} ORDER BY response_id LIMIT ${sqlInteger(deletedPageSize)}`, { timeoutMs: deleteTimeoutMs });
+        const rows = await clickhouse.select<[string]>(
+          `SELECT DISTINCT response_id FROM ${table} WHERE ${isDeleted}${keyset} ORDER BY response_id LIMIT ${sqlInteger(deletedPageSize)}`,
+          { timeoutMs: deleteTimeoutMs },
+        );
         if (rows.length > 0) yield rows.map(([responseId]) => responseId);
         if (rows.length < deletedPageSize) return;
         last = rows.at(-1)?.[0];
@@ -72,12 +94,21 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
 
     /** Removes what deleted responses have left behind. A response and its findings lie on one shard: every server asks its own rows. */
     removeDeleted: (): Promise<void> =>
-      remove(`response_id IN (SELECT response_id FROM ${localTable(clickhouse, placement, 'responses')} WHERE is_deleted = 1)`, ', allow_nondeterministic_mutations = 1'),
+      remove(
+        `response_id IN (SELECT response_id FROM ${localTable(clickhouse, placement, 'responses')} WHERE is_deleted = 1)`,
+        ', allow_nondeterministic_mutations = 1',
+      ),
   };
 }
 
 function linesOf({ surveyId, edition }: Edition, found: readonly AnnotationValues[]): Buffer {
-  return Buffer.from(found.map(({ responseId, questionId, values }) => values.map((value) => `${JSON.stringify([surveyId, edition, value, questionId, responseId])}\n`).join('')).join(''));
+  return Buffer.from(
+    found
+      .map(({ responseId, questionId, values }) =>
+        values.map((value) => `${JSON.stringify([surveyId, edition, value, questionId, responseId])}\n`).join(''),
+      )
+      .join(''),
+  );
 }
 
 export type AnnotationTable = ReturnType<typeof createAnnotationTable>;

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { toProblem, isUnreachable, CallTimeout } from './errors.ts';
+import { CallTimeout, isUnreachable, toProblem } from './errors.ts';
 import { createServerHealth, type ServerHealthOptions } from './server-health.ts';
 import { sqlName, sqlString } from './sql-literals.ts';
 
@@ -25,7 +25,11 @@ export interface ClickHouse {
   bytes(sql: string, format: string, options?: SelectOptions): Promise<Uint8Array[]>;
   command(sql: string, options?: { timeoutMs?: number }): Promise<void>;
   /** Sends raw bytes in the format that the statement names; resolves when the server says that it has stored them. `signal` ends the call, not what the server does. */
-  insert(sql: string, body: readonly Uint8Array[], options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<void>;
+  insert(
+    sql: string,
+    body: readonly Uint8Array[],
+    options?: { timeoutMs?: number; signal?: AbortSignal },
+  ): Promise<void>;
   ping(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -68,11 +72,19 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
   return {
     database,
     table: (table) => `${sqlName(database)}.${sqlName(table)}`,
-    select<Row extends readonly unknown[]>(sql: string, { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {}) {
+    select<Row extends readonly unknown[]>(
+      sql: string,
+      { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {},
+    ) {
       const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
       return attempt(timeoutMs, ({ client, health }, { signal, end }) =>
         health.runWhileResponsive(async () => {
-          const result = await client.query({ query, format: 'JSONCompactEachRow', abort_signal: signal, clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect } });
+          const result = await client.query({
+            query,
+            format: 'JSONCompactEachRow',
+            abort_signal: signal,
+            clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect },
+          });
           signal.addEventListener('abort', () => result.close());
           return result.json<Row>();
         }, end),
@@ -81,23 +93,44 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
     bytes: (sql, format, { timeoutMs = readTimeoutMs, settings = {} } = {}) =>
       attempt(timeoutMs, async ({ client }, { signal }) => {
         const query = `${sql} SETTINGS ${inlineSettings({ ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })} FORMAT ${format}`;
-        const { stream } = await client.exec({ query, abort_signal: signal, clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect, ...waitForEndOfQuery } });
+        const { stream } = await client.exec({
+          query,
+          abort_signal: signal,
+          clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect, ...waitForEndOfQuery },
+        });
         signal.addEventListener('abort', () => stream.destroy());
         const pieces: Uint8Array[] = [];
         for await (const piece of stream) pieces.push(piece);
         return pieces;
       }),
-    command: (sql, { timeoutMs = changeTimeoutMs } = {}) => attempt(timeoutMs, async ({ client }, { signal }) => void (await client.command({ query: sql, abort_signal: signal, clickhouse_settings: parserLimits }))),
+    command: (sql, { timeoutMs = changeTimeoutMs } = {}) =>
+      attempt(
+        timeoutMs,
+        async ({ client }, { signal }) =>
+          void (await client.command({ query: sql, abort_signal: signal, clickhouse_settings: parserLimits })),
+      ),
     insert: (sql, body, { timeoutMs = changeTimeoutMs, signal: stopping } = {}) =>
       attempt(timeoutMs, ({ client, health }, { signal, end }) => {
         const send = async () => {
-          const { stream } = await client.exec({ query: sql, values: Readable.from(body, { objectMode: false }), abort_signal: signal });
+          const { stream } = await client.exec({
+            query: sql,
+            values: Readable.from(body, { objectMode: false }),
+            abort_signal: signal,
+          });
           signal.addEventListener('abort', () => stream.destroy());
           for await (const _ of stream);
         };
         return abortableBy(stopping, end, () => health.runWhileResponsive(send, end));
       }),
-    ping: () => attempt(pingTimeoutMs, async ({ client }, { signal }) => void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text()))).then(() => true, () => false),
+    ping: () =>
+      attempt(
+        pingTimeoutMs,
+        async ({ client }, { signal }) =>
+          void (await client.query({ query: 'SELECT 1', abort_signal: signal }).then((result) => result.text())),
+      ).then(
+        () => true,
+        () => false,
+      ),
     close: async () => void (await Promise.all(servers.map((server) => server.close()))),
   };
 }
@@ -112,7 +145,9 @@ const waitForEndOfQuery = { wait_end_of_query: 1 } as const;
 const defaultSettings = { output_format_json_quote_64bit_integers: 0 };
 
 function inlineSettings(settings: Readonly<Record<string, number | string>>): string {
-  return Object.entries(settings).map(([key, value]) => `${key} = ${typeof value === 'string' ? sqlString(value) : value}`).join(', ');
+  return Object.entries(settings)
+    .map(([key, value]) => `${key} = ${typeof value === 'string' ? sqlString(value) : value}`)
+    .join(', ');
 }
 
 function databaseOf(url: string): string {
@@ -126,10 +161,19 @@ function connectTo(url: string, log: Log, healthOptions: Partial<ServerHealthOpt
   address.pathname = '';
   const common = { url: address, application: 'survey-service', log: { level: ClickHouseLogLevel.OFF } };
   // Every call has a bound of its own; this one would also end long work that is silent until it is done.
-  const client = createClient({ ...common, max_open_connections: 32, request_timeout: maxCallMs, keep_alive: { enabled: true } });
+  const client = createClient({
+    ...common,
+    max_open_connections: 32,
+    request_timeout: maxCallMs,
+    keep_alive: { enabled: true },
+  });
   // A connection of its own each time: it must not wait for its turn behind queries.
   const pingClient = createClient({ ...common, keep_alive: { enabled: false } });
-  const health = createServerHealth({ ...healthOptions, ping: (signal) => pingClient.ping({ select: false, abort_signal: signal }), log });
+  const health = createServerHealth({
+    ...healthOptions,
+    ping: (signal) => pingClient.ping({ select: false, abort_signal: signal }),
+    log,
+  });
   const close = async (): Promise<void> => {
     health.stop();
     await Promise.all([client.close(), pingClient.close()]);
@@ -177,5 +221,7 @@ async function withTimeout<T>(ms: number, work: (call: CallControl) => Promise<T
       controller.abort();
     }, ms);
   });
-  return Promise.race([work({ signal: controller.signal, end: () => controller.abort() }), tooLong]).finally(() => clearTimeout(timer));
+  return Promise.race([work({ signal: controller.signal, end: () => controller.abort() }), tooLong]).finally(() =>
+    clearTimeout(timer),
+  );
 }

@@ -1,21 +1,21 @@
 import type { ClickHouse } from './client.ts';
-import { createCodeColumns } from './schema/code-columns.ts';
-import { collectCount, countScan } from './counts/summary.ts';
 import { runScans } from './counts/scans.ts';
+import { collectCount, countScan } from './counts/summary.ts';
 import { createTimeBudget } from './counts/time-left.ts';
+import { decodeCursor, encodeCursor } from './read/cursor.ts';
+import { findPageKeys, findRecordsByKeys } from './read/pages.ts';
+import { type RecordCells, type ResponseRecord, recordColumns, toRecord } from './read/record.ts';
+import { columnNames, conditionsOf, existingColumns, type Selection, selectionSlots } from './read/selection.ts';
+import { createStoredRows } from './read/stored-rows.ts';
+import { walkRecords } from './read/walk.ts';
+import { createCodeColumns } from './schema/code-columns.ts';
+import type { Placement } from './schema/placement.ts';
+import { isUuid, sqlInteger, sqlMoment, sqlUuid } from './sql-literals.ts';
 import { createErasure } from './write/erasure.ts';
 import { createInsert } from './write/insert.ts';
-import type { Placement } from './schema/placement.ts';
-import { decodeCursor, encodeCursor } from './read/cursor.ts';
-import { sqlMoment, isUuid, sqlUuid, sqlInteger } from './sql-literals.ts';
-import { findPageKeys, findRecordsByKeys } from './read/pages.ts';
-import { recordColumns, toRecord, type RecordCells, type ResponseRecord } from './read/record.ts';
-import { columnNames, conditionsOf, existingColumns, selectionSlots, type Selection } from './read/selection.ts';
-import { walkRecords } from './read/walk.ts';
-import { createStoredRows } from './read/stored-rows.ts';
 
-export type { Batch, InsertOutcome } from './write/insert.ts';
 export type { ResponseRecord } from './read/record.ts';
+export type { Batch, InsertOutcome } from './write/insert.ts';
 
 export interface ListQuery extends Selection {
   /** From 1. */
@@ -47,7 +47,8 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
   const columns = createCodeColumns(clickhouse, { cluster });
   const table = clickhouse.table('responses');
 
-  const conditionsFor = async (selection: Selection) => conditionsOf(selection, await columnNames(columns, selectionSlots(selection)), clickhouse.table('findings'));
+  const conditionsFor = async (selection: Selection) =>
+    conditionsOf(selection, await columnNames(columns, selectionSlots(selection)), clickhouse.table('findings'));
   const columnsToRead = async (codeColumns: number | undefined): Promise<string> =>
     recordColumns(codeColumns === undefined ? undefined : Math.min(codeColumns, await columns.existing(codeColumns)));
 
@@ -69,11 +70,22 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     /** Whether a response with this id, or the one that was submitted at this moment, has been deleted. */
     async wasDeleted(responseId: string, submittedAtMs?: number): Promise<boolean> {
       const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${sqlMoment(submittedAtMs)}`;
-      return isUuid(responseId) && (await clickhouse.select<[number]>(`SELECT 1 FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ${moment} AND is_deleted = 1 LIMIT 1`)).length > 0;
+      return (
+        isUuid(responseId) &&
+        (
+          await clickhouse.select<[number]>(
+            `SELECT 1 FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ${moment} AND is_deleted = 1 LIMIT 1`,
+          )
+        ).length > 0
+      );
     },
 
     /** The newest version of a survey's response, of the one that was submitted at that moment if it is known. */
-    async findNewest(surveyId: string, responseId: string, { submittedAtMs, codeColumns }: { submittedAtMs?: number | undefined; codeColumns?: number | undefined }): Promise<ResponseRecord | undefined> {
+    async findNewest(
+      surveyId: string,
+      responseId: string,
+      { submittedAtMs, codeColumns }: { submittedAtMs?: number | undefined; codeColumns?: number | undefined },
+    ): Promise<ResponseRecord | undefined> {
       const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${sqlMoment(submittedAtMs)}`;
       const rows = await clickhouse.select<[number, ...RecordCells]>(
         `SELECT is_deleted, ${await columnsToRead(codeColumns)} FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} ${moment} AND response_id = ${sqlUuid(responseId)}
@@ -92,19 +104,40 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       const conditions = await conditionsFor(selection);
       const offset = after === undefined ? (page - 1) * limit : 0;
       const counting = count(selection);
-      if (offset > 0 && offset >= (await counting).total) return { records: [], total: (await counting).total, nextCursor: null };
-      const [counted, keys] = await Promise.all([counting, findPageKeys(clickhouse, { conditions, after, offset, limit: limit + 1 })]);
+      if (offset > 0 && offset >= (await counting).total)
+        return { records: [], total: (await counting).total, nextCursor: null };
+      const [counted, keys] = await Promise.all([
+        counting,
+        findPageKeys(clickhouse, { conditions, after, offset, limit: limit + 1 }),
+      ]);
       const shown = keys.slice(0, limit);
-      const records = await findRecordsByKeys(clickhouse, { surveyCondition: `survey_id = ${sqlUuid(selection.surveyId)}`, keys: shown, columns: await columnsToRead(codeColumns) });
+      const records = await findRecordsByKeys(clickhouse, {
+        surveyCondition: `survey_id = ${sqlUuid(selection.surveyId)}`,
+        keys: shown,
+        columns: await columnsToRead(codeColumns),
+      });
       const last = shown.at(-1);
-      const total = after === undefined ? consistentTotal(counted.total, { offset, found: keys.length, limit }) : counted.total;
-      return { records, total, nextCursor: keys.length > limit && last ? encodeCursor(selection.surveyId, last) : null };
+      const total =
+        after === undefined ? consistentTotal(counted.total, { offset, found: keys.length, limit }) : counted.total;
+      return {
+        records,
+        total,
+        nextCursor: keys.length > limit && last ? encodeCursor(selection.surveyId, last) : null,
+      };
     },
 
     /** Every response of the selection that is stored now, oldest first, in flat memory. `persist` runs a step of the walk, again if it likes. */
-    async *stream(selection: Selection, { codeColumns, withRetries = runOnce }: { codeColumns?: number | undefined; withRetries?: RetryStep } = {}): AsyncGenerator<ResponseRecord> {
-      const [conditions, read] = await withRetries(() => Promise.all([conditionsFor(selection), columnsToRead(codeColumns)]));
-      yield* walkRecords({ ...clickhouse, select: (sql, options) => withRetries(() => clickhouse.select(sql, options)) }, { conditions, columns: read });
+    async *stream(
+      selection: Selection,
+      { codeColumns, withRetries = runOnce }: { codeColumns?: number | undefined; withRetries?: RetryStep } = {},
+    ): AsyncGenerator<ResponseRecord> {
+      const [conditions, read] = await withRetries(() =>
+        Promise.all([conditionsFor(selection), columnsToRead(codeColumns)]),
+      );
+      yield* walkRecords(
+        { ...clickhouse, select: (sql, options) => withRetries(() => clickhouse.select(sql, options)) },
+        { conditions, columns: read },
+      );
     },
 
     /** Counts of several surveys; every survey asked for has an entry. */
@@ -116,7 +149,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
 
     /** The versions of a survey that its responses name, those too that are being replaced. */
     async findSurveyVersions(surveyId: string): Promise<number[]> {
-      const rows = await clickhouse.select<[number]>(`SELECT DISTINCT survey_version FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 0`, { timeoutMs: countTimeoutMs });
+      const rows = await clickhouse.select<[number]>(
+        `SELECT DISTINCT survey_version FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 0`,
+        { timeoutMs: countTimeoutMs },
+      );
       return rows.map(([version]) => version);
     },
 
@@ -137,15 +173,21 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     const slots = selectionSlots(selection);
     const columnOf = await columnNames(columns, slots);
     const scope = {
-      clickhouse, surveyId: selection.surveyId, conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')),
-      columns: ['is_complete', ...existingColumns(slots, columnOf)], timeLeftMs: createTimeBudget(countTimeoutMs),
+      clickhouse,
+      surveyId: selection.surveyId,
+      conditions: conditionsOf(selection, columnOf, clickhouse.table('findings')),
+      columns: ['is_complete', ...existingColumns(slots, columnOf)],
+      timeLeftMs: createTimeBudget(countTimeoutMs),
     };
     return collectCount((await runScans(scope, [countScan])).rows[0] ?? []);
   }
 }
 
 /** Counting and looking for the page are two reads, between which responses come and go: what the page shows is the newer of the two. */
-function consistentTotal(counted: number, { offset, found, limit }: { offset: number; found: number; limit: number }): number {
+function consistentTotal(
+  counted: number,
+  { offset, found, limit }: { offset: number; found: number; limit: number },
+): number {
   const seen = found === 0 ? 0 : offset + found;
   return found > limit ? Math.max(counted, seen) : found > 0 || offset === 0 ? seen : counted;
 }

@@ -29,14 +29,20 @@ const lateShare = 0.25;
  * Tells a server that is busy from one that says nothing: a stopped process, a dead host behind a live address. A call may wait for a
  * busy one; all that wait for a silent one are refused together, and those that come after at once, until it answers again.
  */
-export function createServerHealth({ ping, pingAfterMs = defaultPingAfterMs, unresponsiveAfterMs = defaultUnresponsiveAfterMs, log }: ServerHealthOptions) {
+export function createServerHealth({
+  ping,
+  pingAfterMs = defaultPingAfterMs,
+  unresponsiveAfterMs = defaultUnresponsiveAfterMs,
+  log,
+}: ServerHealthOptions) {
   const waiting = new Set<(error: ServerUnresponsive) => void>();
   let pinging: Promise<boolean> | undefined;
   let probe: NodeJS.Timeout | undefined;
   let isUnresponsive = false;
   let isStopped = false;
 
-  const isResponding = (): Promise<boolean> => (pinging ??= respondsInTime(ping, unresponsiveAfterMs).finally(() => (pinging = undefined)));
+  const isResponding = (): Promise<boolean> =>
+    (pinging ??= respondsInTime(ping, unresponsiveAfterMs).finally(() => (pinging = undefined)));
 
   const markUnresponsive = (): void => {
     for (const refuse of waiting) refuse(new ServerUnresponsive());
@@ -67,7 +73,11 @@ export function createServerHealth({ ping, pingAfterMs = defaultPingAfterMs, unr
       const refused = new Promise<never>((_, reject) => (refuse = reject));
       waiting.add(refuse);
       const lookLater = () => {
-        timer = setTimeout(() => void isResponding().then((isThere) => (isThere ? waiting.has(refuse) && lookLater() : markUnresponsive())), pingAfterMs);
+        timer = setTimeout(
+          () =>
+            void isResponding().then((isThere) => (isThere ? waiting.has(refuse) && lookLater() : markUnresponsive())),
+          pingAfterMs,
+        );
       };
       lookLater();
       try {
@@ -97,7 +107,10 @@ async function respondsInTime(ping: ServerHealthOptions['ping'], timeoutMs: numb
   }
 }
 
-async function pingOnce(ping: ServerHealthOptions['ping'], timeoutMs: number): Promise<'came' | 'none' | 'stood still'> {
+async function pingOnce(
+  ping: ServerHealthOptions['ping'],
+  timeoutMs: number,
+): Promise<'came' | 'none' | 'stood still'> {
   const controller = new AbortController();
   const dueAt = performance.now() + timeoutMs;
   let timer: NodeJS.Timeout | undefined;
@@ -111,6 +124,9 @@ async function pingOnce(ping: ServerHealthOptions['ping'], timeoutMs: number): P
       });
     }, timeoutMs);
   });
-  const reply = ping(controller.signal).then(() => 'came' as const, () => 'came' as const);
+  const reply = ping(controller.signal).then(
+    () => 'came' as const,
+    () => 'came' as const,
+  );
   return Promise.race([reply, timeout]).finally(() => clearTimeout(timer));
 }

@@ -4,14 +4,19 @@ import type { Settings } from '../../settings.ts';
 import type { ClickHouse } from '../clickhouse/client.ts';
 import { migrateClickHouse } from '../clickhouse/schema/migrate.ts';
 import type { Placement } from '../clickhouse/schema/placement.ts';
-import { createStoreConnection, type Attempt, type StoreConnection, type StoreConnectionOptions } from './store-connection.ts';
-import { probeStores, isUnreachableError, addressOf, describeConnectionError } from './probe.ts';
-import { createPostgres, withPostgres, type Sql } from '../postgres/client.ts';
+import { createPostgres, type Sql, withPostgres } from '../postgres/client.ts';
 import { migratePostgres } from '../postgres/migrate.ts';
 import { createSharedRedis } from '../redis/clients.ts';
 import { createLegacyKeyCheck } from '../redis/intake/idempotency.ts';
 import { checkIntakeServer } from '../redis/intake/server-check.ts';
 import { checkJobsServer } from '../redis/jobs-server-check.ts';
+import { addressOf, describeConnectionError, isUnreachableError, probeStores } from './probe.ts';
+import {
+  type Attempt,
+  createStoreConnection,
+  type StoreConnection,
+  type StoreConnectionOptions,
+} from './store-connection.ts';
 
 export interface StoreConnectionsOptions {
   urls: { redis: string; redisJobs: string; postgres: string; clickhouse: readonly string[] };
@@ -42,18 +47,36 @@ const livenessCheckMs = 5000;
 export function openStoreConnections(options: StoreConnectionsOptions): StoreConnections {
   const { urls, settings, placement, log, clickhouse, openIntake, openJobs } = options;
   let isFormerKnown = (): boolean => true;
-  const contact = (words: Words, at: readonly string[], connect: StoreConnectionOptions['connect']): StoreConnection => {
+  const contact = (
+    words: Words,
+    at: readonly string[],
+    connect: StoreConnectionOptions['connect'],
+  ): StoreConnection => {
     const place = `${words.setting} ${at.map(addressOf).join(', ')}`;
-    return createStoreConnection({ ...words, place, connect, isUnreachable: isUnreachableError, describeError: describeConnectionError, log });
+    return createStoreConnection({
+      ...words,
+      place,
+      connect,
+      isUnreachable: isUnreachableError,
+      describeError: describeConnectionError,
+      log,
+    });
   };
 
-  const intake = contact({ name: 'Redis', publicName: 'The intake', setting: 'REDIS_URL' }, [urls.redis], ({ signal }) =>
-    withConnection(urls.redis, log, signal, async (redis) => {
-      await probeStores.redis(redis, 'REDIS_URL', urls.redis);
-      isFormerKnown = await createLegacyKeyCheck(redis);
-      await checkIntakeServer(redis, { shards: settings.intakeShards, mayLose: settings.intakeMayLose ?? false, log });
-      await Promise.all(openIntake.map((open) => open()));
-    }),
+  const intake = contact(
+    { name: 'Redis', publicName: 'The intake', setting: 'REDIS_URL' },
+    [urls.redis],
+    ({ signal }) =>
+      withConnection(urls.redis, log, signal, async (redis) => {
+        await probeStores.redis(redis, 'REDIS_URL', urls.redis);
+        isFormerKnown = await createLegacyKeyCheck(redis);
+        await checkIntakeServer(redis, {
+          shards: settings.intakeShards,
+          mayLose: settings.intakeMayLose ?? false,
+          log,
+        });
+        await Promise.all(openIntake.map((open) => open()));
+      }),
   );
   const jobsWords = { name: 'Redis for jobs', publicName: 'The store of jobs', setting: 'REDIS_JOBS_URL' };
   const jobs = contact(jobsWords, [urls.redisJobs], ({ signal }) =>

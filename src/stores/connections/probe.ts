@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import { Problem } from '../../errors.ts';
+import { errorMessage, StartError } from '../../platform/start-error.ts';
 import { SettingsError } from '../../settings.ts';
 import type { ClickHouse } from '../clickhouse/client.ts';
-import { NoAnswerError } from './store-connection.ts';
-import { errorMessage, StartError } from '../../platform/start-error.ts';
 import { isPostgresUnavailable, type Sql } from '../postgres/client.ts';
 import { isRedisUnavailable } from '../redis/errors.ts';
+import { NoAnswerError } from './store-connection.ts';
 
 /** The first word with each store. Throws a StartError of one line: the setting, where it points to without its password, and why that is of no use. */
 export const probeStores = {
@@ -15,7 +15,11 @@ export const probeStores = {
     const note = (error: unknown) => void (last = error);
     redis.on('error', note);
     try {
-      await withSettingName(setting, [url], redis.connect().catch((error: unknown) => Promise.reject(last ?? error)));
+      await withSettingName(
+        setting,
+        [url],
+        redis.connect().catch((error: unknown) => Promise.reject(last ?? error)),
+      );
     } finally {
       redis.off('error', note);
     }
@@ -23,7 +27,9 @@ export const probeStores = {
   postgres: (sql: Sql, url: string): Promise<void> => withSettingName('DATABASE_URL', [url], sql`SELECT 1`),
   clickhouse: (clickhouse: Pick<ClickHouse, 'select'>, urls: readonly string[]): Promise<void> =>
     withSettingName(
-      'CLICKHOUSE_URL', urls, clickhouse.select<[string]>('SELECT version()').then(([row]) => assertSupportedVersion(row?.[0] ?? '')),
+      'CLICKHOUSE_URL',
+      urls,
+      clickhouse.select<[string]>('SELECT version()').then(([row]) => assertSupportedVersion(row?.[0] ?? '')),
     ),
 };
 
@@ -31,7 +37,13 @@ export const probeStores = {
 const protocolErrorCode =
   /^(?:CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH$|HPE_)/;
 const networkCodes = new Set([
-  'EAI_AGAIN', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ECONNABORTED', 'EADDRNOTAVAIL',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ECONNABORTED',
+  'EADDRNOTAVAIL',
 ]);
 
 /**
@@ -43,8 +55,11 @@ export function isUnreachableError(error: unknown): boolean {
   if (reasons.some((reason) => reason instanceof SettingsError || protocolErrorCode.test(codeOf(reason)))) return false;
   return reasons.some(
     (reason) =>
-      reason instanceof NoAnswerError || isPostgresUnavailable(reason) || isRedisUnavailable(reason) ||
-      networkCodes.has(codeOf(reason)) || (reason instanceof Problem && reason.code === 'SERVICE_UNAVAILABLE'),
+      reason instanceof NoAnswerError ||
+      isPostgresUnavailable(reason) ||
+      isRedisUnavailable(reason) ||
+      networkCodes.has(codeOf(reason)) ||
+      (reason instanceof Problem && reason.code === 'SERVICE_UNAVAILABLE'),
   );
 }
 
@@ -70,14 +85,18 @@ function assertSupportedVersion(version: string): void {
   const [year, month] = version.split('.').map(Number);
   if (year === undefined || month === undefined || Number.isNaN(year + month)) return;
   const [leastYear, leastMonth] = minClickHouseVersion;
-  if (year < leastYear || (year === leastYear && month < leastMonth)) throw new Error(`it is ClickHouse ${version}, and ${minClickHouseVersion.join('.')} or newer is needed`);
+  if (year < leastYear || (year === leastYear && month < leastMonth))
+    throw new Error(`it is ClickHouse ${version}, and ${minClickHouseVersion.join('.')} or newer is needed`);
 }
 
 async function withSettingName(setting: string, urls: readonly string[], contact: PromiseLike<unknown>): Promise<void> {
   try {
     await contact;
   } catch (error) {
-    throw new StartError(`the server of ${setting} (${urls.map(addressOf).join(', ')}) cannot be used: ${reasonOfFailure(error)}`, { cause: error });
+    throw new StartError(
+      `the server of ${setting} (${urls.map(addressOf).join(', ')}) cannot be used: ${reasonOfFailure(error)}`,
+      { cause: error },
+    );
   }
 }
 
@@ -90,5 +109,7 @@ export function addressOf(url: string): string {
 /** Of a name with several addresses each has a reason of its own. */
 function reasonOfFailure(error: unknown): string {
   const known = error instanceof Problem && error.cause instanceof Error ? error.cause : error;
-  return known instanceof AggregateError && known.errors.length > 0 ? known.errors.map(errorMessage).join('; ') : errorMessage(known);
+  return known instanceof AggregateError && known.errors.length > 0
+    ? known.errors.map(errorMessage).join('; ')
+    : errorMessage(known);
 }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { ClickHouse } from '../clickhouse/client.ts';
-import type { StoreConnection } from './store-connection.ts';
 import type { Sql } from '../postgres/client.ts';
+import type { StoreConnection } from './store-connection.ts';
 
 /*
  * Stores that refuse every call with SERVICE_UNAVAILABLE until they are reached: before that their schema may be
@@ -26,7 +26,8 @@ export function requireReadySql(sql: Sql, contact: StoreConnection): Sql {
     return query;
   };
   return new Proxy(sql, {
-    apply: (target, self, args) => rejectUntilReady(Reflect.apply(target as (...args: unknown[]) => unknown, self, args)),
+    apply: (target, self, args) =>
+      rejectUntilReady(Reflect.apply(target as (...args: unknown[]) => unknown, self, args)),
     get(target, property) {
       const value: unknown = Reflect.get(target, property);
       if (contact.isReady || typeof value !== 'function') return value;
@@ -53,7 +54,9 @@ function refusalOf(contact: StoreConnection): unknown {
 export function requireReadyClickHouse(clickhouse: ClickHouse, contact: StoreConnection): ClickHouse {
   const { database, table, close } = clickhouse;
   return {
-    database, table, close,
+    database,
+    table,
+    close,
     select: async (...args) => (contact.assertReady(), clickhouse.select(...args)),
     bytes: async (...args) => (contact.assertReady(), clickhouse.bytes(...args)),
     command: async (...args) => (contact.assertReady(), clickhouse.command(...args)),

@@ -136,7 +136,9 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
   void run();
 
   return {
-    name, ready, refused,
+    name,
+    ready,
+    refused,
     get state() {
       return isReached ? ('reached' as const) : ('waiting' as const);
     },
@@ -171,7 +173,10 @@ const defaultDeadlines = { answerMs: 5000, prepareMs: 30_000 };
 const pollMs = 50;
 
 /** Waits until all stores are reached, or until patience ends; rejects with the first refusal. */
-export async function waitForStores(contacts: readonly StoreConnection[], patience: StartDeadlines = {}): Promise<void> {
+export async function waitForStores(
+  contacts: readonly StoreConnection[],
+  patience: StartDeadlines = {},
+): Promise<void> {
   const { answerMs, prepareMs } = { ...defaultDeadlines, ...patience };
   const beganAt = performance.now();
   let timer: NodeJS.Timeout | undefined;

@@ -1,10 +1,10 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
-import { endProcess, findOrphan, removePidFile, writePidFile } from './host/pid-file.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
+import { endProcess, findOrphan, removePidFile, writePidFile } from './host/pid-file.ts';
 
 /** How one store's server is run. */
 export interface ServerProcessPlan {
@@ -60,7 +60,10 @@ export async function superviseChild(plan: ServerProcessPlan, log: Log): Promise
     while (!isStopping) {
       const how = await waitForExit(plan, current, log);
       if (isStopping) return;
-      log.warn({ store: plan.name, how, restartInMs: backoffMs, lastLine: lastLogLine(plan.dir) }, 'an embedded store exited and is restarted');
+      log.warn(
+        { store: plan.name, how, restartInMs: backoffMs, lastLine: lastLogLine(plan.dir) },
+        'an embedded store exited and is restarted',
+      );
       await delay(backoffMs);
       backoffMs = Math.min(backoffMs * 2, maxBackoffMs);
       if (isStopping) return;
@@ -70,7 +73,8 @@ export async function superviseChild(plan: ServerProcessPlan, log: Log): Promise
           backoffMs = firstBackoffMs;
           log.info({ store: plan.name, pid: current.process?.pid }, 'the embedded store serves again');
         },
-        (error: unknown) => log.error({ store: plan.name, reason: errorMessage(error) }, 'the embedded store does not become ready'),
+        (error: unknown) =>
+          log.error({ store: plan.name, reason: errorMessage(error) }, 'the embedded store does not become ready'),
       );
     }
   };
@@ -96,7 +100,10 @@ async function waitForExit(plan: ServerProcessPlan, running: RunningProcess, log
     const sinceMs = silentSinceMs.get(check) ?? askedAtMs;
     silentSinceMs.set(check, sinceMs);
     if (performance.now() - sinceMs < check.timeoutMs || !running.isAlive()) return;
-    log.error({ store: plan.name, pid: running.process?.pid, seconds: Math.round((performance.now() - sinceMs) / 1000) }, 'an embedded store does not respond: it is killed and restarted');
+    log.error(
+      { store: plan.name, pid: running.process?.pid, seconds: Math.round((performance.now() - sinceMs) / 1000) },
+      'an embedded store does not respond: it is killed and restarted',
+    );
     running.process?.kill('SIGKILL');
   };
   const timers = (plan.healthChecks ?? []).map((check) => {
@@ -115,7 +122,10 @@ async function waitForExit(plan: ServerProcessPlan, running: RunningProcess, log
 }
 
 /** Ends what an earlier, killed instance left running on the directory; before a port is picked, so that its port is free again. */
-export async function endOrphan(plan: Pick<ServerProcessPlan, 'name' | 'dir' | 'stopSignal' | 'stopTimeoutMs'>, log: Log): Promise<void> {
+export async function endOrphan(
+  plan: Pick<ServerProcessPlan, 'name' | 'dir' | 'stopSignal' | 'stopTimeoutMs'>,
+  log: Log,
+): Promise<void> {
   const orphan = findOrphan(plan.dir);
   if (orphan === undefined) return;
   log.warn({ store: plan.name, pid: orphan }, 'ending the store process that a killed instance left behind');
@@ -135,7 +145,12 @@ function launch(plan: ServerProcessPlan): RunningProcess {
   // An own session: a Ctrl-C in the terminal goes to the whole foreground group, and the stores must outlive the service's own stop.
   const options = { cwd: plan.dir, env: plan.env, detached: true, ...plan.user };
   const [command, args] = withParentDeathSignal(plan);
-  const child = spawnWithLog(logFile, () => spawn(command, args, { ...options, stdio: plan.hasChannel ? ['ignore', logFile, logFile, 'ipc'] : ['ignore', logFile, logFile] }));
+  const child = spawnWithLog(logFile, () =>
+    spawn(command, args, {
+      ...options,
+      stdio: plan.hasChannel ? ['ignore', logFile, logFile, 'ipc'] : ['ignore', logFile, logFile],
+    }),
+  );
   let isAlive = true;
   const ended = new Promise<string>((resolve) => {
     const end = (how: string) => {
@@ -176,7 +191,9 @@ let hasSetpriv: boolean | undefined;
 
 /** On Linux the kernel itself ends the store when the service is killed outright, so that no orphan keeps ports and files. */
 function withParentDeathSignal(plan: ServerProcessPlan): [string, string[]] {
-  hasSetpriv ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true'], { stdio: 'ignore' }).status === 0;
+  hasSetpriv ??=
+    process.platform === 'linux' &&
+    spawnSync('setpriv', ['--pdeathsig', 'TERM', 'true'], { stdio: 'ignore' }).status === 0;
   if (!hasSetpriv) return [plan.command, [...plan.args]];
   return ['setpriv', ['--pdeathsig', plan.stopSignal.replace('SIG', ''), '--', plan.command, ...plan.args]];
 }
@@ -184,7 +201,8 @@ function withParentDeathSignal(plan: ServerProcessPlan): [string, string[]] {
 async function untilReady(plan: ServerProcessPlan, running: RunningProcess): Promise<void> {
   const deadline = performance.now() + plan.readyTimeoutMs;
   while (performance.now() < deadline) {
-    if (!running.isAlive()) throw new StartError(`${plan.name} ended at its start (${await running.ended}): ${lastLogLine(plan.dir)}`);
+    if (!running.isAlive())
+      throw new StartError(`${plan.name} ended at its start (${await running.ended}): ${lastLogLine(plan.dir)}`);
     if (await plan.isReady().catch(() => false)) return;
     await delay(readyPollMs);
   }

@@ -7,10 +7,10 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
-import { storedPassword } from './host/stored-password.ts';
 import { openEngine } from './engine/engine.ts';
 import { createEngineServer } from './engine/http/server.ts';
 import { logUncaughtErrors } from './engine/uncaught-errors.ts';
+import { storedPassword } from './host/stored-password.ts';
 
 // Merges and long queries must not take the processor from who answers respondents. Threads inherit this, and the engine's come later.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);

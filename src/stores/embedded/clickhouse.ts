@@ -3,9 +3,9 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../log.ts';
-import { endOrphan, superviseChild, type SupervisedChild } from './child-process.ts';
-import { storedPassword } from './host/stored-password.ts';
+import { endOrphan, type SupervisedChild, superviseChild } from './child-process.ts';
 import type { Ports } from './host/ports.ts';
+import { storedPassword } from './host/stored-password.ts';
 
 export interface ClickhouseOptions {
   /** Absolute; exists. */
@@ -27,7 +27,12 @@ const memoryShare = 0.35;
 const poolThreads = '16';
 
 /** Runs the ClickHouse engine behind ClickHouse's HTTP interface on a loopback port, its tables in `dir`. */
-export async function startClickhouse({ dir, ports, env, log }: ClickhouseOptions): Promise<SupervisedChild & { url: string }> {
+export async function startClickhouse({
+  dir,
+  ports,
+  env,
+  log,
+}: ClickhouseOptions): Promise<SupervisedChild & { url: string }> {
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
   await endOrphan(ending, log);
   const password = storedPassword(dir);
@@ -44,15 +49,23 @@ export async function startClickhouse({ dir, ports, env, log }: ClickhouseOption
       isReady: () => isReady(port, password),
       readyTimeoutMs,
       healthChecks: [
-        { isResponding: () => hasReply(fetch(`http://127.0.0.1:${port}/ping`, { signal: AbortSignal.timeout(probeTimeoutMs) })), timeoutMs: healthTimeouts.pingMs },
-        { isResponding: () => hasReply(query(port, password, healthTimeouts.queryMs)), timeoutMs: healthTimeouts.queryMs },
+        {
+          isResponding: () =>
+            hasReply(fetch(`http://127.0.0.1:${port}/ping`, { signal: AbortSignal.timeout(probeTimeoutMs) })),
+          timeoutMs: healthTimeouts.pingMs,
+        },
+        {
+          isResponding: () => hasReply(query(port, password, healthTimeouts.queryMs)),
+          timeoutMs: healthTimeouts.queryMs,
+        },
       ],
     };
     return { ...(await superviseChild(plan, log)), url: clickhouseUrl(port, password) };
   });
 }
 
-export const clickhouseUrl = (port: number | string, password: string): string => `http://default:${password}@127.0.0.1:${port}`;
+export const clickhouseUrl = (port: number | string, password: string): string =>
+  `http://default:${password}@127.0.0.1:${port}`;
 
 /** A query with our password: a ping would be answered by any server that happens to have the port. */
 async function isReady(port: number, password: string): Promise<boolean> {
@@ -62,8 +75,15 @@ async function isReady(port: number, password: string): Promise<boolean> {
 
 function query(port: number, password: string, withinMs: number): Promise<Response> {
   const authorization = `Basic ${Buffer.from(`default:${password}`).toString('base64')}`;
-  return fetch(`http://127.0.0.1:${port}/?query=SELECT%201`, { headers: { authorization }, signal: AbortSignal.timeout(withinMs) });
+  return fetch(`http://127.0.0.1:${port}/?query=SELECT%201`, {
+    headers: { authorization },
+    signal: AbortSignal.timeout(withinMs),
+  });
 }
 
 /** Whether there is a reply at all. */
-const hasReply = (reply: Promise<Response>): Promise<boolean> => reply.then(async ({ body }) => (await body?.cancel(), true), () => false);
+const hasReply = (reply: Promise<Response>): Promise<boolean> =>
+  reply.then(
+    async ({ body }) => (await body?.cancel(), true),
+    () => false,
+  );

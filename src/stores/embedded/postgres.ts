@@ -1,16 +1,25 @@
 import { execFile } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import type { Log } from '../../log.ts';
-import { endOrphan, superviseChild, type SupervisedChild } from './child-process.ts';
-import { storedPassword } from './host/stored-password.ts';
-import type { Ports } from './host/ports.ts';
-import { findPostgresHome, type PostgresHome } from './postgres-home.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
+import { endOrphan, type SupervisedChild, superviseChild } from './child-process.ts';
+import type { Ports } from './host/ports.ts';
+import { storedPassword } from './host/stored-password.ts';
+import { findPostgresHome, type PostgresHome } from './postgres-home.ts';
 
 export interface PostgresOptions {
   /** Absolute; exists. */
@@ -28,9 +37,18 @@ const readyTimeoutMs = 180_000;
 const stopTimeoutMs = 8_000;
 
 /** Runs PostgreSQL on a loopback port, its cluster in `dir` (or where `findPostgresHome` says), with an empty database `survey` at first. */
-export async function startPostgres({ dir, ports, env, log }: PostgresOptions): Promise<SupervisedChild & { url: string }> {
+export async function startPostgres({
+  dir,
+  ports,
+  env,
+  log,
+}: PostgresOptions): Promise<SupervisedChild & { url: string }> {
   const home = findPostgresHome(dir);
-  if (home.dir !== dir) log.info({ store: name, dir: home.dir }, 'the directory above DATA_DIR is closed to the user postgres: its cluster lies elsewhere');
+  if (home.dir !== dir)
+    log.info(
+      { store: name, dir: home.dir },
+      'the directory above DATA_DIR is closed to the user postgres: its cluster lies elsewhere',
+    );
   // SIGINT is PostgreSQL's fast shutdown: it ends its clients' sessions and writes a checkpoint. SIGTERM would wait for them.
   const ending = { name, dir: home.dir, stopSignal: 'SIGINT', stopTimeoutMs } as const;
   await endOrphan(ending, log);
@@ -53,7 +71,8 @@ export async function startPostgres({ dir, ports, env, log }: PostgresOptions): 
   });
 }
 
-export const postgresUrl = (port: number | string, password: string, db: string = database): string => `postgres://${superuser}:${password}@127.0.0.1:${port}/${db}`;
+export const postgresUrl = (port: number | string, password: string, db: string = database): string =>
+  `postgres://${superuser}:${password}@127.0.0.1:${port}/${db}`;
 
 const lockFileTimeoutMs = 10_000;
 const lockFileRetryMs = 250;
@@ -104,7 +123,12 @@ async function ensureDatabase(url: string): Promise<boolean> {
 const run = promisify(execFile);
 
 /** initdb into a draft that is renamed when complete: a kill in its middle must not leave half a cluster that looks like one. */
-async function createCluster(home: PostgresHome, cluster: string, password: string, env: PostgresOptions['env']): Promise<void> {
+async function createCluster(
+  home: PostgresHome,
+  cluster: string,
+  password: string,
+  env: PostgresOptions['env'],
+): Promise<void> {
   const draft = `${cluster}.new`;
   const secretDir = mkdtempSync(join(tmpdir(), 'initdb-'));
   const passwordFile = join(secretDir, 'password');
@@ -131,5 +155,7 @@ function initArguments(cluster: string, passwordFile: string): string[] {
 function checkVersion(major: string, cluster: string): void {
   const made = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
   if (made === major) return;
-  throw new StartError(`the database in ${cluster} was made by PostgreSQL ${made} and this is ${major}: move it with pg_dump, or set DATABASE_URL`);
+  throw new StartError(
+    `the database in ${cluster} was made by PostgreSQL ${made} and this is ${major}: move it with pg_dump, or set DATABASE_URL`,
+  );
 }

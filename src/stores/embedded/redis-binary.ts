@@ -40,12 +40,18 @@ function linkedServer(env: Env, linkDir: string): string | undefined {
 
 function install(env: Env): void {
   const quiet = { ...env, DEBIAN_FRONTEND: 'noninteractive' };
-  for (const args of [['update', '-q'], ['install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', 'redis-tools']]) {
+  for (const args of [
+    ['update', '-q'],
+    ['install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', 'redis-tools'],
+  ]) {
     const done = spawnSync('apt-get', args, { env: quiet, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
     if (done.status === 0) continue;
     const reason = (done.stderr ?? '').trim().split('\n').at(-1) ?? '';
     // A stale index of one source need not matter; only the installation must succeed.
-    if (args[0] === 'install') throw new StartError(`${howToInstall} (apt-get failed: ${reason || done.error?.message || `exit code ${done.status}`})`);
+    if (args[0] === 'install')
+      throw new StartError(
+        `${howToInstall} (apt-get failed: ${reason || done.error?.message || `exit code ${done.status}`})`,
+      );
   }
 }
 

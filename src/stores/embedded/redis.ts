@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
-import { endOrphan, superviseChild, type SupervisedChild } from './child-process.ts';
-import { storedPassword } from './host/stored-password.ts';
+import { endOrphan, type SupervisedChild, superviseChild } from './child-process.ts';
 import type { Ports } from './host/ports.ts';
+import { storedPassword } from './host/stored-password.ts';
 
 export interface RedisOptions {
   name: string;
@@ -33,7 +33,14 @@ export async function startRedis(options: RedisOptions): Promise<SupervisedChild
   const config = join(dir, 'redis.conf');
   return options.ports.withPort(dir, async (port) => {
     writeFileSync(config, configuration(options, port, password), { mode: 0o600 });
-    const plan = { ...ending, env, command: program, args: [config], isReady: () => respondsToPing(port, password), readyTimeoutMs };
+    const plan = {
+      ...ending,
+      env,
+      command: program,
+      args: [config],
+      isReady: () => respondsToPing(port, password),
+      readyTimeoutMs,
+    };
     return { ...(await superviseChild(plan, log)), url: redisUrl(port, password) };
   });
 }

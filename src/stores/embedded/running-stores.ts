@@ -20,5 +20,9 @@ export function runningStores(dataDir: string): RunningStores {
       return undefined;
     }
   };
-  return { redis: at('redis-intake', redisUrl), postgres: at('postgres', postgresUrl), clickhouse: at('clickhouse', clickhouseUrl) };
+  return {
+    redis: at('redis-intake', redisUrl),
+    postgres: at('postgres', postgresUrl),
+    clickhouse: at('clickhouse', clickhouseUrl),
+  };
 }

@@ -1,15 +1,15 @@
 import { accessSync, constants, mkdirSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { makeDataDir } from '../../platform/data-dir.ts';
 import type { Log } from '../../log.ts';
+import { makeDataDir } from '../../platform/data-dir.ts';
+import { errorMessage, StartError } from '../../platform/start-error.ts';
 import type { SupervisedChild } from './child-process.ts';
 import { startClickhouse } from './clickhouse.ts';
 import { acquireLock } from './host/lock.ts';
 import { createPorts } from './host/ports.ts';
 import { startPostgres } from './postgres.ts';
-import { findRedis } from './redis-binary.ts';
 import { startRedis } from './redis.ts';
-import { errorMessage, StartError } from '../../platform/start-error.ts';
+import { findRedis } from './redis-binary.ts';
 
 export { StartError } from '../../platform/start-error.ts';
 
@@ -60,12 +60,18 @@ export async function startEmbeddedStores(options: EmbeddedStoresOptions): Promi
     await startNeeded(options, dataDir, children);
   } catch (error) {
     await stop();
-    throw error instanceof StartError ? error : new StartError(`the embedded stores cannot start: ${errorMessage(error)}`, { cause: error });
+    throw error instanceof StartError
+      ? error
+      : new StartError(`the embedded stores cannot start: ${errorMessage(error)}`, { cause: error });
   }
   return { ...urls(children), pid: (store) => children.get(store)?.pid(), stop };
 }
 
-async function startNeeded(options: EmbeddedStoresOptions, dataDir: string, children: Map<StoreName, SupervisedChild & { url: string }>): Promise<void> {
+async function startNeeded(
+  options: EmbeddedStoresOptions,
+  dataDir: string,
+  children: Map<StoreName, SupervisedChild & { url: string }>,
+): Promise<void> {
   const { needed, log, env } = options;
   const ports = createPorts();
   const common = { ports, env, log };
@@ -73,8 +79,22 @@ async function startNeeded(options: EmbeddedStoresOptions, dataDir: string, chil
   const program = needed.redis || needed.redisJobs ? findRedis(env, dataDir, log) : '';
   const redis = { ...common, program };
   const starts: Record<StoreName, () => Promise<SupervisedChild & { url: string }>> = {
-    redis: () => startRedis({ ...redis, name: 'redis-intake', dir: dirOf('redis-intake'), fsync: 'always', maxMemoryBytes: options.intakeMemoryBytes ?? defaultIntakeMemoryBytes }),
-    redisJobs: () => startRedis({ ...redis, name: 'redis-jobs', dir: dirOf('redis-jobs'), fsync: 'everysec', maxMemoryBytes: jobsMemoryBytes }),
+    redis: () =>
+      startRedis({
+        ...redis,
+        name: 'redis-intake',
+        dir: dirOf('redis-intake'),
+        fsync: 'always',
+        maxMemoryBytes: options.intakeMemoryBytes ?? defaultIntakeMemoryBytes,
+      }),
+    redisJobs: () =>
+      startRedis({
+        ...redis,
+        name: 'redis-jobs',
+        dir: dirOf('redis-jobs'),
+        fsync: 'everysec',
+        maxMemoryBytes: jobsMemoryBytes,
+      }),
     // Open to pass through: PostgreSQL's own user must reach its cluster inside.
     postgres: () => startPostgres({ ...common, dir: dirOf('postgres', 0o711) }),
     clickhouse: () => startClickhouse({ ...common, dir: dirOf('clickhouse') }),
@@ -87,7 +107,9 @@ async function startNeeded(options: EmbeddedStoresOptions, dataDir: string, chil
 }
 
 function urls(children: ReadonlyMap<StoreName, { url: string }>): Omit<EmbeddedStores, 'stop' | 'pid'> {
-  const [redis, redisJobs, postgres, clickhouse] = (['redis', 'redisJobs', 'postgres', 'clickhouse'] as const).map((name) => children.get(name)?.url);
+  const [redis, redisJobs, postgres, clickhouse] = (['redis', 'redisJobs', 'postgres', 'clickhouse'] as const).map(
+    (name) => children.get(name)?.url,
+  );
   return {
     ...(redis === undefined ? {} : { redisUrl: redis }),
     ...(redisJobs === undefined ? {} : { redisJobsUrl: redisJobs }),

@@ -1,5 +1,5 @@
 import type { UserRole } from '../../auth/roles.ts';
-import { withPostgres, type Sql } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
 
 export interface ApiKey {
   id: string;
@@ -12,7 +12,9 @@ export interface ApiKey {
   lastUsedAt: Date | null;
 }
 
-export type NewApiKey = Pick<ApiKey, 'id' | 'userId' | 'name' | 'role' | 'requestsPerMinute' | 'lastFour'> & { keyHash: Buffer };
+export type NewApiKey = Pick<ApiKey, 'id' | 'userId' | 'name' | 'role' | 'requestsPerMinute' | 'lastFour'> & {
+  keyHash: Buffer;
+};
 
 /** A key in use, with its user as the user is now. */
 export interface ActiveApiKey {
@@ -40,9 +42,16 @@ export function createApiKeyStore(sql: Sql) {
     withPostgres(async (): Promise<ActiveApiKey | undefined> => {
       const [row] = await sql<(ApiKeyRow & { email: string; user_role: UserRole })[]>`
         SELECT k.*, u.email, u.role AS user_role FROM api_keys k JOIN users u ON u.id = k.user_id WHERE ${condition} AND NOT u.is_disabled`;
-      return row && {
-        keyId: row.id, userId: row.user_id, email: row.email, userRole: row.user_role, keyRole: row.role, requestsPerMinute: row.requests_per_minute,
-      };
+      return (
+        row && {
+          keyId: row.id,
+          userId: row.user_id,
+          email: row.email,
+          userRole: row.user_role,
+          keyRole: row.role,
+          requestsPerMinute: row.requests_per_minute,
+        }
+      );
     });
   return {
     findActiveByHash: (keyHash: Buffer) => findActive(sql`k.key_hash = ${keyHash}`),
@@ -52,7 +61,12 @@ export function createApiKeyStore(sql: Sql) {
     create: (key: NewApiKey): Promise<ApiKey> =>
       withPostgres(async () => {
         const columns = {
-          id: key.id, user_id: key.userId, name: key.name, role: key.role, key_hash: key.keyHash, last_four: key.lastFour,
+          id: key.id,
+          user_id: key.userId,
+          name: key.name,
+          role: key.role,
+          key_hash: key.keyHash,
+          last_four: key.lastFour,
           requests_per_minute: key.requestsPerMinute,
         };
         const [row] = await sql<ApiKeyRow[]>`INSERT INTO api_keys ${sql(columns)} RETURNING *`;
@@ -61,11 +75,21 @@ export function createApiKeyStore(sql: Sql) {
       }),
 
     /** Newest first. `userId` null: everybody's. */
-    list: ({ userId, page, limit }: { userId: string | null; page: number; limit: number }): Promise<{ items: ApiKey[]; total: number }> =>
+    list: ({
+      userId,
+      page,
+      limit,
+    }: {
+      userId: string | null;
+      page: number;
+      limit: number;
+    }): Promise<{ items: ApiKey[]; total: number }> =>
       withPostgres(async () => {
         const where = userId === null ? sql`` : sql`WHERE user_id = ${userId}`;
         const [rows, [count]] = await Promise.all([
-          sql<ApiKeyRow[]>`SELECT * FROM api_keys ${where} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<
+            ApiKeyRow[]
+          >`SELECT * FROM api_keys ${where} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM api_keys ${where}`,
         ]);
         return { items: rows.map(keyOf), total: count?.total ?? 0 };
@@ -73,16 +97,28 @@ export function createApiKeyStore(sql: Sql) {
 
     /** Undefined if there is no such key, or it is not `userId`'s (null: anybody's). */
     roleOf: (id: string, userId: string | null): Promise<UserRole | undefined> =>
-      withPostgres(async () => (await sql<{ role: UserRole }[]>`SELECT role FROM api_keys WHERE id = ${id} ${userId === null ? sql`` : sql`AND user_id = ${userId}`}`)[0]?.role),
+      withPostgres(
+        async () =>
+          (
+            await sql<
+              { role: UserRole }[]
+            >`SELECT role FROM api_keys WHERE id = ${id} ${userId === null ? sql`` : sql`AND user_id = ${userId}`}`
+          )[0]?.role,
+      ),
 
     /** False if there is no such key, or it is not `userId`'s (null: anybody's). */
     remove: (id: string, userId: string | null): Promise<boolean> =>
-      withPostgres(async () => (await sql`DELETE FROM api_keys WHERE id = ${id} ${userId === null ? sql`` : sql`AND user_id = ${userId}`}`).count > 0),
+      withPostgres(
+        async () =>
+          (await sql`DELETE FROM api_keys WHERE id = ${id} ${userId === null ? sql`` : sql`AND user_id = ${userId}`}`)
+            .count > 0,
+      ),
 
     /** Keys that were used lately; the row is written at most once a minute whatever the number of processes. */
     markUsed: (id: string): Promise<void> =>
       withPostgres(
-        async () => void (await sql`UPDATE api_keys SET last_used_at = now() WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`),
+        async () =>
+          void (await sql`UPDATE api_keys SET last_used_at = now() WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`),
       ),
   };
 }
@@ -91,7 +127,13 @@ export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
 
 function keyOf(row: ApiKeyRow): ApiKey {
   return {
-    id: row.id, userId: row.user_id, name: row.name, role: row.role, requestsPerMinute: row.requests_per_minute, lastFour: row.last_four,
-    createdAt: row.created_at, lastUsedAt: row.last_used_at,
+    id: row.id,
+    userId: row.user_id,
+    name: row.name,
+    role: row.role,
+    requestsPerMinute: row.requests_per_minute,
+    lastFour: row.last_four,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
   };
 }

@@ -1,6 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { AuditAction, AuditObjectKind } from './audit-actions.ts';
-import { withPostgres, type Sql } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
 
 /** Who did it; a `Principal` fits. Null: the service itself, or somebody it does not know. */
 export interface AuditActor {
@@ -58,25 +58,39 @@ export function createAudit(sql: Sql, log: Log) {
     /** Never rejects: what cannot be recorded is logged, and the deed stands. */
     async record({ actor, action, objectKind, objectId, details = {} }: AuditRecord): Promise<void> {
       const columns = {
-        actor_id: actor?.userId ?? null, actor_kind: kindOf(actor), key_id: actor?.keyId ?? null, action, object_kind: objectKind, object_id: objectId,
+        actor_id: actor?.userId ?? null,
+        actor_kind: kindOf(actor),
+        key_id: actor?.keyId ?? null,
+        action,
+        object_kind: objectKind,
+        object_id: objectId,
         details: sql.json(details as never),
       };
       try {
         await withPostgres(async () => void (await sql`INSERT INTO audit ${sql(columns)}`));
       } catch (error) {
-        log.error({ err: error, action, objectKind, objectId, actorId: actor?.userId }, 'the audit event could not be written');
+        log.error(
+          { err: error, action, objectKind, objectId, actorId: actor?.userId },
+          'the audit event could not be written',
+        );
       }
     },
 
     /** Newest first. */
     list: (query: AuditQuery): Promise<{ items: AuditEntry[]; total: number }> =>
       withPostgres(async () => {
-        const only = (column: string, value: string | undefined) => (value === undefined ? sql`` : sql`AND ${sql(column)} = ${value}`);
-        const about = (surveyId: string | undefined) => (surveyId === undefined ? sql`` : sql`AND ((object_kind = 'survey' AND object_id = ${surveyId}) OR details->>'surveyId' = ${surveyId})`);
+        const only = (column: string, value: string | undefined) =>
+          value === undefined ? sql`` : sql`AND ${sql(column)} = ${value}`;
+        const about = (surveyId: string | undefined) =>
+          surveyId === undefined
+            ? sql``
+            : sql`AND ((object_kind = 'survey' AND object_id = ${surveyId}) OR details->>'surveyId' = ${surveyId})`;
         const where = sql`WHERE true ${only('actor_id', query.actorId)} ${only('action', query.action)}
           ${only('object_kind', query.objectKind)} ${only('object_id', query.objectId)} ${about(query.surveyId)}`;
         const [rows, [count]] = await Promise.all([
-          sql<AuditRow[]>`SELECT * FROM audit ${where} ORDER BY id DESC LIMIT ${query.limit} OFFSET ${(query.page - 1) * query.limit}`,
+          sql<
+            AuditRow[]
+          >`SELECT * FROM audit ${where} ORDER BY id DESC LIMIT ${query.limit} OFFSET ${(query.page - 1) * query.limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM audit ${where}`,
         ]);
         return { items: rows.map(entryOf), total: count?.total ?? 0 };
@@ -93,7 +107,14 @@ function kindOf(actor: AuditActor | null): AuditEntry['actorKind'] {
 
 function entryOf(row: AuditRow): AuditEntry {
   return {
-    id: String(row.id), at: row.at, actorId: row.actor_id, actorKind: row.actor_kind, keyId: row.key_id, action: row.action,
-    objectKind: row.object_kind, objectId: row.object_id, details: row.details,
+    id: String(row.id),
+    at: row.at,
+    actorId: row.actor_id,
+    actorKind: row.actor_kind,
+    keyId: row.key_id,
+    action: row.action,
+    objectKind: row.object_kind,
+    objectId: row.object_id,
+    details: row.details,
   };
 }

@@ -1,6 +1,6 @@
 import { unavailable } from '../../errors.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
-import { boundedTransaction, withPostgres, type Sql, type Tx } from './client.ts';
+import { boundedTransaction, type Sql, type Tx, withPostgres } from './client.ts';
 
 export interface BoundedConcurrencyOptions {
   /** Connections of the pool that this work may hold together. */
@@ -12,8 +12,16 @@ export interface BoundedConcurrencyOptions {
 const timeoutMessage = 'Reading this many answers took too long';
 
 /** For reads that go through all findings of a survey while somebody waits with an open request: most connections stay with quick statements, whatever is asked for. */
-export function createBoundedConcurrency(sql: Sql, { maxConcurrent = 2, timeoutMs = 20_000 }: BoundedConcurrencyOptions = {}) {
-  const semaphore = createSemaphore({ concurrency: maxConcurrent, maxQueued: 1000, retryAfterSeconds: 5, queueFullMessage: timeoutMessage });
+export function createBoundedConcurrency(
+  sql: Sql,
+  { maxConcurrent = 2, timeoutMs = 20_000 }: BoundedConcurrencyOptions = {},
+) {
+  const semaphore = createSemaphore({
+    concurrency: maxConcurrent,
+    maxQueued: 1000,
+    retryAfterSeconds: 5,
+    queueFullMessage: timeoutMessage,
+  });
   return <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
     const end = performance.now() + timeoutMs;
     const read = () =>

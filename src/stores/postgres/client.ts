@@ -2,18 +2,44 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isRedisUnavailable } from '../redis/errors.ts';
-import { setReplyTimeout, postgres, type Sql, type Tx } from './driver.ts';
+import { postgres, type Sql, setReplyTimeout, type Tx } from './driver.ts';
 
 export type { Sql, Tx } from './driver.ts';
 
 /** Node and server codes that say "away", not "wrong". */
 const unavailableCodes = new Set([
-  'CONNECTION_CLOSED', 'CONNECTION_ENDED', 'CONNECTION_DESTROYED', 'CONNECT_TIMEOUT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EMFILE', 'ENFILE',
-  '40P01', '40001', '57P01', '57P02', '57P03', '08006', '08001', '53300', '57014', '55P03', '53100',
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EMFILE',
+  'ENFILE',
+  '40P01',
+  '40001',
+  '57P01',
+  '57P02',
+  '57P03',
+  '08006',
+  '08001',
+  '53300',
+  '57014',
+  '55P03',
+  '53100',
 ]);
 
 export function isPostgresUnavailable(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && unavailableCodes.has(error.code);
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    unavailableCodes.has(error.code)
+  );
 }
 
 export interface PostgresOptions {
@@ -34,7 +60,10 @@ const defaultReplyTimeoutSeconds = statementTimeoutMs / 1000 + replyMarginSecond
  * is given up: its statements fail as CONNECTION_CLOSED, and idle connections are closed with it. The system looks
  * after connections by itself, too (TCP keepalive from 10 s on), which a server or proxy that stands still passes.
  */
-export function createPostgres(url: string, { log, poolSize = 10, replyTimeoutSeconds = defaultReplyTimeoutSeconds }: PostgresOptions): Sql {
+export function createPostgres(
+  url: string,
+  { log, poolSize = 10, replyTimeoutSeconds = defaultReplyTimeoutSeconds }: PostgresOptions,
+): Sql {
   return postgres(url, {
     max: poolSize,
     connect_timeout: 5,
@@ -80,7 +109,11 @@ export async function retryOnDeadlock<T>(step: () => Promise<T>): Promise<T> {
     try {
       return await step();
     } catch (error) {
-      const isDeadlock = typeof error === 'object' && error !== null && 'code' in error && (error.code === '40P01' || error.code === '40001');
+      const isDeadlock =
+        typeof error === 'object' &&
+        error !== null &&
+        'code' in error &&
+        (error.code === '40P01' || error.code === '40001');
       if (!isDeadlock || tries === maxDeadlockAttempts) throw error;
     }
 }
@@ -91,13 +124,19 @@ const maxDeadlockAttempts = 3;
  * Runs a step again that a store was away for, after each of these waits: for what was dear to make, and may be
  * stored twice.
  */
-export async function retryOnOutage<T>(step: () => Promise<T>, waitsMs: readonly number[] = [250, 1000, 4000]): Promise<T> {
+export async function retryOnOutage<T>(
+  step: () => Promise<T>,
+  waitsMs: readonly number[] = [250, 1000, 4000],
+): Promise<T> {
   for (let tries = 0; ; tries += 1)
     try {
       return await step();
     } catch (error) {
       const waitMs = waitsMs[tries];
-      const isAway = isPostgresUnavailable(error) || isRedisUnavailable(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
+      const isAway =
+        isPostgresUnavailable(error) ||
+        isRedisUnavailable(error) ||
+        (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
       if (!isAway || waitMs === undefined) throw error;
       await pause(waitMs);
     }

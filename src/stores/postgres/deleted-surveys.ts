@@ -1,5 +1,5 @@
 import type { Log } from '../../log.ts';
-import { withPostgres, type Sql } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
 import { withLongTimeout } from './with-long-timeout.ts';
 
 /** Longer than anything that may still name a deleted survey is kept: open responses 30 days, deliveries and delivered events less. */
@@ -13,15 +13,23 @@ const batchSize = 200;
  */
 export function createDeletedSurveys(sql: Sql, log: Pick<Log, 'warn'>) {
   const findDeletedBefore = (before: Date, after: string | null): Promise<{ id: string }[]> =>
-    withPostgres(() => sql<{ id: string }[]>`
+    withPostgres(
+      () => sql<{ id: string }[]>`
       SELECT s.id FROM surveys s
       WHERE s.deleted_at < ${before} AND (${after}::uuid IS NULL OR s.id > ${after})
         AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.survey_id = s.id)
         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.done_at IS NULL AND o.payload ->> 'surveyId' = s.id::text)
-      ORDER BY s.id LIMIT ${batchSize}`);
+      ORDER BY s.id LIMIT ${batchSize}`,
+    );
   const remove = async (id: string): Promise<number> => {
     try {
-      return await withLongTimeout(sql, async (tx) => (await tx`DELETE FROM surveys s WHERE id = ${id} AND deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.survey_id = s.id)`).count);
+      return await withLongTimeout(
+        sql,
+        async (tx) =>
+          (
+            await tx`DELETE FROM surveys s WHERE id = ${id} AND deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.survey_id = s.id)`
+          ).count,
+      );
     } catch (error) {
       log.warn({ err: error, surveyId: id }, 'a deleted survey could not be purged');
       return 0;

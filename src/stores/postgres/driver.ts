@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { Options, ReservedSql as Reserved, Sql as AnySql, TransactionSql } from 'postgres';
+import type { Sql as AnySql, Options, ReservedSql as Reserved, TransactionSql } from 'postgres';
 
 export type Sql = AnySql<{ bigint: number }>;
 export type Tx = TransactionSql<{ bigint: number }>;

@@ -1,6 +1,6 @@
 import type { Editions } from '../../domain/analytics/annotation-variables.ts';
 import type { Question } from '../../domain/survey.ts';
-import { withPostgres, type Sql } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
 import { writeOutbox } from './surveys.ts';
 import type { OwnedDataTransfer } from './users.ts';
 
@@ -40,7 +40,10 @@ export interface ExportRecord {
   expiresAt: Date | null;
 }
 
-export type NewExport = Pick<ExportRecord, 'id' | 'surveyId' | 'userId' | 'format' | 'options' | 'surveyVersion' | 'createdAt'>;
+export type NewExport = Pick<
+  ExportRecord,
+  'id' | 'surveyId' | 'userId' | 'format' | 'options' | 'surveyVersion' | 'createdAt'
+>;
 export type FinishedExport = { rowCount: number; fileSize: number; sha256: string; expiresAt: Date };
 
 /** A wording of a survey as it once was. */
@@ -88,9 +91,12 @@ export function createExportStore(sql: Sql) {
             SELECT ${record.id}::uuid, ${record.surveyId}::uuid, ${record.userId}::uuid, ${record.format}, ${tx.json(record.options as never)}::jsonb, ${record.surveyVersion}::int, ${record.createdAt}::timestamptz
             WHERE (SELECT count(*) FROM exports WHERE user_id = ${record.userId} AND ${open}) < ${maxOpenExports}`;
           if (made.count === 0) return false;
-          await writeOutbox(tx, [{ kind: exportRequestedEvent, cause: `export:${record.id}`, payload: { exportId: record.id } }]);
+          await writeOutbox(tx, [
+            { kind: exportRequestedEvent, cause: `export:${record.id}`, payload: { exportId: record.id } },
+          ]);
           return true;
-        })),
+        }),
+      ),
 
     find: (id: string): Promise<ExportRecord | undefined> =>
       withPostgres(async () => {
@@ -99,15 +105,25 @@ export function createExportStore(sql: Sql) {
       }),
 
     findSurveyId: (id: string): Promise<string | undefined> =>
-      withPostgres(async () => (await sql<{ survey_id: string }[]>`SELECT survey_id FROM exports WHERE id = ${id}`)[0]?.survey_id),
+      withPostgres(
+        async () => (await sql<{ survey_id: string }[]>`SELECT survey_id FROM exports WHERE id = ${id}`)[0]?.survey_id,
+      ),
 
     /** A user's own, newest first; none of deleted surveys. */
-    list: ({ userId, surveyId = null, status = null, page, limit }: ExportQuery): Promise<{ items: ExportRecord[]; total: number }> =>
+    list: ({
+      userId,
+      surveyId = null,
+      status = null,
+      page,
+      limit,
+    }: ExportQuery): Promise<{ items: ExportRecord[]; total: number }> =>
       withPostgres(async () => {
         const from = sql`FROM exports e JOIN surveys s ON s.id = e.survey_id WHERE e.user_id = ${userId} AND s.deleted_at IS NULL
           AND (${surveyId}::uuid IS NULL OR e.survey_id = ${surveyId}) AND (${status}::text IS NULL OR e.status = ${status})`;
         const [rows, [count]] = await Promise.all([
-          sql<ExportRow[]>`SELECT e.* ${from} ORDER BY e.created_at DESC, e.id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<
+            ExportRow[]
+          >`SELECT e.* ${from} ORDER BY e.created_at DESC, e.id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total ${from}`,
         ]);
         return { items: rows.map(recordOf), total: count?.total ?? 0 };
@@ -116,13 +132,18 @@ export function createExportStore(sql: Sql) {
     /** Takes an open export in hand; undefined when it was finished or removed meanwhile. */
     start: (id: string): Promise<ExportRecord | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<ExportRow[]>`UPDATE exports SET status = 'PROCESSING', progress = 0 WHERE id = ${id} AND ${open} RETURNING *`;
+        const [row] = await sql<
+          ExportRow[]
+        >`UPDATE exports SET status = 'PROCESSING', progress = 0 WHERE id = ${id} AND ${open} RETURNING *`;
         return row && recordOf(row);
       }),
 
     /** False when the export is no longer wanted. */
     saveProgress: (id: string, progress: number): Promise<boolean> =>
-      withPostgres(async () => (await sql`UPDATE exports SET progress = ${progress} WHERE id = ${id} AND status = 'PROCESSING'`).count > 0),
+      withPostgres(
+        async () =>
+          (await sql`UPDATE exports SET progress = ${progress} WHERE id = ${id} AND status = 'PROCESSING'`).count > 0,
+      ),
 
     complete: (id: string, { rowCount, fileSize, sha256, expiresAt }: FinishedExport): Promise<boolean> =>
       withPostgres(async () => {
@@ -134,13 +155,23 @@ export function createExportStore(sql: Sql) {
 
     /** False where it had ended already. */
     fail: (id: string, reason: string): Promise<boolean> =>
-      withPostgres(async () => (await sql`UPDATE exports SET status = 'FAILED', error = ${reason}, completed_at = now() WHERE id = ${id} AND ${open}`).count > 0),
+      withPostgres(
+        async () =>
+          (
+            await sql`UPDATE exports SET status = 'FAILED', error = ${reason}, completed_at = now() WHERE id = ${id} AND ${open}`
+          ).count > 0,
+      ),
 
-    remove: (id: string): Promise<boolean> => withPostgres(async () => (await sql`DELETE FROM exports WHERE id = ${id}`).count > 0),
+    remove: (id: string): Promise<boolean> =>
+      withPostgres(async () => (await sql`DELETE FROM exports WHERE id = ${id}`).count > 0),
 
     /** All of a survey; gives their ids. */
     removeOfSurvey: (surveyId: string): Promise<string[]> =>
-      withPostgres(async () => (await sql<{ id: string }[]>`DELETE FROM exports WHERE survey_id = ${surveyId} RETURNING id`).map((row) => row.id)),
+      withPostgres(async () =>
+        (await sql<{ id: string }[]>`DELETE FROM exports WHERE survey_id = ${surveyId} RETURNING id`).map(
+          (row) => row.id,
+        ),
+      ),
 
     /** Ends the files that may show these responses, and those that are being made; gives the ids of all of them. */
     invalidate: (affected: AffectedResponses): Promise<string[]> =>
@@ -154,22 +185,48 @@ export function createExportStore(sql: Sql) {
 
     /** Has the files that may show these responses expire then, if not before. */
     limitExpiry: (affected: AffectedResponses, until: Date): Promise<void> =>
-      withPostgres(async () => void (await sql`UPDATE exports SET expires_at = ${until} WHERE ${live} AND ${mayContain(affected)} AND coalesce(expires_at > ${until}, true)`)),
+      withPostgres(
+        async () =>
+          void (await sql`UPDATE exports SET expires_at = ${until} WHERE ${live} AND ${mayContain(affected)} AND coalesce(expires_at > ${until}, true)`),
+      ),
 
     /** Marks those whose time is over; gives their ids. */
     expire: (now: Date): Promise<string[]> =>
-      withPostgres(async () => (await sql<{ id: string }[]>`UPDATE exports SET status = 'EXPIRED' WHERE status = 'COMPLETED' AND expires_at <= ${now} RETURNING id`).map((row) => row.id)),
+      withPostgres(async () =>
+        (
+          await sql<
+            { id: string }[]
+          >`UPDATE exports SET status = 'EXPIRED' WHERE status = 'COMPLETED' AND expires_at <= ${now} RETURNING id`
+        ).map((row) => row.id),
+      ),
 
     /** Ids of exports that wait or run and were asked for before that moment. */
     listUnfinished: (before: Date): Promise<string[]> =>
-      withPostgres(async () => (await sql<{ id: string }[]>`SELECT id FROM exports WHERE ${open} AND created_at < ${before} ORDER BY created_at LIMIT 1000`).map((row) => row.id)),
+      withPostgres(async () =>
+        (
+          await sql<
+            { id: string }[]
+          >`SELECT id FROM exports WHERE ${open} AND created_at < ${before} ORDER BY created_at LIMIT 1000`
+        ).map((row) => row.id),
+      ),
 
     /** Of these ids, those whose file may be there. */
     findWithFile: (ids: readonly string[]): Promise<string[]> =>
-      withPostgres(async () => (await sql<{ id: string }[]>`SELECT id FROM exports WHERE id = ANY(${ids as string[]}::uuid[]) AND ${live}`).map((row) => row.id)),
+      withPostgres(async () =>
+        (
+          await sql<{ id: string }[]>`SELECT id FROM exports WHERE id = ANY(${ids as string[]}::uuid[]) AND ${live}`
+        ).map((row) => row.id),
+      ),
 
     findDefinition: (surveyId: string, version: number): Promise<SurveyDefinition | undefined> =>
-      withPostgres(async () => (await sql<{ definition: SurveyDefinition }[]>`SELECT definition FROM survey_versions WHERE survey_id = ${surveyId} AND version = ${version}`)[0]?.definition),
+      withPostgres(
+        async () =>
+          (
+            await sql<
+              { definition: SurveyDefinition }[]
+            >`SELECT definition FROM survey_versions WHERE survey_id = ${surveyId} AND version = ${version}`
+          )[0]?.definition,
+      ),
   };
 }
 
@@ -202,8 +259,20 @@ interface ExportRow {
 
 function recordOf(row: ExportRow): ExportRecord {
   return {
-    id: row.id, surveyId: row.survey_id, userId: row.user_id, format: row.format, options: row.options, surveyVersion: row.survey_version, status: row.status,
-    progress: row.progress, rowCount: row.row_count, fileSize: row.file_size, sha256: row.sha256, error: row.error, createdAt: row.created_at,
-    completedAt: row.completed_at, expiresAt: row.expires_at,
+    id: row.id,
+    surveyId: row.survey_id,
+    userId: row.user_id,
+    format: row.format,
+    options: row.options,
+    surveyVersion: row.survey_version,
+    status: row.status,
+    progress: row.progress,
+    rowCount: row.row_count,
+    fileSize: row.file_size,
+    sha256: row.sha256,
+    error: row.error,
+    createdAt: row.created_at,
+    completedAt: row.completed_at,
+    expiresAt: row.expires_at,
   };
 }

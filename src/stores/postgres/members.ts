@@ -1,8 +1,8 @@
 import type { UserRole } from '../../auth/roles.ts';
 import type { Survey } from '../../domain/survey.ts';
 import { isId } from '../../platform/ids.ts';
-import { retryOnDeadlock, withPostgres, type Sql, type Tx } from './client.ts';
-import { surveyFromRow, type SurveyRow } from './survey-rows.ts';
+import { retryOnDeadlock, type Sql, type Tx, withPostgres } from './client.ts';
+import { type SurveyRow, surveyFromRow } from './survey-rows.ts';
 import { writeOutbox } from './surveys.ts';
 
 export interface Member {
@@ -30,7 +30,15 @@ interface MemberRow {
 export function createMemberStore(sql: Sql) {
   return {
     /** In the order in which they were added. */
-    list: ({ surveyId, page, limit }: { surveyId: string; page: number; limit: number }): Promise<{ items: Member[]; total: number }> =>
+    list: ({
+      surveyId,
+      page,
+      limit,
+    }: {
+      surveyId: string;
+      page: number;
+      limit: number;
+    }): Promise<{ items: Member[]; total: number }> =>
       withPostgres(async () => {
         const [rows, [count]] = await Promise.all([
           sql<MemberRow[]>`
@@ -55,10 +63,15 @@ export function createMemberStore(sql: Sql) {
 
     /** False if the survey was not shared with that user. */
     remove: (surveyId: string, userId: string): Promise<boolean> =>
-      withPostgres(async () => (await sql`DELETE FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${userId}`).count > 0),
+      withPostgres(
+        async () =>
+          (await sql`DELETE FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${userId}`).count > 0,
+      ),
 
     /** Makes somebody else the owner; the former one stays, as an EDITOR. Gives the survey as it is then, or why nothing was changed. */
-    transferOwnership: (transfer: SurveyTransfer): Promise<Survey | 'unknown user' | 'may own nothing' | 'changed meanwhile'> =>
+    transferOwnership: (
+      transfer: SurveyTransfer,
+    ): Promise<Survey | 'unknown user' | 'may own nothing' | 'changed meanwhile'> =>
       withPostgres(() => retryOnDeadlock(() => sql.begin((tx) => transferOwnership(tx, transfer)))),
   };
 }
@@ -68,7 +81,9 @@ export type MemberStore = ReturnType<typeof createMemberStore>;
 async function transferOwnership(tx: Tx, { surveyId, fromUserId, toUserId, at }: SurveyTransfer) {
   // Users before surveys, as where users are deleted: neither then waits for the other.
   const users = isId(toUserId)
-    ? await tx<{ id: string; role: UserRole; is_disabled: boolean }[]>`SELECT id, role, is_disabled FROM users WHERE id IN (${fromUserId}, ${toUserId}) ORDER BY id FOR SHARE`
+    ? await tx<
+        { id: string; role: UserRole; is_disabled: boolean }[]
+      >`SELECT id, role, is_disabled FROM users WHERE id IN (${fromUserId}, ${toUserId}) ORDER BY id FOR SHARE`
     : [];
   const newOwner = users.find(({ id }) => id === toUserId);
   if (!newOwner) return 'unknown user';

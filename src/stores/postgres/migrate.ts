@@ -1,10 +1,10 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { assetPath } from '../../platform/assets.ts';
 import type { Log } from '../../log.ts';
+import { assetPath } from '../../platform/assets.ts';
 import type { Sql } from './client.ts';
-import { setReplyTimeout, type ReservedSql } from './driver.ts';
+import { type ReservedSql, setReplyTimeout } from './driver.ts';
 
 /** Any fixed number: held while migrating, so that processes that start together migrate once. */
 const migrationLock = 7_203_514;
@@ -29,10 +29,14 @@ export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promis
     if (newer.length > 0) log?.warn({ newer }, 'the database schema is newer than this version of the service');
     // A change of a large table says nothing until it is done.
     setReplyTimeout(connection, 0);
-    for (const name of files.filter((file) => !applied.has(file))) await applyMigration(connection, { name, text: await readFile(join(folder, name), 'utf8') });
+    for (const name of files.filter((file) => !applied.has(file)))
+      await applyMigration(connection, { name, text: await readFile(join(folder, name), 'utf8') });
   } finally {
     await connection`SELECT pg_advisory_unlock(${migrationLock})`.catch(() => undefined);
-    await connection.unsafe('RESET lock_timeout; RESET statement_timeout').simple().catch(() => undefined);
+    await connection
+      .unsafe('RESET lock_timeout; RESET statement_timeout')
+      .simple()
+      .catch(() => undefined);
     connection.release();
   }
 }
@@ -49,7 +53,9 @@ async function acquireMigrationLock(connection: ReservedSql): Promise<void> {
 async function applyMigration(connection: ReservedSql, { name, text }: { name: string; text: string }): Promise<void> {
   const index = /^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (\w+)/m.exec(text)?.[1];
   if (index === undefined) {
-    await connection.unsafe(`BEGIN; ${text}\n; INSERT INTO migrations (name) VALUES ('${name.replaceAll("'", "''")}'); COMMIT`).simple();
+    await connection
+      .unsafe(`BEGIN; ${text}\n; INSERT INTO migrations (name) VALUES ('${name.replaceAll("'", "''")}'); COMMIT`)
+      .simple();
     return;
   }
   // No transaction may be around it. One that was interrupted has left an index that is never used.

@@ -1,4 +1,4 @@
-import { withPostgres, type Sql } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
 
 /** A survey whose responses are kept only for some days. */
 export interface RetentionRule {

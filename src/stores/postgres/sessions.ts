@@ -1,7 +1,7 @@
 import type { Rotation, RotationRequest, SessionOwner } from '../../auth/refresh.ts';
 import type { UserRole } from '../../auth/roles.ts';
 import type { NewSession } from '../../auth/sign-in.ts';
-import { withPostgres, type Sql, type Tx } from './client.ts';
+import { type Sql, type Tx, withPostgres } from './client.ts';
 
 /** Whom a live session belongs to, as the user is now. */
 export interface ActiveSession {
@@ -52,7 +52,10 @@ export function createSessionStore(sql: Sql) {
 
     /** Forgets sessions that have been over for a week, with their tokens. */
     sweep: (): Promise<number> =>
-      withPostgres(async () => (await sql`DELETE FROM sessions WHERE least(expires_at, ended_at) < now() - interval '7 days'`).count),
+      withPostgres(
+        async () =>
+          (await sql`DELETE FROM sessions WHERE least(expires_at, ended_at) < now() - interval '7 days'`).count,
+      ),
   };
 }
 
@@ -80,7 +83,8 @@ async function rotate(tx: Tx, request: RotationRequest): Promise<Rotation> {
     INSERT INTO refresh_tokens (token_hash, session_id, parent_hash, expires_at)
     SELECT ${successorHash}, id, ${tokenHash}, expires_at FROM sessions WHERE id = ${session.id}`;
   // Once the successor is used, its parent gives nothing any more.
-  if (used.parent_hash) await tx`UPDATE refresh_tokens SET successor_sealed = NULL WHERE token_hash = ${used.parent_hash}`;
+  if (used.parent_hash)
+    await tx`UPDATE refresh_tokens SET successor_sealed = NULL WHERE token_hash = ${used.parent_hash}`;
   return { kind: 'rotated', ...who };
 }
 
@@ -88,7 +92,11 @@ async function rotate(tx: Tx, request: RotationRequest): Promise<Rotation> {
  * Only the parent of the token that is next in line, and only for a moment, may be handed in again; all else is theft. A sealed
  * successor is there for just as long as that successor is unused.
  */
-async function handleTokenReuse(tx: Tx, { tokenHash, graceSeconds }: RotationRequest, who: SessionOwner): Promise<Rotation> {
+async function handleTokenReuse(
+  tx: Tx,
+  { tokenHash, graceSeconds }: RotationRequest,
+  who: SessionOwner,
+): Promise<Rotation> {
   const [recent] = await tx<{ successor_sealed: Buffer }[]>`
     SELECT successor_sealed FROM refresh_tokens
     WHERE token_hash = ${tokenHash} AND successor_sealed IS NOT NULL AND used_at > clock_timestamp() - make_interval(secs => ${graceSeconds})`;

@@ -1,7 +1,17 @@
 import { canonicalLanguage } from '../../domain/language.ts';
-import type { ClosedReason, MatrixRow, Option, Question, QuestionSettings, Slots, Survey, SurveyStatus, Visibility } from '../../domain/survey.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { QuestionTypeName } from '../../domain/questions/type-names.ts';
+import type {
+  ClosedReason,
+  MatrixRow,
+  Option,
+  Question,
+  QuestionSettings,
+  Slots,
+  Survey,
+  SurveyStatus,
+  Visibility,
+} from '../../domain/survey.ts';
 import { Problem } from '../../errors.ts';
 
 /** A row of `surveys` as postgres.js gives it. */
@@ -51,23 +61,61 @@ export interface QuestionRow {
 
 export function surveyFromRow(row: SurveyRow): Survey {
   return {
-    id: row.id, ownerId: row.owner_id, title: row.title, description: row.description, status: row.status, closedReason: row.closed_reason,
-    isAnonymous: row.is_anonymous, anonymityBegun: row.anonymity_begun, visibility: row.visibility, accessToken: row.access_token, responseQuota: row.response_quota,
-    submissionRateLimit: row.submission_rate_limit, startsAt: row.starts_at, endsAt: row.ends_at, aiEnabled: row.ai_enabled,
-    language: canonicalLanguage(row.language) ?? row.language, retentionDays: row.retention_days, createdAt: row.created_at, updatedAt: row.updated_at,
-    publishedAt: row.published_at, closedAt: row.closed_at, version: row.version, revision: row.revision,
+    id: row.id,
+    ownerId: row.owner_id,
+    title: row.title,
+    description: row.description,
+    status: row.status,
+    closedReason: row.closed_reason,
+    isAnonymous: row.is_anonymous,
+    anonymityBegun: row.anonymity_begun,
+    visibility: row.visibility,
+    accessToken: row.access_token,
+    responseQuota: row.response_quota,
+    submissionRateLimit: row.submission_rate_limit,
+    startsAt: row.starts_at,
+    endsAt: row.ends_at,
+    aiEnabled: row.ai_enabled,
+    language: canonicalLanguage(row.language) ?? row.language,
+    retentionDays: row.retention_days,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    publishedAt: row.published_at,
+    closedAt: row.closed_at,
+    version: row.version,
+    revision: row.revision,
     slotCounts: { codes: row.code_slots, numbers: row.number_slots, texts: row.text_slots },
   };
 }
 
 export function surveyToColumns(survey: Survey) {
   return {
-    id: survey.id, owner_id: survey.ownerId, title: survey.title, description: survey.description, status: survey.status,
-    closed_reason: survey.closedReason, is_anonymous: survey.isAnonymous, anonymity_begun: survey.anonymityBegun ?? null, visibility: survey.visibility, access_token: survey.accessToken,
-    response_quota: survey.responseQuota, submission_rate_limit: survey.submissionRateLimit, starts_at: survey.startsAt, ends_at: survey.endsAt,
-    ai_enabled: survey.aiEnabled, language: survey.language, retention_days: survey.retentionDays, created_at: survey.createdAt,
-    updated_at: survey.updatedAt, published_at: survey.publishedAt, closed_at: survey.closedAt, version: survey.version, revision: survey.revision,
-    code_slots: survey.slotCounts.codes, number_slots: survey.slotCounts.numbers, text_slots: survey.slotCounts.texts,
+    id: survey.id,
+    owner_id: survey.ownerId,
+    title: survey.title,
+    description: survey.description,
+    status: survey.status,
+    closed_reason: survey.closedReason,
+    is_anonymous: survey.isAnonymous,
+    anonymity_begun: survey.anonymityBegun ?? null,
+    visibility: survey.visibility,
+    access_token: survey.accessToken,
+    response_quota: survey.responseQuota,
+    submission_rate_limit: survey.submissionRateLimit,
+    starts_at: survey.startsAt,
+    ends_at: survey.endsAt,
+    ai_enabled: survey.aiEnabled,
+    language: survey.language,
+    retention_days: survey.retentionDays,
+    created_at: survey.createdAt,
+    updated_at: survey.updatedAt,
+    published_at: survey.publishedAt,
+    closed_at: survey.closedAt,
+    version: survey.version,
+    revision: survey.revision,
+    code_slots: survey.slotCounts.codes,
+    number_slots: survey.slotCounts.numbers,
+    text_slots: survey.slotCounts.texts,
   };
 }
 
@@ -87,7 +135,17 @@ export function assertKnownType({ type }: { type: string }): void {
 export function questionFromRow(row: QuestionRow): Question {
   assertKnownType(row);
   return {
-    id: row.id, surveyId: row.survey_id, type: row.type, text: row.text, description: row.description, isRequired: row.is_required,
-    order: row.position, options: row.options, rows: row.rows, settings: row.settings, slots: row.slots, isHidden: row.is_hidden,
+    id: row.id,
+    surveyId: row.survey_id,
+    type: row.type,
+    text: row.text,
+    description: row.description,
+    isRequired: row.is_required,
+    order: row.position,
+    options: row.options,
+    rows: row.rows,
+    settings: row.settings,
+    slots: row.slots,
+    isHidden: row.is_hidden,
   };
 }

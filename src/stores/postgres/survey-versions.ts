@@ -1,4 +1,4 @@
-import { withPostgres, type Sql } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
 import { withLongTimeout } from './with-long-timeout.ts';
 
 /** Versions of a survey, the newest ones, that are kept whatever names them. */
@@ -19,7 +19,10 @@ export function createSurveyVersions(sql: Sql) {
       }),
 
     /** Removes those that were replaced before a moment, that no export names, nor anything in `named`; gives how many. */
-    removeUnreferenced: (surveyId: string, { referenced, replacedBefore }: { referenced: readonly number[]; replacedBefore: Date }): Promise<number> =>
+    removeUnreferenced: (
+      surveyId: string,
+      { referenced, replacedBefore }: { referenced: readonly number[]; replacedBefore: Date },
+    ): Promise<number> =>
       withPostgres(() =>
         withLongTimeout(sql, async (tx) => {
           const done = await tx`

@@ -1,8 +1,8 @@
 import { refuseTooLargeDefinition } from '../../domain/questions/definition-size.ts';
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
-import { withPostgres, type Sql, type Tx } from './client.ts';
-import { questionFromRow, surveyToColumns, surveyFromRow, type QuestionRow, type SurveyRow } from './survey-rows.ts';
+import { type Sql, type Tx, withPostgres } from './client.ts';
+import { type QuestionRow, questionFromRow, type SurveyRow, surveyFromRow, surveyToColumns } from './survey-rows.ts';
 
 /** Something that others must be told of because of a committed change. `cause`: at most one event a cause. */
 export interface OutboxEvent {
@@ -46,7 +46,9 @@ export type SurveyListItem = Survey & { responseCount: number };
 
 export function createSurveyStore(sql: Sql) {
   const questionsOf = async (db: Sql | Tx, surveyId: string): Promise<Question[]> =>
-    (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(questionFromRow);
+    (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(
+      questionFromRow,
+    );
   let hasLinguisticOrder: Promise<boolean> | undefined;
   const hasRootCollation = async (): Promise<boolean> => {
     try {
@@ -80,7 +82,8 @@ export function createSurveyStore(sql: Sql) {
         });
       }),
 
-    list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> => withPostgres(async () => listSurveys(sql, query, await (hasLinguisticOrder ??= hasRootCollation()))),
+    list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> =>
+      withPostgres(async () => listSurveys(sql, query, await (hasLinguisticOrder ??= hasRootCollation()))),
 
     create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<void> =>
       withPostgres(async () => {
@@ -98,7 +101,10 @@ export function createSurveyStore(sql: Sql) {
      * revision (and the next version where wording changed) and the events. Throws NOT_FOUND when there is no such survey;
      * what `decide` throws rolls everything back. `decide` returning undefined leaves all as it was.
      */
-    change: (id: string, decide: (current: SurveyWithQuestions, tx: Tx) => SurveyChange | undefined | Promise<SurveyChange | undefined>) =>
+    change: (
+      id: string,
+      decide: (current: SurveyWithQuestions, tx: Tx) => SurveyChange | undefined | Promise<SurveyChange | undefined>,
+    ) =>
       withPostgres(() =>
         sql.begin(async (tx): Promise<SurveyWithQuestions> => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE`;
@@ -118,18 +124,30 @@ export function createSurveyStore(sql: Sql) {
             UPDATE surveys SET deleted_at = now(), revision = revision + 1 WHERE id = ${id} AND deleted_at IS NULL RETURNING revision`;
           if (!row) throw notFound('survey');
           await tx`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE survey_id = ${id} AND status IN ('PENDING', 'RUNNING')`;
-          await writeOutbox(tx, [{ kind: 'survey.deleted', cause: `deleted:${id}`, payload: { surveyId: id, revision: row.revision } }]);
+          await writeOutbox(tx, [
+            { kind: 'survey.deleted', cause: `deleted:${id}`, payload: { surveyId: id, revision: row.revision } },
+          ]);
         });
       }),
 
     memberRole: (surveyId: string, userId: string): Promise<'EDITOR' | 'VIEWER' | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<{ role: 'EDITOR' | 'VIEWER' }[]>`SELECT role FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${userId}`;
+        const [row] = await sql<
+          { role: 'EDITOR' | 'VIEWER' }[]
+        >`SELECT role FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${userId}`;
         return row?.role;
       }),
 
     /** Surveys whose end has come but whose row does not say so yet, in the order of their ids; those that follow `after`. A start changes no row. */
-    findDueToClose: ({ now, after, limit }: { now: Date; after?: string | undefined; limit: number }): Promise<string[]> =>
+    findDueToClose: ({
+      now,
+      after,
+      limit,
+    }: {
+      now: Date;
+      after?: string | undefined;
+      limit: number;
+    }): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
           SELECT id FROM surveys WHERE deleted_at IS NULL AND status IN ('ACTIVE', 'PAUSED') AND ends_at <= ${now} AND ${after === undefined ? sql`true` : sql`id > ${after}`} ORDER BY id LIMIT ${limit}`;
@@ -137,7 +155,13 @@ export function createSurveyStore(sql: Sql) {
       }),
 
     /** Surveys that are open or will be when their start comes, in the order of their ids; those that follow `after`. */
-    open: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<Pick<Survey, 'id' | 'revision'>[]> =>
+    open: ({
+      after,
+      limit,
+    }: {
+      after?: string | undefined;
+      limit: number;
+    }): Promise<Pick<Survey, 'id' | 'revision'>[]> =>
       withPostgres(async () => [
         ...(await sql<Pick<Survey, 'id' | 'revision'>[]>`
           SELECT id, revision FROM surveys
@@ -152,12 +176,36 @@ export function createSurveyStore(sql: Sql) {
       }),
 
     /** Of all surveys, or of one, in the order of their ids; those that follow `after`. */
-    savedCounts: ({ after, surveyId, limit }: { after?: string | undefined; surveyId?: string | undefined; limit: number }): Promise<SavedCounts[]> =>
+    savedCounts: ({
+      after,
+      surveyId,
+      limit,
+    }: {
+      after?: string | undefined;
+      surveyId?: string | undefined;
+      limit: number;
+    }): Promise<SavedCounts[]> =>
       withPostgres(async () => {
-        const rows = await sql<{ survey_id: string; revision: number; responses: number; completed: number; response_quota: number | null; status: SurveyStatus }[]>`
+        const rows = await sql<
+          {
+            survey_id: string;
+            revision: number;
+            responses: number;
+            completed: number;
+            response_quota: number | null;
+            status: SurveyStatus;
+          }[]
+        >`
           SELECT c.survey_id, s.revision, c.responses, c.completed, s.response_quota, s.status FROM survey_counts c JOIN surveys s ON s.id = c.survey_id
           WHERE s.deleted_at IS NULL AND ${after === undefined ? sql`true` : sql`c.survey_id > ${after}`} AND ${surveyId === undefined ? sql`true` : sql`c.survey_id = ${surveyId}`} ORDER BY c.survey_id LIMIT ${limit}`;
-        return rows.map((row) => ({ surveyId: row.survey_id, revision: row.revision, responses: row.responses, completed: row.completed, quota: row.response_quota, isOpen: row.status === 'ACTIVE' }));
+        return rows.map((row) => ({
+          surveyId: row.survey_id,
+          revision: row.revision,
+          responses: row.responses,
+          completed: row.completed,
+          quota: row.response_quota,
+          isOpen: row.status === 'ACTIVE',
+        }));
       }),
 
     saveCounts: (counts: readonly { surveyId: string; responses: number; completed: number }[]): Promise<void> =>
@@ -183,25 +231,45 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
   if (change.isWordingChanged) refuseTooLargeDefinition(current, saved);
   await tx`UPDATE surveys SET ${tx(surveyToColumns(saved))} WHERE id = ${saved.id}`;
   const before = new Map(current.questions.map((question) => [question.id, question]));
-  await writeQuestions(tx, saved.questions.filter((question) => before.get(question.id) !== question));
+  await writeQuestions(
+    tx,
+    saved.questions.filter((question) => before.get(question.id) !== question),
+  );
   if (change.isWordingChanged) await writeVersion(tx, saved);
-  await writeOutbox(tx, [{ kind: 'survey.changed', payload: { surveyId: saved.id, revision: saved.revision } }, ...(change.events ?? [])]);
+  await writeOutbox(tx, [
+    { kind: 'survey.changed', payload: { surveyId: saved.id, revision: saved.revision } },
+    ...(change.events ?? []),
+  ]);
   return { ...saved, questions: [...saved.questions].sort((a, b) => a.order - b.order) };
 }
 
 async function writeQuestions(tx: Tx, questions: readonly Question[]): Promise<void> {
   for (const question of questions) {
     const columns = {
-      id: question.id, survey_id: question.surveyId, type: question.type, text: question.text, description: question.description,
-      is_required: question.isRequired, position: question.order, options: tx.json(question.options as never), rows: tx.json(question.rows as never),
-      settings: tx.json(question.settings as never), slots: tx.json(question.slots as never), is_hidden: question.isHidden,
+      id: question.id,
+      survey_id: question.surveyId,
+      type: question.type,
+      text: question.text,
+      description: question.description,
+      is_required: question.isRequired,
+      position: question.order,
+      options: tx.json(question.options as never),
+      rows: tx.json(question.rows as never),
+      settings: tx.json(question.settings as never),
+      slots: tx.json(question.slots as never),
+      is_hidden: question.isHidden,
     };
     await tx`INSERT INTO questions ${tx(columns)} ON CONFLICT (id) DO UPDATE SET ${tx(columns)}`;
   }
 }
 
 async function writeVersion(tx: Tx, survey: SurveyWithQuestions): Promise<void> {
-  const definition = { title: survey.title, description: survey.description, language: survey.language, questions: survey.questions };
+  const definition = {
+    title: survey.title,
+    description: survey.description,
+    language: survey.language,
+    questions: survey.questions,
+  };
   await tx`INSERT INTO survey_versions (survey_id, version, definition) VALUES (${survey.id}, ${survey.version}, ${tx.json(definition as never)})`;
 }
 
@@ -210,17 +278,32 @@ export async function writeOutbox(tx: Tx, events: readonly OutboxEvent[]): Promi
     await tx`INSERT INTO outbox (kind, cause, payload) VALUES (${event.kind}, ${event.cause ?? null}, ${tx.json(event.payload as never)}) ON CONFLICT (cause) DO NOTHING`;
 }
 
-async function listSurveys(sql: Sql, query: SurveyListQuery, isLinguistic: boolean): Promise<{ items: SurveyListItem[]; total: number }> {
-  const mine = query.userId === null ? sql`` : sql`AND (s.owner_id = ${query.userId} OR EXISTS (SELECT 1 FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = ${query.userId}))`;
+async function listSurveys(
+  sql: Sql,
+  query: SurveyListQuery,
+  isLinguistic: boolean,
+): Promise<{ items: SurveyListItem[]; total: number }> {
+  const mine =
+    query.userId === null
+      ? sql``
+      : sql`AND (s.owner_id = ${query.userId} OR EXISTS (SELECT 1 FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = ${query.userId}))`;
   const status = query.status === undefined ? sql`` : sql`AND s.status = ${query.status}`;
   const pattern = `%${(query.search ?? '').replace(/[\\%_]/g, '\\$&')}%`;
-  const search = query.search === undefined ? sql`` : sql`AND (s.title ILIKE ${pattern} OR s.description ILIKE ${pattern})`;
+  const search =
+    query.search === undefined ? sql`` : sql`AND (s.title ILIKE ${pattern} OR s.description ILIKE ${pattern})`;
   const where = sql`WHERE s.deleted_at IS NULL ${mine} ${status} ${search}`;
-  const column = { createdAt: sql`s.created_at`, title: isLinguistic ? sql`s.title COLLATE ${sql(rootCollation)}` : sql`lower(s.title)`, responseCount: sql`responses` }[query.sort];
+  const column = {
+    createdAt: sql`s.created_at`,
+    title: isLinguistic ? sql`s.title COLLATE ${sql(rootCollation)}` : sql`lower(s.title)`,
+    responseCount: sql`responses`,
+  }[query.sort];
   const direction = query.isDescending ? sql`DESC` : sql`ASC`;
   const rows = await sql<(SurveyRow & { responses: number })[]>`
     SELECT s.*, coalesce(c.responses, 0) AS responses FROM surveys s LEFT JOIN survey_counts c ON c.survey_id = s.id
     ${where} ORDER BY ${column} ${direction}, s.id ${direction} LIMIT ${query.limit} OFFSET ${(query.page - 1) * query.limit}`;
   const [count] = await sql<{ total: number }[]>`SELECT count(*) AS total FROM surveys s ${where}`;
-  return { items: rows.map((row) => ({ ...surveyFromRow(row), responseCount: row.responses })), total: count?.total ?? 0 };
+  return {
+    items: rows.map((row) => ({ ...surveyFromRow(row), responseCount: row.responses })),
+    total: count?.total ?? 0,
+  };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TranslatedString, Translation } from '../../domain/translation/translation.ts';
-import { withPostgres, type Sql } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
 
 export interface TranslationChange {
   surveyId: string;
@@ -20,15 +20,27 @@ export function createTranslationStore(sql: Sql) {
   return {
     find: (surveyId: string, language: string): Promise<Translation | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<TranslationRow[]>`SELECT * FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`;
+        const [row] = await sql<
+          TranslationRow[]
+        >`SELECT * FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`;
         return row && translationOf(row);
       }),
 
     all: (surveyId: string): Promise<Translation[]> =>
-      withPostgres(async () => (await sql<TranslationRow[]>`SELECT * FROM translations WHERE survey_id = ${surveyId} ORDER BY language`).map(translationOf)),
+      withPostgres(async () =>
+        (await sql<TranslationRow[]>`SELECT * FROM translations WHERE survey_id = ${surveyId} ORDER BY language`).map(
+          translationOf,
+        ),
+      ),
 
     languages: (surveyId: string): Promise<string[]> =>
-      withPostgres(async () => (await sql<{ language: string }[]>`SELECT language FROM translations WHERE survey_id = ${surveyId} ORDER BY language`).map((row) => row.language)),
+      withPostgres(async () =>
+        (
+          await sql<
+            { language: string }[]
+          >`SELECT language FROM translations WHERE survey_id = ${surveyId} ORDER BY language`
+        ).map((row) => row.language),
+      ),
 
     /** Changes string by string, so that two translators at once both survive. */
     merge: ({ surveyId, language, strings, removedKeys, at }: TranslationChange): Promise<Translation> =>
@@ -42,7 +54,10 @@ export function createTranslationStore(sql: Sql) {
       }),
 
     remove: (surveyId: string, language: string): Promise<boolean> =>
-      withPostgres(async () => (await sql`DELETE FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`).count > 0),
+      withPostgres(
+        async () =>
+          (await sql`DELETE FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`).count > 0,
+      ),
   };
 }
 
@@ -54,4 +69,8 @@ interface TranslationRow {
   updated_at: Date;
 }
 
-const translationOf = ({ language, strings, updated_at }: TranslationRow): Translation => ({ language, strings, updatedAt: updated_at });
+const translationOf = ({ language, strings, updated_at }: TranslationRow): Translation => ({
+  language,
+  strings,
+  updatedAt: updated_at,
+});

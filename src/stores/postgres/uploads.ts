@@ -1,4 +1,4 @@
-import { withPostgres, type Sql } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
 
 export interface UploadRecord {
   id: string;
@@ -33,7 +33,13 @@ export function createUploadRows(sql: Sql) {
       }),
 
     findInSurvey: (surveyId: string, ids: readonly string[]): Promise<(UploadRecord & { claimedAt: Date | null })[]> =>
-      withPostgres(async () => (await sql<UploadRow[]>`SELECT * FROM uploads WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[])`).map((row) => ({ ...recordOf(row), claimedAt: row.claimed_at }))),
+      withPostgres(async () =>
+        (
+          await sql<
+            UploadRow[]
+          >`SELECT * FROM uploads WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[])`
+        ).map((row) => ({ ...recordOf(row), claimedAt: row.claimed_at })),
+      ),
 
     /** Holds those that are free, or this response's already, once more for it; gives those. */
     claim: (surveyId: string, responseId: string, ids: readonly string[]): Promise<UploadRecord[]> =>
@@ -54,15 +60,24 @@ export function createUploadRows(sql: Sql) {
 
     /** Frees those that a response holds that never came to be. */
     releaseAll: (responseId: string): Promise<void> =>
-      withPostgres(async () => void (await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = NULL WHERE response_id = ${responseId} AND NOT is_kept`)),
+      withPostgres(
+        async () =>
+          void (await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = NULL WHERE response_id = ${responseId} AND NOT is_kept`),
+      ),
 
     /** Their responses are there. */
     markStored: (responseIds: readonly string[]): Promise<void> =>
-      withPostgres(async () => void (await sql`UPDATE uploads SET is_kept = true WHERE response_id = ANY(${responseIds as string[]}::uuid[])`)),
+      withPostgres(
+        async () =>
+          void (await sql`UPDATE uploads SET is_kept = true WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
+      ),
 
     /** Their responses are about to go: whether they are there is to be asked again. */
     markUnverified: (responseIds: readonly string[]): Promise<void> =>
-      withPostgres(async () => void (await sql`UPDATE uploads SET is_kept = false, claimed_at = now() WHERE response_id = ANY(${responseIds as string[]}::uuid[])`)),
+      withPostgres(
+        async () =>
+          void (await sql`UPDATE uploads SET is_kept = false, claimed_at = now() WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
+      ),
 
     /** Responses that have held uploads since before that moment and were not seen yet. */
     findUnverifiedResponses: (before: Date, limit: number): Promise<string[]> =>
@@ -73,15 +88,33 @@ export function createUploadRows(sql: Sql) {
       }),
 
     removeUnclaimed: (before: Date): Promise<string[]> =>
-      withPostgres(async () => idsOf(await sql<IdRow[]>`DELETE FROM uploads WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before} RETURNING id`)),
+      withPostgres(async () =>
+        idsOf(
+          await sql<
+            IdRow[]
+          >`DELETE FROM uploads WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before} RETURNING id`,
+        ),
+      ),
 
     removeOfResponses: (responseIds: readonly string[]): Promise<string[]> =>
-      withPostgres(async () => idsOf(await sql<IdRow[]>`DELETE FROM uploads WHERE response_id = ANY(${responseIds as string[]}::uuid[]) RETURNING id`)),
+      withPostgres(async () =>
+        idsOf(
+          await sql<
+            IdRow[]
+          >`DELETE FROM uploads WHERE response_id = ANY(${responseIds as string[]}::uuid[]) RETURNING id`,
+        ),
+      ),
 
-    removeOfSurvey: (surveyId: string): Promise<string[]> => withPostgres(async () => idsOf(await sql<IdRow[]>`DELETE FROM uploads WHERE survey_id = ${surveyId} RETURNING id`)),
+    removeOfSurvey: (surveyId: string): Promise<string[]> =>
+      withPostgres(async () =>
+        idsOf(await sql<IdRow[]>`DELETE FROM uploads WHERE survey_id = ${surveyId} RETURNING id`),
+      ),
 
     /** Of these ids, those that have a row. */
-    findExisting: (ids: readonly string[]): Promise<string[]> => withPostgres(async () => idsOf(await sql<IdRow[]>`SELECT id FROM uploads WHERE id = ANY(${ids as string[]}::uuid[])`)),
+    findExisting: (ids: readonly string[]): Promise<string[]> =>
+      withPostgres(async () =>
+        idsOf(await sql<IdRow[]>`SELECT id FROM uploads WHERE id = ANY(${ids as string[]}::uuid[])`),
+      ),
   };
 }
 
@@ -107,7 +140,13 @@ interface UploadRow {
 
 function recordOf(row: UploadRow): UploadRecord {
   return {
-    id: row.id, surveyId: row.survey_id, questionId: row.question_id, fileName: row.file_name, mimeType: row.mime_type, size: row.size, sha256: row.sha256,
+    id: row.id,
+    surveyId: row.survey_id,
+    questionId: row.question_id,
+    fileName: row.file_name,
+    mimeType: row.mime_type,
+    size: row.size,
+    sha256: row.sha256,
     responseId: row.response_id,
   };
 }

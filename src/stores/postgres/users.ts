@@ -1,6 +1,6 @@
 import type { UserRole } from '../../auth/roles.ts';
 import { conflict, notFound } from '../../errors.ts';
-import { withPostgres, type Sql, type Tx } from './client.ts';
+import { type Sql, type Tx, withPostgres } from './client.ts';
 
 export interface User {
   id: string;
@@ -45,7 +45,11 @@ interface UserRow {
 /** Any fixed number: changes of users go one after the other, so that "the last ADMIN" is never judged by two at once. */
 const userChangesLock = 7_203_515;
 
-const isEmailTaken = (error: unknown) => typeof error === 'object' && error !== null && 'constraint_name' in error && error.constraint_name === 'users_email_key_key';
+const isEmailTaken = (error: unknown) =>
+  typeof error === 'object' &&
+  error !== null &&
+  'constraint_name' in error &&
+  error.constraint_name === 'users_email_key_key';
 
 async function withEmailConflict<T>(step: () => Promise<T>): Promise<T> {
   try {
@@ -84,7 +88,9 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
     list: ({ page, limit }: { page: number; limit: number }): Promise<{ items: User[]; total: number }> =>
       withPostgres(async () => {
         const [rows, [count]] = await Promise.all([
-          sql<UserRow[]>`SELECT * FROM users ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<
+            UserRow[]
+          >`SELECT * FROM users ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM users`,
         ]);
         return { items: rows.map(userOf), total: count?.total ?? 0 };
@@ -129,10 +135,15 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         const next = { role: given.role ?? row.role, is_disabled: given.isDisabled ?? row.is_disabled };
         if (isActiveAdmin(row) && !isActiveAdmin(next)) await findOtherAdmin(tx, id);
         const columns = {
-          ...next, password_hash: given.passwordHash ?? row.password_hash, ...(given.email && { email: given.email.text, email_key: given.email.key }),
+          ...next,
+          password_hash: given.passwordHash ?? row.password_hash,
+          ...(given.email && { email: given.email.text, email_key: given.email.key }),
         };
-        const [saved] = await tx<UserRow[]>`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING *`;
-        if (given.passwordHash !== undefined || next.is_disabled) await endSessions(tx, id, next.is_disabled ? null : keptSessionId);
+        const [saved] = await tx<
+          UserRow[]
+        >`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING *`;
+        if (given.passwordHash !== undefined || next.is_disabled)
+          await endSessions(tx, id, next.is_disabled ? null : keptSessionId);
         return userOf(saved ?? row);
       }),
 
@@ -154,9 +165,13 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /** Replaces a password's hash if it is still the one that was checked; ends the other sessions. False: it has changed meanwhile. */
-    changePassword: (id: string, change: { from: string; to: string; keptSessionId: string | null }): Promise<boolean> =>
+    changePassword: (
+      id: string,
+      change: { from: string; to: string; keptSessionId: string | null },
+    ): Promise<boolean> =>
       inUserTransaction(async (tx) => {
-        const saved = await tx`UPDATE users SET password_hash = ${change.to}, updated_at = now() WHERE id = ${id} AND password_hash = ${change.from}`;
+        const saved =
+          await tx`UPDATE users SET password_hash = ${change.to}, updated_at = now() WHERE id = ${id} AND password_hash = ${change.from}`;
         if (saved.count === 0) return false;
         await endSessions(tx, id, change.keptSessionId);
         return true;
@@ -164,7 +179,10 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
 
     /** The same password, hashed with today's parameters. */
     rehash: (id: string, from: string, to: string): Promise<void> =>
-      withPostgres(async () => void (await sql`UPDATE users SET password_hash = ${to} WHERE id = ${id} AND password_hash = ${from}`)),
+      withPostgres(
+        async () =>
+          void (await sql`UPDATE users SET password_hash = ${to} WHERE id = ${id} AND password_hash = ${from}`),
+      ),
   };
 }
 
@@ -173,13 +191,21 @@ export type UserStore = ReturnType<typeof createUserStore>;
 const isActiveAdmin = (row: Pick<UserRow, 'role' | 'is_disabled'>) => row.role === 'ADMIN' && !row.is_disabled;
 
 async function findOtherAdmin(tx: Tx, id: string): Promise<string> {
-  const [other] = await tx<{ id: string }[]>`SELECT id FROM users WHERE role = 'ADMIN' AND NOT is_disabled AND id <> ${id} ORDER BY created_at, id LIMIT 1`;
+  const [other] = await tx<
+    { id: string }[]
+  >`SELECT id FROM users WHERE role = 'ADMIN' AND NOT is_disabled AND id <> ${id} ORDER BY created_at, id LIMIT 1`;
   if (!other) throw conflict('LAST_ADMIN', 'The last active ADMIN cannot be removed, disabled or given another role');
   return other.id;
 }
 
 async function insert(tx: Tx, user: NewUser): Promise<User> {
-  const columns = { id: user.id, email: user.email, email_key: user.emailKey, password_hash: user.passwordHash, role: user.role };
+  const columns = {
+    id: user.id,
+    email: user.email,
+    email_key: user.emailKey,
+    password_hash: user.passwordHash,
+    role: user.role,
+  };
   const [row] = await tx<UserRow[]>`INSERT INTO users ${tx(columns)} RETURNING *`;
   if (!row) throw new Error('the insert returned no row');
   return userOf(row);
@@ -192,7 +218,14 @@ async function endSessions(tx: Tx, userId: string, keptSessionId: string | null)
 }
 
 function userOf(row: UserRow): User {
-  return { id: row.id, email: row.email, role: row.role, isDisabled: row.is_disabled, createdAt: row.created_at, updatedAt: row.updated_at };
+  return {
+    id: row.id,
+    email: row.email,
+    role: row.role,
+    isDisabled: row.is_disabled,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
 }
 
 function withHash(row: UserRow): UserWithHash {

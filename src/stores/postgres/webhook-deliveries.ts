@@ -1,4 +1,4 @@
-import { withPostgres, type Sql } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
 
 export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
 
@@ -60,7 +60,20 @@ export interface DeliveryQuery {
   limit: number;
 }
 
-const columns = ['id', 'webhook_id', 'event', 'occurred_at', 'data', 'status', 'attempts', 'tries', 'next_attempt_at', 'pending_since', 'batch_id', 'created_at'];
+const columns = [
+  'id',
+  'webhook_id',
+  'event',
+  'occurred_at',
+  'data',
+  'status',
+  'attempts',
+  'tries',
+  'next_attempt_at',
+  'pending_since',
+  'batch_id',
+  'created_at',
+];
 /** Of one statement. */
 export const maxRowsPerStatement = 5000;
 
@@ -86,7 +99,8 @@ export function createDeliveryStore(sql: Sql) {
   return {
     /** Writes what is not written yet; an endpoint that is gone meanwhile is passed over. */
     async add(deliveries: readonly NewDelivery[]): Promise<void> {
-      for (let at = 0; at < deliveries.length; at += maxRowsPerStatement) await insert(sql, deliveries.slice(at, at + maxRowsPerStatement));
+      for (let at = 0; at < deliveries.length; at += maxRowsPerStatement)
+        await insert(sql, deliveries.slice(at, at + maxRowsPerStatement));
     },
 
     /** How many wait for each of the endpoints, counted up to its bound. */
@@ -113,7 +127,10 @@ export function createDeliveryStore(sql: Sql) {
     },
 
     /** What should be sent now, the longest due first; without what the caller holds already, and what the owner may not see now. */
-    findDue: async (webhookId: string, { now, excludedIds, limit }: { now: Date; excludedIds: readonly string[]; limit: number }): Promise<Delivery[]> => {
+    findDue: async (
+      webhookId: string,
+      { now, excludedIds, limit }: { now: Date; excludedIds: readonly string[]; limit: number },
+    ): Promise<Delivery[]> => {
       for (;;) {
         const rows = await sql<CheckedRow[]>`
           SELECT ${sql(columns.filter((name) => name !== 'attempts'))}, '[]'::jsonb AS attempts, ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
@@ -154,7 +171,9 @@ export function createDeliveryStore(sql: Sql) {
 
     find: (webhookId: string, id: string): Promise<Delivery | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<DeliveryRow[]>`SELECT ${sql(columns)} FROM webhook_deliveries WHERE id = ${id} AND webhook_id = ${webhookId}`;
+        const [row] = await sql<
+          DeliveryRow[]
+        >`SELECT ${sql(columns)} FROM webhook_deliveries WHERE id = ${id} AND webhook_id = ${webhookId}`;
         return row && deliveryOf(row);
       }),
 
@@ -163,7 +182,9 @@ export function createDeliveryStore(sql: Sql) {
       withPostgres(async () => {
         const which = sql`webhook_id = ${webhookId} ${status ? sql`AND status = ${status}` : sql``} ${event ? sql`AND event = ${event}` : sql``}`;
         const [rows, [count]] = await Promise.all([
-          sql<DeliveryRow[]>`SELECT ${sql(columns)} FROM webhook_deliveries WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<
+            DeliveryRow[]
+          >`SELECT ${sql(columns)} FROM webhook_deliveries WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM webhook_deliveries WHERE ${which}`,
         ]);
         return { items: rows.map(deliveryOf), total: count?.total ?? 0 };
@@ -179,16 +200,21 @@ export function createDeliveryStore(sql: Sql) {
       }),
 
     /** Sends all again that were made in a span of time (its end not included) and do not wait already, or only those of a status; gives how many. */
-    async replay(webhookId: string, { since, until, status, now }: { since: Date; until: Date; status?: DeliveryStatus | undefined; now: Date }): Promise<number> {
+    async replay(
+      webhookId: string,
+      { since, until, status, now }: { since: Date; until: Date; status?: DeliveryStatus | undefined; now: Date },
+    ): Promise<number> {
       let after = '00000000-0000-0000-0000-000000000000';
       for (let total = 0; ; ) {
-        const [part] = await withPostgres(async () => sql<{ count: number; last: string }[]>`
+        const [part] = await withPostgres(
+          async () => sql<{ count: number; last: string }[]>`
           WITH part AS (
             SELECT id FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND id > ${after} AND created_at >= ${since} AND created_at < ${until}
               AND status <> 'PENDING' ${status ? sql`AND status = ${status}` : sql``} ORDER BY id LIMIT ${maxRowsPerStatement}),
           done AS (
             UPDATE webhook_deliveries d SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL FROM part WHERE d.id = part.id RETURNING d.id)
-          SELECT count(*), (array_agg(id ORDER BY id DESC))[1] AS last FROM done`);
+          SELECT count(*), (array_agg(id ORDER BY id DESC))[1] AS last FROM done`,
+        );
         total += part?.count ?? 0;
         if (!part || part.count < maxRowsPerStatement) return total;
         after = part.last;
@@ -197,7 +223,13 @@ export function createDeliveryStore(sql: Sql) {
 
     /** Gives up what has waited for longer than its endpoint allows; gives how many, which may not be all. */
     async expire(now: Date): Promise<number> {
-      const attempt: DeliveryAttempt = { at: now.toISOString(), httpStatus: null, latencyMs: 0, response: null, error: 'it was pending for longer than the endpoint allows' };
+      const attempt: DeliveryAttempt = {
+        at: now.toISOString(),
+        httpStatus: null,
+        latencyMs: 0,
+        response: null,
+        error: 'it was pending for longer than the endpoint allows',
+      };
       const done = await sql`
         UPDATE webhook_deliveries SET status = 'FAILED', next_attempt_at = NULL, attempts = attempts || ${JSON.stringify(attempt)}::text::jsonb
         WHERE id IN (
@@ -264,11 +296,31 @@ async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<voi
 
 /** The log says why a delivery was never tried. */
 const attemptsOf = ({ overflowLimit, createdAt }: NewDelivery): DeliveryAttempt[] =>
-  overflowLimit === undefined ? [] : [{ at: createdAt.toISOString(), httpStatus: null, latencyMs: 0, response: null, error: `not sent: ${overflowLimit} deliveries were waiting already` }];
+  overflowLimit === undefined
+    ? []
+    : [
+        {
+          at: createdAt.toISOString(),
+          httpStatus: null,
+          latencyMs: 0,
+          response: null,
+          error: `not sent: ${overflowLimit} deliveries were waiting already`,
+        },
+      ];
 
 function deliveryOf(row: DeliveryRow): Delivery {
   return {
-    id: row.id, webhookId: row.webhook_id, event: row.event, occurredAt: row.occurred_at, data: row.data, status: row.status, attempts: row.attempts, tries: row.tries,
-    nextAttemptAt: row.next_attempt_at, pendingSince: row.pending_since, batchId: row.batch_id, createdAt: row.created_at,
+    id: row.id,
+    webhookId: row.webhook_id,
+    event: row.event,
+    occurredAt: row.occurred_at,
+    data: row.data,
+    status: row.status,
+    attempts: row.attempts,
+    tries: row.tries,
+    nextAttemptAt: row.next_attempt_at,
+    pendingSince: row.pending_since,
+    batchId: row.batch_id,
+    createdAt: row.created_at,
   };
 }

@@ -1,4 +1,4 @@
-import { retryOnDeadlock, withPostgres, type Sql } from './client.ts';
+import { retryOnDeadlock, type Sql, withPostgres } from './client.ts';
 import type { OwnedDataTransfer } from './users.ts';
 
 /** An endpoint that is told of events. */
@@ -90,8 +90,10 @@ interface WebhookRow {
 export function createWebhookStore(sql: Sql) {
   const blockedReason = sql`
     CASE WHEN ${mayReceive(sql)} THEN NULL WHEN ${isOwnerActive(sql)} THEN ${ownerWithoutAccess} ELSE ${ownerInactive} END`;
-  const hasRateLimitOf = ({ maxPerSecond, isBatch }: Pick<Webhook, 'maxPerSecond' | 'isBatch'>) => sql`(max_per_second IS NOT DISTINCT FROM ${maxPerSecond}::integer AND is_batch = ${isBatch})`;
-  const isSendDue = (now: Date) => sql`(next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + leaseAheadMs)})`;
+  const hasRateLimitOf = ({ maxPerSecond, isBatch }: Pick<Webhook, 'maxPerSecond' | 'isBatch'>) =>
+    sql`(max_per_second IS NOT DISTINCT FROM ${maxPerSecond}::integer AND is_batch = ${isBatch})`;
+  const isSendDue = (now: Date) =>
+    sql`(next_turn_at IS NULL OR next_turn_at <= ${new Date(now.getTime() + leaseAheadMs)})`;
   return {
     find: (id: string): Promise<Webhook | undefined> =>
       withPostgres(async () => {
@@ -100,25 +102,43 @@ export function createWebhookStore(sql: Sql) {
       }),
 
     /** Newest first; `ownerId` null: everybody's. */
-    list: ({ ownerId, surveyId, page, limit }: { ownerId: string | null; surveyId?: string | undefined; page: number; limit: number }): Promise<{ items: Webhook[]; total: number }> =>
+    list: ({
+      ownerId,
+      surveyId,
+      page,
+      limit,
+    }: {
+      ownerId: string | null;
+      surveyId?: string | undefined;
+      page: number;
+      limit: number;
+    }): Promise<{ items: Webhook[]; total: number }> =>
       withPostgres(async () => {
         const which = sql`(${ownerId}::uuid IS NULL OR owner_id = ${ownerId}) AND (${surveyId ?? null}::uuid IS NULL OR survey_id = ${surveyId ?? null})`;
         const [rows, [count]] = await Promise.all([
-          sql<WebhookRow[]>`SELECT w.*, ${blockedReason} AS silence FROM webhooks w WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<
+            WebhookRow[]
+          >`SELECT w.*, ${blockedReason} AS silence FROM webhooks w WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM webhooks WHERE ${which}`,
         ]);
         return { items: rows.map(webhookOf), total: count?.total ?? 0 };
       }),
 
-    create: (webhook: Webhook): Promise<void> => withPostgres(async () => void (await sql`INSERT INTO webhooks ${sql(columnsOf(webhook))}`)),
+    create: (webhook: Webhook): Promise<void> =>
+      withPostgres(async () => void (await sql`INSERT INTO webhooks ${sql(columnsOf(webhook))}`)),
 
     /** What a user may change. Setting it active forgets its bad days, and another pace the turn of the old one. False if it is gone. */
     save: (webhook: Webhook): Promise<boolean> =>
       withPostgres(async () => {
-        const { id, created_at, secret_sealed, failing_since, paused_until, disabled_at, disabled_reason, ...changes } = columnsOf(webhook);
+        const { id, created_at, secret_sealed, failing_since, paused_until, disabled_at, disabled_reason, ...changes } =
+          columnsOf(webhook);
         const resetFailures = { failing_since: null, paused_until: null, disabled_at: null, disabled_reason: null };
-        return (await sql`
-          UPDATE webhooks SET ${sql(webhook.isActive ? { ...changes, ...resetFailures } : changes)}, next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN next_turn_at END WHERE id = ${id}`).count > 0;
+        return (
+          (
+            await sql`
+          UPDATE webhooks SET ${sql(webhook.isActive ? { ...changes, ...resetFailures } : changes)}, next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN next_turn_at END WHERE id = ${id}`
+          ).count > 0
+        );
       }),
 
     /** Makes the present secret an old one, which signs until `oldUntil` like those before it. False if the endpoint is gone, or has as many old ones that sign as it may have. */
@@ -134,7 +154,8 @@ export function createWebhookStore(sql: Sql) {
       }),
 
     /** With its log, rows of which may be at work. */
-    remove: (id: string): Promise<boolean> => withPostgres(() => retryOnDeadlock(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0)),
+    remove: (id: string): Promise<boolean> =>
+      withPostgres(() => retryOnDeadlock(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0)),
 
     /** Active endpoints whose owner may see one of the surveys. */
     findSubscriptions: async (surveyIds: readonly string[]): Promise<Subscription[]> =>
@@ -145,7 +166,10 @@ export function createWebhookStore(sql: Sql) {
         WHERE w.is_active AND ${mayViewSurvey(sql)}`,
 
     /** Surveys that active endpoints listen to; null stands for all that an owner may see. */
-    listSubscribedSurveys: async (): Promise<(string | null)[]> => (await sql<{ survey_id: string | null }[]>`SELECT DISTINCT survey_id FROM webhooks WHERE is_active`).map((row) => row.survey_id),
+    listSubscribedSurveys: async (): Promise<(string | null)[]> =>
+      (await sql<{ survey_id: string | null }[]>`SELECT DISTINCT survey_id FROM webhooks WHERE is_active`).map(
+        (row) => row.survey_id,
+      ),
 
     /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now: inactive, paused, far from its next turn, or of an owner who may have none or may not see its survey. */
     lease: async ({ webhookId, holder, nowMs, untilMs }: Lease): Promise<Webhook | undefined> => {
@@ -158,10 +182,18 @@ export function createWebhookStore(sql: Sql) {
     },
 
     /** Keeps it, and notes its next turn, should its holder die; false if it was lost, deleted, changed since `asOf` or switched off, or must not be sent to any more. */
-    renewLease: async ({ webhookId, holder, untilMs, asOf, nextSendAt }: Lease & { asOf: Date; nextSendAt: Date | null }): Promise<boolean> =>
-      (await sql`
+    renewLease: async ({
+      webhookId,
+      holder,
+      untilMs,
+      asOf,
+      nextSendAt,
+    }: Lease & { asOf: Date; nextSendAt: Date | null }): Promise<boolean> =>
+      (
+        await sql`
         UPDATE webhooks w SET leased_until = ${new Date(untilMs)}, next_turn_at = ${nextSendAt}
-        WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf} AND is_active AND ${mayReceive(sql)}`).count > 0,
+        WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf} AND is_active AND ${mayReceive(sql)}`
+      ).count > 0,
 
     /** Gives it back with its next turn, which does not count where the pace was changed meanwhile. */
     release: async ({ webhook, at }: NextSend, holder: string): Promise<void> =>
@@ -173,7 +205,8 @@ export function createWebhookStore(sql: Sql) {
     markFailing: async (webhookId: string, since: Date | null): Promise<void> =>
       void (await sql`UPDATE webhooks SET failing_since = ${since} WHERE id = ${webhookId} AND (${since}::timestamptz IS NULL OR failing_since IS NULL)`),
 
-    pause: async (webhookId: string, until: Date): Promise<void> => void (await sql`UPDATE webhooks SET paused_until = ${until} WHERE id = ${webhookId}`),
+    pause: async (webhookId: string, until: Date): Promise<void> =>
+      void (await sql`UPDATE webhooks SET paused_until = ${until} WHERE id = ${webhookId}`),
 
     disable: async (webhookId: string, { at, reason }: { at: Date; reason: string }): Promise<void> =>
       void (await sql`UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason} WHERE id = ${webhookId} AND is_active`),
@@ -213,7 +246,8 @@ export const leaseAheadMs = 1500;
 export const maxOldSecrets = 9;
 
 /** Nothing goes to endpoints `w` of somebody who may not have any. */
-const isOwnerActive = (sql: Sql) => sql`EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER')`;
+const isOwnerActive = (sql: Sql) =>
+  sql`EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER')`;
 
 /** The owner `u` of an endpoint `w` may see the survey `s`. Found by primary keys alone, since endpoints are asked for about every second. */
 const mayViewSurvey = (sql: Sql) => sql`
@@ -245,24 +279,65 @@ export type WebhookStore = ReturnType<typeof createWebhookStore>;
 
 function webhookOf(row: WebhookRow): Webhook {
   return {
-    id: row.id, ownerId: row.owner_id, scopeRole: row.made_as, surveyId: row.survey_id, url: row.url, events: row.events, description: row.description,
-    isActive: row.is_active, isBatch: row.is_batch, maxPerSecond: row.max_per_second, maxAgeSeconds: row.max_age_seconds, maxWaiting: row.max_waiting, secretSealed: row.secret_sealed,
-    oldSecrets: oldSecretsOf(row), failingSince: row.failing_since, pausedUntil: row.paused_until, nextSendAt: row.next_turn_at,
-    disabledAt: row.disabled_at, disabledReason: row.disabled_reason, blockedReason: row.silence ?? null, createdAt: row.created_at, updatedAt: row.updated_at,
+    id: row.id,
+    ownerId: row.owner_id,
+    scopeRole: row.made_as,
+    surveyId: row.survey_id,
+    url: row.url,
+    events: row.events,
+    description: row.description,
+    isActive: row.is_active,
+    isBatch: row.is_batch,
+    maxPerSecond: row.max_per_second,
+    maxAgeSeconds: row.max_age_seconds,
+    maxWaiting: row.max_waiting,
+    secretSealed: row.secret_sealed,
+    oldSecrets: oldSecretsOf(row),
+    failingSince: row.failing_since,
+    pausedUntil: row.paused_until,
+    nextSendAt: row.next_turn_at,
+    disabledAt: row.disabled_at,
+    disabledReason: row.disabled_reason,
+    blockedReason: row.silence ?? null,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }
 
 function oldSecretsOf(row: WebhookRow): OldSecret[] {
-  const last = row.old_secret_sealed && row.old_secret_until ? [{ sealed: row.old_secret_sealed, until: row.old_secret_until }] : [];
-  return [...last, ...row.older_secrets.map(({ sealed, until }) => ({ sealed: Buffer.from(sealed, 'base64'), until: new Date(until) })).reverse()];
+  const last =
+    row.old_secret_sealed && row.old_secret_until
+      ? [{ sealed: row.old_secret_sealed, until: row.old_secret_until }]
+      : [];
+  return [
+    ...last,
+    ...row.older_secrets
+      .map(({ sealed, until }) => ({ sealed: Buffer.from(sealed, 'base64'), until: new Date(until) }))
+      .reverse(),
+  ];
 }
 
 /** Old secrets come by rotation alone. */
 function columnsOf(webhook: Webhook) {
   return {
-    id: webhook.id, owner_id: webhook.ownerId, made_as: webhook.scopeRole, survey_id: webhook.surveyId, url: webhook.url, events: [...webhook.events], description: webhook.description,
-    is_active: webhook.isActive, is_batch: webhook.isBatch, max_per_second: webhook.maxPerSecond, max_age_seconds: webhook.maxAgeSeconds, max_waiting: webhook.maxWaiting, secret_sealed: webhook.secretSealed,
-    failing_since: webhook.failingSince, paused_until: webhook.pausedUntil,
-    disabled_at: webhook.disabledAt, disabled_reason: webhook.disabledReason, created_at: webhook.createdAt, updated_at: webhook.updatedAt,
+    id: webhook.id,
+    owner_id: webhook.ownerId,
+    made_as: webhook.scopeRole,
+    survey_id: webhook.surveyId,
+    url: webhook.url,
+    events: [...webhook.events],
+    description: webhook.description,
+    is_active: webhook.isActive,
+    is_batch: webhook.isBatch,
+    max_per_second: webhook.maxPerSecond,
+    max_age_seconds: webhook.maxAgeSeconds,
+    max_waiting: webhook.maxWaiting,
+    secret_sealed: webhook.secretSealed,
+    failing_since: webhook.failingSince,
+    paused_until: webhook.pausedUntil,
+    disabled_at: webhook.disabledAt,
+    disabled_reason: webhook.disabledReason,
+    created_at: webhook.createdAt,
+    updated_at: webhook.updatedAt,
   };
 }

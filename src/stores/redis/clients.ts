@@ -17,10 +17,18 @@ const retryStrategy = (times: number) => Math.min(50 * times, 500);
 export function createIntakeRedis(url: string, log: Log): Redis {
   return watched(
     new Redis(url, {
-      enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0, commandTimeout: 2000,
-      socketTimeout, connectTimeout, maxLoadingRetryTime, retryStrategy, lazyConnect: true,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      commandTimeout: 2000,
+      socketTimeout,
+      connectTimeout,
+      maxLoadingRetryTime,
+      retryStrategy,
+      lazyConnect: true,
     }),
-    log, 'intake',
+    log,
+    'intake',
   );
 }
 
@@ -28,17 +36,29 @@ export function createIntakeRedis(url: string, log: Log): Redis {
 export function createSharedRedis(url: string, log: Log): Redis {
   return watched(
     new Redis(url, {
-      enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: 1000,
-      socketTimeout, connectTimeout, maxLoadingRetryTime, retryStrategy, lazyConnect: true,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 1,
+      commandTimeout: 1000,
+      socketTimeout,
+      connectTimeout,
+      maxLoadingRetryTime,
+      retryStrategy,
+      lazyConnect: true,
     }),
-    log, 'shared',
+    log,
+    'shared',
   );
 }
 
 /** For subscriptions: waits for as long as it takes, and asks every 5 s whether the server is still there. */
 export function createWaitingRedis(url: string, log: Log): Redis {
   const redis = new Redis(url, {
-    maxRetriesPerRequest: null, socketTimeout, connectTimeout, maxLoadingRetryTime, retryStrategy, lazyConnect: true,
+    maxRetriesPerRequest: null,
+    socketTimeout,
+    connectTimeout,
+    maxLoadingRetryTime,
+    retryStrategy,
+    lazyConnect: true,
   });
   return pinged(watched(redis, log, 'waiting'));
 }

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { assetPath } from '../../platform/assets.ts';
 import { endOfEntry, entryOf, isWholeEntry, type LivePosition } from '../../domain/live-cursor.ts';
-import type { PubSub } from './pub-sub.ts';
-import { isDeletionNoted, deletionKey } from './intake/deleted-responses.ts';
+import { assetPath } from '../../platform/assets.ts';
+import { deletionKey, isDeletionNoted } from './intake/deleted-responses.ts';
 import type { Shard } from './intake/shards.ts';
 import { createStream, type StreamEntry } from './intake/stream.ts';
+import type { PubSub } from './pub-sub.ts';
 
 /** What is kept of a shard's stream. */
 export interface StreamBounds {
@@ -18,7 +18,9 @@ export interface StreamBounds {
   deletions: number;
 }
 
-type BoundsRedis = Redis & { streamBounds(stream: string, removals: string): Promise<[string, string, number, string]> };
+type BoundsRedis = Redis & {
+  streamBounds(stream: string, removals: string): Promise<[string, string, number, string]>;
+};
 
 /**
  * What live streams read of the intake. An entry can be read as soon as its submissions are accepted: Redis answers the reader, like the
@@ -28,20 +30,34 @@ type BoundsRedis = Redis & { streamBounds(stream: string, removals: string): Pro
 export function createLiveStream(plain: Redis) {
   const stream = createStream(plain);
   const redis = plain as BoundsRedis;
-  redis.defineCommand('streamBounds', { numberOfKeys: 2, lua: readFileSync(assetPath('src/stores/redis/live-stream-bounds.lua'), 'utf8') });
+  redis.defineCommand('streamBounds', {
+    numberOfKeys: 2,
+    lua: readFileSync(assetPath('src/stores/redis/live-stream-bounds.lua'), 'utf8'),
+  });
   return {
     /** All up to here is in ClickHouse. */
     acknowledged: async (shard: Shard): Promise<LivePosition> => endOfEntry(await stream.acknowledged(shard)),
     async bounds(shard: Shard): Promise<StreamBounds> {
       const [oldest, newest, isTrimmed, removals] = await redis.streamBounds(shard.stream, `${shard.prefix}removals`);
-      return { oldest: oldest === '' ? undefined : endOfEntry(oldest), newest: endOfEntry(newest), isTrimmed: isTrimmed === 1, deletions: Number(removals) };
+      return {
+        oldest: oldest === '' ? undefined : endOfEntry(oldest),
+        newest: endOfEntry(newest),
+        isTrimmed: isTrimmed === 1,
+        deletions: Number(removals),
+      };
     },
     /** Entries that hold anything behind a position, oldest first; the first may have been seen in part. */
     read: (shard: Shard, after: LivePosition, count: number): Promise<StreamEntry[]> =>
       stream.readRange(shard, `${isWholeEntry(after) ? '(' : ''}${entryOf(after)}`, '+', count),
     /** Of each of these responses, whether it has been deleted since. */
-    async findDeleted(shard: Shard, responses: readonly { responseId: string; submittedAtMs: number }[]): Promise<boolean[]> {
-      const deletionNotes = responses.length === 0 ? [] : await redis.mget(responses.map(({ responseId }) => deletionKey(shard, responseId)));
+    async findDeleted(
+      shard: Shard,
+      responses: readonly { responseId: string; submittedAtMs: number }[],
+    ): Promise<boolean[]> {
+      const deletionNotes =
+        responses.length === 0
+          ? []
+          : await redis.mget(responses.map(({ responseId }) => deletionKey(shard, responseId)));
       return responses.map(({ submittedAtMs }, index) => isDeletionNoted(deletionNotes[index], submittedAtMs));
     },
   };
@@ -65,11 +81,18 @@ const storedChannel = 'stream:stored';
 /** News that make live streams quick. They may be lost: responses are found without them a moment later. */
 export function createLiveNotifications(messages: PubSub) {
   return {
-    publishJobProgress: ({ surveyId, kind, id, status, progress }: JobProgress): void => messages.publish(jobChannel, { surveyId, kind, id, status, progress }),
+    publishJobProgress: ({ surveyId, kind, id, status, progress }: JobProgress): void =>
+      messages.publish(jobChannel, { surveyId, kind, id, status, progress }),
     onJobProgress: (listener: (job: JobProgress) => void): Promise<void> =>
       messages.subscribe(jobChannel, (message) => {
         const { surveyId, kind, id, status, progress } = message;
-        if (typeof surveyId !== 'string' || typeof id !== 'string' || typeof status !== 'string' || typeof progress !== 'number') return;
+        if (
+          typeof surveyId !== 'string' ||
+          typeof id !== 'string' ||
+          typeof status !== 'string' ||
+          typeof progress !== 'number'
+        )
+          return;
         if (kind === 'export' || kind === 'ai') listener({ surveyId, kind, id, status, progress });
       }),
     /** A shard has more in ClickHouse than before. */

@@ -9,14 +9,25 @@ export interface PubSub {
   onReconnect(tell: () => void): void;
 }
 
-export function createPubSub({ publisher, subscriber, log }: { publisher: Redis; subscriber: Redis; log: Log }): PubSub {
+export function createPubSub({
+  publisher,
+  subscriber,
+  log,
+}: {
+  publisher: Redis;
+  subscriber: Redis;
+  log: Log;
+}): PubSub {
   const listeners = new Map<string, ((message: Record<string, unknown>) => void)[]>();
   const reconnectListeners: (() => void)[] = [];
   // The client subscribes again by itself before it says so; the answer to one more subscription comes when it is done.
   subscriber.on('ready', () => {
     const [channel] = listeners.keys();
     if (channel === undefined) return;
-    void subscriber.subscribe(channel).then(() => reconnectListeners.forEach((notify) => notify()), (error: unknown) => log.debug({ err: error }, 'subscribing again failed'));
+    void subscriber.subscribe(channel).then(
+      () => reconnectListeners.forEach((notify) => notify()),
+      (error: unknown) => log.debug({ err: error }, 'subscribing again failed'),
+    );
   });
   subscriber.on('message', (channel: string, text: string) => {
     try {
@@ -27,7 +38,10 @@ export function createPubSub({ publisher, subscriber, log }: { publisher: Redis;
     }
   });
   return {
-    publish: (channel, message) => void publisher.publish(channel, JSON.stringify(message)).catch((error: unknown) => log.debug({ err: error, channel }, 'a message was not sent')),
+    publish: (channel, message) =>
+      void publisher
+        .publish(channel, JSON.stringify(message))
+        .catch((error: unknown) => log.debug({ err: error, channel }, 'a message was not sent')),
     async subscribe(channel, notify) {
       const known = listeners.get(channel);
       if (known) return void known.push(notify);

@@ -8,12 +8,17 @@ export interface ConfigurationDifference {
 }
 
 /** How a server's configuration differs from what is wanted. Those that share theirs with others often hide some or all of it. */
-export async function compareConfiguration(wanted: Readonly<Record<string, string>>, redis: Redis): Promise<ConfigurationDifference> {
+export async function compareConfiguration(
+  wanted: Readonly<Record<string, string>>,
+  redis: Redis,
+): Promise<ConfigurationDifference> {
   const names = Object.keys(wanted);
   const found = await readConfiguration(redis, names);
   return {
     unknown: names.filter((name) => !found.has(name)),
-    mismatches: names.filter((name) => found.has(name) && found.get(name) !== wanted[name]).map((name) => `${name} is ${found.get(name)}, not ${wanted[name]}`),
+    mismatches: names
+      .filter((name) => found.has(name) && found.get(name) !== wanted[name])
+      .map((name) => `${name} is ${found.get(name)}, not ${wanted[name]}`),
   };
 }
 

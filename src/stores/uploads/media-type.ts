@@ -13,24 +13,69 @@ const unknownType = 'application/octet-stream';
 
 /** Packed files and programs: taken only where the author names their type. */
 const blockedByDefault = new Set([
-  'application/zip', 'application/gzip', 'application/x-7z-compressed', 'application/vnd.rar', 'application/x-rar-compressed', 'application/x-tar', 'application/x-bzip2', 'application/x-xz',
-  'application/zstd', 'application/x-lz4', 'application/x-lzh-compressed', 'application/x-lzip', 'application/x-compress', 'application/x-cpio', 'application/x-unix-archive', 'application/x-ace-compressed',
-  'application/x-arj', 'application/x-stuffit', 'application/vnd.ms-cab-compressed', 'application/java-archive', 'application/vnd.android.package-archive', 'application/x-apple-diskimage',
-  'application/x-iso9660-image', 'application/x-deb', 'application/x-rpm', 'application/x-xar', 'application/x-msdownload', 'application/x-elf', 'application/x-mach-binary', 'application/java-vm',
-  'application/x-ms-shortcut', 'application/x-google-chrome-extension', 'application/x-installshield', 'application/x-msi',
+  'application/zip',
+  'application/gzip',
+  'application/x-7z-compressed',
+  'application/vnd.rar',
+  'application/x-rar-compressed',
+  'application/x-tar',
+  'application/x-bzip2',
+  'application/x-xz',
+  'application/zstd',
+  'application/x-lz4',
+  'application/x-lzh-compressed',
+  'application/x-lzip',
+  'application/x-compress',
+  'application/x-cpio',
+  'application/x-unix-archive',
+  'application/x-ace-compressed',
+  'application/x-arj',
+  'application/x-stuffit',
+  'application/vnd.ms-cab-compressed',
+  'application/java-archive',
+  'application/vnd.android.package-archive',
+  'application/x-apple-diskimage',
+  'application/x-iso9660-image',
+  'application/x-deb',
+  'application/x-rpm',
+  'application/x-xar',
+  'application/x-msdownload',
+  'application/x-elf',
+  'application/x-mach-binary',
+  'application/java-vm',
+  'application/x-ms-shortcut',
+  'application/x-google-chrome-extension',
+  'application/x-installshield',
+  'application/x-msi',
 ]);
 
 /** Texts that only their sender can tell apart. */
-const textTypes: readonly string[] = ['text/plain', 'text/csv', 'text/tab-separated-values', 'text/markdown', 'text/calendar', 'text/vcard', 'application/json', 'application/x-ndjson', 'application/yaml'];
+const textTypes: readonly string[] = [
+  'text/plain',
+  'text/csv',
+  'text/tab-separated-values',
+  'text/markdown',
+  'text/calendar',
+  'text/vcard',
+  'application/json',
+  'application/x-ndjson',
+  'application/yaml',
+];
 
 /**
  * Finds a file's media type by its content: by signature, else text where all of it is UTF-8 without control characters, else unknown. The
  * declared type only chooses among kinds of plain text. `taken`: media types or `image/*` patterns; undefined takes all but packed files and
  * programs. An empty file is refused.
  */
-export async function inspectContent(pieces: AsyncGenerator<Uint8Array>, { declared, acceptedTypes }: { declared: string | undefined; acceptedTypes: readonly string[] | undefined }): Promise<InspectedBytes> {
+export async function inspectContent(
+  pieces: AsyncGenerator<Uint8Array>,
+  { declared, acceptedTypes }: { declared: string | undefined; acceptedTypes: readonly string[] | undefined },
+): Promise<InspectedBytes> {
   const head = await readHead(pieces);
-  if (head.length === 0) throw new Problem('VALIDATION_ERROR', 'The file is empty', { details: [{ path: '', message: 'the file is empty' }] });
+  if (head.length === 0)
+    throw new Problem('VALIDATION_ERROR', 'The file is empty', {
+      details: [{ path: '', message: 'the file is empty' }],
+    });
   const detected = await fileTypeFromBuffer(head);
   const isText = detected === undefined || detected.mime === 'application/xml';
   let mimeType = isText ? textType(head, { declared, acceptedTypes }) : detected.mime;
@@ -66,19 +111,37 @@ async function readHead(pieces: AsyncGenerator<Uint8Array>): Promise<Buffer> {
 
 function assertAcceptedType(mimeType: string, acceptedTypes: readonly string[] | undefined): void {
   if (isAcceptedType(mimeType, acceptedTypes)) return;
-  throw new Problem('UNSUPPORTED_MEDIA_TYPE', acceptedTypes ? `This question takes ${acceptedTypes.join(', ')}; by its content the file is ${mimeType}` : `Files of the type ${mimeType} are not taken`);
+  throw new Problem(
+    'UNSUPPORTED_MEDIA_TYPE',
+    acceptedTypes
+      ? `This question takes ${acceptedTypes.join(', ')}; by its content the file is ${mimeType}`
+      : `Files of the type ${mimeType} are not taken`,
+  );
 }
 
 export function isAcceptedType(mimeType: string, acceptedTypes: readonly string[] | undefined): boolean {
   if (acceptedTypes === undefined) return !blockedByDefault.has(mimeType);
-  return acceptedTypes.some((pattern) => pattern === mimeType || (pattern.endsWith('/*') && mimeType.startsWith(pattern.slice(0, -1))));
+  return acceptedTypes.some(
+    (pattern) => pattern === mimeType || (pattern.endsWith('/*') && mimeType.startsWith(pattern.slice(0, -1))),
+  );
 }
 
 /** Which kind of text it is; that all of it is text is still to be seen. */
-function textType(head: Buffer, { declared, acceptedTypes }: { declared: string | undefined; acceptedTypes: readonly string[] | undefined }): string {
-  const start = head.toString('utf8').replace(/^\uFEFF/, '').trimStart();
+function textType(
+  head: Buffer,
+  { declared, acceptedTypes }: { declared: string | undefined; acceptedTypes: readonly string[] | undefined },
+): string {
+  const start = head
+    .toString('utf8')
+    .replace(/^\uFEFF/, '')
+    .trimStart();
   if (/<svg[\s/>]/i.test(start) && start.startsWith('<')) return 'image/svg+xml';
-  if (/^(?:<!--[\s\S]*?-->\s*)*<(?:!doctype html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p)[\s/>]/i.test(start)) return 'text/html';
+  if (
+    /^(?:<!--[\s\S]*?-->\s*)*<(?:!doctype html|html|head|body|script|iframe|h1|div|font|table|a|style|title|b|br|p)[\s/>]/i.test(
+      start,
+    )
+  )
+    return 'text/html';
   if (start.startsWith('<?xml')) return 'application/xml';
   const given = declaredType.exec(declared ?? '')?.[1]?.toLowerCase() ?? '';
   if (textTypes.includes(given) && isAcceptedType(given, acceptedTypes)) return given;
@@ -92,7 +155,12 @@ const declaredType = /^[ \t]*([\w.+-]+\/[\w.+-]+)[ \t]*(?:;|$)/;
 function createTextCheck(): (piece: Uint8Array, isLast: boolean) => boolean {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   return (piece, isLast) => {
-    if (piece.some((byte) => byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d && byte !== 0x0c && byte !== 0x1b)) return false;
+    if (
+      piece.some(
+        (byte) => byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d && byte !== 0x0c && byte !== 0x1b,
+      )
+    )
+      return false;
     try {
       decoder.decode(piece, { stream: !isLast });
       return true;

@@ -1,9 +1,15 @@
-import {
-  AbortMultipartUploadCommand, DeleteObjectCommand, GetObjectCommand, ListMultipartUploadsCommand, paginateListObjectsV2, S3Client, S3ServiceException,
-} from '@aws-sdk/client-s3';
-import { Upload } from '@aws-sdk/lib-storage';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  paginateListObjectsV2,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
 import { notFound, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { StoredBytes, UploadStorage } from './storage.ts';
@@ -41,14 +47,23 @@ export function createS3Storage({ bucket, endpoint, region, credentials, prefix,
     ...(credentials && { credentials }),
     maxAttempts: 3,
     // Services other than AWS need not know the newer checksums; bodies are signed by their SHA-256 all the same.
-    requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: connectTimeoutMs, requestTimeout: requestTimeoutMs, throwOnRequestTimeout: true, socketTimeout: requestTimeoutMs },
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: connectTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      throwOnRequestTimeout: true,
+      socketTimeout: requestTimeoutMs,
+    },
   });
   const objectKeyOf = (id: string) => ({ Bucket: bucket, Key: `${prefix}${id}` });
   const toProblem = (error: unknown): Error => {
     if (error instanceof S3ServiceException && error.name === 'NoSuchKey') return notFound('file');
     // Not the whole error: it quotes what was signed.
-    log.warn({ bucket, reason: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }, 'the storage of uploads failed');
+    log.warn(
+      { bucket, reason: error instanceof Error ? `${error.name}: ${error.message}` : String(error) },
+      'the storage of uploads failed',
+    );
     return unavailable('The storage of uploads cannot be reached right now', 5, error);
   };
   const orUnavailable = async <T>(step: () => Promise<T>): Promise<T> => {
@@ -61,7 +76,12 @@ export function createS3Storage({ bucket, endpoint, region, credentials, prefix,
   return {
     async write(id, bytes) {
       const source = measureStream(bytes);
-      const upload = new Upload({ client, params: { ...objectKeyOf(id), Body: Readable.from(source.bytes, { objectMode: false }) }, partSize: partBytes, queueSize: 1 });
+      const upload = new Upload({
+        client,
+        params: { ...objectKeyOf(id), Body: Readable.from(source.bytes, { objectMode: false }) },
+        partSize: partBytes,
+        queueSize: 1,
+      });
       try {
         await upload.done();
       } catch (error) {
@@ -69,13 +89,21 @@ export function createS3Storage({ bucket, endpoint, region, credentials, prefix,
       }
       return source.measure();
     },
-    read: (id, first, last) => orUnavailable(async () => readBody(await client.send(new GetObjectCommand({ ...objectKeyOf(id), Range: `bytes=${first}-${last}` })))),
+    read: (id, first, last) =>
+      orUnavailable(async () =>
+        readBody(await client.send(new GetObjectCommand({ ...objectKeyOf(id), Range: `bytes=${first}-${last}` }))),
+      ),
     remove: (id) => orUnavailable(async () => void (await client.send(new DeleteObjectCommand(objectKeyOf(id))))),
     async *list(before) {
       await orUnavailable(() => abortStaleUploads(client, { bucket, prefix, before }));
       const pages = paginateListObjectsV2({ client }, { Bucket: bucket, Prefix: prefix })[Symbol.asyncIterator]();
-      for (let page = await orUnavailable(() => pages.next()); !page.done; page = await orUnavailable(() => pages.next()))
-        for (const { Key, LastModified } of page.value.Contents ?? []) if (Key !== undefined && LastModified !== undefined && LastModified < before) yield Key.slice(prefix.length);
+      for (
+        let page = await orUnavailable(() => pages.next());
+        !page.done;
+        page = await orUnavailable(() => pages.next())
+      )
+        for (const { Key, LastModified } of page.value.Contents ?? [])
+          if (Key !== undefined && LastModified !== undefined && LastModified < before) yield Key.slice(prefix.length);
     },
     freeBytes: async () => undefined,
     close: () => client.destroy(),
@@ -124,11 +152,18 @@ function readBody({ Body: body }: { Body?: unknown }): AsyncIterable<Uint8Array>
 }
 
 /** Parts of writers that died cost money until somebody takes them away. Not every service can list them, and not every key may. */
-async function abortStaleUploads(client: S3Client, { bucket, prefix, before }: { bucket: string; prefix: string; before: Date }): Promise<void> {
-  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix })).catch((error: unknown) => {
-    if (error instanceof S3ServiceException && (error.$fault === 'client' || error.$metadata.httpStatusCode === 501)) return { Uploads: [] };
-    throw error;
-  });
+async function abortStaleUploads(
+  client: S3Client,
+  { bucket, prefix, before }: { bucket: string; prefix: string; before: Date },
+): Promise<void> {
+  const { Uploads = [] } = await client
+    .send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: prefix }))
+    .catch((error: unknown) => {
+      if (error instanceof S3ServiceException && (error.$fault === 'client' || error.$metadata.httpStatusCode === 501))
+        return { Uploads: [] };
+      throw error;
+    });
   for (const { Key, UploadId, Initiated } of Uploads)
-    if (Key !== undefined && UploadId !== undefined && Initiated !== undefined && Initiated < before) await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId }));
+    if (Key !== undefined && UploadId !== undefined && Initiated !== undefined && Initiated < before)
+      await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId }));
 }

@@ -33,12 +33,21 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
   };
 
   /** What other responses hold: theirs if they were accepted, to be freed if they never will be. Whether something was freed. */
-  const releaseAbandonedClaims = async (surveyId: string, responseId: string, ids: readonly string[]): Promise<boolean> => {
+  const releaseAbandonedClaims = async (
+    surveyId: string,
+    responseId: string,
+    ids: readonly string[],
+  ): Promise<boolean> => {
     let isReleased = false;
-    const claims = (await rows.findInSurvey(surveyId, ids)).flatMap((upload) => (upload.responseId === null || upload.responseId === responseId ? [] : [{ by: upload.responseId, since: upload.claimedAt }]));
+    const claims = (await rows.findInSurvey(surveyId, ids)).flatMap((upload) =>
+      upload.responseId === null || upload.responseId === responseId
+        ? []
+        : [{ by: upload.responseId, since: upload.claimedAt }],
+    );
     for (const { by, since } of claims) {
       if (await isResponseStored(by)) continue;
-      if (now() - (since?.getTime() ?? 0) < maxSubmissionMs) throw unavailable('Another submission with this upload is under way', 5);
+      if (now() - (since?.getTime() ?? 0) < maxSubmissionMs)
+        throw unavailable('Another submission with this upload is under way', 5);
       await rows.releaseAll(by);
       isReleased = true;
     }
@@ -49,7 +58,8 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
     /** Stores a file and makes it known. What `bytes` throws leaves nothing behind. */
     async save(upload: UploadToSave, bytes: AsyncIterable<Uint8Array>): Promise<{ size: number; mimeType: string }> {
       const free = await storage.freeBytes();
-      if (free !== undefined && free < reservedDiskBytes) throw unavailable('There is no room for uploads right now', 60);
+      if (free !== undefined && free < reservedDiskBytes)
+        throw unavailable('There is no room for uploads right now', 60);
       const { size, sha256 } = await storage.write(upload.id, bytes);
       const mimeType = upload.mimeType();
       await rows.add({ ...upload, mimeType, size, sha256, createdAt: new Date(now()) });
@@ -64,23 +74,34 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
      * Holds free uploads of the survey for a response; gives those that are the response's now. Each call is either followed by an accepted
      * submission or undone by `release`; one whose process died is found out when somebody else asks for the upload, or by `sweep`.
      */
-    async reserve(surveyId: string, responseId: string, uploadIds: readonly string[]): Promise<ReadonlyMap<string, KnownUpload>> {
+    async reserve(
+      surveyId: string,
+      responseId: string,
+      uploadIds: readonly string[],
+    ): Promise<ReadonlyMap<string, KnownUpload>> {
       const requestedIds = [...new Set(uploadIds)].filter(isId);
       let claimed = await rows.claim(surveyId, responseId, requestedIds);
       const missing = requestedIds.filter((id) => !claimed.some((upload) => upload.id === id));
       if (missing.length > 0) {
         const isReleased = await releaseAbandonedClaims(surveyId, responseId, missing).catch(async (error: unknown) => {
-          await rows.release(responseId, claimed.map(({ id }) => id));
+          await rows.release(
+            responseId,
+            claimed.map(({ id }) => id),
+          );
           throw error;
         });
         if (isReleased) claimed = [...claimed, ...(await rows.claim(surveyId, responseId, missing))];
       }
-      return new Map(claimed.map(({ id, questionId, mimeType, size }) => [id, { id, questionId, mimeType, sizeBytes: size }]));
+      return new Map(
+        claimed.map(({ id, questionId, mimeType, size }) => [id, { id, questionId, mimeType, sizeBytes: size }]),
+      );
     },
-    release: (responseId: string, uploadIds: readonly string[]): Promise<void> => rows.release(responseId, uploadIds.filter(isId)),
+    release: (responseId: string, uploadIds: readonly string[]): Promise<void> =>
+      rows.release(responseId, uploadIds.filter(isId)),
 
     /** Removes the files of deleted responses. */
-    removeOfResponses: async (responseIds: readonly string[]): Promise<number> => removeFiles(await rows.removeOfResponses(responseIds)),
+    removeOfResponses: async (responseIds: readonly string[]): Promise<number> =>
+      removeFiles(await rows.removeOfResponses(responseIds)),
     removeOfSurvey: async (surveyId: string): Promise<number> => removeFiles(await rows.removeOfSurvey(surveyId)),
 
     /** Removes what no response has claimed for a day, what belongs to responses that never came to be, and files without a row. */

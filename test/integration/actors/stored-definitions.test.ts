@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
+import { compressSurvey } from '../../../src/actors/compressed-survey.ts';
 import { createCore } from '../../../src/actors/core.ts';
 import { createCurrentSurvey } from '../../../src/actors/current-survey.ts';
-import { compressSurvey } from '../../../src/actors/compressed-survey.ts';
+import { createPostgresFallback } from '../../../src/actors/postgres-fallback.ts';
 import { createSubmissions } from '../../../src/actors/submissions/submit.ts';
 import { createSurveyActors } from '../../../src/actors/survey-cache.ts';
-import { createPostgresFallback } from '../../../src/actors/postgres-fallback.ts';
 import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import type { Problem } from '../../../src/errors.ts';
 import { publicSurveyRoutes } from '../../../src/http/routes/public.ts';
-import { newId, newResponseId } from '../../../src/platform/ids.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics, formatMetrics } from '../../../src/metrics.ts';
 import { createDefinitionBackfill } from '../../../src/pipelines/maintenance/definition-backfill.ts';
+import { newId, newResponseId } from '../../../src/platform/ids.ts';
 import { createSecrets } from '../../../src/platform/secrets.ts';
 import type { Settings } from '../../../src/settings.ts';
 import { createPostgres, type Sql } from '../../../src/stores/postgres/client.ts';
@@ -26,8 +26,8 @@ import { createShards, definitionBytesKey, definitionKey } from '../../../src/st
 import { openStores } from '../../../src/stores/stores.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startLoopback } from '../../support/loopback-server.ts';
-import { ownedDatabase, type OwnedDatabase } from '../../support/owned-database.ts';
-import { startProxy, type Proxy } from '../../support/proxy.ts';
+import { type OwnedDatabase, ownedDatabase } from '../../support/owned-database.ts';
+import { type Proxy, startProxy } from '../../support/proxy.ts';
 import { blankSurvey, withQuestion } from '../../support/questions.ts';
 import { sharedStores } from '../../support/stores.ts';
 
@@ -79,36 +79,66 @@ describe('definitions of open surveys in Redis', () => {
     const definitions = createDefinitionStore({ redis, shards, maxBytes: () => roomBytes });
     const whileAway = createPostgresFallback({ log, waitMs: 300, retryMs: 300 });
     const actors = createSurveyActors({
-      surveys, intake, whileAway, ...(keeps && { definitions }), log, now: Date.now,
-      audit: { record: async () => undefined }, countResponses: async () => ({ total: 0, complete: 0 }),
-      broadcast: () => undefined, metrics: { surveysCached: () => undefined },
+      surveys,
+      intake,
+      whileAway,
+      ...(keeps && { definitions }),
+      log,
+      now: Date.now,
+      audit: { record: async () => undefined },
+      countResponses: async () => ({ total: 0, complete: 0 }),
+      broadcast: () => undefined,
+      metrics: { surveysCached: () => undefined },
     });
     const never = () => Promise.reject(new Error('not to be asked'));
     const send = createSubmissions({
-      actors, intake, uploads: { reserve: never, release: never }, findStored: never, restore: never, findRecords: never,
-      submitLimit: 1000, pressure: () => undefined, isFormerKnown: () => false, now: Date.now,
-      newId: () => newResponseId(), onBackgroundError: () => undefined,
+      actors,
+      intake,
+      uploads: { reserve: never, release: never },
+      findStored: never,
+      restore: never,
+      findRecords: never,
+      submitLimit: 1000,
+      pressure: () => undefined,
+      isFormerKnown: () => false,
+      now: Date.now,
+      newId: () => newResponseId(),
+      onBackgroundError: () => undefined,
       secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },
     });
     const currentSurvey = createCurrentSurvey({ actors, surveys, intake, whileAway });
-    const routes = publicSurveyRoutes({ currentSurvey, whileAway, translations: createTranslationStore(sql), now: Date.now });
+    const routes = publicSurveyRoutes({
+      currentSurvey,
+      whileAway,
+      translations: createTranslationStore(sql),
+      now: Date.now,
+    });
     return { surveys, intake, definitions, actors, currentSurvey, routes, submit: submitTo(send), stop: actors.stop };
   }
 
   /** Submits nothing to a survey; gives what became of it: `accepted`, `unknown survey` or why it was refused. */
-  const submitTo = (send: ReturnType<typeof createSubmissions>) => async (surveyId: string): Promise<string> => {
-    const submission = {
-      answers: [], isComplete: true, responseId: undefined, resumeToken: undefined, startedAtMs: undefined,
-      respondent: undefined, metadata: undefined, language: undefined, surveyToken: undefined,
+  const submitTo =
+    (send: ReturnType<typeof createSubmissions>) =>
+    async (surveyId: string): Promise<string> => {
+      const submission = {
+        answers: [],
+        isComplete: true,
+        responseId: undefined,
+        resumeToken: undefined,
+        startedAtMs: undefined,
+        respondent: undefined,
+        metadata: undefined,
+        language: undefined,
+        surveyToken: undefined,
+      };
+      const nothing = { problem: undefined, idempotencyKey: undefined, surveyToken: undefined };
+      const call = { surveyId, submission, issues: [], body: {}, address: 'here', ...nothing };
+      const refused = (error: unknown) => ({ kind: 'refused' as const, problem: error as Problem });
+      const outcome = await send(call).catch(refused);
+      if (outcome.kind !== 'refused') return outcome.kind;
+      const { code, details } = outcome.problem;
+      return details && 'reason' in details ? String(details.reason) : code;
     };
-    const nothing = { problem: undefined, idempotencyKey: undefined, surveyToken: undefined };
-    const call = { surveyId, submission, issues: [], body: {}, address: 'here', ...nothing };
-    const refused = (error: unknown) => ({ kind: 'refused' as const, problem: error as Problem });
-    const outcome = await send(call).catch(refused);
-    if (outcome.kind !== 'refused') return outcome.kind;
-    const { code, details } = outcome.problem;
-    return details && 'reason' in details ? String(details.reason) : code;
-  };
 
   /** A process that has just started and cannot reach PostgreSQL. */
   const starting = (mode: 'refuse' | 'freeze' = 'refuse') => {
@@ -324,7 +354,10 @@ describe('definitions of open surveys in Redis', () => {
   it('are what the parts of a whole process go by', async () => {
     const { redisUrl, redisJobsUrl: redisJobs, clickhouseUrl } = await sharedStores();
     const settings = {
-      rateLimits: { submit: 1000 }, retentionDays: null, dataDir: '/nonexistent', intakeShards: 2,
+      rateLimits: { submit: 1000 },
+      retentionDays: null,
+      dataDir: '/nonexistent',
+      intakeShards: 2,
       clickhouseCluster: undefined,
     };
     const metrics = createMetrics();

@@ -5,12 +5,12 @@ import { createSubmissions } from '../../../src/actors/submissions/submit.ts';
 import { createSurveyActors } from '../../../src/actors/survey-cache.ts';
 import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { notFound } from '../../../src/errors.ts';
-import { newId, newResponseId } from '../../../src/platform/ids.ts';
 import { createLog } from '../../../src/log.ts';
+import { newId, newResponseId } from '../../../src/platform/ids.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from '../../../src/stores/redis/clients.ts';
 import { createIntake, type Intake } from '../../../src/stores/redis/intake/intake.ts';
-import { createPubSub } from '../../../src/stores/redis/pub-sub.ts';
 import { createShards, surveyKey } from '../../../src/stores/redis/intake/shards.ts';
+import { createPubSub } from '../../../src/stores/redis/pub-sub.ts';
 import { eventually } from '../../support/eventually.ts';
 import { blankSurvey } from '../../support/questions.ts';
 import { sharedStores } from '../../support/stores.ts';
@@ -35,7 +35,13 @@ describe('surveys in memory beside the intake', () => {
     const row: { survey: SurveyWithQuestions | undefined } = { survey: { ...blankSurvey(), id: newId(), ...fields } };
     const given = row.survey ?? assert.fail();
     const events: string[] = [];
-    const world = { loads: 0, changes: Promise.resolve(given), beforeLoad: async () => undefined as void, afterLoad: async () => undefined as void, beforeAnnounce: async () => undefined as void };
+    const world = {
+      loads: 0,
+      changes: Promise.resolve(given),
+      beforeLoad: async () => undefined as void,
+      afterLoad: async () => undefined as void,
+      beforeAnnounce: async () => undefined as void,
+    };
     const actors = createSurveyActors({
       audit: { record: async () => undefined },
       surveys: {
@@ -52,22 +58,57 @@ describe('surveys in memory beside the intake', () => {
             const current = row.survey;
             if (!current) throw notFound('survey');
             const change = await decide(current, undefined as never);
-            if (change) row.survey = { ...change.survey, revision: Math.max(current.revision, change.survey.revision) + 1 };
+            if (change)
+              row.survey = { ...change.survey, revision: Math.max(current.revision, change.survey.revision) + 1 };
             for (const { kind } of change?.events ?? []) events.push(kind);
             return row.survey ?? assert.fail();
           })),
       },
       intake: { ...intake, announce: async (facts) => (await world.beforeAnnounce(), intake.announce(facts)) },
-      countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: Date.now, log, metrics: { surveysCached: () => undefined },
+      countResponses: async () => ({ total: 0, complete: 0 }),
+      broadcast: () => undefined,
+      now: Date.now,
+      log,
+      metrics: { surveysCached: () => undefined },
     });
     const never = () => Promise.reject(new Error('not to be asked'));
     const send = createSubmissions({
-      actors: { ...actors, quotaFilled: async () => given }, intake, uploads: { reserve: never, release: never }, findStored: never, restore: never, findRecords: never, submitLimit: 1000, pressure: () => undefined, isFormerKnown: () => false, now: Date.now,
-      secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address }, newId: () => newResponseId(), onBackgroundError: (error) => assert.fail(String(error)),
+      actors: { ...actors, quotaFilled: async () => given },
+      intake,
+      uploads: { reserve: never, release: never },
+      findStored: never,
+      restore: never,
+      findRecords: never,
+      submitLimit: 1000,
+      pressure: () => undefined,
+      isFormerKnown: () => false,
+      now: Date.now,
+      secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },
+      newId: () => newResponseId(),
+      onBackgroundError: (error) => assert.fail(String(error)),
     });
     const submit = async (): Promise<string> => {
-      const submission = { answers: [], isComplete: true, responseId: undefined, resumeToken: undefined, startedAtMs: undefined, respondent: undefined, metadata: undefined, language: undefined, surveyToken: undefined };
-      const outcome = await send({ surveyId: given.id, submission, problem: undefined, issues: [], body: {}, idempotencyKey: undefined, surveyToken: undefined, address: 'here' });
+      const submission = {
+        answers: [],
+        isComplete: true,
+        responseId: undefined,
+        resumeToken: undefined,
+        startedAtMs: undefined,
+        respondent: undefined,
+        metadata: undefined,
+        language: undefined,
+        surveyToken: undefined,
+      };
+      const outcome = await send({
+        surveyId: given.id,
+        submission,
+        problem: undefined,
+        issues: [],
+        body: {},
+        idempotencyKey: undefined,
+        surveyToken: undefined,
+        address: 'here',
+      });
       if (outcome.kind !== 'refused') return outcome.kind;
       const { details } = outcome.problem;
       return details && 'reason' in details ? String(details.reason) : outcome.problem.code;
@@ -76,7 +117,10 @@ describe('surveys in memory beside the intake', () => {
     return { id: given.id, row, events, world, actors, submit };
   }
 
-  for (const [when, letGo] of [['at once', async () => undefined], ['after days', async (id: string) => void (await redis.del(surveyKey(shards.of(id), id)))]] as const)
+  for (const [when, letGo] of [
+    ['at once', async () => undefined],
+    ['after days', async (id: string) => void (await redis.del(surveyKey(shards.of(id), id)))],
+  ] as const)
     it(`know a survey no longer that was deleted without a word to them, ${when}`, async () => {
       const { id, row, actors, submit } = await holding();
       try {
@@ -101,8 +145,17 @@ describe('surveys in memory beside the intake', () => {
     const key = surveyKey(shards.of(id), id);
     assert.deepEqual(await redis.hgetall(key), { rev: String(Number.MAX_SAFE_INTEGER) });
     assert.ok((await redis.ttl(key)) > 0 && (await redis.ttl(key)) <= 48 * 3600);
-    assert.equal(await intake.announce({ surveyId: id, revision: 5, quota: null, codePositions: 0, total: 0, completed: 0 }), false);
-    await intake.deleteResponse({ surveyId: id, responseId: newId(), submittedAtMs: 1, isComplete: true, row: '["gone"]' });
+    assert.equal(
+      await intake.announce({ surveyId: id, revision: 5, quota: null, codePositions: 0, total: 0, completed: 0 }),
+      false,
+    );
+    await intake.deleteResponse({
+      surveyId: id,
+      responseId: newId(),
+      submittedAtMs: 1,
+      isComplete: true,
+      row: '["gone"]',
+    });
     assert.equal(await intake.counts(id), undefined);
   });
 
@@ -110,7 +163,13 @@ describe('surveys in memory beside the intake', () => {
     const { id, row, events, actors, submit } = await holding({ responseQuota: 2 });
     try {
       assert.deepEqual([await submit(), await submit()], ['accepted', 'accepted']);
-      await intake.deleteResponse({ surveyId: id, responseId: newId(), submittedAtMs: 1, isComplete: true, row: '["gone"]' });
+      await intake.deleteResponse({
+        surveyId: id,
+        responseId: newId(),
+        submittedAtMs: 1,
+        isComplete: true,
+        row: '["gone"]',
+      });
       assert.equal(await submit(), 'QUOTA_REACHED');
       await Promise.all([actors.quotaFilled(id), actors.quotaFilled(id)]);
       assert.deepEqual([row.survey?.status, row.survey?.closedReason, events], ['CLOSED', 'QUOTA', ['quota.reached']]);
@@ -168,7 +227,10 @@ describe('surveys in memory beside the intake', () => {
       if (isForgotten) await intake.removeSurvey(id);
       try {
         assert.deepEqual([await submit(), row.survey], ['accepted', survey]);
-        assert.deepEqual(await intake.counts(id), isForgotten ? { total: 1, completed: 1 } : { total: 2, completed: 2 });
+        assert.deepEqual(
+          await intake.counts(id),
+          isForgotten ? { total: 1, completed: 1 } : { total: 2, completed: 2 },
+        );
         assert.equal(await redis.ttl(surveyKey(shards.of(id), id)), -1);
       } finally {
         actors.stop();
@@ -206,7 +268,10 @@ describe('surveys in memory beside the intake', () => {
       actors.onRevisionPublished(id, 2);
       go();
       assert.equal((await asked)?.survey.title, 'A survey');
-      assert.deepEqual((await Promise.all(synced)).map((found) => found?.survey.title), ['Changed', 'Changed']);
+      assert.deepEqual(
+        (await Promise.all(synced)).map((found) => found?.survey.title),
+        ['Changed', 'Changed'],
+      );
       assert.deepEqual([actors.peek(id)?.survey.title, world.loads], ['Changed', 2]);
     } finally {
       actors.stop();

@@ -1,16 +1,39 @@
 import assert from 'node:assert/strict';
-import type { MessageCreateParamsNonStreaming, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
-import type { ChatCompletionCreateParamsNonStreaming, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions';
 import { describe, it } from 'node:test';
+import type {
+  MessageCreateParamsNonStreaming,
+  MessageCreateParamsStreaming,
+} from '@anthropic-ai/sdk/resources/messages';
+import type {
+  ChatCompletionCreateParamsNonStreaming,
+  ChatCompletionCreateParamsStreaming,
+} from 'openai/resources/chat/completions';
 import { createAnthropic } from '../../../src/ai/providers/anthropic.ts';
 import { createAzure, createGemini, createOpenAi, type ProviderOptions } from '../../../src/ai/providers/openai.ts';
 import type { CompletionRequest, Provider } from '../../../src/ai/providers/provider.ts';
 
-const schema = { type: 'object', properties: { word: { type: 'string' } }, required: ['word'], additionalProperties: false };
-const asked = { system: 'Say a word.', turns: [{ role: 'user', text: '{"say":"hello"}' }], schemaName: 'test', schema, maxOutputTokens: 300 } as const;
-const messages = [{ role: 'system', content: 'Say a word.' }, { role: 'user', content: '{"say":"hello"}' }] as const;
+const schema = {
+  type: 'object',
+  properties: { word: { type: 'string' } },
+  required: ['word'],
+  additionalProperties: false,
+};
+const asked = {
+  system: 'Say a word.',
+  turns: [{ role: 'user', text: '{"say":"hello"}' }],
+  schemaName: 'test',
+  schema,
+  maxOutputTokens: 300,
+} as const;
+const messages = [
+  { role: 'system', content: 'Say a word.' },
+  { role: 'user', content: '{"say":"hello"}' },
+] as const;
 const response_format = { type: 'json_schema', json_schema: { name: 'test', schema, strict: true } } as const;
-const chatReply = { choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: '{"word":"hi"}' } }], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } };
+const chatReply = {
+  choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: '{"word":"hi"}' } }],
+  usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+};
 
 interface Sent {
   url: string;
@@ -19,20 +42,39 @@ interface Sent {
 }
 
 /** What one call sends, and what becomes of its reply; with `wrote` that is a list of events. */
-async function call(make: (options: ProviderOptions) => Provider, model: string, reply: unknown, wrote?: CompletionRequest['wrote']): Promise<{ sent: Sent; read: Awaited<ReturnType<Provider['complete']>> }> {
+async function call(
+  make: (options: ProviderOptions) => Provider,
+  model: string,
+  reply: unknown,
+  wrote?: CompletionRequest['wrote'],
+): Promise<{ sent: Sent; read: Awaited<ReturnType<Provider['complete']>> }> {
   const sent: Sent[] = [];
   const fetch: ProviderOptions['fetch'] = async (input, init) => {
-    sent.push({ url: String(input), headers: Object.fromEntries(new Headers(init?.headers)), body: JSON.parse(String(init?.body)) });
-    return wrote ? new Response(eventsOf(reply as object[]), { headers: { 'content-type': 'text/event-stream' } }) : Response.json(reply);
+    sent.push({
+      url: String(input),
+      headers: Object.fromEntries(new Headers(init?.headers)),
+      body: JSON.parse(String(init?.body)),
+    });
+    return wrote
+      ? new Response(eventsOf(reply as object[]), { headers: { 'content-type': 'text/event-stream' } })
+      : Response.json(reply);
   };
   const request: CompletionRequest = { ...asked, model, signal: new AbortController().signal, ...(wrote && { wrote }) };
-  const read = await make({ apiKey: 'key-1', models: { high: model, low: model }, timeoutMs: 1000, fetch }).complete(request);
+  const read = await make({ apiKey: 'key-1', models: { high: model, low: model }, timeoutMs: 1000, fetch }).complete(
+    request,
+  );
   assert.equal(sent.length, 1);
   return { sent: sent[0] as Sent, read };
 }
 
-const eventsOf = (events: readonly object[]): string => events.map((event) => `${'type' in event ? `event: ${String(event.type)}\n` : ''}data: ${JSON.stringify(event)}\n\n`).join('');
-const delta = (content: string, rest: object = {}) => ({ choices: [{ index: 0, delta: { content }, finish_reason: null }], ...rest });
+const eventsOf = (events: readonly object[]): string =>
+  events
+    .map((event) => `${'type' in event ? `event: ${String(event.type)}\n` : ''}data: ${JSON.stringify(event)}\n\n`)
+    .join('');
+const delta = (content: string, rest: object = {}) => ({
+  choices: [{ index: 0, delta: { content }, finish_reason: null }],
+  ...rest,
+});
 const stopped = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
 
 describe('what is sent to a provider', () => {
@@ -40,7 +82,13 @@ describe('what is sent to a provider', () => {
     const { sent, read } = await call(createOpenAi, 'gpt-5.6-luna', chatReply);
     assert.equal(sent.url, 'https://api.openai.com/v1/chat/completions');
     assert.equal(sent.headers['authorization'], 'Bearer key-1');
-    const body: ChatCompletionCreateParamsNonStreaming = { model: 'gpt-5.6-luna', messages: [...messages], response_format, max_completion_tokens: 300, reasoning_effort: 'none' };
+    const body: ChatCompletionCreateParamsNonStreaming = {
+      model: 'gpt-5.6-luna',
+      messages: [...messages],
+      response_format,
+      max_completion_tokens: 300,
+      reasoning_effort: 'none',
+    };
     assert.deepEqual(sent.body, body);
     assert.deepEqual(read, { text: '{"word":"hi"}', inputTokens: 10, outputTokens: 5 });
   });
@@ -51,60 +99,132 @@ describe('what is sent to a provider', () => {
   });
 
   it('is a chat to Gemini’s compatible interface, whose thoughts are counted with the reply', async () => {
-    const { sent, read } = await call(createGemini, 'gemini-3.8-flash', { ...chatReply, usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 95 } });
+    const { sent, read } = await call(createGemini, 'gemini-3.8-flash', {
+      ...chatReply,
+      usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 95 },
+    });
     assert.equal(sent.url, 'https://generativelanguage.googleapis.com/v1beta/openai/chat/completions');
     assert.equal(sent.headers['authorization'], 'Bearer key-1');
-    const body: ChatCompletionCreateParamsNonStreaming = { model: 'gemini-3.8-flash', messages: [...messages], response_format, max_tokens: 300, reasoning_effort: 'low' };
+    const body: ChatCompletionCreateParamsNonStreaming = {
+      model: 'gemini-3.8-flash',
+      messages: [...messages],
+      response_format,
+      max_tokens: 300,
+      reasoning_effort: 'low',
+    };
     assert.deepEqual(sent.body, body);
     assert.deepEqual([read.inputTokens, read.outputTokens], [10, 85]);
   });
 
   it('is a chat to the deployment at Azure, under a dated interface, with the key in its own header', async () => {
-    const make = (options: ProviderOptions) => createAzure({ ...options, endpoint: 'https://contoso.openai.azure.com/', deployment: 'surveys' });
+    const make = (options: ProviderOptions) =>
+      createAzure({ ...options, endpoint: 'https://contoso.openai.azure.com/', deployment: 'surveys' });
     const { sent } = await call(make, 'gpt-5.6-terra', chatReply);
-    assert.equal(sent.url, 'https://contoso.openai.azure.com/openai/deployments/surveys/chat/completions?api-version=2024-10-21');
+    assert.equal(
+      sent.url,
+      'https://contoso.openai.azure.com/openai/deployments/surveys/chat/completions?api-version=2024-10-21',
+    );
     assert.deepEqual([sent.headers['api-key'], sent.headers['authorization']], ['key-1', undefined]);
-    const body: ChatCompletionCreateParamsNonStreaming = { model: 'gpt-5.6-terra', messages: [...messages], response_format, max_completion_tokens: 300 };
+    const body: ChatCompletionCreateParamsNonStreaming = {
+      model: 'gpt-5.6-terra',
+      messages: [...messages],
+      response_format,
+      max_completion_tokens: 300,
+    };
     assert.deepEqual(sent.body, body);
   });
 
   it('is a message to Anthropic, with a version and a most of tokens; thoughts are no part of the reply', async () => {
-    const content = [{ type: 'thinking', thinking: 'Hm.', signature: '' }, { type: 'text', text: '{"word":' }, { type: 'text', text: '"hi"}' }];
-    const { sent, read } = await call(createAnthropic, 'claude-sonnet-5-5', { content, stop_reason: 'end_turn', usage: { input_tokens: 10, output_tokens: 25 } });
+    const content = [
+      { type: 'thinking', thinking: 'Hm.', signature: '' },
+      { type: 'text', text: '{"word":' },
+      { type: 'text', text: '"hi"}' },
+    ];
+    const { sent, read } = await call(createAnthropic, 'claude-sonnet-5-5', {
+      content,
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 10, output_tokens: 25 },
+    });
     assert.equal(sent.url, 'https://api.anthropic.com/v1/messages');
     assert.match(sent.headers['anthropic-version'] ?? '', /^\d{4}-\d\d-\d\d$/);
     assert.equal(sent.headers['authorization'], 'Bearer key-1');
     const body: MessageCreateParamsNonStreaming = {
-      model: 'claude-sonnet-5-5', max_tokens: 300, system: 'Say a word.', messages: [{ role: 'user', content: '{"say":"hello"}' }], output_config: { format: { type: 'json_schema', schema }, effort: 'low' },
+      model: 'claude-sonnet-5-5',
+      max_tokens: 300,
+      system: 'Say a word.',
+      messages: [{ role: 'user', content: '{"say":"hello"}' }],
+      output_config: { format: { type: 'json_schema', schema }, effort: 'low' },
     };
     assert.deepEqual(sent.body, body);
     assert.deepEqual(read, { text: '{"word":"hi"}', inputTokens: 10, outputTokens: 25 });
   });
 
   it('is the same with a wish for a stream and for what it counts, where the reply is told as it is written', async () => {
-    for (const [make, usage, outputTokens] of [[createOpenAi, { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }, 5], [createGemini, { prompt_tokens: 10, completion_tokens: 5, total_tokens: 95 }, 85]] as const) {
+    for (const [make, usage, outputTokens] of [
+      [createOpenAi, { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }, 5],
+      [createGemini, { prompt_tokens: 10, completion_tokens: 5, total_tokens: 95 }, 85],
+    ] as const) {
       const pieces: string[] = [];
-      const { sent, read } = await call(make, 'my-own-model', [delta('{"word":', { usage: null }), delta('"hi"}', { usage: make === createGemini ? usage : null }), stopped, { choices: [], usage }], (piece) => void pieces.push(piece));
+      const { sent, read } = await call(
+        make,
+        'my-own-model',
+        [
+          delta('{"word":', { usage: null }),
+          delta('"hi"}', { usage: make === createGemini ? usage : null }),
+          stopped,
+          { choices: [], usage },
+        ],
+        (piece) => void pieces.push(piece),
+      );
       const most = make === createGemini ? { max_tokens: 300 } : { max_completion_tokens: 300 };
-      const body: ChatCompletionCreateParamsStreaming = { model: 'my-own-model', messages: [...messages], response_format, ...most, stream: true, stream_options: { include_usage: true } };
+      const body: ChatCompletionCreateParamsStreaming = {
+        model: 'my-own-model',
+        messages: [...messages],
+        response_format,
+        ...most,
+        stream: true,
+        stream_options: { include_usage: true },
+      };
       assert.deepEqual([sent.body, sent.headers['accept']], [body, 'text/event-stream']);
-      assert.deepEqual([pieces, read], [['{"word":', '"hi"}'], { text: '{"word":"hi"}', inputTokens: 10, outputTokens }]);
+      assert.deepEqual(
+        [pieces, read],
+        [['{"word":', '"hi"}'], { text: '{"word":"hi"}', inputTokens: 10, outputTokens }],
+      );
     }
   });
 
   it('is a message to Anthropic whose thoughts are not told either', async () => {
     const pieces: string[] = [];
-    const thought = [{ type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } }, { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Hm.' } }];
-    const said = ['{"word":', '"hi"}'].map((text, index) => ({ type: 'content_block_delta', index: index + 1, delta: { type: 'text_delta', text } }));
+    const thought = [
+      { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Hm.' } },
+    ];
+    const said = ['{"word":', '"hi"}'].map((text, index) => ({
+      type: 'content_block_delta',
+      index: index + 1,
+      delta: { type: 'text_delta', text },
+    }));
     const events = [
-      { type: 'message_start', message: { usage: { input_tokens: 10, output_tokens: 1 } } }, ...thought, { type: 'ping' }, ...said,
-      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 25 } }, { type: 'message_stop' },
+      { type: 'message_start', message: { usage: { input_tokens: 10, output_tokens: 1 } } },
+      ...thought,
+      { type: 'ping' },
+      ...said,
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 25 } },
+      { type: 'message_stop' },
     ];
     const { sent, read } = await call(createAnthropic, 'my-own-model', events, (piece) => void pieces.push(piece));
     const body: MessageCreateParamsStreaming = {
-      model: 'my-own-model', max_tokens: 300, system: 'Say a word.', messages: [{ role: 'user', content: '{"say":"hello"}' }], output_config: { format: { type: 'json_schema', schema } }, stream: true,
+      model: 'my-own-model',
+      max_tokens: 300,
+      system: 'Say a word.',
+      messages: [{ role: 'user', content: '{"say":"hello"}' }],
+      output_config: { format: { type: 'json_schema', schema } },
+      stream: true,
     };
     assert.deepEqual([sent.body, sent.headers['accept']], [body, 'text/event-stream']);
-    assert.deepEqual([pieces, read], [['{"word":', '"hi"}'], { text: '{"word":"hi"}', inputTokens: 10, outputTokens: 25 }]);
+    assert.deepEqual(
+      [pieces, read],
+      [['{"word":', '"hi"}'], { text: '{"word":"hi"}', inputTokens: 10, outputTokens: 25 }],
+    );
   });
 });

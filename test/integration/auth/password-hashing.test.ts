@@ -1,7 +1,7 @@
-import { hash } from '@node-rs/argon2';
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { hash } from '@node-rs/argon2';
 import { createPasswords } from '../../../src/auth/passwords.ts';
 
 describe('passwords', () => {
@@ -21,9 +21,13 @@ describe('passwords', () => {
     assert.equal((await passwords.check('cafe\u0301 123', stored)).isMatch, true);
   });
 
-  it('are hashed on a thread that gives way to all others', { skip: process.platform === 'linux' ? false : 'Linux alone tells how nice a thread is' }, async () => {
+  it('are hashed on a thread that gives way to all others', {
+    skip: process.platform === 'linux' ? false : 'Linux alone tells how nice a thread is',
+  }, async () => {
     await hashed;
-    const niceness = readdirSync('/proc/self/task').map((thread) => Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]));
+    const niceness = readdirSync('/proc/self/task').map((thread) =>
+      Number(readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ')[1]?.split(' ')[16]),
+    );
     assert.ok(Math.max(...niceness) - Math.min(...niceness) >= 10, niceness.join(' '));
   });
 

@@ -4,24 +4,24 @@ import { after, before, describe, it } from 'node:test';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { createDeadLetters } from '../../../src/actors/dead-letters.ts';
-import { newId } from '../../../src/platform/ids.ts';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics.ts';
 import { createIngest } from '../../../src/pipelines/ingest/ingest.ts';
 import { createOutbox } from '../../../src/pipelines/outbox.ts';
 import { createWorkers } from '../../../src/pipelines/workers.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { createPostgres, type Sql } from '../../../src/stores/postgres/client.ts';
 import { postgres } from '../../../src/stores/postgres/driver.ts';
 import { migratePostgres } from '../../../src/stores/postgres/migrate.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import { createSharedRedis } from '../../../src/stores/redis/clients.ts';
 import { createIntake } from '../../../src/stores/redis/intake/intake.ts';
-import { responseKey, surveyKey, type Shard } from '../../../src/stores/redis/intake/shards.ts';
-import { createStream, UnknownEntryFormat, type Stream } from '../../../src/stores/redis/intake/stream.ts';
-import { eventually } from '../../support/eventually.ts';
-import { appendix, digestOf, noMemoryPressure, streamEntry, acceptingSink } from '../../support/intake.ts';
-import { responseLine } from '../../support/response-database.ts';
+import { responseKey, type Shard, surveyKey } from '../../../src/stores/redis/intake/shards.ts';
+import { createStream, type Stream, UnknownEntryFormat } from '../../../src/stores/redis/intake/stream.ts';
 import { freshDatabase, startAuthServer } from '../../support/auth-server.ts';
+import { eventually } from '../../support/eventually.ts';
+import { acceptingSink, appendix, digestOf, noMemoryPressure, streamEntry } from '../../support/intake.ts';
+import { responseLine } from '../../support/response-database.ts';
 import { sharedStores } from '../../support/stores.ts';
 
 const log = createLog('silent');
@@ -49,9 +49,12 @@ describe('an older version beside a newer one', () => {
   const whole = { n: '1', codes: '2', surveys: newId(), filled: '', rows: '["row"]' };
 
   it('reads entries with more fields than it knows', async () => {
-    const id = (await add({ ...whole, v: '1', zone: 'eu', 'ünknown': '\u0000' })) ?? '';
+    const id = (await add({ ...whole, v: '1', zone: 'eu', ünknown: '\u0000' })) ?? '';
     const [entry] = await stream.readRange(shard, id, id, 1);
-    assert.deepEqual(entry, streamEntry(id, { codeColumns: 2, surveyIds: [whole.surveys], rows: Buffer.from('["row"]') }));
+    assert.deepEqual(
+      entry,
+      streamEntry(id, { codeColumns: 2, surveyIds: [whole.surveys], rows: Buffer.from('["row"]') }),
+    );
     await redis.del(shard.stream);
   });
 
@@ -71,16 +74,34 @@ describe('an older version beside a newer one', () => {
     const stored: string[] = [];
     const ingest = (name: string, reads: Stream) =>
       createIngest({
-        stream: reads, shards: [shard], name, now: Date.now, log, metrics: createMetrics(), memory: noMemoryPressure, storedRows: undefined, isDeleted: async () => false, forward: async () => undefined, onStored: () => undefined,
+        stream: reads,
+        shards: [shard],
+        name,
+        now: Date.now,
+        log,
+        metrics: createMetrics(),
+        memory: noMemoryPressure,
+        storedRows: undefined,
+        isDeleted: async () => false,
+        forward: async () => undefined,
+        onStored: () => undefined,
         sink: acceptingSink(async ({ lines }) => (stored.push(`${name} ${lines.toString()}`), { kind: 'stored' })),
       });
     const older = ingest('older', stream);
     older.start();
-    await eventually(async () => assert.ok((await redis.get(`${prefix}fence`)) !== null && (await redis.exists(`${prefix}owner`)) === 0));
+    await eventually(async () =>
+      assert.ok((await redis.get(`${prefix}fence`)) !== null && (await redis.exists(`${prefix}owner`)) === 0),
+    );
     assert.deepEqual([stored, await redis.xlen(shard.stream), await redis.exists(`${prefix}dead`)], [[], 2, 0]);
     // To the newer one the field says how to read the rest.
-    const knowing = async (key: string) => ((await redis.xrange(key, '-', '+')) ?? []).map(([id]) => streamEntry(id, { codeColumns: 2, rows: Buffer.from(id === unknown ? '["newer"]' : '["row"]') }));
-    const newer = ingest('newer', { ...stream, readAfter: async ({ stream: key }, after) => (after === '0-0' ? knowing(key) : []) });
+    const knowing = async (key: string) =>
+      ((await redis.xrange(key, '-', '+')) ?? []).map(([id]) =>
+        streamEntry(id, { codeColumns: 2, rows: Buffer.from(id === unknown ? '["newer"]' : '["row"]') }),
+      );
+    const newer = ingest('newer', {
+      ...stream,
+      readAfter: async ({ stream: key }, after) => (after === '0-0' ? knowing(key) : []),
+    });
     newer.start();
     await eventually(async () => assert.equal(await stream.acknowledged(shard), unknown));
     assert.deepEqual(stored, ['newer ["row"]\n["newer"]']);
@@ -91,17 +112,29 @@ describe('an older version beside a newer one', () => {
     const surveyId = newId();
     await redis.del(shard.stream);
     const row = responseLine({ surveyId });
-    for (const more of [[], ['v', '2']]) await redis.xadd(`${prefix}dead`, '*', 'reason', 'for this test', 'rows', row, ...more);
+    for (const more of [[], ['v', '2']])
+      await redis.xadd(`${prefix}dead`, '*', 'reason', 'for this test', 'rows', row, ...more);
     const letters = await stream.listDeadLetters(shard, { count: 10 });
-    const revived = await Promise.all(letters.map((letter) => stream.requeueDeadLetter(shard, letter, { count: 1, codeColumns: 0, surveyIds: [surveyId] })));
-    assert.deepEqual([revived, await redis.xlen(`${prefix}dead`), await redis.xlen(shard.stream)], [[true, false], 1, 1]);
+    const revived = await Promise.all(
+      letters.map((letter) =>
+        stream.requeueDeadLetter(shard, letter, { count: 1, codeColumns: 0, surveyIds: [surveyId] }),
+      ),
+    );
+    assert.deepEqual(
+      [revived, await redis.xlen(`${prefix}dead`), await redis.xlen(shard.stream)],
+      [[true, false], 1, 1],
+    );
     const [left] = await createDeadLetters({ stream, shards: { all: [shard], of: () => shard } }).ofSurvey(surveyId);
     assert.deepEqual([left?.row.surveyId, left?.row.head], [surveyId, undefined]);
     await redis.del(shard.stream, `${prefix}dead`);
   });
 
   it('says of what the newer one keeps in another form that it comes later, and never that it is complete, deleted or another', async () => {
-    const intake = createIntake({ redis, shards: { all: [shard], of: () => shard }, metrics: { committed: () => undefined, submitted: () => undefined } });
+    const intake = createIntake({
+      redis,
+      shards: { all: [shard], of: () => shard },
+      metrics: { committed: () => undefined, submitted: () => undefined },
+    });
     const [surveyId, responseId] = [newId(), newId()];
     await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 0, total: 1, completed: 0 });
     const append = async (more: Parameters<typeof appendix>[1]) =>
@@ -109,14 +142,30 @@ describe('an older version beside a newer one', () => {
     await redis.hset(responseKey(responseId), { v: '2', n: '1', done: '1', survey: surveyId, more: 'unknown' });
     await redis.set(`${prefix}idem:${surveyId}:k`, '!2 in another form');
     try {
-      assert.deepEqual([await append({ observedVersion: 0 }), await append({ observedVersion: 1 }), await append({ key: 'k', legacy: { key: 'k', digest: digestOf('d') } })], ['NEWER', 'NEWER', 'NEWER']);
+      assert.deepEqual(
+        [
+          await append({ observedVersion: 0 }),
+          await append({ observedVersion: 1 }),
+          await append({ key: 'k', legacy: { key: 'k', digest: digestOf('d') } }),
+        ],
+        ['NEWER', 'NEWER', 'NEWER'],
+      );
       await assert.rejects(intake.state(responseId), { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 10 });
-      await assert.rejects(intake.deleteResponse({ surveyId, responseId, submittedAtMs: 1, isComplete: true, row: '["gone"]' }), { code: 'SERVICE_UNAVAILABLE' });
-      assert.deepEqual([await intake.counts(surveyId), await redis.hget(responseKey(responseId), 'more')], [{ total: 1, completed: 0 }, 'unknown']);
+      await assert.rejects(
+        intake.deleteResponse({ surveyId, responseId, submittedAtMs: 1, isComplete: true, row: '["gone"]' }),
+        { code: 'SERVICE_UNAVAILABLE' },
+      );
+      assert.deepEqual(
+        [await intake.counts(surveyId), await redis.hget(responseKey(responseId), 'more')],
+        [{ total: 1, completed: 0 }, 'unknown'],
+      );
       // What a survey's hash holds in another form has a revision that is no number.
       await redis.hset(surveyKey(shard, surveyId), 'rev', 'v2 7');
       assert.equal(await append({}), 'STALE');
-      await assert.rejects(intake.announce({ surveyId, revision: 9, quota: null, codePositions: 0, total: 0, completed: 0 }), { code: 'SERVICE_UNAVAILABLE' });
+      await assert.rejects(
+        intake.announce({ surveyId, revision: 9, quota: null, codePositions: 0, total: 0, completed: 0 }),
+        { code: 'SERVICE_UNAVAILABLE' },
+      );
     } finally {
       await redis.del(responseKey(responseId));
     }
@@ -126,15 +175,29 @@ describe('an older version beside a newer one', () => {
     const database = await freshDatabase();
     const told: string[] = [];
     const start = (...kinds: string[]) => {
-      const outbox = createOutbox({ sql: database.sql, log, metrics: createMetrics(), handlers: Object.fromEntries(kinds.map((kind) => [kind, [async ({ payload }) => void told.push(`${kind} ${JSON.stringify(payload)}`)]])) });
+      const outbox = createOutbox({
+        sql: database.sql,
+        log,
+        metrics: createMetrics(),
+        handlers: Object.fromEntries(
+          kinds.map((kind) => [kind, [async ({ payload }) => void told.push(`${kind} ${JSON.stringify(payload)}`)]]),
+        ),
+      });
       outbox.start();
       return outbox;
     };
-    for (const kind of ['new', 'old']) await database.sql`INSERT INTO outbox (kind, payload) VALUES (${kind}, ${database.sql.json({ kind, more: [1] })})`;
+    for (const kind of ['new', 'old'])
+      await database.sql`INSERT INTO outbox (kind, payload) VALUES (${kind}, ${database.sql.json({ kind, more: [1] })})`;
     const older = start('old');
     await eventually(() => assert.equal(told.length, 1));
     await older.stop();
-    assert.deepEqual((await database.sql`SELECT kind, attempts FROM outbox WHERE done_at IS NULL`).map(({ kind, attempts }) => [kind, attempts]), [['new', 0]]);
+    assert.deepEqual(
+      (await database.sql`SELECT kind, attempts FROM outbox WHERE done_at IS NULL`).map(({ kind, attempts }) => [
+        kind,
+        attempts,
+      ]),
+      [['new', 0]],
+    );
     const newer = start('old', 'new');
     await eventually(() => assert.deepEqual(told, ['old {"kind":"old","more":[1]}', 'new {"kind":"new","more":[1]}']));
     await newer.stop();
@@ -188,7 +251,9 @@ describe('an older version beside a newer one', () => {
     await database.sql.unsafe('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
     const pools = Array.from({ length: 4 }, () => createPostgres(database.url, { log }));
     await Promise.all(pools.map((sql) => migratePostgres(sql)));
-    const [row] = await database.sql<{ all: number; names: number }[]>`SELECT count(*) AS all, count(DISTINCT name) AS names FROM migrations`;
+    const [row] = await database.sql<
+      { all: number; names: number }[]
+    >`SELECT count(*) AS all, count(DISTINCT name) AS names FROM migrations`;
     assert.ok(row && row.all > 10 && row.all === row.names);
     await Promise.all(pools.map((sql) => sql.end()));
     await database.drop();
@@ -196,16 +261,25 @@ describe('an older version beside a newer one', () => {
 
   it('waits for another process that migrates, however long that takes', async () => {
     const database = await freshDatabase();
-    const hasty: Sql = postgres(database.url, { max: 1, connection: { lock_timeout: 500, statement_timeout: 1000, application_name: 'hasty' }, types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } } });
+    const hasty: Sql = postgres(database.url, {
+      max: 1,
+      connection: { lock_timeout: 500, statement_timeout: 1000, application_name: 'hasty' },
+      types: { bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: Number } },
+    });
     const other = await database.sql.reserve();
     await other`SELECT pg_advisory_lock(7203514)`;
     const migrated = migratePostgres(hasty).then(() => 'migrated', String);
-    const waitsForLong = async () => (await database.sql`SELECT FROM pg_stat_activity WHERE application_name = 'hasty' AND query LIKE '%pg_try_advisory_lock%' AND backend_start < now() - interval '1500 ms'`).count;
+    const waitsForLong = async () =>
+      (
+        await database.sql`SELECT FROM pg_stat_activity WHERE application_name = 'hasty' AND query LIKE '%pg_try_advisory_lock%' AND backend_start < now() - interval '1500 ms'`
+      ).count;
     await Promise.race([eventually(async () => assert.equal(await waitsForLong(), 1)), migrated]);
     await other`SELECT pg_advisory_unlock(7203514)`;
     other.release();
     assert.equal(await migrated, 'migrated');
-    const [left] = await hasty<{ lock: string; statement: string }[]>`SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement`;
+    const [left] = await hasty<
+      { lock: string; statement: string }[]
+    >`SELECT current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement`;
     assert.deepEqual({ ...left }, { lock: '500ms', statement: '1s' });
     await hasty.end();
     await database.drop();
@@ -214,20 +288,36 @@ describe('an older version beside a newer one', () => {
   it('builds an index while others go on writing, also behind somebody who takes long, and anew where that was interrupted', async () => {
     const database = await freshDatabase();
     const { sql } = database;
-    const write = (db: Pick<Sql, 'unsafe'>) => db.unsafe(`INSERT INTO audit (actor_kind, action, object_kind, object_id, details) VALUES ('SYSTEM', 'x', 'x', 'x', '{"surveyId": "s"}')`);
-    const isValid = async () => (await sql<{ valid: boolean }[]>`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('audit_survey')`)[0]?.valid;
+    const write = (db: Pick<Sql, 'unsafe'>) =>
+      db.unsafe(
+        `INSERT INTO audit (actor_kind, action, object_kind, object_id, details) VALUES ('SYSTEM', 'x', 'x', 'x', '{"surveyId": "s"}')`,
+      );
+    const isValid = async () =>
+      (
+        await sql<
+          { valid: boolean }[]
+        >`SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = to_regclass('audit_survey')`
+      )[0]?.valid;
     await sql`UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass('audit_survey')`;
     await sql`DELETE FROM migrations WHERE name = '084_audit_of_surveys.sql'`;
     let migrated: Promise<void> = Promise.resolve();
-    await sql.begin(async (slow) => {
-      await write(slow);
-      migrated = migratePostgres(sql);
-      await eventually(async () => assert.equal((await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).count, 1));
-      await sql.begin(async (other) => {
-        await other`SET LOCAL lock_timeout = '500ms'`;
-        await write(other);
-      });
-    }).finally(() => migrated);
+    await sql
+      .begin(async (slow) => {
+        await write(slow);
+        migrated = migratePostgres(sql);
+        await eventually(async () =>
+          assert.equal(
+            (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`)
+              .count,
+            1,
+          ),
+        );
+        await sql.begin(async (other) => {
+          await other`SET LOCAL lock_timeout = '500ms'`;
+          await write(other);
+        });
+      })
+      .finally(() => migrated);
     assert.equal(await isValid(), true);
     await database.drop();
   });

@@ -3,8 +3,8 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { createLog } from '../../../src/log.ts';
 import { createMetrics, formatMetrics } from '../../../src/metrics.ts';
 import { createOutbox, type OutboxHandler } from '../../../src/pipelines/outbox.ts';
-import { eventually } from '../../support/eventually.ts';
 import { freshDatabase } from '../../support/auth-server.ts';
+import { eventually } from '../../support/eventually.ts';
 
 describe('the outbox', () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -17,12 +17,17 @@ describe('the outbox', () => {
   });
 
   const write = async (kind: string, ...numbers: number[]) => {
-    for (const n of numbers) await database.sql`INSERT INTO outbox (kind, payload) VALUES (${kind}, ${database.sql.json({ n })})`;
+    for (const n of numbers)
+      await database.sql`INSERT INTO outbox (kind, payload) VALUES (${kind}, ${database.sql.json({ n })})`;
   };
   const start = (handlers: Record<string, OutboxHandler>, pauseMs?: (attempts: number) => number) => {
     const metrics = createMetrics();
     const outbox = createOutbox({
-      sql: database.sql, handlers: Object.fromEntries(Object.entries(handlers).map(([kind, handle]) => [kind, [handle]])), log: createLog('silent'), metrics, ...(pauseMs && { pauseMs }),
+      sql: database.sql,
+      handlers: Object.fromEntries(Object.entries(handlers).map(([kind, handle]) => [kind, [handle]])),
+      log: createLog('silent'),
+      metrics,
+      ...(pauseMs && { pauseMs }),
     });
     running.push(outbox);
     outbox.start();
@@ -52,11 +57,18 @@ describe('the outbox', () => {
     await write('stubborn', 1);
     const asked: number[] = [];
     const at: number[] = [];
-    const outbox = start({ stubborn: async () => {
-      at.push(performance.now());
-      if (at.length < 3) throw new Error('not yet');
-    } }, (attempts) => (asked.push(attempts), 400 * (attempts + 1)));
-    await eventually(async () => assert.equal((await database.sql`SELECT FROM outbox WHERE done_at IS NULL`).length, 0));
+    const outbox = start(
+      {
+        stubborn: async () => {
+          at.push(performance.now());
+          if (at.length < 3) throw new Error('not yet');
+        },
+      },
+      (attempts) => (asked.push(attempts), 400 * (attempts + 1)),
+    );
+    await eventually(async () =>
+      assert.equal((await database.sql`SELECT FROM outbox WHERE done_at IS NULL`).length, 0),
+    );
     assert.deepEqual(asked, [0, 1]);
     const [first = 0, second = 0, third = 0] = at;
     assert.ok(second - first >= 390 && third - second >= 790, `${at}`);
@@ -68,7 +80,10 @@ describe('the outbox', () => {
     await write('quick', 2);
     let release: () => void = () => undefined;
     let isTold = false;
-    const outbox = start({ hanging: () => new Promise((resolve) => (release = resolve)), quick: async () => void (isTold = true) });
+    const outbox = start({
+      hanging: () => new Promise((resolve) => (release = resolve)),
+      quick: async () => void (isTold = true),
+    });
     await eventually(() => assert.ok(isTold));
     release();
     await outbox.stop();
@@ -80,8 +95,13 @@ describe('the outbox', () => {
     const numbers = Array.from({ length: 200 }, (_, n) => n);
     await write('shared', ...numbers);
     const outboxes = [start({ shared: handle }), start({ shared: handle })];
-    await eventually(async () => assert.equal((await database.sql`SELECT FROM outbox WHERE done_at IS NULL`).length, 0));
-    assert.deepEqual([...told].sort((one, other) => one - other), numbers);
+    await eventually(async () =>
+      assert.equal((await database.sql`SELECT FROM outbox WHERE done_at IS NULL`).length, 0),
+    );
+    assert.deepEqual(
+      [...told].sort((one, other) => one - other),
+      numbers,
+    );
     await Promise.all(outboxes.map((outbox) => outbox.stop()));
   });
 });

@@ -9,7 +9,8 @@ import { createAnonymiserWorker } from '../../../src/ai/privacy/anonymise-in-wor
 import { createWorkerThread } from '../../../src/platform/worker-thread.ts';
 
 /** Doubles numbers; fails at "fail", dies of "die", never answers to "hang", is busy with "long" for more than two seconds. */
-const body = new URL(`data:text/javascript,${encodeURIComponent(`
+const body = new URL(
+  `data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads';
   parentPort.on('message', ({ id, request }) => {
     if (request === 'hang') for (;;);
@@ -19,13 +20,20 @@ const body = new URL(`data:text/javascript,${encodeURIComponent(`
     }
     if (request === 'die') throw new Error('dying');
     parentPort.postMessage(request === 'fail' ? { id, error: 'failed' } : { id, result: request === 'long' ? 1 : request * 2 });
-  });`)}`);
+  });`)}`,
+);
 
 describe('a thread of its own', () => {
   it('answers each request, also beside one that fails', async () => {
     const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
     const [one, failed, two] = await Promise.allSettled([run(1), run('fail'), run(2)]);
-    assert.deepEqual([one, two], [{ status: 'fulfilled', value: 2 }, { status: 'fulfilled', value: 4 }]);
+    assert.deepEqual(
+      [one, two],
+      [
+        { status: 'fulfilled', value: 2 },
+        { status: 'fulfilled', value: 4 },
+      ],
+    );
     assert.equal(failed?.status === 'rejected' && failed.reason.message, 'failed');
   });
 
@@ -33,7 +41,10 @@ describe('a thread of its own', () => {
     const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
     assert.equal(await run(1), 2);
     const outcomes = await Promise.allSettled([run(2), run('die'), run(3), run('die'), run(4)]);
-    assert.deepEqual(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : String(outcome.reason))), [4, 'Error: dying', 6, 'Error: dying', 8]);
+    assert.deepEqual(
+      outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : String(outcome.reason))),
+      [4, 'Error: dying', 6, 'Error: dying', 8],
+    );
     assert.equal(await run(5), 10);
   });
 
@@ -58,9 +69,15 @@ describe('a thread of its own', () => {
   });
 
   it('fails everything that is asked of it where there is none, one after the other', async () => {
-    const { run } = createWorkerThread<unknown, number>({ script: new URL('data:text/javascript,throw new Error("no module")'), name: 'the thread' });
+    const { run } = createWorkerThread<unknown, number>({
+      script: new URL('data:text/javascript,throw new Error("no module")'),
+      name: 'the thread',
+    });
     const outcomes = await Promise.allSettled([run(1), run(2), run(3)]);
-    assert.deepEqual(outcomes.map((outcome) => outcome.status === 'rejected' && String(outcome.reason)), ['Error: no module', 'Error: no module', 'Error: no module']);
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome.status === 'rejected' && String(outcome.reason)),
+      ['Error: no module', 'Error: no module', 'Error: no module'],
+    );
   });
 });
 
@@ -68,13 +85,20 @@ describe('the anonymiser on a thread of its own', () => {
   const anonymiseAll = createAnonymiserWorker();
 
   it('gives what is equal in one call the same placeholder, and knows nothing of it in the next', async () => {
-    assert.deepEqual(await anonymiseAll(['Ask Sarah Connor', 'ann@example.org', 'or Sarah Connor, bob@example.org']), ['Ask [PERSON_1]', '[EMAIL_1]', 'or [PERSON_1], [EMAIL_2]']);
+    assert.deepEqual(await anonymiseAll(['Ask Sarah Connor', 'ann@example.org', 'or Sarah Connor, bob@example.org']), [
+      'Ask [PERSON_1]',
+      '[EMAIL_1]',
+      'or [PERSON_1], [EMAIL_2]',
+    ]);
     assert.deepEqual(await anonymiseAll(['bob@example.org']), ['[EMAIL_1]']);
     assert.deepEqual(await anonymiseAll([]), []);
   });
 
   it('leaves the process to others while it looks for names', async () => {
-    const texts = Array.from({ length: 60 }, (_, n) => `The Manager of the Canteen told Peter Miller that table ${n % 9} was free.`);
+    const texts = Array.from(
+      { length: 60 },
+      (_, n) => `The Manager of the Canteen told Peter Miller that table ${n % 9} was free.`,
+    );
     let isOver = false;
     const masked = anonymiseAll(texts).finally(() => (isOver = true));
     let turns = 0;
@@ -84,11 +108,20 @@ describe('the anonymiser on a thread of its own', () => {
     assert.ok((await masked).every((text) => text.includes('[PERSON_1]')));
   });
 
-  it('gives way to everything else once it is loaded and warm, which it would wait minutes for if it did so before', { skip: process.platform !== 'linux' }, async () => {
+  it('gives way to everything else once it is loaded and warm, which it would wait minutes for if it did so before', {
+    skip: process.platform !== 'linux',
+  }, async () => {
     const lowered = async () => {
-      const stats = await Promise.all((await readdir('/proc/self/task')).map((thread) => readFile(`/proc/self/task/${thread}/stat`, 'utf8').catch(() => '')));
+      const stats = await Promise.all(
+        (await readdir('/proc/self/task')).map((thread) =>
+          readFile(`/proc/self/task/${thread}/stat`, 'utf8').catch(() => ''),
+        ),
+      );
       // The 19th field, of which the second may hold spaces.
-      return stats.filter((stat) => Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]) === constants.priority.PRIORITY_BELOW_NORMAL).length;
+      return stats.filter(
+        (stat) =>
+          Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]) === constants.priority.PRIORITY_BELOW_NORMAL,
+      ).length;
     };
     const before = await lowered();
     const another = createAnonymiserWorker();

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { createSurveyActors } from '../../../src/actors/survey-cache.ts';
 import { blankSurvey } from '../../../src/domain/blank-survey.ts';
-import { newId } from '../../../src/platform/ids.ts';
 import { createLog } from '../../../src/log.ts';
 import { createCloseEndedSurveys } from '../../../src/pipelines/maintenance/close-ended-surveys.ts';
 import { createReconcileCounts } from '../../../src/pipelines/maintenance/reconcile-counts.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import { createSurveyStore } from '../../../src/stores/postgres/surveys.ts';
 import { createIntakeRedis } from '../../../src/stores/redis/clients.ts';
 import { createIntake } from '../../../src/stores/redis/intake/intake.ts';
 import { createShards, surveyKey } from '../../../src/stores/redis/intake/shards.ts';
-import { ownedDatabase, type OwnedDatabase } from '../../support/owned-database.ts';
+import { type OwnedDatabase, ownedDatabase } from '../../support/owned-database.ts';
 import { sharedStores } from '../../support/stores.ts';
 
 const log = createLog('silent');
@@ -36,13 +36,28 @@ it('counts that nobody saved when a process died are those of the intake again, 
   const [stale, right, unheard, full] = [newId(), newId(), newId(), newId()];
   for (const id of [stale, right, unheard]) await surveys.create(blankSurvey(id, database.ownerId, Date.now()));
   await surveys.create({ ...blankSurvey(full, database.ownerId, Date.now()), status: 'ACTIVE', responseQuota: 3 });
-  await surveys.saveCounts([{ surveyId: right, responses: 4, completed: 4 }, { surveyId: unheard, responses: 9, completed: 9 }]);
-  for (const [surveyId, total] of [[stale, 5], [right, 4], [full, 3]] as const) {
+  await surveys.saveCounts([
+    { surveyId: right, responses: 4, completed: 4 },
+    { surveyId: unheard, responses: 9, completed: 9 },
+  ]);
+  for (const [surveyId, total] of [
+    [stale, 5],
+    [right, 4],
+    [full, 3],
+  ] as const) {
     known.push(surveyId);
     await intake.announce({ surveyId, revision: 1, quota: null, codePositions: 0, total, completed: total });
   }
   const closed: string[] = [];
-  await createReconcileCounts({ surveys, intake, log, actors: { quotaFilled: async (surveyId) => (closed.push(surveyId), undefined as never), repairSuperseded: async () => false } })();
+  await createReconcileCounts({
+    surveys,
+    intake,
+    log,
+    actors: {
+      quotaFilled: async (surveyId) => (closed.push(surveyId), undefined as never),
+      repairSuperseded: async () => false,
+    },
+  })();
   assert.deepEqual(await Promise.all([stale, right, unheard, full].map(surveys.responseCount)), [5, 4, 9, 3]);
   assert.deepEqual(closed, [full]);
 });
@@ -54,26 +69,48 @@ it('a survey of which the intake knows more than the row is taken further than t
   for (const id of [older, right, deleted]) {
     known.push(id);
     await surveys.create({ ...blankSurvey(id, database.ownerId, Date.now()), responseQuota: 7 });
-    await intake.announce({ surveyId: id, revision: id === older ? 8 : 1, quota: 9, codePositions: 4, total: 5, completed: 5 });
+    await intake.announce({
+      surveyId: id,
+      revision: id === older ? 8 : 1,
+      quota: 9,
+      codePositions: 4,
+      total: 5,
+      completed: 5,
+    });
   }
   await surveys.remove(deleted);
   await intake.markDeleted(deleted);
   const actors = createSurveyActors({
-    surveys, intake, log, now: Date.now, audit: { record: async () => undefined }, countResponses: () => assert.fail('the intake knows'), broadcast: () => undefined, metrics: { surveysCached: () => undefined },
+    surveys,
+    intake,
+    log,
+    now: Date.now,
+    audit: { record: async () => undefined },
+    countResponses: () => assert.fail('the intake knows'),
+    broadcast: () => undefined,
+    metrics: { surveysCached: () => undefined },
   });
   await createReconcileCounts({ surveys, intake, log, actors })();
   actors.stop();
   assert.deepEqual([(await surveys.find(older))?.revision, (await surveys.find(right))?.revision], [9, 1]);
   assert.deepEqual(await Promise.all([older, right, deleted].map(intake.revision)), [9, 1, Number.MAX_SAFE_INTEGER]);
-  assert.deepEqual([await redis.hget(surveyKey(shards.of(older), older), 'quota'), await intake.counts(older)], ['7', { total: 5, completed: 5 }]);
+  assert.deepEqual(
+    [await redis.hget(surveyKey(shards.of(older), older), 'quota'), await intake.counts(older)],
+    ['7', { total: 5, completed: 5 }],
+  );
 });
 
 it('every survey whose end has come is closed in one turn, however many they are and however many cannot be', async () => {
   const surveys = createSurveyStore(database.sql);
   const [start, end] = [Date.now() - 10_000, new Date(Date.now() - 5000)];
   const due = Array.from({ length: 230 }, () => newId()).sort();
-  for (const id of due) await surveys.create({ ...blankSurvey(id, database.ownerId, start), status: 'ACTIVE', endsAt: end });
-  await surveys.create({ ...blankSurvey(newId(), database.ownerId, start), status: 'ACTIVE', endsAt: new Date(Date.now() + 60_000) });
+  for (const id of due)
+    await surveys.create({ ...blankSurvey(id, database.ownerId, start), status: 'ACTIVE', endsAt: end });
+  await surveys.create({
+    ...blankSurvey(newId(), database.ownerId, start),
+    status: 'ACTIVE',
+    endsAt: new Date(Date.now() + 60_000),
+  });
   await surveys.create({ ...blankSurvey(newId(), database.ownerId, start), status: 'CLOSED', endsAt: end });
   const asked: string[] = [];
   const timeReached = async (surveyId: string) => {

@@ -7,8 +7,8 @@ import { createClickHouse } from '../../../src/stores/clickhouse/client.ts';
 import { createPostgres, isPostgresUnavailable, type Sql } from '../../../src/stores/postgres/client.ts';
 import { createSharedRedis, createWaitingRedis } from '../../../src/stores/redis/clients.ts';
 import { eventually } from '../../support/eventually.ts';
-import { startFreezingProxy, type FreezingProxy } from '../../support/freezing-proxy.ts';
-import { sharedStores, type SharedStores } from '../../support/stores.ts';
+import { type FreezingProxy, startFreezingProxy } from '../../support/freezing-proxy.ts';
+import { type SharedStores, sharedStores } from '../../support/stores.ts';
 
 const log = createLog('silent');
 /** What a busy machine may add to a bound. */
@@ -35,9 +35,19 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
   }
 
   /** A pool behind a proxy, with as many open connections as it may have. */
-  async function poolBehindProxy({ poolSize = 3, silence = silenceSeconds }: { poolSize?: number; silence?: number | 'usual' } = {}) {
+  async function poolBehindProxy({
+    poolSize = 3,
+    silence = silenceSeconds,
+  }: {
+    poolSize?: number;
+    silence?: number | 'usual';
+  } = {}) {
     const proxy = await proxyTo(stores.databaseUrl);
-    const sql = createPostgres(proxy.url, { log, poolSize, ...(silence !== 'usual' && { replyTimeoutSeconds: silence }) });
+    const sql = createPostgres(proxy.url, {
+      log,
+      poolSize,
+      ...(silence !== 'usual' && { replyTimeoutSeconds: silence }),
+    });
     ends.push(() => sql.end({ timeout: 1 }));
     await Promise.all(Array.from({ length: poolSize }, () => sql`SELECT pg_sleep(0.1)`));
     assert.equal(proxy.open(), poolSize);
@@ -45,21 +55,37 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
   }
 
   /** How each of the steps ended, all within the bound, and how long the last took. */
-  async function settled(steps: readonly PromiseLike<unknown>[], withinMs: number): Promise<{ outcomes: ('away' | 'done')[]; ms: number }> {
+  async function settled(
+    steps: readonly PromiseLike<unknown>[],
+    withinMs: number,
+  ): Promise<{ outcomes: ('away' | 'done')[]; ms: number }> {
     const startedAt = performance.now();
-    const outcomes = await Promise.all(steps.map(async (step) => {
-      const timer = new Promise<'waits'>((resolve) => setTimeout(resolve, withinMs, 'waits').unref());
-      const outcome = await Promise.race([Promise.resolve(step).then(() => 'done' as const, (error: unknown) => (isPostgresUnavailable(error) ? ('away' as const) : String(error))), timer]);
-      assert.ok(outcome === 'done' || outcome === 'away', outcome);
-      return outcome;
-    }));
+    const outcomes = await Promise.all(
+      steps.map(async (step) => {
+        const timer = new Promise<'waits'>((resolve) => setTimeout(resolve, withinMs, 'waits').unref());
+        const outcome = await Promise.race([
+          Promise.resolve(step).then(
+            () => 'done' as const,
+            (error: unknown) => (isPostgresUnavailable(error) ? ('away' as const) : String(error)),
+          ),
+          timer,
+        ]);
+        assert.ok(outcome === 'done' || outcome === 'away', outcome);
+        return outcome;
+      }),
+    );
     return { outcomes, ms: performance.now() - startedAt };
   }
 
   /** Every query gets its own rows, on all connections of the pool. */
   async function servesRightly(sql: Sql): Promise<void> {
-    const rows = await Promise.all(Array.from({ length: 30 }, (_, n) => sql<{ n: number }[]>`SELECT ${n}::int AS n, pg_sleep(0.01)`));
-    assert.deepEqual(rows.map(([row]) => row?.n), Array.from({ length: 30 }, (_, n) => n));
+    const rows = await Promise.all(
+      Array.from({ length: 30 }, (_, n) => sql<{ n: number }[]>`SELECT ${n}::int AS n, pg_sleep(0.01)`),
+    );
+    assert.deepEqual(
+      rows.map(([row]) => row?.n),
+      Array.from({ length: 30 }, (_, n) => n),
+    );
   }
 
   it('to PostgreSQL fails the queries in flight, those that wait behind them too, and is replaced', async () => {
@@ -78,7 +104,10 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     const { outcomes, ms } = await settled([sql`SELECT 1`.execute()], silenceSeconds * 1000 + slackMs);
     assert.deepEqual(outcomes, ['away']);
     assert.ok(ms >= silenceSeconds * 1000 - 100);
-    const next = await settled(Array.from({ length: 3 }, () => sql`SELECT 1`.execute()), slackMs);
+    const next = await settled(
+      Array.from({ length: 3 }, () => sql`SELECT 1`.execute()),
+      slackMs,
+    );
     assert.deepEqual(next.outcomes, ['done', 'done', 'done']);
     await servesRightly(sql);
   });
@@ -132,7 +161,10 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
   it('to PostgreSQL, with no other to be had, fails every query in time, and all is well when it is back', async () => {
     const { proxy, sql } = await poolBehindProxy();
     proxy.freezeAll();
-    const { outcomes } = await settled(Array.from({ length: 6 }, () => sql`SELECT 1`.execute()), silenceSeconds * 1000 + 5000 + slackMs);
+    const { outcomes } = await settled(
+      Array.from({ length: 6 }, () => sql`SELECT 1`.execute()),
+      silenceSeconds * 1000 + 5000 + slackMs,
+    );
     assert.ok(outcomes.every((outcome) => outcome === 'away'));
     await proxy.serve();
     await eventually(() => servesRightly(sql), 5000 + slackMs);
@@ -140,7 +172,10 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
 
   it('is not taken for one with a statement that takes as long as it may', async () => {
     const { sql } = await poolBehindProxy({ silence: 'usual' });
-    const { outcomes } = await settled([sql`SELECT pg_sleep(9)`.execute(), ...Array.from({ length: 2 }, () => sql`SELECT pg_sleep(8.5)`.execute())], 9000 + slackMs);
+    const { outcomes } = await settled(
+      [sql`SELECT pg_sleep(9)`.execute(), ...Array.from({ length: 2 }, () => sql`SELECT pg_sleep(8.5)`.execute())],
+      9000 + slackMs,
+    );
     assert.deepEqual(outcomes, ['done', 'done', 'done']);
   });
 
@@ -153,9 +188,15 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     await readAtOnce();
     proxy.freezeOpen();
     const startedAt = performance.now();
-    assert.deepEqual((await readAtOnce()).map(({ status }) => status), ['rejected', 'rejected', 'rejected']);
+    assert.deepEqual(
+      (await readAtOnce()).map(({ status }) => status),
+      ['rejected', 'rejected', 'rejected'],
+    );
     assert.ok(performance.now() - startedAt < 2000 + slackMs);
-    assert.deepEqual((await readAtOnce()).map(({ status }) => status), ['fulfilled', 'fulfilled', 'fulfilled']);
+    assert.deepEqual(
+      (await readAtOnce()).map(({ status }) => status),
+      ['fulfilled', 'fulfilled', 'fulfilled'],
+    );
   });
 
   it('to Redis fails commands in time and is replaced', async () => {
@@ -189,8 +230,14 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
   it('to Redis on which a worker waits for jobs is replaced, and jobs are done again', async () => {
     const connection = { assertReady: () => undefined };
     const proxy = await proxyTo(stores.redisJobsUrl);
-    const [behind, beside] = [createWorkers({ url: proxy.url, contact: connection, log }), createWorkers({ url: stores.redisJobsUrl, contact: connection, log })];
-    ends.push(() => behind.stop(), () => beside.stop());
+    const [behind, beside] = [
+      createWorkers({ url: proxy.url, contact: connection, log }),
+      createWorkers({ url: stores.redisJobsUrl, contact: connection, log }),
+    ];
+    ends.push(
+      () => behind.stop(),
+      () => beside.stop(),
+    );
     const done = new Set<string>();
     behind.consume('webhooks', async ({ webhookId }) => void done.add(webhookId));
     const [first, second] = [randomUUID(), randomUUID()];

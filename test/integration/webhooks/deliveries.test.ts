@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../../src/platform/ids.ts';
 import { createPageCursor } from '../../../src/pipelines/page-cursor.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import type { NewDelivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
 import type { SendResult } from '../../../src/webhooks/send.ts';
-import { deliveryDatabase, deliveryTools, rowFor, schedule, startMs, type DeliveryDatabase } from '../../support/deliveries.ts';
+import {
+  type DeliveryDatabase,
+  deliveryDatabase,
+  deliveryTools,
+  rowFor,
+  schedule,
+  startMs,
+} from '../../support/deliveries.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const hourMs = 3_600_000;
@@ -27,7 +34,13 @@ describe('deliveries in the database', () => {
     const rows = [rowFor(id, startMs), rowFor(id, startMs + 1)] as const;
     await deliveries.add(rows);
     let removal: Promise<boolean> = Promise.resolve(false);
-    const isWaiting = async () => assert.equal((await database.sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`).length, 1);
+    const isWaiting = async () =>
+      assert.equal(
+        (
+          await database.sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+        ).length,
+        1,
+      );
     await database.sql.begin(async (tx) => {
       // Who looks for deadlocks first is undone: that is to be the removal.
       await tx`SET LOCAL deadlock_timeout = '1min'`;
@@ -60,7 +73,10 @@ describe('deliveries in the database', () => {
     const [row] = await listOf(id);
     assert.equal(row?.status, 'FAILED');
     assert.equal(row.attempts.length, schedule.length + 1);
-    assert.deepEqual(row.attempts.map((attempt) => [Date.parse(attempt.at), attempt.httpStatus, attempt.latencyMs, attempt.response]), state.attemptsAt.map((atMs) => [atMs, 500, 3, 'no']));
+    assert.deepEqual(
+      row.attempts.map((attempt) => [Date.parse(attempt.at), attempt.httpStatus, attempt.latencyMs, attempt.response]),
+      state.attemptsAt.map((atMs) => [atMs, 500, 3, 'no']),
+    );
     assert.equal((await webhooks.find(id))?.isActive, true, 'three days are not five');
   });
 
@@ -73,7 +89,8 @@ describe('deliveries in the database', () => {
       await deliverer.drain(id);
       return webhooks.find(id);
     };
-    for (let hours = 0; hours < 120; hours += 10) assert.equal((await tryOne(startMs + hours * hourMs))?.isActive, true, `after ${hours} hours`);
+    for (let hours = 0; hours < 120; hours += 10)
+      assert.equal((await tryOne(startMs + hours * hourMs))?.isActive, true, `after ${hours} hours`);
     const off = await tryOne(startMs + 5 * dayMs);
     assert.deepEqual([off?.isActive, off?.disabledAt?.getTime()], [false, startMs + 5 * dayMs]);
     assert.match(off?.disabledReason ?? '', /five days/);
@@ -92,7 +109,13 @@ describe('deliveries in the database', () => {
   it('forget bad days at the first success', async () => {
     const { id } = await endpoint();
     const { state, deliverer } = world();
-    for (const [days, status] of [[0, 500], [4, 500], [4.5, 200], [5.5, 500], [9, 500]] as const) {
+    for (const [days, status] of [
+      [0, 500],
+      [4, 500],
+      [4.5, 200],
+      [5.5, 500],
+      [9, 500],
+    ] as const) {
       Object.assign(state, { nowMs: startMs + days * dayMs, answer: { ...state.answer, status } });
       await deliveries.add([rowFor(id, state.nowMs)]);
       await deliverer.drain(id);
@@ -137,9 +160,16 @@ describe('deliveries in the database', () => {
     await deliveries.add(Array.from({ length: 400 }, () => rowFor(id, startMs)));
     const processes = [world(), world()] as const;
     const sent = () => processes.reduce((sum, { state }) => sum + state.attemptsAt.length, 0);
-    const at = (nowMs: number) => processes.forEach(({ state }) => Object.assign(state, { nowMs, answer: { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 } }));
+    const at = (nowMs: number) =>
+      processes.forEach(({ state }) =>
+        Object.assign(state, {
+          nowMs,
+          answer: { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 },
+        }),
+      );
     const isLookedAt = async (nowMs: number) => (await webhooks.findDue(new Date(nowMs), 10_000)).includes(id);
-    const pace = (maxPerSecond: number) => webhooks.save({ ...row, maxPerSecond, updatedAt: new Date(row.updatedAt.getTime() + maxPerSecond) });
+    const pace = (maxPerSecond: number) =>
+      webhooks.save({ ...row, maxPerSecond, updatedAt: new Date(row.updatedAt.getTime() + maxPerSecond) });
     await pace(1);
     at(startMs);
     await processes[0].deliverer.drain(id);
@@ -170,12 +200,18 @@ describe('deliveries in the database', () => {
   it('are all found in turn, however many endpoints have some that do not go', async () => {
     const made = await Promise.all(Array.from({ length: 7 }, async () => (await endpoint({})).id));
     await deliveries.add(made.map((id) => rowFor(id, startMs)));
-    const next = createPageCursor((after, most) => webhooks.findDue(new Date(startMs), most, after), { limit: 3, cursorOf: (id) => id });
+    const next = createPageCursor((after, most) => webhooks.findDue(new Date(startMs), most, after), {
+      limit: 3,
+      cursorOf: (id) => id,
+    });
     const rounds = Math.ceil((await webhooks.findDue(new Date(startMs), 10_000)).length / 3) + 1;
     for (const when of ['at first', 'and again']) {
       const found = new Set<string>();
       for (let turn = 0; turn < rounds; turn += 1) for (const id of await next()) found.add(id);
-      assert.ok(made.every((id) => found.has(id)), when);
+      assert.ok(
+        made.every((id) => found.has(id)),
+        when,
+      );
     }
     for (const id of made) await webhooks.remove(id);
   });
@@ -186,8 +222,17 @@ describe('deliveries in the database', () => {
     const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
     const leased = await webhooks.lease({ webhookId: id, holder, ...now });
     assert.ok(leased);
-    assert.ok(await webhooks.renewLease({ webhookId: id, holder, ...now, asOf: leased.updatedAt, nextSendAt: new Date(startMs + 100_000) }));
-    const isFree = async (afterMs: number) => (await webhooks.findDue(new Date(startMs + afterMs), 10_000)).includes(id);
+    assert.ok(
+      await webhooks.renewLease({
+        webhookId: id,
+        holder,
+        ...now,
+        asOf: leased.updatedAt,
+        nextSendAt: new Date(startMs + 100_000),
+      }),
+    );
+    const isFree = async (afterMs: number) =>
+      (await webhooks.findDue(new Date(startMs + afterMs), 10_000)).includes(id);
     assert.deepEqual([await isFree(7000), await isFree(90_000), await isFree(100_000)], [false, false, true]);
   });
 
@@ -208,10 +253,17 @@ describe('deliveries in the database', () => {
     const { state, deliverer } = world();
     state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
     await deliveries.add([rowFor(id, startMs)]);
-    for (const change of [{ is_disabled: true, role: 'ADMIN' }, { is_disabled: false, role: 'VIEWER' }]) {
+    for (const change of [
+      { is_disabled: true, role: 'ADMIN' },
+      { is_disabled: false, role: 'VIEWER' },
+    ]) {
       await database.sql`UPDATE users SET ${database.sql(change)} WHERE id = ${ownerId}`;
       await deliverer.drain(id);
-      assert.deepEqual([state.attemptsAt.length, (await webhooks.findDue(new Date(startMs), 1000)).includes(id)], [0, false], JSON.stringify(change));
+      assert.deepEqual(
+        [state.attemptsAt.length, (await webhooks.findDue(new Date(startMs), 1000)).includes(id)],
+        [0, false],
+        JSON.stringify(change),
+      );
     }
     await database.sql`UPDATE users SET is_disabled = false, role = 'ADMIN' WHERE id = ${ownerId}`;
     assert.ok((await webhooks.findDue(new Date(startMs), 1000)).includes(id));
@@ -229,7 +281,13 @@ describe('deliveries in the database', () => {
       await deliverer.drain(id);
       await webhooks.markFailing(id, null);
     }
-    assert.deepEqual(state.signatures.slice(0, 1).concat(state.signatures.slice(-1)).map((header) => header.split(' ').length), [2, 1]);
+    assert.deepEqual(
+      state.signatures
+        .slice(0, 1)
+        .concat(state.signatures.slice(-1))
+        .map((header) => header.split(' ').length),
+      [2, 1],
+    );
   });
 
   it('log an outcome once, however often it is told', async () => {
@@ -237,39 +295,86 @@ describe('deliveries in the database', () => {
     const row = rowFor(id, startMs);
     await deliveries.add([row]);
     const attempt = { at: new Date(startMs).toISOString(), httpStatus: 200, latencyMs: 1, response: 'ok', error: null };
-    for (let n = 0; n < 3; n += 1) await deliveries.saveResults([{ id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }]);
-    assert.deepEqual((await listOf(id)).map(({ status, attempts }) => [status, attempts]), [['DELIVERED', [attempt]]]);
+    for (let n = 0; n < 3; n += 1)
+      await deliveries.saveResults([{ id: row.id, status: 'DELIVERED', tries: 0, nextAttemptAt: null, attempt }]);
+    assert.deepEqual(
+      (await listOf(id)).map(({ status, attempts }) => [status, attempts]),
+      [['DELIVERED', [attempt]]],
+    );
   });
 
   it('stay delivered when somebody who was kept from saying so tells late that they were not', async () => {
     const { id } = await endpoint();
     const [late, last, again] = [rowFor(id, startMs), rowFor(id, startMs + 1), rowFor(id, startMs + 2)];
     await deliveries.add([late, last, again]);
-    const attempt = (second: number, httpStatus: number) => ({ at: new Date(startMs + 1000 * second).toISOString(), httpStatus, latencyMs: 1, response: '', error: httpStatus === 200 ? null : 'no' });
+    const attempt = (second: number, httpStatus: number) => ({
+      at: new Date(startMs + 1000 * second).toISOString(),
+      httpStatus,
+      latencyMs: 1,
+      response: '',
+      error: httpStatus === 200 ? null : 'no',
+    });
     const tell = (delivery: NewDelivery, status: 'DELIVERED' | 'FAILED' | 'PENDING', second: number) =>
-      deliveries.saveResults([{ id: delivery.id, status, tries: status === 'DELIVERED' ? 0 : 3, nextAttemptAt: status === 'PENDING' ? new Date(startMs + 5000) : null, attempt: attempt(second, status === 'DELIVERED' ? 200 : 500) }]);
+      deliveries.saveResults([
+        {
+          id: delivery.id,
+          status,
+          tries: status === 'DELIVERED' ? 0 : 3,
+          nextAttemptAt: status === 'PENDING' ? new Date(startMs + 5000) : null,
+          attempt: attempt(second, status === 'DELIVERED' ? 200 : 500),
+        },
+      ]);
     for (const delivery of [late, last]) await tell(delivery, 'DELIVERED', 2);
     await tell(late, 'PENDING', 1);
     await tell(last, 'FAILED', 1);
     await tell(again, 'FAILED', 1);
     await tell(again, 'DELIVERED', 2);
-    assert.deepEqual((await listOf(id)).map(({ status, tries, nextAttemptAt, attempts }) => [status, tries, nextAttemptAt, attempts.length]), [['DELIVERED', 0, null, 2], ['DELIVERED', 0, null, 2], ['DELIVERED', 0, null, 2]]);
+    assert.deepEqual(
+      (await listOf(id)).map(({ status, tries, nextAttemptAt, attempts }) => [
+        status,
+        tries,
+        nextAttemptAt,
+        attempts.length,
+      ]),
+      [
+        ['DELIVERED', 0, null, 2],
+        ['DELIVERED', 0, null, 2],
+        ['DELIVERED', 0, null, 2],
+      ],
+    );
   });
 
   it('that find no room are in the log with the reason, and go out with a replay of what failed', async () => {
     const { id } = await endpoint();
-    await deliveries.add([rowFor(id, startMs), rowFor(id, startMs + 1, { overflowLimit: 100 }), rowFor(id, startMs + 2, { overflowLimit: 100 })]);
+    await deliveries.add([
+      rowFor(id, startMs),
+      rowFor(id, startMs + 1, { overflowLimit: 100 }),
+      rowFor(id, startMs + 2, { overflowLimit: 100 }),
+    ]);
     assert.deepEqual(await deliveries.countPending([id]), new Map([[id, 1]]));
     const rows = await listOf(id);
-    assert.deepEqual(rows.map(({ status, nextAttemptAt, attempts }) => [status, nextAttemptAt === null, attempts[0]?.error]), [
-      ['PENDING', false, undefined], ['FAILED', true, 'not sent: 100 deliveries were waiting already'], ['FAILED', true, 'not sent: 100 deliveries were waiting already'],
-    ]);
+    assert.deepEqual(
+      rows.map(({ status, nextAttemptAt, attempts }) => [status, nextAttemptAt === null, attempts[0]?.error]),
+      [
+        ['PENDING', false, undefined],
+        ['FAILED', true, 'not sent: 100 deliveries were waiting already'],
+        ['FAILED', true, 'not sent: 100 deliveries were waiting already'],
+      ],
+    );
     const { state, deliverer } = world();
     state.answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
     await deliverer.drain(id);
     assert.equal(state.attemptsAt.length, 1);
     state.nowMs += 1000;
-    assert.equal(await deliveries.replay(id, { since: new Date(startMs), until: new Date(startMs + 10), status: 'FAILED', now: new Date(state.nowMs) }), 2);
+    assert.equal(
+      await deliveries.replay(id, {
+        since: new Date(startMs),
+        until: new Date(startMs + 10),
+        status: 'FAILED',
+        now: new Date(state.nowMs),
+      }),
+      2,
+    );
     await deliverer.drain(id);
     assert.equal(state.attemptsAt.length, 3);
     assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
@@ -279,22 +384,51 @@ describe('deliveries in the database', () => {
     const { id } = await endpoint();
     const count = 12_000;
     await deliveries.add(Array.from({ length: count }, (_, n) => rowFor(id, startMs + n, { overflowLimit: 1 })));
-    assert.equal(await deliveries.replay(id, { since: new Date(startMs + 100), until: new Date(startMs + count - 100), now: new Date(startMs + dayMs) }), count - 200);
-    assert.equal(await deliveries.replay(id, { since: new Date(startMs), until: new Date(startMs + dayMs), now: new Date(startMs + dayMs) }), 200);
+    assert.equal(
+      await deliveries.replay(id, {
+        since: new Date(startMs + 100),
+        until: new Date(startMs + count - 100),
+        now: new Date(startMs + dayMs),
+      }),
+      count - 200,
+    );
+    assert.equal(
+      await deliveries.replay(id, {
+        since: new Date(startMs),
+        until: new Date(startMs + dayMs),
+        now: new Date(startMs + dayMs),
+      }),
+      200,
+    );
   });
 
   it('are given up when they are too old, and forgotten when there are too many or their time is over', async () => {
     const { id } = await endpoint({ maxAgeSeconds: 60 });
     const other = await endpoint();
-    await deliveries.add([...Array.from({ length: 10 }, (_, n) => rowFor(id, startMs + n)), rowFor(id, startMs + 50_000), rowFor(other.id, startMs)]);
+    await deliveries.add([
+      ...Array.from({ length: 10 }, (_, n) => rowFor(id, startMs + n)),
+      rowFor(id, startMs + 50_000),
+      rowFor(other.id, startMs),
+    ]);
     assert.equal(await deliveries.expire(new Date(startMs + 61_000)), 10);
     const rows = await listOf(id);
-    assert.deepEqual(rows.map(({ status }) => status), [...Array.from({ length: 10 }, () => 'FAILED'), 'PENDING']);
+    assert.deepEqual(
+      rows.map(({ status }) => status),
+      [...Array.from({ length: 10 }, () => 'FAILED'), 'PENDING'],
+    );
     assert.match(rows[0]?.attempts[0]?.error ?? '', /longer than/);
     assert.equal((await listOf(other.id))[0]?.status, 'PENDING');
     await deliveries.purge({ before: new Date(0), keptAtMost: 4 });
-    assert.deepEqual((await listOf(id)).map(({ createdAt }) => createdAt.getTime() - startMs), [7, 8, 9, 50_000], 'the newest stay');
+    assert.deepEqual(
+      (await listOf(id)).map(({ createdAt }) => createdAt.getTime() - startMs),
+      [7, 8, 9, 50_000],
+      'the newest stay',
+    );
     await deliveries.purge({ before: new Date(startMs + hourMs), keptAtMost: 4 });
-    assert.deepEqual((await listOf(id)).map(({ status }) => status), ['PENDING'], 'what waits stays in any case');
+    assert.deepEqual(
+      (await listOf(id)).map(({ status }) => status),
+      ['PENDING'],
+      'what waits stays in any case',
+    );
   });
 });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { createGuard, createResolve, type Guard } from '../../../src/webhooks/guard.ts';
 import { createEndpointAgent, createSender, type SendResult } from '../../../src/webhooks/send.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startNameServer } from '../../support/name-server.ts';
-import { startReceiver, type Receiver } from '../../support/webhook-receiver.ts';
+import { type Receiver, startReceiver } from '../../support/webhook-receiver.ts';
 
 const open = createGuard({ isPrivateAllowed: true });
 const timeoutMs = 400;
@@ -17,7 +17,9 @@ describe('sending to strangers', () => {
   after(async () => void (await Promise.all(closers.map((close) => close()))));
 
   /** A server that does with a connection whatever the test says, once a request has begun to arrive. */
-  const rawServer = async (act: (socket: Socket) => void): Promise<{ url: string; port: number; connections: () => number }> => {
+  const rawServer = async (
+    act: (socket: Socket) => void,
+  ): Promise<{ url: string; port: number; connections: () => number }> => {
     let connections = 0;
     const sockets = new Set<Socket>();
     const server: Server = createServer((socket) => {
@@ -45,7 +47,11 @@ describe('sending to strangers', () => {
     closers.push(async () => agent.destroy());
     return agent;
   };
-  const post = (url: string, guard: Pick<Guard, 'refusalOf' | 'lookup'> = open, agent = agentOf()): Promise<SendResult> =>
+  const post = (
+    url: string,
+    guard: Pick<Guard, 'refusalOf' | 'lookup'> = open,
+    agent = agentOf(),
+  ): Promise<SendResult> =>
     createSender({ guard, timeoutMs })({ url, headers: { 'webhook-id': 'x' }, body: '{}', agent });
   const failureOf = (sent: SendResult) => (sent.kind === 'failed' ? [sent.cause, sent.status] : sent);
 
@@ -84,7 +90,16 @@ describe('sending to strangers', () => {
 
   it('unpacks nothing, and keeps text that a database takes', async () => {
     const packed = gzipSync(Buffer.alloc(10 * 2 ** 20));
-    const bomb = await rawServer((socket) => socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\nConnection: close\r\n\r\n`), packed])));
+    const bomb = await rawServer((socket) =>
+      socket.end(
+        Buffer.concat([
+          Buffer.from(
+            `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${packed.length}\r\nConnection: close\r\n\r\n`,
+          ),
+          packed,
+        ]),
+      ),
+    );
     const sent = await post(bomb.url);
     assert.ok(sent.kind === 'replied' && sent.response.length <= 4096 && !sent.response.includes('\u0000'));
     assert.ok(sent.response.charCodeAt(0) === 0x1f, 'the packed bytes themselves');
@@ -94,9 +109,19 @@ describe('sending to strangers', () => {
     const reset = await rawServer((socket) => socket.resetAndDestroy());
     const cut = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc'));
     const garbage = await rawServer((socket) => socket.end('\u0016\u0003 this is not http\r\n\r\n'));
-    const headers = await rawServer((socket) => socket.end(`HTTP/1.1 200 OK\r\n${'X-Long: '.padEnd(100_000, 'z')}\r\n\r\n`));
+    const headers = await rawServer((socket) =>
+      socket.end(`HTTP/1.1 200 OK\r\n${'X-Long: '.padEnd(100_000, 'z')}\r\n\r\n`),
+    );
     const gone = await rawServer(() => undefined);
-    for (const url of [reset.url, cut.url, garbage.url, headers.url, gone.url.replace('http:', 'https:'), `https://127.0.0.1:${garbage.port}/`, 'http://127.0.0.1:1/']) {
+    for (const url of [
+      reset.url,
+      cut.url,
+      garbage.url,
+      headers.url,
+      gone.url.replace('http:', 'https:'),
+      `https://127.0.0.1:${garbage.port}/`,
+      'http://127.0.0.1:1/',
+    ]) {
       const sent = await post(url);
       assert.ok(sent.kind === 'failed', `${url}: ${JSON.stringify(sent)}`);
       assert.ok(!sent.error.includes('127.0.0.1'), sent.error);
@@ -106,7 +131,9 @@ describe('sending to strangers', () => {
   it('follows no redirect', async () => {
     const inside = await listener();
     for (const status of [301, 302, 303, 307, 308]) {
-      const redirecting = await rawServer((socket) => socket.end(`HTTP/1.1 ${status} Moved\r\nLocation: ${inside.url}\r\nContent-Length: 0\r\n\r\n`));
+      const redirecting = await rawServer((socket) =>
+        socket.end(`HTTP/1.1 ${status} Moved\r\nLocation: ${inside.url}\r\nContent-Length: 0\r\n\r\n`),
+      );
       const sent = await post(redirecting.url);
       assert.ok(sent.kind === 'replied' && sent.status === status);
     }
@@ -116,13 +143,20 @@ describe('sending to strangers', () => {
   it('sends not one byte to a name that has come to lead inside, nor to an address inside', async () => {
     const inside = await listener();
     const { port } = new URL(inside.url);
-    let answers = [['93.184.216.34'], ['127.0.0.1'], ['93.184.216.34', '127.0.0.1'], ['::ffff:127.0.0.1'], ['::1']];
+    const answers = [['93.184.216.34'], ['127.0.0.1'], ['93.184.216.34', '127.0.0.1'], ['::ffff:127.0.0.1'], ['::1']];
     const strict = createGuard({ isPrivateAllowed: false, resolve: async () => answers.shift() ?? [] });
     assert.equal(await strict.check('http://rebind.example.com/'), undefined, 'public when it is saved');
     // The ports of the web are not ours to listen on here: only the look at the address is put to the test.
     const guard = { refusalOf: () => undefined, lookup: strict.lookup };
-    while (answers.length > 0) assert.deepEqual(failureOf(await post(`http://rebind.example.com:${port}/`, guard)), ['blocked', null]);
-    for (const url of [inside.url, `http://localhost:${port}/`, `http://[::ffff:127.0.0.1]:${port}/`, `http://0:${port}/`]) assert.deepEqual(failureOf(await post(url, strict)), ['blocked', null], url);
+    while (answers.length > 0)
+      assert.deepEqual(failureOf(await post(`http://rebind.example.com:${port}/`, guard)), ['blocked', null]);
+    for (const url of [
+      inside.url,
+      `http://localhost:${port}/`,
+      `http://[::ffff:127.0.0.1]:${port}/`,
+      `http://0:${port}/`,
+    ])
+      assert.deepEqual(failureOf(await post(url, strict)), ['blocked', null], url);
     assert.equal(inside.received.length + inside.sockets.most, 0);
   });
 
@@ -132,18 +166,30 @@ describe('sending to strangers', () => {
     let asked = 0;
     const server = await startNameServer({
       // Public when it is saved, inside when it is used; nobody may keep the answer.
-      'rebind.example.com': () => ((asked += 1) <= 2 ? [{ type: 'A', data: '93.184.216.34' }] : [{ type: 'A', data: '127.0.0.1' }]),
+      'rebind.example.com': () =>
+        (asked += 1) <= 2 ? [{ type: 'A', data: '93.184.216.34' }] : [{ type: 'A', data: '127.0.0.1' }],
       'six.example.com': () => [{ type: 'AAAA', data: '::1' }],
       'mapped.example.com': () => [{ type: 'AAAA', data: '::ffff:127.0.0.1' }],
-      'mixed.example.com': () => [{ type: 'A', data: '93.184.216.34' }, { type: 'A', data: '127.0.0.1' }],
-      'alias.example.com': () => [{ type: 'CNAME', data: 'localhost' }, { type: 'A', data: '127.0.0.1', name: 'localhost' }],
+      'mixed.example.com': () => [
+        { type: 'A', data: '93.184.216.34' },
+        { type: 'A', data: '127.0.0.1' },
+      ],
+      'alias.example.com': () => [
+        { type: 'CNAME', data: 'localhost' },
+        { type: 'A', data: '127.0.0.1', name: 'localhost' },
+      ],
     });
     closers.push(server.close);
-    const strict = createGuard({ isPrivateAllowed: false, resolve: createResolve({ isHostsFileRead: false, servers: [server.address] }) });
+    const strict = createGuard({
+      isPrivateAllowed: false,
+      resolve: createResolve({ isHostsFileRead: false, servers: [server.address] }),
+    });
     assert.equal(await strict.check('http://rebind.example.com/'), undefined, 'public when it is saved');
-    for (const name of ['six', 'mapped', 'mixed', 'alias']) assert.match((await strict.check(`http://${name}.example.com/`)) ?? '', /public/, name);
+    for (const name of ['six', 'mapped', 'mixed', 'alias'])
+      assert.match((await strict.check(`http://${name}.example.com/`)) ?? '', /public/, name);
     const guard = { refusalOf: () => undefined, lookup: strict.lookup };
-    for (const name of ['rebind', 'six', 'mapped', 'mixed', 'alias', 'rebind']) assert.deepEqual(failureOf(await post(`http://${name}.example.com:${port}/`, guard)), ['blocked', null], name);
+    for (const name of ['rebind', 'six', 'mapped', 'mixed', 'alias', 'rebind'])
+      assert.deepEqual(failureOf(await post(`http://${name}.example.com:${port}/`, guard)), ['blocked', null], name);
     assert.ok(server.questions() >= 20, 'it was asked each time');
     assert.equal(inside.received.length + inside.sockets.most, 0);
   });
@@ -154,7 +200,8 @@ describe('sending to strangers', () => {
     let asked = 0;
     const guard = createGuard({ isPrivateAllowed: true, resolve: async () => ((asked += 1), ['127.0.0.1']) });
     const agent = agentOf();
-    for (let n = 0; n < 3; n += 1) assert.equal((await post(`http://pinned.example.com:${port}/`, guard, agent)).kind, 'replied');
+    for (let n = 0; n < 3; n += 1)
+      assert.equal((await post(`http://pinned.example.com:${port}/`, guard, agent)).kind, 'replied');
     assert.equal(asked, 1);
     assert.equal(inside.sockets.most, 1);
     assert.equal(inside.received[0]?.headers['host'], `pinned.example.com:${port}`);

@@ -7,9 +7,22 @@ import { createLog } from '../../../src/log.ts';
 import { blankSurvey } from '../../support/questions.ts';
 
 /** A survey in a row, and an intake whose count may change, or fail, when it hears of a new revision. */
-function open({ total, onAnnounce = () => undefined }: { total: number; onAnnounce?: (count: { total: number }) => unknown }) {
+function open({
+  total,
+  onAnnounce = () => undefined,
+}: {
+  total: number;
+  onAnnounce?: (count: { total: number }) => unknown;
+}) {
   const count = { total };
-  const row = { survey: { ...blankSurvey(), status: 'DRAFT' as SurveyStatus, publishedAt: null as Date | null, anonymityBegun: null as number | null } };
+  const row = {
+    survey: {
+      ...blankSurvey(),
+      status: 'DRAFT' as SurveyStatus,
+      publishedAt: null as Date | null,
+      anonymityBegun: null as number | null,
+    },
+  };
   const events: string[] = [];
   const clock = { nowMs: Date.UTC(2026, 0, 2) };
   const actors = createSurveyActors({
@@ -23,14 +36,27 @@ function open({ total, onAnnounce = () => undefined }: { total: number; onAnnoun
         return row.survey;
       },
     },
-    intake: { announce: async () => (await onAnnounce(count), true), restoreDeleted: async () => true, revision: async () => undefined, counts: async () => ({ total: count.total, completed: 0 }), quotaFilledRevision: async () => undefined, markDeleted: async () => undefined },
-    countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => clock.nowMs, log: createLog('silent'), metrics: { surveysCached: () => undefined },
+    intake: {
+      announce: async () => (await onAnnounce(count), true),
+      restoreDeleted: async () => true,
+      revision: async () => undefined,
+      counts: async () => ({ total: count.total, completed: 0 }),
+      quotaFilledRevision: async () => undefined,
+      markDeleted: async () => undefined,
+    },
+    countResponses: async () => ({ total: 0, complete: 0 }),
+    broadcast: () => undefined,
+    now: () => clock.nowMs,
+    log: createLog('silent'),
+    metrics: { surveysCached: () => undefined },
   });
   const set = async (isAnonymous: boolean): Promise<string> => put({ isAnonymous });
   const put = async (fields: Partial<SurveyWithQuestions>, status?: SurveyStatus): Promise<string> => {
     const edit = (current: SurveyWithQuestions) => ({ ...current, ...fields, updatedAt: new Date(clock.nowMs) });
     try {
-      await (status === undefined ? actors.edit(row.survey.id, edit) : actors.setStatus(row.survey.id, status, 'update', edit));
+      await (status === undefined
+        ? actors.edit(row.survey.id, edit)
+        : actors.setStatus(row.survey.id, status, 'update', edit));
       return 'done';
     } catch (error) {
       return error instanceof Error ? error.message.slice(0, 24) : '';
@@ -55,14 +81,22 @@ describe('switching anonymity on', () => {
   });
 
   it('is taken back where nobody can say so', async () => {
-    const survey = open({ total: 0, onAnnounce: () => { throw unavailable('Responses cannot be stored', 2); } });
+    const survey = open({
+      total: 0,
+      onAnnounce: () => {
+        throw unavailable('Responses cannot be stored', 2);
+      },
+    });
     assert.deepEqual([await survey.set(true), survey.isAnonymous()], ['Responses cannot be stor', false]);
   });
 
   it('leaves everything else of a refused change undone too: fields, status, and what would be announced', async () => {
     const survey = open({ total: 0, onAnnounce: (count) => (count.total = 1) });
     const { revision: _, ...before } = survey.row.survey;
-    assert.equal(await survey.put({ isAnonymous: true, title: 'Changed', responseQuota: 7 }, 'ACTIVE'), 'The survey has responses');
+    assert.equal(
+      await survey.put({ isAnonymous: true, title: 'Changed', responseQuota: 7 }, 'ACTIVE'),
+      'The survey has responses',
+    );
     const { revision, ...after } = survey.row.survey;
     assert.deepEqual([after, survey.events], [before, []]);
     assert.ok(revision > 0);
@@ -77,19 +111,28 @@ describe('switching anonymity on', () => {
 
   it('is not tried where the rest of the change is refused', async () => {
     const survey = open({ total: 0, onAnnounce: () => assert.fail('nothing is announced') });
-    assert.match(await survey.put({ isAnonymous: true, endsAt: new Date(survey.clock.nowMs - 1) }, 'ACTIVE'), /^The survey has ended/);
+    assert.match(
+      await survey.put({ isAnonymous: true, endsAt: new Date(survey.clock.nowMs - 1) }, 'ACTIVE'),
+      /^The survey has ended/,
+    );
     assert.equal(survey.isAnonymous(), false);
   });
 
   it('is taken back where the rest of the change is refused after all', async () => {
-    const survey = open({ total: 0, onAnnounce: () => (survey.row.survey = { ...survey.row.survey, endsAt: new Date(survey.clock.nowMs - 1) }) });
+    const survey = open({
+      total: 0,
+      onAnnounce: () => (survey.row.survey = { ...survey.row.survey, endsAt: new Date(survey.clock.nowMs - 1) }),
+    });
     assert.match(await survey.put({ isAnonymous: true, title: 'Changed' }, 'ACTIVE'), /^The survey has ended/);
     const { isAnonymous, title, status } = survey.row.survey;
     assert.deepEqual([isAnonymous, title, status, survey.events], [false, blankSurvey().title, 'DRAFT', []]);
   });
 
   it('fails where another switches it off before the rest is saved, and nothing of it stays', async () => {
-    const survey = open({ total: 0, onAnnounce: () => (survey.row.survey = { ...survey.row.survey, isAnonymous: false }) });
+    const survey = open({
+      total: 0,
+      onAnnounce: () => (survey.row.survey = { ...survey.row.survey, isAnonymous: false }),
+    });
     assert.match(await survey.put({ isAnonymous: true, title: 'Changed' }), /^The survey is being chan/);
     assert.deepEqual([survey.isAnonymous(), survey.row.survey.title], [false, blankSurvey().title]);
   });
@@ -97,7 +140,10 @@ describe('switching anonymity on', () => {
   /** The first of two holds on when it tells the intake, until the other is done. */
   const atOnce = async (meanwhile: (survey: ReturnType<typeof open>, count: { total: number }) => Promise<unknown>) => {
     let calls = 0;
-    const survey: ReturnType<typeof open> = open({ total: 0, onAnnounce: (count) => ((calls += 1) === 2 ? meanwhile(survey, count) : undefined) });
+    const survey: ReturnType<typeof open> = open({
+      total: 0,
+      onAnnounce: (count) => ((calls += 1) === 2 ? meanwhile(survey, count) : undefined),
+    });
     return { first: await survey.set(true), survey };
   };
 
@@ -117,7 +163,10 @@ describe('switching anonymity on', () => {
       count.total = 1;
       second = await at.put({ isAnonymous: true, title: 'Second' });
     });
-    assert.deepEqual([second, first, survey.isAnonymous(), survey.row.survey.title], ['The survey has responses', 'The survey has responses', false, blankSurvey().title]);
+    assert.deepEqual(
+      [second, first, survey.isAnonymous(), survey.row.survey.title],
+      ['The survey has responses', 'The survey has responses', false, blankSurvey().title],
+    );
   });
 
   it('hinders no other change where it comes to nothing', async () => {
@@ -126,7 +175,10 @@ describe('switching anonymity on', () => {
       count.total = 1;
       second = await at.put({ title: 'Second' });
     });
-    assert.deepEqual([second, first, survey.isAnonymous(), survey.row.survey.title], ['done', 'The survey has responses', false, 'Second']);
+    assert.deepEqual(
+      [second, first, survey.isAnonymous(), survey.row.survey.title],
+      ['done', 'The survey has responses', false, 'Second'],
+    );
   });
 
   it('stays with the other where the one that began with it is refused', async () => {
@@ -146,9 +198,16 @@ describe('switching anonymity on', () => {
 
   it('is made sure of by the next change where the process died that began with it', async () => {
     const [named, unnamed] = [open({ total: 1 }), open({ total: 0 })];
-    for (const { row } of [named, unnamed]) row.survey = { ...row.survey, isAnonymous: true, anonymityBegun: row.survey.revision };
-    assert.deepEqual([await named.put({ title: 'Next' }), named.isAnonymous(), named.row.survey.title], ['done', false, 'Next']);
-    assert.deepEqual([await unnamed.put({ title: 'Next' }), unnamed.isAnonymous(), unnamed.row.survey.anonymityBegun], ['done', true, null]);
+    for (const { row } of [named, unnamed])
+      row.survey = { ...row.survey, isAnonymous: true, anonymityBegun: row.survey.revision };
+    assert.deepEqual(
+      [await named.put({ title: 'Next' }), named.isAnonymous(), named.row.survey.title],
+      ['done', false, 'Next'],
+    );
+    assert.deepEqual(
+      [await unnamed.put({ title: 'Next' }), unnamed.isAnonymous(), unnamed.row.survey.anonymityBegun],
+      ['done', true, null],
+    );
     unnamed.count.total = 1;
     assert.deepEqual([await unnamed.set(true), unnamed.isAnonymous()], ['done', true], 'for good');
   });

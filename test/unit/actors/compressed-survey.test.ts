@@ -12,9 +12,24 @@ function actorsOf(loaded: SurveyWithQuestions) {
   const seen = { nowMs: Date.parse('2026-03-01T00:00:00Z'), loads: 0 };
   const actors = createSurveyActors({
     audit: { record: async () => undefined },
-    surveys: { load: async () => ((seen.loads += 1), loaded), change: () => Promise.reject(new Error('not asked for')) },
-    intake: { announce: async () => true, restoreDeleted: async () => true, revision: async () => undefined, counts: async () => undefined, quotaFilledRevision: async () => undefined, markDeleted: async () => undefined },
-    countResponses: async () => ({ total: 0, complete: 0 }), broadcast: () => undefined, now: () => seen.nowMs, monotonicMs: () => seen.nowMs, log: createLog('silent'), metrics: { surveysCached: () => undefined },
+    surveys: {
+      load: async () => ((seen.loads += 1), loaded),
+      change: () => Promise.reject(new Error('not asked for')),
+    },
+    intake: {
+      announce: async () => true,
+      restoreDeleted: async () => true,
+      revision: async () => undefined,
+      counts: async () => undefined,
+      quotaFilledRevision: async () => undefined,
+      markDeleted: async () => undefined,
+    },
+    countResponses: async () => ({ total: 0, complete: 0 }),
+    broadcast: () => undefined,
+    now: () => seen.nowMs,
+    monotonicMs: () => seen.nowMs,
+    log: createLog('silent'),
+    metrics: { surveysCached: () => undefined },
   });
   return { actors, seen };
 }

@@ -1,88 +1,188 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createConsistentReads } from '../../../src/actors/consistent-reads.ts';
 import { createDeadLetters } from '../../../src/actors/dead-letters.ts';
 import { createRestore, type EvictedResponse } from '../../../src/actors/submissions/saved-response.ts';
-import { createConsistentReads } from '../../../src/actors/consistent-reads.ts';
 import type { Question } from '../../../src/domain/survey.ts';
 import { newId, newResponseId } from '../../../src/platform/ids.ts';
 import type { ResponseRecord } from '../../../src/stores/clickhouse/read/record.ts';
 import { createShards } from '../../../src/stores/redis/intake/shards.ts';
 import { createUploads, type UploadsDeps } from '../../../src/stores/uploads/uploads.ts';
 import { deadLettersOf, fakeDeadLetters } from '../../support/dead-letters.ts';
-import { responseLine, type GivenResponse } from '../../support/response-database.ts';
+import { type GivenResponse, responseLine } from '../../support/response-database.ts';
 
 const at = Date.parse('2026-03-01T10:00:00.000Z');
 const [surveyId, responseId] = [newId(), newResponseId()];
 const given: GivenResponse = { surveyId, responseId, submittedAtMs: at, isComplete: false, completedAtMs: 0 };
 const record = (version: number, more: Partial<ResponseRecord> = {}): ResponseRecord => ({
-  surveyId, responseId, submittedAt: new Date(at), version, surveyVersion: 1, isComplete: false, completedAt: null, durationMs: null, language: 'en', respondent: '', metadata: {},
-  row: { codes: [0, 0, 0], numbers: [], texts: ['stored'] }, ...more,
+  surveyId,
+  responseId,
+  submittedAt: new Date(at),
+  version,
+  surveyVersion: 1,
+  isComplete: false,
+  completedAt: null,
+  durationMs: null,
+  language: 'en',
+  respondent: '',
+  metadata: {},
+  row: { codes: [0, 0, 0], numbers: [], texts: ['stored'] },
+  ...more,
 });
 
 /** The response store and the dead letters, and what becomes of both while somebody waits for what is on its way. */
-function setUp(start: { stored?: ResponseRecord; deleted?: number; letters?: readonly string[]; meanwhile?(world: { stored: ResponseRecord | undefined; letters: readonly string[] }): void }) {
+function setUp(start: {
+  stored?: ResponseRecord;
+  deleted?: number;
+  letters?: readonly string[];
+  meanwhile?(world: { stored: ResponseRecord | undefined; letters: readonly string[] }): void;
+}) {
   const world = { stored: start.stored, letters: start.letters ?? [] };
   const shards = createShards(1);
   const deadLetters = createDeadLetters({
-    stream: { findDeadLetters: fakeDeadLetters(() => deadLettersOf(world.letters)), removeDeadLetters: async () => undefined }, shards,
+    stream: {
+      findDeadLetters: fakeDeadLetters(() => deadLettersOf(world.letters)),
+      removeDeadLetters: async () => undefined,
+    },
+    shards,
   });
   const responses = {
-    findNewest: async () => world.stored, wasDeleted: async (_id: string, moment?: number) => start.deleted !== undefined && (moment === undefined || moment === start.deleted),
-    findAll: async () => (world.stored ? [world.stored] : []), hasAnswersAt: async () => (world.stored?.row.codes ?? []).some((code) => code !== 0),
+    findNewest: async () => world.stored,
+    wasDeleted: async (_id: string, moment?: number) =>
+      start.deleted !== undefined && (moment === undefined || moment === start.deleted),
+    findAll: async () => (world.stored ? [world.stored] : []),
+    hasAnswersAt: async () => (world.stored?.row.codes ?? []).some((code) => code !== 0),
   };
   const settled = async () => {
     start.meanwhile?.(world);
     return '5-0';
   };
   const recall = createRestore({ responses, deadLetters, reading: { caughtUp: async () => void (await settled()) } });
-  const reading = createConsistentReads({ responses, deadLetters, shards, stream: { newestId: async () => '5-0', acknowledged: settled, isDeleted: async () => false } });
+  const reading = createConsistentReads({
+    responses,
+    deadLetters,
+    shards,
+    stream: { newestId: async () => '5-0', acknowledged: settled, isDeleted: async () => false },
+  });
   const asked = (known: EvictedResponse['known']) => recall({ surveyId, responseId, known, codePositions: 3 });
-  return { asked, hasAnswers: (slot: number) => reading.hasAnswers({ surveyId, slots: { codes: { '': slot } } } as unknown as Question), trace: () => reading.trace(responseId), isThere: () => reading.isAccepted(responseId) };
+  return {
+    asked,
+    hasAnswers: (slot: number) =>
+      reading.hasAnswers({ surveyId, slots: { codes: { '': slot } } } as unknown as Question),
+    trace: () => reading.trace(responseId),
+    isThere: () => reading.isAccepted(responseId),
+  };
 }
 
 describe('a response whose last save lies among the dead letters', () => {
-  const letter = responseLine({ ...given, version: 2, codes: [0, 3], texts: ['buried'], respondent: 'me', durationMs: 9000 });
-  const saved = { submittedAtMs: at, startedAtMs: at - 9000, language: 'en', respondent: 'me', metadata: {}, row: { codes: [0, 3, 0], numbers: [], texts: ['buried'] } };
+  const letter = responseLine({
+    ...given,
+    version: 2,
+    codes: [0, 3],
+    texts: ['buried'],
+    respondent: 'me',
+    durationMs: 9000,
+  });
+  const saved = {
+    submittedAtMs: at,
+    startedAtMs: at - 9000,
+    language: 'en',
+    respondent: 'me',
+    metadata: {},
+    row: { codes: [0, 3, 0], numbers: [], texts: ['buried'] },
+  };
 
   it('goes on with what was saved there', async () => {
-    for (const known of [{ observedVersion: 2, submittedAtMs: at }, { observedVersion: 2, submittedAtMs: undefined }, undefined])
-      assert.deepEqual(await setUp({ stored: record(1), letters: [letter] }).asked(known), { observedVersion: 2, isComplete: false, saved });
-    assert.deepEqual(await setUp({ letters: [letter] }).asked(undefined), { observedVersion: 2, isComplete: false, saved }, 'nothing of it is stored');
+    for (const known of [
+      { observedVersion: 2, submittedAtMs: at },
+      { observedVersion: 2, submittedAtMs: undefined },
+      undefined,
+    ])
+      assert.deepEqual(await setUp({ stored: record(1), letters: [letter] }).asked(known), {
+        observedVersion: 2,
+        isComplete: false,
+        saved,
+      });
+    assert.deepEqual(
+      await setUp({ letters: [letter] }).asked(undefined),
+      { observedVersion: 2, isComplete: false, saved },
+      'nothing of it is stored',
+    );
   });
 
   it('goes on with what is stored where that is newer', async () => {
-    assert.deepEqual((await setUp({ stored: record(3), letters: [letter] }).asked({ observedVersion: 3, submittedAtMs: at }))?.saved.row.texts, ['stored']);
+    assert.deepEqual(
+      (await setUp({ stored: record(3), letters: [letter] }).asked({ observedVersion: 3, submittedAtMs: at }))?.saved
+        .row.texts,
+      ['stored'],
+    );
     assert.equal((await setUp({ stored: record(3), letters: [letter] }).asked(undefined))?.observedVersion, 3);
   });
 
   it('is complete if that was its completion', async () => {
-    assert.equal((await setUp({ stored: record(1), letters: [responseLine({ ...given, version: 2, isComplete: true })] }).asked(undefined))?.isComplete, true);
+    assert.equal(
+      (
+        await setUp({ stored: record(1), letters: [responseLine({ ...given, version: 2, isComplete: true })] }).asked(
+          undefined,
+        )
+      )?.isComplete,
+      true,
+    );
   });
 
   it('is found wherever it is put meanwhile', async () => {
-    const wayBack = { letters: [letter], meanwhile: (world: { stored: unknown; letters: readonly string[] }) => void Object.assign(world, { stored: record(2, { row: { codes: [0, 3, 0], numbers: [], texts: ['buried'] } }), letters: [] }) };
-    assert.deepEqual((await setUp(wayBack).asked({ observedVersion: 2, submittedAtMs: at }))?.saved.row.texts, ['buried']);
+    const wayBack = {
+      letters: [letter],
+      meanwhile: (world: { stored: unknown; letters: readonly string[] }) =>
+        void Object.assign(world, {
+          stored: record(2, { row: { codes: [0, 3, 0], numbers: [], texts: ['buried'] } }),
+          letters: [],
+        }),
+    };
+    assert.deepEqual((await setUp(wayBack).asked({ observedVersion: 2, submittedAtMs: at }))?.saved.row.texts, [
+      'buried',
+    ]);
     const wayThere = { meanwhile: (world: { letters: readonly string[] }) => void (world.letters = [letter]) };
-    assert.deepEqual((await setUp(wayThere).asked({ observedVersion: 2, submittedAtMs: at }))?.saved.row.texts, ['buried']);
+    assert.deepEqual((await setUp(wayThere).asked({ observedVersion: 2, submittedAtMs: at }))?.saved.row.texts, [
+      'buried',
+    ]);
   });
 
   it('is not there any more once it was deleted', async () => {
     assert.equal(await setUp({ letters: [letter], deleted: at }).asked(undefined), undefined);
-    assert.equal((await setUp({ letters: [letter], deleted: at - 1 }).asked(undefined))?.observedVersion, 2, 'that was another response under its id');
+    assert.equal(
+      (await setUp({ letters: [letter], deleted: at - 1 }).asked(undefined))?.observedVersion,
+      2,
+      'that was another response under its id',
+    );
   });
 
   it('waits for who can read it where nobody here can: to go on without it would lose it', async () => {
-    for (const line of [`["${surveyId}","${responseId}","not a time",2]`, responseLine({ ...given, version: 2 }).replace('[],[]', '[],7')])
+    for (const line of [
+      `["${surveyId}","${responseId}","not a time",2]`,
+      responseLine({ ...given, version: 2 }).replace('[],[]', '[],7'),
+    ])
       for (const known of [{ observedVersion: 2, submittedAtMs: at }, undefined])
-        await assert.rejects(setUp({ stored: record(1), letters: [line] }).asked(known), { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 300 }, line);
-    assert.equal((await setUp({ stored: record(1), letters: [`["${surveyId}","${newId()}","not a time",2]`] }).asked(undefined))?.observedVersion, 1, 'that of another response says nothing');
+        await assert.rejects(
+          setUp({ stored: record(1), letters: [line] }).asked(known),
+          { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 300 },
+          line,
+        );
+    assert.equal(
+      (await setUp({ stored: record(1), letters: [`["${surveyId}","${newId()}","not a time",2]`] }).asked(undefined))
+        ?.observedVersion,
+      1,
+      'that of another response says nothing',
+    );
   });
 
   it('keeps the id of the service’s own that it has', async () => {
     assert.equal(await setUp({}).trace(), undefined);
     const found = await setUp({ letters: [letter] }).trace();
     assert.deepEqual(typeof found === 'object' && [found.surveyId, found.isComplete], [surveyId, false]);
-    const completed = await setUp({ letters: [letter, responseLine({ ...given, version: 3, isComplete: true })] }).trace();
+    const completed = await setUp({
+      letters: [letter, responseLine({ ...given, version: 3, isComplete: true })],
+    }).trace();
     assert.equal(typeof completed === 'object' && completed.isComplete, true);
     assert.equal(await setUp({ deleted: at }).trace(), 'deleted');
   });
@@ -104,7 +204,11 @@ describe('uploads of a response that lies among the dead letters', () => {
   const sweep = async (isThere: () => Promise<boolean>): Promise<string> => {
     const did: string[] = [];
     const rows = {
-      findUnverifiedResponses: async () => [file.response], markStored: async () => void did.push('kept'), removeOfResponses: async () => (did.push('removed'), [file.id]), removeUnclaimed: async () => [], findExisting: async () => [],
+      findUnverifiedResponses: async () => [file.response],
+      markStored: async () => void did.push('kept'),
+      removeOfResponses: async () => (did.push('removed'), [file.id]),
+      removeUnclaimed: async () => [],
+      findExisting: async () => [],
     } as unknown as UploadsDeps['rows'];
     const storage = { remove: async () => undefined, async *list() {} } as unknown as UploadsDeps['storage'];
     await createUploads({ rows, storage, now: () => at, isResponseStored: isThere }).sweep();
@@ -124,11 +228,21 @@ describe('a question that only dead letters answer', () => {
   const letter = responseLine({ ...given, codes: [0, 3] });
 
   it('has answers', async () => {
-    assert.deepEqual([await setUp({ letters: [letter] }).hasAnswers(1), await setUp({ letters: [letter] }).hasAnswers(0), await setUp({}).hasAnswers(1)], [true, false, false]);
+    assert.deepEqual(
+      [
+        await setUp({ letters: [letter] }).hasAnswers(1),
+        await setUp({ letters: [letter] }).hasAnswers(0),
+        await setUp({}).hasAnswers(1),
+      ],
+      [true, false, false],
+    );
   });
 
   it('has them wherever they are put meanwhile', async () => {
-    const wayBack = setUp({ letters: [letter], meanwhile: (world) => void Object.assign(world, { letters: [], stored: undefined }) });
+    const wayBack = setUp({
+      letters: [letter],
+      meanwhile: (world) => void Object.assign(world, { letters: [], stored: undefined }),
+    });
     assert.equal(await wayBack.hasAnswers(1), true);
     const wayThere = setUp({ meanwhile: (world) => void (world.letters = [letter]) });
     assert.equal(await wayThere.hasAnswers(1), true);

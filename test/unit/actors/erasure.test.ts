@@ -14,10 +14,17 @@ const nowMs = Date.parse('2026-03-01T10:00:00.000Z');
 it('a run of the retention rules reads what could not be stored once, however many surveys have rules, and ends what is too old of each', async () => {
   const shards = createShards(2);
   const surveys = Array.from({ length: 50 }, () => newId());
-  const letters = surveys.flatMap((surveyId) => [1, 20].map((days) => {
-    const row = [surveyId, newId(), nowMs - days * dayMs, 1, 0, 1, 0, 0, -1, 'en', '', {}, [], []];
-    return { shard: shards.of(surveyId), days, responseId: String(row[1]), letter: { id: newId(), reason: 'for this test', rows: Buffer.from(JSON.stringify(row)), isKnown: true } };
-  }));
+  const letters = surveys.flatMap((surveyId) =>
+    [1, 20].map((days) => {
+      const row = [surveyId, newId(), nowMs - days * dayMs, 1, 0, 1, 0, 0, -1, 'en', '', {}, [], []];
+      return {
+        shard: shards.of(surveyId),
+        days,
+        responseId: String(row[1]),
+        letter: { id: newId(), reason: 'for this test', rows: Buffer.from(JSON.stringify(row)), isKnown: true },
+      };
+    }),
+  );
   const [removed, dropped]: [string[], string[]] = [[], []];
   let read = 0;
   const deadLetters = createDeadLetters({
@@ -35,10 +42,13 @@ it('a run of the retention rules reads what could not be stored once, however ma
     intake: { deleteResponse: async ({ responseId }) => removed.push(responseId) > 0 },
     responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false },
     reading: { caughtUp: async () => undefined as never },
-    uploads: { removeOfResponses: async () => undefined as never }, uploadRows: { markUnverified: async () => undefined as never }, annotations: { removeOfResponses: async () => undefined as never },
+    uploads: { removeOfResponses: async () => undefined as never },
+    uploadRows: { markUnverified: async () => undefined as never },
+    annotations: { removeOfResponses: async () => undefined as never },
     audit: { record: async () => undefined as never },
     rules: async () => surveys.map((surveyId) => ({ surveyId, days: 7 })),
-    deadLetters, now: () => nowMs,
+    deadLetters,
+    now: () => nowMs,
   };
   assert.equal(await createResponseErasure(deps as ResponseErasureDeps).eraseExpired(), surveys.length);
   const old = letters.filter(({ days }) => days === 20);
@@ -50,28 +60,72 @@ it('a run of the retention rules reads what could not be stored once, however ma
 it('a response that is erased takes its saves along that could not be stored, and no others', async () => {
   const shards = createShards(1);
   const [surveyId, responseId, other] = [newId(), newResponseId(), newResponseId()];
-  const letters = [responseId, other].map((id, index) => ({ id: `${index}-1`, reason: 'for this test', isKnown: true, rows: Buffer.from(JSON.stringify([surveyId, id, nowMs, 2, 0, 1, 0, 0, -1, 'en', '', {}, [], ['private']])) }));
+  const letters = [responseId, other].map((id, index) => ({
+    id: `${index}-1`,
+    reason: 'for this test',
+    isKnown: true,
+    rows: Buffer.from(JSON.stringify([surveyId, id, nowMs, 2, 0, 1, 0, 0, -1, 'en', '', {}, [], ['private']])),
+  }));
   const did: string[] = [];
   const deadLetters = createDeadLetters({
-    stream: { findDeadLetters: fakeDeadLetters(() => letters), removeDeadLetters: async (_shard, ids) => void did.push(`dropped ${ids.join()}`) }, shards,
+    stream: {
+      findDeadLetters: fakeDeadLetters(() => letters),
+      removeDeadLetters: async (_shard, ids) => void did.push(`dropped ${ids.join()}`),
+    },
+    shards,
   });
   const nothing = async () => undefined as never;
   const deps: Partial<ResponseErasureDeps> = {
-    intake: { deleteResponse: async () => did.push('removed') > 0 }, responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false }, exports: { invalidate: async () => [], limitExpiry: nothing },
-    uploads: { removeOfResponses: nothing }, uploadRows: { markUnverified: nothing }, annotations: { removeOfResponses: nothing }, deadLetters, now: () => nowMs,
+    intake: { deleteResponse: async () => did.push('removed') > 0 },
+    responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false },
+    exports: { invalidate: async () => [], limitExpiry: nothing },
+    uploads: { removeOfResponses: nothing },
+    uploadRows: { markUnverified: nothing },
+    annotations: { removeOfResponses: nothing },
+    deadLetters,
+    now: () => nowMs,
   };
-  assert.equal(await createResponseErasure(deps as ResponseErasureDeps).eraseOne({ surveyId, responseId }, { surveyId, responseId, submittedAtMs: nowMs, isComplete: false }), true);
+  assert.equal(
+    await createResponseErasure(deps as ResponseErasureDeps).eraseOne(
+      { surveyId, responseId },
+      { surveyId, responseId, submittedAtMs: nowMs, isComplete: false },
+    ),
+    true,
+  );
   assert.deepEqual(did, ['removed', 'dropped 0-1,0-1']);
 });
 
 describe('a response of which something could not be stored', () => {
   const [surveyId, responseId] = [newId(), newResponseId()];
   const stored = { surveyId, responseId, submittedAtMs: nowMs, isComplete: false };
-  const save = (version: number, isComplete: boolean) => JSON.stringify([surveyId, responseId, nowMs, version, 0, 1, isComplete ? 1 : 0, 0, -1, 'en', 'me', {}, [], ['private']]);
+  const save = (version: number, isComplete: boolean) =>
+    JSON.stringify([
+      surveyId,
+      responseId,
+      nowMs,
+      version,
+      0,
+      1,
+      isComplete ? 1 : 0,
+      0,
+      -1,
+      'en',
+      'me',
+      {},
+      [],
+      ['private'],
+    ]);
 
   /** `world.fails`: what goes wrong, once. */
   function setUp({ lines, rows = [] }: { lines: readonly string[]; rows?: readonly ResponseMarkedForDeletion[] }) {
-    const world = { letters: deadLettersOf(lines), rows: [...rows], removals: [] as boolean[], doubted: [] as string[], traces: 0, fails: '' };
+    const world = {
+      letters: deadLettersOf(lines),
+      rows: [...rows],
+      removals: [] as boolean[],
+      doubted: [] as string[],
+      traces: 0,
+      fails: '',
+    };
     const once = (what: string) => {
       if (world.fails !== what) return;
       world.fails = '';
@@ -95,7 +149,11 @@ describe('a response of which something could not be stored', () => {
           return world.removals.push(isComplete) > 0;
         },
       },
-      responses: { findMarkedForDeletion: async () => world.rows, findAll: async () => [], wasDeleted: async () => world.removals.length > 0 },
+      responses: {
+        findMarkedForDeletion: async () => world.rows,
+        findAll: async () => [],
+        wasDeleted: async () => world.removals.length > 0,
+      },
       exports: {
         invalidate: async () => {
           if (world.removals.length > 0) once('conceal');
@@ -103,8 +161,12 @@ describe('a response of which something could not be stored', () => {
         },
         limitExpiry: nothing,
       },
-      reading: { caughtUp: nothing }, uploads: { removeOfResponses: async () => (world.traces += 1) }, uploadRows: { markUnverified: async (ids) => void world.doubted.push(...ids) },
-      annotations: { removeOfResponses: nothing }, deadLetters, now: () => nowMs,
+      reading: { caughtUp: nothing },
+      uploads: { removeOfResponses: async () => (world.traces += 1) },
+      uploadRows: { markUnverified: async (ids) => void world.doubted.push(...ids) },
+      annotations: { removeOfResponses: nothing },
+      deadLetters,
+      now: () => nowMs,
     };
     return { world, ...createResponseErasure(deps as ResponseErasureDeps) };
   }
@@ -136,7 +198,14 @@ describe('a response of which something could not be stored', () => {
     await respondent.eraseRespondent(surveyId, 'me');
     const both = setUp({ lines: [save(1, false), save(2, true)] });
     await both.eraseRespondent(surveyId, 'me');
-    assert.deepEqual([one, respondent, both].map(({ world }) => [world.letters.length, world.removals]), [[0, [true]], [0, [true]], [0, [true]]]);
+    assert.deepEqual(
+      [one, respondent, both].map(({ world }) => [world.letters.length, world.removals]),
+      [
+        [0, [true]],
+        [0, [true]],
+        [0, [true]],
+      ],
+    );
   });
 
   it('leaves uploads in doubt where nobody can read what it was', async () => {

@@ -15,7 +15,12 @@ const againMs = 2000;
 function scene() {
   const world = { nowMs: 0, asked: 0, answer: async (): Promise<string> => 'read' };
   const ask = () => ((world.asked += 1), world.answer());
-  const whileAway = createPostgresFallback({ log: createLog('silent'), monotonicMs: () => world.nowMs, waitMs: patienceMs, retryMs: againMs });
+  const whileAway = createPostgresFallback({
+    log: createLog('silent'),
+    monotonicMs: () => world.nowMs,
+    waitMs: patienceMs,
+    retryMs: againMs,
+  });
   const failing = async () => Promise.reject(away);
   const orElse = (standIn: () => Promise<string | undefined>) => whileAway.ask(ask, standIn);
   return { world, failing, ask: orElse, attempt: () => whileAway.attempt(ask) };

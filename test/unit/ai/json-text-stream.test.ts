@@ -9,7 +9,10 @@ const anew = Symbol('the reply begins anew');
 /** What is told of a reply that comes in these pieces. */
 function toldOf(pieces: readonly (string | typeof anew)[]): (string | typeof anew)[] {
   const told: (string | typeof anew)[] = [];
-  const reader = streamJsonText('message', { onText: (words) => void told.push(words), onRestart: () => void told.push(anew) });
+  const reader = streamJsonText('message', {
+    onText: (words) => void told.push(words),
+    onRestart: () => void told.push(anew),
+  });
   for (const piece of pieces) piece === anew ? reader.onRestart() : reader.onText(piece);
   return told;
 }
@@ -18,12 +21,24 @@ const units = (text: string): string[] => text.split('');
 
 describe('words that are read while a reply is written', () => {
   it('are told with each piece, without the JSON around them', () => {
-    assert.deepEqual(toldOf(['{"mess', 'age": "Hel', 'lo, th', 'ere', '","title":"Lunch"', ',"questions":[]}']), ['Hel', 'lo, th', 'ere']);
+    assert.deepEqual(toldOf(['{"mess', 'age": "Hel', 'lo, th', 'ere', '","title":"Lunch"', ',"questions":[]}']), [
+      'Hel',
+      'lo, th',
+      'ere',
+    ]);
     assert.deepEqual(toldOf(['{"message":"Hello","title":"Lunch"}']), ['Hello']);
   });
 
   it('are found wherever the field stands, and in no other field', () => {
-    const reply = { title: 'message', questions: [{ message: 'no', rows: ['message', { message: ['no'] }], min: 1.5e3, isRequired: false }], description: null, messages: 'no', mess: 'no', message: 'Yes', more: '"message":"no"' };
+    const reply = {
+      title: 'message',
+      questions: [{ message: 'no', rows: ['message', { message: ['no'] }], min: 1.5e3, isRequired: false }],
+      description: null,
+      messages: 'no',
+      mess: 'no',
+      message: 'Yes',
+      more: '"message":"no"',
+    };
     assert.deepEqual(toldOf(units(JSON.stringify(reply))).join(''), 'Yes');
     assert.deepEqual(toldOf(units(JSON.stringify(reply, null, '\t'))).join(''), 'Yes');
     assert.deepEqual(toldOf(units(`Here you are:\n\`\`\`json\n${JSON.stringify(reply)}\n\`\`\``)).join(''), 'Yes');
@@ -31,7 +46,10 @@ describe('words that are read while a reply is written', () => {
   });
 
   it('are whole characters, however they were escaped and cut', () => {
-    assert.deepEqual(toldOf(units('{"message":"\\"a\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00😀z"}')).join(''), '"a\\/\b\f\n\r\té😀😀z');
+    assert.deepEqual(
+      toldOf(units('{"message":"\\"a\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00😀z"}')).join(''),
+      '"a\\/\b\f\n\r\té😀😀z',
+    );
     assert.deepEqual(toldOf(['{"message":"\ud83d', '\ude00"}']), ['😀']);
     assert.deepEqual(toldOf(['{"message":"a\\ud83', 'd\\u', 'de00', 'b"}']), ['a', '😀', 'b']);
     assert.deepEqual(toldOf(units('{"message":"a\\ud83db\\u0000c"}')).join(''), 'a\ufffdbc');
@@ -47,21 +65,61 @@ describe('words that are read while a reply is written', () => {
   });
 
   it('are none where the reply is no JSON, or has no such words', () => {
-    for (const text of ['', 'I would love to help!', '"message"', '["message","no"]', '{"message":5}', '{"message":null,"title":"no"}', '{"message":["no"]}', '{"message":{"message":"no"}}', '}}]{"a":1'])
+    for (const text of [
+      '',
+      'I would love to help!',
+      '"message"',
+      '["message","no"]',
+      '{"message":5}',
+      '{"message":null,"title":"no"}',
+      '{"message":["no"]}',
+      '{"message":{"message":"no"}}',
+      '}}]{"a":1',
+    ])
       assert.deepEqual(toldOf(units(text)), [], text);
   });
 
   it('are together what is read of the whole reply, whatever is said and wherever it is cut', () => {
-    const said = fc.string({ unit: fc.constantFrom('"', '\\', ' ', '\n', '\0', '{', '}', ':', ',', '\ud83d', '😀', 'é', 'u0041', '\u2028', '\ufeff') }).map((text) => `${text}.`);
-    const escaped = (json: string): string => json.replace(/[^\x20-\x7e]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const said = fc
+      .string({
+        unit: fc.constantFrom(
+          '"',
+          '\\',
+          ' ',
+          '\n',
+          '\0',
+          '{',
+          '}',
+          ':',
+          ',',
+          '\ud83d',
+          '😀',
+          'é',
+          'u0041',
+          '\u2028',
+          '\ufeff',
+        ),
+      })
+      .map((text) => `${text}.`);
+    const escaped = (json: string): string =>
+      json.replace(/[^\x20-\x7e]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`);
     const form = fc.constantFrom((text: string) => text, escaped);
-    fc.assert(fc.property(said, fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }), form, fc.array(fc.nat(200), { maxLength: 20 }), (message, rest, write, cuts) => {
-      const reply = write(JSON.stringify({ ...rest, message }));
-      const at = [...new Set(cuts.map((cut) => Math.min(cut, reply.length)))].sort((a, b) => a - b);
-      const pieces = [...at, reply.length].map((end, index) => reply.slice(index === 0 ? 0 : at[index - 1], end));
-      const whole = parseReplyText(reply, { read: (value) => ({ value }) });
-      assert.ok('value' in whole);
-      assert.equal(toldOf(pieces).join(''), (whole.value as { message: string }).message.trim());
-    }), { numRuns: 300 });
+    fc.assert(
+      fc.property(
+        said,
+        fc.dictionary(fc.string({ maxLength: 4 }), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }),
+        form,
+        fc.array(fc.nat(200), { maxLength: 20 }),
+        (message, rest, write, cuts) => {
+          const reply = write(JSON.stringify({ ...rest, message }));
+          const at = [...new Set(cuts.map((cut) => Math.min(cut, reply.length)))].sort((a, b) => a - b);
+          const pieces = [...at, reply.length].map((end, index) => reply.slice(index === 0 ? 0 : at[index - 1], end));
+          const whole = parseReplyText(reply, { read: (value) => ({ value }) });
+          assert.ok('value' in whole);
+          assert.equal(toldOf(pieces).join(''), (whole.value as { message: string }).message.trim());
+        },
+      ),
+      { numRuns: 300 },
+    );
   });
 });

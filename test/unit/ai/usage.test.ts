@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { rateLimited, type UsageMeterDeps, type CallPurpose } from '../../../src/ai/usage.ts';
-import { waitsForLimits } from '../../../src/ai/providers/waits-for-limits.ts';
+import { z } from 'zod';
 import type { CompletionRequest, Provider } from '../../../src/ai/providers/provider.ts';
+import { waitsForLimits } from '../../../src/ai/providers/waits-for-limits.ts';
 import { ask, askDeferred, type Task } from '../../../src/ai/tasks/ask.ts';
+import { type CallPurpose, rateLimited, type UsageMeterDeps } from '../../../src/ai/usage.ts';
 import { Problem } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { retryOnOutage } from '../../../src/stores/postgres/client.ts';
-import { z } from 'zod';
 
 const { signal } = new AbortController();
-const task: Task<unknown> = { name: 'task', version: 1, tier: 'low', system: 's', data: {}, schema: z.object({}), read: (value) => ({ value }), maxOutputTokens: 10 };
+const task: Task<unknown> = {
+  name: 'task',
+  version: 1,
+  tier: 'low',
+  system: 's',
+  data: {},
+  schema: z.object({}),
+  read: (value) => ({ value }),
+  maxOutputTokens: 10,
+};
 
 /** A provider whose calls are limited and written down as `deps` say; counts those that went out. */
 function scene(deps: Partial<UsageMeterDeps>, purpose: CallPurpose = {}, other?: Provider) {
@@ -22,10 +31,25 @@ function scene(deps: Partial<UsageMeterDeps>, purpose: CallPurpose = {}, other?:
     return { text: '{}', inputTokens: 1, outputTokens: 1 };
   };
   const provider: Provider = other ?? { name: 'openai', models: { high: 'h', low: 'l' }, complete };
-  const budget: UsageMeterDeps['budget'] = { acquire: async () => 0, recordUsage: async () => {}, pause: async () => {} };
-  const metered = rateLimited(provider, { account: 'a', allowance: { requestsPerMinute: 1, tokensPerMinute: 1 }, purpose: { surveyId: 's', ...purpose } }, {
-    budget, usage: { record: async () => {} }, surveys: { isEnabled: async () => true }, patienceMs: Infinity, lasting: (step) => step(), newId: () => 'id', log: createLog('silent'), ...deps,
-  });
+  const budget: UsageMeterDeps['budget'] = {
+    acquire: async () => 0,
+    recordUsage: async () => {},
+    pause: async () => {},
+  };
+  const metered = rateLimited(
+    provider,
+    { account: 'a', allowance: { requestsPerMinute: 1, tokensPerMinute: 1 }, purpose: { surveyId: 's', ...purpose } },
+    {
+      budget,
+      usage: { record: async () => {} },
+      surveys: { isEnabled: async () => true },
+      patienceMs: Infinity,
+      lasting: (step) => step(),
+      newId: () => 'id',
+      log: createLog('silent'),
+      ...deps,
+    },
+  );
   return { metered, sent: () => sent };
 }
 
@@ -39,25 +63,44 @@ describe('a call within limits', () => {
       return waitMs;
     };
     const settled: number[] = [];
-    const { metered, sent } = scene({ budget: { acquire, recordUsage: async (_, { tokens }) => void settled.push(tokens), pause: async () => {} }, surveys: { isEnabled: async () => isOn } });
+    const { metered, sent } = scene({
+      budget: { acquire, recordUsage: async (_, { tokens }) => void settled.push(tokens), pause: async () => {} },
+      surveys: { isEnabled: async () => isOn },
+    });
     await assert.rejects(ask(metered, task, signal), { code: 'AI_DISABLED' });
     assert.deepEqual([sent(), settled], [0, [0]], 'it gives back what it had taken');
   });
 
   it('tells for how long it waits for room yet, and when it goes on', async () => {
     const [takes, told]: number[][] = [[6, 5, 0, 0], []];
-    const { metered } = scene({ budget: { acquire: async () => takes?.shift() ?? 0, recordUsage: async () => {}, pause: async () => {} } }, { waits: (ms) => told?.push(ms) });
+    const { metered } = scene(
+      { budget: { acquire: async () => takes?.shift() ?? 0, recordUsage: async () => {}, pause: async () => {} } },
+      { waits: (ms) => told?.push(ms) },
+    );
     await ask(metered, task, signal);
     await ask(metered, task, signal);
     assert.deepEqual(told, [6, 5, 0]);
     const refusals = [new Problem('AI_RATE_LIMITED', undefined, { retryAfterSeconds: 0.004 })];
-    const refusing: Provider = { ...metered, complete: async (request) => (refusals.length > 0 ? Promise.reject(refusals.pop()) : metered.complete(request)) };
-    await ask(waitsForLimits(refusing, (ms) => told?.push(ms)), task, signal);
+    const refusing: Provider = {
+      ...metered,
+      complete: async (request) => (refusals.length > 0 ? Promise.reject(refusals.pop()) : metered.complete(request)),
+    };
+    await ask(
+      waitsForLimits(refusing, (ms) => told?.push(ms)),
+      task,
+      signal,
+    );
     assert.deepEqual(told, [6, 5, 0, 4], 'also where the provider itself asks for it');
   });
 
   it('is not sent where it cannot be known whether AI is on', async () => {
-    const { metered, sent } = scene({ surveys: { isEnabled: async () => { throw new Error('away'); } } });
+    const { metered, sent } = scene({
+      surveys: {
+        isEnabled: async () => {
+          throw new Error('away');
+        },
+      },
+    });
     await assert.rejects(ask(metered, task, signal), /away/);
     assert.equal(sent(), 0);
   });
@@ -69,7 +112,10 @@ describe('a call within limits', () => {
       missed.add(what);
       throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     };
-    const deps: Partial<UsageMeterDeps> = { surveys: { isEnabled: () => onceAway('switch') }, usage: { record: async () => void (await onceAway('record')) } };
+    const deps: Partial<UsageMeterDeps> = {
+      surveys: { isEnabled: () => onceAway('switch') },
+      usage: { record: async () => void (await onceAway('record')) },
+    };
     const job = scene({ ...deps, lasting: (step) => retryOnOutage(step, [1]) });
     await ask(job.metered, task, signal);
     assert.deepEqual([job.sent(), [...missed]], [1, ['switch', 'record']]);
@@ -86,7 +132,8 @@ describe('a call within limits', () => {
     let begin = (): void => undefined;
     const mayBegin = new Promise<void>((resolve) => (begin = resolve));
     const { metered, sent } = scene({
-      budget: { acquire: async () => (asked.push('room'), 0), recordUsage: async () => {}, pause: async () => {} }, surveys: { isEnabled: async () => (asked.push('switch'), true) },
+      budget: { acquire: async () => (asked.push('room'), 0), recordUsage: async () => {}, pause: async () => {} },
+      surveys: { isEnabled: async () => (asked.push('switch'), true) },
     });
     const done = askDeferred(metered, task, { signal, begin: () => mayBegin });
     while (asked.length < 2) await turn();
@@ -97,13 +144,21 @@ describe('a call within limits', () => {
     assert.deepEqual([asked.length, sent()], [2, 1]);
   });
 
-  for (const [how, isOnThen] of [['and goes out', true], ['and does not go out where AI was switched off meanwhile', false]] as const)
+  for (const [how, isOnThen] of [
+    ['and goes out', true],
+    ['and does not go out where AI was switched off meanwhile', false],
+  ] as const)
     it(`is made ready once more where it waited for its leave for long: ${how}`, async (t) => {
       let [nowMs, takes, isOn] = [0, 0, true];
       t.mock.method(performance, 'now', () => nowMs);
       const settled: number[] = [];
       const { metered, sent } = scene({
-        budget: { acquire: async () => ((takes += 1), 0), recordUsage: async (_, { tokens }) => void settled.push(tokens), pause: async () => {} }, surveys: { isEnabled: async () => isOn },
+        budget: {
+          acquire: async () => ((takes += 1), 0),
+          recordUsage: async (_, { tokens }) => void settled.push(tokens),
+          pause: async () => {},
+        },
+        surveys: { isEnabled: async () => isOn },
       });
       const begin = async () => {
         if (takes === 1) [nowMs, isOn] = [nowMs + 5000, isOnThen];
@@ -123,7 +178,10 @@ describe('a call within limits', () => {
       if (takes > 4) endless.abort(new Error('it is asked for again and again'));
       throw new Error('Command timed out');
     };
-    const { metered, sent } = scene({ budget: { acquire, recordUsage: async () => {}, pause: async () => {} }, surveys: { isEnabled: async () => ((looks += 1), true) } });
+    const { metered, sent } = scene({
+      budget: { acquire, recordUsage: async () => {}, pause: async () => {} },
+      surveys: { isEnabled: async () => ((looks += 1), true) },
+    });
     await ask(metered, task, endless.signal);
     assert.deepEqual([sent(), takes, looks], [1, 1, 2], 'whether AI is on is asked again, and last');
   });
@@ -131,7 +189,8 @@ describe('a call within limits', () => {
   it('is handed to the provider, which makes it ready, before it is near and has room', async () => {
     const steps: string[] = [];
     const provider: Provider = {
-      name: 'openai', models: { high: 'h', low: 'l' },
+      name: 'openai',
+      models: { high: 'h', low: 'l' },
       async complete({ begin }) {
         steps.push('made ready');
         await begin?.();
@@ -139,8 +198,16 @@ describe('a call within limits', () => {
         return { text: '{}', inputTokens: 1, outputTokens: 1 };
       },
     };
-    const { metered } = scene({ budget: { acquire: async () => (steps.push('room'), 0), recordUsage: async () => {}, pause: async () => {} } }, {}, provider);
-    await askDeferred(metered, task, { signal, near: async () => void steps.push('near'), begin: async () => void steps.push('leave') });
+    const { metered } = scene(
+      { budget: { acquire: async () => (steps.push('room'), 0), recordUsage: async () => {}, pause: async () => {} } },
+      {},
+      provider,
+    );
+    await askDeferred(metered, task, {
+      signal,
+      near: async () => void steps.push('near'),
+      begin: async () => void steps.push('leave'),
+    });
     assert.deepEqual(steps, ['made ready', 'near', 'room', 'leave', 'sent']);
   });
 
@@ -150,7 +217,8 @@ describe('a call within limits', () => {
     let come = (): void => undefined;
     const isNear = new Promise<void>((resolve) => (come = resolve));
     const { metered, sent } = scene({
-      budget: { acquire: async () => (asked.push('room'), 0), recordUsage: async () => {}, pause: async () => {} }, surveys: { isEnabled: async () => (asked.push('switch'), true) },
+      budget: { acquire: async () => (asked.push('room'), 0), recordUsage: async () => {}, pause: async () => {} },
+      surveys: { isEnabled: async () => (asked.push('switch'), true) },
     });
     const done = askDeferred(metered, task, { signal, near: () => isNear, begin: async () => undefined });
     while (asked.length < 1) await turn();
@@ -161,7 +229,10 @@ describe('a call within limits', () => {
     assert.deepEqual([asked, sent()], [['switch', 'room'], 1]);
   });
 
-  for (const [when, news, passedMs] of [['the survey was changed', 1, 1], ['that is long ago', 0, 5000]] as const)
+  for (const [when, news, passedMs] of [
+    ['the survey was changed', 1, 1],
+    ['that is long ago', 0, 5000],
+  ] as const)
     for (const step of ['near', 'begin'] as const)
       it(`is not sent where AI was switched off after it was asked for that and before it ${step === 'near' ? 'was near' : 'had leave'}: where ${when}`, async (t) => {
         let [nowMs, isOn, changedAt] = [1, true, -Infinity];
@@ -172,7 +243,10 @@ describe('a call within limits', () => {
           [nowMs, isOn] = [nowMs + passedMs, false];
           if (news === 1) changedAt = nowMs;
         };
-        const { metered, sent } = scene({ surveys: { isEnabled: async () => isOn }, isChangedSince: (_, sinceMs) => changedAt >= sinceMs });
+        const { metered, sent } = scene({
+          surveys: { isEnabled: async () => isOn },
+          isChangedSince: (_, sinceMs) => changedAt >= sinceMs,
+        });
         const steps = { near: async () => {}, begin: async () => {}, [step]: switchOff };
         await assert.rejects(askDeferred(metered, task, { signal, ...steps }), { code: 'AI_DISABLED' });
         assert.equal(sent(), 0);
@@ -180,10 +254,27 @@ describe('a call within limits', () => {
 
   it('gives its room back where it gets no leave to begin, or is broken off before', async () => {
     const settled: number[] = [];
-    const { metered, sent } = scene({ budget: { acquire: async () => 0, recordUsage: async (_, { tokens }) => void settled.push(tokens), pause: async () => {} } });
-    await assert.rejects(askDeferred(metered, task, { signal, begin: async () => { throw new Error('no leave'); } }), /no leave/);
+    const { metered, sent } = scene({
+      budget: {
+        acquire: async () => 0,
+        recordUsage: async (_, { tokens }) => void settled.push(tokens),
+        pause: async () => {},
+      },
+    });
+    await assert.rejects(
+      askDeferred(metered, task, {
+        signal,
+        begin: async () => {
+          throw new Error('no leave');
+        },
+      }),
+      /no leave/,
+    );
     const broken = new AbortController();
-    await assert.rejects(askDeferred(metered, task, { signal: broken.signal, begin: async () => broken.abort(new Error('broken off')) }), /broken off/);
+    await assert.rejects(
+      askDeferred(metered, task, { signal: broken.signal, begin: async () => broken.abort(new Error('broken off')) }),
+      /broken off/,
+    );
     assert.deepEqual([sent(), settled], [0, [0, 0]]);
   });
 
@@ -203,7 +294,10 @@ describe('a call within limits', () => {
     await Promise.all([asked, noted]);
   });
 
-  for (const [how, isSecondAnswered] of [['twice', true], ['once, and the provider fails when it is asked again', false]] as const)
+  for (const [how, isSecondAnswered] of [
+    ['twice', true],
+    ['once, and the provider fails when it is asked again', false],
+  ] as const)
     it(`is written down before it is told that its answer could not be used: ${how}`, async () => {
       let write = (): void => undefined;
       const written = new Promise<void>((resolve) => (write = resolve));
@@ -218,7 +312,11 @@ describe('a call within limits', () => {
         },
       };
       let isTold = false;
-      const outcome = assert.rejects(ask(provider, { ...task, read: () => ({ wrong: ['all of it'] }) }, signal), { code: 'AI_PROVIDER_ERROR' }).then(() => (isTold = true));
+      const outcome = assert
+        .rejects(ask(provider, { ...task, read: () => ({ wrong: ['all of it'] }) }, signal), {
+          code: 'AI_PROVIDER_ERROR',
+        })
+        .then(() => (isTold = true));
       while (calls < 2) await turn();
       for (let turns = 0; turns < 20; turns += 1) await turn();
       assert.equal(isTold, false);

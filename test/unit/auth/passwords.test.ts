@@ -1,25 +1,45 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createTtlCache } from '../../../src/platform/ttl-cache.ts';
-import { createSemaphore } from '../../../src/platform/semaphore.ts';
 import { isPasswordLength } from '../../../src/auth/passwords.ts';
-import { createLruCache } from '../../../src/platform/lru-cache.ts';
 import { Problem } from '../../../src/errors.ts';
+import { createLruCache } from '../../../src/platform/lru-cache.ts';
+import { createSemaphore } from '../../../src/platform/semaphore.ts';
+import { createTtlCache } from '../../../src/platform/ttl-cache.ts';
 
 describe('passwords', () => {
   it('have 8 to 200 characters, counted as people count them', () => {
-    assert.deepEqual(['1234567', '12345678', '😀'.repeat(7), '😀'.repeat(8), 'a'.repeat(200), 'a'.repeat(201), '😀'.repeat(200), '😀'.repeat(201)].map(isPasswordLength), [
-      false, true, false, true, true, false, true, false,
-    ]);
+    assert.deepEqual(
+      [
+        '1234567',
+        '12345678',
+        '😀'.repeat(7),
+        '😀'.repeat(8),
+        'a'.repeat(200),
+        'a'.repeat(201),
+        '😀'.repeat(200),
+        '😀'.repeat(201),
+      ].map(isPasswordLength),
+      [false, true, false, true, true, false, true, false],
+    );
   });
 });
 
 describe('the gate', () => {
   it('runs a few at once, lets a few wait in order and refuses the rest', async () => {
-    const gate = createSemaphore({ concurrency: 2, maxQueued: 3, retryAfterSeconds: 7, queueFullMessage: 'Too many at this moment' });
+    const gate = createSemaphore({
+      concurrency: 2,
+      maxQueued: 3,
+      retryAfterSeconds: 7,
+      queueFullMessage: 'Too many at this moment',
+    });
     const [started, finish]: [number[], (() => void)[]] = [[], []];
-    const work = Array.from({ length: 5 }, (_, n) => gate.run(() => new Promise<number>((resolve) => (started.push(n), finish.push(() => resolve(n))))));
-    await assert.rejects(gate.run(async () => 0), (error) => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds === 7);
+    const work = Array.from({ length: 5 }, (_, n) =>
+      gate.run(() => new Promise<number>((resolve) => (started.push(n), finish.push(() => resolve(n))))),
+    );
+    await assert.rejects(
+      gate.run(async () => 0),
+      (error) => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds === 7,
+    );
     assert.throws(gate.assertCapacity, /at this moment/);
     for (let n = 0; n < 5; n += 1) {
       assert.deepEqual(started, [0, 1, 2, 3, 4].slice(0, n + 2));
@@ -32,8 +52,17 @@ describe('the gate', () => {
   });
 
   it('is left by work that fails', async () => {
-    const gate = createSemaphore({ concurrency: 1, maxQueued: 0, retryAfterSeconds: 1, queueFullMessage: 'Too many at this moment' });
-    for (let n = 0; n < 3; n += 1) await assert.rejects(gate.run(() => Promise.reject(new Error('broken'))), /broken/);
+    const gate = createSemaphore({
+      concurrency: 1,
+      maxQueued: 0,
+      retryAfterSeconds: 1,
+      queueFullMessage: 'Too many at this moment',
+    });
+    for (let n = 0; n < 3; n += 1)
+      await assert.rejects(
+        gate.run(() => Promise.reject(new Error('broken'))),
+        /broken/,
+      );
     assert.equal(await gate.run(async () => 1), 1);
   });
 });

@@ -9,7 +9,10 @@ import { forgedTokens, tokenParts } from '../../support/forged-tokens.ts';
 const who = { userId: randomUUID(), sessionId: randomUUID() };
 
 async function tokensOf(pem: string, clock = { ms: Date.now() }) {
-  return { clock, tokens: createAccessTokens({ keys: await readSigningKeys(pem), ttlSeconds: 60, nowMs: () => clock.ms }) };
+  return {
+    clock,
+    tokens: createAccessTokens({ keys: await readSigningKeys(pem), ttlSeconds: 60, nowMs: () => clock.ms }),
+  };
 }
 
 describe('access tokens', () => {
@@ -49,7 +52,11 @@ describe('access tokens', () => {
 describe('signing keys', () => {
   it('change without anybody being signed out', async () => {
     const [old, next] = [makeSigningKey(), makeSigningKey()];
-    const [before, between, after] = [await tokensOf(`${old}${next}`), await tokensOf(`${next}${old}`), await tokensOf(next)];
+    const [before, between, after] = [
+      await tokensOf(`${old}${next}`),
+      await tokensOf(`${next}${old}`),
+      await tokensOf(next),
+    ];
     assert.ok(await between.tokens.read(await before.tokens.sign(who)));
     assert.ok(await before.tokens.read(await between.tokens.sign(who)));
     assert.ok(await after.tokens.read(await between.tokens.sign(who)));
@@ -65,10 +72,24 @@ describe('signing keys', () => {
   });
 
   it('of another kind, or unreadable ones, are refused without being quoted', async () => {
-    const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      .privateKey.export({ type: 'pkcs8', format: 'pem' })
+      .toString();
     const publicOnly = JSON.stringify({ kty: 'OKP', crv: 'Ed25519', x: 'o3ueBfC0Su4kRJHZ4U-eSmzeDdwNGytguipCxv7eAKo' });
-    for (const text of [ec, publicOnly, '{"kty":', 'sesame', '', '{"keys":[]}', '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----'])
-      await assert.rejects(readSigningKeys(text), (error: Error) => /^(must|holds)/.test(error.message) && !error.message.includes('AAAA'), text.slice(0, 30));
+    for (const text of [
+      ec,
+      publicOnly,
+      '{"kty":',
+      'sesame',
+      '',
+      '{"keys":[]}',
+      '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
+    ])
+      await assert.rejects(
+        readSigningKeys(text),
+        (error: Error) => /^(must|holds)/.test(error.message) && !error.message.includes('AAAA'),
+        text.slice(0, 30),
+      );
   });
 });
 
@@ -77,7 +98,11 @@ describe('opaque tokens', () => {
     const [key, refresh] = [makeOpaqueToken('apiKey'), makeOpaqueToken('refresh')];
     assert.match(key, /^sk_[A-Za-z0-9_-]{43}$/);
     assert.ok(isOpaqueToken('apiKey', key) && isOpaqueToken('refresh', refresh));
-    assert.ok(!isOpaqueToken('apiKey', refresh) && !isOpaqueToken('refresh', `${refresh}A`) && !isOpaqueToken('apiKey', key.toUpperCase()));
+    assert.ok(
+      !isOpaqueToken('apiKey', refresh) &&
+        !isOpaqueToken('refresh', `${refresh}A`) &&
+        !isOpaqueToken('apiKey', key.toUpperCase()),
+    );
     assert.equal(hashOpaqueToken(key).length, 32);
     assert.notEqual(makeOpaqueToken('apiKey'), key);
   });

@@ -20,18 +20,36 @@ describe('the schedule', () => {
   it('begins with every task soon after the start, one after the other, however long its rest is', async () => {
     const runs: string[] = [];
     const task = (name: string, everyMs: number) => ({ name, everyMs, run: async () => void runs.push(name) });
-    const schedule = startSchedule([task('hourly', 3_600_000), task('daily', 86_400_000), task('each second', 1000)], log);
+    const schedule = startSchedule(
+      [task('hourly', 3_600_000), task('daily', 86_400_000), task('each second', 1000)],
+      log,
+    );
     await pass(20_000);
-    assert.deepEqual(runs.filter((name) => name !== 'each second'), ['hourly', 'daily']);
+    assert.deepEqual(
+      runs.filter((name) => name !== 'each second'),
+      ['hourly', 'daily'],
+    );
     assert.ok(runs.filter((name) => name === 'each second').length >= 19);
     await pass(3_600_000);
-    assert.deepEqual(runs.filter((name) => name !== 'each second'), ['hourly', 'daily', 'hourly']);
+    assert.deepEqual(
+      runs.filter((name) => name !== 'each second'),
+      ['hourly', 'daily', 'hourly'],
+    );
     await schedule.stop();
   });
 
   it('never runs a task twice at once, survives its failures, and waits for it at the end', async () => {
     const [finish, fail]: [(() => void)[], ((error: Error) => void)[]] = [[], []];
-    const schedule = startSchedule([{ name: 'long', everyMs: 1000, run: () => new Promise<void>((resolve, reject) => (finish.push(resolve), fail.push(reject))) }], log);
+    const schedule = startSchedule(
+      [
+        {
+          name: 'long',
+          everyMs: 1000,
+          run: () => new Promise<void>((resolve, reject) => (finish.push(resolve), fail.push(reject))),
+        },
+      ],
+      log,
+    );
     await pass(10_000);
     assert.equal(finish.length, 1);
     fail[0]?.(new Error('broken'));

@@ -17,7 +17,8 @@ describe('ids', () => {
   it('of one process keep their order, also within a millisecond and when the clock is set back', () => {
     const now = Date.now();
     const made: string[] = [];
-    for (const offsetMs of [0, 0, -1, -1000, -3_600_000, 0]) for (let n = 0; n < 5000; n += 1) made.push(newId(now + offsetMs));
+    for (const offsetMs of [0, 0, -1, -1000, -3_600_000, 0])
+      for (let n = 0; n < 5000; n += 1) made.push(newId(now + offsetMs));
     assert.equal(new Set(made).size, made.length);
     assert.deepEqual(made, made.toSorted());
   });

@@ -14,7 +14,9 @@ describe('a secret of an installation', () => {
     const secret = loadOrCreateSecret(dataDir, 'some-key');
     assert.ok(secret.length >= 43);
     assert.equal(loadOrCreateSecret(dataDir, 'some-key'), secret);
-    const modes = [join(place, 'deep'), dataDir, join(dataDir, 'keys'), join(dataDir, 'keys', 'some-key')].map((path) => (statSync(path).mode & 0o777).toString(8));
+    const modes = [join(place, 'deep'), dataDir, join(dataDir, 'keys'), join(dataDir, 'keys', 'some-key')].map((path) =>
+      (statSync(path).mode & 0o777).toString(8),
+    );
     assert.deepEqual(modes, ['711', '711', '700', '600']);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { after, describe, it } from 'node:test';
 import { z } from 'zod';
-import { RequestRefused, createApi, type Credentials } from '../../../src/replay/service/api.ts';
+import { type Credentials, createApi, RequestRefused } from '../../../src/replay/service/api.ts';
 
 const data = z.object({ n: z.number() });
 const ok = (n: number) => ({ status: 200, body: { success: true, data: { n } } });
@@ -18,16 +18,29 @@ async function standIn(answers: Record<string, Answer[]>, credentials: Credentia
     seen.push(request);
     const path = request.url?.replace('/api/v1', '') ?? '';
     const left = answers[path] ?? [];
-    const answer = path === '/auth/login' ? { status: 200, body: { success: true, data: { accessToken: `t${(logins += 1)}` } } } : left.length > 1 ? left.shift() : left[0];
+    const answer =
+      path === '/auth/login'
+        ? { status: 200, body: { success: true, data: { accessToken: `t${(logins += 1)}` } } }
+        : left.length > 1
+          ? left.shift()
+          : left[0];
     if (answer === 'hang up' || !answer) return void request.socket.destroy();
-    response.writeHead(answer.status, { 'content-type': 'application/json', ...('headers' in answer && answer.headers) }).end(JSON.stringify(answer.body));
+    response
+      .writeHead(answer.status, { 'content-type': 'application/json', ...('headers' in answer && answer.headers) })
+      .end(JSON.stringify(answer.body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   servers.push(server);
   const address = server.address();
   const origin = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
   const sleep = (ms: number) => Promise.resolve(slept.push(ms));
-  return { origin, seen, slept, api: createApi({ origin, credentials, sleep }), calls: (path: string) => seen.filter(({ url }) => url === `/api/v1${path}`) };
+  return {
+    origin,
+    seen,
+    slept,
+    api: createApi({ origin, credentials, sleep }),
+    calls: (path: string) => seen.filter(({ url }) => url === `/api/v1${path}`),
+  };
 }
 
 const servers: Server[] = [];
@@ -39,14 +52,20 @@ describe('the replay’s client', () => {
     assert.deepEqual(await api.call(data, ['GET', '/a']), { data: { n: 1 }, isReplay: false });
     await api.call(data, ['GET', '/a']);
     assert.equal(calls('/auth/login').length, 1);
-    assert.deepEqual(calls('/a').map(({ headers }) => headers.authorization), ['Bearer t1', 'Bearer t1']);
+    assert.deepEqual(
+      calls('/a').map(({ headers }) => headers.authorization),
+      ['Bearer t1', 'Bearer t1'],
+    );
   });
 
   it('sends no token where none is needed, and a given one as it is', async () => {
     const { api, calls } = await standIn({ '/a': [ok(1)] }, { token: 'sk_1' });
     await api.call(data, ['GET', '/a'], { isPublic: true });
     await api.call(data, ['GET', '/a']);
-    assert.deepEqual(calls('/a').map(({ headers }) => headers.authorization), [undefined, 'Bearer sk_1']);
+    assert.deepEqual(
+      calls('/a').map(({ headers }) => headers.authorization),
+      [undefined, 'Bearer sk_1'],
+    );
     assert.equal(calls('/auth/login').length, 0);
   });
 
@@ -58,37 +77,62 @@ describe('the replay’s client', () => {
 
   it('gives up waiting in the end', async () => {
     const { api, slept } = await standIn({ '/a': [no(503)] });
-    await assert.rejects(api.call(data, ['GET', '/a']), (error) => error instanceof RequestRefused && error.status === 503);
+    await assert.rejects(
+      api.call(data, ['GET', '/a']),
+      (error) => error instanceof RequestRefused && error.status === 503,
+    );
     assert.equal(slept.length, 60);
   });
 
   it('tries a broken connection again only where a repeat is safe', async () => {
-    const { api, calls } = await standIn({ '/a': ['hang up', ok(3)], '/b': ['hang up', ok(4)], '/c': ['hang up', ok(5)] });
+    const { api, calls } = await standIn({
+      '/a': ['hang up', ok(3)],
+      '/b': ['hang up', ok(4)],
+      '/c': ['hang up', ok(5)],
+    });
     assert.equal((await api.call(data, ['GET', '/a'])).data.n, 3);
     assert.equal((await api.call(data, ['POST', '/b'], { body: {}, idempotencyKey: 'k' })).data.n, 4);
     await assert.rejects(api.call(data, ['POST', '/c'], { body: {} }), /POST .*\/c: /);
-    assert.deepEqual(calls('/b').map(({ headers }) => headers['idempotency-key']), ['k', 'k']);
+    assert.deepEqual(
+      calls('/b').map(({ headers }) => headers['idempotency-key']),
+      ['k', 'k'],
+    );
     assert.equal(calls('/c').length, 1);
   });
 
   it('signs in again when its session has ended, once', async () => {
     const { api, calls } = await standIn({ '/a': [no(401), ok(6)], '/b': [no(401)] });
     assert.equal((await api.call(data, ['GET', '/a'])).data.n, 6);
-    assert.deepEqual(calls('/a').map(({ headers }) => headers.authorization), ['Bearer t1', 'Bearer t2']);
-    await assert.rejects(api.call(data, ['GET', '/b']), (error) => error instanceof RequestRefused && error.status === 401);
+    assert.deepEqual(
+      calls('/a').map(({ headers }) => headers.authorization),
+      ['Bearer t1', 'Bearer t2'],
+    );
+    await assert.rejects(
+      api.call(data, ['GET', '/b']),
+      (error) => error instanceof RequestRefused && error.status === 401,
+    );
     assert.equal(calls('/b').length, 2);
   });
 
   it('says what was refused and why, and what is no reply of the service', async () => {
-    const { api } = await standIn({ '/a': [no(400, { details: [{ path: 'x', message: 'is missing' }] })], '/b': [{ status: 200, body: 'hello' }] });
-    await assert.rejects(api.call(data, ['GET', '/a']), { name: 'Refusal', message: 'GET /a was refused with 400: no [{"path":"x","message":"is missing"}]' });
+    const { api } = await standIn({
+      '/a': [no(400, { details: [{ path: 'x', message: 'is missing' }] })],
+      '/b': [{ status: 200, body: 'hello' }],
+    });
+    await assert.rejects(api.call(data, ['GET', '/a']), {
+      name: 'Refusal',
+      message: 'GET /a was refused with 400: no [{"path":"x","message":"is missing"}]',
+    });
     await assert.rejects(api.call(data, ['GET', '/b']), /not a reply of the service: "hello"/);
   });
 
   it('says at once that nobody listens', async () => {
     const { api, slept } = await standIn({});
     servers.pop()?.close();
-    await assert.rejects(api.call(data, ['GET', '/a']), /^Error: POST http:\/\/127\.0\.0\.1:\d+\/auth\/login: connect ECONNREFUSED/);
+    await assert.rejects(
+      api.call(data, ['GET', '/a']),
+      /^Error: POST http:\/\/127\.0\.0\.1:\d+\/auth\/login: connect ECONNREFUSED/,
+    );
     assert.deepEqual(slept, []);
   });
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { detect } from '../../../src/replay/file/detect.ts';
 import { tableOf } from '../../../src/replay/file/table.ts';
-import type { ImportedQuestion } from '../../../src/replay/types/adapter.ts';
 import type { CrosstabReply } from '../../../src/replay/service/replies.ts';
-import { compareCrosstab, findVariable, defaultVariables } from '../../../src/replay/verify/crosstab.ts';
+import type { ImportedQuestion } from '../../../src/replay/types/adapter.ts';
+import { compareCrosstab, defaultVariables, findVariable } from '../../../src/replay/verify/crosstab.ts';
 
 const table = tableOf([
   ['Seen any?', 'Which?', '', 'Rank them', '', 'How was it?', '', 'Town', 'Why?'],
@@ -18,16 +18,32 @@ const { questions } = detect(table);
 
 /** Values are the texts in lower case. */
 const made: ImportedQuestion[] = questions.map((found, place) => {
-  const named = (texts: readonly string[]) => new Map(texts.map((text) => [text, { id: `#${text}`, value: text.toLowerCase() }]));
-  return { found, id: `q${place}`, options: named(found.options.length > 0 ? found.options : found.items.map(({ text }) => text)), rows: named(found.items.map(({ text }) => text)) };
+  const named = (texts: readonly string[]) =>
+    new Map(texts.map((text) => [text, { id: `#${text}`, value: text.toLowerCase() }]));
+  return {
+    found,
+    id: `q${place}`,
+    options: named(found.options.length > 0 ? found.options : found.items.map(({ text }) => text)),
+    rows: named(found.items.map(({ text }) => text)),
+  };
 });
 
-function reply(cells: Record<string, Record<string, number>>, rowTotals: Record<string, number>, columnTotals: Record<string, number>, total: number): CrosstabReply {
-  const heads = (totals: Record<string, number>) => Object.entries(totals).map(([value, count]) => ({ value, text: value, total: count }));
+function reply(
+  cells: Record<string, Record<string, number>>,
+  rowTotals: Record<string, number>,
+  columnTotals: Record<string, number>,
+  total: number,
+): CrosstabReply {
+  const heads = (totals: Record<string, number>) =>
+    Object.entries(totals).map(([value, count]) => ({ value, text: value, total: count }));
   const [rows, columns] = [heads(rowTotals), heads(columnTotals)];
   return {
-    rows, columns, total, cells: rows.map((row) => columns.map((column) => ({ count: cells[row.value]?.[column.value] ?? 0 }))),
-    chiSquare: { statistic: null, degreesOfFreedom: 0, pValue: null }, cramersV: null,
+    rows,
+    columns,
+    total,
+    cells: rows.map((row) => columns.map((column) => ({ count: cells[row.value]?.[column.value] ?? 0 }))),
+    chiSquare: { statistic: null, degreesOfFreedom: 0, pValue: null },
+    cramersV: null,
   };
 }
 
@@ -43,33 +59,83 @@ describe('the questions to cross', () => {
   it('are refused where the name means nothing, several, or what cannot be crossed', () => {
     assert.throws(() => findVariable(questions, 'Colour'), /No question reads “Colour”/);
     assert.throws(() => findVariable(questions, 'h'), /“h” may be “Which\?” or “Rank them” or/);
-    assert.throws(() => findVariable(questions, 'How was it?'), /is crossed row by row: name one of its rows, such as “Food”/);
+    assert.throws(
+      () => findVariable(questions, 'How was it?'),
+      /is crossed row by row: name one of its rows, such as “Food”/,
+    );
     assert.throws(() => findVariable(questions, 'Why?'), /SHORT_TEXT, which cannot be crossed/);
   });
 
   it('are the first and the last single choice where none is named', () => {
-    assert.deepEqual(defaultVariables(questions)?.map(({ title }) => title), ['Seen any?', 'Town']);
+    assert.deepEqual(
+      defaultVariables(questions)?.map(({ title }) => title),
+      ['Seen any?', 'Town'],
+    );
     assert.equal(defaultVariables(questions.slice(0, 1)), undefined);
   });
 });
 
 describe('a crosstab', () => {
-  const cross = (first: string, second: string, shown: CrosstabReply) => compareCrosstab({ questions: made, rows: table.rows, variables: [findVariable(questions, first), findVariable(questions, second)], reply: shown }).differences;
+  const cross = (first: string, second: string, shown: CrosstabReply) =>
+    compareCrosstab({
+      questions: made,
+      rows: table.rows,
+      variables: [findVariable(questions, first), findVariable(questions, second)],
+      reply: shown,
+    }).differences;
 
   it('counts rows that answered both questions, once in each of their categories', () => {
-    assert.deepEqual(cross('Which?', 'Town', reply({ one: { rome: 1, bern: 1 }, two: { rome: 1, bern: 1 } }, { one: 2, two: 2 }, { rome: 1, bern: 2 }, 3)), []);
+    assert.deepEqual(
+      cross(
+        'Which?',
+        'Town',
+        reply({ one: { rome: 1, bern: 1 }, two: { rome: 1, bern: 1 } }, { one: 2, two: 2 }, { rome: 1, bern: 2 }, 3),
+      ),
+      [],
+    );
   });
 
   it('takes a matrix row by its columns, a ranking by its first, and a ranked item by its rank', () => {
-    assert.deepEqual(cross('Food', 'Town', reply({ good: { rome: 2 }, bad: { bern: 1 } }, { good: 2, bad: 1 }, { rome: 2, bern: 1 }, 3)), []);
-    assert.deepEqual(cross('Rank them', 'Town', reply({ one: { rome: 1 }, two: { bern: 1 } }, { one: 1, two: 1 }, { rome: 1, bern: 1 }, 2)), []);
-    assert.deepEqual(cross('Rank them › One', 'Town', reply({ 1: { rome: 1 }, 2: { bern: 1 } }, { 1: 1, 2: 1 }, { rome: 1, bern: 1 }, 2)), []);
+    assert.deepEqual(
+      cross(
+        'Food',
+        'Town',
+        reply({ good: { rome: 2 }, bad: { bern: 1 } }, { good: 2, bad: 1 }, { rome: 2, bern: 1 }, 3),
+      ),
+      [],
+    );
+    assert.deepEqual(
+      cross(
+        'Rank them',
+        'Town',
+        reply({ one: { rome: 1 }, two: { bern: 1 } }, { one: 1, two: 1 }, { rome: 1, bern: 1 }, 2),
+      ),
+      [],
+    );
+    assert.deepEqual(
+      cross(
+        'Rank them › One',
+        'Town',
+        reply({ 1: { rome: 1 }, 2: { bern: 1 } }, { 1: 1, 2: 1 }, { rome: 1, bern: 1 }, 2),
+      ),
+      [],
+    );
   });
 
   it('differs where a cell, a total or the base does', () => {
     const right = { yes: { rome: 1, bern: 1 }, no: { rome: 1, bern: 1 } };
     assert.deepEqual(cross('Seen', 'Town', reply(right, { yes: 2, no: 2 }, { rome: 2, bern: 2 }, 4)), []);
-    assert.deepEqual(cross('Seen', 'Town', reply({ ...right, no: { rome: 2, bern: 0 } }, { yes: 2, no: 2 }, { rome: 2, bern: 2 }, 4)).map(({ cell }) => cell), ['no › rome', 'no › bern']);
-    assert.deepEqual(cross('Seen', 'Town', reply(right, { yes: 2, no: 3 }, { rome: 2, bern: 2 }, 5)).map(({ cell }) => cell), ['no', 'answered both']);
+    assert.deepEqual(
+      cross(
+        'Seen',
+        'Town',
+        reply({ ...right, no: { rome: 2, bern: 0 } }, { yes: 2, no: 2 }, { rome: 2, bern: 2 }, 4),
+      ).map(({ cell }) => cell),
+      ['no › rome', 'no › bern'],
+    );
+    assert.deepEqual(
+      cross('Seen', 'Town', reply(right, { yes: 2, no: 3 }, { rome: 2, bern: 2 }, 5)).map(({ cell }) => cell),
+      ['no', 'answered both'],
+    );
   });
 });

@@ -29,18 +29,40 @@ describe('the type of a column', () => {
     ['SHORT_TEXT', ['1/2/2024', '3/4/2024', '5/6/2024']],
     ['MULTIPLE_CHOICE', ['yes', 'no', 'maybe', 'yes', 'no', 'no']],
   ];
-  for (const [type, values] of cases) it(`is ${type} for ${JSON.stringify(values.slice(0, 4)).slice(0, 60)}`, () => assert.equal(recogniseColumn(values).type, type));
+  for (const [type, values] of cases)
+    it(`is ${type} for ${JSON.stringify(values.slice(0, 4)).slice(0, 60)}`, () =>
+      assert.equal(recogniseColumn(values).type, type));
 
   it('brings the options: numbers by size, texts as they appear, agreement from disagreement up', () => {
     assert.deepEqual(recogniseColumn(twice('Male', 'Female', 'Other')).options, ['Male', 'Female', 'Other']);
-    assert.deepEqual(recogniseColumn(['Agree', 'Strongly agree', 'DISAGREE']).options, ['Strongly disagree', 'DISAGREE', 'Neutral', 'Agree', 'Strongly agree']);
+    assert.deepEqual(recogniseColumn(['Agree', 'Strongly agree', 'DISAGREE']).options, [
+      'Strongly disagree',
+      'DISAGREE',
+      'Neutral',
+      'Agree',
+      'Strongly agree',
+    ]);
     assert.deepEqual(recogniseColumn(['Yes', 'No']).options, []);
   });
 });
 
 const head = [
   ['RespondentID', 'Seen any?', 'Which?', '', '', 'Rank them', '', 'How was it?', '', 'Town', 'Satisfied?', '', ''],
-  ['', 'Response', 'Part  One', 'Two', 'Other (please specify)', 'One', 'Two', 'Food', 'Staff', 'Response', 'Shop', 'Web', 'Post'],
+  [
+    '',
+    'Response',
+    'Part  One',
+    'Two',
+    'Other (please specify)',
+    'One',
+    'Two',
+    'Food',
+    'Staff',
+    'Response',
+    'Shop',
+    'Web',
+    'Post',
+  ],
 ];
 const rows = [
   ['1', 'Yes', 'Part  One', '', '', '1', '2', 'Good', 'Bad', 'Rome', '5', '5', '4'],
@@ -54,47 +76,97 @@ describe('the questions of a file', () => {
   const { questions, idColumn } = detect(table);
 
   it('are found with their types, in the order of the file', () => {
-    assert.deepEqual(questions.map(({ text, type }) => [text, type]), [
-      ['Seen any?', 'YES_NO'], ['Which?', 'CHECKBOXES'], ['Which? – Other (please specify)', 'SHORT_TEXT'], ['Rank them', 'RANKING'], ['How was it?', 'MATRIX'],
-      ['Town', 'MULTIPLE_CHOICE'], ['Satisfied?', 'MATRIX'],
-    ]);
+    assert.deepEqual(
+      questions.map(({ text, type }) => [text, type]),
+      [
+        ['Seen any?', 'YES_NO'],
+        ['Which?', 'CHECKBOXES'],
+        ['Which? – Other (please specify)', 'SHORT_TEXT'],
+        ['Rank them', 'RANKING'],
+        ['How was it?', 'MATRIX'],
+        ['Town', 'MULTIPLE_CHOICE'],
+        ['Satisfied?', 'MATRIX'],
+      ],
+    );
   });
 
   it('bring items and options from headers and cells', () => {
     const of = (text: string) => questions.find((question) => question.text === text);
-    assert.deepEqual(of('Which?')?.items, [{ index: 2, text: 'Part One' }, { index: 3, text: 'Two' }]);
-    assert.deepEqual(of('Rank them')?.items.map(({ text }) => text), ['One', 'Two']);
+    assert.deepEqual(of('Which?')?.items, [
+      { index: 2, text: 'Part One' },
+      { index: 3, text: 'Two' },
+    ]);
+    assert.deepEqual(
+      of('Rank them')?.items.map(({ text }) => text),
+      ['One', 'Two'],
+    );
     assert.deepEqual(of('How was it?')?.options, ['Good', 'Bad']);
-    assert.deepEqual(of('Satisfied?')?.options, ['1', '2', '3', '4', '5'], 'marks that repeat within a row are no ranks');
+    assert.deepEqual(
+      of('Satisfied?')?.options,
+      ['1', '2', '3', '4', '5'],
+      'marks that repeat within a row are no ranks',
+    );
     assert.deepEqual(of('Town')?.options, ['Rome', 'Bern']);
   });
 
   it('do not include the respondents’ id', () => {
     assert.equal(idColumn?.index, 0);
-    const idOf = (name: string, values: string[]) => detect(tableOf([[name], ...values.map((value) => [value])])).idColumn?.question;
-    for (const name of ['ID', 'respondent_id', 'Response ID', 'userId', 'uuid']) assert.equal(idOf(name, ['a', 'b']), name);
-    for (const name of ['Madrid', 'What did you pay?', 'paid', 'Valid']) assert.equal(idOf(name, ['a', 'b']), undefined, name);
+    const idOf = (name: string, values: string[]) =>
+      detect(tableOf([[name], ...values.map((value) => [value])])).idColumn?.question;
+    for (const name of ['ID', 'respondent_id', 'Response ID', 'userId', 'uuid'])
+      assert.equal(idOf(name, ['a', 'b']), name);
+    for (const name of ['Madrid', 'What did you pay?', 'paid', 'Valid'])
+      assert.equal(idOf(name, ['a', 'b']), undefined, name);
     assert.equal(idOf('ID', ['a', 'a']), undefined);
     assert.equal(idOf('ID', ['a', '', 'b']), undefined);
   });
 
   it('are single ones where columns under one header have nothing in common', () => {
-    const mixed = tableOf([['About you', ''], ['Age', 'Town'], ['31', 'Rome'], ['44', 'Bern'], ['57', 'Graz']]);
-    assert.deepEqual(detect(mixed).questions.map(({ text, type }) => [text, type]), [['About you – Age', 'NUMBER'], ['About you – Town', 'SHORT_TEXT']]);
+    const mixed = tableOf([
+      ['About you', ''],
+      ['Age', 'Town'],
+      ['31', 'Rome'],
+      ['44', 'Bern'],
+      ['57', 'Graz'],
+    ]);
+    assert.deepEqual(
+      detect(mixed).questions.map(({ text, type }) => [text, type]),
+      [
+        ['About you – Age', 'NUMBER'],
+        ['About you – Town', 'SHORT_TEXT'],
+      ],
+    );
   });
 
   it('keep equal names of columns apart', () => {
-    const same = tableOf([['Which?', '', ''], ['None', 'None', 'Some'], ['None', '', 'Some'], ['', 'None', '']]);
-    assert.deepEqual(detect(same).questions.map(({ type, items }) => [type, items.map(({ text }) => text)]), [['CHECKBOXES', ['None', 'None (2)', 'Some']]]);
+    const same = tableOf([
+      ['Which?', '', ''],
+      ['None', 'None', 'Some'],
+      ['None', '', 'Some'],
+      ['', 'None', ''],
+    ]);
+    assert.deepEqual(
+      detect(same).questions.map(({ type, items }) => [type, items.map(({ text }) => text)]),
+      [['CHECKBOXES', ['None', 'None (2)', 'Some']]],
+    );
   });
 });
 
 describe('a mapping', () => {
   const table = tableOf([...head, ...rows]);
-  const detected = (columns: Mapping['columns']) => detect(table, { columns }).questions.map(({ text, type, options, items }) => ({ text, type, options, columns: items.map(({ index }) => index) }));
+  const detected = (columns: Mapping['columns']) =>
+    detect(table, { columns }).questions.map(({ text, type, options, items }) => ({
+      text,
+      type,
+      options,
+      columns: items.map(({ index }) => index),
+    }));
 
   it('gives another type, wording and order of options', () => {
-    const found = detected({ Town: { type: 'DROPDOWN', question: 'Where?', options: ['Bern', 'Rome', 'Graz'] }, 'How was it?': { options: ['Bad', 'Good'] } });
+    const found = detected({
+      Town: { type: 'DROPDOWN', question: 'Where?', options: ['Bern', 'Rome', 'Graz'] },
+      'How was it?': { options: ['Bad', 'Good'] },
+    });
     assert.deepEqual(found[5], { text: 'Where?', type: 'DROPDOWN', options: ['Bern', 'Rome', 'Graz'], columns: [9] });
     assert.deepEqual(found[4], { text: 'How was it?', type: 'MATRIX', options: ['Bad', 'Good'], columns: [7, 8] });
   });
@@ -104,19 +176,42 @@ describe('a mapping', () => {
   });
 
   it('leaves out columns by header or number, and sends an id as an answer where it says so', () => {
-    assert.deepEqual(detected({ 'How was it?': { ignore: true }, 2: { ignore: true } }).map(({ text }) => text).includes('How was it?'), false);
-    assert.deepEqual(detected({ RespondentID: { type: 'SHORT_TEXT' } })[0], { text: 'RespondentID', type: 'SHORT_TEXT', options: [], columns: [0] });
+    assert.deepEqual(
+      detected({ 'How was it?': { ignore: true }, 2: { ignore: true } })
+        .map(({ text }) => text)
+        .includes('How was it?'),
+      false,
+    );
+    assert.deepEqual(detected({ RespondentID: { type: 'SHORT_TEXT' } })[0], {
+      text: 'RespondentID',
+      type: 'SHORT_TEXT',
+      options: [],
+      columns: [0],
+    });
   });
 
   it('takes a numbered column out of its group, and makes single questions of a group', () => {
     assert.deepEqual(detected({ 12: { type: 'RATING_SCALE' } }).slice(6), [
-      { text: 'Satisfied?', type: 'MATRIX', options: ['1', '3', '4', '5'], columns: [10, 11] }, { text: 'Satisfied? – Post', type: 'RATING_SCALE', options: [], columns: [12] },
+      { text: 'Satisfied?', type: 'MATRIX', options: ['1', '3', '4', '5'], columns: [10, 11] },
+      { text: 'Satisfied? – Post', type: 'RATING_SCALE', options: [], columns: [12] },
     ]);
-    assert.deepEqual(detected({ 'Satisfied?': { type: 'NUMBER' } }).slice(6).map(({ text, type }) => [text, type]), [['Satisfied? – Shop', 'NUMBER'], ['Satisfied? – Web', 'NUMBER'], ['Satisfied? – Post', 'NUMBER']]);
+    assert.deepEqual(
+      detected({ 'Satisfied?': { type: 'NUMBER' } })
+        .slice(6)
+        .map(({ text, type }) => [text, type]),
+      [
+        ['Satisfied? – Shop', 'NUMBER'],
+        ['Satisfied? – Web', 'NUMBER'],
+        ['Satisfied? – Post', 'NUMBER'],
+      ],
+    );
   });
 
   it('widens a scale as far as the numbers go', () => {
-    assert.deepEqual(detect(tableOf([['Mark'], ['0'], ['7']]), { columns: { Mark: { type: 'RATING_SCALE' } } }).questions[0]?.scale, { min: 0, max: 7 });
+    assert.deepEqual(
+      detect(tableOf([['Mark'], ['0'], ['7']]), { columns: { Mark: { type: 'RATING_SCALE' } } }).questions[0]?.scale,
+      { min: 0, max: 7 },
+    );
   });
 
   it('is refused where it does not fit the file', () => {

@@ -10,20 +10,47 @@ const read = (...args: string[]) => readOptions(args, defaults);
 describe('the arguments of a replay', () => {
   it('need a file only', () => {
     assert.deepEqual(read('a.csv'), {
-      file: 'a.csv', origin: 'http://127.0.0.1:3000', credentials: { email: 'admin@localhost', password: 'from the settings' }, title: undefined, surveyId: undefined,
-      mapping: undefined, crosstab: undefined, concurrency: 32, isVerifying: true, isDetectingOnly: false,
+      file: 'a.csv',
+      origin: 'http://127.0.0.1:3000',
+      credentials: { email: 'admin@localhost', password: 'from the settings' },
+      title: undefined,
+      surveyId: undefined,
+      mapping: undefined,
+      crosstab: undefined,
+      concurrency: 32,
+      isVerifying: true,
+      isDetectingOnly: false,
     });
     assert.equal(read('--help'), undefined);
   });
 
   it('name the service, who asks and what is to be crossed, wherever the file stands', () => {
-    const args = ['--url', 'https://example.org/api/v1/', '--token', 'sk_1', '--crosstab', 'Age', 'Town', '--concurrency', '8', '--no-verify', '--survey', 'id'];
+    const args = [
+      '--url',
+      'https://example.org/api/v1/',
+      '--token',
+      'sk_1',
+      '--crosstab',
+      'Age',
+      'Town',
+      '--concurrency',
+      '8',
+      '--no-verify',
+      '--survey',
+      'id',
+    ];
     for (const options of [read('a.csv', ...args), read(...args, 'a.csv')]) {
-      assert.deepEqual([options?.file, options?.crosstab, options?.origin], ['a.csv', ['Age', 'Town'], 'https://example.org']);
+      assert.deepEqual(
+        [options?.file, options?.crosstab, options?.origin],
+        ['a.csv', ['Age', 'Town'], 'https://example.org'],
+      );
       assert.deepEqual(options?.credentials, { token: 'sk_1' });
       assert.deepEqual([options?.concurrency, options?.isVerifying, options?.surveyId], [8, false, 'id']);
     }
-    assert.deepEqual(read('a.csv', '--email', 'b@example.org', '--password', 'own')?.credentials, { email: 'b@example.org', password: 'own' });
+    assert.deepEqual(read('a.csv', '--email', 'b@example.org', '--password', 'own')?.credentials, {
+      email: 'b@example.org',
+      password: 'own',
+    });
   });
 
   it('are refused where they make no sense', () => {
@@ -31,23 +58,32 @@ describe('the arguments of a replay', () => {
     assert.throws(() => read('a.csv', 'b.csv'), /“b.csv”/);
     assert.throws(() => read('a.csv', '--crosstab', 'Age'), /two questions/);
     assert.throws(() => read('a.csv', '--url', 'localhost:3000'), /http/);
-    for (const text of ['0', '1.5', 'many', '1001']) assert.throws(() => read('a.csv', '--concurrency', text), /--concurrency/);
+    for (const text of ['0', '1.5', 'many', '1001'])
+      assert.throws(() => read('a.csv', '--concurrency', text), /--concurrency/);
     assert.throws(() => read('a.csv', '--colour', 'red'));
   });
 });
 
 describe('what a replay prints', () => {
   it('lines figures up under each other and cuts long texts', () => {
-    assert.deepEqual(textTable([['', 'yes', 'no'], ['a', '10', '2'], ['b'.repeat(90), '3', '100']]), [
-      `${' '.repeat(82)}  yes   no`, `  a${' '.repeat(79)}   10    2`, `  ${'b'.repeat(79)}…    3  100`,
-    ]);
+    assert.deepEqual(
+      textTable([
+        ['', 'yes', 'no'],
+        ['a', '10', '2'],
+        ['b'.repeat(90), '3', '100'],
+      ]),
+      [`${' '.repeat(82)}  yes   no`, `  a${' '.repeat(79)}   10    2`, `  ${'b'.repeat(79)}…    3  100`],
+    );
   });
 
   it('tells of progress in tenths, and of a pause once', () => {
     const lines: string[] = [];
     const progress = createProgressPrinter({ write: (text) => lines.push(text) });
     for (let done = 1; done <= 95; done += 1) progress.count(done, 95);
-    assert.deepEqual(lines, [10, 20, 30, 40, 50, 60, 70, 80, 90, 95].map((done) => `${done} of 95 rows\n`));
+    assert.deepEqual(
+      lines,
+      [10, 20, 30, 40, 50, 60, 70, 80, 90, 95].map((done) => `${done} of 95 rows\n`),
+    );
     progress.pause(30, '429');
     progress.pause(30, '429');
     assert.deepEqual(lines.slice(10), ['waiting 30 s: 429\n']);

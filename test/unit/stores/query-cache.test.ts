@@ -7,25 +7,55 @@ import type { SurveyCountQuery, SurveyCounts } from '../../../src/stores/clickho
 import { createQueryCache } from '../../../src/stores/query-cache.ts';
 
 const surveyId = '01a20397-dc33-72b4-917b-69c7c46bbf08';
-const query: SurveyCountQuery = { surveyId, plans: [{ questionId: 'q', plan: { base: [0], requests: [{ kind: 'codes', slot: 0 }] } }] };
+const query: SurveyCountQuery = {
+  surveyId,
+  plans: [{ questionId: 'q', plan: { base: [0], requests: [{ kind: 'codes', slot: 0 }] } }],
+};
 const code: Dimension = { categories: [], source: { kind: 'code', slot: 0 } };
 const finding: Dimension = { categories: [], source: { kind: 'annotation', edition: 'e', questionId: null } };
 
 /** Counts that say how often they were counted, over a mark and a clock that a test moves. */
-function watched({ figures = 1, result, areServersApart = false }: { figures?: number; result?: CountResult; areServersApart?: boolean } = {}) {
+function watched({
+  figures = 1,
+  result,
+  areServersApart = false,
+}: {
+  figures?: number;
+  result?: CountResult;
+  areServersApart?: boolean;
+} = {}) {
   const scene = { mark: 'a' as string | undefined, nowMs: 0, counted: 0, fails: false };
   const countSurvey = async (): Promise<SurveyCounts> => {
     scene.counted += 1;
     if (scene.fails) throw new Error('away');
     const counts = new Map(Array.from({ length: figures }, (_, at) => [at + 1, 1]));
-    return { total: scene.counted, complete: 0, durationAverageMs: null, lastSubmittedAt: null, byDay: [], perQuestion: new Map([['q', { base: 1, results: [result ?? { kind: 'codes', counts }] }]]) };
+    return {
+      total: scene.counted,
+      complete: 0,
+      durationAverageMs: null,
+      lastSubmittedAt: null,
+      byDay: [],
+      perQuestion: new Map([['q', { base: 1, results: [result ?? { kind: 'codes', counts }] }]]),
+    };
   };
   const table: CrosstabCounts = { cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 };
   const countBanner = async (): Promise<CrosstabCounts[]> => [{ ...table, total: (scene.counted += 1) }];
-  const crosstab: CrosstabStore = { countBanner, countCrosstab: () => assert.fail(), hasMetadataKey: () => assert.fail() };
-  const kept = createQueryCache({ totals: { countSurvey }, crosstab, dataVersions: { find: async () => scene.mark }, mayReplicasLag: areServersApart, now: () => scene.nowMs });
-  const ask = async (asked: Partial<SurveyCountQuery> = {}): Promise<number> => (await kept.totals.countSurvey({ ...query, ...asked })).total;
-  const cross = async (asked: Partial<BannerQuery> = {}): Promise<number> => (await kept.crosstab.countBanner({ surveyId, rows: code, columns: [code], ...asked }))[0]?.total ?? 0;
+  const crosstab: CrosstabStore = {
+    countBanner,
+    countCrosstab: () => assert.fail(),
+    hasMetadataKey: () => assert.fail(),
+  };
+  const kept = createQueryCache({
+    totals: { countSurvey },
+    crosstab,
+    dataVersions: { find: async () => scene.mark },
+    mayReplicasLag: areServersApart,
+    now: () => scene.nowMs,
+  });
+  const ask = async (asked: Partial<SurveyCountQuery> = {}): Promise<number> =>
+    (await kept.totals.countSurvey({ ...query, ...asked })).total;
+  const cross = async (asked: Partial<BannerQuery> = {}): Promise<number> =>
+    (await kept.crosstab.countBanner({ surveyId, rows: code, columns: [code], ...asked }))[0]?.total ?? 0;
   return { scene, ask, cross };
 }
 
@@ -45,15 +75,38 @@ describe('counts that are kept', () => {
   it('are those of the same question, selection and moment', async () => {
     const { ask } = watched();
     const day = new Date('2026-01-01');
-    const different = [{}, { startDate: day }, { endDate: day }, { isComplete: true }, { isComplete: false }, { filters: [{ dimension: code, code: 1 }] }, { plans: [] }, { surveyId: surveyId.replace('0', '1') }];
+    const different = [
+      {},
+      { startDate: day },
+      { endDate: day },
+      { isComplete: true },
+      { isComplete: false },
+      { filters: [{ dimension: code, code: 1 }] },
+      { plans: [] },
+      { surveyId: surveyId.replace('0', '1') },
+    ];
     for (const [at, asked] of different.entries()) assert.equal(await ask(asked), at + 1);
     for (const [at, asked] of different.entries()) assert.equal(await ask(asked), at + 1);
   });
 
   it('are counted each time for surveys of which nothing is known, and where findings select or are shown, as those change without a batch', async () => {
     const { scene, ask, cross } = watched();
-    assert.deepEqual([await ask({ filters: [{ dimension: finding, code: 1 }] }), await ask({ filters: [{ dimension: finding, code: 1 }] })], [1, 2]);
-    assert.deepEqual([await cross({ rows: finding }), await cross({ rows: finding }), await cross({ columns: [code, finding] }), await cross({ columns: [code, finding] })], [3, 4, 5, 6]);
+    assert.deepEqual(
+      [
+        await ask({ filters: [{ dimension: finding, code: 1 }] }),
+        await ask({ filters: [{ dimension: finding, code: 1 }] }),
+      ],
+      [1, 2],
+    );
+    assert.deepEqual(
+      [
+        await cross({ rows: finding }),
+        await cross({ rows: finding }),
+        await cross({ columns: [code, finding] }),
+        await cross({ columns: [code, finding] }),
+      ],
+      [3, 4, 5, 6],
+    );
     scene.mark = undefined;
     assert.deepEqual([await ask(), await ask()], [7, 8]);
   });
@@ -76,8 +129,15 @@ describe('counts that are kept', () => {
     assert.equal(await apart.ask(), 2, 'sooner where another server may have less');
     const many = watched({ figures: 3001 });
     assert.deepEqual([await many.ask(), await many.ask()], [1, 2]);
-    const words = (length: number): CountResult => ({ kind: 'text', counts: Array.from({ length: 50 }, (_, at) => ({ key: `${at}`.padEnd(length, 'x'), count: 1 })) });
+    const words = (length: number): CountResult => ({
+      kind: 'text',
+      counts: Array.from({ length: 50 }, (_, at) => ({ key: `${at}`.padEnd(length, 'x'), count: 1 })),
+    });
     const [short, long] = [watched({ result: words(20) }), watched({ result: words(10_000) })];
-    assert.deepEqual([await short.ask(), await short.ask(), await long.ask(), await long.ask()], [1, 1, 1, 2], 'or few and long');
+    assert.deepEqual(
+      [await short.ask(), await short.ask(), await long.ask(), await long.ask()],
+      [1, 1, 1, 2],
+      'or few and long',
+    );
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { newId } from '../../../src/platform/ids.ts';
 import { createLog } from '../../../src/log.ts';
+import { newId } from '../../../src/platform/ids.ts';
 import type { Delivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
 import type { Webhook } from '../../../src/stores/postgres/webhooks.ts';
 import { createDeliverer, type DeliverDeps } from '../../../src/webhooks/deliver.ts';
@@ -10,15 +10,50 @@ import { eventually } from '../../support/eventually.ts';
 
 const at = new Date(Date.UTC(2026, 0, 1));
 const webhook = {
-  id: newId(), ownerId: newId(), scopeRole: 'ADMIN', surveyId: null, url: 'http://127.0.0.1/', events: ['survey.published'], description: null, isActive: true, isBatch: false, maxPerSecond: null,
-  maxAgeSeconds: 1000, secretSealed: Buffer.alloc(0), oldSecrets: [], failingSince: null, pausedUntil: null, disabledAt: null, disabledReason: null, createdAt: at, updatedAt: at,
+  id: newId(),
+  ownerId: newId(),
+  scopeRole: 'ADMIN',
+  surveyId: null,
+  url: 'http://127.0.0.1/',
+  events: ['survey.published'],
+  description: null,
+  isActive: true,
+  isBatch: false,
+  maxPerSecond: null,
+  maxAgeSeconds: 1000,
+  secretSealed: Buffer.alloc(0),
+  oldSecrets: [],
+  failingSince: null,
+  pausedUntil: null,
+  disabledAt: null,
+  disabledReason: null,
+  createdAt: at,
+  updatedAt: at,
 } as unknown as Webhook;
 const deliveryOf = (): Delivery => ({
-  id: newId(), webhookId: webhook.id, event: 'survey.published', occurredAt: at, data: {}, status: 'PENDING', attempts: [], tries: 0, nextAttemptAt: at, pendingSince: at, batchId: null, createdAt: at,
+  id: newId(),
+  webhookId: webhook.id,
+  event: 'survey.published',
+  occurredAt: at,
+  data: {},
+  status: 'PENDING',
+  attempts: [],
+  tries: 0,
+  nextAttemptAt: at,
+  pendingSince: at,
+  batchId: null,
+  createdAt: at,
 });
 
 /** A deliverer over rows in memory, with a hundred deliveries due at first. */
-function setUp(fakes: { open?: DeliverDeps['secrets']['open']; due?: (held: readonly string[]) => Promise<Delivery[]>; settle?: () => Promise<void>; webhook?: Partial<Webhook> } = {}) {
+function setUp(
+  fakes: {
+    open?: DeliverDeps['secrets']['open'];
+    due?: (held: readonly string[]) => Promise<Delivery[]>;
+    settle?: () => Promise<void>;
+    webhook?: Partial<Webhook>;
+  } = {},
+) {
   const rows = Array.from({ length: fakes.webhook?.isBatch ? 300 : 100 }, deliveryOf);
   const settled = new Set<string>();
   const did: string[] = [];
@@ -27,11 +62,19 @@ function setUp(fakes: { open?: DeliverDeps['secrets']['open']; due?: (held: read
   const secret = makeSecret();
   const deps: DeliverDeps = {
     webhooks: {
-      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }), renewLease: async ({ nextSendAt }) => (did.push('extend'), turns.push(nextSendAt), true), release: async () => void did.push('release'), markFailing: async () => undefined, pause: async () => undefined, disable: async () => undefined,
+      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }),
+      renewLease: async ({ nextSendAt }) => (did.push('extend'), turns.push(nextSendAt), true),
+      release: async () => void did.push('release'),
+      markFailing: async () => undefined,
+      pause: async () => undefined,
+      disable: async () => undefined,
     },
     deliveries: {
-      findDue: async (_id, { excludedIds, limit }) => fakes.due?.(excludedIds) ?? rows.filter(({ id }) => !settled.has(id) && !excludedIds.includes(id)).slice(0, limit),
-      findPendingOfBatch: async () => [], bindBatch: async () => undefined,
+      findDue: async (_id, { excludedIds, limit }) =>
+        fakes.due?.(excludedIds) ??
+        rows.filter(({ id }) => !settled.has(id) && !excludedIds.includes(id)).slice(0, limit),
+      findPendingOfBatch: async () => [],
+      bindBatch: async () => undefined,
       saveResults: async (settlements) => {
         await fakes.settle?.();
         for (const { id } of settlements) settled.add(id);
@@ -42,9 +85,23 @@ function setUp(fakes: { open?: DeliverDeps['secrets']['open']; due?: (held: read
       did.push('send');
       return { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
     },
-    secrets: { open: fakes.open ?? (() => secret) }, scheduleSeconds: [1], metrics: { webhookAttempted: () => undefined }, log: createLog('silent'), now: Date.now, random: Math.random, newId,
+    secrets: { open: fakes.open ?? (() => secret) },
+    scheduleSeconds: [1],
+    metrics: { webhookAttempted: () => undefined },
+    log: createLog('silent'),
+    now: Date.now,
+    random: Math.random,
+    newId,
   };
-  return { deliverer: createDeliverer(deps), deps, rows, settled, did, turns, count: (what: string) => did.filter((one) => one === what).length };
+  return {
+    deliverer: createDeliverer(deps),
+    deps,
+    rows,
+    settled,
+    did,
+    turns,
+    count: (what: string) => did.filter((one) => one === what).length,
+  };
 }
 
 describe('delivering to an endpoint', () => {
@@ -64,7 +121,10 @@ describe('delivering to an endpoint', () => {
     const lost = setUp({ open, webhook: { secretSealed: former } });
     await assert.rejects(lost.deliverer.drain(webhook.id), /another SECRETS_KEY: rotate it/);
     assert.deepEqual([lost.settled.size, lost.count('release')], [0, 1]);
-    const rotated = setUp({ open, webhook: { secretSealed: present, oldSecrets: [{ sealed: former, until: new Date(Date.now() + 60_000) }] } });
+    const rotated = setUp({
+      open,
+      webhook: { secretSealed: present, oldSecrets: [{ sealed: former, until: new Date(Date.now() + 60_000) }] },
+    });
     await rotated.deliverer.drain(webhook.id);
     assert.equal(rotated.settled.size, rotated.rows.length);
   });
@@ -133,11 +193,13 @@ describe('delivering to an endpoint', () => {
     test.mock.method(performance, 'now', () => clock() + ahead);
     const { deliverer, deps, count } = setUp({ webhook: { isBatch: true, maxPerSecond: 1 } });
     let isAway = true;
-    Object.assign(deps.webhooks, { renewLease: async () => {
-      if (!isAway) return true;
-      ahead += 7000;
-      throw new Error('the database was away');
-    } });
+    Object.assign(deps.webhooks, {
+      renewLease: async () => {
+        if (!isAway) return true;
+        ahead += 7000;
+        throw new Error('the database was away');
+      },
+    });
     await deliverer.drain(webhook.id);
     assert.equal(count('send'), 0);
     isAway = false;

@@ -6,7 +6,13 @@ import { createSubscriptionLookup } from '../../../src/webhooks/subscription-loo
 import { eventually } from '../../support/eventually.ts';
 
 const [heard, unheard] = [newId(), newId()];
-const listener = { webhookId: newId(), surveyId: heard, events: ['response.submitted'], isBatch: false, maxWaiting: 10 };
+const listener = {
+  webhookId: newId(),
+  surveyId: heard,
+  events: ['response.submitted'],
+  isBatch: false,
+  maxWaiting: 10,
+};
 
 /** Endpoints of a PostgreSQL that can go away, and an intake in which events may wait or not. */
 async function endpoints(scopes: (string | null)[]) {

@@ -1,5 +1,5 @@
-import { namePatternFinder } from './name-patterns.ts';
 import type { Finder } from '../spans.ts';
+import { namePatternFinder } from './name-patterns.ts';
 
 const han = '\\p{Script=Han}';
 const chinese =
@@ -7,18 +7,26 @@ const chinese =
 /** Words that end with what is a surname too. */
 const wordEnds = '(?<=[对對由关關等属屬处處终終至鉴鑒基])于|(?<=[对對处處])方|(?<=任)何|(?<=(?<![谢謝])[谢謝])[谢謝]';
 /** Words that begin as surnames do: those that can stand before a title, and those that are names there. */
-const beforeTitles = '任何|许多|許多|高级|高效|高质|高端|金牌|金额|白天|方便|马上|馬上|段落|万一|万分|周到|周末|周围|程序|程度|谢谢|謝謝|余下|方面|方案|方式|何时|于是|白领|安排|钱包|高中|高等|任课|金融|陈列';
+const beforeTitles =
+  '任何|许多|許多|高级|高效|高质|高端|金牌|金额|白天|方便|马上|馬上|段落|万一|万分|周到|周末|周围|程序|程度|谢谢|謝謝|余下|方面|方案|方式|何时|于是|白领|安排|钱包|高中|高等|任课|金融|陈列';
 const alone = '高兴|石油|陆续|严格|严重|黄色|白色|毛病|江边|夏天|田地|江南|马路|林立|钱财|汪洋';
 const surnames = `(?:欧阳|司马|上官|诸葛|东方|皇甫|尉迟|公孙|慕容|[${chinese}])`;
 const titledName = `(?!${wordEnds}|${beforeTitles})${surnames}`;
 const chineseName = `(?!${wordEnds}|${beforeTitles}|${alone})${surnames}`;
-const chineseTitle = '(?:先生|女士|小姐|太太|经理|經理|老师|老師|医生|醫生|医师|护士|師傅|师傅|主任|教授|阿姨|同学|大夫|律师|店长|主管|总监)';
+const chineseTitle =
+  '(?:先生|女士|小姐|太太|经理|經理|老师|老師|医生|醫生|医师|护士|師傅|师傅|主任|教授|阿姨|同学|大夫|律师|店长|主管|总监)';
 const find = namePatternFinder([
-  new RegExp(`(?:我叫|我的名字是|我的名字叫|名叫|姓名[:是]?\\s?|名字[:是叫]\\s?)((?:(?!先生|女士|小姐|老师|今年|来自|住在)${han}){2,4})`, 'dgu'),
+  new RegExp(
+    `(?:我叫|我的名字是|我的名字叫|名叫|姓名[:是]?\\s?|名字[:是叫]\\s?)((?:(?!先生|女士|小姐|老师|今年|来自|住在)${han}){2,4})`,
+    'dgu',
+  ),
   new RegExp(`我姓([${chinese}])(?!${han}名)`, 'dgu'),
   new RegExp(`我是(${chineseName}${han}{1,2})(?!${han})`, 'dgu'),
   new RegExp(`(${titledName}${han}{0,2})${chineseTitle}`, 'dgu'),
-  new RegExp(`(?:感谢|谢谢|感謝|謝謝|表扬|投诉|客服|店员|服务员|前台|司机|护士|医生|经理|同事|老板|教练|主管|保安|护工|快递员|联系|告诉)(${chineseName}${han}{1,2}?)(?=[，。！,.!\\s]|$|的(?:帮|服|态|耐|热|细|讲)|帮|很|态度|服务|非常|真|对我|给我)`, 'dgu'),
+  new RegExp(
+    `(?:感谢|谢谢|感謝|謝謝|表扬|投诉|客服|店员|服务员|前台|司机|护士|医生|经理|同事|老板|教练|主管|保安|护工|快递员|联系|告诉)(${chineseName}${han}{1,2}?)(?=[，。！,.!\\s]|$|的(?:帮|服|态|耐|热|细|讲)|帮|很|态度|服务|非常|真|对我|给我)`,
+    'dgu',
+  ),
 ]);
 
 const japaneseSurname =
@@ -28,35 +36,70 @@ const japaneseTitle = '(?:さん|さま|くん|君|ちゃん|様|氏|殿|先生|
 /** Those who have no name but their work or place, and words that end as if they were polite: "看護師さん", "同様". */
 const noJapanese = new RegExp(
   `(?:${[
-    '[員者客業医嫁]', '[看護医教容剤理技講牧漁猟健体灸産庭絵仏恩導]師', '(?:運転|選|歌|相|助|若|騎|投|捕|野|射|砲|担い|元)手', '[店部課係社院園校会班室所館駅次市町村団船機議番隊組寮師婦学局塾家場理]長', '[店亭家株飼用雇坊神喪地荷業車船君]主',
-    '[護理育計書防養法備生転騎紳修博兵縦築祉務技]士', '[両母父片里]親', '[職主友恋夫本当住商芸国]人', '料理人|案内人|管理人|支配人|世話人', '[学校修習験級業]生', '親(?:御|子|戚|族|方)', '家族|夫婦|夫妻|子供|息子|孫娘|大工|料理|患者|生徒|児童|園児|友達|兄弟|姉妹|若奥|旦那',
-    '各位|前回同|従来同|同|異|仕|(?<!相)模|多種多', '[女国帝魔法大]王', '受付|窓口|担当|係|店舗|会社|企業|工場|農家|お店|本屋|花屋|八百屋|魚屋|肉屋|床屋|薬屋|電気屋|水道屋|不動産屋', 'スタッフ|フロント|レジ|オーナー|ドライバー|ガイド|マスター|ヘルパー|シェフ|コーチ|トレーナー|インストラクター|マネージャー|ナース|ドクター|メンバー|ユーザー',
+    '[員者客業医嫁]',
+    '[看護医教容剤理技講牧漁猟健体灸産庭絵仏恩導]師',
+    '(?:運転|選|歌|相|助|若|騎|投|捕|野|射|砲|担い|元)手',
+    '[店部課係社院園校会班室所館駅次市町村団船機議番隊組寮師婦学局塾家場理]長',
+    '[店亭家株飼用雇坊神喪地荷業車船君]主',
+    '[護理育計書防養法備生転騎紳修博兵縦築祉務技]士',
+    '[両母父片里]親',
+    '[職主友恋夫本当住商芸国]人',
+    '料理人|案内人|管理人|支配人|世話人',
+    '[学校修習験級業]生',
+    '親(?:御|子|戚|族|方)',
+    '家族|夫婦|夫妻|子供|息子|孫娘|大工|料理|患者|生徒|児童|園児|友達|兄弟|姉妹|若奥|旦那',
+    '各位|前回同|従来同|同|異|仕|(?<!相)模|多種多',
+    '[女国帝魔法大]王',
+    '受付|窓口|担当|係|店舗|会社|企業|工場|農家|お店|本屋|花屋|八百屋|魚屋|肉屋|床屋|薬屋|電気屋|水道屋|不動産屋',
+    'スタッフ|フロント|レジ|オーナー|ドライバー|ガイド|マスター|ヘルパー|シェフ|コーチ|トレーナー|インストラクター|マネージャー|ナース|ドクター|メンバー|ユーザー',
   ].join('|')})[達方]?$`,
   'u',
 );
 const findJapanese: readonly Finder[] = [
   namePatternFinder([
     /(?:私の名前は|名前は|名前[:は]\s?|氏名[:は]\s?)([\p{Script=Han}\p{Script=Katakana}\p{Script=Hiragana}ー]{2,8}?)(?=です|と|、|,|。|\.|\s|$)/dgu,
-    new RegExp(`(?:私は|わたしは|担当は|担当の|係の|受付の|店員の)((?:${japaneseSurname})${noPlace}(?:\\s?${han}{1,3})?)`, 'dgu'),
-    new RegExp(`((?:${japaneseSurname})${noPlace}(?:\\s?(?!店|部|課|係|主|社|教|医|看|先|氏|様|君|殿)${han}{1,3})?)${japaneseTitle}`, 'dgu'),
-    new RegExp(`((?:${japaneseSurname})${noPlace}\\s?(?!店|部|課|係)(?:(?![様氏殿])${han}){2,3})(?=[がをにはもとへでだ、。,.]|から|$)`, 'dgu'),
+    new RegExp(
+      `(?:私は|わたしは|担当は|担当の|係の|受付の|店員の)((?:${japaneseSurname})${noPlace}(?:\\s?${han}{1,3})?)`,
+      'dgu',
+    ),
+    new RegExp(
+      `((?:${japaneseSurname})${noPlace}(?:\\s?(?!店|部|課|係|主|社|教|医|看|先|氏|様|君|殿)${han}{1,3})?)${japaneseTitle}`,
+      'dgu',
+    ),
+    new RegExp(
+      `((?:${japaneseSurname})${noPlace}\\s?(?!店|部|課|係)(?:(?![様氏殿])${han}){2,3})(?=[がをにはもとへでだ、。,.]|から|$)`,
+      'dgu',
+    ),
     /(?<![\p{Script=Han}お])([林森原堀関岡谷浜星泉島辻菅堤榊橘柳梶])さん/dgu,
   ]),
-  namePatternFinder([/((?:[\p{Script=Han}\p{Script=Katakana}ー]){2,6})(?:さん|様(?![式子態相])|先生|ちゃん|くん|氏)/dgu], (name) => !noJapanese.test(name)),
+  namePatternFinder(
+    [/((?:[\p{Script=Han}\p{Script=Katakana}ー]){2,6})(?:さん|様(?![式子態相])|先生|ちゃん|くん|氏)/dgu],
+    (name) => !noJapanese.test(name),
+  ),
 ];
 
 /** Signs of Chinese, unless the honorific or the surname is Japanese. */
-const findInHan = namePatternFinder([new RegExp(`((?:${japaneseSurname})${noPlace}(?:\\s?(?!氏|殿)${han}{1,3})?)[氏殿]`, 'dgu')]);
+const findInHan = namePatternFinder([
+  new RegExp(`((?:${japaneseSurname})${noPlace}(?:\\s?(?!氏|殿)${han}{1,3})?)[氏殿]`, 'dgu'),
+]);
 
-const koreanSurname = '[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추도소석선설마길연위표명기반라왕금옥]';
-const noKorean = /^(?:고객|선생|기사|주인|원장|강사|여사|이모|고모|조교|어머|이사|전무|장모|지배인|안내원|전문가|이용자|조리사|주방장|정비사|배송원|한의사|임산부|방문객|마음|배달원|고객분|하나|이분|남자|여자|주부|손주|유치원|공무원|연구원|서버|이용|신입|여러분|우리|전부|도우미|방문자|도장|소장|관장|차장|고등|주민|민원|현장|한국|이번|조리|진짜|정말|오늘)/u;
+const koreanSurname =
+  '[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민진지엄채원천방공현함변염여추도소석선설마길연위표명기반라왕금옥]';
+const noKorean =
+  /^(?:고객|선생|기사|주인|원장|강사|여사|이모|고모|조교|어머|이사|전무|장모|지배인|안내원|전문가|이용자|조리사|주방장|정비사|배송원|한의사|임산부|방문객|마음|배달원|고객분|하나|이분|남자|여자|주부|손주|유치원|공무원|연구원|서버|이용|신입|여러분|우리|전부|도우미|방문자|도장|소장|관장|차장|고등|주민|민원|현장|한국|이번|조리|진짜|정말|오늘)/u;
 const findKorean: readonly Finder[] = [
   namePatternFinder([/(?:제 이름은|이름[은:])\s?(\p{Script=Hangul}{2,4}?)(?=입니다|이고|예요|이에요|라고|\s|$)/dgu]),
   namePatternFinder(
     [
-      new RegExp(`(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}{1,2})\\s?(?:씨|선생님|과장님?|대리님?|팀장님?|교수님|부장님|사장님|원장님|간호사님?|기사님|의사|점장님?|매니저님?|실장님?|회장님|군|양)(?=[가-힣]{0,2}(?![가-힣])|$)`, 'dgu'),
+      new RegExp(
+        `(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}{1,2})\\s?(?:씨|선생님|과장님?|대리님?|팀장님?|교수님|부장님|사장님|원장님|간호사님?|기사님|의사|점장님?|매니저님?|실장님?|회장님|군|양)(?=[가-힣]{0,2}(?![가-힣])|$)`,
+        'dgu',
+      ),
       new RegExp(`(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}{2})님`, 'dgu'),
-      new RegExp(`(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}(?!들)\\p{Script=Hangul})(?:한테|에게)`, 'dgu'),
+      new RegExp(
+        `(?<!\\p{Script=Hangul})(${koreanSurname}\\p{Script=Hangul}(?!들)\\p{Script=Hangul})(?:한테|에게)`,
+        'dgu',
+      ),
       new RegExp(`(?:저는|나는|전)\\s(${koreanSurname}\\p{Script=Hangul}{2})(?=입니다|이라고|라고|예요|이에요)`, 'dgu'),
     ],
     (name) => !noKorean.test(name),
@@ -66,6 +109,8 @@ const findKorean: readonly Finder[] = [
 /** Chinese, Japanese and Korean names: introduced as such, or a usual surname with a title, an honorific or thanks beside it. */
 export const findEastAsianNames: Finder = (text) => [
   ...(/\p{Script=Han}/u.test(text) ? find(text) : []),
-  ...(/[\p{Script=Hiragana}\p{Script=Katakana}様]/u.test(text) ? findJapanese : [findInHan]).flatMap((finder) => finder(text)),
+  ...(/[\p{Script=Hiragana}\p{Script=Katakana}様]/u.test(text) ? findJapanese : [findInHan]).flatMap((finder) =>
+    finder(text),
+  ),
   ...(/\p{Script=Hangul}/u.test(text) ? findKorean.flatMap((finder) => finder(text)) : []),
 ];

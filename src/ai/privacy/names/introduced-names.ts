@@ -15,10 +15,14 @@ const introductions = [
 ].join('|');
 const introduction = new RegExp(`(?<!\\p{L})(?:${introductions})(?!\\p{L})[.,:]?\\s{1,3}`, 'giu');
 const capitalised = "\\p{Lu}[\\p{L}\\p{M}'’-]{1,40}";
-const name = new RegExp(`${capitalised}(?:\\s(?:(?:van|von|de|der|den|la|di|da|dos|del|el|al|bin)\\s){0,2}${capitalised}){0,3}`, 'uy');
+const name = new RegExp(
+  `${capitalised}(?:\\s(?:(?:van|von|de|der|den|la|di|da|dos|del|el|al|bin)\\s){0,2}${capitalised}){0,3}`,
+  'uy',
+);
 
 /** Two-letter words that are a title in one language and something else in another, and words that follow titles without being names. */
-const noNames = /^(?:And|Und|Et|Y|E|Or|Oder|Ou|I|The|Der|Die|Das|Le|La|Les|El|Los|If|It|We|You|My|Your|Our|Thank|Thanks|Please|Monsieur|Madame|Mr|Mrs|Sir|Madam|Herr|Frau|Herren|Damen)$/;
+const noNames =
+  /^(?:And|Und|Et|Y|E|Or|Oder|Ou|I|The|Der|Die|Das|Le|La|Les|El|Los|If|It|We|You|My|Your|Our|Thank|Thanks|Please|Monsieur|Madame|Mr|Mrs|Sir|Madam|Herr|Frau|Herren|Damen)$/;
 
 /** Names that are introduced as such. */
 export const findIntroducedNames: Finder = (text) => {

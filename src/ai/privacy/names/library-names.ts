@@ -1,11 +1,12 @@
+import { type Finder, type Span, uncoveredParts } from '../spans.ts';
 import { isEverydayWord } from './everyday-words.ts';
-import { uncoveredParts, type Finder, type Span } from '../spans.ts';
 
 /** Longest piece that the library is given: its time grows faster than some texts do. */
 const maxPieceLength = 400;
 const maxWordLength = 40;
 const nameTags = ['MaleName', 'FemaleName', 'FirstName', 'LastName', 'Person'];
-const title = /^(?:mrs?|ms|miss|dr|prof|sir|madam|madame|monsieur|mme|mlle|herr|frau|señora?|señorita|signora?|sra?|sig|pani?|meneer|mevrouw|senhora?)$/i;
+const title =
+  /^(?:mrs?|ms|miss|dr|prof|sir|madam|madame|monsieur|mme|mlle|herr|frau|señora?|señorita|signora?|sra?|sig|pani?|meneer|mevrouw|senhora?)$/i;
 
 /**
  * Finds people by the given names, family names and sentence patterns of the library, which is made for English and knows many names of
@@ -30,7 +31,11 @@ async function load(): Promise<Finder> {
 function knownNames(model: object): (word: string) => boolean {
   const lexicon: unknown = Reflect.get(Reflect.get(model, 'one') ?? {}, 'lexicon');
   if (typeof lexicon !== 'object' || lexicon === null) return () => true;
-  const known = new Set(Object.entries(lexicon).flatMap(([word, tags]) => ([tags].flat().some((tag) => nameTags.includes(tag)) ? [word] : [])));
+  const known = new Set(
+    Object.entries(lexicon).flatMap(([word, tags]) =>
+      [tags].flat().some((tag) => nameTags.includes(tag)) ? [word] : [],
+    ),
+  );
   return (word) => known.has(word);
 }
 
@@ -44,11 +49,17 @@ function mayContainName(piece: string, isKnownName: (word: string) => boolean): 
   return false;
 }
 
-function people(found: readonly { offset?: { start: number; length: number } }[], text: string, sentence: Piece): Span[] {
+function people(
+  found: readonly { offset?: { start: number; length: number } }[],
+  text: string,
+  sentence: Piece,
+): Span[] {
   return found.flatMap(({ offset }) => {
     if (!offset) throw new Error('the library does not say where a name stands');
     const start = sentence.at + offset.start;
-    return uncoveredParts({ kind: 'PERSON', start, end: start + offset.length }, text).flatMap((part) => trimmed(part, text, sentence));
+    return uncoveredParts({ kind: 'PERSON', start, end: start + offset.length }, text).flatMap((part) =>
+      trimmed(part, text, sentence),
+    );
   });
 }
 
@@ -56,13 +67,19 @@ function people(found: readonly { offset?: { start: number; length: number } }[]
 function trimmed({ kind, start, end }: Span, text: string, { piece, at }: Piece): Span[] {
   const words = [...text.slice(start, end).matchAll(/[\p{L}\p{M}][\p{L}\p{M}'’-]*/gu)];
   const isCapital = (match: RegExpExecArray): boolean => /^\p{Lu}/u.test(match[0]);
-  const capitals = words.some(isCapital) ? words.slice(words.findIndex(isCapital), words.findLastIndex(isCapital) + 1) : words;
+  const capitals = words.some(isCapital)
+    ? words.slice(words.findIndex(isCapital), words.findLastIndex(isCapital) + 1)
+    : words;
   // A title alone names nobody.
   const name = capitals.slice(capitals.findIndex(({ 0: word }) => !title.test(word)));
   const [first, last] = [name[0], name.at(-1)];
   if (!first || !last || title.test(first[0])) return [];
   const from = start + first.index;
-  if (first === last && isEverydayWord({ word: first[0], before: text.slice(Math.max(at, from - 20), from), sentence: piece })) return [];
+  if (
+    first === last &&
+    isEverydayWord({ word: first[0], before: text.slice(Math.max(at, from - 20), from), sentence: piece })
+  )
+    return [];
   return [{ kind, start: from, end: start + last.index + last[0].length }];
 }
 
@@ -76,8 +93,13 @@ const sentenceEnd = /(?<=[\p{Ll}\p{N})]{2}[.!?]["'’]?)\s+|\n+/gu;
 
 /** Sentences, cut at spaces where they are long; runs of signs and endless words, which no name has, are blanked out. */
 function pieces(text: string): Piece[] {
-  const cleaned = text.replaceAll('\0', ' ').replace(/[^\p{L}\p{M}\p{N}\s]{3,}|[^\s]{41,}/gu, (run) => ' '.repeat(run.length));
-  const ends = [...[...cleaned.matchAll(sentenceEnd)].map(({ 0: space, index }) => index + space.length), cleaned.length];
+  const cleaned = text
+    .replaceAll('\0', ' ')
+    .replace(/[^\p{L}\p{M}\p{N}\s]{3,}|[^\s]{41,}/gu, (run) => ' '.repeat(run.length));
+  const ends = [
+    ...[...cleaned.matchAll(sentenceEnd)].map(({ 0: space, index }) => index + space.length),
+    cleaned.length,
+  ];
   const result: Piece[] = [];
   let at = 0;
   for (const end of ends)

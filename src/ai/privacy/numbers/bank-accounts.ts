@@ -1,6 +1,6 @@
-import { ibanLengths, isIban } from './checksums.ts';
-import { asLatin } from '../text/lookalikes.ts';
 import type { Finder, Span } from '../spans.ts';
+import { asLatin } from '../text/lookalikes.ts';
+import { ibanLengths, isIban } from './checksums.ts';
 
 const gap = '[\\s.\\-_/:,*|·]';
 /** Two letters and two digits, however they are set apart. */
@@ -34,7 +34,17 @@ function readAccount(text: string, start: number): number | undefined {
     if (plain.length === 2) length = ibanLengths.get(plain.toUpperCase()) ?? 0;
   }
   // "is 4482091736548209175 and no": words of the sentence behind a number are no part of it.
-  if (length === 0 || plain.length < length || plain.replace(/\D/g, '').length < minDigits || /\d\s[a-z]{2,}(?:\s|$)/.test(text.slice(start + 5, at))) return undefined;
+  if (
+    length === 0 ||
+    plain.length < length ||
+    plain.replace(/\D/g, '').length < minDigits ||
+    /\d\s[a-z]{2,}(?:\s|$)/.test(text.slice(start + 5, at))
+  )
+    return undefined;
   // Where the country's letters are capitals and the check digits join them, it is one also with a slip of the pen in it.
-  return isIban(plain) || (/^[A-Z]{2}[ .\-_/:]{0,2}\d[ .\-_/:]?\d/.test(text.slice(start, start + 8)) && !/[A-Za-z]/.test(text.charAt(start - 1))) ? at : undefined;
+  return isIban(plain) ||
+    (/^[A-Z]{2}[ .\-_/:]{0,2}\d[ .\-_/:]?\d/.test(text.slice(start, start + 8)) &&
+      !/[A-Za-z]/.test(text.charAt(start - 1)))
+    ? at
+    : undefined;
 }

@@ -24,13 +24,20 @@ export const isTimeStamp = (word: string): boolean => wholeStamp.test(word);
 
 /** Tells times from numbers with a colon in them. */
 export function timesOf(text: string): Times {
-  const found: Times = { times: [...text.matchAll(timeStamps)].map(({ 0: time, index }) => ({ start: index, end: index + time.length })), colons: [] };
+  const found: Times = {
+    times: [...text.matchAll(timeStamps)].map(({ 0: time, index }) => ({ start: index, end: index + time.length })),
+    colons: [],
+  };
   let numberEnd = -1;
   for (const { 0: time, index } of text.matchAll(clockTimes)) {
     const end = index + time.length;
     const after = text.slice(end, end + 30);
     const goesOn = numberEnd >= 0 && joint.test(text.slice(numberEnd, Math.min(index, numberEnd + 5)));
-    const isNumber = goesOn || (!range.test(after) && !date.test(after) && (isPersonalNumber(text, index) || (!anotherTime.test(after) && furtherDigits.test(after))));
+    const isNumber =
+      goesOn ||
+      (!range.test(after) &&
+        !date.test(after) &&
+        (isPersonalNumber(text, index) || (!anotherTime.test(after) && furtherDigits.test(after))));
     if (!isNumber) found.times.push({ start: index, end });
     else {
       for (const colon of time.matchAll(/:/g)) found.colons.push(index + colon.index);

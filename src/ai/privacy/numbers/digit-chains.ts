@@ -20,7 +20,15 @@ const strongJoint = /^[ \t.\-/()[\]{}_*|~·•‧∙⋅・ー]{1,5}$/;
 
 /** Every chain of a text, whatever the marks. */
 export function chainsOf(text: string): Chain[] {
-  return everyMatch(text, chain).map(({ 0: match, index }) => ({ start: index, end: index + match.length, groups: [...match.matchAll(/\d+/g)].map(({ 0: digits, index: at }) => ({ digits, start: index + at, end: index + at + digits.length })) }));
+  return everyMatch(text, chain).map(({ 0: match, index }) => ({
+    start: index,
+    end: index + match.length,
+    groups: [...match.matchAll(/\d+/g)].map(({ 0: digits, index: at }) => ({
+      digits,
+      start: index + at,
+      end: index + at + digits.length,
+    })),
+  }));
 }
 
 /** A chain cut at every mark that does not join the digits of one number. */
@@ -74,7 +82,8 @@ export const isZeroLed = ({ digits }: Group): boolean => digits.length > 1 && di
 
 /** Even steps, a ranking, years, marks out of five or ten, or round figures: numbers that somebody lists. */
 export function isList({ groups }: Chain): boolean {
-  if (groups.length < 2 || groups.length > 60) return groups.length > 60 && groups.every(({ digits }) => digits.length < 5);
+  if (groups.length < 2 || groups.length > 60)
+    return groups.length > 60 && groups.every(({ digits }) => digits.length < 5);
   const numbers = groups.map(({ digits }) => Number(digits));
   if (groups.every(({ digits }) => /^(?:19|20)\d\d$/.test(digits))) return true;
   if (groups.length < 3) return false;
@@ -82,15 +91,29 @@ export function isList({ groups }: Chain): boolean {
   const isPadded = groups.some(isZeroLed);
   if (!isPadded && numbers.every((number) => number >= 10 && number % (number > 1000 ? 100 : 10) === 0)) return true;
   if (isPadded || numbers.some((number) => number > 30)) return false;
-  return isRanking(numbers) || (groups.length > 3 && (numbers.every((number) => number >= 1 && number <= 5) || (numbers.includes(10) && numbers.every((number) => number <= 10))));
+  return (
+    isRanking(numbers) ||
+    (groups.length > 3 &&
+      (numbers.every((number) => number >= 1 && number <= 5) ||
+        (numbers.includes(10) && numbers.every((number) => number <= 10))))
+  );
 }
 
 function isEvenlyStepped(numbers: readonly number[]): boolean {
   const step = (numbers[1] ?? 0) - (numbers[0] ?? 0);
-  return step !== 0 && (Math.abs(step) < 6 || step % 5 === 0) && numbers.every((number, index) => index === 0 || number - (numbers[index - 1] ?? 0) === step);
+  return (
+    step !== 0 &&
+    (Math.abs(step) < 6 || step % 5 === 0) &&
+    numbers.every((number, index) => index === 0 || number - (numbers[index - 1] ?? 0) === step)
+  );
 }
 
 /** Every place once. */
 function isRanking(numbers: readonly number[]): boolean {
-  return numbers.length > 3 && new Set(numbers).size === numbers.length && Math.min(...numbers) === 1 && Math.max(...numbers) === numbers.length;
+  return (
+    numbers.length > 3 &&
+    new Set(numbers).size === numbers.length &&
+    Math.min(...numbers) === 1 &&
+    Math.max(...numbers) === numbers.length
+  );
 }

@@ -1,4 +1,5 @@
-export const phoneWords = 'tel|telephone|telefon[eo]?|téléphone|teléfono|phone|mobile|cell|handy|fax|whatsapp|signal|viber|portable|móvil|cellulare|komórka|telefoonnummer|тел|телефон|电话|手机|電話|携帯|전화|هاتف|טלפון|☎|📞|📱|📲';
+export const phoneWords =
+  'tel|telephone|telefon[eo]?|téléphone|teléfono|phone|mobile|cell|handy|fax|whatsapp|signal|viber|portable|móvil|cellulare|komórka|telefoonnummer|тел|телефон|电话|手机|電話|携帯|전화|هاتف|טלפון|☎|📞|📱|📲';
 const morePhoneWords = 'tél|tlf|tfn|puh|mob(?![a-z])|gsm|sms|wechat|skype|facetime|zalo|line id';
 const contactWords = `${phoneWords}|${morePhoneWords}|my number|number is|nummer|rufnummer|numéro|número|numero|numer|номер|号码|番号|번호|رقم|מספר|नंबर|numaram|call(?![a-z])|text me|message me|reach (?:me|us)|ring(?: me| us)?(?![a-z])|contact|kontakt|contatto|contato|contacto|erreichen|联系|連絡|연락`;
 /** Menus are none, though some languages call them cards. */
@@ -23,7 +24,8 @@ const countingWords = new RegExp(
 export const followsContactWord = (text: string, at: number): boolean => contactBefore.test(before(text, at));
 
 /** A number and what joins the next one to it: "20 30 40 50 (work) or". */
-const another = /(?<![\d\p{L}])(\d(?:[^\d\p{L}\0]{0,3}\d){6,14})(?:\s?\([^()\d]{1,20}\))?\s?[,;/]?\s(?:or|and|oder|und|ou|et|o|u|y|e|of|en|lub|i|или|и)\s{1,2}$/iu;
+const another =
+  /(?<![\d\p{L}])(\d(?:[^\d\p{L}\0]{0,3}\d){6,14})(?:\s?\([^()\d]{1,20}\))?\s?[,;/]?\s(?:or|and|oder|und|ou|et|o|u|y|e|of|en|lub|i|или|и)\s{1,2}$/iu;
 
 /** Whether what begins here is told as somebody's number, of a telephone, an account or a card, and not as a time, a price or a rating of these; also beside one that is. */
 export function isPersonalNumber(text: string, at: number): boolean {

@@ -1,9 +1,19 @@
+import { blankOut, type Finder, mergeOverlaps, type Span } from '../spans.ts';
 import { isCardNumber, isOfNetwork } from './checksums.ts';
 import { timesOf } from './clock-times.ts';
+import {
+  asChain,
+  type Chain,
+  chainsOf,
+  digitsOf,
+  evenChains,
+  isList,
+  isStrong,
+  isZeroLed,
+  strongChains,
+} from './digit-chains.ts';
 import { followsContactWord, isPersonalNumber, phoneWords } from './number-cues.ts';
-import { asChain, chainsOf, digitsOf, evenChains, isList, isStrong, isZeroLed, strongChains, type Chain } from './digit-chains.ts';
 import { isOrdinary } from './ordinary-numbers.ts';
-import { mergeOverlaps, blankOut, type Finder, type Span } from '../spans.ts';
 import { findSpelledOutNumbers, withAsianDigits } from './spelled-digits.ts';
 
 const minDigits = 7;
@@ -11,9 +21,13 @@ const maxDigits = 15;
 
 const lookalikes = /(?<=\d)[OoОо](?=\d)|(?<![\p{L}\d])[OoОо](?=\d{2})|(?<=\d)[lI](?=\d)/gu;
 
-const shortPhone = new RegExp(`(?<![a-z])(?:${phoneWords}|my number|number|call(?: me)?(?: (?:at|on))?)(?:\\s(?:is|number|no|nr|nummer|number is))?[\\s.:#=\\ufe0f-]{0,4}(\\d(?:[ \\t.\\-/()]{0,3}\\d){4,5})(?!\\d|[ \\t.\\-/()]{0,3}\\d)(?!\\s?(?:times|people|€|eur|usd|%))`, 'giu');
+const shortPhone = new RegExp(
+  `(?<![a-z])(?:${phoneWords}|my number|number|call(?: me)?(?: (?:at|on))?)(?:\\s(?:is|number|no|nr|nummer|number is))?[\\s.:#=\\ufe0f-]{0,4}(\\d(?:[ \\t.\\-/()]{0,3}\\d){4,5})(?!\\d|[ \\t.\\-/()]{0,3}\\d)(?!\\s?(?:times|people|€|eur|usd|%))`,
+  'giu',
+);
 /** What is counted, not called: "rooms 301, 305, 1204". */
-const countedBefore = /(?:rooms?|pages?|floors?|lines?|buses|models?|versions?|chapters?|zimmer|räume|seiten|linien|salles?|pages|lignes|habitaciones|stanze|quartos|kamers|pokoje|years?)[\s:]{1,3}$/i;
+const countedBefore =
+  /(?:rooms?|pages?|floors?|lines?|buses|models?|versions?|chapters?|zimmer|räume|seiten|linien|salles?|pages|lignes|habitaciones|stanze|quartos|kamers|pokoje|years?)[\s:]{1,3}$/i;
 const extension = /[ ,;]{0,2}(?:ext\.?|extension|x|#|durchwahl|poste)[\s=]?\d{1,6}(?!\d)/iy;
 
 /**
@@ -22,7 +36,14 @@ const extension = /[ ,;]{0,2}(?:ext\.?|extension|x|#|durchwahl|poste)[\s=]?\d{1,
  */
 export const findPhoneAndCardNumbers: Finder = (original) => {
   const text = withAsianDigits(original).replace(lookalikes, (letter) => (/[oо]/i.test(letter) ? '0' : '1'));
-  const special = mergeOverlaps([...[...text.matchAll(shortPhone)].map(({ 0: match, 1: number = '', index }) => ({ kind: 'PHONE', start: index + match.length - number.length, end: index + match.length })), ...findSpelledOutNumbers(text)]);
+  const special = mergeOverlaps([
+    ...[...text.matchAll(shortPhone)].map(({ 0: match, 1: number = '', index }) => ({
+      kind: 'PHONE',
+      start: index + match.length - number.length,
+      end: index + match.length,
+    })),
+    ...findSpelledOutNumbers(text),
+  ]);
   const { times, colons } = timesOf(text);
   const rest = blankOut(withSpaces(blankOut(text, special), colons), times);
   return [...special, ...chainsOf(rest).flatMap((chain) => readChain(rest, chain))];
@@ -59,7 +80,14 @@ function readNumber(text: string, chain: Chain): Span[] {
   const digits = digitsOf(chain);
   if (digits.length < minDigits) return [];
   const isSure = isPersonalNumber(text, chain.start);
-  if ((!isSure && !/\+\s?$/.test(text.slice(Math.max(0, chain.start - 2), chain.start)) && !isCard(digits) && isList(chain)) || isOrdinary(text, chain, isSure)) return [];
+  if (
+    (!isSure &&
+      !/\+\s?$/.test(text.slice(Math.max(0, chain.start - 2), chain.start)) &&
+      !isCard(digits) &&
+      isList(chain)) ||
+    isOrdinary(text, chain, isSure)
+  )
+    return [];
   return [span(text, chain, isCardNumber(digits) ? 'CARD' : 'PHONE')];
 }
 
@@ -68,7 +96,10 @@ const isCard = (digits: string): boolean => isOfNetwork(digits) && isCardNumber(
 
 function span(text: string, { start, end }: Chain, kind: string): Span {
   extension.lastIndex = end;
-  const lead = (/[)\]}]/.test(text.slice(start, end)) ? /[+([{]{1,3}\s?$/ : /\+{1,2}\s?$/).exec(text.slice(Math.max(0, start - 4), start))?.[0].length ?? 0;
+  const lead =
+    (/[)\]}]/.test(text.slice(start, end)) ? /[+([{]{1,3}\s?$/ : /\+{1,2}\s?$/).exec(
+      text.slice(Math.max(0, start - 4), start),
+    )?.[0].length ?? 0;
   return { kind, start: start - lead, end: end + (extension.exec(text)?.[0].length ?? 0) };
 }
 
@@ -91,32 +122,57 @@ function looseNumbers(text: string, chain: Chain): Span[] {
 function dialledNumber(text: string, { groups }: Chain): Span | undefined {
   const [first, second] = groups;
   if (!first || !second) return undefined;
-  const isInternational = (/\+\s?[([]?$/.test(text.slice(Math.max(0, first.start - 3), first.start)) && first.digits.length <= 3) || /^00[1-9]\d{0,2}$/.test(first.digits);
+  const isInternational =
+    (/\+\s?[([]?$/.test(text.slice(Math.max(0, first.start - 3), first.start)) && first.digits.length <= 3) ||
+    /^00[1-9]\d{0,2}$/.test(first.digits);
   if (!isInternational && !isZeroLed(first)) return undefined;
   let [length, count] = [0, 0];
-  while (count < groups.length && length + (groups[count]?.digits.length ?? 0) <= maxDigits) length += groups[count++]?.digits.length ?? 0;
+  while (count < groups.length && length + (groups[count]?.digits.length ?? 0) <= maxDigits)
+    length += groups[count++]?.digits.length ?? 0;
   const dialled = asChain(groups.slice(0, count));
   const padded = dialled.groups.filter(isZeroLed).length;
-  if (length < (isInternational || dialled.groups.some(({ digits }) => digits.length > 3) ? minDigits : 8) || padded * 2 > count || (!isInternational && isDateLike(dialled)) || isList(dialled) || isOrdinary(text, dialled)) return undefined;
-  return dialled.groups.slice(1).every(({ digits }) => digits.length > 1) || isInternational ? span(text, dialled, 'PHONE') : undefined;
+  if (
+    length < (isInternational || dialled.groups.some(({ digits }) => digits.length > 3) ? minDigits : 8) ||
+    padded * 2 > count ||
+    (!isInternational && isDateLike(dialled)) ||
+    isList(dialled) ||
+    isOrdinary(text, dialled)
+  )
+    return undefined;
+  return dialled.groups.slice(1).every(({ digits }) => digits.length > 1) || isInternational
+    ? span(text, dialled, 'PHONE')
+    : undefined;
 }
 
-const isDateLike = ({ groups }: Chain): boolean => groups.length <= 3 && groups.some(({ digits }) => /^(?:19|20)\d\d$/.test(digits)) && groups.every(({ digits }) => digits.length === 4 || Number(digits) <= 31);
+const isDateLike = ({ groups }: Chain): boolean =>
+  groups.length <= 3 &&
+  groups.some(({ digits }) => /^(?:19|20)\d\d$/.test(digits)) &&
+  groups.every(({ digits }) => digits.length === 4 || Number(digits) <= 31);
 
 function looseKind(text: string, chain: Chain): string | undefined {
   const digits = digitsOf(chain);
   const sizes = chain.groups.map((group) => group.digits.length);
   const isSure = isPersonalNumber(text, chain.start);
-  if (digits.length < minDigits || digits.length > 19 || (!isSure && !isCard(digits) && isList(chain))) return undefined;
+  if (digits.length < minDigits || digits.length > 19 || (!isSure && !isCard(digits) && isList(chain)))
+    return undefined;
   const isSingle = sizes.every((size) => size === 1);
   const isEven = sizes.slice(0, -1).every((size) => size === sizes[0]) && /^[2-6]/.test(digits);
-  if (isCardNumber(digits) && (isSingle || isEven || Math.max(...sizes) > 3 || chain.groups.slice(1).some(isZeroLed))) return 'CARD';
+  if (isCardNumber(digits) && (isSingle || isEven || Math.max(...sizes) > 3 || chain.groups.slice(1).some(isZeroLed)))
+    return 'CARD';
   if ((isSure || followsContactWord(text, chain.start)) && !isOrdinary(text, chain, isSure)) return 'PHONE';
-  if (digits.length > maxDigits || countedBefore.test(text.slice(Math.max(0, chain.start - 50), chain.start))) return undefined;
-  if (isSingle) return digits.length >= 9 && digits.includes('0') && !chain.groups.every((group) => Number(group.digits) <= 5) ? 'PHONE' : undefined;
+  if (digits.length > maxDigits || countedBefore.test(text.slice(Math.max(0, chain.start - 50), chain.start)))
+    return undefined;
+  if (isSingle)
+    return digits.length >= 9 && digits.includes('0') && !chain.groups.every((group) => Number(group.digits) <= 5)
+      ? 'PHONE'
+      : undefined;
   if (isAmount(text, chain)) return undefined;
-  const isNorthAmerican = /^1?[2-9]\d\d[2-9]\d{6}$/.test(digits) && /^(?:1,)?3,3,4$/.test(sizes.join()) && !/0$/.test(digits);
-  const hasInnerZero = chain.groups.slice(1).some((group) => isZeroLed(group) && group.digits.length > 2) && sizes.every((size) => size > 1) && !chain.groups.every(isZeroLed);
+  const isNorthAmerican =
+    /^1?[2-9]\d\d[2-9]\d{6}$/.test(digits) && /^(?:1,)?3,3,4$/.test(sizes.join()) && !/0$/.test(digits);
+  const hasInnerZero =
+    chain.groups.slice(1).some((group) => isZeroLed(group) && group.digits.length > 2) &&
+    sizes.every((size) => size > 1) &&
+    !chain.groups.every(isZeroLed);
   return isNorthAmerican || hasInnerZero ? 'PHONE' : undefined;
 }
 

@@ -5,8 +5,29 @@ export interface Escaped {
 }
 
 const named: Readonly<Record<string, string>> = {
-  nbsp: ' ', ensp: ' ', emsp: ' ', thinsp: ' ', commat: '@', period: '.', lpar: '(', rpar: ')', plus: '+', hyphen: '-', dash: '-', ndash: '-', mdash: '-', minus: '-', colon: ':', sol: '/', lowbar: '_', comma: ',', num: '#', amp: '&',
-  shy: '\u00ad', zwj: '\u200d', zwnj: '\u200c',
+  nbsp: ' ',
+  ensp: ' ',
+  emsp: ' ',
+  thinsp: ' ',
+  commat: '@',
+  period: '.',
+  lpar: '(',
+  rpar: ')',
+  plus: '+',
+  hyphen: '-',
+  dash: '-',
+  ndash: '-',
+  mdash: '-',
+  minus: '-',
+  colon: ':',
+  sol: '/',
+  lowbar: '_',
+  comma: ',',
+  num: '#',
+  amp: '&',
+  shy: '\u00ad',
+  zwj: '\u200d',
+  zwnj: '\u200c',
 };
 const entity = /&(?:#(?:x([0-9a-f]{1,6})|(\d{1,7}));?|([a-z]{3,6});)/iy;
 const percent = /(?:%[0-9a-f]{2}){1,4}/iy;
@@ -49,7 +70,11 @@ function readPercent(text: string, at: number): Escaped | undefined {
 
 /** "100%21234567": digits on both sides, and what they would stand for is no part of a number. */
 function isPercentage(text: string, at: number, code: number): boolean {
-  return /\d/.test(text.charAt(at - 1)) && /^%\d{7}/.test(text.slice(at, at + 8)) && !/[\d\s()+\-./:_,@]/.test(String.fromCharCode(code));
+  return (
+    /\d/.test(text.charAt(at - 1)) &&
+    /^%\d{7}/.test(text.slice(at, at + 8)) &&
+    !/[\d\s()+\-./:_,@]/.test(String.fromCharCode(code))
+  );
 }
 
 /** Nobody writes these: their codes are the digits of a number. A tab and line breaks keep words apart. */
@@ -61,5 +86,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | u
 }
 
 function byCode(code: number, length: number): Escaped | undefined {
-  return !isControl(code) && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? { character: String.fromCodePoint(code), length } : undefined;
+  return !isControl(code) && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
+    ? { character: String.fromCodePoint(code), length }
+    : undefined;
 }

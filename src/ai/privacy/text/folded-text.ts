@@ -13,7 +13,14 @@ const mark = /^\p{M}$/u;
 /** Lines through characters, and rings around them. */
 const overlay = /^[\u0334-\u0338\u20d0-\u20ff]$/u;
 const decimal = /^\p{Nd}$/u;
-const others: readonly (readonly [RegExp, string])[] = [[/^[\p{Pd}\u2212\u2043]$/u, '-'], [/^[\p{Zs}\u2800]$/u, ' '], [/^[\u0085\u2028\u2029\v\f]$/u, '\n'], [/^[\u3002\uff61\u066b\u2024]$/u, '.'], [/^[\u066c\u060c\u3001]$/u, ','], [/^\0$/u, ' ']];
+const others: readonly (readonly [RegExp, string])[] = [
+  [/^[\p{Pd}\u2212\u2043]$/u, '-'],
+  [/^[\p{Zs}\u2800]$/u, ' '],
+  [/^[\u0085\u2028\u2029\v\f]$/u, '\n'],
+  [/^[\u3002\uff61\u066b\u2024]$/u, '.'],
+  [/^[\u066c\u060c\u3001]$/u, ','],
+  [/^\0$/u, ' '],
+];
 /** Zeros that compatibility does not know. */
 const moreZeros = '⓿🄋🄌';
 /** Circled digits of which each font style has its own block, from 1 on; compatibility knows only some of them. */
@@ -64,7 +71,12 @@ function unescaped(folded: FoldedText): FoldedText {
 
 /** A mark stays on a letter, or on a mark on one; the letters of some scripts have two units. */
 function foldCharacter(character: string, before = ''): string {
-  if (invisible.test(character) || overlay.test(character) || (mark.test(character) && !/^[\p{L}\p{M}\ud800-\udfff]$/u.test(before))) return '';
+  if (
+    invisible.test(character) ||
+    overlay.test(character) ||
+    (mark.test(character) && !/^[\p{L}\p{M}\ud800-\udfff]$/u.test(before))
+  )
+    return '';
   const number = markedNumber(character);
   if (number !== undefined) return number;
   const compatible = character.normalize('NFKC');
@@ -86,7 +98,9 @@ function plain(character: string): string {
   if (moreZeros.includes(character)) return '0';
   const code = character.codePointAt(0) ?? 0;
   const one = circledOnes.find((first) => code >= first && code < first + 9);
-  return one === undefined ? (others.find(([pattern]) => pattern.test(character))?.[1] ?? character) : String(code - one + 1);
+  return one === undefined
+    ? (others.find(([pattern]) => pattern.test(character))?.[1] ?? character)
+    : String(code - one + 1);
 }
 
 /** Every script has its ten digits in a row that begins with zero, and where rows touch each has ten. */

@@ -10,7 +10,8 @@ const data = [
 export const sentimentPrompt = `You judge how answers to a survey feel.\n${data}\npositive: content or praise. negative: discontent or complaint. mixed: clearly both. neutral: neither, or without feeling.`;
 
 export const themesPrompt = [
-  'You find out what answers to a survey are about.', data,
+  'You find out what answers to a survey are about.',
+  data,
   'Give each answer one to three themes of one to four words, in the language of most answers, and its sentiment.',
   'Use a name from "knownThemes" wherever one fits; make a new one only where none does. An answer without any content has the theme "Other".',
 ].join('\n');

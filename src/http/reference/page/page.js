@@ -12,7 +12,16 @@ fetch(documentUrl)
     const root = new URL('../../', documentUrl).href.replace(/\/$/, '');
     spec.servers = [{ url: base }];
     for (const path of Object.values(spec.paths)) if (path.servers) path.servers = [{ url: root }];
-    window.reference = SwaggerUIBundle({ spec, dom_id: '#reference', deepLinking: true, docExpansion: 'list', defaultModelsExpandDepth: 0, filter: true, persistAuthorization: false, validatorUrl: null });
+    window.reference = SwaggerUIBundle({
+      spec,
+      dom_id: '#reference',
+      deepLinking: true,
+      docExpansion: 'list',
+      defaultModelsExpandDepth: 0,
+      filter: true,
+      persistAuthorization: false,
+      validatorUrl: null,
+    });
   })
   .catch((error) => {
     document.getElementById('reference').textContent = `The reference could not be loaded: ${error.message}`;

@@ -1,24 +1,46 @@
 import { z } from 'zod';
-import { analysisTasks, type AnalysisType, type StoredSummary, type SentAnswer } from '../../../ai/tasks/analyse-answers.ts';
-import { yieldToNextCall } from '../../../ai/yield-to-next-call.ts';
 import type { Provider } from '../../../ai/providers/provider.ts';
+import {
+  type AnalysisType,
+  analysisTasks,
+  type SentAnswer,
+  type StoredSummary,
+} from '../../../ai/tasks/analyse-answers.ts';
 import { askDeferred } from '../../../ai/tasks/ask.ts';
+import { yieldToNextCall } from '../../../ai/yield-to-next-call.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
 import { retryOnOutage } from '../../../stores/postgres/client.ts';
-import { prefetch } from './prefetch.ts';
-import { summariseNotes, type SummariseNotesDeps } from './summarise-notes.ts';
-import { overlapCalls, isPreparedAhead, type OverlappedCall } from './overlapped-calls.ts';
-import { newAnswerBatches, type AnswerBatch, type NewAnswerBatchesDeps, type WalkOptions } from './new-answer-batches.ts';
 import { askWithBisection } from './ask-with-bisection.ts';
-import { loadKnownThemes, type KnownThemes } from './known-themes.ts';
-import { mergeThemes, type MergeThemesDeps } from './merge-themes.ts';
-import { createBatchReplies, recoverReplies, type JudgedAnswer, type BatchReplies, type UnsavedRepliesDeps } from './unsaved-replies.ts';
 import { createProgressReporter } from './job-progress.ts';
-import { prepareAnswers, type PrepareAnswersDeps } from './prepare-answers.ts';
+import { type KnownThemes, loadKnownThemes } from './known-themes.ts';
+import { type MergeThemesDeps, mergeThemes } from './merge-themes.ts';
+import {
+  type AnswerBatch,
+  type NewAnswerBatchesDeps,
+  newAnswerBatches,
+  type WalkOptions,
+} from './new-answer-batches.ts';
+import { isPreparedAhead, type OverlappedCall, overlapCalls } from './overlapped-calls.ts';
+import { prefetch } from './prefetch.ts';
+import { type PrepareAnswersDeps, prepareAnswers } from './prepare-answers.ts';
+import { type SummariseNotesDeps, summariseNotes } from './summarise-notes.ts';
+import {
+  type BatchReplies,
+  createBatchReplies,
+  type JudgedAnswer,
+  recoverReplies,
+  type UnsavedRepliesDeps,
+} from './unsaved-replies.ts';
 
 export interface AnalyseDeps extends Omit<NewAnswerBatchesDeps, 'store'> {
-  store: Pick<AiStore, 'saveAnnotations' | 'findErased' | 'dropErased' | 'dropUnseen' | 'heartbeat' | 'saveNote' | 'registerThemes'> & NewAnswerBatchesDeps['store'] & MergeThemesDeps['store'] & SummariseNotesDeps['store'];
+  store: Pick<
+    AiStore,
+    'saveAnnotations' | 'findErased' | 'dropErased' | 'dropUnseen' | 'heartbeat' | 'saveNote' | 'registerThemes'
+  > &
+    NewAnswerBatchesDeps['store'] &
+    MergeThemesDeps['store'] &
+    SummariseNotesDeps['store'];
   batchDelayMs: number;
   /** Calls that are under way together. */
   batchesAtOnce: number;
@@ -74,17 +96,33 @@ export async function analyseAnswers(deps: AnalyseDeps, analysis: Analysis): Pro
   await overlapCalls((own) => prefetch(readyBatches(deps, { job, survey, signal: own, advance }), aheadCount), rules, {
     async call(batch, flight) {
       // The next batch is told of the themes of this one, so it cannot be made ready sooner.
-      const reply = await send(deps, { ...analysis, ...flight, ...(known && { heard: () => undefined }) }, { batch, known, cleanups });
-      if (known) await recordUsageOnFailure(reply, retryOnOutage(() => known.add(themed.parse(reply.parts.flatMap(({ value = [] }) => value)))));
+      const reply = await send(
+        deps,
+        { ...analysis, ...flight, ...(known && { heard: () => undefined }) },
+        { batch, known, cleanups },
+      );
+      if (known)
+        await recordUsageOnFailure(
+          reply,
+          retryOnOutage(() => known.add(themed.parse(reply.parts.flatMap(({ value = [] }) => value)))),
+        );
       return reply;
     },
     async store(reply) {
-      if (!(await canStoreLater(reply))) await recordUsageOnFailure(reply, retryOnOutage(() => saveParts(deps, job, reply.parts)));
+      if (!(await canStoreLater(reply)))
+        await recordUsageOnFailure(
+          reply,
+          retryOnOutage(() => saveParts(deps, job, reply.parts)),
+        );
     },
     async finish(reply) {
       const { answers, share, noted, keeping } = reply;
       await yieldToNextCall();
-      if (await canStoreLater(reply)) await recordUsageOnFailure(reply, retryOnOutage(() => saveParts(deps, job, reply.parts)));
+      if (await canStoreLater(reply))
+        await recordUsageOnFailure(
+          reply,
+          retryOnOutage(() => saveParts(deps, job, reply.parts)),
+        );
       await keeping.drop();
       await noted;
       await retryOnOutage(() => store.dropErased(answers.map(({ responseId }) => responseId)));
@@ -97,10 +135,12 @@ export async function analyseAnswers(deps: AnalyseDeps, analysis: Analysis): Pro
 }
 
 /** Of an answer that the provider refuses nothing is kept: who takes the job over would search for it again. */
-const canStoreLater = async ({ parts, keeping }: Reply): Promise<boolean> => parts.every(({ value }) => value !== undefined) && (await keeping.areDurable());
+const canStoreLater = async ({ parts, keeping }: Reply): Promise<boolean> =>
+  parts.every(({ value }) => value !== undefined) && (await keeping.areDurable());
 
 async function* readyBatches(deps: AnalyseDeps, walk: WalkOptions): AsyncGenerator<ReadyBatch, void> {
-  for await (const batch of newAnswerBatches(deps, walk)) yield { ...batch, sent: await prepareAnswers(deps, batch.answers, walk.signal) };
+  for await (const batch of newAnswerBatches(deps, walk))
+    yield { ...batch, sent: await prepareAnswers(deps, batch.answers, walk.signal) };
 }
 
 const themed = z.array(z.object({ themes: z.array(z.string()) }));
@@ -113,7 +153,11 @@ interface SendContext {
   cleanups: Promise<void>[];
 }
 
-async function send(deps: AnalyseDeps, { job, type, provider, signal, near, begin, heard }: Analysis & OverlappedCall, { batch: { sent, answers, share }, known, cleanups }: SendContext): Promise<Reply> {
+async function send(
+  deps: AnalyseDeps,
+  { job, type, provider, signal, near, begin, heard }: Analysis & OverlappedCall,
+  { batch: { sent, answers, share }, known, cleanups }: SendContext,
+): Promise<Reply> {
   const calls: Promise<unknown>[] = [];
   const keeping = createBatchReplies(deps, job);
   const clearAway = async (): Promise<void> => {
@@ -128,7 +172,12 @@ async function send(deps: AnalyseDeps, { job, type, provider, signal, near, begi
       id = keeping.add(answers.slice(from, to), text);
       heard();
     };
-    const { value, noted } = await askDeferred(provider, analysisTasks[type](some, known?.names() ?? []), { signal, near, begin, heard: took });
+    const { value, noted } = await askDeferred(provider, analysisTasks[type](some, known?.names() ?? []), {
+      signal,
+      near,
+      begin,
+      heard: took,
+    });
     calls.push(noted);
     return { id, value };
   }).catch((error: unknown) => {
@@ -136,23 +185,40 @@ async function send(deps: AnalyseDeps, { job, type, provider, signal, near, begi
     cleanups.push(clearAway().catch(() => undefined));
     throw error;
   });
-  const parts = judged.map(({ from, to, value }) => partOf(type, { answers: answers.slice(from, to), id: value?.id ?? '', value: value?.value }));
+  const parts = judged.map(({ from, to, value }) =>
+    partOf(type, { answers: answers.slice(from, to), id: value?.id ?? '', value: value?.value }),
+  );
   return { answers, share, parts, keeping, noted: Promise.all(calls) };
 }
 
 /** A note has the id of its reply: stored twice it is one. */
-function partOf(type: AnalysisType, { id, answers, value }: { id: string; answers: readonly JudgedAnswer[]; value: unknown[] | undefined }): Part {
-  return { answers, value, note: type === 'summary' && value ? { id, note: notes.parse(value)[0]?.note ?? '' } : undefined };
+function partOf(
+  type: AnalysisType,
+  { id, answers, value }: { id: string; answers: readonly JudgedAnswer[]; value: unknown[] | undefined },
+): Part {
+  return {
+    answers,
+    value,
+    note: type === 'summary' && value ? { id, note: notes.parse(value)[0]?.note ?? '' } : undefined,
+  };
 }
 
 /** Stores what a process left behind when it died, as of an earlier job: what is met again stays. Of responses that were erased since nothing is stored or told. */
-async function storeRecoveredReplies(deps: AnalyseDeps, { job, type }: Analysis, known: KnownThemes | undefined): Promise<void> {
+async function storeRecoveredReplies(
+  deps: AnalyseDeps,
+  { job, type }: Analysis,
+  known: KnownThemes | undefined,
+): Promise<void> {
   const { store, paid } = deps;
   for (const left of await recoverReplies(deps, { job, type, names: known?.names() ?? [] })) {
     const ids = left.answers.map(({ responseId }) => responseId);
     const erased = new Set(await retryOnOutage(() => store.findErased(ids)));
     const living = <T>(each: readonly T[]): T[] => each.filter((_, index) => !erased.has(ids[index] ?? ''));
-    const part = partOf(type, { id: left.id, answers: living(left.answers), value: type === 'summary' ? left.value : living(left.value) });
+    const part = partOf(type, {
+      id: left.id,
+      answers: living(left.answers),
+      value: type === 'summary' ? left.value : living(left.value),
+    });
     if (known) await retryOnOutage(() => known.add(themed.parse(part.value)));
     if (part.answers.length > 0) await retryOnOutage(() => saveParts(deps, { ...job, id: left.id }, [part]));
     await retryOnOutage(() => paid.remove(job, [left.id]));
@@ -176,6 +242,17 @@ const unjudgedAnnotation = { unjudged: true };
 /** May be done again when it has failed. */
 async function saveParts({ store }: AnalyseDeps, job: SurveyJob, parts: readonly Part[]): Promise<void> {
   for (const { note } of parts) if (note) await store.saveNote(job, note);
-  await store.saveAnnotations(job, job.id, parts.flatMap(({ answers, value, note }) =>
-    answers.map(({ responseId, questionId, digest }, index) => ({ responseId, questionId, digest, finding: !value ? unjudgedAnnotation : note ? {} : value[index], noteId: note?.id }))));
+  await store.saveAnnotations(
+    job,
+    job.id,
+    parts.flatMap(({ answers, value, note }) =>
+      answers.map(({ responseId, questionId, digest }, index) => ({
+        responseId,
+        questionId,
+        digest,
+        finding: !value ? unjudgedAnnotation : note ? {} : value[index],
+        noteId: note?.id,
+      })),
+    ),
+  );
 }

@@ -15,7 +15,10 @@ const maxFailedAsks = { unfit: 16, refused: 40 };
  * answer that it will not look at must not keep all others from being judged. Largest parts come first. Throws what is no matter of content,
  * and refusals of one after the other without end, or of a batch of which nothing can be judged where none was told outright.
  */
-export async function askWithBisection<Item, Value>(items: readonly Item[], ask: (items: readonly Item[], place: { from: number; to: number }) => Promise<Value>): Promise<Judged<Value>[]> {
+export async function askWithBisection<Item, Value>(
+  items: readonly Item[],
+  ask: (items: readonly Item[], place: { from: number; to: number }) => Promise<Value>,
+): Promise<Judged<Value>[]> {
   const judged: Judged<Value>[] = [];
   const parts: { from: number; to: number }[] = [{ from: 0, to: items.length }];
   let [refusals, isAnyJudged] = [0, false];

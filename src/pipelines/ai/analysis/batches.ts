@@ -19,7 +19,8 @@ export function createBatcher<Answer extends Pick<OpenAnswer, 'text'>>(batchSize
   return {
     add(answer: Answer): Answer[] | undefined {
       const length = Math.min(answer.text.length, maxAnswerLength);
-      const full = batch.length > 0 && (batch.length >= batchSize || characters + length > maxBatchText) ? take() : undefined;
+      const full =
+        batch.length > 0 && (batch.length >= batchSize || characters + length > maxBatchText) ? take() : undefined;
       batch.push(answer);
       characters += length;
       return full;

@@ -22,6 +22,10 @@ export function createProgressReporter({ store, log }: ProgressDeps, job: Survey
     if (share === 0 || now - reportedAt < reportEveryMs) return;
     reportedAt = now;
     // Many small shares do not add up to the last digit.
-    await store.heartbeat(job, Math.min(maxReportedShare, Number(done.toFixed(4)))).catch((error: unknown) => log.warn({ err: error, aiJobId: job.id }, 'publishing the progress of an AI job failed'));
+    await store
+      .heartbeat(job, Math.min(maxReportedShare, Number(done.toFixed(4))))
+      .catch((error: unknown) =>
+        log.warn({ err: error, aiJobId: job.id }, 'publishing the progress of an AI job failed'),
+      );
   };
 }

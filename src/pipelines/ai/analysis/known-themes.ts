@@ -22,10 +22,15 @@ export async function loadKnownThemes(store: ThemeStore, job: SurveyJob) {
   /** Under which name a name is counted. */
   const shown = new Map<string, string>();
   const name = async (names: readonly string[]): Promise<void> => {
-    for (const [said, as] of await store.registerThemes(job, names.map((fresh) => ({ name: fresh, form: themeKey(fresh) })))) shown.set(said, as);
+    for (const [said, as] of await store.registerThemes(
+      job,
+      names.map((fresh) => ({ name: fresh, form: themeKey(fresh) })),
+    ))
+      shown.set(said, as);
   };
   const count = (names: Iterable<string>, times: number): void => {
-    for (const as of new Set([...names].map((said) => shown.get(said) ?? said))) counts.set(as, (counts.get(as) ?? 0) + times);
+    for (const as of new Set([...names].map((said) => shown.get(said) ?? said)))
+      counts.set(as, (counts.get(as) ?? 0) + times);
   };
   const before = await store.themeCounts(job, { limit: namesAfterEviction });
   // What has findings need not be known by its name: that may have been forgotten, or told apart in an older way.
@@ -47,7 +52,10 @@ export async function loadKnownThemes(store: ThemeStore, job: SurveyJob) {
 export type KnownThemes = Awaited<ReturnType<typeof loadKnownThemes>>;
 
 function frequent(counts: ReadonlyMap<string, number>, atMost: number): string[] {
-  return [...counts].sort(([name, count], [other, otherCount]) => otherCount - count || (name < other ? -1 : 1)).slice(0, atMost).map(([name]) => name);
+  return [...counts]
+    .sort(([name, count], [other, otherCount]) => otherCount - count || (name < other ? -1 : 1))
+    .slice(0, atMost)
+    .map(([name]) => name);
 }
 
 function evictRare(counts: Map<string, number>, shown: Map<string, string>): void {

@@ -1,6 +1,6 @@
-import { mergeThemesTask } from '../../../ai/tasks/merge-themes.ts';
 import type { Provider } from '../../../ai/providers/provider.ts';
 import { ask } from '../../../ai/tasks/ask.ts';
+import { mergeThemesTask } from '../../../ai/tasks/merge-themes.ts';
 import { themeKey } from '../../../domain/analytics/theme-key.ts';
 import { Problem } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
@@ -25,9 +25,15 @@ const noContent = themeKey('Other');
  * Each decision is stored before the next call; a name that came through it is never moved. Without a usable reply names stay apart
  * until the next analysis: the counts are right all the same.
  */
-export async function mergeThemes({ store, log }: MergeThemesDeps, { job, provider, signal }: { job: SurveyJob; provider: Provider; signal: AbortSignal }): Promise<void> {
+export async function mergeThemes(
+  { store, log }: MergeThemesDeps,
+  { job, provider, signal }: { job: SurveyJob; provider: Provider; signal: AbortSignal },
+): Promise<void> {
   await retryOnOutage(() => store.dropUnusedThemes(job));
-  const frequent = async (isSettled: boolean, limit: number) => (await retryOnOutage(() => store.themeCounts(job, { isSettled, limit }))).map(({ name }) => name).filter((name) => themeKey(name) !== noContent);
+  const frequent = async (isSettled: boolean, limit: number) =>
+    (await retryOnOutage(() => store.themeCounts(job, { isSettled, limit })))
+      .map(({ name }) => name)
+      .filter((name) => themeKey(name) !== noContent);
   const fresh = await frequent(false, maxComparedNames);
   const settled = fresh.length === 0 ? [] : await frequent(true, maxSettledNames);
   for (let start = 0; start < fresh.length; start += maxFreshNames) {
@@ -43,12 +49,20 @@ export async function mergeThemes({ store, log }: MergeThemesDeps, { job, provid
   await retryOnOutage(() => store.settleThemes(job));
 }
 
-async function askForMerges(names: { settled: readonly string[]; fresh: readonly string[] }, { provider, signal, log }: { provider: Provider; signal: AbortSignal; log: MergeThemesDeps['log'] }) {
+async function askForMerges(
+  names: { settled: readonly string[]; fresh: readonly string[] },
+  { provider, signal, log }: { provider: Provider; signal: AbortSignal; log: MergeThemesDeps['log'] },
+) {
   try {
     return (await ask(provider, mergeThemesTask(names), signal)).value;
   } catch (error) {
     // Where AI is off, or the key does not work, the analysis fails as with any other call.
-    if (signal.aborted || !(error instanceof Problem) || (error.code !== 'AI_PROVIDER_ERROR' && error.code !== 'AI_RATE_LIMITED')) throw error;
+    if (
+      signal.aborted ||
+      !(error instanceof Problem) ||
+      (error.code !== 'AI_PROVIDER_ERROR' && error.code !== 'AI_RATE_LIMITED')
+    )
+      throw error;
     log.warn({ code: error.code }, 'merging equivalent themes failed, duplicates may remain');
     return undefined;
   }

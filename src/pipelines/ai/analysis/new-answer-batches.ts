@@ -3,7 +3,7 @@ import type { ResponseStore } from '../../../stores/clickhouse/responses.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
 import { retryOnOutage } from '../../../stores/postgres/client.ts';
 import { createBatcher } from './batches.ts';
-import { openAnswerReader, type OpenAnswer } from './open-answers.ts';
+import { type OpenAnswer, openAnswerReader } from './open-answers.ts';
 
 export interface NewAnswerBatchesDeps {
   store: Pick<AiStore, 'digests' | 'markSeen'>;
@@ -35,9 +35,15 @@ const lookUpSize = 1000;
 const maxLookUpText = 1_000_000;
 
 /** Walks all responses, in flat memory: what nothing is known of yet, in full batches. */
-export async function* newAnswerBatches({ store, responses, batchSize }: NewAnswerBatchesDeps, { job, survey, signal, advance }: WalkOptions): AsyncGenerator<AnswerBatch, void> {
+export async function* newAnswerBatches(
+  { store, responses, batchSize }: NewAnswerBatchesDeps,
+  { job, survey, signal, advance }: WalkOptions,
+): AsyncGenerator<AnswerBatch, void> {
   const read = openAnswerReader(survey);
-  const total = Math.max(1, (await retryOnOutage(() => responses.countBySurvey([survey.id]))).get(survey.id)?.total ?? 1);
+  const total = Math.max(
+    1,
+    (await retryOnOutage(() => responses.countBySurvey([survey.id]))).get(survey.id)?.total ?? 1,
+  );
   const batches = createBatcher<SharedAnswer>(batchSize);
   let [met, characters] = [0, 0];
   let waiting: OpenAnswer[] = [];
@@ -52,7 +58,10 @@ export async function* newAnswerBatches({ store, responses, batchSize }: NewAnsw
       if (full) yield batchOf(full);
     }
   }
-  for await (const record of responses.stream({ surveyId: survey.id }, { codeColumns: survey.slotCounts.codes, withRetries: retryOnOutage })) {
+  for await (const record of responses.stream(
+    { surveyId: survey.id },
+    { codeColumns: survey.slotCounts.codes, withRetries: retryOnOutage },
+  )) {
     signal.throwIfAborted();
     met += 1;
     for (const answer of read(record)) {
@@ -66,12 +75,28 @@ export async function* newAnswerBatches({ store, responses, batchSize }: NewAnsw
   if (rest.length > 0) yield batchOf(rest);
 }
 
-const batchOf = (answers: readonly SharedAnswer[]): AnswerBatch => ({ answers, share: answers.reduce((sum, { share }) => sum + share, 0) });
+const batchOf = (answers: readonly SharedAnswer[]): AnswerBatch => ({
+  answers,
+  share: answers.reduce((sum, { share }) => sum + share, 0),
+});
 
-async function withoutKnown(store: NewAnswerBatchesDeps['store'], job: SurveyJob, answers: readonly OpenAnswer[]): Promise<OpenAnswer[]> {
+async function withoutKnown(
+  store: NewAnswerBatchesDeps['store'],
+  job: SurveyJob,
+  answers: readonly OpenAnswer[],
+): Promise<OpenAnswer[]> {
   if (answers.length === 0) return [];
-  const digests = await retryOnOutage(() => store.digests(job, [...new Set(answers.map(({ responseId }) => responseId))]));
-  const isKnown = ({ responseId, questionId, digest }: OpenAnswer) => digests.get(`${responseId} ${questionId}`)?.equals(digest) ?? false;
-  await retryOnOutage(() => store.markSeen(job, job.id, answers.filter(isKnown).map(({ responseId, questionId }) => `${responseId} ${questionId}`)));
+  const digests = await retryOnOutage(() =>
+    store.digests(job, [...new Set(answers.map(({ responseId }) => responseId))]),
+  );
+  const isKnown = ({ responseId, questionId, digest }: OpenAnswer) =>
+    digests.get(`${responseId} ${questionId}`)?.equals(digest) ?? false;
+  await retryOnOutage(() =>
+    store.markSeen(
+      job,
+      job.id,
+      answers.filter(isKnown).map(({ responseId, questionId }) => `${responseId} ${questionId}`),
+    ),
+  );
   return answers.filter((answer) => !isKnown(answer));
 }

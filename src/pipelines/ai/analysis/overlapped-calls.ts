@@ -39,7 +39,11 @@ export interface CallSteps<T, Done> {
  * After the first failure nothing begins but what came before it, and the signal that the items were given is aborted: nobody takes what
  * they would still find. What is under way, and paid for, goes on to its end and is finished, and then the failure is thrown.
  */
-export async function overlapCalls<T, Done>(items: (signal: AbortSignal) => AsyncIterable<T>, rules: OverlapOptions, work: CallSteps<T, Done>): Promise<void> {
+export async function overlapCalls<T, Done>(
+  items: (signal: AbortSignal) => AsyncIterable<T>,
+  rules: OverlapOptions,
+  work: CallSteps<T, Done>,
+): Promise<void> {
   const { atOnce, delayMs } = rules;
   const run = startRun(rules);
   const [unheard, unbegun] = [createPendingSet(run.fail), createPendingSet(run.fail)];
@@ -69,7 +73,10 @@ export async function overlapCalls<T, Done>(items: (signal: AbortSignal) => Asyn
 }
 
 /** Whether calls are prepared beside others, so that an item more is in hand. */
-export const isPreparedAhead = ({ delayMs, areIndependent = false }: Pick<OverlapOptions, 'delayMs' | 'areIndependent'>): boolean => areIndependent && delayMs === 0;
+export const isPreparedAhead = ({
+  delayMs,
+  areIndependent = false,
+}: Pick<OverlapOptions, 'delayMs' | 'areIndependent'>): boolean => areIndependent && delayMs === 0;
 
 /** Work as a whole, which ends with its first failure. */
 function startRun({ signal }: Pick<OverlapOptions, 'signal'>) {
@@ -110,17 +117,26 @@ function createPendingSet(fail: Run['fail']) {
 }
 
 /** Calls, and what is done with what they gave. */
-function createCalls<T, Done>({ ending, fail }: Run, { atOnce, signal }: OverlapOptions, { call, store, finish }: CallSteps<T, Done>) {
+function createCalls<T, Done>(
+  { ending, fail }: Run,
+  { atOnce, signal }: OverlapOptions,
+  { call, store, finish }: CallSteps<T, Done>,
+) {
   const [calls, endings, turns] = [createPendingSet(fail), createPendingSet(fail), createCallSlots(atOnce, ending)];
   const finished = async (done: Done, end: () => void): Promise<void> => {
     // Known to have failed before the next call, which would else begin.
-    await store(done).catch((error: unknown) => {
-      fail(error);
-      throw error;
-    }).finally(end);
+    await store(done)
+      .catch((error: unknown) => {
+        fail(error);
+        throw error;
+      })
+      .finally(end);
     await finish(done);
   };
-  const fly = async (item: T, { coming, begun, heard }: { coming: Promise<void>; begun(): void; heard(): void }): Promise<void> => {
+  const fly = async (
+    item: T,
+    { coming, begun, heard }: { coming: Promise<void>; begun(): void; heard(): void },
+  ): Promise<void> => {
     const { begin: haveTurn, end } = turns();
     let isOut = false;
     const near = async (): Promise<void> => {
@@ -148,7 +164,11 @@ function createCalls<T, Done>({ ending, fail }: Run, { atOnce, signal }: Overlap
     /** `coming` resolves when it is near. */
     begin(item: T, coming: Promise<void>): Record<'begun' | 'heard', Promise<void>> {
       const [begun, heard] = [createDeferred(), createDeferred()];
-      calls.add(fly(item, { coming, begun: begun.tell, heard: heard.tell }).finally(() => [begun, heard].forEach(({ tell }) => tell())));
+      calls.add(
+        fly(item, { coming, begun: begun.tell, heard: heard.tell }).finally(() =>
+          [begun, heard].forEach(({ tell }) => tell()),
+        ),
+      );
       return { begun: begun.told, heard: heard.told };
     },
     /** Endings need less time than calls: where they do not, calls wait for them. */

@@ -1,5 +1,5 @@
-import type { SentAnswer } from '../../../ai/tasks/analyse-answers.ts';
 import type { AnonymiseAll } from '../../../ai/privacy/anonymise-in-worker.ts';
+import type { SentAnswer } from '../../../ai/tasks/analyse-answers.ts';
 import { Problem } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import { maxAnswerLength } from './batches.ts';
@@ -12,7 +12,11 @@ export interface PrepareAnswersDeps {
 }
 
 /** Answers as a provider may see them. Whatever goes wrong here ends the job, and nothing of the batch is sent or stored. */
-export async function prepareAnswers({ anonymiseAll, log }: PrepareAnswersDeps, batch: readonly OpenAnswer[], signal: AbortSignal): Promise<SentAnswer[]> {
+export async function prepareAnswers(
+  { anonymiseAll, log }: PrepareAnswersDeps,
+  batch: readonly OpenAnswer[],
+  signal: AbortSignal,
+): Promise<SentAnswer[]> {
   try {
     const texts = batch.map(({ text }) => text);
     const masked = anonymiseAll ? await rejectOnAbort(anonymiseAll(texts), signal) : texts;

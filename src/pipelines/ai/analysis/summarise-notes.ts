@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
-import { summaryTask, type StoredSummary, type Summary } from '../../../ai/tasks/analyse-answers.ts';
 import type { Provider } from '../../../ai/providers/provider.ts';
+import { type StoredSummary, type Summary, summaryTask } from '../../../ai/tasks/analyse-answers.ts';
 import { ask } from '../../../ai/tasks/ask.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
 import { retryOnOutage } from '../../../stores/postgres/client.ts';
 
 export interface SummariseNotesDeps {
-  store: Pick<AiStore, 'listNotes' | 'dropUnusedNotes' | 'findSummary' | 'saveSummary' | 'dropUnseenSummaries' | 'lastResult'>;
+  store: Pick<
+    AiStore,
+    'listNotes' | 'dropUnusedNotes' | 'findSummary' | 'saveSummary' | 'dropUnseenSummaries' | 'lastResult'
+  >;
 }
 
 /** So many notes, or summaries of them, are summed up at once. */
@@ -19,7 +22,15 @@ const emptySummary: Summary = { summary: '', insights: [], recommendations: [] }
  * at most forty texts at a time, and every summary is kept: notes are only added at the end, so the next analysis asks for the last branches alone.
  * While the notes are the same the last conclusion stands.
  */
-export async function summariseNotes({ store }: SummariseNotesDeps, { job, survey: { title }, provider, signal }: { job: SurveyJob; survey: SurveyWithQuestions; provider: Provider; signal: AbortSignal }): Promise<StoredSummary> {
+export async function summariseNotes(
+  { store }: SummariseNotesDeps,
+  {
+    job,
+    survey: { title },
+    provider,
+    signal,
+  }: { job: SurveyJob; survey: SurveyWithQuestions; provider: Provider; signal: AbortSignal },
+): Promise<StoredSummary> {
   const sumUp = async (texts: readonly string[]): Promise<string> => {
     const basis = digestOf(title, texts);
     const known = await retryOnOutage(() => store.findSummary(job, basis, job.id));
@@ -32,13 +43,21 @@ export async function summariseNotes({ store }: SummariseNotesDeps, { job, surve
   const texts = await lastTexts(store.listNotes(job), sumUp);
   const basis = digestOf(title, texts);
   const last = (await retryOnOutage(() => store.lastResult(job))) as StoredSummary | null;
-  const conclusion = last?.basis === basis ? last.conclusion : texts.length === 0 ? emptySummary : (await ask(provider, summaryTask(title, texts), signal)).value;
+  const conclusion =
+    last?.basis === basis
+      ? last.conclusion
+      : texts.length === 0
+        ? emptySummary
+        : (await ask(provider, summaryTask(title, texts), signal)).value;
   await retryOnOutage(() => store.dropUnseenSummaries(job, job.id));
   return { basis, conclusion };
 }
 
 /** At most forty texts that stand for all. */
-async function lastTexts(notes: AsyncIterable<string>, sumUp: (texts: readonly string[]) => Promise<string>): Promise<string[]> {
+async function lastTexts(
+  notes: AsyncIterable<string>,
+  sumUp: (texts: readonly string[]) => Promise<string>,
+): Promise<string[]> {
   const levels: string[][] = [[]];
   // A full level is summed up when there is more: what fits into one call stays as it is.
   const add = async (text: string, at = 0): Promise<void> => {
@@ -55,4 +74,7 @@ async function lastTexts(notes: AsyncIterable<string>, sumUp: (texts: readonly s
   return levels.at(-1) ?? [];
 }
 
-const digestOf = (title: string, texts: readonly string[]): string => createHash('sha256').update(JSON.stringify([title, texts])).digest('base64url');
+const digestOf = (title: string, texts: readonly string[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify([title, texts]))
+    .digest('base64url');

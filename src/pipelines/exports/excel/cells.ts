@@ -20,7 +20,9 @@ const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 
 /** Escaped for XML; what looks like the escape of a character (_x0041_) is escaped itself, as spreadsheets would read it as one. */
 export function xmlText(text: string): string {
-  return cellText(text).replace(/[&<>\r]/g, (char) => escapes[char] ?? char).replace(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_');
+  return cellText(text)
+    .replace(/[&<>\r]/g, (char) => escapes[char] ?? char)
+    .replace(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_');
 }
 
 const inline = (text: string): string => ` t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;

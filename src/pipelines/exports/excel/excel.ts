@@ -2,7 +2,7 @@ import { PermanentFailure } from '../../../errors.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import type { FileColumn } from '../columns.ts';
 import type { Writer } from '../writer.ts';
-import { cellEnd, type CellStyles } from './cells.ts';
+import { type CellStyles, cellEnd } from './cells.ts';
 import { makeTemplate } from './template.ts';
 import { createZip } from './zip.ts';
 
@@ -15,14 +15,18 @@ const columnsOfSheet = 16_384;
  */
 export function createExcelWriter(rowsPerSheet = rowsOfSheet): Writer {
   return async ({ survey, layout, createdAt, batches, summarise }, sink) => {
-    if (layout.columns.length > columnsOfSheet) throw new PermanentFailure(`A sheet has at most ${columnsOfSheet} columns, and the file would have ${layout.columns.length}: ask for fewer`);
+    if (layout.columns.length > columnsOfSheet)
+      throw new PermanentFailure(
+        `A sheet has at most ${columnsOfSheet} columns, and the file would have ${layout.columns.length}: ask for fewer`,
+      );
     const summary = await summarise();
     const sheets = Math.max(1, Math.ceil(summary.totalResponses / (rowsPerSheet - 1)));
     const template = await makeTemplate({ title: survey.title, createdAt, layout, summary, sheets });
     const zip = createZip(sink, createdAt);
     for (const { name, bytes } of template.parts) await zip.add(name, [bytes]);
     const rows = createRows(batches, layout.columns, template.styles);
-    for (const { name, before, after } of template.sheets) await zip.add(name, sheetOf(before, rows.take(rowsPerSheet - 1), after));
+    for (const { name, before, after } of template.sheets)
+      await zip.add(name, sheetOf(before, rows.take(rowsPerSheet - 1), after));
     await rows.end();
     await zip.end();
   };
@@ -37,7 +41,11 @@ async function* sheetOf(before: string, rows: AsyncIterable<string>, after: stri
 }
 
 /** Deals the responses out over several sheets. */
-function createRows(batches: AsyncIterable<readonly ResponseRecord[]>, columns: readonly FileColumn[], styles: CellStyles) {
+function createRows(
+  batches: AsyncIterable<readonly ResponseRecord[]>,
+  columns: readonly FileColumn[],
+  styles: CellStyles,
+) {
   const source = batches[Symbol.asyncIterator]();
   const write = rowWriter(columns, styles);
   let rest: readonly ResponseRecord[] = [];
@@ -67,8 +75,15 @@ function createRows(batches: AsyncIterable<readonly ResponseRecord[]>, columns: 
   };
 }
 
-function rowWriter(columns: readonly FileColumn[], styles: CellStyles): (record: ResponseRecord, row: number) => string {
-  const cells = columns.map((column, index) => ({ start: `<c r="${letters(index)}`, read: column.read, end: cellEnd(column, styles) }));
+function rowWriter(
+  columns: readonly FileColumn[],
+  styles: CellStyles,
+): (record: ResponseRecord, row: number) => string {
+  const cells = columns.map((column, index) => ({
+    start: `<c r="${letters(index)}`,
+    read: column.read,
+    end: cellEnd(column, styles),
+  }));
   return (record, row) => {
     let text = `<row r="${row}">`;
     for (const { start, read, end } of cells) {
@@ -82,6 +97,7 @@ function rowWriter(columns: readonly FileColumn[], styles: CellStyles): (record:
 /** A, B, … Z, AA … */
 function letters(index: number): string {
   let name = '';
-  for (let left = index; left >= 0; left = Math.floor(left / 26) - 1) name = String.fromCharCode(65 + (left % 26)) + name;
+  for (let left = index; left >= 0; left = Math.floor(left / 26) - 1)
+    name = String.fromCharCode(65 + (left % 26)) + name;
   return name;
 }

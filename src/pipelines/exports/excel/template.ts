@@ -1,9 +1,9 @@
 import exceljs from 'exceljs';
 import type { Layout } from '../columns.ts';
 import { cellFormat } from '../printed-numbers.ts';
-import { tableOf, type QuestionTable } from '../tables.ts';
 import type { Summary } from '../summary.ts';
-import { cellText, type CellStyles } from './cells.ts';
+import { type QuestionTable, tableOf } from '../tables.ts';
+import { type CellStyles, cellText } from './cells.ts';
 import { readZip } from './zip.ts';
 
 export interface TemplateOptions {
@@ -26,7 +26,12 @@ export interface WorkbookTemplate {
 
 const responsesName = 'Responses';
 // A flag is a number that is shown as a word: some programs read cells of the boolean type as the formula TRUE().
-const formats = { moment: 'yyyy-mm-dd hh:mm:ss.000', date: 'yyyy-mm-dd', time: 'hh:mm:ss', flag: '"true";;"false"' } satisfies CellStyles;
+const formats = {
+  moment: 'yyyy-mm-dd hh:mm:ss.000',
+  date: 'yyyy-mm-dd',
+  time: 'hh:mm:ss',
+  flag: '"true";;"false"',
+} satisfies CellStyles;
 
 /** Lets exceljs make the workbook with its summary, heads and styles; only rows of responses are left to be streamed into it. */
 export async function makeTemplate(options: TemplateOptions): Promise<WorkbookTemplate> {
@@ -39,14 +44,18 @@ export async function makeTemplate(options: TemplateOptions): Promise<WorkbookTe
   const parts = readZip(Buffer.from(await workbook.xlsx.writeBuffer()));
   const sheetName = (name: string) => Number(/^xl\/worksheets\/sheet(\d+)\.xml$/.exec(name)?.[1] ?? 0);
   const isResponses = (name: string) => sheetName(name) >= 1 && sheetName(name) <= options.sheets;
-  const sheets = parts.filter(({ name }) => isResponses(name)).map(({ name, bytes }) => ({ name, ...split(bytes.toString('utf8')) }));
+  const sheets = parts
+    .filter(({ name }) => isResponses(name))
+    .map(({ name, bytes }) => ({ name, ...split(bytes.toString('utf8')) }));
   const [styles] = sheets.map(({ styles }) => styles);
   if (!styles) throw new Error('the workbook has no sheet for responses');
   return { parts: parts.filter(({ name }) => !isResponses(name)), sheets, styles };
 }
 
 function addResponses(workbook: exceljs.Workbook, { columns }: Layout, number: number): void {
-  const sheet = workbook.addWorksheet(number === 1 ? responsesName : `${responsesName} ${number}`, { views: [{ state: 'frozen', ySplit: 1 }] });
+  const sheet = workbook.addWorksheet(number === 1 ? responsesName : `${responsesName} ${number}`, {
+    views: [{ state: 'frozen', ySplit: 1 }],
+  });
   const head = sheet.getRow(1);
   for (const [index, { heading, type }] of columns.entries()) {
     const cell = head.getCell(index + 1);
@@ -67,7 +76,9 @@ function addResponses(workbook: exceljs.Workbook, { columns }: Layout, number: n
 function split(xml: string): { before: string; after: string; styles: CellStyles } {
   const found = /<row r="2"[^>]*>(.*?)<\/row>/s.exec(xml);
   if (!found) throw new Error('the sheet has no row of styles');
-  const [moment = '', date = '', time = '', flag = ''] = [...(found[1] ?? '').matchAll(/ s="(\d+)"/g)].map((match) => match[1] ?? '');
+  const [moment = '', date = '', time = '', flag = ''] = [...(found[1] ?? '').matchAll(/ s="(\d+)"/g)].map(
+    (match) => match[1] ?? '',
+  );
   const before = xml.slice(0, found.index).replace(/<dimension [^>]*\/>/, '');
   return { before, after: xml.slice(found.index + found[0].length), styles: { moment, date, time, flag } };
 }

@@ -26,7 +26,10 @@ export function createZip(sink: FileSink, moment: Date) {
   let written = 0;
   const put = async (bytes: Uint8Array) => {
     written += bytes.length;
-    if (written > maxBytes) throw new PermanentFailure('The workbook would be larger than 4 GB: ask for CSV or PARQUET, or for fewer columns');
+    if (written > maxBytes)
+      throw new PermanentFailure(
+        'The workbook would be larger than 4 GB: ask for CSV or PARQUET, or for fewer columns',
+      );
     await sink.write(bytes);
   };
   return {
@@ -54,11 +57,15 @@ export function createZip(sink: FileSink, moment: Date) {
   };
 }
 
-async function* countBytes(entry: Entry, pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* countBytes(
+  entry: Entry,
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   for await (const piece of pieces) {
     entry.checksum = crc32(piece, entry.checksum);
     entry.size += piece.length;
-    if (entry.size > maxBytes) throw new PermanentFailure('A sheet would be larger than 4 GB: ask for CSV or PARQUET, or for fewer columns');
+    if (entry.size > maxBytes)
+      throw new PermanentFailure('A sheet would be larger than 4 GB: ask for CSV or PARQUET, or for fewer columns');
     yield piece;
   }
 }
@@ -68,7 +75,8 @@ async function deflate(pieces: AsyncIterable<Uint8Array>, put: (bytes: Uint8Arra
   const packer = createDeflateRaw({ level: 1 });
   const feed = async () => {
     try {
-      for await (const piece of pieces) if (!packer.write(piece)) await new Promise<void>((resolve) => packer.once('drain', resolve));
+      for await (const piece of pieces)
+        if (!packer.write(piece)) await new Promise<void>((resolve) => packer.once('drain', resolve));
       packer.end();
     } catch (error) {
       packer.destroy(error instanceof Error ? error : new Error(String(error)));
@@ -138,7 +146,12 @@ export function readZip(archive: Buffer): { name: string; bytes: Buffer }[] {
   let at = archive.readUInt32LE(end + 16);
   for (let left = archive.readUInt16LE(end + 10); left > 0; left -= 1) {
     const [method, packedSize, nameLength, extraLength, commentLength, offset] = [
-      archive.readUInt16LE(at + 10), archive.readUInt32LE(at + 20), archive.readUInt16LE(at + 28), archive.readUInt16LE(at + 30), archive.readUInt16LE(at + 32), archive.readUInt32LE(at + 42),
+      archive.readUInt16LE(at + 10),
+      archive.readUInt32LE(at + 20),
+      archive.readUInt16LE(at + 28),
+      archive.readUInt16LE(at + 30),
+      archive.readUInt16LE(at + 32),
+      archive.readUInt32LE(at + 42),
     ];
     const name = archive.toString('utf8', at + 46, at + 46 + nameLength);
     const start = offset + 30 + archive.readUInt16LE(offset + 26) + archive.readUInt16LE(offset + 28);

@@ -6,7 +6,18 @@ import { contentWidth, page, type Sheet } from './sheet.ts';
 import type { Words } from './words.ts';
 
 /** Colours that differ for colour-blind eyes and in grey (after Okabe and Ito). */
-const palette = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#8a7f00', '#7d6bb3', '#7a7a7a', '#3b3b3b'];
+const palette = [
+  '#0072b2',
+  '#e69f00',
+  '#009e73',
+  '#cc79a7',
+  '#56b4e9',
+  '#d55e00',
+  '#8a7f00',
+  '#7d6bb3',
+  '#7a7a7a',
+  '#3b3b3b',
+];
 /** Those that dark letters are read better on. */
 const light = new Set(['#e69f00', '#cc79a7', '#56b4e9']);
 const ink = '#1f2933';
@@ -29,7 +40,10 @@ const drawers: Record<ChartKind, (sheet: Sheet, table: QuestionTable, words: Wor
         sheet.write(label, { size: 9, weight: 'bold' });
       }
       // Beside words and the like all others together would make every bar small.
-      drawBars(sheet, cells.filter(({ isRest }) => !isRest));
+      drawBars(
+        sheet,
+        cells.filter(({ isRest }) => !isRest),
+      );
       if (label !== '') sheet.gap(6);
     }
   },
@@ -59,9 +73,22 @@ export function drawBars(sheet: Sheet, cells: readonly (TableCell & { color?: st
     const left = page.left + labelWidth + 8;
     sheet.shapes((doc) => {
       doc.rect(left, middle - barHeight / 2, room, barHeight).fill(rail);
-      if (count > 0) doc.rect(left, middle - barHeight / 2, room * (percent === null ? count / most : Math.min(1, percent / 100)), barHeight).fill(color);
+      if (count > 0)
+        doc
+          .rect(
+            left,
+            middle - barHeight / 2,
+            room * (percent === null ? count / most : Math.min(1, percent / 100)),
+            barHeight,
+          )
+          .fill(color);
     });
-    const value = sheet.set(percent === null ? String(count) : `${count}  (${percentText(percent)})`, valueWidth, { size: 8, color: quiet }, 1);
+    const value = sheet.set(
+      percent === null ? String(count) : `${count}  (${percentText(percent)})`,
+      valueWidth,
+      { size: 8, color: quiet },
+      1,
+    );
     sheet.draw(value, left + room + 8, middle - value.height / 2, { width: valueWidth, align: 'left' });
     sheet.gap(height);
   }
@@ -76,10 +103,13 @@ export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label
   if (cells.length === 0) return;
   const most = Math.max(1, ...cells.map(({ count }) => count));
   const step = contentWidth / cells.length;
-  const nameOf = (label: string, width: number) => sheet.set(label.replace('–', '–\n'), width, { size: 7, color: quiet }, 2);
+  const nameOf = (label: string, width: number) =>
+    sheet.set(label.replace('–', '–\n'), width, { size: 7, color: quiet }, 2);
   const widest = Math.max(...cells.flatMap(({ label }) => nameOf(label, maxNameWidth).lines.map(({ width }) => width)));
   const nameEvery = Math.max(Math.ceil(cells.length / maxNames), Math.ceil((widest + 3) / step));
-  const names = cells.map(({ label }, index) => (index % nameEvery === 0 ? nameOf(label, step * nameEvery - 2) : undefined));
+  const names = cells.map(({ label }, index) =>
+    index % nameEvery === 0 ? nameOf(label, step * nameEvery - 2) : undefined,
+  );
   const namesHeight = Math.max(...names.map((name) => name?.height ?? 0));
   sheet.ensure(columnsHeight + namesHeight + 18);
   const base = sheet.y + 12 + columnsHeight;
@@ -88,9 +118,14 @@ export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label
     const center = page.left + step * (index + 0.5);
     const height = (columnsHeight * count) / most;
     if (count > 0) sheet.shapes((doc) => doc.rect(center - width / 2, base - height, width, height).fill(colorAt(0)));
-    if (count > 0 && step >= 16) sheet.draw(sheet.set(String(count), step, { size: 7 }, 1), center - step / 2, base - height - 10, { width: step, align: 'center' });
+    if (count > 0 && step >= 16)
+      sheet.draw(sheet.set(String(count), step, { size: 7 }, 1), center - step / 2, base - height - 10, {
+        width: step,
+        align: 'center',
+      });
     const name = names[index];
-    if (name) sheet.draw(name, center - (step * nameEvery - 2) / 2, base + 3, { width: step * nameEvery - 2, align: 'center' });
+    if (name)
+      sheet.draw(name, center - (step * nameEvery - 2) / 2, base + 3, { width: step * nameEvery - 2, align: 'center' });
   }
   sheet.doc.moveTo(page.left, base).lineTo(page.right, base).lineWidth(0.7).stroke(quiet);
   sheet.gap(columnsHeight + namesHeight + 20);
@@ -98,7 +133,10 @@ export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label
 
 /** One bar of 100 % a line, cut into its parts, with a legend that all lines share. */
 function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
-  drawLegend(sheet, (lines[0]?.cells ?? []).map(({ label }) => label));
+  drawLegend(
+    sheet,
+    (lines[0]?.cells ?? []).map(({ label }) => label),
+  );
   const isNamed = lines.some(({ label }) => label !== '');
   const left = isNamed ? page.left + labelWidth + 8 : page.left;
   const room = page.right - left;
@@ -116,7 +154,18 @@ function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
       if (width <= 0) continue;
       const x = at;
       sheet.shapes((doc) => doc.rect(x, top, width, 18).fill(colorAt(index)));
-      if (width > 34) sheet.draw(sheet.set(percentText(percent), width, { size: 7.5, color: light.has(colorAt(index)) ? ink : '#ffffff', weight: 'bold' }, 1), at, top + 4, { width, align: 'center' });
+      if (width > 34)
+        sheet.draw(
+          sheet.set(
+            percentText(percent),
+            width,
+            { size: 7.5, color: light.has(colorAt(index)) ? ink : '#ffffff', weight: 'bold' },
+            1,
+          ),
+          at,
+          top + 4,
+          { width, align: 'center' },
+        );
       at += width;
     }
     sheet.gap(height);
@@ -124,32 +173,70 @@ function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
 }
 
 function drawLegend(sheet: Sheet, labels: readonly string[]): void {
-  sheet.flow(labels.map((text, index) => ({ text, mark: colorAt(index) })), { size: 8 });
+  sheet.flow(
+    labels.map((text, index) => ({ text, mark: colorAt(index) })),
+    { size: 8 },
+  );
   sheet.gap(4);
 }
 
 const moods = { positive: '#009e73', negative: '#d55e00', mixed: '#e69f00', neutral: '#7a7a7a' } as const;
 
 /** What respondents speak of, as shares of all responses. */
-export function drawThemes(sheet: Sheet, themes: readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[], { words, responses }: { words: Words; responses: number }): void {
-  sheet.flow((['positive', 'negative', 'mixed', 'neutral'] as const).map((mood) => ({ text: words[mood], mark: moods[mood] })), { size: 8 });
+export function drawThemes(
+  sheet: Sheet,
+  themes: readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[],
+  { words, responses }: { words: Words; responses: number },
+): void {
+  sheet.flow(
+    (['positive', 'negative', 'mixed', 'neutral'] as const).map((mood) => ({ text: words[mood], mark: moods[mood] })),
+    { size: 8 },
+  );
   sheet.gap(4);
-  drawBars(sheet, themes.map(({ name, count, sentiment }) => ({ label: name, count, percent: (count / Math.max(1, responses)) * 100, color: moods[sentiment] })));
+  drawBars(
+    sheet,
+    themes.map(({ name, count, sentiment }) => ({
+      label: name,
+      count,
+      percent: (count / Math.max(1, responses)) * 100,
+      color: moods[sentiment],
+    })),
+  );
 }
 
-const zones = [{ to: 0, color: '#d55e00' }, { to: 50, color: '#e69f00' }, { to: 100, color: '#009e73' }] as const;
+const zones = [
+  { to: 0, color: '#d55e00' },
+  { to: 50, color: '#e69f00' },
+  { to: 100, color: '#009e73' },
+] as const;
 
 /** The net promoter score on a half circle from −100 to 100, and the three groups beside it. */
-function drawGauge(sheet: Sheet, { score, promoters, passives, detractors }: NonNullable<QuestionTable['nps']>, words: Words): void {
+function drawGauge(
+  sheet: Sheet,
+  { score, promoters, passives, detractors }: NonNullable<QuestionTable['nps']>,
+  words: Words,
+): void {
   const radius = 70;
   sheet.ensure(radius + 40);
   const [x, y] = [page.left + 100, sheet.y + radius + 12];
   const angle = (value: number) => Math.PI * (1 - (value + 100) / 200);
-  const point = (value: number, distance: number) => [x + distance * Math.cos(angle(value)), y - distance * Math.sin(angle(value))] as const;
+  const point = (value: number, distance: number) =>
+    [x + distance * Math.cos(angle(value)), y - distance * Math.sin(angle(value))] as const;
   let from = -100;
   for (const { to, color } of zones) {
-    const [[ax, ay], [bx, by], [cx, cy], [dx, dy]] = [point(from, radius), point(to, radius), point(to, radius - 18), point(from, radius - 18)];
-    sheet.shapes((doc) => doc.path(`M ${ax} ${ay} A ${radius} ${radius} 0 0 1 ${bx} ${by} L ${cx} ${cy} A ${radius - 18} ${radius - 18} 0 0 0 ${dx} ${dy} Z`).fill(color));
+    const [[ax, ay], [bx, by], [cx, cy], [dx, dy]] = [
+      point(from, radius),
+      point(to, radius),
+      point(to, radius - 18),
+      point(from, radius - 18),
+    ];
+    sheet.shapes((doc) =>
+      doc
+        .path(
+          `M ${ax} ${ay} A ${radius} ${radius} 0 0 1 ${bx} ${by} L ${cx} ${cy} A ${radius - 18} ${radius - 18} 0 0 0 ${dx} ${dy} Z`,
+        )
+        .fill(color),
+    );
     from = to;
   }
   if (score !== null) {
@@ -159,15 +246,35 @@ function drawGauge(sheet: Sheet, { score, promoters, passives, detractors }: Non
       doc.circle(x, y, 4).fill(ink);
     });
   }
-  for (const [value, dx] of [[-100, -radius], [100, radius]] as const)
-    sheet.draw(sheet.set(String(value), 40, { size: 7, color: quiet }, 1), x + dx - 20, y + 3, { width: 40, align: 'center' });
-  sheet.draw(sheet.set(score === null ? '–' : printedScore(score), 100, { size: 18, weight: 'bold' }, 1), x - 50, y + 5, { width: 100, align: 'center' });
+  for (const [value, dx] of [
+    [-100, -radius],
+    [100, radius],
+  ] as const)
+    sheet.draw(sheet.set(String(value), 40, { size: 7, color: quiet }, 1), x + dx - 20, y + 3, {
+      width: 40,
+      align: 'center',
+    });
+  sheet.draw(
+    sheet.set(score === null ? '–' : printedScore(score), 100, { size: 18, weight: 'bold' }, 1),
+    x - 50,
+    y + 5,
+    { width: 100, align: 'center' },
+  );
   const total = Math.max(1, promoters + passives + detractors);
-  const groups = [[words.promoters, promoters, zones[2].color], [words.passives, passives, zones[1].color], [words.detractors, detractors, zones[0].color]] as const;
+  const groups = [
+    [words.promoters, promoters, zones[2].color],
+    [words.passives, passives, zones[1].color],
+    [words.detractors, detractors, zones[0].color],
+  ] as const;
   for (const [index, [name, count, color]] of groups.entries()) {
     const top = sheet.y + 14 + index * 24;
     sheet.shapes((doc) => doc.rect(page.left + 230, top + 2, 10, 10).fill(color));
-    sheet.draw(sheet.set(`${name}: ${count} (${percentText((count / total) * 100)})`, 250, { size: 10 }, 1), page.left + 248, top, { width: 250, align: 'left' });
+    sheet.draw(
+      sheet.set(`${name}: ${count} (${percentText((count / total) * 100)})`, 250, { size: 10 }, 1),
+      page.left + 248,
+      top,
+      { width: 250, align: 'left' },
+    );
   }
   sheet.gap(radius + 46);
 }

@@ -33,6 +33,10 @@ const hangul = /\p{Script=Hangul}/u;
 export function familyOrder(text: string, language: string): Family[] {
   const isJapanese = kana.test(text) || language.startsWith('ja');
   const isKorean = hangul.test(text) || language.startsWith('ko');
-  const eastern: Family[] = isJapanese ? ['japanese', 'chinese', 'korean'] : isKorean ? ['korean', 'chinese', 'japanese'] : ['chinese', 'korean', 'japanese'];
+  const eastern: Family[] = isJapanese
+    ? ['japanese', 'chinese', 'korean']
+    : isKorean
+      ? ['korean', 'chinese', 'japanese']
+      : ['chinese', 'korean', 'japanese'];
   return ['latin', 'arabic', 'hebrew', ...eastern, 'emoji'];
 }

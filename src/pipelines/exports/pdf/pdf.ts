@@ -6,7 +6,7 @@ import { drawColumns, drawThemes } from './charts.ts';
 import { drawQuestion } from './question.ts';
 import { contentWidth, createSheet, page, type Sheet } from './sheet.ts';
 import { createTypesetter } from './text.ts';
-import { wordsOf, type Words } from './words.ts';
+import { type Words, wordsOf } from './words.ts';
 
 /**
  * A report: title page with the figures of the whole survey, then every question with a chart and a table. Drawn with the library's own
@@ -14,7 +14,13 @@ import { wordsOf, type Words } from './words.ts';
  */
 export const writePdf: Writer = async ({ survey, createdAt, summarise, themes: findThemes }, sink) => {
   const [summary, themes] = await Promise.all([summarise(), findThemes()]);
-  const doc = new PDFDocument({ size: 'A4', margin: 0, bufferPages: true, autoFirstPage: true, info: { Title: survey.title, Creator: 'survey-service', CreationDate: createdAt } });
+  const doc = new PDFDocument({
+    size: 'A4',
+    margin: 0,
+    bufferPages: true,
+    autoFirstPage: true,
+    info: { Title: survey.title, Creator: 'survey-service', CreationDate: createdAt },
+  });
   const typesetter = createTypesetter(doc, survey.language);
   const sheet = createSheet(doc, typesetter, { isRightToLeft: /^(?:ar|he)\b/i.test(survey.language) });
   const words = wordsOf(survey.language);
@@ -48,11 +54,16 @@ function drawTitle(sheet: Sheet, { survey, summary, createdAt, words }: Title): 
   sheet.gap(8);
   if (survey.description) sheet.write(survey.description, { size: 11, color: '#52606d' });
   sheet.gap(4);
-  sheet.flow([{ text: words.made }, { text: `${createdAt.toISOString().slice(0, 16).replace('T', ' ')} UTC` }], { size: 9, color: '#7b8794' });
+  sheet.flow([{ text: words.made }, { text: `${createdAt.toISOString().slice(0, 16).replace('T', ' ')} UTC` }], {
+    size: 9,
+    color: '#7b8794',
+  });
   sheet.gap(30);
   drawKeyNumbers(sheet, [
-    [words.responses, String(summary.totalResponses)], [words.complete, String(summary.completeResponses)],
-    [words.completionRate, `${summary.completionRate.toFixed(1)} %`], [words.duration, durationText(summary.meanDuration)],
+    [words.responses, String(summary.totalResponses)],
+    [words.complete, String(summary.completeResponses)],
+    [words.completionRate, `${summary.completionRate.toFixed(1)} %`],
+    [words.duration, durationText(summary.meanDuration)],
   ]);
   if (summary.byDay.length === 0) return;
   sheet.gap(30);
@@ -67,8 +78,14 @@ function drawKeyNumbers(sheet: Sheet, figures: readonly (readonly [string, strin
   for (const [index, [name, value]] of figures.entries()) {
     const x = page.left + index * width;
     sheet.shapes((doc) => doc.roundedRect(x + 3, sheet.y, width - 6, 66, 4).fill('#eef1f4'));
-    sheet.draw(sheet.set(value, width - 18, { size: 17, weight: 'bold' }, 1), x + 9, sheet.y + 8, { width: width - 18, align: 'center' });
-    sheet.draw(sheet.set(name, width - 18, { size: 8.5, color: '#52606d' }, 2), x + 9, sheet.y + 36, { width: width - 18, align: 'center' });
+    sheet.draw(sheet.set(value, width - 18, { size: 17, weight: 'bold' }, 1), x + 9, sheet.y + 8, {
+      width: width - 18,
+      align: 'center',
+    });
+    sheet.draw(sheet.set(name, width - 18, { size: 8.5, color: '#52606d' }, 2), x + 9, sheet.y + 36, {
+      width: width - 18,
+      align: 'center',
+    });
   }
   sheet.gap(66);
 }
@@ -83,7 +100,9 @@ function daysOf(byDay: Summary['byDay']): { label: string; count: number }[] {
 function durationText(seconds: number | null): string {
   if (seconds === null) return '–';
   const whole = Math.round(seconds);
-  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60].map((part) => String(part).padStart(2, '0'));
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60].map((part) =>
+    String(part).padStart(2, '0'),
+  );
   return parts.join(':');
 }
 
@@ -94,6 +113,9 @@ export function numberPages(sheet: Sheet, title: string): void {
     sheet.doc.switchToPage(index);
     const name = sheet.set(title, contentWidth - 80, { size: 8, color: '#7b8794' }, 1);
     sheet.draw(name, page.left, 806, { width: contentWidth - 80 });
-    sheet.draw(sheet.set(`${index + 1} / ${count}`, 70, { size: 8, color: '#7b8794' }, 1), page.right - 70, 806, { width: 70, align: 'right' });
+    sheet.draw(sheet.set(`${index + 1} / ${count}`, 70, { size: 8, color: '#7b8794' }, 1), page.right - 70, 806, {
+      width: 70,
+      align: 'right',
+    });
   }
 }

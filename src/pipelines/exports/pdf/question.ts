@@ -13,7 +13,10 @@ export function drawQuestion(sheet: Sheet, table: QuestionTable, place: { number
   sheet.ensure(190);
   sheet.write(`${number}. ${table.question.text}`, { size: 12.5, weight: 'bold' });
   if (table.question.description) sheet.write(table.question.description, { size: 9, color: quiet });
-  sheet.flow([{ text: `${words.answered}: ${table.answered}` }, { text: `${words.skipped}: ${table.skipped}` }], { size: 9, color: quiet });
+  sheet.flow([{ text: `${words.answered}: ${table.answered}` }, { text: `${words.skipped}: ${table.skipped}` }], {
+    size: 9,
+    color: quiet,
+  });
   sheet.gap(6);
   if (table.answered === 0) sheet.write(words.nobody, { size: 9, color: quiet });
   else {
@@ -26,7 +29,12 @@ export function drawQuestion(sheet: Sheet, table: QuestionTable, place: { number
 
 function drawMeasures(sheet: Sheet, { measures }: QuestionTable, words: Words): void {
   if (measures.length === 0) return;
-  sheet.flow(measures.map(({ name, of, printed }) => ({ text: `${of === undefined ? words[name] : `${words[name]}, ${of}`}: ${printed}` })), { size: 8.5, color: quiet });
+  sheet.flow(
+    measures.map(({ name, of, printed }) => ({
+      text: `${of === undefined ? words[name] : `${words[name]}, ${of}`}: ${printed}`,
+    })),
+    { size: 8.5, color: quiet },
+  );
   sheet.gap(4);
 }
 
@@ -43,9 +51,16 @@ function drawTable(sheet: Sheet, { lines, heading }: QuestionTable, words: Words
   const name = heading === 'Word' ? words.word : heading === 'Rank' ? words.rank : words.answer;
   const areShares = first.cells.every(({ percent }) => percent !== null);
   const shareOf = (percent: number | null) => (percent === null ? [] : [percentText(percent)]);
-  const heads = isGrid ? [name, ...first.cells.map(({ label }) => label)] : areShares ? [name, words.count, words.percent] : [name, words.mentions];
+  const heads = isGrid
+    ? [name, ...first.cells.map(({ label }) => label)]
+    : areShares
+      ? [name, words.count, words.percent]
+      : [name, words.mentions];
   const rows = isGrid
-    ? lines.map(({ label, cells }) => [label, ...cells.map(({ count, percent }) => `${count} (${shareOf(percent).join('')})`)])
+    ? lines.map(({ label, cells }) => [
+        label,
+        ...cells.map(({ count, percent }) => `${count} (${shareOf(percent).join('')})`),
+      ])
     : first.cells.map(({ label, count, percent }) => [label, String(count), ...shareOf(percent)]);
   // A grid that is too wide is drawn in parts, each with the names of its rows.
   const columnsAtOnce = 7;
@@ -61,7 +76,9 @@ function drawPart(sheet: Sheet, heads: readonly string[], rows: readonly (readon
   const firstWidth = Math.max(contentWidth * 0.3, contentWidth - others * 90);
   const columns = heads.map((_, index): Column => {
     const width = (contentWidth - firstWidth) / others;
-    return index === 0 ? { x: page.left, width: firstWidth } : { x: page.left + firstWidth + (index - 1) * width, width };
+    return index === 0
+      ? { x: page.left, width: firstWidth }
+      : { x: page.left + firstWidth + (index - 1) * width, width };
   });
   const head = () => drawRow(sheet, { cells: heads, columns, isHead: true });
   sheet.ensure(60);
@@ -79,7 +96,9 @@ interface TableRow {
 const maxCellLines = 12;
 
 function drawRow(sheet: Sheet, { cells, columns, isHead, onNewPage }: TableRow): void {
-  const blocks = cells.map((text, index) => sheet.set(text, (columns[index]?.width ?? 0) - 8, { size: 8.5, weight: isHead ? 'bold' : 'regular' }, maxCellLines));
+  const blocks = cells.map((text, index) =>
+    sheet.set(text, (columns[index]?.width ?? 0) - 8, { size: 8.5, weight: isHead ? 'bold' : 'regular' }, maxCellLines),
+  );
   const height = Math.max(...blocks.map((block) => block.height)) + 5;
   if (onNewPage && sheet.y + height > page.bottom) {
     sheet.nextPage();
@@ -87,8 +106,16 @@ function drawRow(sheet: Sheet, { cells, columns, isHead, onNewPage }: TableRow):
   }
   for (const [index, block] of blocks.entries()) {
     const column = columns[index];
-    if (column) sheet.draw(block, column.x + 4, sheet.y + 2, { width: column.width - 8, ...(index > 0 && { align: 'right' as const }) });
+    if (column)
+      sheet.draw(block, column.x + 4, sheet.y + 2, {
+        width: column.width - 8,
+        ...(index > 0 && { align: 'right' as const }),
+      });
   }
   sheet.gap(height);
-  sheet.doc.moveTo(page.left, sheet.y).lineTo(page.right, sheet.y).lineWidth(isHead ? 0.9 : 0.4).stroke(ruleColor);
+  sheet.doc
+    .moveTo(page.left, sheet.y)
+    .lineTo(page.right, sheet.y)
+    .lineWidth(isHead ? 0.9 : 0.4)
+    .stroke(ruleColor);
 }

@@ -29,7 +29,11 @@ export interface Sheet {
 const opposite = { left: 'right', right: 'left', center: 'center' } as const;
 const across = page.left + page.right;
 
-export function createSheet(doc: PDFKit.PDFDocument, typesetter: Typesetter, { isRightToLeft }: { isRightToLeft: boolean }): Sheet {
+export function createSheet(
+  doc: PDFKit.PDFDocument,
+  typesetter: Typesetter,
+  { isRightToLeft }: { isRightToLeft: boolean },
+): Sheet {
   const sheet: Sheet = {
     y: page.top,
     doc,

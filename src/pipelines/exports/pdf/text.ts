@@ -1,5 +1,5 @@
 import bidiFactory from 'bidi-js';
-import { familyOrder, fontPath, type Family, type Weight } from './fonts.ts';
+import { type Family, familyOrder, fontPath, type Weight } from './fonts.ts';
 import { preserveTextMapping } from './text-layer.ts';
 
 const bidi = bidiFactory();
@@ -41,7 +41,8 @@ const leading = 1.4;
 const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
 // Where a line may end: after white space, and around every character of a script that writes without it; closing marks stay in front.
-const tokens = /\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}][\u3001\u3002\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\u300d\u300f\u3011\u3015\u30fc]*|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu;
+const tokens =
+  /\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}][\u3001\u3002\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\u300d\u300f\u3011\u3015\u30fc]*|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu;
 const neutral = /^[\p{P}\p{N}\p{Z}\p{S}]+$/u;
 const strongRightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
@@ -57,10 +58,15 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
   };
   const widths = new Map<string, number>();
   /** Measured at size 1000 once a text: widths grow with the size. */
-  const widthOf = (text: string, { family, level }: Pick<Run, 'family' | 'level'>, { weight, size }: FullStyle): number => {
+  const widthOf = (
+    text: string,
+    { family, level }: Pick<Run, 'family' | 'level'>,
+    { weight, size }: FullStyle,
+  ): number => {
     const key = `${family} ${weight} ${level % 2} ${text}`;
     let width = widths.get(key);
-    if (width === undefined) widths.set(key, (width = select(family, weight, 1000).widthOfString(text, featuresOf(text, level))));
+    if (width === undefined)
+      widths.set(key, (width = select(family, weight, 1000).widthOfString(text, featuresOf(text, level))));
     return (width * size) / 1000;
   };
 
@@ -68,14 +74,28 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
   const hasGlyphs = (family: Family, cluster: string): boolean => {
     const key = `${family} ${cluster}`;
     let has = known.get(key);
-    if (has === undefined) known.set(key, (has = [...cluster].every((char) => isJoiner(char) || fontHas(select(family, 'regular', 10), char))));
+    if (has === undefined)
+      known.set(
+        key,
+        (has = [...cluster].every((char) => isJoiner(char) || fontHas(select(family, 'regular', 10), char))),
+      );
     return has;
   };
 
   /** Sets a text into lines of at most `width`; what does not fit into `mostLines` ends with an ellipsis. */
-  const set = (text: string, width: number, { size, weight = 'regular', color = '#1f2933' }: TextStyle, maxLines = Infinity): Block => {
+  const set = (
+    text: string,
+    width: number,
+    { size, weight = 'regular', color = '#1f2933' }: TextStyle,
+    maxLines = Infinity,
+  ): Block => {
     const style = { size, weight, color };
-    const lines = text.replace(/\r\n?/g, '\n').replace(controls, ' ').toWellFormed().split('\n').flatMap((paragraph) => setParagraph(paragraph, width, style));
+    const lines = text
+      .replace(/\r\n?/g, '\n')
+      .replace(controls, ' ')
+      .toWellFormed()
+      .split('\n')
+      .flatMap((paragraph) => setParagraph(paragraph, width, style));
     const shown = lines.slice(0, maxLines);
     const last = shown.at(-1);
     if (lines.length > maxLines && last) shown[shown.length - 1] = shortened(last, width, style);
@@ -116,15 +136,24 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
     return { within: (start: number, end: number) => pieces.slice(pieceAt.get(start), pieceAt.get(end)) };
   };
 
-  const lengthOf = (pieces: readonly Piece[], style: FullStyle): number => runsOf(pieces).reduce((sum, run) => sum + widthOf(run.text, run, style), 0);
+  const lengthOf = (pieces: readonly Piece[], style: FullStyle): number =>
+    runsOf(pieces).reduce((sum, run) => sum + widthOf(run.text, run, style), 0);
 
   const lineOf = (pieces: readonly Piece[], base: number, style: FullStyle): Line => {
-    const runs = inVisualOrder(trimRuns(runsOf(pieces))).map((run) => ({ ...run, width: widthOf(run.text, run, style) }));
+    const runs = inVisualOrder(trimRuns(runsOf(pieces))).map((run) => ({
+      ...run,
+      width: widthOf(run.text, run, style),
+    }));
     return { runs, width: runs.reduce((sum, run) => sum + run.width, 0), isRightToLeft: base % 2 === 1 };
   };
 
   const shortened = (line: Line, width: number, style: FullStyle): Line => {
-    const dots: Run = { text: '…', family: 'latin', level: line.isRightToLeft ? 1 : 0, width: widthOf('…', { family: 'latin', level: 0 }, style) };
+    const dots: Run = {
+      text: '…',
+      family: 'latin',
+      level: line.isRightToLeft ? 1 : 0,
+      width: widthOf('…', { family: 'latin', level: 0 }, style),
+    };
     const runs = [...line.runs];
     // The end of the text is on the left where it runs from right to left.
     const at = line.isRightToLeft ? 0 : -1;
@@ -132,19 +161,31 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
     while (runs.length > 0 && total + dots.width > width) {
       const run = runs.at(at);
       if (!run) break;
-      const rest = [...clusters.segment(run.text)].slice(0, -1).map(({ segment }) => segment).join('');
+      const rest = [...clusters.segment(run.text)]
+        .slice(0, -1)
+        .map(({ segment }) => segment)
+        .join('');
       const next = { ...run, text: rest, width: rest === '' ? 0 : widthOf(rest, run, style) };
       total += next.width - run.width;
       if (rest === '') runs.splice(at, 1);
       else runs.splice(at, 1, next);
     }
-    return { runs: line.isRightToLeft ? [dots, ...runs] : [...runs, dots], width: total + dots.width, isRightToLeft: line.isRightToLeft };
+    return {
+      runs: line.isRightToLeft ? [dots, ...runs] : [...runs, dots],
+      width: total + dots.width,
+      isRightToLeft: line.isRightToLeft,
+    };
   };
 
   return {
     set,
     /** Draws lines below each other; `align` is by the text's own direction where it is not given. */
-    draw(block: Block, x: number, y: number, { width, align }: { width: number; align?: 'left' | 'right' | 'center' }): void {
+    draw(
+      block: Block,
+      x: number,
+      y: number,
+      { width, align }: { width: number; align?: 'left' | 'right' | 'center' },
+    ): void {
       for (const [index, line] of block.lines.entries()) {
         const side = align ?? (line.isRightToLeft ? 'right' : 'left');
         let at = x + (side === 'right' ? width - line.width : side === 'center' ? (width - line.width) / 2 : 0);
@@ -173,7 +214,8 @@ function featuresOf(text: string, level: number): { features?: PDFKit.Mixins.Ope
   return level % 2 === 1 && strongRightToLeft.test(text) ? { features: ['rtla'] } : {};
 }
 
-const isJoiner = (char: string): boolean => char === '\u200d' || char === '\u200c' || /[\ufe00-\ufe0f]/.test(char) || /\p{Emoji_Modifier}/u.test(char);
+const isJoiner = (char: string): boolean =>
+  char === '\u200d' || char === '\u200c' || /[\ufe00-\ufe0f]/.test(char) || /\p{Emoji_Modifier}/u.test(char);
 
 /** The document's present font; the library keeps it in a field of its own. */
 function fontHas(doc: PDFKit.PDFDocument, char: string): boolean {
@@ -225,7 +267,11 @@ interface Token {
 }
 
 /** The pieces between possible line ends; a word that is longer than a line is cut between graphemes. */
-function* brokenTokens(text: string, width: number, lengthOf: (start: number, end: number) => number): Generator<Token> {
+function* brokenTokens(
+  text: string,
+  width: number,
+  lengthOf: (start: number, end: number) => number,
+): Generator<Token> {
   for (const { 0: token, index } of text.matchAll(tokens)) {
     const isSpace = /^\s/.test(token);
     const whole = lengthOf(index, index + token.length);

@@ -1,11 +1,38 @@
 /** The words that a report needs besides those of its author. */
 const english = {
-  responses: 'Responses', complete: 'Complete', completionRate: 'Completion rate', duration: 'Mean duration', made: 'Made on', perDay: 'Responses by day',
-  answered: 'Answered', skipped: 'Skipped', answer: 'Answer', word: 'Word', rank: 'Rank', count: 'Count', percent: 'Percent', nobody: 'Nobody has answered this question.',
-  promoters: 'Promoters', passives: 'Passives', detractors: 'Detractors',
-  NPS: 'NPS', Mean: 'Mean', Median: 'Median', 'Standard deviation': 'Standard deviation', Minimum: 'Minimum', Maximum: 'Maximum', 'Top box': 'Top box', 'Bottom box': 'Bottom box', Other: 'Other',
-  themes: 'Themes of the open answers', positive: 'Positive', negative: 'Negative', neutral: 'Neutral', mixed: 'Mixed',
-  mentions: 'Mentions', rest: 'All others',
+  responses: 'Responses',
+  complete: 'Complete',
+  completionRate: 'Completion rate',
+  duration: 'Mean duration',
+  made: 'Made on',
+  perDay: 'Responses by day',
+  answered: 'Answered',
+  skipped: 'Skipped',
+  answer: 'Answer',
+  word: 'Word',
+  rank: 'Rank',
+  count: 'Count',
+  percent: 'Percent',
+  nobody: 'Nobody has answered this question.',
+  promoters: 'Promoters',
+  passives: 'Passives',
+  detractors: 'Detractors',
+  NPS: 'NPS',
+  Mean: 'Mean',
+  Median: 'Median',
+  'Standard deviation': 'Standard deviation',
+  Minimum: 'Minimum',
+  Maximum: 'Maximum',
+  'Top box': 'Top box',
+  'Bottom box': 'Bottom box',
+  Other: 'Other',
+  themes: 'Themes of the open answers',
+  positive: 'Positive',
+  negative: 'Negative',
+  neutral: 'Neutral',
+  mixed: 'Mixed',
+  mentions: 'Mentions',
+  rest: 'All others',
 };
 
 export type Words = typeof english;
@@ -23,7 +50,8 @@ const translations: Readonly<Record<string, string>> = {
   pl: 'Odpowiedzi|Pełne|Wskaźnik ukończenia|Średni czas|Utworzono|Odpowiedzi dziennie|Odpowiedziano|Pominięto|Odpowiedź|Słowo|Miejsce|Liczba|Procent|Nikt nie odpowiedział na to pytanie.|Promotorzy|Pasywni|Krytycy|NPS|Średnia|Mediana|Odchylenie standardowe|Minimum|Maksimum|Najwyższa ocena|Najniższa ocena|Inne|Tematy odpowiedzi otwartych|Pozytywne|Negatywne|Neutralne|Mieszane|Wzmianki|Wszystkie pozostałe',
   ru: 'Ответы|Полные|Доля завершивших|Среднее время|Создано|Ответы по дням|Ответили|Пропустили|Ответ|Слово|Место|Число|Процент|На этот вопрос никто не ответил.|Промоутеры|Нейтралы|Критики|NPS|Среднее|Медиана|Стандартное отклонение|Минимум|Максимум|Высшая оценка|Низшая оценка|Другое|Темы открытых ответов|Положительно|Отрицательно|Нейтрально|Смешанно|Упоминания|Все остальные',
   zh: '回答|完整|完成率|平均用时|生成时间|每日回答|已回答|已跳过|答案|词语|排名|数量|百分比|没有人回答此问题。|推荐者|被动者|贬损者|NPS|平均值|中位数|标准差|最小值|最大值|最高分|最低分|其他|开放式回答的主题|正面|负面|中性|混合|提及次数|其余全部',
-  'zh-hant': '回覆|完整|完成率|平均用時|產生時間|每日回覆|已回答|已略過|答案|詞語|排名|數量|百分比|沒有人回答此問題。|推薦者|被動者|貶損者|NPS|平均值|中位數|標準差|最小值|最大值|最高分|最低分|其他|開放式回覆的主題|正面|負面|中性|混合|提及次數|其餘全部',
+  'zh-hant':
+    '回覆|完整|完成率|平均用時|產生時間|每日回覆|已回答|已略過|答案|詞語|排名|數量|百分比|沒有人回答此問題。|推薦者|被動者|貶損者|NPS|平均值|中位數|標準差|最小值|最大值|最高分|最低分|其他|開放式回覆的主題|正面|負面|中性|混合|提及次數|其餘全部',
   ja: '回答数|完了|完了率|平均所要時間|作成日時|日別の回答数|回答|スキップ|回答|単語|順位|件数|割合|この質問への回答はありません。|推奨者|中立者|批判者|NPS|平均|中央値|標準偏差|最小値|最大値|最高評価|最低評価|その他|自由回答のテーマ|肯定的|否定的|中立|賛否混在|出現回数|それ以外',
   ko: '응답|완료|완료율|평균 소요 시간|작성 일시|일별 응답|응답함|건너뜀|답변|단어|순위|개수|비율|이 질문에 답한 사람이 없습니다.|추천자|중립자|비추천자|NPS|평균|중앙값|표준 편차|최솟값|최댓값|최고 점수|최저 점수|기타|주관식 답변의 주제|긍정|부정|중립|혼합|언급 횟수|나머지 전체',
   ar: 'الردود|المكتملة|معدل الإكمال|متوسط المدة|تاريخ الإنشاء|الردود حسب اليوم|تمت الإجابة|تم التخطي|الإجابة|الكلمة|الترتيب|العدد|النسبة المئوية|لم يجب أحد عن هذا السؤال.|المروجون|المحايدون|المنتقدون|NPS|المتوسط|الوسيط|الانحراف المعياري|الحد الأدنى|الحد الأقصى|أعلى تقييم|أدنى تقييم|أخرى|موضوعات الإجابات المفتوحة|إيجابي|سلبي|محايد|مختلط|مرات الذكر|كل ما تبقى',
@@ -36,5 +64,7 @@ const traditional = /^zh-(?:hant|tw|hk|mo)\b/;
 export function wordsOf(language: string): Words {
   const tag = language.toLowerCase();
   const found = translations[traditional.test(tag) ? 'zh-hant' : (tag.split('-')[0] ?? '')]?.split('|');
-  return found ? (Object.fromEntries(order.map((key, index) => [key, found[index] ?? english[key]])) as Words) : english;
+  return found
+    ? (Object.fromEntries(order.map((key, index) => [key, found[index] ?? english[key]])) as Words)
+    : english;
 }

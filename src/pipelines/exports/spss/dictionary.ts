@@ -1,4 +1,4 @@
-import { createByteBuffer, truncateToBytes, type ByteBuffer } from './byte-buffer.ts';
+import { type ByteBuffer, createByteBuffer, truncateToBytes } from './byte-buffer.ts';
 import type { Variable } from './variables.ts';
 
 /** What the file says of missing and extreme numbers. */
@@ -21,7 +21,9 @@ interface Segment {
 export function segmentWidths(width: number): number[] {
   if (width <= segmentBytes) return [width];
   const count = Math.ceil(width / segmentStep);
-  return Array.from({ length: count }, (_, index) => (index < count - 1 ? segmentBytes : width - (count - 1) * segmentStep));
+  return Array.from({ length: count }, (_, index) =>
+    index < count - 1 ? segmentBytes : width - (count - 1) * segmentStep,
+  );
 }
 
 /** Units of eight bytes that a segment takes in a case. */
@@ -48,9 +50,21 @@ export function encodeDictionary({ variables, title, createdAt, cases }: Diction
   const sets = multipleResponseSets(segments);
   if (sets !== '') writeExtension(bytes, 7, sets);
   writeDisplay(bytes, segments);
-  writeExtension(bytes, 13, segments.filter(({ isFirst }) => isFirst).map(({ shortName, variable }) => `${shortName}=${variable.name}`).join('\t'));
+  writeExtension(
+    bytes,
+    13,
+    segments
+      .filter(({ isFirst }) => isFirst)
+      .map(({ shortName, variable }) => `${shortName}=${variable.name}`)
+      .join('\t'),
+  );
   const long = segments.filter(({ isFirst, variable }) => isFirst && variable.width > segmentBytes);
-  if (long.length > 0) writeExtension(bytes, 14, long.map(({ shortName, variable }) => `${shortName}=${String(variable.width).padStart(5, '0')}\0\t`).join(''));
+  if (long.length > 0)
+    writeExtension(
+      bytes,
+      14,
+      long.map(({ shortName, variable }) => `${shortName}=${String(variable.width).padStart(5, '0')}\0\t`).join(''),
+    );
   writeExtension(bytes, 20, 'UTF-8');
   bytes.int(999);
   bytes.int(0);
@@ -58,12 +72,20 @@ export function encodeDictionary({ variables, title, createdAt, cases }: Diction
 }
 
 function segmentsOf(variable: Variable, index: number): Segment[] {
-  return segmentWidths(variable.width).map((width, part) => ({ variable, width, isFirst: part === 0, shortName: part === 0 ? `V${index + 1}` : `S${index.toString(36)}_${part.toString(36)}`.toUpperCase().slice(0, 8) }));
+  return segmentWidths(variable.width).map((width, part) => ({
+    variable,
+    width,
+    isFirst: part === 0,
+    shortName: part === 0 ? `V${index + 1}` : `S${index.toString(36)}_${part.toString(36)}`.toUpperCase().slice(0, 8),
+  }));
 }
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-function writeHeader(bytes: ByteBuffer, { title, createdAt, cases, units }: { title: string; createdAt: Date; cases: number; units: number }): void {
+function writeHeader(
+  bytes: ByteBuffer,
+  { title, createdAt, cases, units }: { title: string; createdAt: Date; cases: number; units: number },
+): void {
   bytes.text('$FL2', 4);
   bytes.text('@(#) SPSS DATA FILE survey-service', 60);
   bytes.int(2);
@@ -73,7 +95,10 @@ function writeHeader(bytes: ByteBuffer, { title, createdAt, cases, units }: { ti
   bytes.int(0);
   bytes.int(cases);
   bytes.double(compressionBias);
-  bytes.text(`${String(createdAt.getUTCDate()).padStart(2, '0')} ${months[createdAt.getUTCMonth()]} ${createdAt.toISOString().slice(2, 4)}`, 9);
+  bytes.text(
+    `${String(createdAt.getUTCDate()).padStart(2, '0')} ${months[createdAt.getUTCMonth()]} ${createdAt.toISOString().slice(2, 4)}`,
+    9,
+  );
   bytes.text(createdAt.toISOString().slice(11, 19), 8);
   bytes.text(truncateToBytes(title, 64), 64);
   bytes.text('', 3);
@@ -84,7 +109,10 @@ export const compressionBias = 100;
 function writeVariable(bytes: ByteBuffer, { variable, shortName, width, isFirst }: Segment): void {
   const label = Buffer.from(isFirst ? truncateToBytes(variable.label, 255) : '');
   const { kind, decimals } = variable.format;
-  const format = variable.width > 0 ? (kind << 16) | (Math.min(width, segmentBytes) << 8) : (kind << 16) | (variable.format.width << 8) | decimals;
+  const format =
+    variable.width > 0
+      ? (kind << 16) | (Math.min(width, segmentBytes) << 8)
+      : (kind << 16) | (variable.format.width << 8) | decimals;
   bytes.int(2);
   bytes.int(width);
   bytes.int(label.length > 0 ? 1 : 0);
@@ -153,7 +181,9 @@ function writeExtension(bytes: ByteBuffer, subtype: number, text: string): void 
 /** Options of one question together: `$Q3=D1 1 <length> <label> v1 v2`, counted where they are 1. */
 function multipleResponseSets(segments: readonly Segment[]): string {
   const sets = new Map<number, Segment[]>();
-  for (const segment of segments) if (segment.variable.set !== undefined) sets.set(segment.variable.set, [...(sets.get(segment.variable.set) ?? []), segment]);
+  for (const segment of segments)
+    if (segment.variable.set !== undefined)
+      sets.set(segment.variable.set, [...(sets.get(segment.variable.set) ?? []), segment]);
   return [...sets]
     .filter(([, members]) => members.length > 1)
     .map(([number, members]) => {

@@ -2,7 +2,7 @@ import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import type { Writer } from '../writer.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 import { compressionBias, encodeDictionary, segmentWidths, unitsOf } from './dictionary.ts';
-import { variablesOf, type Variable } from './variables.ts';
+import { type Variable, variablesOf } from './variables.ts';
 
 /**
  * An SPSS system file. Reads everything twice: the widths of texts and the number of cases stand before the first case.
@@ -23,11 +23,16 @@ export const writeSpss: Writer = async ({ survey, layout, createdAt, batches, sc
 };
 
 /** Makes every text variable as wide as its longest text; gives the number of responses. */
-async function measure(variables: readonly Variable[], batches: AsyncIterable<readonly ResponseRecord[]>): Promise<number> {
+async function measure(
+  variables: readonly Variable[],
+  batches: AsyncIterable<readonly ResponseRecord[]>,
+): Promise<number> {
   const texts = variables.filter(({ width }) => width > 0);
   let cases = 0;
   for await (const batch of batches) {
-    for (const record of batch) for (const variable of texts) variable.width = Math.max(variable.width, Buffer.byteLength(String(variable.read(record))));
+    for (const record of batch)
+      for (const variable of texts)
+        variable.width = Math.max(variable.width, Buffer.byteLength(String(variable.read(record))));
     cases += batch.length;
   }
   return cases;

@@ -29,11 +29,17 @@ export function variablesOf({ columns, labels, questions }: Layout): Variable[] 
   const counts = new Map<number, number>();
   return columns.map((column) => {
     const number = column.answer && numbers.get(column.answer.question.id);
-    if (number === undefined) return { ...shapeOf(column, labels), name: column.heading, label: column.heading, set: undefined };
+    if (number === undefined)
+      return { ...shapeOf(column, labels), name: column.heading, label: column.heading, set: undefined };
     const place = (counts.get(number) ?? 0) + 1;
     counts.set(number, place);
     const isAlone = column.answer?.column.key === '';
-    return { ...shapeOf(column, labels), name: isAlone ? `Q${number}` : `Q${number}_${place}`, label: column.heading, set: column.answer?.column.cell.kind === 'flag' ? number : undefined };
+    return {
+      ...shapeOf(column, labels),
+      name: isAlone ? `Q${number}` : `Q${number}_${place}`,
+      label: column.heading,
+      set: column.answer?.column.cell.kind === 'flag' ? number : undefined,
+    };
   });
 }
 
@@ -47,9 +53,24 @@ function shapeOf({ type, read, answer, field }: FileColumn, labels: Labels): Var
   const cell = answer?.column.cell;
   switch (cell?.kind) {
     case 'choice':
-      return { ...numeric, format: whole, measure: 'nominal', values: cell.categories.map((category) => ({ value: category.code, label: category[labels] })), read: ({ row }) => row.codes[cell.slot] || null };
+      return {
+        ...numeric,
+        format: whole,
+        measure: 'nominal',
+        values: cell.categories.map((category) => ({ value: category.code, label: category[labels] })),
+        read: ({ row }) => row.codes[cell.slot] || null,
+      };
     case 'flag':
-      return { ...numeric, format: whole, measure: 'nominal', values: [{ value: 0, label: 'No' }, { value: 1, label: 'Yes' }], read: numberFrom(read) };
+      return {
+        ...numeric,
+        format: whole,
+        measure: 'nominal',
+        values: [
+          { value: 0, label: 'No' },
+          { value: 1, label: 'Yes' },
+        ],
+        read: numberFrom(read),
+      };
     case 'rank':
       return { ...numeric, format: whole, measure: 'ordinal', read: numberFrom(read) };
     default:
@@ -57,17 +78,52 @@ function shapeOf({ type, read, answer, field }: FileColumn, labels: Labels): Var
   }
   switch (type) {
     case 'number':
-      return { ...numeric, format: field === 'surveyVersion' ? whole : plain, measure: 'scale', read: numberFrom(read) };
+      return {
+        ...numeric,
+        format: field === 'surveyVersion' ? whole : plain,
+        measure: 'scale',
+        read: numberFrom(read),
+      };
     case 'boolean':
-      return { ...numeric, format: whole, measure: 'nominal', values: [{ value: 0, label: 'No' }, { value: 1, label: 'Yes' }], read: (record) => (read(record) === true ? 1 : 0) };
+      return {
+        ...numeric,
+        format: whole,
+        measure: 'nominal',
+        values: [
+          { value: 0, label: 'No' },
+          { value: 1, label: 'Yes' },
+        ],
+        read: (record) => (read(record) === true ? 1 : 0),
+      };
     case 'moment':
-      return { ...numeric, format: { kind: formats.moment, width: 24, decimals: 3 }, measure: 'scale', read: secondsFrom((record) => read(record)) };
+      return {
+        ...numeric,
+        format: { kind: formats.moment, width: 24, decimals: 3 },
+        measure: 'scale',
+        read: secondsFrom((record) => read(record)),
+      };
     case 'date':
-      return { ...numeric, format: { kind: formats.date, width: 10, decimals: 0 }, measure: 'scale', read: secondsFrom((record) => Date.parse(`${String(read(record))}T00:00:00Z`)) };
+      return {
+        ...numeric,
+        format: { kind: formats.date, width: 10, decimals: 0 },
+        measure: 'scale',
+        read: secondsFrom((record) => Date.parse(`${String(read(record))}T00:00:00Z`)),
+      };
     case 'time':
-      return { ...numeric, format: { kind: formats.time, width: 8, decimals: 0 }, measure: 'scale', read: (record) => clockSeconds(read(record)) };
+      return {
+        ...numeric,
+        format: { kind: formats.time, width: 8, decimals: 0 },
+        measure: 'scale',
+        read: (record) => clockSeconds(read(record)),
+      };
     case 'text':
-      return { width: 1, values: [], format: { kind: formats.text, width: 1, decimals: 0 }, measure: 'nominal', read: (record) => truncateToBytes(String(read(record) ?? ''), maxTextBytes) };
+      return {
+        width: 1,
+        values: [],
+        format: { kind: formats.text, width: 1, decimals: 0 },
+        measure: 'nominal',
+        read: (record) => truncateToBytes(String(read(record) ?? ''), maxTextBytes),
+      };
   }
 }
 

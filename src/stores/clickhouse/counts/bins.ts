@@ -1,7 +1,7 @@
 import type { NumberBounds, NumberMoments } from '../../../domain/questions/contract.ts';
 import { edgeDigits, roundTo } from '../../../domain/questions/numbers.ts';
-import { sqlDoubleArray } from '../sql-literals.ts';
 import type { ColumnOf } from '../read/selection.ts';
+import { sqlDoubleArray } from '../sql-literals.ts';
 import { placeOfMask } from './codes.ts';
 import { numberRows, presenceExpression, valueExpression } from './number-rows.ts';
 import type { NumberRequest } from './numbers.ts';
@@ -24,7 +24,8 @@ export function binsOf({ scale, bounds, isWhole }: NumberRequest, range: NumberR
   const ends = [bounds, range].filter((item) => item !== undefined && item !== null);
   if (ends.length === 0) return { max: 0, edges: [] };
   const [min, max] = [Math.min(...ends.map((item) => item.min)), Math.max(...ends.map((item) => item.max))];
-  if (isWhole && range?.areWhole !== false && max - min <= Number.MAX_SAFE_INTEGER) return wholeBins(Math.ceil(min), Math.floor(max));
+  if (isWhole && range?.areWhole !== false && max - min <= Number.MAX_SAFE_INTEGER)
+    return wholeBins(Math.ceil(min), Math.floor(max));
   return { max, edges: bounds ? decimalEdges({ min, max }) : binEdges(min, max) };
 }
 
@@ -35,11 +36,17 @@ function decimalEdges(bounds: NumberBounds): number[] {
   return rounded[0] === bounds.min && isIncreasing([...rounded, bounds.max]) ? rounded : edges;
 }
 
-const isIncreasing = (numbers: readonly number[]): boolean => numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? number));
+const isIncreasing = (numbers: readonly number[]): boolean =>
+  numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? number));
 
 /** Whether both lie the same. */
 export function areSameBins(one: Bins, other: Bins): boolean {
-  return one.max === other.max && one.isEach === other.isEach && one.edges.length === other.edges.length && one.edges.every((edge, index) => edge === other.edges[index]);
+  return (
+    one.max === other.max &&
+    one.isEach === other.isEach &&
+    one.edges.length === other.edges.length &&
+    one.edges.every((edge, index) => edge === other.edges[index])
+  );
 }
 
 /**
@@ -47,12 +54,17 @@ export function areSameBins(one: Bins, other: Bins): boolean {
  * so that those of two selections can be compared.
  */
 export function wholeBins(min: number, max: number): Bins {
-  if (max - min < binCount) return { max, edges: Array.from({ length: max - min + 1 }, (_, index) => min + index), isEach: true };
+  if (max - min < binCount)
+    return { max, edges: Array.from({ length: max - min + 1 }, (_, index) => min + index), isEach: true };
   for (let power = 1; ; power *= 10)
     for (const digit of [1, 2, 5]) {
       const width = digit * power;
       const [first, last] = [Math.floor(min / width), Math.floor(max / width)];
-      if (last - first < binCount) return { max: (last + 1) * width, edges: Array.from({ length: last - first + 1 }, (_, index) => (first + index) * width) };
+      if (last - first < binCount)
+        return {
+          max: (last + 1) * width,
+          edges: Array.from({ length: last - first + 1 }, (_, index) => (first + index) * width),
+        };
     }
 }
 
@@ -60,7 +72,8 @@ export function wholeBins(min: number, max: number): Bins {
 export function binEdges(min: number, max: number): number[] {
   if (min === max) return [min];
   const width = max - min;
-  const edgeAt = (index: number): number => (Number.isFinite(width) ? min + (width * index) / binCount : min + index * (max / binCount - min / binCount));
+  const edgeAt = (index: number): number =>
+    Number.isFinite(width) ? min + (width * index) / binCount : min + index * (max / binCount - min / binCount);
   const edges = Array.from({ length: binCount }, (_, index) => edgeAt(index));
   return edges.filter((edge, index) => index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max));
 }
@@ -73,7 +86,10 @@ export interface Binned {
 
 /** How many numbers lie in each bin: rows of (place in `binned`, 0, '', [where the bin begins, count]). */
 export function binScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
-  const keys = binned.map(({ request, edges }, place) => `if(${presenceExpression(request, columnOf)}, toNullable(${binStart(request, edges)}), NULL) AS bin${place}`);
+  const keys = binned.map(
+    ({ request, edges }, place) =>
+      `if(${presenceExpression(request, columnOf)}, toNullable(${binStart(request, edges)}), NULL) AS bin${place}`,
+  );
   const names = binned.map((_, place) => `bin${place}`);
   return {
     isAdditive: false,
@@ -86,7 +102,10 @@ export function binScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
 
 /** The same where every response becomes a row a number; for many of them. */
 export function arrayJoinBinScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
-  const lows = binned.map(({ request, edges }) => ({ value: binStart(request, edges), isPresent: presenceExpression(request, columnOf) }));
+  const lows = binned.map(({ request, edges }) => ({
+    value: binStart(request, edges),
+    isPresent: presenceExpression(request, columnOf),
+  }));
   return {
     isAdditive: false,
     statement: (source) =>
@@ -94,7 +113,8 @@ export function arrayJoinBinScan(binned: readonly Binned[], columnOf: ColumnOf):
   };
 }
 
-const binStart = (request: NumberRequest, edges: readonly number[]): string => `roundDown(${valueExpression(request)}, ${sqlDoubleArray(edges)})`;
+const binStart = (request: NumberRequest, edges: readonly number[]): string =>
+  `roundDown(${valueExpression(request)}, ${sqlDoubleArray(edges)})`;
 
 interface BinnedRows extends Bins {
   count: number;
@@ -107,7 +127,11 @@ interface BinnedRows extends Bins {
 export function collectBins({ max, count, edges, isEach, rows, range }: BinnedRows): NumberMoments['bins'] {
   const counts = new Map(rows.map(([low, amount]) => [low, amount ?? 0]));
   const isOnly = edges.length === 1;
-  const bins = edges.map((low, index) => ({ low, high: isEach && !isOnly ? low : (edges[index + 1] ?? max), count: isOnly ? count : (counts.get(low) ?? 0) }));
+  const bins = edges.map((low, index) => ({
+    low,
+    high: isEach && !isOnly ? low : (edges[index + 1] ?? max),
+    count: isOnly ? count : (counts.get(low) ?? 0),
+  }));
   const [first, last] = [bins[0], bins.at(-1)];
   if (first && range) first.low = Math.min(first.low, range.min);
   if (last && range) last.high = Math.max(last.high, range.max);

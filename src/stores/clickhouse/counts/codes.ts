@@ -25,7 +25,10 @@ const anyBitCode = 0;
  * Scans that count all codes at many positions, each in one pass: one grouping set a position. Rows: place in `slots`, code, [count].
  * Of the grouped columns only one is not at its default 0 in a row, so the greatest is its value.
  */
-export function codeScans(wanted: readonly CountedSlot[], columnOf: ColumnOf): { slots: readonly CountedSlot[]; scan: Scan }[] {
+export function codeScans(
+  wanted: readonly CountedSlot[],
+  columnOf: ColumnOf,
+): { slots: readonly CountedSlot[]; scan: Scan }[] {
   return Array.from({ length: Math.ceil(wanted.length / maxSlotsPerScan) }, (_, index) => {
     const slots = wanted.slice(index * maxSlotsPerScan, (index + 1) * maxSlotsPerScan);
     return { slots, scan: { isAdditive: true, statement: (source) => codeStatement(source, slots, columnOf) } };
@@ -44,7 +47,9 @@ function codeStatement(source: string, slots: readonly CountedSlot[], columnOf: 
 /** The codes in a `value` at a `place`, as an Array(UInt64): the value itself, or at these places the bits set in it. */
 export function codesOfValue(bitPlaces: readonly number[]): string {
   const bits = `arrayPushFront(arrayMap(bit -> toUInt64(bit + 1), bitPositionsToArray(value)), toUInt64(${anyBitCode}))`;
-  return bitPlaces.length === 0 ? '[toUInt64(value)]' : `if(place IN (${bitPlaces.join(', ')}), ${bits}, [toUInt64(value)])`;
+  return bitPlaces.length === 0
+    ? '[toUInt64(value)]'
+    : `if(place IN (${bitPlaces.join(', ')}), ${bits}, [toUInt64(value)])`;
 }
 
 /** Which of the grouped columns a row is grouped by, from `mask`: the bits of `grouping` name those that it is not, the first column highest. */
@@ -54,8 +59,15 @@ export function placeOfMask(columns: readonly string[]): string {
 }
 
 /** Takes the rows of a scan into the counts of its positions; a place without one is not looked at. */
-export function collectCodes(slots: readonly (CountedSlot | undefined)[], rows: readonly ScanRow[]): Map<number, SlotCounts> {
-  const found = new Map<number, SlotCounts>(slots.flatMap((entry) => (entry ? [[entry.slot, { isBits: entry.isBits, any: 0, counts: new Map<number, number>() }]] : [])));
+export function collectCodes(
+  slots: readonly (CountedSlot | undefined)[],
+  rows: readonly ScanRow[],
+): Map<number, SlotCounts> {
+  const found = new Map<number, SlotCounts>(
+    slots.flatMap((entry) =>
+      entry ? [[entry.slot, { isBits: entry.isBits, any: 0, counts: new Map<number, number>() }]] : [],
+    ),
+  );
   for (const [place, code, , [amount]] of rows) {
     const entry = found.get(slots[place]?.slot ?? -1);
     if (!entry) throw new Error(`a scan counted position ${place} that was not asked for`);

@@ -1,15 +1,24 @@
 import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
 import type { Dimension } from '../../../domain/questions/contract.ts';
 import type { ClickHouse } from '../client.ts';
+import { annotationCodes } from '../read/annotation-conditions.ts';
+import {
+  type ColumnOf,
+  type Condition,
+  columnNames,
+  conditionsOf,
+  type DateRange,
+  existingColumns,
+  selectionSlots,
+  slotsOf,
+} from '../read/selection.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
-import { hiddenCategoryScan, collectAnsweredCategories, hasHiddenCategories } from './hidden-categories.ts';
+import type { Placement } from '../schema/placement.ts';
+import { sqlInteger, sqlString, sqlUuid } from '../sql-literals.ts';
+import { dimensionWords } from './dimension.ts';
+import { collectAnsweredCategories, hasHiddenCategories, hiddenCategoryScan } from './hidden-categories.ts';
 import { runScans, type ScanRow } from './scans.ts';
 import { createTimeBudget } from './time-left.ts';
-import type { Placement } from '../schema/placement.ts';
-import { dimensionWords } from './dimension.ts';
-import { annotationCodes } from '../read/annotation-conditions.ts';
-import { sqlString, sqlUuid, sqlInteger } from '../sql-literals.ts';
-import { columnNames, conditionsOf, existingColumns, selectionSlots, slotsOf, type ColumnOf, type Condition, type DateRange } from '../read/selection.ts';
 
 /** What a response weighs: a number of its answers, or a number written in its metadata. Usable from 1e-12 to 1e12: the squares of others are no good figures. */
 export type CrosstabWeight = { kind: 'number'; slot: number; presence: number } | { kind: 'metadata'; key: string };
@@ -33,7 +42,14 @@ const countTimeoutMs = 30_000;
 /** Stands for all categories of a dimension; no category has it. */
 const allCodes = 0;
 
-type CellRow = readonly [row: number, column: number, count: number, weight: number, squares: number, unweightable: number];
+type CellRow = readonly [
+  row: number,
+  column: number,
+  count: number,
+  weight: number,
+  squares: number,
+  unweightable: number,
+];
 
 export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
   const codeColumns = createCodeColumns(clickhouse);
@@ -43,33 +59,66 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
   const countBanner = async ({ columns, ...query }: BannerQuery): Promise<CrosstabCounts[]> => {
     const tables = columns.map((dimension): CrosstabQuery => ({ ...query, columns: dimension }));
     const possible = tables.filter((table) => !isEmpty(table.rows) && !isEmpty(table.columns));
-    const { tables: scanned, chosen: answeredHidden } = possible.length === 0 ? { tables: [], chosen: new Map<Dimension, Set<number>>() } : await scan(query, possible);
+    const { tables: scanned, chosen: answeredHidden } =
+      possible.length === 0 ? { tables: [], chosen: new Map<Dimension, Set<number>>() } : await scan(query, possible);
     const found = new Map(possible.map((table, index) => [table, scanned[index] ?? []]));
-    return tables.map((table) => ({ ...collectCrosstab(sumCells(found.get(table) ?? []), query.weight), ...answeredHiddenOf(table, answeredHidden) }));
+    return tables.map((table) => ({
+      ...collectCrosstab(sumCells(found.get(table) ?? []), query.weight),
+      ...answeredHiddenOf(table, answeredHidden),
+    }));
   };
 
-  const scan = async (query: Omit<BannerQuery, 'columns'>, tables: readonly CrosstabQuery[]): Promise<{ tables: ScanRow[][]; chosen: Map<Dimension, Set<number>> }> => {
+  const scan = async (
+    query: Omit<BannerQuery, 'columns'>,
+    tables: readonly CrosstabQuery[],
+  ): Promise<{ tables: ScanRow[][]; chosen: Map<Dimension, Set<number>> }> => {
     const { surveyId, startDate, endDate, isComplete, filters: conditions, weight } = query;
     const selection = { surveyId, startDate, endDate, isComplete, conditions };
-    const slots = [...slotsOf(query.rows), ...tables.flatMap((table) => slotsOf(table.columns)), ...(weight?.kind === 'number' ? [weight.presence] : []), ...selectionSlots(selection)];
+    const slots = [
+      ...slotsOf(query.rows),
+      ...tables.flatMap((table) => slotsOf(table.columns)),
+      ...(weight?.kind === 'number' ? [weight.presence] : []),
+      ...selectionSlots(selection),
+    ];
     const columnOf = await columnNames(codeColumns, slots);
     const scope = {
-      clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, findings), timeLeftMs: createTimeBudget(countTimeoutMs),
+      clickhouse,
+      surveyId,
+      conditions: conditionsOf(selection, columnOf, findings),
+      timeLeftMs: createTimeBudget(countTimeoutMs),
       columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
     };
     // Sums of weights with superseded ones subtracted again would keep their rounding.
     const isAdditive = weight === undefined;
-    const crosstabScans = tables.map((table) => ({ isAdditive, statement: (source: string) => crosstabStatement(table, joinAnnotations(table, source, { findings, columns: scope.columns }), columnOf) }));
+    const crosstabScans = tables.map((table) => ({
+      isAdditive,
+      statement: (source: string) =>
+        crosstabStatement(table, joinAnnotations(table, source, { findings, columns: scope.columns }), columnOf),
+    }));
     const withHidden = [...new Set([query.rows, ...tables.map((table) => table.columns)])].filter(hasHiddenCategories);
-    const { rows } = await runScans(scope, [...crosstabScans, ...withHidden.map((dimension) => hiddenCategoryScan(dimension, columnOf))]);
-    return { tables: rows.slice(0, tables.length), chosen: new Map(withHidden.map((dimension, index) => [dimension, collectAnsweredCategories(rows[tables.length + index] ?? [])])) };
+    const { rows } = await runScans(scope, [
+      ...crosstabScans,
+      ...withHidden.map((dimension) => hiddenCategoryScan(dimension, columnOf)),
+    ]);
+    return {
+      tables: rows.slice(0, tables.length),
+      chosen: new Map(
+        withHidden.map((dimension, index) => [dimension, collectAnsweredCategories(rows[tables.length + index] ?? [])]),
+      ),
+    };
   };
 
   return {
     countBanner,
     /** Whether any response of the survey has this key in its metadata, whatever stands there. */
     async hasMetadataKey(surveyId: string, key: string): Promise<boolean> {
-      return (await clickhouse.select<[number]>(`SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 0 AND mapContains(metadata, ${sqlString(key)}) LIMIT 1`)).length > 0;
+      return (
+        (
+          await clickhouse.select<[number]>(
+            `SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 0 AND mapContains(metadata, ${sqlString(key)}) LIMIT 1`,
+          )
+        ).length > 0
+      );
     },
     async countCrosstab({ columns, ...query }: CrosstabQuery): Promise<CrosstabCounts> {
       const [counted] = await countBanner({ ...query, columns: [columns] });
@@ -78,9 +127,14 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
   };
 }
 
-function answeredHiddenOf({ rows, columns }: CrosstabQuery, known: ReadonlyMap<Dimension, ReadonlySet<number>>): Pick<CrosstabCounts, 'chosenInSurvey'> {
+function answeredHiddenOf(
+  { rows, columns }: CrosstabQuery,
+  known: ReadonlyMap<Dimension, ReadonlySet<number>>,
+): Pick<CrosstabCounts, 'chosenInSurvey'> {
   const [ofRows, ofColumns] = [known.get(rows), known.get(columns)];
-  return ofRows || ofColumns ? { chosenInSurvey: { ...(ofRows && { rows: ofRows }), ...(ofColumns && { columns: ofColumns }) } } : {};
+  return ofRows || ofColumns
+    ? { chosenInSurvey: { ...(ofRows && { rows: ofRows }), ...(ofColumns && { columns: ofColumns }) } }
+    : {};
 }
 
 function collectCrosstab(cells: readonly CellRow[], weight: CrosstabWeight | undefined): CrosstabCounts {
@@ -88,16 +142,28 @@ function collectCrosstab(cells: readonly CellRow[], weight: CrosstabWeight | und
 }
 
 /** No response can fall into any category. */
-const isEmpty = (dimension: Dimension): boolean => (dimension.source.kind === 'annotation' ? dimension.categories.length === 0 : slotsOf(dimension).length === 0);
+const isEmpty = (dimension: Dimension): boolean =>
+  dimension.source.kind === 'annotation' ? dimension.categories.length === 0 : slotsOf(dimension).length === 0;
 
 export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
 
 const [rowAnnotations, columnAnnotations] = ['rows_found', 'columns_found'] as const;
 
 /** The source with the codes of what was found in its responses beside them, where rows or columns are findings. */
-function joinAnnotations({ surveyId, rows, columns }: CrosstabQuery, source: string, { findings, columns: needed }: { findings: string; columns: readonly string[] }): string {
-  const joined = ([[rows, rowAnnotations], [columns, columnAnnotations]] as const).flatMap(([{ source: asked, categories }, name]) =>
-    asked.kind === 'annotation' ? [{ name, codes: annotationCodes(asked, categories, { table: findings, surveyId }) }] : [],
+function joinAnnotations(
+  { surveyId, rows, columns }: CrosstabQuery,
+  source: string,
+  { findings, columns: needed }: { findings: string; columns: readonly string[] },
+): string {
+  const joined = (
+    [
+      [rows, rowAnnotations],
+      [columns, columnAnnotations],
+    ] as const
+  ).flatMap(([{ source: asked, categories }, name]) =>
+    asked.kind === 'annotation'
+      ? [{ name, codes: annotationCodes(asked, categories, { table: findings, surveyId }) }]
+      : [],
   );
   if (joined.length === 0) return source;
   // One inside the other: names in a chain of joins are resolved differently by versions of the server.
@@ -112,15 +178,26 @@ function joinAnnotations({ surveyId, rows, columns }: CrosstabQuery, source: str
  * are spread over nothing; a WHERE would be asked of every response instead of every group.
  */
 function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
-  const [down, across] = [dimensionWords(rows, columnOf, rowAnnotations), dimensionWords(columns, columnOf, columnAnnotations)];
-  const [rowNames, columnNames] = [down.words.map((_, index) => `r${index}`), across.words.map((_, index) => `k${index}`)];
-  const words = [...down.words.map((word, index) => `${word} AS r${index}`), ...across.words.map((word, index) => `${word} AS k${index}`)];
+  const [down, across] = [
+    dimensionWords(rows, columnOf, rowAnnotations),
+    dimensionWords(columns, columnOf, columnAnnotations),
+  ];
+  const [rowNames, columnNames] = [
+    down.words.map((_, index) => `r${index}`),
+    across.words.map((_, index) => `k${index}`),
+  ];
+  const words = [
+    ...down.words.map((word, index) => `${word} AS r${index}`),
+    ...across.words.map((word, index) => `${word} AS k${index}`),
+  ];
   const { value, isUsable } = weightTerms(weight, columnOf);
   const sums = weight
     ? `countIf(usable) AS responses, sumKahanIf(value, usable) AS weight, sumKahanIf(value * value, usable) AS squares, countIf(NOT usable) AS unweightable`
     : 'count() AS responses, 0 AS weight, 0 AS squares, 0 AS unweightable';
   const groups = [...rowNames, ...columnNames].join(', ');
-  const counted = weight ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable FROM ${source})` : source;
+  const counted = weight
+    ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable FROM ${source})`
+    : source;
   return `SELECT row AS place, column AS code, '' AS label, [toFloat64(sum(responses)), toFloat64(sum(weight)), toFloat64(sum(squares)), toFloat64(sum(unweightable))] AS figures FROM
     (SELECT
         arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column,
@@ -140,7 +217,10 @@ function weightTerms(weight: CrosstabWeight | undefined, columnOf: ColumnOf): { 
     const value = `ifNull(toFloat64OrNull(trim(metadata[${sqlString(weight.key)}])), 0)`;
     return { value, isUsable: isUsableWeight };
   }
-  return { value: `numbers[${sqlInteger(weight.slot + 1)}]`, isUsable: `${columnOf(weight.presence)} != 0 AND ${isUsableWeight}` };
+  return {
+    value: `numbers[${sqlInteger(weight.slot + 1)}]`,
+    isUsable: `${columnOf(weight.presence)} != 0 AND ${isUsableWeight}`,
+  };
 }
 
 /** One row a cell: what is superseded has been subtracted. */
@@ -149,7 +229,14 @@ function sumCells(rows: readonly ScanRow[]): CellRow[] {
   for (const [row, column, , sums] of rows) {
     const [, , count, weight, squares, unweightable] = cells.get(`${row} ${column}`) ?? [row, column, 0, 0, 0, 0];
     const [moreCount, moreWeight, moreSquares, moreUnweightable] = sums;
-    cells.set(`${row} ${column}`, [row, column, count + (moreCount ?? 0), weight + (moreWeight ?? 0), squares + (moreSquares ?? 0), unweightable + (moreUnweightable ?? 0)]);
+    cells.set(`${row} ${column}`, [
+      row,
+      column,
+      count + (moreCount ?? 0),
+      weight + (moreWeight ?? 0),
+      squares + (moreSquares ?? 0),
+      unweightable + (moreUnweightable ?? 0),
+    ]);
   }
   return [...cells.values()];
 }

@@ -1,6 +1,6 @@
 import { bitsPerWord, type Dimension } from '../../../domain/questions/contract.ts';
-import { sqlInteger } from '../sql-literals.ts';
 import type { ColumnOf } from '../read/selection.ts';
+import { sqlInteger } from '../sql-literals.ts';
 
 /**
  * A dimension, of at least one code position or finding, as raw words to group by, and the codes that a group of words stands for. Grouping the words as they are stored and
@@ -39,10 +39,13 @@ function codeList(codes: readonly number[]): string {
 }
 
 /** A word of which nothing is asked is not read. */
-const wordOf = (column: string, mask: number): string => (mask === 0 ? 'toUInt16(0)' : `bitAnd(${column}, toUInt16(${mask}))`);
+const wordOf = (column: string, mask: number): string =>
+  mask === 0 ? 'toUInt16(0)' : `bitAnd(${column}, toUInt16(${mask}))`;
 
 function wordMask(codes: readonly number[], word: number): number {
-  return codes.map((code) => code - 1 - word * bitsPerWord).reduce((mask, bit) => (bit >= 0 && bit < bitsPerWord ? mask | (1 << bit) : mask), 0);
+  return codes
+    .map((code) => code - 1 - word * bitsPerWord)
+    .reduce((mask, bit) => (bit >= 0 && bit < bitsPerWord ? mask | (1 << bit) : mask), 0);
 }
 
 function firstRanked(items: readonly { slot: number; code: number }[], columnOf: ColumnOf): string {

@@ -1,6 +1,6 @@
 import type { Category, Dimension } from '../../../domain/questions/contract.ts';
-import { dimensionWords } from './dimension.ts';
 import type { ColumnOf } from '../read/selection.ts';
+import { dimensionWords } from './dimension.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 /**
@@ -8,7 +8,11 @@ import type { Scan, ScanRow } from './scans.ts';
  * findings. Nothing else of the answers is grouped by: of several that can be combined, there may be as many combinations as responses.
  */
 export function hiddenCategoryScan({ categories, source }: Dimension, columnOf: ColumnOf): Scan {
-  const { words, codesOf } = dimensionWords({ categories: categories.filter(isHiddenCategory), source }, columnOf, '[]');
+  const { words, codesOf } = dimensionWords(
+    { categories: categories.filter(isHiddenCategory), source },
+    columnOf,
+    '[]',
+  );
   const names = words.map((_, index) => `w${index}`);
   return {
     isAdditive: true,
@@ -26,6 +30,7 @@ export function collectAnsweredCategories(rows: readonly ScanRow[]): Set<number>
 }
 
 /** Only of what was taken out is it asked. Of findings it is not: theirs are shown where the selection has them. */
-export const hasHiddenCategories = ({ categories, source }: Dimension): boolean => source.kind !== 'annotation' && categories.some(isHiddenCategory);
+export const hasHiddenCategories = ({ categories, source }: Dimension): boolean =>
+  source.kind !== 'annotation' && categories.some(isHiddenCategory);
 
 const isHiddenCategory = ({ isHidden }: Category): boolean => isHidden === true;

@@ -1,5 +1,5 @@
-import { sqlInteger } from '../sql-literals.ts';
 import type { ColumnOf } from '../read/selection.ts';
+import { sqlInteger } from '../sql-literals.ts';
 
 /** A number that responses may have: what is looked at of it, and whether there is one. */
 interface NumberExpression {
@@ -16,8 +16,12 @@ export const numberRows = (numbers: readonly NumberExpression[], source: string)
    ARRAY JOIN found AS value, present AS isThere, arrayEnumerate(found) AS position WHERE isThere`;
 
 /** A number of a response as it is, at this position. */
-export const numberExpression = (request: { slot: number; presence: number }, columnOf: ColumnOf): NumberExpression => ({ value: valueExpression(request), isPresent: presenceExpression(request, columnOf) });
+export const numberExpression = (
+  request: { slot: number; presence: number },
+  columnOf: ColumnOf,
+): NumberExpression => ({ value: valueExpression(request), isPresent: presenceExpression(request, columnOf) });
 
 export const valueExpression = ({ slot }: { slot: number }): string => `numbers[${sqlInteger(slot + 1)}]`;
 
-export const presenceExpression = ({ presence }: { presence: number }, columnOf: ColumnOf): string => `${columnOf(presence)} != 0`;
+export const presenceExpression = ({ presence }: { presence: number }, columnOf: ColumnOf): string =>
+  `${columnOf(presence)} != 0`;

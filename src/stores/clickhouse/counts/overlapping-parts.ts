@@ -6,7 +6,10 @@ import { sqlUuid } from '../sql-literals.ts';
  * once; so everywhere else plain reading is exact, and merging versions while reading, which costs five times a plain scan because
  * neighbouring surveys share the limits of granules, is only needed here. `buckets` are numbers of spans of `widthMs` since 1970.
  */
-export type OverlappingMoments = { kind: 'none' } | { kind: 'some'; widthMs: number; buckets: ReadonlySet<number> } | { kind: 'all' };
+export type OverlappingMoments =
+  | { kind: 'none' }
+  | { kind: 'some'; widthMs: number; buckets: ReadonlySet<number> }
+  | { kind: 'all' };
 
 /** A row of the evidence: [first moment, last moment, rows] of every part, in milliseconds, of an hour that has more than one. */
 export type PartStatistics = readonly number[];
@@ -42,7 +45,8 @@ export function coversOverlaps(assumed: OverlappingMoments, statistics: readonly
   if (statistics.length > maxHours) return false;
   return statistics.flatMap(overlapSpans).every(({ from, to }) => {
     if (assumed.kind === 'none') return false;
-    for (let bucket = Math.floor(from / assumed.widthMs); bucket <= Math.floor(to / assumed.widthMs); bucket += 1) if (!assumed.buckets.has(bucket)) return false;
+    for (let bucket = Math.floor(from / assumed.widthMs); bucket <= Math.floor(to / assumed.widthMs); bucket += 1)
+      if (!assumed.buckets.has(bucket)) return false;
     return true;
   });
 }
@@ -62,12 +66,17 @@ interface Span {
 
 /** Where at least two parts of an hour overlap. */
 function overlapSpans(statistics: PartStatistics): Span[] {
-  const parts = Array.from({ length: statistics.length / 3 }, (_, index) => ({ from: statistics[3 * index] ?? 0, to: statistics[3 * index + 1] ?? 0, rows: statistics[3 * index + 2] ?? 0 }));
+  const parts = Array.from({ length: statistics.length / 3 }, (_, index) => ({
+    from: statistics[3 * index] ?? 0,
+    to: statistics[3 * index + 1] ?? 0,
+    rows: statistics[3 * index + 2] ?? 0,
+  }));
   parts.sort((one, other) => one.from - other.from);
   const spans: Span[] = [];
   let reachedMs = Number.NEGATIVE_INFINITY;
   for (const { from, to } of parts) {
-    if (from <= reachedMs) spans.push({ from, to: Math.min(to, reachedMs), rows: rowsWithin(parts, from, Math.min(to, reachedMs)) });
+    if (from <= reachedMs)
+      spans.push({ from, to: Math.min(to, reachedMs), rows: rowsWithin(parts, from, Math.min(to, reachedMs)) });
     reachedMs = Math.max(reachedMs, to);
   }
   return spans;

@@ -1,14 +1,23 @@
 import type { CountPlan, CountRequest, CountResult, NumberMoments } from '../../../domain/questions/contract.ts';
 import { assertNever } from '../../../errors.ts';
-import { existingColumns, type ColumnOf } from '../read/selection.ts';
-import { codeScans, collectCodes, joinWords, type CountedSlot, type SlotCounts } from './codes.ts';
-import { baseScan, collectBases } from './summary.ts';
-import type { NumberRequest } from './numbers.ts';
+import { type ColumnOf, existingColumns } from '../read/selection.ts';
+import { arrayJoinScan } from './array-join.ts';
+import { type CountedSlot, codeScans, collectCodes, joinWords, type SlotCounts } from './codes.ts';
 import { numberStep } from './number-step.ts';
+import type { NumberRequest } from './numbers.ts';
 import type { NumberRange } from './ranges.ts';
 import type { Scan, ScanRow } from './scans.ts';
-import { collectTexts, needsFullWordPattern, maxTextsPerScan, textScan, textsScan, type TextCounts, type TextRequest, type WordReading } from './texts.ts';
-import { arrayJoinScan } from './array-join.ts';
+import { baseScan, collectBases } from './summary.ts';
+import {
+  collectTexts,
+  maxTextsPerScan,
+  needsFullWordPattern,
+  type TextCounts,
+  type TextRequest,
+  textScan,
+  textsScan,
+  type WordReading,
+} from './texts.ts';
 
 export interface PlanResults {
   /** How many answered, by plan. */
@@ -47,7 +56,12 @@ export interface PlanContext {
 
 /** All code positions that plans look at. */
 export function planSlots({ base, requests }: CountPlan): number[] {
-  return [...base, ...requests.flatMap((request) => (request.kind === 'bits' ? request.slots : request.kind === 'codes' ? [request.slot] : [request.presence]))];
+  return [
+    ...base,
+    ...requests.flatMap((request) =>
+      request.kind === 'bits' ? request.slots : request.kind === 'codes' ? [request.slot] : [request.presence],
+    ),
+  ];
 }
 
 /** So many positions are planned as fast one by one as unfolded. */
@@ -59,8 +73,13 @@ export function planScans(plans: readonly CountPlan[], context: PlanContext): Pl
   const requests = plans.flatMap((plan) => plan.requests);
   const numbers = requests.filter((request) => request.kind === 'number');
   const positions = positionStep(plans, context);
-  const ofWholeSurvey = context.isFiltered ? codeStep(countedSlots(requests.filter(hasHiddenOptions)), [], { ...context, isOfWholeSurvey: true }) : undefined;
-  const texts = textStep(requests.filter((request) => request.kind === 'text'), context);
+  const ofWholeSurvey = context.isFiltered
+    ? codeStep(countedSlots(requests.filter(hasHiddenOptions)), [], { ...context, isOfWholeSurvey: true })
+    : undefined;
+  const texts = textStep(
+    requests.filter((request) => request.kind === 'text'),
+    context,
+  );
   const measured = numberStep(numbers, context);
   return {
     scans: [positions, ...(ofWholeSurvey ? [ofWholeSurvey] : []), texts, measured].flatMap(({ scans }) => scans),
@@ -72,12 +91,19 @@ export function planScans(plans: readonly CountPlan[], context: PlanContext): Pl
       const wholeCounts = ofWholeSurvey && take(ofWholeSurvey).slotCounts;
       const { textCounts, areWordsRight } = take(texts);
       const { moments, ranges, areBinsRight } = take(measured);
-      return { bases, resultOf: (request) => resultOf(request, { slotCounts, wholeCounts, textCounts, moments }), ranges, areBinsRight, areWordsRight };
+      return {
+        bases,
+        resultOf: (request) => resultOf(request, { slotCounts, wholeCounts, textCounts, moments }),
+        ranges,
+        areBinsRight,
+        areWordsRight,
+      };
     },
   };
 }
 
-const hasHiddenOptions = (request: CountRequest): boolean => (request.kind === 'codes' || request.kind === 'bits') && request.needsUnfiltered === true;
+const hasHiddenOptions = (request: CountRequest): boolean =>
+  (request.kind === 'codes' || request.kind === 'bits') && request.needsUnfiltered === true;
 
 /** Of so many positions it is worth a question how many responses there are. */
 const widePlanPositions = 16;
@@ -86,7 +112,11 @@ const widePlanPositions = 16;
 export function isWide(plans: readonly CountPlan[]): boolean {
   const requests = plans.flatMap((plan) => plan.requests);
   const ofKind = (kind: CountRequest['kind']): number => requests.filter((request) => request.kind === kind).length;
-  return plans.reduce((sum, plan) => sum + new Set(planSlots(plan)).size, 0) > widePlanPositions || ofKind('text') > 1 || ofKind('number') > 1;
+  return (
+    plans.reduce((sum, plan) => sum + new Set(planSlots(plan)).size, 0) > widePlanPositions ||
+    ofKind('text') > 1 ||
+    ofKind('number') > 1
+  );
 }
 
 interface PositionCounts {
@@ -97,18 +127,31 @@ interface PositionCounts {
 /** All codes that plans ask for, and how many answered each. */
 function positionStep(plans: readonly CountPlan[], context: PlanContext): Step<PositionCounts> {
   const requests = plans.flatMap((plan) => plan.requests);
-  const singleBases = plans.flatMap(({ base: [slot, ...others] }) => (slot === undefined || others.length > 0 ? [] : [slot]));
+  const singleBases = plans.flatMap(({ base: [slot, ...others] }) =>
+    slot === undefined || others.length > 0 ? [] : [slot],
+  );
   // Of few responses one more position costs less than a scan of its own.
   const counted = countedSlots(requests, context.isSmall ? singleBases : []);
   // A question of one position is answered wherever the position is counted as not 0: the codes say it already.
-  const countedBases = plans.map(({ base: [slot, ...others] }) => (others.length === 0 && counted.some((candidate) => candidate.slot === slot) ? slot : undefined));
-  const { scans, collect } = codeStep(counted, plans.flatMap(({ base }, index) => (countedBases[index] === undefined ? [base] : [])), context);
+  const countedBases = plans.map(({ base: [slot, ...others] }) =>
+    others.length === 0 && counted.some((candidate) => candidate.slot === slot) ? slot : undefined,
+  );
+  const { scans, collect } = codeStep(
+    counted,
+    plans.flatMap(({ base }, index) => (countedBases[index] === undefined ? [base] : [])),
+    context,
+  );
   return {
     scans,
     collect(rows) {
       const { slotCounts, bases } = collect(rows);
       const rest = bases.values();
-      return { slotCounts, bases: countedBases.map((slot) => (slot === undefined ? (rest.next().value ?? 0) : (slotCounts.get(slot)?.any ?? 0))) };
+      return {
+        slotCounts,
+        bases: countedBases.map((slot) =>
+          slot === undefined ? (rest.next().value ?? 0) : (slotCounts.get(slot)?.any ?? 0),
+        ),
+      };
     },
   };
 }
@@ -117,7 +160,11 @@ interface CodePlanContext extends PlanContext {
   isOfWholeSurvey?: boolean;
 }
 
-function codeStep(wanted: readonly CountedSlot[], bases: readonly (readonly number[])[], { columnOf, isSmall, isOfWholeSurvey = false }: CodePlanContext): Step<PositionCounts> {
+function codeStep(
+  wanted: readonly CountedSlot[],
+  bases: readonly (readonly number[])[],
+  { columnOf, isSmall, isOfWholeSurvey = false }: CodePlanContext,
+): Step<PositionCounts> {
   const counted = wanted.filter(({ slot }) => existingColumns([slot], columnOf).length > 0);
   if (isSmall && counted.length + bases.flat().length > maxSeparatePositions) {
     const { scan, collect } = arrayJoinScan(counted, bases, columnOf);
@@ -134,14 +181,26 @@ function codeStep(wanted: readonly CountedSlot[], bases: readonly (readonly numb
   };
 }
 
-function textStep(requests: readonly TextRequest[], { columnOf, isSmall, reading }: PlanContext): Step<{ textCounts: Map<TextRequest, TextCounts>; areWordsRight: boolean }> {
+function textStep(
+  requests: readonly TextRequest[],
+  { columnOf, isSmall, reading }: PlanContext,
+): Step<{ textCounts: Map<TextRequest, TextCounts>; areWordsRight: boolean }> {
   const together = requests.length > (isSmall ? 1 : maxSeparateTexts) ? maxTextsPerScan : 1;
-  const groups = Array.from({ length: Math.ceil(requests.length / together) }, (_, index) => requests.slice(index * together, (index + 1) * together));
+  const groups = Array.from({ length: Math.ceil(requests.length / together) }, (_, index) =>
+    requests.slice(index * together, (index + 1) * together),
+  );
   return {
-    scans: groups.map((group) => (group.length === 1 && group[0] ? textScan(group[0], columnOf, reading) : textsScan(group, columnOf, reading))),
+    scans: groups.map((group) =>
+      group.length === 1 && group[0] ? textScan(group[0], columnOf, reading) : textsScan(group, columnOf, reading),
+    ),
     collect(rows) {
-      const found = groups.flatMap((group, index) => group.map((request, place) => [request, (rows[index] ?? []).filter(([at]) => at === place)] as const));
-      return { textCounts: new Map(found.map(([request, counts]) => [request, collectTexts(counts)])), areWordsRight: reading === 'any' || !found.some(([request, counts]) => needsFullWordPattern(request, counts)) };
+      const found = groups.flatMap((group, index) =>
+        group.map((request, place) => [request, (rows[index] ?? []).filter(([at]) => at === place)] as const),
+      );
+      return {
+        textCounts: new Map(found.map(([request, counts]) => [request, collectTexts(counts)])),
+        areWordsRight: reading === 'any' || !found.some(([request, counts]) => needsFullWordPattern(request, counts)),
+      };
     },
   };
 }
@@ -150,7 +209,13 @@ function textStep(requests: readonly TextRequest[], { columnOf, isSmall, reading
 function countedSlots(requests: readonly CountRequest[], others: readonly number[] = []): CountedSlot[] {
   const bits = requests.flatMap((request) => (request.kind === 'bits' ? request.slots : []));
   const codes = requests.flatMap((request) => (request.kind === 'codes' ? [request.slot] : []));
-  return [...new Map([...others.map((slot) => [slot, false] as const), ...bits.map((slot) => [slot, true] as const), ...codes.map((slot) => [slot, false] as const)])].map(([slot, isBits]) => ({ slot, isBits }));
+  return [
+    ...new Map([
+      ...others.map((slot) => [slot, false] as const),
+      ...bits.map((slot) => [slot, true] as const),
+      ...codes.map((slot) => [slot, false] as const),
+    ]),
+  ].map(([slot, isBits]) => ({ slot, isBits }));
 }
 
 interface CollectedCounts {
@@ -161,15 +226,28 @@ interface CollectedCounts {
   moments: ReadonlyMap<NumberRequest, NumberMoments>;
 }
 
-function resultOf(request: CountRequest, { slotCounts, wholeCounts, textCounts, moments }: CollectedCounts): CountResult {
+function resultOf(
+  request: CountRequest,
+  { slotCounts, wholeCounts, textCounts, moments }: CollectedCounts,
+): CountResult {
   switch (request.kind) {
     case 'codes': {
-      const countsIn = (found: ReadonlyMap<number, SlotCounts>) => found.get(request.slot)?.counts ?? new Map<number, number>();
-      return { kind: 'codes', counts: countsIn(slotCounts), ...(request.needsUnfiltered && wholeCounts && { unfiltered: countsIn(wholeCounts) }) };
+      const countsIn = (found: ReadonlyMap<number, SlotCounts>) =>
+        found.get(request.slot)?.counts ?? new Map<number, number>();
+      return {
+        kind: 'codes',
+        counts: countsIn(slotCounts),
+        ...(request.needsUnfiltered && wholeCounts && { unfiltered: countsIn(wholeCounts) }),
+      };
     }
     case 'bits': {
-      const countsIn = (found: ReadonlyMap<number, SlotCounts>) => joinWords(request.slots.map((slot) => found.get(slot)));
-      return { kind: 'bits', counts: countsIn(slotCounts), ...(request.needsUnfiltered && wholeCounts && { unfiltered: countsIn(wholeCounts) }) };
+      const countsIn = (found: ReadonlyMap<number, SlotCounts>) =>
+        joinWords(request.slots.map((slot) => found.get(slot)));
+      return {
+        kind: 'bits',
+        counts: countsIn(slotCounts),
+        ...(request.needsUnfiltered && wholeCounts && { unfiltered: countsIn(wholeCounts) }),
+      };
     }
     case 'number':
       return { kind: 'number', moments: required(moments.get(request)) };

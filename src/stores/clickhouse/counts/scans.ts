@@ -1,8 +1,15 @@
 import { createLruCache, type LruCache } from '../../../platform/lru-cache.ts';
 import type { ClickHouse } from '../client.ts';
-import { sqlUuid } from '../sql-literals.ts';
 import type { Conditions } from '../read/selection.ts';
-import { findOverlappingMoments, coversOverlaps, partStatisticsStatement, isOverlapping, type OverlappingMoments, type PartStatistics } from './overlapping-parts.ts';
+import { sqlUuid } from '../sql-literals.ts';
+import {
+  coversOverlaps,
+  findOverlappingMoments,
+  isOverlapping,
+  type OverlappingMoments,
+  type PartStatistics,
+  partStatisticsStatement,
+} from './overlapping-parts.ts';
 
 /** A row of any scan. What the first three say is the scan's own business. */
 export type ScanRow = readonly [place: number, code: number, label: string, figures: readonly (number | null)[]];
@@ -48,7 +55,9 @@ const maxAttempts = 3;
  */
 export async function runScans(scope: ScanScope, scans: readonly Scan[]): Promise<ScanResults> {
   const disjoint = disjointSurveysOf(scope.clickhouse);
-  let overlapping: OverlappingMoments = disjoint.get(scope.surveyId) ? { kind: 'none' } : await readOverlappingMoments(scope);
+  let overlapping: OverlappingMoments = disjoint.get(scope.surveyId)
+    ? { kind: 'none' }
+    : await readOverlappingMoments(scope);
   for (let attempt = 1; ; attempt += 1) {
     const { rows, statistics } = await runOnce(scope, scans, overlapping);
     if (coversOverlaps(overlapping, statistics)) {
@@ -74,7 +83,9 @@ function disjointSurveysOf(clickhouse: ClickHouse): LruCache<true> {
 }
 
 async function readOverlappingMoments({ clickhouse, surveyId, timeLeftMs }: ScanScope): Promise<OverlappingMoments> {
-  const statistics = await clickhouse.select<[number[]]>(partStatisticsStatement(clickhouse, surveyId), { timeoutMs: timeLeftMs() });
+  const statistics = await clickhouse.select<[number[]]>(partStatisticsStatement(clickhouse, surveyId), {
+    timeoutMs: timeLeftMs(),
+  });
   return findOverlappingMoments(statistics.map(([figures]) => figures));
 }
 
@@ -92,17 +103,26 @@ const withoutExpressionCompilation = { compile_expressions: 0, compile_aggregate
 /** All parts of a statement then see the same rows; servers before 25.12 do so only if they are told. */
 const sharedSnapshot = { enable_shared_storage_snapshot_in_query: 1 };
 
-async function runOnce(scope: ScanScope, scans: readonly Scan[], overlapping: OverlappingMoments): Promise<{ rows: ScanRow[][]; statistics: PartStatistics[] }> {
+async function runOnce(
+  scope: ScanScope,
+  scans: readonly Scan[],
+  overlapping: OverlappingMoments,
+): Promise<{ rows: ScanRow[][]; statistics: PartStatistics[] }> {
   const arms = scans.flatMap((scan, index) => unionArmsOf(scope, { scan, index, overlapping }));
   const statements = arms.map(
-    ({ statement }, part) => `SELECT toUInt16(${part}) AS part, toUInt64(place) AS place, toUInt64(code) AS code, label, ${asFigures} AS figures FROM (${statement})`,
+    ({ statement }, part) =>
+      `SELECT toUInt16(${part}) AS part, toUInt64(place) AS place, toUInt64(code) AS code, label, ${asFigures} AS figures FROM (${statement})`,
   );
   if (overlapping.kind !== 'all')
-    statements.push(`SELECT toUInt16(${partStatisticsArm}), toUInt64(0), toUInt64(0), '', ${asFigures} FROM (${partStatisticsStatement(scope.clickhouse, scope.surveyId)})`);
-  const found = await scope.clickhouse.select<[part: number, place: number, code: number, label: string, figures: (number | null)[]]>(
-    statements.join(' UNION ALL '),
-    { timeoutMs: scope.timeLeftMs(), settings: { ...withoutExpressionCompilation, ...sharedSnapshot } },
-  );
+    statements.push(
+      `SELECT toUInt16(${partStatisticsArm}), toUInt64(0), toUInt64(0), '', ${asFigures} FROM (${partStatisticsStatement(scope.clickhouse, scope.surveyId)})`,
+    );
+  const found = await scope.clickhouse.select<
+    [part: number, place: number, code: number, label: string, figures: (number | null)[]]
+  >(statements.join(' UNION ALL '), {
+    timeoutMs: scope.timeLeftMs(),
+    settings: { ...withoutExpressionCompilation, ...sharedSnapshot },
+  });
   const rows: ScanRow[][] = scans.map(() => []);
   const statistics: PartStatistics[] = [];
   for (const [part, place, code, label, figures] of found) {
@@ -113,14 +133,30 @@ async function runOnce(scope: ScanScope, scans: readonly Scan[], overlapping: Ov
   return { rows, statistics: statistics };
 }
 
-function unionArmsOf(scope: ScanScope, { scan, index, overlapping }: { scan: Scan; index: number; overlapping: OverlappingMoments }): UnionArm[] {
+function unionArmsOf(
+  scope: ScanScope,
+  { scan, index, overlapping }: { scan: Scan; index: number; overlapping: OverlappingMoments },
+): UnionArm[] {
   const table = scope.clickhouse.table('responses');
   const conditions = scan.isOfWholeSurvey ? conditionsOfSurvey(scope.surveyId) : scope.conditions;
-  const plain: UnionArm = { scan: index, sign: 1, statement: scan.statement(`${table} WHERE ${conditions.full} AND is_deleted = 0`) };
+  const plain: UnionArm = {
+    scan: index,
+    sign: 1,
+    statement: scan.statement(`${table} WHERE ${conditions.full} AND is_deleted = 0`),
+  };
   if (overlapping.kind === 'none') return [plain];
-  if (overlapping.kind === 'some' && scan.isMergeable) return splitByOverlap({ ...scope, conditions }, { scan, overlapping, plain });
-  if (overlapping.kind === 'all' || !scan.isAdditive) return [{ ...plain, statement: scan.statement(`${table} FINAL WHERE ${conditions.full}`) }];
-  return [plain, { scan: index, sign: -1, statement: scan.statement(overlappingRows({ ...scope, conditions }, overlapping, 'superseded')) }];
+  if (overlapping.kind === 'some' && scan.isMergeable)
+    return splitByOverlap({ ...scope, conditions }, { scan, overlapping, plain });
+  if (overlapping.kind === 'all' || !scan.isAdditive)
+    return [{ ...plain, statement: scan.statement(`${table} FINAL WHERE ${conditions.full}`) }];
+  return [
+    plain,
+    {
+      scan: index,
+      sign: -1,
+      statement: scan.statement(overlappingRows({ ...scope, conditions }, overlapping, 'superseded')),
+    },
+  ];
 }
 
 function conditionsOfSurvey(surveyId: string): Conditions {
@@ -131,14 +167,24 @@ function conditionsOfSurvey(surveyId: string): Conditions {
 type SomeOverlapping = Extract<OverlappingMoments, { kind: 'some' }>;
 
 /** Plain reading where nothing is contested, and beside it the newest versions where something is. */
-function splitByOverlap(scope: ScanScope, { scan, overlapping, plain }: { scan: Scan; overlapping: SomeOverlapping; plain: UnionArm }): UnionArm[] {
+function splitByOverlap(
+  scope: ScanScope,
+  { scan, overlapping, plain }: { scan: Scan; overlapping: SomeOverlapping; plain: UnionArm },
+): UnionArm[] {
   const { key, full } = scope.conditions;
   const disjoint = `${scope.clickhouse.table('responses')} WHERE ${key} AND NOT (${isOverlapping(overlapping)}) AND ${full} AND is_deleted = 0`;
-  return [disjoint, overlappingRows(scope, overlapping, 'newest')].map((source) => ({ ...plain, statement: scan.statement(source) }));
+  return [disjoint, overlappingRows(scope, overlapping, 'newest')].map((source) => ({
+    ...plain,
+    statement: scan.statement(source),
+  }));
 }
 
 /** Of the rows that lie at contested moments the newest versions, or those that plain reading counts although a newer version exists. */
-function overlappingRows({ clickhouse, conditions, columns }: ScanScope, overlapping: SomeOverlapping, wanted: 'newest' | 'superseded'): string {
+function overlappingRows(
+  { clickhouse, conditions, columns }: ScanScope,
+  overlapping: SomeOverlapping,
+  wanted: 'newest' | 'superseded',
+): string {
   const needed = [...new Set(['survey_id', 'response_id', 'submitted_at', 'is_deleted', ...columns])];
   return `(SELECT ${needed.join(', ')}, row_number() OVER (PARTITION BY submitted_at, response_id ORDER BY version DESC) AS age
     FROM ${clickhouse.table('responses')} PREWHERE ${conditions.key} AND ${isOverlapping(overlapping)})

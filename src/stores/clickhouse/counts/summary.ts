@@ -45,19 +45,33 @@ export function collectSummary(rows: readonly ScanRow[]): SurveySummary {
 }
 
 /** How many responses there are by completeness; the projection can answer it as above. */
-export const countScan: Scan = { isAdditive: true, statement: (source) => `SELECT 0 AS place, is_complete AS code, '' AS label, [count()] AS figures FROM ${source} GROUP BY code` };
+export const countScan: Scan = {
+  isAdditive: true,
+  statement: (source) =>
+    `SELECT 0 AS place, is_complete AS code, '' AS label, [count()] AS figures FROM ${source} GROUP BY code`,
+};
 
 export function collectCount(rows: readonly ScanRow[]): { total: number; complete: number } {
-  const sum = (wanted: readonly ScanRow[]): number => wanted.reduce((total, [, , , [amount]]) => total + (amount ?? 0), 0);
+  const sum = (wanted: readonly ScanRow[]): number =>
+    wanted.reduce((total, [, , , [amount]]) => total + (amount ?? 0), 0);
   return { total: sum(rows), complete: sum(rows.filter(([, isComplete]) => isComplete === 1)) };
 }
 
 /** How many responses have something at any of some positions: figures in the order of `bases`. */
 export function baseScan(bases: readonly (readonly number[])[], columnOf: ColumnOf): Scan {
-  const counts = bases.map((slots) => `toFloat64(countIf(${slots.length === 0 ? '0' : slots.map((slot) => `${columnOf(slot)} != 0`).join(' OR ')}))`);
-  return { isAdditive: true, statement: (source) => `SELECT 0 AS place, 0 AS code, '' AS label, [${counts.join(', ')}] AS figures FROM ${source}` };
+  const counts = bases.map(
+    (slots) =>
+      `toFloat64(countIf(${slots.length === 0 ? '0' : slots.map((slot) => `${columnOf(slot)} != 0`).join(' OR ')}))`,
+  );
+  return {
+    isAdditive: true,
+    statement: (source) =>
+      `SELECT 0 AS place, 0 AS code, '' AS label, [${counts.join(', ')}] AS figures FROM ${source}`,
+  };
 }
 
 export function collectBases(rows: readonly ScanRow[], count: number): number[] {
-  return Array.from({ length: count }, (_, index) => rows.reduce((sum, [, , , figures]) => sum + (figures[index] ?? 0), 0));
+  return Array.from({ length: count }, (_, index) =>
+    rows.reduce((sum, [, , , figures]) => sum + (figures[index] ?? 0), 0),
+  );
 }

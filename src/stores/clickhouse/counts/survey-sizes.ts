@@ -24,7 +24,10 @@ export function createSurveySizes(clickhouse: ClickHouse, now: () => number = ()
     async isSmall(surveyId: string, timeoutMs: number): Promise<boolean> {
       const last = lastOf(surveyId);
       if (last !== undefined) return last;
-      const [row] = await clickhouse.select<[number]>(`SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = ${sqlUuid(surveyId)}`, { timeoutMs });
+      const [row] = await clickhouse.select<[number]>(
+        `SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = ${sqlUuid(surveyId)}`,
+        { timeoutMs },
+      );
       return note(surveyId, row?.[0] ?? 0);
     },
     /** Without asking: false where it is not known. */

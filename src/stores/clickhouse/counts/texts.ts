@@ -1,7 +1,13 @@
 import type { CountResult, TextKey } from '../../../domain/questions/contract.ts';
-import { dottedI, minWordLength, uncommonPattern, commonWordPattern, wordPattern } from '../../../domain/questions/words.ts';
-import { sqlString as literal, sqlInteger } from '../sql-literals.ts';
+import {
+  commonWordPattern,
+  dottedI,
+  minWordLength,
+  uncommonPattern,
+  wordPattern,
+} from '../../../domain/questions/words.ts';
 import type { ColumnOf } from '../read/selection.ts';
+import { sqlString as literal, sqlInteger } from '../sql-literals.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 export type TextCounts = Extract<CountResult, { kind: 'text' }>;
@@ -39,10 +45,16 @@ const textKeyKinds: Record<TextKey, TextKeyKind> = {
   // Stored as "<upload id> <media type>".
   mediaType: { of: (text) => `substring(${text}, position(${text}, ' ') + 1)`, maxKeys: 10_000 },
   // Cut at ASCII signs first, of which words hold none once apostrophes are ’: all that is slow then sees every piece once instead of every text.
-  words: { of: (text) => `arrayJoin(${tokensOf(text)})`, keysIn: (piece, reading) => `arrayJoin(${wordListOf(piece, reading)})`, maxKeys: 50, isCutOff: true },
+  words: {
+    of: (text) => `arrayJoin(${tokensOf(text)})`,
+    keysIn: (piece, reading) => `arrayJoin(${wordListOf(piece, reading)})`,
+    maxKeys: 50,
+    isCutOff: true,
+  },
 };
 
-const piecesOf = (by: TextKey, text: string): string => (by === 'words' ? tokensOf(text) : `[${textKeyKinds[by].of(text)}]`);
+const piecesOf = (by: TextKey, text: string): string =>
+  by === 'words' ? tokensOf(text) : `[${textKeyKinds[by].of(text)}]`;
 
 function tokensOf(text: string): string {
   return `tokens(lowerUTF8(replaceAll(${text}, ${apostrophe}, '’')))`;
@@ -53,7 +65,8 @@ const unmatchedWord = "''";
 
 /** As `wordsIn` of the domain finds them. */
 function wordListOf(piece: string, reading: WordReading): string {
-  const found = (text: string, pattern: string): string => `arrayFilter(word -> lengthUTF8(word) >= ${sqlInteger(minWordLength)}, extractAll(${text}, ${literal(pattern)}))`;
+  const found = (text: string, pattern: string): string =>
+    `arrayFilter(word -> lengthUTF8(word) >= ${sqlInteger(minWordLength)}, extractAll(${text}, ${literal(pattern)}))`;
   const words =
     reading === 'usual'
       ? `if(match(${piece}, ${literal(uncommonPattern)}), [${unmatchedWord}], ${found(piece, commonWordPattern)})`
@@ -82,9 +95,14 @@ export const maxTextsPerScan = 8;
 
 /** The same of several texts in one scan: rows of (place in `requests`, 0, key, [all four]). */
 export function textsScan(requests: readonly TextRequest[], columnOf: ColumnOf, reading: WordReading): Scan {
-  const counted = requests.map(({ slot, presence, by }) => `if(${columnOf(presence)} != 0, ${piecesOf(by, `texts[${sqlInteger(slot + 1)}]`)}, [])`);
+  const counted = requests.map(
+    ({ slot, presence, by }) => `if(${columnOf(presence)} != 0, ${piecesOf(by, `texts[${sqlInteger(slot + 1)}]`)}, [])`,
+  );
   const ofWords = requests.flatMap(({ by }, place) => (textKeyKinds[by].keysIn ? [place] : []));
-  const key = ofWords.length === 0 ? 'counted' : `arrayJoin(if(place IN (${ofWords.join(', ')}), ${wordListOf('counted', reading)}, [counted]))`;
+  const key =
+    ofWords.length === 0
+      ? 'counted'
+      : `arrayJoin(if(place IN (${ofWords.join(', ')}), ${wordListOf('counted', reading)}, [counted]))`;
   const most = `[${requests.map(({ by }) => sqlInteger(textKeyKinds[by].maxKeys)).join(', ')}][place + 1]`;
   return {
     isAdditive: false,
@@ -100,10 +118,16 @@ export function textsScan(requests: readonly TextRequest[], columnOf: ColumnOf, 
 
 /** Most frequent first, equally frequent ones in order of the key. */
 export function collectTexts(rows: readonly ScanRow[]): TextCounts {
-  const counts = rows.map(([, , key, [count]]) => ({ key, count: count ?? 0 })).sort((one, other) => other.count - one.count || (one.key < other.key ? -1 : 1));
+  const counts = rows
+    .map(([, , key, [count]]) => ({ key, count: count ?? 0 }))
+    .sort((one, other) => other.count - one.count || (one.key < other.key ? -1 : 1));
   const [, all, keys] = rows[0]?.[3] ?? [];
   if (!all || !keys || keys <= counts.length) return { kind: 'text', counts };
-  return { kind: 'text', counts, others: { keys: keys - counts.length, count: counts.reduce((rest, { count }) => rest - count, all) } };
+  return {
+    kind: 'text',
+    counts,
+    others: { keys: keys - counts.length, count: counts.reduce((rest, { count }) => rest - count, all) },
+  };
 }
 
 /** Whether the usual reading met a piece that it does not understand: then what it counted is wrong. */

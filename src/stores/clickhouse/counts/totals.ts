@@ -1,16 +1,23 @@
 import type { CountPlan, CountResult } from '../../../domain/questions/contract.ts';
 import { createLruCache } from '../../../platform/lru-cache.ts';
 import type { ClickHouse } from '../client.ts';
+import { findPageKeys } from '../read/pages.ts';
+import {
+  type Condition,
+  columnNames,
+  conditionsOf,
+  type DateRange,
+  existingColumns,
+  selectionSlots,
+} from '../read/selection.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
-import { collectSummary, summaryScan, type SurveySummary } from './summary.ts';
-import { isWide, planSlots, planScans, type PlanContext, type PlanResults } from './plans.ts';
-import { collectRanges, rangeScan, type NumberRange } from './ranges.ts';
+import type { Placement } from '../schema/placement.ts';
+import { isWide, type PlanContext, type PlanResults, planScans, planSlots } from './plans.ts';
+import { collectRanges, type NumberRange, rangeScan } from './ranges.ts';
 import { runScans, type ScanRow, type ScanScope } from './scans.ts';
+import { collectSummary, type SurveySummary, summaryScan } from './summary.ts';
 import { createSurveySizes, type SurveySizes } from './survey-sizes.ts';
 import { createTimeBudget } from './time-left.ts';
-import type { Placement } from '../schema/placement.ts';
-import { findPageKeys } from '../read/pages.ts';
-import { columnNames, conditionsOf, existingColumns, selectionSlots, type Condition, type DateRange } from '../read/selection.ts';
 
 export type { Condition } from '../read/selection.ts';
 
@@ -40,29 +47,52 @@ const maxCachedSurveys = 10_000;
 const noRanges: ReadonlyMap<number, NumberRange | null> = new Map();
 
 /** Exact counts over the newest versions of all responses; the domain says what they mean. */
-export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickhouse), now }: { clickhouse: ClickHouse; sizes?: SurveySizes; /** In milliseconds. */ now?: () => number } & Placement) {
+export function createTotalsStore({
+  clickhouse,
+  sizes = createSurveySizes(clickhouse),
+  now,
+}: { clickhouse: ClickHouse; sizes?: SurveySizes /** In milliseconds. */; now?: () => number } & Placement) {
   const columns = createCodeColumns(clickhouse);
   const ranges = createLruCache<ReadonlyMap<number, NumberRange | null>>(maxCachedSurveys);
   /** Surveys in whose texts there was something unusual. */
   const surveysWithUnusualWords = createLruCache<true>(maxCachedSurveys);
   return {
     /** A whole survey, or some of its questions, from one state of the table. */
-    async countSurvey({ surveyId, plans, filters, startDate, endDate, isComplete }: SurveyCountQuery): Promise<SurveyCounts> {
+    async countSurvey({
+      surveyId,
+      plans,
+      filters,
+      startDate,
+      endDate,
+      isComplete,
+    }: SurveyCountQuery): Promise<SurveyCounts> {
       const timeLeftMs = createTimeBudget(countTimeoutMs, now);
       const selection = { surveyId, startDate, endDate, isComplete, conditions: filters };
       const slots = [...selectionSlots(selection), ...plans.flatMap(({ plan }) => planSlots(plan))];
       const columnOf = await columnNames(columns, slots);
       const findings = clickhouse.table('findings');
       const scope: ScanScope = {
-        clickhouse, surveyId, conditions: conditionsOf(selection, columnOf, findings), timeLeftMs,
+        clickhouse,
+        surveyId,
+        conditions: conditionsOf(selection, columnOf, findings),
+        timeLeftMs,
         columns: ['is_complete', 'duration_ms', 'numbers', ...existingColumns(slots, columnOf)],
       };
       const counted = plans.map(({ plan }) => plan);
       const isSmall = isWide(counted) ? await sizes.isSmall(surveyId, timeLeftMs()) : sizes.isKnownSmall(surveyId);
-      const isFiltered = [startDate, endDate, isComplete].some((bound) => bound !== undefined) || (filters ?? []).length > 0;
+      const isFiltered =
+        [startDate, endDate, isComplete].some((bound) => bound !== undefined) || (filters ?? []).length > 0;
       const { planned, head: summary } = await countAll(scope, counted, { columnOf, isSmall, isFiltered });
       if (!isFiltered) sizes.note(surveyId, summary.total);
-      return { ...summary, perQuestion: new Map(plans.map(({ questionId, plan }, index) => [questionId, { base: planned.bases[index] ?? 0, results: plan.requests.map(planned.resultOf) }])) };
+      return {
+        ...summary,
+        perQuestion: new Map(
+          plans.map(({ questionId, plan }, index) => [
+            questionId,
+            { base: planned.bases[index] ?? 0, results: plan.requests.map(planned.resultOf) },
+          ]),
+        ),
+      };
     },
   };
 
@@ -70,20 +100,33 @@ export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickh
    * Counts again where words prove to need the reading of any, and where the bins of numbers prove to lie elsewhere than they did the last
    * time, if at least half of the time is left.
    */
-  async function countAll(scope: ScanScope, plans: readonly CountPlan[], given: Omit<PlanContext, 'ranges' | 'reading'>): Promise<{ planned: PlanResults; head: SurveySummary }> {
+  async function countAll(
+    scope: ScanScope,
+    plans: readonly CountPlan[],
+    given: Omit<PlanContext, 'ranges' | 'reading'>,
+  ): Promise<{ planned: PlanResults; head: SurveySummary }> {
     for (let attempt = 1; ; attempt += 1) {
       const planContext = { ...given, reading: surveysWithUnusualWords.get(scope.surveyId) ? 'any' : 'usual' } as const;
-      let { scans, collect, withUnknownRange } = planScans(plans, { ...planContext, ranges: ranges.get(scope.surveyId) ?? noRanges });
+      let { scans, collect, withUnknownRange } = planScans(plans, {
+        ...planContext,
+        ranges: ranges.get(scope.surveyId) ?? noRanges,
+      });
       if (withUnknownRange.length > 0) {
-        const { rows: [rows = []] } = await runScans(scope, [rangeScan(withUnknownRange, planContext)]);
+        const {
+          rows: [rows = []],
+        } = await runScans(scope, [rangeScan(withUnknownRange, planContext)]);
         rememberRanges(scope.surveyId, collectRanges(rows, withUnknownRange));
         ({ scans, collect } = planScans(plans, { ...planContext, ranges: ranges.get(scope.surveyId) ?? noRanges }));
       }
-      const { rows: [summaryRows = [], ...planRows], hadOverlappingParts } = await runScans(scope, [summaryScan, ...scans]);
+      const {
+        rows: [summaryRows = [], ...planRows],
+        hadOverlappingParts,
+      } = await runScans(scope, [summaryScan, ...scans]);
       const planned = collect(planRows);
       rememberRanges(scope.surveyId, planned.ranges);
       if (!planned.areWordsRight) surveysWithUnusualWords.set(scope.surveyId, true);
-      else if (planned.areBinsRight || attempt >= maxAttempts || scope.timeLeftMs() < countTimeoutMs / 2) return { planned, head: await summaryOf(scope, summaryRows, hadOverlappingParts) };
+      else if (planned.areBinsRight || attempt >= maxAttempts || scope.timeLeftMs() < countTimeoutMs / 2)
+        return { planned, head: await summaryOf(scope, summaryRows, hadOverlappingParts) };
     }
   }
 
@@ -94,7 +137,11 @@ export function createTotalsStore({ clickhouse, sizes = createSurveySizes(clickh
 
 export type TotalsStore = ReturnType<typeof createTotalsStore>;
 
-async function summaryOf({ clickhouse, conditions }: ScanScope, rows: readonly ScanRow[], hadOverlappingParts: boolean): Promise<SurveySummary> {
+async function summaryOf(
+  { clickhouse, conditions }: ScanScope,
+  rows: readonly ScanRow[],
+  hadOverlappingParts: boolean,
+): Promise<SurveySummary> {
   const head = collectSummary(rows);
   if (!hadOverlappingParts || head.total === 0) return head;
   const [newest] = await findPageKeys(clickhouse, { conditions, offset: 0, limit: 1 });

@@ -1,9 +1,19 @@
 import { bitsPerWord, type Category, type ExportCell } from '../../../domain/questions/contract.ts';
-import { sqlString, sqlInteger } from '../sql-literals.ts';
+import { sqlInteger, sqlString } from '../sql-literals.ts';
 import type { ColumnOf } from './selection.ts';
 
 /** What every response has, by the names of the interface. */
-export type ResponseField = 'id' | 'surveyId' | 'surveyVersion' | 'submittedAt' | 'completedAt' | 'isComplete' | 'durationSeconds' | 'language' | 'respondent' | 'metadata';
+export type ResponseField =
+  | 'id'
+  | 'surveyId'
+  | 'surveyVersion'
+  | 'submittedAt'
+  | 'completedAt'
+  | 'isComplete'
+  | 'durationSeconds'
+  | 'language'
+  | 'respondent'
+  | 'metadata';
 
 /** A column of a CSV file: a field of the response, or an answer with the finished text that stands for each category. */
 export type CsvColumn = { field: ResponseField } | { cell: ExportCell; textOf(category: Category): string };
@@ -33,7 +43,10 @@ const fieldExpressions: Readonly<Record<ResponseField, string>> = {
 function answerText({ cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>, columnOf: ColumnOf): string {
   switch (cell.kind) {
     case 'choice':
-      return labelText(columnOf(cell.slot), new Map(cell.categories.map((category) => [category.code, textOf(category)])));
+      return labelText(
+        columnOf(cell.slot),
+        new Map(cell.categories.map((category) => [category.code, textOf(category)])),
+      );
     case 'point':
       return labelText(columnOf(cell.slot), new Map(cell.points.map((point, index) => [index + 1, String(point)])));
     case 'flag': {
@@ -47,7 +60,10 @@ function answerText({ cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>, 
     case 'number':
       return `if(${columnOf(cell.presence)} = 0 OR length(numbers) <= ${sqlInteger(cell.slot)}, '', ${numberText(`numbers[${sqlInteger(cell.slot + 1)}]`)})`;
     case 'text': {
-      const isThere = cell.code === undefined ? `${columnOf(cell.presence)} != 0` : `${columnOf(cell.presence)} = ${sqlInteger(cell.code)}`;
+      const isThere =
+        cell.code === undefined
+          ? `${columnOf(cell.presence)} != 0`
+          : `${columnOf(cell.presence)} = ${sqlInteger(cell.code)}`;
       const given = `texts[${sqlInteger(cell.slot + 1)}]`;
       return `if(${isThere}, ${spreadsheetSafe(cell.form === 'upload' ? `splitByChar(' ', ${given})[1]` : given)}, '')`;
     }
@@ -63,7 +79,9 @@ function labelText(column: string, texts: ReadonlyMap<number, string>): string {
   const names: string[] = Array.from({ length: small.reduce((most, [code]) => Math.max(most, code), 0) + 1 }, () => '');
   for (const [code, name] of small) names[code] = name;
   const found = `[${names.map(sqlString).join(', ')}][${column} + 1]`;
-  return large.length === 0 ? found : `multiIf(${large.map(([code, name]) => `${column} = ${sqlInteger(code)}, ${sqlString(name)}`).join(', ')}, ${found})`;
+  return large.length === 0
+    ? found
+    : `multiIf(${large.map(([code, name]) => `${column} = ${sqlInteger(code)}, ${sqlString(name)}`).join(', ')}, ${found})`;
 }
 
 /** ISO 8601 in UTC with milliseconds. */

@@ -1,5 +1,5 @@
 import { validationProblem } from '../../../errors.ts';
-import { sqlMoment, isUuid, sqlUuid } from '../sql-literals.ts';
+import { isUuid, sqlMoment, sqlUuid } from '../sql-literals.ts';
 
 /** A response's place among the responses of its survey; never changes. */
 export interface ResponseKey {
@@ -14,8 +14,11 @@ export function encodeCursor(surveyId: string, { submittedAtMs, responseId }: Re
 
 /** Throws a VALIDATION_ERROR for a text that `encodeCursor` cannot have made for this survey; earlier cursors bear no mark of theirs. */
 export function decodeCursor(surveyId: string, cursor: string): ResponseKey {
-  const [ms = '', responseId = '', mark = surveyTagOf(surveyId), ...rest] = Buffer.from(cursor, 'base64url').toString('latin1').split('.');
-  if (!/^\d{1,15}$/.test(ms) || !isUuid(responseId) || mark !== surveyTagOf(surveyId) || rest.length > 0) throw validationProblem([{ path: 'cursor', message: 'is not a cursor of this list' }]);
+  const [ms = '', responseId = '', mark = surveyTagOf(surveyId), ...rest] = Buffer.from(cursor, 'base64url')
+    .toString('latin1')
+    .split('.');
+  if (!/^\d{1,15}$/.test(ms) || !isUuid(responseId) || mark !== surveyTagOf(surveyId) || rest.length > 0)
+    throw validationProblem([{ path: 'cursor', message: 'is not a cursor of this list' }]);
   return { submittedAtMs: Number(ms), responseId };
 }
 

@@ -1,10 +1,10 @@
 import type { ClickHouse } from '../client.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
-import { csvCell, type CsvColumn } from './csv-cells.ts';
 import type { Placement } from '../schema/placement.ts';
-import { sqlMoment, sqlInteger } from '../sql-literals.ts';
-import { recordColumns, toRecord, type RecordCells, type ResponseRecord } from './record.ts';
-import { allOf, columnNames, conditionsOf, selectionSlots, type Selection } from './selection.ts';
+import { sqlInteger, sqlMoment } from '../sql-literals.ts';
+import { type CsvColumn, csvCell } from './csv-cells.ts';
+import { type RecordCells, type ResponseRecord, recordColumns, toRecord } from './record.ts';
+import { allOf, columnNames, conditionsOf, type Selection, selectionSlots } from './selection.ts';
 
 /** A step of the time line; a span is some of them, as many as the memory for it holds. */
 const rowsPerStep = 2500;
@@ -15,7 +15,11 @@ const linesTimeoutMs = 60_000;
 const settings = { do_not_merge_across_partitions_select_final: 1 };
 /** Each cell as its expression makes it, commas between them, lines ended as RFC 4180 has it. */
 const csvFormatSettings = {
-  ...settings, format_custom_escaping_rule: 'Raw', format_custom_field_delimiter: ',', format_custom_row_after_delimiter: '\r\n', output_format_json_escape_forward_slashes: 0,
+  ...settings,
+  format_custom_escaping_rule: 'Raw',
+  format_custom_field_delimiter: ',',
+  format_custom_row_after_delimiter: '\r\n',
+  output_format_json_escape_forward_slashes: 0,
 };
 
 export interface CsvLines {
@@ -55,9 +59,12 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
   const columns = createCodeColumns(clickhouse, { cluster });
   const table = clickhouse.table('responses');
   const limitsNow = (limits: SpanLimits) => () => (isUnderLoad() ? underLoadLimits : limits);
-  const settingsNow = (own: Readonly<Record<string, number | string>>) => (isUnderLoad() ? { ...own, ...underLoadSettings } : own);
-  const conditionsFor = async (selection: Selection) => conditionsOf(selection, await columnNames(columns, selectionSlots(selection)), clickhouse.table('findings'));
-  const statement = (shown: string, condition: string) => `SELECT ${shown} FROM ${table} FINAL WHERE ${condition} ORDER BY submitted_at, response_id`;
+  const settingsNow = (own: Readonly<Record<string, number | string>>) =>
+    isUnderLoad() ? { ...own, ...underLoadSettings } : own;
+  const conditionsFor = async (selection: Selection) =>
+    conditionsOf(selection, await columnNames(columns, selectionSlots(selection)), clickhouse.table('findings'));
+  const statement = (shown: string, condition: string) =>
+    `SELECT ${shown} FROM ${table} FINAL WHERE ${condition} ORDER BY submitted_at, response_id`;
   return {
     /**
      * Every response of the selection, oldest first, some at a time. The time line is cut into spans; each is a query of its own, and
@@ -67,7 +74,9 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
       const conditions = await conditionsFor(selection);
       const shown = recordColumns(Math.min(codeColumns, await columns.existing(codeColumns)));
       const read = async (span: string): Promise<MeasuredSpan<RecordCells[]>> => {
-        const rows = await clickhouse.select<RecordCells>(statement(shown, allOf([conditions.full, span])), { settings: settingsNow(settings) });
+        const rows = await clickhouse.select<RecordCells>(statement(shown, allOf([conditions.full, span])), {
+          settings: settingsNow(settings),
+        });
         return { content: rows, rows: rows.length, bytes: approximateBytes(rows) };
       };
       for await (const rows of readSpans(await edges(conditions.key), limitsNow(recordLimits), read))
@@ -75,12 +84,19 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     },
 
     /** The same responses as lines of a CSV file, written by the database. */
-    async *csvLines(selection: Selection, csvColumns: readonly CsvColumn[], codeColumns: number): AsyncGenerator<CsvLines> {
+    async *csvLines(
+      selection: Selection,
+      csvColumns: readonly CsvColumn[],
+      codeColumns: number,
+    ): AsyncGenerator<CsvLines> {
       const conditions = await conditionsFor(selection);
       const columnOf = await columnNames(columns, [codeColumns - 1]);
       const cells = csvColumns.map((column) => csvCell(column, columnOf)).join(', ');
       const read = async (span: string): Promise<MeasuredSpan<CsvLines>> => {
-        const pieces = await clickhouse.bytes(statement(cells, allOf([conditions.full, span])), 'CustomSeparated', { settings: settingsNow(csvFormatSettings), timeoutMs: linesTimeoutMs });
+        const pieces = await clickhouse.bytes(statement(cells, allOf([conditions.full, span])), 'CustomSeparated', {
+          settings: settingsNow(csvFormatSettings),
+          timeoutMs: linesTimeoutMs,
+        });
         const rows = countLines(pieces);
         return { content: { pieces, rows }, rows, bytes: pieces.reduce((sum, { length }) => sum + length, 0) };
       };
@@ -105,7 +121,11 @@ export type ExportRows = ReturnType<typeof createExportRows>;
  * Reads span after span, some ahead of the one in work. The first is a single step; how heavy its rows are decides how many steps the
  * others take.
  */
-async function* readSpans<T>(edges: readonly number[], limitsNow: () => SpanLimits, read: (span: string) => Promise<MeasuredSpan<T>>): AsyncGenerator<T> {
+async function* readSpans<T>(
+  edges: readonly number[],
+  limitsNow: () => SpanLimits,
+  read: (span: string) => Promise<MeasuredSpan<T>>,
+): AsyncGenerator<T> {
   const prefetched: (() => Promise<MeasuredSpan<T>>)[] = [];
   let steps = 1;
   let at = 0;
@@ -134,7 +154,10 @@ function stepsWithin(limits: SpanLimits, rows: number, bytes: number): number {
 
 /** A condition on the moment; together those of all spans hold for every moment, each once. */
 function spanBetween(from: number | undefined, to: number | undefined): string {
-  return allOf([from === undefined ? '' : `submitted_at >= ${sqlMoment(from)}`, to === undefined ? '' : `submitted_at < ${sqlMoment(to)}`]);
+  return allOf([
+    from === undefined ? '' : `submitted_at >= ${sqlMoment(from)}`,
+    to === undefined ? '' : `submitted_at < ${sqlMoment(to)}`,
+  ]);
 }
 
 /** A failure of work that was begun early is thrown where its result is asked for, and is not unhandled before. */
@@ -147,7 +170,10 @@ const fixedRowBytes = 200;
 
 /** About what the rows take in memory: answers in words differ by thousands, everything else by little. */
 function approximateBytes(rows: readonly RecordCells[]): number {
-  return rows.reduce((sum, [, , , , , , , , , , , , texts]) => texts.reduce((length, text) => length + text.length, sum + fixedRowBytes), 0);
+  return rows.reduce(
+    (sum, [, , , , , , , , , , , , texts]) => texts.reduce((length, text) => length + text.length, sum + fixedRowBytes),
+    0,
+  );
 }
 
 const quote = 0x22;

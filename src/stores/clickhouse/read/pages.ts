@@ -1,8 +1,8 @@
 import type { ClickHouse } from '../client.ts';
-import { allOf, type Conditions } from './selection.ts';
+import { sqlInteger, sqlMoment, sqlUuid } from '../sql-literals.ts';
 import { keysetCondition, type ResponseKey } from './cursor.ts';
-import { sqlMoment, sqlUuid, sqlInteger } from '../sql-literals.ts';
-import { toRecord, type RecordCells, type ResponseRecord } from './record.ts';
+import { type RecordCells, type ResponseRecord, toRecord } from './record.ts';
+import { allOf, type Conditions } from './selection.ts';
 
 export interface PageQuery {
   conditions: Conditions;
@@ -20,7 +20,10 @@ const rangeGrowth = 8;
  * the sorting key (cheap, read backwards, versions not yet merged) say how far back the page reaches, and only if the conditions
  * leave too few is the range made longer.
  */
-export async function findPageKeys(clickhouse: ClickHouse, { conditions, after, offset, limit }: PageQuery): Promise<ResponseKey[]> {
+export async function findPageKeys(
+  clickhouse: ClickHouse,
+  { conditions, after, offset, limit }: PageQuery,
+): Promise<ResponseKey[]> {
   const table = clickhouse.table('responses');
   const place = after === undefined ? '' : keysetCondition('<', after);
   for (let rangeRows = Math.max(firstRangeRows, 2 * (offset + limit)); ; rangeRows *= rangeGrowth) {
@@ -34,12 +37,16 @@ export async function findPageKeys(clickhouse: ClickHouse, { conditions, after, 
       `SELECT toUnixTimestamp64Milli(submitted_at) AS at, response_id FROM ${table} FINAL WHERE ${allOf([conditions.full, place, `submitted_at >= ${sqlMoment(oldestMs)}`])}
        ORDER BY submitted_at DESC, response_id DESC LIMIT ${sqlInteger(limit)} OFFSET ${sqlInteger(offset)}`,
     );
-    if (keys.length === limit || seen < rangeRows) return keys.map(([submittedAtMs, responseId]) => ({ submittedAtMs, responseId }));
+    if (keys.length === limit || seen < rangeRows)
+      return keys.map(([submittedAtMs, responseId]) => ({ submittedAtMs, responseId }));
   }
 }
 
 /** The responses at these keys in the same order; one that was deleted meanwhile is left out. */
-export async function findRecordsByKeys(clickhouse: ClickHouse, { surveyCondition, keys, columns }: { surveyCondition: string; keys: readonly ResponseKey[]; columns: string }): Promise<ResponseRecord[]> {
+export async function findRecordsByKeys(
+  clickhouse: ClickHouse,
+  { surveyCondition, keys, columns }: { surveyCondition: string; keys: readonly ResponseKey[]; columns: string },
+): Promise<ResponseRecord[]> {
   if (keys.length === 0) return [];
   const moments = [...new Set(keys.map((key) => sqlInteger(key.submittedAtMs)))];
   const rows = await clickhouse.select<RecordCells>(

@@ -18,19 +18,47 @@ export interface ResponseRecord {
 }
 
 export type RecordCells = [
-  surveyId: string, responseId: string, submittedAtMs: number, version: number, surveyVersion: number, isComplete: number, completedAtMs: number, durationMs: number,
-  language: string, respondent: string, metadata: Record<string, string>, numbers: number[], texts: string[], codes: number[],
+  surveyId: string,
+  responseId: string,
+  submittedAtMs: number,
+  version: number,
+  surveyVersion: number,
+  isComplete: number,
+  completedAtMs: number,
+  durationMs: number,
+  language: string,
+  respondent: string,
+  metadata: Record<string, string>,
+  numbers: number[],
+  texts: string[],
+  codes: number[],
 ];
 
 /** The columns of a record; `codeColumns` bounds the code positions read, all of them without it. */
 export function recordColumns(codeColumns?: number): string {
-  const codes = codeColumns === undefined ? "[COLUMNS('^c[0-9]+$')]" : `CAST([${Array.from({ length: codeColumns }, (_, slot) => `c${slot}`).join(', ')}], 'Array(UInt16)')`;
+  const codes =
+    codeColumns === undefined
+      ? "[COLUMNS('^c[0-9]+$')]"
+      : `CAST([${Array.from({ length: codeColumns }, (_, slot) => `c${slot}`).join(', ')}], 'Array(UInt16)')`;
   return `survey_id, response_id, toUnixTimestamp64Milli(submitted_at), version, survey_version, is_complete, toUnixTimestamp64Milli(completed_at), duration_ms,
     language, respondent, metadata, numbers, texts, ${codes}`;
 }
 
 export function toRecord([
-  surveyId, responseId, submittedAtMs, version, surveyVersion, isComplete, completedAtMs, durationMs, language, respondent, metadata, numbers, texts, codes,
+  surveyId,
+  responseId,
+  submittedAtMs,
+  version,
+  surveyVersion,
+  isComplete,
+  completedAtMs,
+  durationMs,
+  language,
+  respondent,
+  metadata,
+  numbers,
+  texts,
+  codes,
 ]: RecordCells): ResponseRecord {
   return {
     surveyId,

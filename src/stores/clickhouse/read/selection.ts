@@ -1,7 +1,7 @@
 import { bitsPerWord, type Dimension } from '../../../domain/questions/contract.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
-import { hasAnnotation, type AnnotationLocation } from './annotation-conditions.ts';
-import { sqlMoment, sqlUuid, sqlInteger } from '../sql-literals.ts';
+import { sqlInteger, sqlMoment, sqlUuid } from '../sql-literals.ts';
+import { type AnnotationLocation, hasAnnotation } from './annotation-conditions.ts';
 
 /** Responses that have this code in this dimension. */
 export interface Condition {
@@ -47,7 +47,14 @@ export function conditionsOf(selection: Selection, columnOf: ColumnOf, annotatio
     endDate === undefined ? '' : `submitted_at < ${sqlMoment(endDate)}`,
   ]);
   const holds = (condition: Condition): string => hasCode(condition, columnOf, { table: annotations, surveyId });
-  return { key, full: allOf([key, isComplete === undefined ? '' : `is_complete = ${isComplete ? 1 : 0}`, ...(conditions ?? []).map(holds)]) };
+  return {
+    key,
+    full: allOf([
+      key,
+      isComplete === undefined ? '' : `is_complete = ${isComplete ? 1 : 0}`,
+      ...(conditions ?? []).map(holds),
+    ]),
+  };
 }
 
 /** The code columns by these positions that exist. */
@@ -77,7 +84,11 @@ export function selectionSlots({ conditions }: Pick<Selection, 'conditions'>): n
   return (conditions ?? []).flatMap(({ dimension }) => slotsOf(dimension));
 }
 
-function hasCode({ dimension: { source, categories }, code }: Condition, columnOf: ColumnOf, annotations: AnnotationLocation): string {
+function hasCode(
+  { dimension: { source, categories }, code }: Condition,
+  columnOf: ColumnOf,
+  annotations: AnnotationLocation,
+): string {
   switch (source.kind) {
     case 'code':
       return `${columnOf(source.slot)} = ${sqlInteger(code)}`;

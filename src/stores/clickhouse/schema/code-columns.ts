@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../client.ts';
 import { sqlString } from '../sql-literals.ts';
-import { storageTable, tablesToChange, type Placement } from './placement.ts';
+import { type Placement, storageTable, tablesToChange } from './placement.ts';
 
 /**
  * The columns c0, c1, … of `responses`: one per code position. They are added in steps as surveys grow; a position that has no column
@@ -31,8 +31,11 @@ export function createCodeColumns(clickhouse: ClickHouse, placement: Placement =
   };
   const add = async (from: number, wanted: number): Promise<void> => {
     for (let at = from; at < wanted; at += columnsPerStatement) {
-      const additions = codeColumnDefinitions(at, Math.min(wanted, at + columnsPerStatement)).map((column) => `ADD COLUMN IF NOT EXISTS ${column}`);
-      for (const table of tablesToChange(clickhouse, placement)) await clickhouse.command(`ALTER TABLE ${table} ${additions.join(', ')}`);
+      const additions = codeColumnDefinitions(at, Math.min(wanted, at + columnsPerStatement)).map(
+        (column) => `ADD COLUMN IF NOT EXISTS ${column}`,
+      );
+      for (const table of tablesToChange(clickhouse, placement))
+        await clickhouse.command(`ALTER TABLE ${table} ${additions.join(', ')}`);
     }
   };
   return {
@@ -58,7 +61,9 @@ export async function fitPartSize(clickhouse: ClickHouse, placement: Placement =
   if (columns <= codeColumnStep) return columns;
   const wanted = `min_bytes_for_wide_part = ${wideBytesPerColumn * columns}`;
   const storage = placement.cluster === undefined ? 'responses' : 'responses_local';
-  const [row] = await clickhouse.select<[string]>(`SELECT engine_full FROM system.tables WHERE database = ${sqlString(clickhouse.database)} AND name = ${sqlString(storage)}`);
+  const [row] = await clickhouse.select<[string]>(
+    `SELECT engine_full FROM system.tables WHERE database = ${sqlString(clickhouse.database)} AND name = ${sqlString(storage)}`,
+  );
   const isSet = row?.[0].split(/, | SETTINGS /).includes(wanted) ?? false;
   if (!isSet) await clickhouse.command(`ALTER TABLE ${storageTable(clickhouse, placement)} MODIFY SETTING ${wanted}`);
   return columns;

@@ -1,10 +1,10 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { assetPath } from '../../../platform/assets.ts';
 import type { ClickHouse } from '../client.ts';
-import { codeColumnDefinitions, codeColumnStep, fitPartSize } from './code-columns.ts';
-import { onCluster, localTable, type Placement } from './placement.ts';
 import { sqlName, sqlString } from '../sql-literals.ts';
+import { codeColumnDefinitions, codeColumnStep, fitPartSize } from './code-columns.ts';
+import { localTable, onCluster, type Placement } from './placement.ts';
 
 /**
  * Brings the schema up to date: every file of schema/ once, in the order of its name; those named `….cluster.sql` on clusters only.
@@ -13,13 +13,22 @@ import { sqlName, sqlString } from '../sql-literals.ts';
 export async function migrateClickHouse(clickhouse: ClickHouse, placement: Placement = {}): Promise<void> {
   const everywhere = placement.cluster === undefined ? '' : onCluster(placement.cluster);
   const journal = clickhouse.table('schema_migrations');
-  const engine = placement.cluster === undefined ? 'ReplacingMergeTree' : `ReplicatedReplacingMergeTree(${replicaOf(clickhouse, 'schema_migrations', false)})`;
+  const engine =
+    placement.cluster === undefined
+      ? 'ReplacingMergeTree'
+      : `ReplicatedReplacingMergeTree(${replicaOf(clickhouse, 'schema_migrations', false)})`;
   await clickhouse.command(`CREATE DATABASE IF NOT EXISTS ${sqlName(clickhouse.database)} ${everywhere}`);
-  await clickhouse.command(`CREATE TABLE IF NOT EXISTS ${journal} ${everywhere} (name String) ENGINE = ${engine} ORDER BY name`);
-  const applied = new Set((await clickhouse.select<[string]>(`SELECT name FROM ${journal}`)).map(([applied]) => applied));
+  await clickhouse.command(
+    `CREATE TABLE IF NOT EXISTS ${journal} ${everywhere} (name String) ENGINE = ${engine} ORDER BY name`,
+  );
+  const applied = new Set(
+    (await clickhouse.select<[string]>(`SELECT name FROM ${journal}`)).map(([applied]) => applied),
+  );
   for (const file of await schemaFiles(placement)) {
     if (applied.has(file)) continue;
-    await clickhouse.command(schemaStatement(await readFile(join(schemaFolder(), file), 'utf8'), clickhouse, placement));
+    await clickhouse.command(
+      schemaStatement(await readFile(join(schemaFolder(), file), 'utf8'), clickhouse, placement),
+    );
     await clickhouse.command(`INSERT INTO ${journal} VALUES (${sqlString(file)})`);
   }
   // Former versions set it only when they added columns, or not at all.
@@ -27,7 +36,11 @@ export async function migrateClickHouse(clickhouse: ClickHouse, placement: Place
 }
 
 /** A schema file with its placeholders filled in for this database and placement. */
-export function schemaStatement(template: string, clickhouse: Pick<ClickHouse, 'database' | 'table'>, placement: Placement): string {
+export function schemaStatement(
+  template: string,
+  clickhouse: Pick<ClickHouse, 'database' | 'table'>,
+  placement: Placement,
+): string {
   const { cluster } = placement;
   const isCluster = cluster !== undefined;
   const values: Record<string, string> = {
@@ -37,12 +50,16 @@ export function schemaStatement(template: string, clickhouse: Pick<ClickHouse, '
     findings: clickhouse.table('findings'),
     records_storage: localTable(clickhouse, placement, 'idempotency_records'),
     records: clickhouse.table('idempotency_records'),
-    records_engine: isCluster ? `ReplicatedReplacingMergeTree(${replicaOf(clickhouse, 'idempotency_records', true)}, accepted_at)` : 'ReplacingMergeTree(accepted_at)',
+    records_engine: isCluster
+      ? `ReplicatedReplacingMergeTree(${replicaOf(clickhouse, 'idempotency_records', true)}, accepted_at)`
+      : 'ReplacingMergeTree(accepted_at)',
     database: sqlString(clickhouse.database),
     cluster: sqlString(cluster ?? ''),
     on_cluster: isCluster ? onCluster(cluster) : '',
     code_columns: codeColumnDefinitions(0, codeColumnStep).join(', '),
-    engine: isCluster ? `ReplicatedReplacingMergeTree(${replicaOf(clickhouse, 'responses', true)}, version, is_deleted)` : 'ReplacingMergeTree(version, is_deleted)',
+    engine: isCluster
+      ? `ReplicatedReplacingMergeTree(${replicaOf(clickhouse, 'responses', true)}, version, is_deleted)`
+      : 'ReplacingMergeTree(version, is_deleted)',
     findings_engine: isCluster ? `ReplicatedMergeTree(${replicaOf(clickhouse, 'findings', true)})` : 'MergeTree',
     deduplication_window: isCluster ? 'replicated_deduplication_window' : 'non_replicated_deduplication_window',
   };
@@ -54,7 +71,9 @@ export function schemaStatement(template: string, clickhouse: Pick<ClickHouse, '
 }
 
 export async function schemaFiles({ cluster }: Placement): Promise<string[]> {
-  const files = (await readdir(schemaFolder())).filter((file) => file.endsWith('.sql')).sort((one, other) => order(one).localeCompare(order(other)));
+  const files = (await readdir(schemaFolder()))
+    .filter((file) => file.endsWith('.sql'))
+    .sort((one, other) => order(one).localeCompare(order(other)));
   return files.filter((file) => cluster !== undefined || !file.endsWith('.cluster.sql'));
 }
 

@@ -15,7 +15,9 @@ type StoredTable = 'responses' | 'findings' | 'idempotency_records';
 
 /** The table that holds rows, as written in statements that change it on every server. */
 export function storageTable(clickhouse: ClickHouse, placement: Placement, table: StoredTable = 'responses'): string {
-  return placement.cluster === undefined ? clickhouse.table(table) : `${localTable(clickhouse, placement, table)} ${onCluster(placement.cluster)}`;
+  return placement.cluster === undefined
+    ? clickhouse.table(table)
+    : `${localTable(clickhouse, placement, table)} ${onCluster(placement.cluster)}`;
 }
 
 /** What a server calls its own rows. */
@@ -26,7 +28,9 @@ export function localTable(clickhouse: Pick<ClickHouse, 'table'>, { cluster }: P
 /** Every table that must learn of a new column, in the order in which they must. */
 export function tablesToChange(clickhouse: ClickHouse, placement: Placement): string[] {
   const storage = storageTable(clickhouse, placement);
-  return placement.cluster === undefined ? [storage] : [storage, `${clickhouse.table('responses')} ${onCluster(placement.cluster)}`];
+  return placement.cluster === undefined
+    ? [storage]
+    : [storage, `${clickhouse.table('responses')} ${onCluster(placement.cluster)}`];
 }
 
 export function onCluster(cluster: string): string {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouse } from '../client.ts';
-import { storageTable, type Placement } from '../schema/placement.ts';
-import { sqlMoment, sqlString, sqlUuid, sqlInteger } from '../sql-literals.ts';
+import { type Placement, storageTable } from '../schema/placement.ts';
+import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
 
 /** What has to be known of a response to delete it. */
 export interface ResponseMarkedForDeletion {
@@ -20,26 +20,46 @@ const mergeRetryMs = 250;
 /** Versions of a response have it in common. */
 const key = 'survey_id, submitted_at, response_id';
 /** Rows of responses that have been deleted. */
-const rowsOfDeletedResponses = (among: 'IN' | 'GLOBAL IN', all: string): string => `is_deleted = 0 AND (${key}) ${among} (SELECT ${key} FROM ${all} WHERE is_deleted = 1)`;
+const rowsOfDeletedResponses = (among: 'IN' | 'GLOBAL IN', all: string): string =>
+  `is_deleted = 0 AND (${key}) ${among} (SELECT ${key} FROM ${all} WHERE is_deleted = 1)`;
 
 /** Removes content from the disk itself; slow work for jobs. */
 export function createErasure(clickhouse: ClickHouse, placement: Placement) {
   const table = clickhouse.table('responses');
   const storage = storageTable(clickhouse, placement);
   const partitionsWith = async (condition: string): Promise<string[]> =>
-    (await clickhouse.select<[string]>(`SELECT DISTINCT _partition_id FROM ${table} WHERE ${condition}`, { timeoutMs: erasureTimeoutMs })).map(([month]) => month);
+    (
+      await clickhouse.select<[string]>(`SELECT DISTINCT _partition_id FROM ${table} WHERE ${condition}`, {
+        timeoutMs: erasureTimeoutMs,
+      })
+    ).map(([month]) => month);
   return {
     /** Responses that a reason to delete them holds for, oldest first, at most `limit`. */
-    async findMarkedForDeletion(surveyId: string, criterion: DeletionCriterion, limit: number): Promise<ResponseMarkedForDeletion[]> {
-      const reason = 'respondent' in criterion ? `respondent = ${sqlString(criterion.respondent)}` : `submitted_at < ${sqlMoment(criterion.before)}`;
+    async findMarkedForDeletion(
+      surveyId: string,
+      criterion: DeletionCriterion,
+      limit: number,
+    ): Promise<ResponseMarkedForDeletion[]> {
+      const reason =
+        'respondent' in criterion
+          ? `respondent = ${sqlString(criterion.respondent)}`
+          : `submitted_at < ${sqlMoment(criterion.before)}`;
       const rows = await clickhouse.select<[string, number, number]>(
         `SELECT response_id, toUnixTimestamp64Milli(submitted_at) AS at, is_complete FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND ${reason} ORDER BY at, response_id LIMIT ${sqlInteger(limit)}`,
         { timeoutMs: erasureTimeoutMs },
       );
-      return rows.map(([responseId, submittedAtMs, isComplete]) => ({ surveyId, responseId, submittedAtMs, isComplete: isComplete === 1 }));
+      return rows.map(([responseId, submittedAtMs, isComplete]) => ({
+        surveyId,
+        responseId,
+        submittedAtMs,
+        isComplete: isComplete === 1,
+      }));
     },
     /** Ids of responses that are or once were incomplete, in their order, those after `after`. */
-    async findEverIncompleteIds(surveyId: string, { after, limit }: { after: string | undefined; limit: number }): Promise<string[]> {
+    async findEverIncompleteIds(
+      surveyId: string,
+      { after, limit }: { after: string | undefined; limit: number },
+    ): Promise<string[]> {
       const place = after === undefined ? '' : `AND response_id > ${sqlUuid(after)}`;
       const rows = await clickhouse.select<[string]>(
         `SELECT DISTINCT response_id FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND is_complete = 0 AND is_deleted = 0 ${place} ORDER BY response_id LIMIT ${sqlInteger(limit)}`,
@@ -49,7 +69,10 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
     },
     /** Removes every row of a survey. Rows of it that arrive later stay. */
     async eraseSurvey(surveyId: string): Promise<void> {
-      await clickhouse.command(`ALTER TABLE ${storage} DELETE WHERE survey_id = ${sqlUuid(surveyId)} SETTINGS mutations_sync = 2`, { timeoutMs: erasureTimeoutMs });
+      await clickhouse.command(
+        `ALTER TABLE ${storage} DELETE WHERE survey_id = ${sqlUuid(surveyId)} SETTINGS mutations_sync = 2`,
+        { timeoutMs: erasureTimeoutMs },
+      );
     },
     /**
      * Removes what deleted responses have left behind. Their tombstones stay, so that a late redelivery brings nothing back. Works by

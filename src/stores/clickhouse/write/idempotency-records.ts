@@ -18,7 +18,14 @@ const insertTimeoutMs = 15_000;
 const findTimeoutMs = 4000;
 
 /** A record as one line of JSONCompactEachRow, in the column order of the table. */
-export function encodeRecord({ hash, version, digest, surveyId, submittedAtMs, isComplete }: IdempotencyRecord): string {
+export function encodeRecord({
+  hash,
+  version,
+  digest,
+  surveyId,
+  submittedAtMs,
+  isComplete,
+}: IdempotencyRecord): string {
   return `["${hash}",${version},"${digest}","${surveyId}",${submittedAtMs},${isComplete ? 1 : 0}]`;
 }
 
@@ -30,7 +37,8 @@ export function createIdempotencyRecords(clickhouse: ClickHouse) {
     insert: (lines: Buffer, signal?: AbortSignal): Promise<void> =>
       clickhouse.insert(
         `INSERT INTO ${table} (hash, version, digest, survey_id, submitted_at, is_complete) SETTINGS insert_deduplicate = 0, async_insert = 0, max_partitions_per_insert_block = 0 FORMAT JSONCompactEachRow`,
-        [lines], { timeoutMs: insertTimeoutMs, ...(signal && { signal }) },
+        [lines],
+        { timeoutMs: insertTimeoutMs, ...(signal && { signal }) },
       ),
 
     /** The records under these hashes, by version. */
@@ -40,7 +48,14 @@ export function createIdempotencyRecords(clickhouse: ClickHouse) {
         `SELECT hash, version, digest, survey_id, toUnixTimestamp64Milli(submitted_at), is_complete FROM ${table} WHERE hash IN (${hashes.map(sqlString).join(', ')}) ORDER BY hash, version, accepted_at DESC LIMIT 1 BY hash, version`,
         { timeoutMs: findTimeoutMs },
       );
-      return rows.map(([hash, version, digest, surveyId, submittedAtMs, isComplete]) => ({ hash, version, digest, surveyId, submittedAtMs, isComplete: isComplete === 1 }));
+      return rows.map(([hash, version, digest, surveyId, submittedAtMs, isComplete]) => ({
+        hash,
+        version,
+        digest,
+        surveyId,
+        submittedAtMs,
+        isComplete: isComplete === 1,
+      }));
     },
   };
 }

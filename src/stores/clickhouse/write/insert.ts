@@ -1,7 +1,7 @@
 import { Problem } from '../../../errors.ts';
 import type { ClickHouse } from '../client.ts';
+import { isMalformed, isOutOfMemory } from '../errors.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
-import { isOutOfMemory, isMalformed } from '../errors.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger } from '../sql-literals.ts';
 
@@ -38,8 +38,12 @@ export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { clu
   return async ({ lines, rows, codeColumns, attempt = 0, signal }: Batch): Promise<InsertOutcome> => {
     if (rows > maxRowsPerBlock) throw new RangeError(`a batch holds at most ${maxRowsPerBlock} rows`);
     const settings = [
-      'insert_deduplicate = 0', 'async_insert = 0', 'input_format_parallel_parsing = 0', 'max_partitions_per_insert_block = 0',
-      `max_insert_block_size = ${sqlInteger(maxRowsPerBlock)}`, 'input_format_json_compact_allow_variable_number_of_columns = 1',
+      'insert_deduplicate = 0',
+      'async_insert = 0',
+      'input_format_parallel_parsing = 0',
+      'max_partitions_per_insert_block = 0',
+      `max_insert_block_size = ${sqlInteger(maxRowsPerBlock)}`,
+      'input_format_json_compact_allow_variable_number_of_columns = 1',
       ...(cluster === undefined ? [] : ['distributed_foreground_insert = 1']),
     ];
     const timeoutMs = Math.min(maxTimeoutMs, firstTimeoutMs * 2 ** Math.min(attempt, 3));

@@ -55,7 +55,12 @@ const queueSizes = { read: 8, insert: 2, change: 2, kill: 1 };
 export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<Engine> {
   const root = new Session(dir, { connectionArgs: connectionArguments(memoryBytes) });
   await root.queryAsync(`CREATE DATABASE IF NOT EXISTS ${defaultDatabase} ENGINE = Atomic`);
-  const queues = { read: createQueryQueue(queueSizes.read), insert: createQueryQueue(queueSizes.insert), change: createQueryQueue(queueSizes.change), kill: createQueryQueue(queueSizes.kill) };
+  const queues = {
+    read: createQueryQueue(queueSizes.read),
+    insert: createQueryQueue(queueSizes.insert),
+    change: createQueryQueue(queueSizes.change),
+    kill: createQueryQueue(queueSizes.kill),
+  };
   const defaults = [['max_memory_usage', String(Math.floor(memoryBytes / 2))]] as const;
   const running = new Set<Promise<unknown>>();
   let queries = 0;
@@ -68,9 +73,14 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
       session.close();
     }
   };
-  const kill = (id: string) => selectValue(`KILL QUERY WHERE startsWith(Settings['log_comment'], ${literal(`${id} `)}) ASYNC`).catch(() => '');
+  const kill = (id: string) =>
+    selectValue(`KILL QUERY WHERE startsWith(Settings['log_comment'], ${literal(`${id} `)}) ASYNC`).catch(() => '');
 
-  const useSession = async <T>(queue: QueueName, scope: QueryScope, work: (query: QuerySession) => Promise<T>): Promise<T> => {
+  const useSession = async <T>(
+    queue: QueueName,
+    scope: QueryScope,
+    work: (query: QuerySession) => Promise<T>,
+  ): Promise<T> => {
     const id = `q${process.pid}-${++queries}`;
     const session = new Session(dir);
     let killing: Promise<unknown> | undefined;
@@ -97,13 +107,16 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
     selectValue,
     use(queue, scope, work) {
       const job = useSession(queue, scope, work);
-      const ended = job.then(() => {}, () => {});
+      const ended = job.then(
+        () => {},
+        () => {},
+      );
       running.add(ended);
       void ended.then(() => running.delete(ended));
       return job;
     },
     async close() {
-      await selectValue('KILL QUERY WHERE query NOT LIKE \'KILL%\' ASYNC').catch(() => '');
+      await selectValue("KILL QUERY WHERE query NOT LIKE 'KILL%' ASYNC").catch(() => '');
       await Promise.allSettled(running);
       root.close();
     },
@@ -115,7 +128,11 @@ const killRepeatMs = 250;
 async function prepare(session: Session, id: string, scope: QueryScope): Promise<void> {
   const comment = `${id} ${scope.settings.get('log_comment') ?? ''}`;
   const settings = [...scope.settings].filter(([name]) => name !== 'log_comment');
-  const pairs = [...settings, ...[...scope.parameters].map(([name, value]) => [`param_${name}`, value] as const), ['log_comment', comment] as const];
+  const pairs = [
+    ...settings,
+    ...[...scope.parameters].map(([name, value]) => [`param_${name}`, value] as const),
+    ['log_comment', comment] as const,
+  ];
   const set = pairs.map(([name, value]) => `${name} = ${literal(value)}`).join(', ');
   await session.queryAsync(`USE ${quotedName(scope.database)}; SET ${set}`);
 }

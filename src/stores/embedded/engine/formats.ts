@@ -5,24 +5,51 @@
  * - `file`: the format has a foot or an index (Parquet …), so it is written whole to a file, which is then sent;
  * - `whole`: one document (JSON …), made in memory.
  */
-export type FormatKind = { kind: 'rows' } | { kind: 'file' } | { kind: 'whole' } | { kind: 'header'; rows: number; syntax: 'csv' | 'lines' };
+export type FormatKind =
+  | { kind: 'rows' }
+  | { kind: 'file' }
+  | { kind: 'whole' }
+  | { kind: 'header'; rows: number; syntax: 'csv' | 'lines' };
 
 const rowFormats = [
-  'TabSeparated', 'TSV', 'TabSeparatedRaw', 'TSVRaw', 'Raw', 'CSV', 'JSONEachRow', 'JSONLines', 'NDJSON', 'JSONStringsEachRow', 'JSONCompactEachRow',
-  'JSONCompactStringsEachRow', 'RowBinary', 'Native', 'LineAsString', 'RawBLOB', 'TSKV', 'Null',
+  'TabSeparated',
+  'TSV',
+  'TabSeparatedRaw',
+  'TSVRaw',
+  'Raw',
+  'CSV',
+  'JSONEachRow',
+  'JSONLines',
+  'NDJSON',
+  'JSONStringsEachRow',
+  'JSONCompactEachRow',
+  'JSONCompactStringsEachRow',
+  'RowBinary',
+  'Native',
+  'LineAsString',
+  'RawBLOB',
+  'TSKV',
+  'Null',
 ];
 const fileFormats = ['Parquet', 'ORC', 'Arrow', 'ArrowStream', 'Avro'];
 const headerFormats: [string, number, 'csv' | 'lines'][] = [
-  ['CSVWithNames', 1, 'csv'], ['CSVWithNamesAndTypes', 2, 'csv'],
-  ...['TabSeparated', 'TSV', 'TabSeparatedRaw', 'TSVRaw', 'JSONCompactEachRow', 'JSONCompactStringsEachRow'].flatMap((name): [string, number, 'lines'][] => [
-    [`${name}WithNames`, 1, 'lines'], [`${name}WithNamesAndTypes`, 2, 'lines'],
-  ]),
+  ['CSVWithNames', 1, 'csv'],
+  ['CSVWithNamesAndTypes', 2, 'csv'],
+  ...['TabSeparated', 'TSV', 'TabSeparatedRaw', 'TSVRaw', 'JSONCompactEachRow', 'JSONCompactStringsEachRow'].flatMap(
+    (name): [string, number, 'lines'][] => [
+      [`${name}WithNames`, 1, 'lines'],
+      [`${name}WithNamesAndTypes`, 2, 'lines'],
+    ],
+  ),
 ];
 
 const kinds = new Map<string, FormatKind>([
   ...rowFormats.map((name): [string, FormatKind] => [name.toLowerCase(), { kind: 'rows' }]),
   ...fileFormats.map((name): [string, FormatKind] => [name.toLowerCase(), { kind: 'file' }]),
-  ...headerFormats.map(([name, rows, syntax]): [string, FormatKind] => [name.toLowerCase(), { kind: 'header', rows, syntax }]),
+  ...headerFormats.map(([name, rows, syntax]): [string, FormatKind] => [
+    name.toLowerCase(),
+    { kind: 'header', rows, syntax },
+  ]),
 ]);
 
 export function formatKind(format: string): FormatKind {
@@ -46,13 +73,16 @@ export function mediaType(format: string): string {
   const name = format.toLowerCase();
   if (/^json.*eachrow|^ndjson|^jsonlines/.test(name)) return 'application/x-ndjson; charset=UTF-8';
   if (name.startsWith('json')) return 'application/json; charset=UTF-8';
-  if (name.startsWith('csv')) return 'text/csv; charset=UTF-8; header=' + (name.includes('withnames') ? 'present' : 'absent');
+  if (name.startsWith('csv'))
+    return 'text/csv; charset=UTF-8; header=' + (name.includes('withnames') ? 'present' : 'absent');
   if (/^(tabseparated|tsv)/.test(name)) return 'text/tab-separated-values; charset=UTF-8';
-  if (fileFormats.some((known) => known.toLowerCase() === name) || /binary|native/.test(name)) return 'application/octet-stream';
+  if (fileFormats.some((known) => known.toLowerCase() === name) || /binary|native/.test(name))
+    return 'application/octet-stream';
   return 'text/plain; charset=UTF-8';
 }
 
-const binaryInput = /^(parquet|orc|arrow|arrowstream|avro|native|rowbinary.*|protobuf.*|msgpack|npy|capnproto|bsoneachrow)$/i;
+const binaryInput =
+  /^(parquet|orc|arrow|arrowstream|avro|native|rowbinary.*|protobuf.*|msgpack|npy|capnproto|bsoneachrow)$/i;
 
 export function isBinaryInput(format: string): boolean {
   return binaryInput.test(format);

@@ -1,4 +1,4 @@
-import { isWord, tokens, type Token } from './query-text.ts';
+import { isWord, type Token, tokens } from './query-text.ts';
 
 /** The part of an INSERT that stands before its inline data. */
 export interface InsertHead {
@@ -31,7 +31,8 @@ export function readInsertHead(body: Buffer): InsertHead | undefined {
     if (seen.length === 1 && !isWord(token, 'INSERT')) return undefined;
     if (token.text === ';') return undefined;
     if (depth > 0) continue;
-    if (isWord(token, 'SELECT') || isWord(token, 'WITH') || isWord(token, 'VALUES') || isWord(token, 'INFILE')) return undefined;
+    if (isWord(token, 'SELECT') || isWord(token, 'WITH') || isWord(token, 'VALUES') || isWord(token, 'INFILE'))
+      return undefined;
     if (before && isWord(before, 'FORMAT') && token.kind === 'word') return describe(body, bytes, seen);
   }
   return undefined;

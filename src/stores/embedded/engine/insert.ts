@@ -24,7 +24,12 @@ const patternSign = /[*?{}]/;
  * Runs an INSERT with its data by way of the file `spool`: data that stands in the query itself is looked at several times over, sign by sign,
  * which takes as long as reading and sorting its rows.
  */
-export async function insertData({ session, runInQueue }: QuerySession, head: InsertHead, data: Buffer, spool: string): Promise<void> {
+export async function insertData(
+  { session, runInQueue }: QuerySession,
+  head: InsertHead,
+  data: Buffer,
+  spool: string,
+): Promise<void> {
   const ending = `${head.settings ? `SETTINGS ${head.settings}` : ''} FORMAT ${head.format}`;
   // Text is all that a query may carry.
   if (patternSign.test(spool) && !isBinaryInput(head.format)) {

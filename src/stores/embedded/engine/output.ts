@@ -42,7 +42,10 @@ const tooManyRowsOrBytes = /^Code: 396\b/;
  * would stop every other request meanwhile. So a query with subqueries is first run whole on a thread of its own, as long as its
  * result stays small; only a large one is then streamed.
  */
-async function runIfSmall({ session, runInQueue }: QuerySession, query: OutputQuery): Promise<Uint8Array[] | undefined> {
+async function runIfSmall(
+  { session, runInQueue }: QuerySession,
+  query: OutputQuery,
+): Promise<Uint8Array[] | undefined> {
   await runInQueue(() => session.queryAsync(`SET max_result_bytes = ${smallBytes}, result_overflow_mode = 'throw'`));
   try {
     return [(await runInQueue(() => session.queryAsync(query.sql, { format: query.format }))).bytes()];
@@ -77,7 +80,10 @@ async function* runWhole({ session, runInQueue }: QuerySession, query: OutputQue
 async function* runThroughFile({ session, runInQueue }: QuerySession, query: OutputQuery): AsyncGenerator<Uint8Array> {
   const target = `INTO OUTFILE ${literal(query.spool)} TRUNCATE`;
   const at = query.hasFormat ? query.sql.search(/\bFORMAT\s+\w+(\s+SETTINGS\b[\s\S]*)?\s*$/i) : -1;
-  const sql = at === -1 ? `${query.sql}\n${target} FORMAT ${query.format}` : `${query.sql.slice(0, at)}\n${target} ${query.sql.slice(at)}`;
+  const sql =
+    at === -1
+      ? `${query.sql}\n${target} FORMAT ${query.format}`
+      : `${query.sql.slice(0, at)}\n${target} ${query.sql.slice(at)}`;
   try {
     await runInQueue(() => session.queryAsync(sql));
     for await (const piece of createReadStream(query.spool, { highWaterMark: 256 * 1024 })) yield piece;

@@ -15,7 +15,9 @@ export function logUncaughtErrors(log: (line: string) => void = console.error): 
     loggedAtMs = nowMs;
     const others = unlogged === 0 ? '' : ` (and ${unlogged} others before it)`;
     unlogged = 0;
-    log(`${new Date().toISOString()} error: ${kind}${others}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    log(
+      `${new Date().toISOString()} error: ${kind}${others}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
   };
   process.on('uncaughtException', note('uncaught exception'));
   process.on('unhandledRejection', note('unhandled rejection'));

@@ -36,7 +36,10 @@ function claim(draft: string, file: string, dataDir: string): void {
     const held = read(file);
     if (held === undefined) continue;
     const pid = liveOwner(held);
-    if (pid !== undefined) throw new StartError(`DATA_DIR ${dataDir} is in use by process ${pid}: stop it, or give this one another DATA_DIR`);
+    if (pid !== undefined)
+      throw new StartError(
+        `DATA_DIR ${dataDir} is in use by process ${pid}: stop it, or give this one another DATA_DIR`,
+      );
     clearStale(file, held);
   }
   throw new StartError(`cannot lock DATA_DIR ${dataDir}: another start keeps taking the lock`);

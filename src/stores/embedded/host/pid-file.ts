@@ -45,7 +45,8 @@ export async function endProcess(pid: number, { signal, timeoutMs }: EndOptions)
   send(pid, signal);
   const deadline = performance.now() + timeoutMs;
   while (!isGone()) {
-    if (performance.now() > deadline + killTimeoutMs) throw new StartError(`process ${pid} does not end, not even by SIGKILL`);
+    if (performance.now() > deadline + killTimeoutMs)
+      throw new StartError(`process ${pid} does not end, not even by SIGKILL`);
     if (performance.now() > deadline) send(pid, 'SIGKILL');
     await delay(pollMs);
   }

@@ -33,7 +33,10 @@ function bootId(): string {
 
 function fromPs(pid: number): string | undefined {
   try {
-    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
     const [state = '', ...started] = line.split(/\s+/);
     return line === '' || state.startsWith('Z') ? undefined : started.join(' ');
   } catch {

@@ -1,8 +1,8 @@
 import type { AnnotationKind } from '../../../domain/analytics/annotation-variables.ts';
 import { unsavedReplyTtlSeconds } from '../../redis/ai/unsaved-replies.ts';
-import { lockTopic, createAiThemes, deleteUnusedThemes, type AnalysisTopic } from './themes.ts';
-import { withPostgres, type Sql } from '../client.ts';
+import { type Sql, withPostgres } from '../client.ts';
 import { withLongTimeout } from '../with-long-timeout.ts';
+import { type AnalysisTopic, createAiThemes, deleteUnusedThemes, lockTopic } from './themes.ts';
 
 /** What was found in one answer. */
 export interface AnnotationValues {
@@ -22,12 +22,17 @@ export function createAiAnnotationRows(sql: Sql) {
     /** All findings of a topic, page by page, themes under the names that they are counted by. */
     async *pages({ surveyId, topic }: { surveyId: string; topic: string }): AsyncGenerator<AnnotationValues[]> {
       for (let last: AnnotationValues | undefined; ; ) {
-        const keyset = last === undefined ? sql`` : sql`AND (response_id, question_id) > (${last.responseId}, ${last.questionId})`;
+        const keyset =
+          last === undefined ? sql`` : sql`AND (response_id, question_id) > (${last.responseId}, ${last.questionId})`;
         const page = await sql<AnnotationValues[]>`
           SELECT response_id AS "responseId", question_id AS "questionId", coalesce(finding->'themes', jsonb_build_array(finding->'sentiment')) AS values
           FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT jsonb_exists(finding, 'unjudged') ${keyset} ORDER BY response_id, question_id LIMIT ${pageRows}`;
         const displayNames = await shownThemes({ surveyId, topic }, [...new Set(page.flatMap(({ values }) => values))]);
-        if (page.length > 0) yield page.map((found) => ({ ...found, values: [...new Set(found.values.map((value) => displayNames.get(value) ?? value))] }));
+        if (page.length > 0)
+          yield page.map((found) => ({
+            ...found,
+            values: [...new Set(found.values.map((value) => displayNames.get(value) ?? value))],
+          }));
         if (page.length < pageRows) return;
         last = page.at(-1);
       }
@@ -35,9 +40,14 @@ export function createAiAnnotationRows(sql: Sql) {
 
     /** The edition of the newest finished analysis of a kind. */
     lastEdition: (surveyId: string, kind: AnnotationKind): Promise<string | undefined> =>
-      withPostgres(async () => (await sql<{ edition: string }[]>`
+      withPostgres(
+        async () =>
+          (
+            await sql<{ edition: string }[]>`
         SELECT result->>'edition' AS edition FROM ai_jobs
-        WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisTypes[kind]} AND jsonb_exists(result, 'edition') ORDER BY updated_at DESC, id DESC LIMIT 1`)[0]?.edition),
+        WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisTypes[kind]} AND jsonb_exists(result, 'edition') ORDER BY updated_at DESC, id DESC LIMIT 1`
+          )[0]?.edition,
+      ),
 
     /** The editions that may be read: of every survey and kind the newest, and the one before for queries that began with it; and those of files that are still to be made. */
     editionsInUse: async (): Promise<Set<string>> => {
@@ -65,7 +75,9 @@ export function createAiAnnotationRows(sql: Sql) {
         if ((await sql`${noteIds} LIMIT 1`).length === 0) return;
         await sql.begin(async (tx) => {
           // One after the other: of two that erase a note's last answers side by side, neither would see that it was the last.
-          const notes = await tx<{ id: string }[]>`SELECT id FROM ai_notes WHERE id IN (${noteIds}) ORDER BY id FOR UPDATE`;
+          const notes = await tx<
+            { id: string }[]
+          >`SELECT id FROM ai_notes WHERE id IN (${noteIds}) ORDER BY id FOR UPDATE`;
           await tx`DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NOT NULL`;
           await tx`DELETE FROM ai_notes WHERE id = ANY(${notes.map(({ id }) => id)}::uuid[]) AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`;
         });
@@ -73,17 +85,27 @@ export function createAiAnnotationRows(sql: Sql) {
 
     /** Which of these responses were erased not long ago. */
     findErased: async (responseIds: readonly string[]): Promise<string[]> =>
-      (await sql<{ id: string }[]>`SELECT response_id AS id FROM ai_erased_responses WHERE response_id = ANY(${responseIds}::uuid[])`).map(({ id }) => id),
+      (
+        await sql<
+          { id: string }[]
+        >`SELECT response_id AS id FROM ai_erased_responses WHERE response_id = ANY(${responseIds}::uuid[])`
+      ).map(({ id }) => id),
 
     /** Responses that have findings although they were erased: who stored those ended before it looked. Forgets what was erased days ago. */
     findErasedWithAnnotations: async (): Promise<string[]> => {
       await sql`DELETE FROM ai_erased_responses WHERE erased_at < now() - interval '2 days'`;
-      return (await sql<{ id: string }[]>`SELECT response_id AS id FROM ai_erased_responses erased WHERE EXISTS (SELECT FROM ai_findings found WHERE found.response_id = erased.response_id)`).map(({ id }) => id);
+      return (
+        await sql<
+          { id: string }[]
+        >`SELECT response_id AS id FROM ai_erased_responses erased WHERE EXISTS (SELECT FROM ai_findings found WHERE found.response_id = erased.response_id)`
+      ).map(({ id }) => id);
     },
 
     /** Forgets names of themes that only deleted responses had. An analysis that is under way names themes before it stores them, and forgets what is left over at its end. */
     async removeLeftoverThemes(): Promise<void> {
-      for (const scope of await sql<AnalysisTopic[]>`SELECT DISTINCT survey_id AS "surveyId", topic FROM ai_theme_leftovers`) {
+      for (const scope of await sql<
+        AnalysisTopic[]
+      >`SELECT DISTINCT survey_id AS "surveyId", topic FROM ai_theme_leftovers`) {
         // What is deleted from here on leaves its own mark.
         await sql`
           WITH taken AS (DELETE FROM ai_theme_leftovers WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND NOT is_taken RETURNING survey_id, topic)
@@ -91,7 +113,8 @@ export function createAiAnnotationRows(sql: Sql) {
         await withLongTimeout(sql, async (tx) => {
           await lockTopic(tx, scope);
           // Asked after the lock: a job that starts from here on finds the names gone, and makes them known again.
-          const [open] = await tx`SELECT FROM ai_jobs WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND status IN ('PENDING', 'RUNNING') LIMIT 1`;
+          const [open] =
+            await tx`SELECT FROM ai_jobs WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND status IN ('PENDING', 'RUNNING') LIMIT 1`;
           if (open) return;
           await deleteUnusedThemes(tx, scope);
           await tx`DELETE FROM ai_theme_leftovers WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND is_taken`;
@@ -101,7 +124,16 @@ export function createAiAnnotationRows(sql: Sql) {
 
     /** All that AI has made of a deleted survey; what of it is under way finds its job gone. */
     removeOfSurvey: async (surveyId: string): Promise<void> => {
-      for (const table of ['ai_jobs', 'ai_findings', 'ai_themes', 'ai_notes', 'ai_summaries', 'ai_suggestions', 'ai_reports']) await sql`DELETE FROM ${sql(table)} WHERE survey_id = ${surveyId}`;
+      for (const table of [
+        'ai_jobs',
+        'ai_findings',
+        'ai_themes',
+        'ai_notes',
+        'ai_summaries',
+        'ai_suggestions',
+        'ai_reports',
+      ])
+        await sql`DELETE FROM ${sql(table)} WHERE survey_id = ${surveyId}`;
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { ProviderName } from '../../../settings.ts';
-import { withPostgres, type Sql } from '../client.ts';
+import { type Sql, withPostgres } from '../client.ts';
 
 export interface ConversationTurn {
   role: 'user' | 'assistant';
@@ -29,29 +29,52 @@ export function createConversationStore(sql: Sql) {
 
     /** Somebody's own. */
     find: ({ id, ownerId }: Pick<StoredConversation, 'id' | 'ownerId'>): Promise<StoredConversation | undefined> =>
-      withPostgres(async () =>
-        (await sql<StoredConversation[]>`
-          SELECT id, owner_id AS "ownerId", provider, turns, draft, revision, survey_id AS "surveyId" FROM ai_conversations WHERE id = ${id} AND owner_id = ${ownerId}`)[0]),
+      withPostgres(
+        async () =>
+          (
+            await sql<StoredConversation[]>`
+          SELECT id, owner_id AS "ownerId", provider, turns, draft, revision, survey_id AS "surveyId" FROM ai_conversations WHERE id = ${id} AND owner_id = ${ownerId}`
+          )[0],
+      ),
 
     /** False if another turn came first, or the draft was saved. */
-    saveTurn: ({ id, turns, draft, revision }: Pick<StoredConversation, 'id' | 'turns' | 'draft' | 'revision'>): Promise<boolean> =>
-      withPostgres(async () =>
-        (await sql`
+    saveTurn: ({
+      id,
+      turns,
+      draft,
+      revision,
+    }: Pick<StoredConversation, 'id' | 'turns' | 'draft' | 'revision'>): Promise<boolean> =>
+      withPostgres(
+        async () =>
+          (
+            await sql`
           UPDATE ai_conversations SET turns = ${sql.json(turns as never)}, draft = ${sql.json(draft as never)}, revision = revision + 1, updated_at = now()
-          WHERE id = ${id} AND revision = ${revision} AND survey_id IS NULL`).count > 0),
+          WHERE id = ${id} AND revision = ${revision} AND survey_id IS NULL`
+          ).count > 0,
+      ),
 
     /** Takes the right to save it, once; again where a minute later there still is no such survey. Gives its draft as it is then. */
     claim: ({ id, surveyId }: { id: string; surveyId: string }): Promise<unknown> =>
-      withPostgres(async () =>
-        (await sql<{ draft: unknown }[]>`
+      withPostgres(
+        async () =>
+          (
+            await sql<{ draft: unknown }[]>`
           UPDATE ai_conversations c SET survey_id = ${surveyId}, saved_at = now() WHERE id = ${id}
-            AND (survey_id IS NULL OR (saved_at < now() - interval '1 minute' AND NOT EXISTS (SELECT 1 FROM surveys s WHERE s.id = c.survey_id))) RETURNING draft`)[0]?.draft),
+            AND (survey_id IS NULL OR (saved_at < now() - interval '1 minute' AND NOT EXISTS (SELECT 1 FROM surveys s WHERE s.id = c.survey_id))) RETURNING draft`
+          )[0]?.draft,
+      ),
 
     /** Forgets what nobody has gone on with for a month. Gives its number. */
-    sweep: async (): Promise<number> => (await sql`DELETE FROM ai_conversations WHERE greatest(updated_at, saved_at) < now() - ${`${keptDays} days`}::interval`).count,
+    sweep: async (): Promise<number> =>
+      (
+        await sql`DELETE FROM ai_conversations WHERE greatest(updated_at, saved_at) < now() - ${`${keptDays} days`}::interval`
+      ).count,
 
     /** Gives the right back. */
-    release: (id: string): Promise<void> => withPostgres(async () => void (await sql`UPDATE ai_conversations SET survey_id = NULL, saved_at = NULL WHERE id = ${id}`)),
+    release: (id: string): Promise<void> =>
+      withPostgres(
+        async () => void (await sql`UPDATE ai_conversations SET survey_id = NULL, saved_at = NULL WHERE id = ${id}`),
+      ),
   };
 }
 

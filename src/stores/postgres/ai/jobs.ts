@@ -1,12 +1,12 @@
 import type { ProblemCode } from '../../../errors.ts';
+import { createBoundedConcurrency } from '../bounded-concurrency.ts';
+import { type Sql, withPostgres } from '../client.ts';
+import type { OwnedDataTransfer } from '../users.ts';
+import { withLongTimeout } from '../with-long-timeout.ts';
 import { createAiAnnotationRows } from './annotations.ts';
 import { createAiNotes } from './notes.ts';
 import { createAiResults } from './results.ts';
 import { createAiThemes, lockedExistingSurvey } from './themes.ts';
-import { withPostgres, type Sql } from '../client.ts';
-import { createBoundedConcurrency } from '../bounded-concurrency.ts';
-import { withLongTimeout } from '../with-long-timeout.ts';
-import type { OwnedDataTransfer } from '../users.ts';
 
 export type AiJobStatus = 'PENDING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
 
@@ -61,7 +61,8 @@ const retentionDays = 30;
 
 export function createAiStore(sql: Sql) {
   const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error, claim`;
-  const isClaimedBy = ({ id, claim }: ClaimedJob) => sql`id = ${id} AND claim IS NOT DISTINCT FROM ${claim} AND status = 'RUNNING'`;
+  const isClaimedBy = ({ id, claim }: ClaimedJob) =>
+    sql`id = ${id} AND claim IS NOT DISTINCT FROM ${claim} AND status = 'RUNNING'`;
   const staleBefore = () => new Date(Date.now() - staleMs);
   const rows = createAiAnnotationRows(sql);
   return {
@@ -72,25 +73,54 @@ export function createAiStore(sql: Sql) {
     results: createAiResults(createBoundedConcurrency(sql)),
 
     /** The job that does this work now, or the given one as a new job. */
-    findOrCreate: ({ id, ownerId, surveyId, topic, request }: Pick<AiJob, 'id' | 'ownerId' | 'surveyId' | 'topic' | 'request'>): Promise<string> =>
+    findOrCreate: ({
+      id,
+      ownerId,
+      surveyId,
+      topic,
+      request,
+    }: Pick<AiJob, 'id' | 'ownerId' | 'surveyId' | 'topic' | 'request'>): Promise<string> =>
       withPostgres(async () => {
-        const row = { id, owner_id: ownerId, survey_id: surveyId, topic, request: sql.json(request), status: 'PENDING' };
-        const equal = surveyId === null ? sql`(owner_id, topic) WHERE survey_id IS NULL AND status IN ('PENDING', 'RUNNING')` : sql`(survey_id, topic) WHERE status IN ('PENDING', 'RUNNING')`;
-        const [joined] = await sql<{ id: string }[]>`INSERT INTO ai_jobs ${sql(row)} ON CONFLICT ${equal} DO UPDATE SET topic = excluded.topic RETURNING id`;
+        const row = {
+          id,
+          owner_id: ownerId,
+          survey_id: surveyId,
+          topic,
+          request: sql.json(request),
+          status: 'PENDING',
+        };
+        const equal =
+          surveyId === null
+            ? sql`(owner_id, topic) WHERE survey_id IS NULL AND status IN ('PENDING', 'RUNNING')`
+            : sql`(survey_id, topic) WHERE status IN ('PENDING', 'RUNNING')`;
+        const [joined] = await sql<
+          { id: string }[]
+        >`INSERT INTO ai_jobs ${sql(row)} ON CONFLICT ${equal} DO UPDATE SET topic = excluded.topic RETURNING id`;
         return joined?.id ?? id;
       }),
 
     find: (id: string): Promise<AiJobView | undefined> =>
-      withPostgres(async () => (await sql<AiJobView[]>`SELECT ${columns}, coalesce(waits_until > now(), false) AS "isWaiting" FROM ai_jobs WHERE id = ${id}`)[0]),
+      withPostgres(
+        async () =>
+          (
+            await sql<
+              AiJobView[]
+            >`SELECT ${columns}, coalesce(waits_until > now(), false) AS "isWaiting" FROM ai_jobs WHERE id = ${id}`
+          )[0],
+      ),
 
     /** Takes a job for this process; undefined while another has it or when it is over. */
     claim: async (id: string): Promise<AiJob | undefined> =>
-      (await sql<AiJob[]>`
-        UPDATE ai_jobs SET status = 'RUNNING', claim = gen_random_uuid(), updated_at = now() WHERE id = ${id} AND (status = 'PENDING' OR (status = 'RUNNING' AND updated_at < ${staleBefore()})) RETURNING ${columns}`)[0],
+      (
+        await sql<AiJob[]>`
+        UPDATE ai_jobs SET status = 'RUNNING', claim = gen_random_uuid(), updated_at = now() WHERE id = ${id} AND (status = 'PENDING' OR (status = 'RUNNING' AND updated_at < ${staleBefore()})) RETURNING ${columns}`
+      )[0],
 
     /** Says that it is still worked on. False if it was cancelled, its survey deleted, or another process has it. */
     heartbeat: async (job: ClaimedJob, progress: number | null): Promise<boolean> =>
-      (await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress) WHERE ${isClaimedBy(job)}`).count > 0,
+      (
+        await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress) WHERE ${isClaimedBy(job)}`
+      ).count > 0,
 
     /** Says that it waits for the limits of its provider, for so long from now on. */
     markWaiting: async (job: ClaimedJob, ms: number): Promise<void> =>
@@ -101,25 +131,47 @@ export function createAiStore(sql: Sql) {
       void (await sql`UPDATE ai_jobs SET status = 'COMPLETED', progress = 1, result = ${result === null ? null : sql.json(result as never)}, updated_at = now() WHERE ${isClaimedBy(job)}`),
 
     /** What `complete` was given. */
-    resultOf: (id: string): Promise<unknown> => withPostgres(async () => (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE id = ${id}`)[0]?.result ?? null),
+    resultOf: (id: string): Promise<unknown> =>
+      withPostgres(
+        async () => (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE id = ${id}`)[0]?.result ?? null,
+      ),
 
     /** Of the newest job that came to its end; null without one. */
     lastResult: ({ surveyId, topic }: AnalysisTopic): Promise<unknown> =>
-      withPostgres(async () => (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE survey_id = ${surveyId} AND topic = ${topic} AND status = 'COMPLETED' ORDER BY id DESC LIMIT 1`)[0]?.result ?? null),
+      withPostgres(
+        async () =>
+          (
+            await sql<
+              { result: unknown }[]
+            >`SELECT result FROM ai_jobs WHERE survey_id = ${surveyId} AND topic = ${topic} AND status = 'COMPLETED' ORDER BY id DESC LIMIT 1`
+          )[0]?.result ?? null,
+      ),
 
     /** The topic of the newest finished analysis of a kind. */
-    lastTopic: async ({ surveyId, analysisType }: { surveyId: string; analysisType: string }): Promise<string | undefined> =>
-      (await sql<{ topic: string }[]>`
-        SELECT topic FROM ai_jobs WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisType} ORDER BY updated_at DESC, id DESC LIMIT 1`)[0]?.topic,
+    lastTopic: async ({
+      surveyId,
+      analysisType,
+    }: {
+      surveyId: string;
+      analysisType: string;
+    }): Promise<string | undefined> =>
+      (
+        await sql<{ topic: string }[]>`
+        SELECT topic FROM ai_jobs WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisType} ORDER BY updated_at DESC, id DESC LIMIT 1`
+      )[0]?.topic,
 
     fail: async (job: ClaimedJob, error: AiJob['error']): Promise<void> =>
       void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now() WHERE ${isClaimedBy(job)}`),
 
     /** Gives a job back that this process cannot end. */
-    release: async (job: ClaimedJob): Promise<void> => void (await sql`UPDATE ai_jobs SET status = 'PENDING', updated_at = now() WHERE ${isClaimedBy(job)}`),
+    release: async (job: ClaimedJob): Promise<void> =>
+      void (await sql`UPDATE ai_jobs SET status = 'PENDING', updated_at = now() WHERE ${isClaimedBy(job)}`),
 
     cancel: (id: string): Promise<void> =>
-      withPostgres(async () => void (await sql`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`)),
+      withPostgres(
+        async () =>
+          void (await sql`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`),
+      ),
 
     /** Jobs that nobody works on although they are not over, oldest first: those after one. */
     listStale: async (after: string | undefined, limit: number): Promise<Pick<AiJob, 'id' | 'request'>[]> =>
@@ -128,13 +180,18 @@ export function createAiStore(sql: Sql) {
 
     /** Forgets jobs that have long been over; of each analysis the last finished one stays, for its result is still read. Gives their number. */
     sweep: async (): Promise<number> =>
-      (await sql`
+      (
+        await sql`
         DELETE FROM ai_jobs job WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED') AND updated_at < now() - ${`${retentionDays} days`}::interval AND NOT (
           status = 'COMPLETED' AND survey_id IS NOT NULL AND request->>'analysisType' IS NOT NULL
-          AND NOT EXISTS (SELECT FROM ai_jobs newer WHERE newer.survey_id = job.survey_id AND newer.topic = job.topic AND newer.status = 'COMPLETED' AND newer.id > job.id))`).count,
+          AND NOT EXISTS (SELECT FROM ai_jobs newer WHERE newer.survey_id = job.survey_id AND newer.topic = job.topic AND newer.status = 'COMPLETED' AND newer.id > job.id))`
+      ).count,
 
     /** Digests of the answers of these responses that were looked at before, by `responseId questionId`. What a summary knows of an answer lies in its note: without one it was not looked at. */
-    digests: async ({ surveyId, topic }: AnalysisTopic, responseIds: readonly string[]): Promise<Map<string, Buffer>> => {
+    digests: async (
+      { surveyId, topic }: AnalysisTopic,
+      responseIds: readonly string[],
+    ): Promise<Map<string, Buffer>> => {
       const rows = await sql<{ key: string; digest: Buffer }[]>`
         SELECT response_id || ' ' || question_id AS key, digest FROM ai_findings
         WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id = ANY(${responseIds}::uuid[]) AND (jsonb_exists_any(finding, ARRAY['sentiment', 'unjudged']) OR EXISTS (SELECT FROM ai_notes WHERE ai_notes.id = note_id))`;
@@ -142,7 +199,11 @@ export function createAiStore(sql: Sql) {
     },
 
     /** In one statement; may be repeated. Of a deleted survey nothing is stored, and the notes that these findings name are taken back: whatever came later, nobody would erase. */
-    saveAnnotations: async ({ surveyId, topic }: AnalysisTopic, jobId: string, findings: readonly AiAnnotation[]): Promise<void> => {
+    saveAnnotations: async (
+      { surveyId, topic }: AnalysisTopic,
+      jobId: string,
+      findings: readonly AiAnnotation[],
+    ): Promise<void> => {
       if (findings.length === 0) return;
       const each = <T>(read: (finding: AiAnnotation) => T): T[] => findings.map(read);
       const { count } = await sql`
@@ -152,7 +213,8 @@ export function createAiStore(sql: Sql) {
           ${each(({ responseId }) => responseId)}::uuid[], ${each(({ questionId }) => questionId)}::uuid[], ${each(({ digest }) => digest.toString('hex'))}::text[],
           ${each(({ finding }) => JSON.stringify(finding))}::text[], ${each(({ noteId = null }) => noteId)}::uuid[]) found(response_id, question_id, digest, finding, note_id)
         ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
-      if (count === 0) await sql`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
+      if (count === 0)
+        await sql`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
     },
 
     findErased: rows.findErased,
@@ -174,7 +236,12 @@ export function createAiStore(sql: Sql) {
 
     /** Drops what the job did not meet: answers that are gone. Gives their number. */
     dropUnseen: ({ surveyId, topic }: AnalysisTopic, jobId: string): Promise<number> =>
-      withLongTimeout(sql, async (tx) => (await tx`DELETE FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`).count),
+      withLongTimeout(
+        sql,
+        async (tx) =>
+          (await tx`DELETE FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`)
+            .count,
+      ),
   };
 }
 

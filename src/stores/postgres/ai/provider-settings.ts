@@ -1,5 +1,5 @@
 import type { ProviderName } from '../../../settings.ts';
-import { withPostgres, type Sql } from '../client.ts';
+import { type Sql, withPostgres } from '../client.ts';
 
 /** A provider as an ADMIN set it up. */
 export interface StoredAiProvider {
@@ -22,14 +22,32 @@ export function createAiSettingsStore(sql: Sql) {
         return row;
       }),
 
-    save: ({ provider, keySealed, keyLastFour, endpoint, deployment, modelHigh, modelLow }: StoredAiProvider): Promise<void> =>
+    save: ({
+      provider,
+      keySealed,
+      keyLastFour,
+      endpoint,
+      deployment,
+      modelHigh,
+      modelLow,
+    }: StoredAiProvider): Promise<void> =>
       withPostgres(async () => {
-        const columns = { provider, key_sealed: keySealed, key_last_four: keyLastFour, endpoint, deployment, model_high: modelHigh, model_low: modelLow, updated_at: new Date() };
+        const columns = {
+          provider,
+          key_sealed: keySealed,
+          key_last_four: keyLastFour,
+          endpoint,
+          deployment,
+          model_high: modelHigh,
+          model_low: modelLow,
+          updated_at: new Date(),
+        };
         await sql`INSERT INTO ai_settings ${sql(columns)} ON CONFLICT (provider) DO UPDATE SET ${sql(columns)}`;
       }),
 
     /** False if there was nothing. */
-    remove: (provider: ProviderName): Promise<boolean> => withPostgres(async () => (await sql`DELETE FROM ai_settings WHERE provider = ${provider}`).count > 0),
+    remove: (provider: ProviderName): Promise<boolean> =>
+      withPostgres(async () => (await sql`DELETE FROM ai_settings WHERE provider = ${provider}`).count > 0),
   };
 }
 

@@ -1,4 +1,4 @@
-import { withPostgres, type Sql } from '../client.ts';
+import { type Sql, withPostgres } from '../client.ts';
 
 export interface StoredReport {
   id: string;
@@ -18,11 +18,18 @@ export function createReportStore(sql: Sql) {
       }),
 
     /** Forgets reports of more than a year ago. Gives their number. */
-    sweep: async (): Promise<number> => (await sql`DELETE FROM ai_reports WHERE created_at < now() - ${`${keptDays} days`}::interval`).count,
+    sweep: async (): Promise<number> =>
+      (await sql`DELETE FROM ai_reports WHERE created_at < now() - ${`${keptDays} days`}::interval`).count,
 
     find: ({ surveyId, id }: Pick<StoredReport, 'surveyId' | 'id'>): Promise<StoredReport | undefined> =>
-      withPostgres(async () =>
-        (await sql<StoredReport[]>`SELECT id, survey_id AS "surveyId", content, created_at AS "createdAt" FROM ai_reports WHERE survey_id = ${surveyId} AND id = ${id}`)[0]),
+      withPostgres(
+        async () =>
+          (
+            await sql<
+              StoredReport[]
+            >`SELECT id, survey_id AS "surveyId", content, created_at AS "createdAt" FROM ai_reports WHERE survey_id = ${surveyId} AND id = ${id}`
+          )[0],
+      ),
   };
 }
 

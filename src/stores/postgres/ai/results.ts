@@ -1,5 +1,5 @@
-import { themeMentions, type ThemeCount, type AnalysisTopic } from './themes.ts';
 import type { Tx } from '../client.ts';
+import { type AnalysisTopic, type ThemeCount, themeMentions } from './themes.ts';
 
 /** A theme as it is read: responses, answers by sentiment, the first twenty responses. */
 export interface CountedTheme extends ThemeCount {
@@ -15,24 +15,37 @@ export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promis
   return {
     /** Most frequent first; `count` counts responses. */
     themes: (scope: AnalysisTopic, limit: number) =>
-      run((tx) => tx<CountedTheme[]>`
+      run(
+        (tx) => tx<CountedTheme[]>`
           SELECT name, count(DISTINCT response_id) AS count, (array_agg(DISTINCT response_id ORDER BY response_id))[1:20] AS "responseIds",
             count(*) FILTER (WHERE sentiment = 'positive') AS positive, count(*) FILTER (WHERE sentiment = 'negative') AS negative,
             count(*) FILTER (WHERE sentiment = 'mixed') AS mixed, count(*) FILTER (WHERE sentiment = 'neutral') AS neutral
-          FROM (SELECT DISTINCT * FROM (${themeMentions(tx, scope)}) said) shown GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`),
+          FROM (SELECT DISTINCT * FROM (${themeMentions(tx, scope)}) said) shown GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`,
+      ),
 
     /** → sentiment by question; `questionId` null: all together; `sentiment` null: answers that the provider refused. */
-    sentiments: ({ surveyId, topic }: AnalysisTopic): Promise<{ questionId: string | null; sentiment: string | null; count: number }[]> =>
-      run((tx) => tx`
+    sentiments: ({
+      surveyId,
+      topic,
+    }: AnalysisTopic): Promise<{ questionId: string | null; sentiment: string | null; count: number }[]> =>
+      run(
+        (tx) => tx`
         SELECT question_id AS "questionId", finding->>'sentiment' AS sentiment, count(*) AS count FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}
-        GROUP BY GROUPING SETS ((question_id, finding->>'sentiment'), (finding->>'sentiment')) ORDER BY 1, 2`),
+        GROUP BY GROUPING SETS ((question_id, finding->>'sentiment'), (finding->>'sentiment')) ORDER BY 1, 2`,
+      ),
 
-    sentimentPage: ({ surveyId, topic }: AnalysisTopic, page: number, limit: number): Promise<{ responseId: string; questionId: string; sentiment: string }[]> =>
+    sentimentPage: (
+      { surveyId, topic }: AnalysisTopic,
+      page: number,
+      limit: number,
+    ): Promise<{ responseId: string; questionId: string; sentiment: string }[]> =>
       // Passing over rows by their keys alone: a late page then costs little more than the first.
-      run((tx) => tx`
+      run(
+        (tx) => tx`
         SELECT response_id AS "responseId", question_id AS "questionId", finding->>'sentiment' AS sentiment FROM ai_findings
         WHERE survey_id = ${surveyId} AND topic = ${topic} AND (response_id, question_id) IN (
           SELECT response_id, question_id FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT jsonb_exists(finding, 'unjudged') ORDER BY response_id, question_id LIMIT ${limit} OFFSET ${(page - 1) * limit})
-        ORDER BY response_id, question_id`),
+        ORDER BY response_id, question_id`,
+      ),
   };
 }

@@ -1,5 +1,5 @@
-import type { Aspect, Suggestion, QuestionWording } from '../../../domain/questions/suggestion.ts';
-import { withPostgres, type Sql, type Tx } from '../client.ts';
+import type { Aspect, QuestionWording, Suggestion } from '../../../domain/questions/suggestion.ts';
+import { type Sql, type Tx, withPostgres } from '../client.ts';
 
 export type SuggestionStatus = 'PENDING' | 'ACCEPTED' | 'REJECTED';
 
@@ -19,7 +19,13 @@ export interface StoredSuggestion {
 
 /** A suggestion as it is replied. */
 export function presentSuggestion({ id, aspect, problem, suggestion: { text, options }, status }: StoredSuggestion) {
-  return { id, aspect, problem, suggestion: { text, ...(options && { options: options.map((option) => option.text) }) }, status };
+  return {
+    id,
+    aspect,
+    problem,
+    suggestion: { text, ...(options && { options: options.map((option) => option.text) }) },
+    status,
+  };
 }
 
 export interface Decision {
@@ -40,24 +46,46 @@ export function createSuggestionStore(sql: Sql) {
         await sql.begin(async (tx) => {
           await tx`DELETE FROM ai_suggestions WHERE question_id = ${questionId} AND status = 'PENDING'`;
           for (const { id, surveyId, aspect, problem, suggestion, basis } of suggestions) {
-            const row = { id, survey_id: surveyId, question_id: questionId, aspect, problem, suggestion: tx.json(suggestion as never), basis: tx.json(basis as never) };
+            const row = {
+              id,
+              survey_id: surveyId,
+              question_id: questionId,
+              aspect,
+              problem,
+              suggestion: tx.json(suggestion as never),
+              basis: tx.json(basis as never),
+            };
             await tx`INSERT INTO ai_suggestions ${tx(row)}`;
           }
         });
       }),
 
     /** Forgets what was decided long ago. Gives its number. */
-    sweep: async (): Promise<number> => (await sql`DELETE FROM ai_suggestions WHERE status <> 'PENDING' AND decided_at < now() - ${`${keptDays} days`}::interval`).count,
+    sweep: async (): Promise<number> =>
+      (
+        await sql`DELETE FROM ai_suggestions WHERE status <> 'PENDING' AND decided_at < now() - ${`${keptDays} days`}::interval`
+      ).count,
 
     /** Oldest first. */
     list: (questionId: string): Promise<StoredSuggestion[]> =>
-      withPostgres(async () => sql<StoredSuggestion[]>`SELECT ${columns} FROM ai_suggestions WHERE question_id = ${questionId} ORDER BY id LIMIT 200`),
+      withPostgres(
+        async () =>
+          sql<
+            StoredSuggestion[]
+          >`SELECT ${columns} FROM ai_suggestions WHERE question_id = ${questionId} ORDER BY id LIMIT 200`,
+      ),
 
     findSurveyId: (id: string): Promise<string | undefined> =>
-      withPostgres(async () => (await sql<{ surveyId: string }[]>`SELECT survey_id AS "surveyId" FROM ai_suggestions WHERE id = ${id}`)[0]?.surveyId),
+      withPostgres(
+        async () =>
+          (await sql<{ surveyId: string }[]>`SELECT survey_id AS "surveyId" FROM ai_suggestions WHERE id = ${id}`)[0]
+            ?.surveyId,
+      ),
 
     find: (id: string): Promise<StoredSuggestion | undefined> =>
-      withPostgres(async () => (await sql<StoredSuggestion[]>`SELECT ${columns} FROM ai_suggestions WHERE id = ${id}`)[0]),
+      withPostgres(
+        async () => (await sql<StoredSuggestion[]>`SELECT ${columns} FROM ai_suggestions WHERE id = ${id}`)[0],
+      ),
 
     /** Keeps others from deciding it until the transaction is over. */
     lock: async (tx: Tx, id: string): Promise<StoredSuggestion | undefined> =>

@@ -18,7 +18,19 @@ export interface BudgetedCall {
 }
 
 type BudgetRedis = Redis & {
-  budgetAcquire(calls: string, tokens: string, hold: string, asked: string, id: string, need: number, requests: number, most: number, windowMs: number, share: number, rememberedMs: number): Promise<number>;
+  budgetAcquire(
+    calls: string,
+    tokens: string,
+    hold: string,
+    asked: string,
+    id: string,
+    need: number,
+    requests: number,
+    most: number,
+    windowMs: number,
+    share: number,
+    rememberedMs: number,
+  ): Promise<number>;
   budgetRecordUsage(tokens: string, id: string, taken: number): Promise<number>;
   budgetPause(hold: string, ms: number): Promise<number>;
 };
@@ -44,13 +56,29 @@ export function createProviderBudget(plain: Redis) {
   const key = (account: string, what: string) => `ai:{${account}}:${what}`;
   return {
     /** 0: there was room, and the call has it. Else the ms after which it is worth asking again. */
-    acquire: (account: string, { id, tokens, isBulk = false }: BudgetedCall, { requestsPerMinute, tokensPerMinute }: ProviderLimits): Promise<number> =>
+    acquire: (
+      account: string,
+      { id, tokens, isBulk = false }: BudgetedCall,
+      { requestsPerMinute, tokensPerMinute }: ProviderLimits,
+    ): Promise<number> =>
       redis.budgetAcquire(
-        key(account, 'calls'), key(account, 'tokens'), key(account, 'hold'), key(account, 'asked'), id, tokens, requestsPerMinute, tokensPerMinute, windowMs, isBulk ? bulkShare : 1, recentDemandMs,
+        key(account, 'calls'),
+        key(account, 'tokens'),
+        key(account, 'hold'),
+        key(account, 'asked'),
+        id,
+        tokens,
+        requestsPerMinute,
+        tokensPerMinute,
+        windowMs,
+        isBulk ? bulkShare : 1,
+        recentDemandMs,
       ),
-    recordUsage: async (account: string, { id, tokens }: BudgetedCall): Promise<void> => void (await redis.budgetRecordUsage(key(account, 'tokens'), id, tokens)),
+    recordUsage: async (account: string, { id, tokens }: BudgetedCall): Promise<void> =>
+      void (await redis.budgetRecordUsage(key(account, 'tokens'), id, tokens)),
     /** No call begins for a while, in any process: the provider said so. */
-    pause: async (account: string, ms: number): Promise<void> => void (await redis.budgetPause(key(account, 'hold'), ms)),
+    pause: async (account: string, ms: number): Promise<void> =>
+      void (await redis.budgetPause(key(account, 'hold'), ms)),
   };
 }
 

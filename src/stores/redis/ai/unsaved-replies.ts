@@ -35,7 +35,11 @@ export function createUnsavedReplies(redis: Redis) {
   };
   return {
     save: async ({ surveyId, topic }: AnalysisTopic, reply: UnsavedReply): Promise<void> => {
-      const names = redis.pipeline().hset(key(surveyId), field(reply.id, topic), JSON.stringify(reply)).expire(key(surveyId), unsavedReplyTtlSeconds).hkeys(key(surveyId));
+      const names = redis
+        .pipeline()
+        .hset(key(surveyId), field(reply.id, topic), JSON.stringify(reply))
+        .expire(key(surveyId), unsavedReplyTtlSeconds)
+        .hkeys(key(surveyId));
       const [, , all] = await orUnavailable(executeAll(names));
       await removeExpired(surveyId, z.array(z.string()).parse(all));
     },
@@ -43,7 +47,10 @@ export function createUnsavedReplies(redis: Redis) {
     /** Oldest first. */
     list: async ({ surveyId, topic }: AnalysisTopic): Promise<UnsavedReply[]> => {
       const kept = Object.entries(await orUnavailable(redis.hgetall(key(surveyId))));
-      await removeExpired(surveyId, kept.map(([name]) => name));
+      await removeExpired(
+        surveyId,
+        kept.map(([name]) => name),
+      );
       const texts = kept.filter(([name]) => name.endsWith(` ${topic}`) && !isExpired(name)).map(([, text]) => text);
       return texts.map((text): UnsavedReply => JSON.parse(text)).sort((one, other) => (one.id < other.id ? -1 : 1));
     },
@@ -59,7 +66,8 @@ export function createUnsavedReplies(redis: Redis) {
 export type UnsavedReplies = ReturnType<typeof createUnsavedReplies>;
 
 /** By the milliseconds at the head of its id. */
-const isExpired = (name: string): boolean => Number.parseInt(name.slice(0, 8) + name.slice(9, 13), 16) < Date.now() - unsavedReplyTtlSeconds * 1000;
+const isExpired = (name: string): boolean =>
+  Number.parseInt(name.slice(0, 8) + name.slice(9, 13), 16) < Date.now() - unsavedReplyTtlSeconds * 1000;
 
 /** Runs what is gathered in one go; fails with the first that fails. */
 async function executeAll(gathered: ChainableCommander): Promise<unknown[]> {

@@ -1,4 +1,4 @@
-import type { AppendCode, IntakeSubmission, AppendResult } from './submission.ts';
+import type { AppendCode, AppendResult, IntakeSubmission } from './submission.ts';
 
 /** A submission on its way into the intake. */
 export interface QueuedSubmission {
@@ -39,7 +39,23 @@ export interface EncodedBatch {
 
 type ReportOutcome = (code: AppendCode, count: number) => void;
 
-const codes: readonly AppendCode[] = ['ACCEPTED', 'FILLED', 'REPLAY', 'MISMATCH', 'LIMITED', 'STALE', 'REFUSED', 'QUOTA', 'CHANGED', 'COMPLETE', 'UNKNOWN', 'FROZEN', 'NEWER', 'LOOKUP', 'FULL'];
+const codes: readonly AppendCode[] = [
+  'ACCEPTED',
+  'FILLED',
+  'REPLAY',
+  'MISMATCH',
+  'LIMITED',
+  'STALE',
+  'REFUSED',
+  'QUOTA',
+  'CHANGED',
+  'COMPLETE',
+  'UNKNOWN',
+  'FROZEN',
+  'NEWER',
+  'LOOKUP',
+  'FULL',
+];
 
 /**
  * Puts the submissions of a tick into as few arguments as can be. Most are whole, carry no key and are not refused: those of one
@@ -78,13 +94,15 @@ const [blankDigest, blankHash] = [' '.repeat(12), ' '.repeat(24)];
 
 /** What names a submission, with every part at its place. */
 function encodeIdentity(appendix: IntakeSubmission): string {
-  const { isComplete, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } = appendix;
+  const { isComplete, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
+    appendix;
   const flags = `${isComplete ? 1 : 0}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(appendix) ? 1 : 0}`;
   return `${flags}${encodeMoment(submittedAtMs)}${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}${observedVersion ?? ''}${legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : ''}`;
 }
 
 /** Whether something may be, or is to be, kept of it beside its row. */
-const hasState = ({ observedVersion, savedState }: IntakeSubmission): boolean => observedVersion !== null || savedState !== '';
+const hasState = ({ observedVersion, savedState }: IntakeSubmission): boolean =>
+  observedVersion !== null || savedState !== '';
 
 /** A moment as the scripts keep it: Unix milliseconds to base 36, 8 digits from 1972 to 2059. */
 export const encodeMoment = (ms: number): string => ms.toString(36).padStart(8, '0');
@@ -136,7 +154,11 @@ function addToSingleGroup({ singleGroups }: SurveyBatch, item: QueuedSubmission)
   else singleGroups.set(caller, { limit, members: [item] });
 }
 
-function resolveAll({ groups, singles }: { groups: readonly BulkGroup[]; singles: readonly QueuedSubmission[] }, results: readonly string[], report: ReportOutcome): void {
+function resolveAll(
+  { groups, singles }: { groups: readonly BulkGroup[]; singles: readonly QueuedSubmission[] },
+  results: readonly string[],
+  report: ReportOutcome,
+): void {
   if (results.length !== groups.length + singles.length) throw new Error('the intake script returned too few results');
   for (const [index, group] of groups.entries()) resolveBulkGroup(group, results[index] ?? '', report);
   for (const [index, item] of singles.entries()) report(resolveSingle(item, results[groups.length + index] ?? ''), 1);
@@ -151,7 +173,9 @@ function resolveBulkGroup({ limit, members }: BulkGroup, result: string, report:
   for (const [index, { resolve }] of members.entries())
     resolve({
       code: index === filling ? 'FILLED' : index < accepted ? 'ACCEPTED' : index < passed ? between : 'LIMITED',
-      remaining: counted < 0 ? -1 : Math.max(0, limit - before - index - 1), resetMs: left, text: '',
+      remaining: counted < 0 ? -1 : Math.max(0, limit - before - index - 1),
+      resetMs: left,
+      text: '',
     });
   report('ACCEPTED', accepted - isFilled);
   report('FILLED', isFilled);
@@ -165,7 +189,12 @@ function resolveSingle({ resolve }: QueuedSubmission, result: string): AppendCod
   const second = result.indexOf(' ', first + 1);
   const third = result.indexOf(' ', second + 1);
   const code = codeOf(Number(result.slice(0, first)));
-  resolve({ code, remaining: Number(result.slice(first + 1, second)), resetMs: Number(result.slice(second + 1, third)), text: result.slice(third + 1) });
+  resolve({
+    code,
+    remaining: Number(result.slice(first + 1, second)),
+    resetMs: Number(result.slice(second + 1, third)),
+    text: result.slice(third + 1),
+  });
   return code;
 }
 

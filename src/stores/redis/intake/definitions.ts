@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { type Problem, unavailable } from '../../../errors.ts';
 import { assetPath } from '../../../platform/assets.ts';
-import { Problem, unavailable } from '../../../errors.ts';
-import { definitionBytesKey, definitionKey, surveyKey, type Shards } from './shards.ts';
+import { definitionBytesKey, definitionKey, type Shards, surveyKey } from './shards.ts';
 
 /** What takes submissions to a survey while PostgreSQL is away: its row with all questions, packed. */
 export interface StoredDefinition {
@@ -36,7 +36,8 @@ type DefinitionRedis = Redis & {
 export function createDefinitionStore({ redis: plain, shards, maxBytes }: DefinitionStoreDeps) {
   const redis = plain as DefinitionRedis;
   redis.defineCommand('keepDefinition', {
-    numberOfKeys: 3, lua: readFileSync(assetPath('src/stores/redis/intake/definition.lua'), 'utf8'),
+    numberOfKeys: 3,
+    lua: readFileSync(assetPath('src/stores/redis/intake/definition.lua'), 'utf8'),
   });
   const put = (surveyId: string, revision: number, packed: Buffer | ''): Promise<number> => {
     const shard = shards.of(surveyId);
@@ -65,7 +66,8 @@ export function createDefinitionStore({ redis: plain, shards, maxBytes }: Defini
       if (failed) throw away(failed);
       const [inForce, fields] = (results ?? []).map(([, result]) => result) as [string | null, (Buffer | null)[]];
       const [revision, storedForm, compressed] = fields;
-      if (!revision || !compressed || revision.toString() !== inForce || Number(storedForm) !== formatVersion) return undefined;
+      if (!revision || !compressed || revision.toString() !== inForce || Number(storedForm) !== formatVersion)
+        return undefined;
       return { revision: Number(inForce), compressed };
     },
 

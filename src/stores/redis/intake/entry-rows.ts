@@ -11,7 +11,11 @@ export type EntryRow = ReturnType<typeof decodeResponse> & {
  * The rows of an entry that belong to some surveys, decoded. One that cannot be read will not be stored either but set apart: it is
  * logged and passed over, since all others must be told of. The log gets its place alone, for a parser's words would quote the answers.
  */
-export function* decodeRowsOf({ id, rows }: Pick<StreamEntry, 'id' | 'rows'>, surveyIds: ReadonlySet<string>, log: Pick<Log, 'warn'>): Generator<EntryRow> {
+export function* decodeRowsOf(
+  { id, rows }: Pick<StreamEntry, 'id' | 'rows'>,
+  surveyIds: ReadonlySet<string>,
+  log: Pick<Log, 'warn'>,
+): Generator<EntryRow> {
   for (const [place, line] of rows.toString('utf8').split('\n').entries()) {
     // A line begins with `["<survey id>"`.
     if (!surveyIds.has(line.slice(2, 38))) continue;

@@ -8,10 +8,12 @@ import type { Shards } from './shards.ts';
 const hashDigits = 24;
 
 /** An idempotency key as the intake and the response store remember it: of one survey. */
-export const hashOfKey = (surveyId: string, key: string): string => hash('sha256', `key ${surveyId} ${key}`).slice(0, hashDigits);
+export const hashOfKey = (surveyId: string, key: string): string =>
+  hash('sha256', `key ${surveyId} ${key}`).slice(0, hashDigits);
 
 /** The id of a response, which is of all surveys. */
-export const hashOfResponseId = (responseId: string): string => hash('sha256', `response ${responseId}`).slice(0, hashDigits);
+export const hashOfResponseId = (responseId: string): string =>
+  hash('sha256', `response ${responseId}`).slice(0, hashDigits);
 
 export interface GenerationRules {
   /** Of records and open responses. */
@@ -33,12 +35,21 @@ type GenerationsRedis = Redis & { rotateGenerations(...args: (string | number)[]
 /** Keeps what the intake remembers of accepted submissions small: what the response store has too goes after an hour, or as soon as the memory is wanted. */
 export function createIdempotencyGenerations(plain: Redis, { all }: Pick<Shards, 'all'>) {
   const redis = plain as GenerationsRedis;
-  redis.defineCommand('rotateGenerations', { numberOfKeys: all.length, lua: readFileSync(assetPath('src/stores/redis/intake/rotate-generations.lua'), 'utf8') });
+  redis.defineCommand('rotateGenerations', {
+    numberOfKeys: all.length,
+    lua: readFileSync(assetPath('src/stores/redis/intake/rotate-generations.lua'), 'utf8'),
+  });
   return {
     /** Closes and drops what may be closed and dropped. True: there is more to drop at once. */
     rotate: async ({ maxBytes, isMemoryNeeded }: GenerationRules): Promise<boolean> =>
       (await redis.rotateGenerations(
-        ...all.map(({ stream }) => stream), Math.floor(Math.min(maxBytes, maxGenerationBytes)), maxOpenMs, maxClosedGenerations, isMemoryNeeded ? '1' : '0', minClosedAgeMs, ...all.map(({ prefix }) => prefix),
+        ...all.map(({ stream }) => stream),
+        Math.floor(Math.min(maxBytes, maxGenerationBytes)),
+        maxOpenMs,
+        maxClosedGenerations,
+        isMemoryNeeded ? '1' : '0',
+        minClosedAgeMs,
+        ...all.map(({ prefix }) => prefix),
       )) === '1',
   };
 }

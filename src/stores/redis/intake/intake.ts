@@ -1,14 +1,20 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { assetPath } from '../../../platform/assets.ts';
 import { Problem, unavailable } from '../../../errors.ts';
-import { isServerGeneratedId } from '../../../platform/ids.ts';
 import type { Metrics } from '../../../metrics.ts';
-import { encodeBatch, decodeMoment, encodeMoment, type EncodedBatch, type QueuedSubmission } from './append-protocol.ts';
-import type { AppendCode, IntakeSubmission, AppendResult } from './submission.ts';
+import { assetPath } from '../../../platform/assets.ts';
+import { isServerGeneratedId } from '../../../platform/ids.ts';
+import {
+  decodeMoment,
+  type EncodedBatch,
+  encodeBatch,
+  encodeMoment,
+  type QueuedSubmission,
+} from './append-protocol.ts';
 import type { MemoryPressure } from './memory-pressure.ts';
-import { answersKey, responseKey, surveyKey, type Shard, type Shards } from './shards.ts';
+import { answersKey, responseKey, type Shard, type Shards, surveyKey } from './shards.ts';
+import type { AppendCode, AppendResult, IntakeSubmission } from './submission.ts';
 
 /** A response's state in the intake, as a later submission needs it. */
 export interface ResponseState {
@@ -64,7 +70,11 @@ export interface IntakeDeps {
 /** How much memory there is. */
 export type IntakeMemory = Pick<MemoryPressure, 'hasSpareMemory' | 'maxPendingBytesPerSurvey' | 'sliceBytes'>;
 
-const unlimitedMemory: IntakeMemory = { hasSpareMemory: () => true, maxPendingBytesPerSurvey: () => undefined, sliceBytes: () => 16 * 1024 * 1024 };
+const unlimitedMemory: IntakeMemory = {
+  hasSpareMemory: () => true,
+  maxPendingBytesPerSurvey: () => undefined,
+  sliceBytes: () => 16 * 1024 * 1024,
+};
 
 /** A survey that is held back. */
 export interface SurveyFreeze {
@@ -95,8 +105,21 @@ export function createIntake({ redis: plain, shards, metrics, memory = unlimited
   redis.defineCommand('freezeSurvey', { numberOfKeys: 1, lua: script('freeze-survey') });
   redis.defineCommand('releaseSurvey', { numberOfKeys: 1, lua: script('release-survey') });
   redis.defineCommand('deleteResponse', { numberOfKeys: 1, lua: script('delete-response') });
-  const announce = async ({ surveyId, revision, quota, codePositions, total, completed }: AnnouncedSurvey, overruledRevision: number | ''): Promise<boolean> =>
-    (await orUnavailable(redis.announceSurvey(surveyKey(shards.of(surveyId), surveyId), revision, quota ?? '', codePositions, total, completed, overruledRevision))) === 1;
+  const announce = async (
+    { surveyId, revision, quota, codePositions, total, completed }: AnnouncedSurvey,
+    overruledRevision: number | '',
+  ): Promise<boolean> =>
+    (await orUnavailable(
+      redis.announceSurvey(
+        surveyKey(shards.of(surveyId), surveyId),
+        revision,
+        quota ?? '',
+        codePositions,
+        total,
+        completed,
+        overruledRevision,
+      ),
+    )) === 1;
   const queues = shards.all.map((shard) => createShardQueue(redis, shard, { metrics, memory }));
   return {
     append: (submission: IntakeSubmission): Promise<AppendResult> => {
@@ -121,7 +144,8 @@ export function createIntake({ redis: plain, shards, metrics, memory = unlimited
     },
 
     /** Whether the survey has been deleted. */
-    isDeleted: async (surveyId: string): Promise<boolean> => Number(await orUnavailable(redis.hget(surveyKey(shards.of(surveyId), surveyId), 'rev'))) === deletedRevision,
+    isDeleted: async (surveyId: string): Promise<boolean> =>
+      Number(await orUnavailable(redis.hget(surveyKey(shards.of(surveyId), surveyId), 'rev'))) === deletedRevision,
 
     /**
      * Keeps submissions to a survey from being accepted for so long at most: until a newer revision is announced, or it is let on. They are
@@ -129,13 +153,27 @@ export function createIntake({ redis: plain, shards, metrics, memory = unlimited
      */
     freeze: async (surveyId: string, forMs: number): Promise<SurveyFreeze | undefined> => {
       const key = surveyKey(shards.of(surveyId), surveyId);
-      const [freezeToken, revision = ''] = await orUnavailable(redis.freezeSurvey(key, forMs, String(randomInt(1_000_000))));
-      return freezeToken === undefined ? undefined : { revision: revision === '' ? undefined : Number(revision), release: async () => void (await orUnavailable(redis.releaseSurvey(key, freezeToken))) };
+      const [freezeToken, revision = ''] = await orUnavailable(
+        redis.freezeSurvey(key, forMs, String(randomInt(1_000_000))),
+      );
+      return freezeToken === undefined
+        ? undefined
+        : {
+            revision: revision === '' ? undefined : Number(revision),
+            release: async () => void (await orUnavailable(redis.releaseSurvey(key, freezeToken))),
+          };
     },
 
     /** Whether somebody holds the survey back right now, by the clock of the intake. */
     isFrozen: async (surveyId: string): Promise<boolean> => {
-      const results = (await orUnavailable(redis.multi().hget(surveyKey(shards.of(surveyId), surveyId), 'held').time().exec())) ?? [];
+      const results =
+        (await orUnavailable(
+          redis
+            .multi()
+            .hget(surveyKey(shards.of(surveyId), surveyId), 'held')
+            .time()
+            .exec(),
+        )) ?? [];
       const failed = results.find(([error]) => error)?.[0];
       if (failed) throw unavailable('Responses cannot be stored durably right now', 2, failed);
       const [freezeToken, time] = results.map(([, result]) => result) as [string | null, [string, string]];
@@ -144,22 +182,47 @@ export function createIntake({ redis: plain, shards, metrics, memory = unlimited
 
     /** Exact counts of accepted responses; undefined when the intake does not know the survey. */
     counts: async (surveyId: string): Promise<{ total: number; completed: number } | undefined> => {
-      const [total, completed] = await orUnavailable(redis.hmget(surveyKey(shards.of(surveyId), surveyId), 'total', 'completed'));
+      const [total, completed] = await orUnavailable(
+        redis.hmget(surveyKey(shards.of(surveyId), surveyId), 'total', 'completed'),
+      );
       return typeof total === 'string' ? { total: Number(total), completed: Number(completed) } : undefined;
     },
 
     /** The revision under which the survey's quota was filled, if it was: seats that were given back since make no difference to that. */
     quotaFilledRevision: async (surveyId: string): Promise<number | undefined> => {
-      const [revision, isFilled] = await orUnavailable(redis.hmget(surveyKey(shards.of(surveyId), surveyId), 'rev', 'filled'));
+      const [revision, isFilled] = await orUnavailable(
+        redis.hmget(surveyKey(shards.of(surveyId), surveyId), 'rev', 'filled'),
+      );
       return isFilled === '1' ? Number(revision) : undefined;
     },
 
     /** Appends a response's tombstone; false when it was deleted before. */
-    deleteResponse: async ({ surveyId, responseId, submittedAtMs, isComplete, row }: ResponseDeletion): Promise<boolean> => {
+    deleteResponse: async ({
+      surveyId,
+      responseId,
+      submittedAtMs,
+      isComplete,
+      row,
+    }: ResponseDeletion): Promise<boolean> => {
       const shard = shards.of(surveyId);
-      const [deletionKept, idKept] = isServerGeneratedId(responseId) ? [tombstoneTtlSeconds, 0] : [idempotencyTtlSeconds, idempotencyTtlSeconds];
+      const [deletionKept, idKept] = isServerGeneratedId(responseId)
+        ? [tombstoneTtlSeconds, 0]
+        : [idempotencyTtlSeconds, idempotencyTtlSeconds];
       const moment = [submittedAtMs, new Date(submittedAtMs).toISOString()];
-      const removed = await orUnavailable(redis.deleteResponse(shard.stream, shard.prefix, surveyId, responseId, isComplete ? '1' : '0', row, ...moment, deletionKept, idKept, encodeMoment(submittedAtMs)));
+      const removed = await orUnavailable(
+        redis.deleteResponse(
+          shard.stream,
+          shard.prefix,
+          surveyId,
+          responseId,
+          isComplete ? '1' : '0',
+          row,
+          ...moment,
+          deletionKept,
+          idKept,
+          encodeMoment(submittedAtMs),
+        ),
+      );
       if (removed < 0) throw newerFormatProblem();
       return removed === 1;
     },
@@ -167,7 +230,8 @@ export function createIntake({ redis: plain, shards, metrics, memory = unlimited
     /** Forgets what is kept of responses so that they can go on. */
     removeResponseStates: async (responseIds: readonly string[]): Promise<void> => {
       const keys = responseIds.flatMap((id) => [responseKey(id), answersKey(id)]);
-      for (let from = 0; from < keys.length; from += unlinkBatchSize) await orUnavailable(redis.unlink(...keys.slice(from, from + unlinkBatchSize)));
+      for (let from = 0; from < keys.length; from += unlinkBatchSize)
+        await orUnavailable(redis.unlink(...keys.slice(from, from + unlinkBatchSize)));
     },
 
     /** No submission is current any more: the survey has been deleted. Its counts go with `forget`. */
@@ -179,7 +243,9 @@ export function createIntake({ redis: plain, shards, metrics, memory = unlimited
     /** Nothing is left of a deleted survey but, for a while, that no revision of it is in force: somebody may not have heard of its end. */
     removeSurvey: async (surveyId: string): Promise<void> => {
       const key = surveyKey(shards.of(surveyId), surveyId);
-      await orUnavailable(redis.multi().del(key).hset(key, 'rev', deletedRevision).expire(key, idempotencyTtlSeconds).exec());
+      await orUnavailable(
+        redis.multi().del(key).hset(key, 'rev', deletedRevision).expire(key, idempotencyTtlSeconds).exec(),
+      );
     },
   };
 }
@@ -188,7 +254,12 @@ export type Intake = ReturnType<typeof createIntake>;
 
 /** The fields and the answers as they were at one moment: others may be continuing the response. */
 async function readState(redis: Redis, responseId: string): Promise<ResponseState | undefined> {
-  const results = (await redis.multi().hmget(responseKey(responseId), 'n', 'done', 'survey', 'reply', 'data', 'v', 'at').get(answersKey(responseId)).exec()) ?? [];
+  const results =
+    (await redis
+      .multi()
+      .hmget(responseKey(responseId), 'n', 'done', 'survey', 'reply', 'data', 'v', 'at')
+      .get(answersKey(responseId))
+      .exec()) ?? [];
   const failed = results.find(([error]) => error)?.[0];
   if (failed) throw failed;
   const [fields, answers] = results.map(([, result]) => result) as [(string | null)[], string | null];
@@ -197,14 +268,18 @@ async function readState(redis: Redis, responseId: string): Promise<ResponseStat
   if (typeof version !== 'string') return undefined;
   const isOfThisVersion = answers?.startsWith(`${version}:`) ?? false;
   return {
-    version: Number(version), isComplete: done === '1', surveyId: survey ?? '', submittedAtMs: at ? decodeMoment(at) : Date.parse(/"submittedAt":"([^"]*)"/.exec(reply ?? '')?.[1] ?? ''),
+    version: Number(version),
+    isComplete: done === '1',
+    surveyId: survey ?? '',
+    submittedAtMs: at ? decodeMoment(at) : Date.parse(/"submittedAt":"([^"]*)"/.exec(reply ?? '')?.[1] ?? ''),
     // A former version kept the answers among the fields.
     savedState: legacyData || (isOfThisVersion ? (answers?.slice(version.length + 1) ?? '') : ''),
   };
 }
 
 /** While a newer version takes over, that one knows. */
-export const newerFormatProblem = (): Problem => unavailable('This response was saved by a newer version of the service', 10);
+export const newerFormatProblem = (): Problem =>
+  unavailable('This response was saved by a newer version of the service', 10);
 
 async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {
@@ -226,7 +301,11 @@ function batchSize(waiting: readonly QueuedSubmission[]): number {
 }
 
 /** One shard's queue: while a batch is on its way, later submissions gather for the next. */
-function createShardQueue(redis: IntakeRedis, shard: Shard, { metrics, memory }: Required<Pick<IntakeDeps, 'metrics' | 'memory'>>) {
+function createShardQueue(
+  redis: IntakeRedis,
+  shard: Shard,
+  { metrics, memory }: Required<Pick<IntakeDeps, 'metrics' | 'memory'>>,
+) {
   const waiting: QueuedSubmission[] = [];
   let isBusy = false;
   let isScheduled = false;
@@ -245,7 +324,15 @@ function createShardQueue(redis: IntakeRedis, shard: Shard, { metrics, memory }:
 
   // After these a submission is tried again: only what it meets at last counts.
   const report = (code: AppendCode, count: number) => {
-    if (count > 0 && code !== 'STALE' && code !== 'FROZEN' && code !== 'UNKNOWN' && code !== 'CHANGED' && code !== 'LOOKUP') metrics.submitted(code, count);
+    if (
+      count > 0 &&
+      code !== 'STALE' &&
+      code !== 'FROZEN' &&
+      code !== 'UNKNOWN' &&
+      code !== 'CHANGED' &&
+      code !== 'LOOKUP'
+    )
+      metrics.submitted(code, count);
   };
 
   const rejectAll = (items: readonly QueuedSubmission[], error: unknown) => {
@@ -261,7 +348,14 @@ function createShardQueue(redis: IntakeRedis, shard: Shard, { metrics, memory }:
       call = encodeBatch(batch);
       const answersTtl = memory.hasSpareMemory() ? answersTtlSeconds.usual : answersTtlSeconds.whenFull;
       results = await redis.appendBatch(
-        shard.stream, shard.prefix, limitWindowMs, idempotencyTtlSeconds, answersTtl, Math.floor(memory.maxPendingBytesPerSurvey() ?? -1), Math.floor(memory.sliceBytes()), ...call.fields,
+        shard.stream,
+        shard.prefix,
+        limitWindowMs,
+        idempotencyTtlSeconds,
+        answersTtl,
+        Math.floor(memory.maxPendingBytesPerSurvey() ?? -1),
+        Math.floor(memory.sliceBytes()),
+        ...call.fields,
       );
     } catch (error) {
       // Those who waited for this batch have waited as long as it took to fail, and the next would fail too.

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { unavailable, type Problem } from '../../../errors.ts';
+import { type Problem, unavailable } from '../../../errors.ts';
 import { definitionBytesKey, type Shards } from './shards.ts';
 
 export interface MemoryPressure {
@@ -72,7 +72,10 @@ export function watchMemoryPressure(redis: Redis, { shards, report }: MemoryPres
   timer.unref();
   void measure().catch(() => undefined);
   return {
-    refusal: () => (share > refuseAboveShare ? unavailable(`The intake is full: ${describeUse(use)}`, 1 + Math.floor(Math.random() * 10)) : undefined),
+    refusal: () =>
+      share > refuseAboveShare
+        ? unavailable(`The intake is full: ${describeUse(use)}`, 1 + Math.floor(Math.random() * 10))
+        : undefined,
     hasSpareMemory: () => share < spareBelowShare,
     surplusBytes: () => excessBytes,
     freed: (bytes) => void (excessBytes -= bytes),
@@ -85,10 +88,13 @@ export function watchMemoryPressure(redis: Redis, { shards, report }: MemoryPres
 
 async function measureUse(redis: Redis, { all }: Shards, used: number): Promise<IntakeMemoryUse> {
   const [pending, kept, generations, seen] = await Promise.all([
-    redis.mget(all.map(({ prefix }) => `${prefix}pending`)), redis.mget(all.map(definitionBytesKey)),
-    redis.hvals('idem:generations'), redis.hvals('idem:seen'),
+    redis.mget(all.map(({ prefix }) => `${prefix}pending`)),
+    redis.mget(all.map(definitionBytesKey)),
+    redis.hvals('idem:generations'),
+    redis.hvals('idem:seen'),
   ]);
-  const sum = (texts: readonly (string | null)[]) => texts.reduce((total, text) => total + Math.max(0, Number(text ?? 0)), 0);
+  const sum = (texts: readonly (string | null)[]) =>
+    texts.reduce((total, text) => total + Math.max(0, Number(text ?? 0)), 0);
   const [waiting, remembered, definitions] = [sum(pending), sum(generations) + sum(seen) * seenKeyBytes, sum(kept)];
   return { waiting, remembered, definitions, other: Math.max(0, used - waiting - remembered - definitions) };
 }

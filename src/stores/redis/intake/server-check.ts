@@ -28,7 +28,11 @@ export async function checkIntakeServer(redis: Redis, { shards, mayLose, log }: 
 
 async function checkDurability(redis: Redis, mayLose: boolean, log: Log): Promise<void> {
   const { unknown, mismatches } = await compareConfiguration(intakeConfiguration, redis);
-  if (unknown.length > 0) log.warn({ unknown, wanted: intakeConfiguration }, 'the server of REDIS_URL does not tell how it is configured: unless it is as wanted, responses that were accepted are lost with it');
+  if (unknown.length > 0)
+    log.warn(
+      { unknown, wanted: intakeConfiguration },
+      'the server of REDIS_URL does not tell how it is configured: unless it is as wanted, responses that were accepted are lost with it',
+    );
   if (mismatches.length === 0) return;
   const trouble = `the server of REDIS_URL would lose responses that were accepted: ${mismatches.join(', ')}`;
   if (!mayLose) throw new SettingsError(`${trouble}. Configure it so, or accept the loss with INTAKE_MAY_LOSE=true`);
@@ -59,7 +63,9 @@ async function refuseLeftoverShards(redis: Redis, shards: number, log: Log): Pro
   const { stats } = createStream(redis);
   const { all } = createShards(maxShards);
   const look = async (shard: Shard) => ({
-    shard, isThere: (await redis.exists(shard.stream)) === 1, isWaiting: (await stats(shard)).oldestMs !== undefined,
+    shard,
+    isThere: (await redis.exists(shard.stream)) === 1,
+    isWaiting: (await stats(shard)).oldestMs !== undefined,
   });
   const beyond = await Promise.all(all.slice(shards).map(look));
   const left = beyond.findLast(({ isWaiting }) => isWaiting)?.shard;
@@ -68,5 +74,9 @@ async function refuseLeftoverShards(redis: Redis, shards: number, log: Log): Pro
       `INTAKE_SHARDS is ${shards}, but ${left.stream} of this intake holds responses that are not stored yet: set INTAKE_SHARDS=${left.index + 1}, or remove that key if they may be lost`,
     );
   const last = beyond.findLast(({ isThere }) => isThere)?.shard;
-  if (last) log.warn({ shards }, `this intake has had ${last.index + 1} shards or more once; if that was so until now, stop all processes, remove the key ${shardsKey}, and set INTAKE_SHARDS as it was`);
+  if (last)
+    log.warn(
+      { shards },
+      `this intake has had ${last.index + 1} shards or more once; if that was so until now, stop all processes, remove the key ${shardsKey}, and set INTAKE_SHARDS as it was`,
+    );
 }

@@ -6,7 +6,11 @@ export interface Shard {
 }
 
 export function createShards(count: number) {
-  const shards: Shard[] = Array.from({ length: count }, (_, index) => ({ index, prefix: `{s${index}}:`, stream: `{s${index}}:stream` }));
+  const shards: Shard[] = Array.from({ length: count }, (_, index) => ({
+    index,
+    prefix: `{s${index}}:`,
+    stream: `{s${index}}:stream`,
+  }));
   return {
     all: shards as readonly Shard[],
     /** A survey's shard, by the last 32 bits of its id (random in every UUID version that we meet). */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { assetPath } from '../../../platform/assets.ts';
-import { isDeletionNoted, deletionKey } from './deleted-responses.ts';
+import { deletionKey, isDeletionNoted } from './deleted-responses.ts';
 import type { Shard } from './shards.ts';
 
 /** One entry of a shard's stream: the submissions that one tick accepted. */
@@ -68,7 +68,8 @@ export function createStream(plain: Redis) {
   redis.defineCommand('newestId', { numberOfKeys: 1, lua: script('newest-id') });
   redis.defineCommand('findDeadLetters', { numberOfKeys: 1, lua: script('find-dead-letters') });
   const writeAsOwner = async (lease: ShardLease, ...args: (string | Buffer)[]): Promise<boolean> =>
-    (await redis.writeAsOwner(`${lease.shard.prefix}owner`, lease.shard.prefix, lease.name, lease.fence, ...args)) === 1;
+    (await redis.writeAsOwner(`${lease.shard.prefix}owner`, lease.shard.prefix, lease.name, lease.fence, ...args)) ===
+    1;
   const range = async (key: string, from: string, to: string, count: number): Promise<StreamEntry[]> => {
     const found: unknown = await redis.callBuffer('XRANGE', key, from, to, 'COUNT', String(count));
     return Array.isArray(found) ? found.map(readEntry) : [];
@@ -80,24 +81,40 @@ export function createStream(plain: Redis) {
       const fence = await redis.leaseShard(`${shard.prefix}owner`, shard.prefix, name, holdMs);
       return fence > 0 ? { shard, name, fence } : undefined;
     },
-    readAfter: (shard: Shard, id: string, count: number): Promise<StreamEntry[]> => range(shard.stream, `(${id}`, '+', count),
-    readRange: (shard: Shard, from: string, to: string, count: number): Promise<StreamEntry[]> => range(shard.stream, from, to, count),
+    readAfter: (shard: Shard, id: string, count: number): Promise<StreamEntry[]> =>
+      range(shard.stream, `(${id}`, '+', count),
+    readRange: (shard: Shard, from: string, to: string, count: number): Promise<StreamEntry[]> =>
+      range(shard.stream, from, to, count),
     acknowledged,
     /** All up to here has been handed on to webhooks and quotas. */
-    dispatched: async (shard: Shard): Promise<string> => (await redis.get(`${shard.prefix}handed-on`)) ?? acknowledged(shard),
+    dispatched: async (shard: Shard): Promise<string> =>
+      (await redis.get(`${shard.prefix}handed-on`)) ?? acknowledged(shard),
     /** Marks the surveys of a batch that can be read from now on, so that what was counted before is not taken for what there is. */
-    markStored: (lease: ShardLease, to: string, surveyIds: readonly string[]): Promise<boolean> => writeAsOwner(lease, 'stored', to, surveyIds.join(',')),
+    markStored: (lease: ShardLease, to: string, surveyIds: readonly string[]): Promise<boolean> =>
+      writeAsOwner(lease, 'stored', to, surveyIds.join(',')),
     /** All entries up to and with these are in the response store. */
-    acknowledge: (lease: ShardLease, entries: readonly Pick<StreamEntry, 'id' | 'surveyIds' | 'sizes'>[]): Promise<boolean> => {
+    acknowledge: (
+      lease: ShardLease,
+      entries: readonly Pick<StreamEntry, 'id' | 'surveyIds' | 'sizes'>[],
+    ): Promise<boolean> => {
       const bySurvey = bytesBySurvey(entries);
       const sum = [...bySurvey.values()].reduce((bytes, more) => bytes + more, 0);
-      return writeAsOwner(lease, 'acknowledge', entries.at(-1)?.id ?? '0-0', String(entries.length), String(sum), ...[...bySurvey].flatMap(([surveyId, bytes]) => [surveyId, String(bytes)]));
+      return writeAsOwner(
+        lease,
+        'acknowledge',
+        entries.at(-1)?.id ?? '0-0',
+        String(entries.length),
+        String(sum),
+        ...[...bySurvey].flatMap(([surveyId, bytes]) => [surveyId, String(bytes)]),
+      );
     },
     markDispatched: (lease: ShardLease, to: string): Promise<boolean> => writeAsOwner(lease, 'dispatched', to),
-    addDeadLetter: (lease: ShardLease, reason: string, rows: Buffer): Promise<boolean> => writeAsOwner(lease, 'dead-letter', reason, rows),
+    addDeadLetter: (lease: ShardLease, reason: string, rows: Buffer): Promise<boolean> =>
+      writeAsOwner(lease, 'dead-letter', reason, rows),
     release: (lease: ShardLease): Promise<boolean> => writeAsOwner(lease, 'release'),
     /** Removes entries older than this id, but none that is not stored or not handed on yet. */
-    trim: async (shard: Shard, keepFrom: string): Promise<void> => void (await redis.trimShard(shard.stream, shard.prefix, keepFrom)),
+    trim: async (shard: Shard, keepFrom: string): Promise<void> =>
+      void (await redis.trimShard(shard.stream, shard.prefix, keepFrom)),
     /** The newest id of the shard, '0-0' when nothing was ever written. Readers that wait ask often: no entry is sent. */
     newestId: (shard: Shard): Promise<string> => redis.newestId(shard.stream),
     async stats(shard: Shard): Promise<{ length: number; lag: number; oldestMs: number | undefined }> {
@@ -106,16 +123,34 @@ export function createStream(plain: Redis) {
     },
     countDeadLetters: (shard: Shard): Promise<number> => redis.xlen(`${shard.prefix}dead`),
     /** The oldest, or those that follow the one with the id `after`. */
-    async listDeadLetters(shard: Shard, { count, after }: { count: number; after?: string | undefined }): Promise<DeadLetter[]> {
-      const found: unknown = await redis.callBuffer('XRANGE', `${shard.prefix}dead`, after === undefined ? '-' : `(${after}`, '+', 'COUNT', String(count));
+    async listDeadLetters(
+      shard: Shard,
+      { count, after }: { count: number; after?: string | undefined },
+    ): Promise<DeadLetter[]> {
+      const found: unknown = await redis.callBuffer(
+        'XRANGE',
+        `${shard.prefix}dead`,
+        after === undefined ? '-' : `(${after}`,
+        '+',
+        'COUNT',
+        String(count),
+      );
       if (!Array.isArray(found)) return [];
       return found.map((item: unknown) => {
         const { id, fields } = readFields(item);
-        return { id, reason: fields.get('reason')?.toString() ?? '', rows: fields.get('rows') ?? Buffer.alloc(0), isKnown: knownFormats.has(fields.get('v')?.toString()) };
+        return {
+          id,
+          reason: fields.get('reason')?.toString() ?? '',
+          rows: fields.get('rows') ?? Buffer.alloc(0),
+          isKnown: knownFormats.has(fields.get('v')?.toString()),
+        };
       });
     },
     /** All dead letters, or those of a survey or of a response, the oldest first. The store looks through them, and sends what is asked for. */
-    async *findDeadLetters(shard: Shard, { surveyId = '', responseId = '' }: { surveyId?: string; responseId?: string } = {}): AsyncGenerator<DeadLetter> {
+    async *findDeadLetters(
+      shard: Shard,
+      { surveyId = '', responseId = '' }: { surveyId?: string; responseId?: string } = {},
+    ): AsyncGenerator<DeadLetter> {
       for (let after = ''; ; ) {
         const [next, ...found] = await redis.findDeadLettersBuffer(`${shard.prefix}dead`, after, surveyId, responseId);
         for (let i = 0; i + 3 < found.length; i += 4) yield toDeadLetter(found.slice(i, i + 4));
@@ -124,8 +159,20 @@ export function createStream(plain: Redis) {
       }
     },
     /** Puts buried rows back at the end of the stream and takes them out of the dead letters, in one step. False: they are there no longer, or of a newer version. */
-    requeueDeadLetter: async (shard: Shard, letter: DeadLetter, entry: { count: number; codeColumns: number; surveyIds: readonly string[] }): Promise<boolean> =>
-      (await redis.requeueDeadLetter(shard.stream, shard.prefix, letter.id, entry.count, entry.codeColumns, entry.surveyIds.join(','), letter.rows)) === 1,
+    requeueDeadLetter: async (
+      shard: Shard,
+      letter: DeadLetter,
+      entry: { count: number; codeColumns: number; surveyIds: readonly string[] },
+    ): Promise<boolean> =>
+      (await redis.requeueDeadLetter(
+        shard.stream,
+        shard.prefix,
+        letter.id,
+        entry.count,
+        entry.codeColumns,
+        entry.surveyIds.join(','),
+        letter.rows,
+      )) === 1,
     async removeDeadLetters(shard: Shard, ids: readonly string[]): Promise<void> {
       if (ids.length > 0) await redis.xdel(`${shard.prefix}dead`, ...ids);
     },
@@ -146,7 +193,10 @@ function readFields(item: unknown): { id: string; fields: Map<string, Buffer> } 
 }
 
 const toDeadLetter = ([id, reason, format, rows]: readonly (Buffer | undefined)[]): DeadLetter => ({
-  id: String(id), reason: String(reason), rows: rows ?? Buffer.alloc(0), isKnown: knownFormats.has(format?.toString() || undefined),
+  id: String(id),
+  reason: String(reason),
+  rows: rows ?? Buffer.alloc(0),
+  isKnown: knownFormats.has(format?.toString() || undefined),
 });
 
 const emptyBuffer = Buffer.alloc(0);
@@ -160,16 +210,25 @@ function readEntry(item: unknown): StreamEntry {
   const { id, fields } = readFields(item);
   const [count, codeColumns] = [toInteger(fields.get('n')), toInteger(fields.get('codes'))];
   const rows = fields.get('rows');
-  if (!knownFormats.has(fields.get('v')?.toString()) || count === undefined || codeColumns === undefined || !rows) throw new UnknownEntryFormat(id);
+  if (!knownFormats.has(fields.get('v')?.toString()) || count === undefined || codeColumns === undefined || !rows)
+    throw new UnknownEntryFormat(id);
   return {
-    id, count, codeColumns, surveyIds: listOf(fields.get('surveys')), sizes: listOf(fields.get('sizes')).map(Number), filled: listOf(fields.get('filled')), rows,
+    id,
+    count,
+    codeColumns,
+    surveyIds: listOf(fields.get('surveys')),
+    sizes: listOf(fields.get('sizes')).map(Number),
+    filled: listOf(fields.get('filled')),
+    rows,
     records: fields.get('records') ?? emptyBuffer,
   };
 }
 
 function bytesBySurvey(entries: readonly Pick<StreamEntry, 'surveyIds' | 'sizes'>[]): Map<string, number> {
   const bytes = new Map<string, number>();
-  for (const { surveyIds, sizes } of entries) for (const [index, surveyId] of surveyIds.entries()) bytes.set(surveyId, (bytes.get(surveyId) ?? 0) + (sizes[index] ?? 0));
+  for (const { surveyIds, sizes } of entries)
+    for (const [index, surveyId] of surveyIds.entries())
+      bytes.set(surveyId, (bytes.get(surveyId) ?? 0) + (sizes[index] ?? 0));
   return bytes;
 }
 

@@ -37,7 +37,21 @@ export interface LegacyIdentity {
 }
 
 export type AppendCode =
-  | 'ACCEPTED' | 'FILLED' | 'REPLAY' | 'MISMATCH' | 'LIMITED' | 'STALE' | 'REFUSED' | 'QUOTA' | 'CHANGED' | 'COMPLETE' | 'UNKNOWN' | 'FROZEN' | 'NEWER' | 'LOOKUP' | 'FULL';
+  | 'ACCEPTED'
+  | 'FILLED'
+  | 'REPLAY'
+  | 'MISMATCH'
+  | 'LIMITED'
+  | 'STALE'
+  | 'REFUSED'
+  | 'QUOTA'
+  | 'CHANGED'
+  | 'COMPLETE'
+  | 'UNKNOWN'
+  | 'FROZEN'
+  | 'NEWER'
+  | 'LOOKUP'
+  | 'FULL';
 
 export interface AppendResult {
   code: AppendCode;

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { createAnonymiser, openAnonymiser, type Anonymise } from '../../../../src/ai/privacy/anonymise.ts';
+import { type Anonymise, createAnonymiser, openAnonymiser } from '../../../../src/ai/privacy/anonymise.ts';
 import { hostilePieces } from '../../../support/hostile-pieces.ts';
 
 const length = 100_000;
 const prose = 'The staff was friendly and the food came after 25 minutes, which is fine for a Monday. ';
-const repeated = (piece: string, units: number): string => piece.repeat(Math.ceil(units / piece.length)).slice(0, units);
+const repeated = (piece: string, units: number): string =>
+  piece.repeat(Math.ceil(units / piece.length)).slice(0, units);
 
 /** Of the processor: the clock on the wall also counts what else the machine does. */
 function milliseconds(work: () => unknown): number {
@@ -37,7 +38,9 @@ describe('the anonymiser and hostile texts of 100,000 characters', () => {
       const mask = (units: number) => createAnonymiser(() => [])(repeated(piece, units));
       const short = best(() => mask(length / 10));
       // Ten times as long: 10 would be linear, 100 quadratic. Some milliseconds are nobody's.
-      assertWithin(Math.min(usual * 30, short * 30) + 100, `prose ${usual} ms, a tenth of this ${short} ms`, () => mask(length));
+      assertWithin(Math.min(usual * 30, short * 30) + 100, `prose ${usual} ms, a tenth of this ${short} ms`, () =>
+        mask(length),
+      );
     });
 
   for (const piece of ['Mr ', 'John ', 'a\n', '... A', 'tel 1', 'Anna Maria '])

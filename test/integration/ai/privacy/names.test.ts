@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
-import { createAnonymiser, openAnonymiser, type Anonymise } from '../../../../src/ai/privacy/anonymise.ts';
+import { type Anonymise, createAnonymiser, openAnonymiser } from '../../../../src/ai/privacy/anonymise.ts';
 import { namedAnswers, namedInOtherScripts } from '../../../support/named-answers.ts';
 import { plainAnswers } from '../../../support/plain-answers.ts';
 
@@ -25,14 +25,22 @@ describe('the anonymiser and names', () => {
   });
 
   it('finds nine of ten names in labelled answers, and takes few other words for names', () => {
-    const { names, found, others, mistaken } = counted(anonymise, Object.values(namedAnswers).flat(), /[\p{L}\p{M}]+/gu);
+    const { names, found, others, mistaken } = counted(
+      anonymise,
+      Object.values(namedAnswers).flat(),
+      /[\p{L}\p{M}]+/gu,
+    );
     assert.ok(names > 150 && found / names > 0.9, `${found} of ${names}`);
     assert.ok(others > 900 && mistaken / others < 0.03, `${mistaken} of ${others}`);
   });
 
   for (const [language, answers] of Object.entries(namedInOtherScripts))
     it(`finds names that nobody introduces in ${language}, by what stands beside them or how they end`, () => {
-      const { names, found, others, mistaken } = counted(createAnonymiser(() => []), answers, /[\p{L}\p{M}]/gu);
+      const { names, found, others, mistaken } = counted(
+        createAnonymiser(() => []),
+        answers,
+        /[\p{L}\p{M}]/gu,
+      );
       assert.ok(names > 20 && found / names > 0.9, `${found} of ${names} letters`);
       assert.ok(others > 80 && mistaken / others < 0.03, `${mistaken} of ${others} letters`);
     });
@@ -65,38 +73,117 @@ describe('given names in small letters', () => {
 
   it('are people where they are no words of the language', () => {
     for (const line of [
-      'I spoke with «leon»', 'i spoke with «toni» on the phone', '«flora» and «jack»', '«clara» helped', '«vera» was rude', 'Nurse «jo»', 'thanks «tim»', '«sam» was great', '«ben» was nice to me', 'i saw «nick» at the desk', 'my waiter «tom» was nice',
+      'I spoke with «leon»',
+      'i spoke with «toni» on the phone',
+      '«flora» and «jack»',
+      '«clara» helped',
+      '«vera» was rude',
+      'Nurse «jo»',
+      'thanks «tim»',
+      '«sam» was great',
+      '«ben» was nice to me',
+      'i saw «nick» at the desk',
+      'my waiter «tom» was nice',
     ])
       assert.equal(left(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
   });
 
   it('are people behind words that stand before people, whatever else they mean', () => {
-    for (const line of ['i spoke with «dan»', 'i was served by «heather»', 'i spoke with «ella» today', 'Ich sprach mit «klein»'])
+    for (const line of [
+      'i spoke with «dan»',
+      'i was served by «heather»',
+      'i spoke with «ella» today',
+      'Ich sprach mit «klein»',
+    ])
       assert.equal(left(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
   });
 
   it('are people where somebody speaks to them, greets them or says who they are, although they are words', () => {
     for (const line of [
-      'I talked to «mark»', 'i spoke to «mark» about it', 'talk to «grace», she knows', 'have spoken with «will» yesterday', 'hi «mark»!', 'dear «hope», thank you', 'my boss «mark» and i agree', 'our trainer «dawn» was late', 'my colleague «faith»', 'i was talking to «rose» in the lobby', 'speak to «bill», please',
-      'speak to «bill» or «pat»', 'i talked with «will» and «drew» today', '«mark» was rude', 'nice place. «pat» is always so helpful', 'great food but «bill» was very unfriendly', '«heather» helped me, thanks', 'long queue, «chuck» ignored us',
+      'I talked to «mark»',
+      'i spoke to «mark» about it',
+      'talk to «grace», she knows',
+      'have spoken with «will» yesterday',
+      'hi «mark»!',
+      'dear «hope», thank you',
+      'my boss «mark» and i agree',
+      'our trainer «dawn» was late',
+      'my colleague «faith»',
+      'i was talking to «rose» in the lobby',
+      'speak to «bill», please',
+      'speak to «bill» or «pat»',
+      'i talked with «will» and «drew» today',
+      '«mark» was rude',
+      'nice place. «pat» is always so helpful',
+      'great food but «bill» was very unfriendly',
+      '«heather» helped me, thanks',
+      'long queue, «chuck» ignored us',
     ])
       assert.equal(left(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
   });
 
   it('stay words where they do what words do', () => {
     for (const text of [
-      'up to mark', 'not up to the mark', 'i want to mark the date', 'they talked to mark the occasion', 'spoke to grant officers', 'my boss will help', 'ask if my boss will.', 'my manager may', 'by the grace of god', 'hi hope you are well', 'dear hope of mine', 'i spoke to hope for more', 'talked with joy in their eyes', 'spoke with faith in us',
-      'the mark was wrong', 'mark is too low', 'bill was huge', 'the bill was rude', 'they spoke with joy and hope.', 'hope was lost and joy helped me', 'dawn greeted us', 'will is helpful to have', 'grant helped us',
-      'our partner grant is due', 'our server curt and rude', 'my coach drew and explained', 'the design speaks to joy.', 'it speaks to hope and to faith',
-      'my friend rose to the occasion', 'my boss may, or may not', 'my doctor will, i think',
+      'up to mark',
+      'not up to the mark',
+      'i want to mark the date',
+      'they talked to mark the occasion',
+      'spoke to grant officers',
+      'my boss will help',
+      'ask if my boss will.',
+      'my manager may',
+      'by the grace of god',
+      'hi hope you are well',
+      'dear hope of mine',
+      'i spoke to hope for more',
+      'talked with joy in their eyes',
+      'spoke with faith in us',
+      'the mark was wrong',
+      'mark is too low',
+      'bill was huge',
+      'the bill was rude',
+      'they spoke with joy and hope.',
+      'hope was lost and joy helped me',
+      'dawn greeted us',
+      'will is helpful to have',
+      'grant helped us',
+      'our partner grant is due',
+      'our server curt and rude',
+      'my coach drew and explained',
+      'the design speaks to joy.',
+      'it speaks to hope and to faith',
+      'my friend rose to the occasion',
+      'my boss may, or may not',
+      'my doctor will, i think',
     ])
       assert.equal(anonymise(text), text);
   });
 
   it('are words where the language has such a word', () => {
     for (const text of [
-      'mark the trails', 'the rose garden', 'they drew a line', 'grant more holidays', 'the light was amber', 'heather in the garden', 'zu lang gewartet', 'te klein', 'klein', 'trop cher', 'la información es clara', 'la storia non era vera', 'la flora es muy variada',
-      'het is beter dan vorig jaar', 'la camisa blanca', 'muy rico', 'ben çok memnunum', 'la casa mia', 'will you sue us', 'la crème est blanche', 'la réponse est claire', 'gott, ja, jo', 'he was curt',
+      'mark the trails',
+      'the rose garden',
+      'they drew a line',
+      'grant more holidays',
+      'the light was amber',
+      'heather in the garden',
+      'zu lang gewartet',
+      'te klein',
+      'klein',
+      'trop cher',
+      'la información es clara',
+      'la storia non era vera',
+      'la flora es muy variada',
+      'het is beter dan vorig jaar',
+      'la camisa blanca',
+      'muy rico',
+      'ben çok memnunum',
+      'la casa mia',
+      'will you sue us',
+      'la crème est blanche',
+      'la réponse est claire',
+      'gott, ja, jo',
+      'he was curt',
     ])
       assert.equal(anonymise(text), text);
   });
@@ -107,7 +194,9 @@ function counted(anonymise: Anonymise, answers: readonly string[], part: RegExp)
   const count = { names: 0, found: 0, others: 0, mistaken: 0 };
   for (const line of answers) {
     // What is left stands in the order in which it stood.
-    const left = (anonymise(line.replace(/[«»]/g, '')).replace(/\[[A-Z]+_\d+\]/g, ' ').match(part) ?? [])[Symbol.iterator]();
+    const left = (anonymise(line.replace(/[«»]/g, ''))
+      .replace(/\[[A-Z]+_\d+\]/g, ' ')
+      .match(part) ?? [])[Symbol.iterator]();
     let next = left.next();
     for (const piece of line.split(/(?=«)|(?<=»)/))
       for (const word of piece.match(part) ?? []) {

@@ -1,12 +1,12 @@
+import type { us_listen_socket } from 'uWebSockets.js';
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import type { us_listen_socket } from 'uWebSockets.js';
 import { WebSocket } from 'ws';
-import { uWS } from '../../../../src/http/server/uwebsockets.ts';
-import type { LiveConnection } from '../../../../src/http/live/hub.ts';
 import { createLiveMessage } from '../../../../src/http/live/client-stream.ts';
+import type { LiveConnection } from '../../../../src/http/live/hub.ts';
 import { addLiveWebSocket, type WebSocketDeps } from '../../../../src/http/live/websocket.ts';
+import { uWS } from '../../../../src/http/server/uwebsockets.ts';
 import { bareLive, listener, unused } from '../../../support/bare-live.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -29,7 +29,10 @@ describe('the live socket', () => {
         connected.push(`${transport} ${change}`);
         onOpened();
       }),
-      idleTimeoutSeconds, origins: ['https://pages.example'], isDraining: () => false, addressOf: (address) => address,
+      idleTimeoutSeconds,
+      origins: ['https://pages.example'],
+      isDraining: () => false,
+      addressOf: (address) => address,
       tickets: {
         issue: unused,
         redeem: async (ticket) => {
@@ -39,13 +42,23 @@ describe('the live socket', () => {
         },
       },
       authentication: { current: async (principal) => principal },
-      limits: { consume: async () => ({ isAllowed, limit: 100, remaining: isAllowed ? 99 : 0, resetAt: 1_760_000_000, retryAfterSeconds: 7 }) },
+      limits: {
+        consume: async () => ({
+          isAllowed,
+          limit: 100,
+          remaining: isAllowed ? 99 : 0,
+          resetAt: 1_760_000_000,
+          retryAfterSeconds: 7,
+        }),
+      },
     };
     addLiveWebSocket(app, '/live', deps);
-    await new Promise<void>((resolve) => app.listen('127.0.0.1', 0, (socket) => {
-      listening = socket;
-      resolve();
-    }));
+    await new Promise<void>((resolve) =>
+      app.listen('127.0.0.1', 0, (socket) => {
+        listening = socket;
+        resolve();
+      }),
+    );
     if (listening) port = uWS.us_socket_local_port(listening);
   });
   after(() => {
@@ -65,18 +78,25 @@ describe('the live socket', () => {
     let heard = Buffer.alloc(0);
     socket.on('data', (chunk) => (heard = Buffer.concat([heard, chunk])));
     const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-    socket.write('GET /live?ticket=t HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: survey.v1\r\n\r\n');
+    socket.write(
+      'GET /live?ticket=t HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: survey.v1\r\n\r\n',
+    );
     return { ended, heard: () => heard };
   };
 
-  const refusal = (query: string, { protocol = 'survey.v1', headers = {} }: { protocol?: string; headers?: Record<string, string> } = {}): Promise<{ status: number | undefined; headers: Record<string, unknown>; body: any }> =>
+  const refusal = (
+    query: string,
+    { protocol = 'survey.v1', headers = {} }: { protocol?: string; headers?: Record<string, string> } = {},
+  ): Promise<{ status: number | undefined; headers: Record<string, unknown>; body: any }> =>
     new Promise((resolve, reject) => {
       const socket = new WebSocket(`ws://127.0.0.1:${port}/live${query}`, protocol, { headers });
       socket.once('open', () => reject(new Error('the door stood open')));
       socket.once('error', () => undefined);
       socket.once('unexpected-response', (_request, response) => {
         let text = '';
-        response.on('data', (piece) => (text += String(piece))).on('end', () => resolve({ status: response.statusCode, headers: response.headers, body: JSON.parse(text) }));
+        response
+          .on('data', (piece) => (text += String(piece)))
+          .on('end', () => resolve({ status: response.statusCode, headers: response.headers, body: JSON.parse(text) }));
       });
     });
 
@@ -86,15 +106,17 @@ describe('the live socket', () => {
       for (let bytes = 16; bytes <= 512; bytes += 16) kept.push(Buffer.allocUnsafeSlow(bytes).fill(0x10));
     };
     try {
-      const ends = await Promise.all(Array.from({ length: 20 }, async () => {
-        const socket = await open();
-        const end = new Promise((resolve) => {
-          socket.once('close', (code) => resolve(`closed with ${code}`));
-          socket.once('message', (data) => resolve(JSON.parse(String(data)).type));
-        });
-        socket.send('{"type":"ping"}');
-        return end.finally(() => socket.terminate());
-      }));
+      const ends = await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const socket = await open();
+          const end = new Promise((resolve) => {
+            socket.once('close', (code) => resolve(`closed with ${code}`));
+            socket.once('message', (data) => resolve(JSON.parse(String(data)).type));
+          });
+          socket.send('{"type":"ping"}');
+          return end.finally(() => socket.terminate());
+        }),
+      );
       assert.deepEqual(new Set(ends), new Set(['pong']));
     } finally {
       onOpened = () => undefined;
@@ -107,24 +129,41 @@ describe('the live socket', () => {
       { status: 401, code: 'UNAUTHORIZED', reply: await refusal('?ticket=') },
       { status: 401, code: 'UNAUTHORIZED', reply: await refusal('') },
       { status: 400, code: 'VALIDATION_ERROR', reply: await refusal('?ticket=t', { protocol: 'other' }) },
-      { status: 403, code: 'FORBIDDEN', reply: await refusal('?ticket=t', { headers: { origin: 'https://elsewhere.example' } }) },
+      {
+        status: 403,
+        code: 'FORBIDDEN',
+        reply: await refusal('?ticket=t', { headers: { origin: 'https://elsewhere.example' } }),
+      },
     ];
     for (const { status, code, reply } of cases) {
       const { headers, body } = reply;
-      assert.deepEqual([reply.status, body.success, body.code, body.requestId], [status, false, code, headers['x-request-id']]);
+      assert.deepEqual(
+        [reply.status, body.success, body.code, body.requestId],
+        [status, false, code, headers['x-request-id']],
+      );
       assert.match(String(headers['x-request-id']), /^[0-9a-f-]{36}$/);
-      assert.deepEqual([headers['x-ratelimit-limit'], headers['x-ratelimit-remaining'], headers['x-ratelimit-reset']], ['100', '99', '1760000000']);
+      assert.deepEqual(
+        [headers['x-ratelimit-limit'], headers['x-ratelimit-remaining'], headers['x-ratelimit-reset']],
+        ['100', '99', '1760000000'],
+      );
     }
     assert.deepEqual(cases[2]?.reply.body.details, [{ path: 'Sec-WebSocket-Protocol', message: 'must be survey.v1' }]);
     assert.equal((await refusal('?ticket=', { headers: { 'x-request-id': 'mine' } })).body.requestId, 'mine');
     isAllowed = false;
     const late = await refusal('?ticket=').finally(() => (isAllowed = true));
-    assert.deepEqual([late.status, late.body.code, late.headers['retry-after'], late.headers['x-ratelimit-limit']], [429, 'RATE_LIMITED', '7', '100']);
+    assert.deepEqual(
+      [late.status, late.body.code, late.headers['retry-after'], late.headers['x-ratelimit-limit']],
+      [429, 'RATE_LIMITED', '7', '100'],
+    );
   });
 
   it('names the call that it lets in', async () => {
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/live?ticket=t`, 'survey.v1', { headers: { 'x-request-id': 'mine' } });
-    const named = new Promise((resolve) => socket.once('upgrade', (response) => resolve([response.statusCode, response.headers['x-request-id']])));
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/live?ticket=t`, 'survey.v1', {
+      headers: { 'x-request-id': 'mine' },
+    });
+    const named = new Promise((resolve) =>
+      socket.once('upgrade', (response) => resolve([response.statusCode, response.headers['x-request-id']])),
+    );
     assert.deepEqual(await named, [101, 'mine']);
     socket.terminate();
     await eventually(() => assert.equal(members.size, 0));
@@ -157,7 +196,12 @@ describe('the live socket', () => {
 
   it('lets pages of its own origin and of those that are named connect, and no others', async () => {
     for (const origin of [`http://127.0.0.1:${port}`, 'https://pages.example']) (await open({ origin })).close();
-    for (const origin of ['https://elsewhere.example', 'null', 'https://pages.example.evil.example', `http://127.0.0.1:${port + 1}`])
+    for (const origin of [
+      'https://elsewhere.example',
+      'null',
+      'https://pages.example.evil.example',
+      `http://127.0.0.1:${port + 1}`,
+    ])
       await assert.rejects(open({ origin }), /403/, origin);
     await eventually(() => assert.equal(members.size, 0));
   });

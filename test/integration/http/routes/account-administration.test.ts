@@ -4,13 +4,13 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { ensureFirstAdmin, type FirstAdminSettings } from '../../../../src/auth/first-admin.ts';
 import { createPasswords } from '../../../../src/auth/passwords.ts';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
-import { newId } from '../../../../src/platform/ids.ts';
 import { createLog } from '../../../../src/log.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createAudit } from '../../../../src/stores/postgres/audit.ts';
 import { createUserStore } from '../../../../src/stores/postgres/users.ts';
-import { createClient, type Client } from '../../../support/client.ts';
+import { type AuthServer, freshDatabase, password, startAuthServer } from '../../../support/auth-server.ts';
+import { type Client, createClient } from '../../../support/client.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { freshDatabase, password, startAuthServer, type AuthServer } from '../../../support/auth-server.ts';
 
 let server: AuthServer;
 let admin: Client;
@@ -40,14 +40,24 @@ const reason = async (reply: Promise<{ status: number; body: any }>) => {
 
 describe('users', () => {
   it('are made, read, changed, listed and deleted by an ADMIN', async () => {
-    const made = await admin.create('/users', { email: ' New.Person@Example.org ', password: 'long enough', role: 'VIEWER' });
-    assert.deepEqual({ ...made, id: '', createdAt: '', updatedAt: '' }, { id: '', email: 'New.Person@Example.org', role: 'VIEWER', isDisabled: false, createdAt: '', updatedAt: '' });
+    const made = await admin.create('/users', {
+      email: ' New.Person@Example.org ',
+      password: 'long enough',
+      role: 'VIEWER',
+    });
+    assert.deepEqual(
+      { ...made, id: '', createdAt: '', updatedAt: '' },
+      { id: '', email: 'New.Person@Example.org', role: 'VIEWER', isDisabled: false, createdAt: '', updatedAt: '' },
+    );
     assert.match(made.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     assert.deepEqual(await admin.get(`/users/${made.id}`), made);
     const changed = await admin.put(`/users/${made.id}`, { role: 'EDITOR', email: 'renamed@example.org' });
     assert.deepEqual([changed.role, changed.email], ['EDITOR', 'renamed@example.org']);
     const list = await admin.call('GET', '/users?limit=1&page=1');
-    assert.deepEqual(list.body.data.map((user: any) => user.id), [made.id]);
+    assert.deepEqual(
+      list.body.data.map((user: any) => user.id),
+      [made.id],
+    );
     assert.equal(list.body.pagination.page, 1);
     assert.ok(list.body.pagination.total >= 2);
     assert.deepEqual(await admin.remove(`/users/${made.id}`), { id: made.id, deleted: true });
@@ -59,29 +69,63 @@ describe('users', () => {
   it('have addresses that are unique in every spelling', async () => {
     const { user } = await person('VIEWER');
     for (const email of [user.email, user.email.toUpperCase(), `ｓ${user.email.slice(1)}`])
-      assert.deepEqual(await reason(admin.call('POST', '/users', { body: { email, password, role: 'VIEWER' } })), [409, 'CONFLICT', 'EMAIL_TAKEN'], email);
-    assert.deepEqual(await reason(admin.call('PUT', `/users/${adminId}`, { body: { email: user.email } })), [409, 'CONFLICT', 'EMAIL_TAKEN']);
-    const twins = await Promise.all(['twin@x', 'TWIN@x'].map((email) => admin.call('POST', '/users', { body: { email, password, role: 'VIEWER' } })));
+      assert.deepEqual(
+        await reason(admin.call('POST', '/users', { body: { email, password, role: 'VIEWER' } })),
+        [409, 'CONFLICT', 'EMAIL_TAKEN'],
+        email,
+      );
+    assert.deepEqual(await reason(admin.call('PUT', `/users/${adminId}`, { body: { email: user.email } })), [
+      409,
+      'CONFLICT',
+      'EMAIL_TAKEN',
+    ]);
+    const twins = await Promise.all(
+      ['twin@x', 'TWIN@x'].map((email) => admin.call('POST', '/users', { body: { email, password, role: 'VIEWER' } })),
+    );
     assert.deepEqual(twins.map((reply) => reply.status).sort(), [201, 409]);
   });
 
   it('are refused with unknown fields, bad addresses, passwords and roles', async () => {
     const good = { email: 'ok@example.org', password: 'long enough', role: 'VIEWER' };
     const bad = [
-      { ...good, id: randomUUID() }, { ...good, isDisabled: false }, { ...good, passwordHash: 'x' }, { ...good, createdAt: '2020-01-01T00:00:00Z' }, { ...good, email_key: 'x' },
-      { ...good, email: 'no address' }, { ...good, password: 'short' }, { ...good, password: 'x'.repeat(201) }, { ...good, role: 'OWNER' }, { ...good, role: 'admin' }, { email: 'ok@example.org' },
+      { ...good, id: randomUUID() },
+      { ...good, isDisabled: false },
+      { ...good, passwordHash: 'x' },
+      { ...good, createdAt: '2020-01-01T00:00:00Z' },
+      { ...good, email_key: 'x' },
+      { ...good, email: 'no address' },
+      { ...good, password: 'short' },
+      { ...good, password: 'x'.repeat(201) },
+      { ...good, role: 'OWNER' },
+      { ...good, role: 'admin' },
+      { email: 'ok@example.org' },
     ];
-    for (const body of bad) assert.equal((await admin.call('POST', '/users', { body })).status, 400, JSON.stringify(body).slice(0, 80));
-    for (const body of [{}, { id: randomUUID() }, { role: null }, { ownerId: randomUUID() }]) assert.equal((await admin.call('PUT', `/users/${adminId}`, { body })).status, 400);
-    for (const query of ['page=0', 'limit=101', 'limit=0', 'page=x', 'role=ADMIN']) assert.equal((await admin.call('GET', `/users?${query}`)).status, 400, query);
+    for (const body of bad)
+      assert.equal((await admin.call('POST', '/users', { body })).status, 400, JSON.stringify(body).slice(0, 80));
+    for (const body of [{}, { id: randomUUID() }, { role: null }, { ownerId: randomUUID() }])
+      assert.equal((await admin.call('PUT', `/users/${adminId}`, { body })).status, 400);
+    for (const query of ['page=0', 'limit=101', 'limit=0', 'page=x', 'role=ADMIN'])
+      assert.equal((await admin.call('GET', `/users?${query}`)).status, 400, query);
     assert.equal(await server.users.findByEmail('ok@example.org'), undefined);
   });
 
   it('cannot promote themselves, nor see or change others', async () => {
     for (const role of ['EDITOR', 'VIEWER'] as const) {
       const { user, client } = await person(role);
-      const calls = [['GET', '/users'], ['GET', `/users/${user.id}`], ['GET', '/audit'], ['DELETE', `/users/${adminId}`], ['PUT', `/users/${user.id}`, { role: 'ADMIN' }], ['POST', '/users', { email: 'x@y', password, role: 'ADMIN' }]] as const;
-      for (const [method, path, body] of calls) assert.equal((await client.call(method, path, body === undefined ? {} : { body })).status, 403, `${role} ${method} ${path}`);
+      const calls = [
+        ['GET', '/users'],
+        ['GET', `/users/${user.id}`],
+        ['GET', '/audit'],
+        ['DELETE', `/users/${adminId}`],
+        ['PUT', `/users/${user.id}`, { role: 'ADMIN' }],
+        ['POST', '/users', { email: 'x@y', password, role: 'ADMIN' }],
+      ] as const;
+      for (const [method, path, body] of calls)
+        assert.equal(
+          (await client.call(method, path, body === undefined ? {} : { body })).status,
+          403,
+          `${role} ${method} ${path}`,
+        );
       assert.equal((await client.get('/auth/me')).role, role);
     }
   });
@@ -92,14 +136,31 @@ describe('users', () => {
       const [a, b] = [await alone.addUser('a@x', 'ADMIN'), await alone.addUser('b@x', 'ADMIN')];
       for (let n = 0; n < 20; n += 1) {
         // Each takes the other's place away at the same moment.
-        const both = await Promise.allSettled([alone.users.change(b.id, { role: 'EDITOR' }, null), alone.users.change(a.id, { isDisabled: true }, null)]);
+        const both = await Promise.allSettled([
+          alone.users.change(b.id, { role: 'EDITOR' }, null),
+          alone.users.change(a.id, { isDisabled: true }, null),
+        ]);
         assert.deepEqual(both.map((outcome) => outcome.status).sort(), ['fulfilled', 'rejected']);
         for (const { id } of [a, b]) await alone.users.change(id, { role: 'ADMIN', isDisabled: false }, null);
       }
       await alone.users.change(b.id, { role: 'VIEWER' }, null);
-      const isLeft = { id: a.id, client: createClient(alone, (await createClient(alone).post('/auth/login', { email: 'a@x', password })).accessToken) };
-      for (const [method, body] of [['PUT', { role: 'VIEWER' }], ['PUT', { isDisabled: true }], ['DELETE', undefined]] as const)
-        assert.deepEqual(await reason(isLeft.client.call(method, `/users/${isLeft.id}`, body ? { body } : {})), [409, 'CONFLICT', 'LAST_ADMIN'], method);
+      const isLeft = {
+        id: a.id,
+        client: createClient(
+          alone,
+          (await createClient(alone).post('/auth/login', { email: 'a@x', password })).accessToken,
+        ),
+      };
+      for (const [method, body] of [
+        ['PUT', { role: 'VIEWER' }],
+        ['PUT', { isDisabled: true }],
+        ['DELETE', undefined],
+      ] as const)
+        assert.deepEqual(
+          await reason(isLeft.client.call(method, `/users/${isLeft.id}`, body ? { body } : {})),
+          [409, 'CONFLICT', 'LAST_ADMIN'],
+          method,
+        );
       await isLeft.client.put(`/users/${isLeft.id}`, { email: 'renamed@x' });
     } finally {
       await alone.stop();
@@ -133,9 +194,23 @@ describe('the first ADMIN', () => {
   });
   afterEach(() => database.drop());
   const log = createLog('silent');
-  const start = (given: FirstAdminSettings) => ensureFirstAdmin({ users: createUserStore(database.sql), audit: createAudit(database.sql, log), hash: createPasswords().hash, newId, log }, given);
-  const together = async (given: FirstAdminSettings) => (await Promise.all(Array.from({ length: 4 }, () => start(given)))).flatMap(({ createdPassword }) => createdPassword ?? []);
-  const users = async () => (await database.sql`SELECT role, email FROM users ORDER BY email`).map(({ role, email }) => `${role} ${email}`);
+  const start = (given: FirstAdminSettings) =>
+    ensureFirstAdmin(
+      {
+        users: createUserStore(database.sql),
+        audit: createAudit(database.sql, log),
+        hash: createPasswords().hash,
+        newId,
+        log,
+      },
+      given,
+    );
+  const together = async (given: FirstAdminSettings) =>
+    (await Promise.all(Array.from({ length: 4 }, () => start(given)))).flatMap(
+      ({ createdPassword }) => createdPassword ?? [],
+    );
+  const users = async () =>
+    (await database.sql`SELECT role, email FROM users ORDER BY email`).map(({ role, email }) => `${role} ${email}`);
   const passwordHash = async () => (await database.sql`SELECT password_hash FROM users`)[0]?.['password_hash'];
 
   it('is made once by processes that start together, and its password is told once', async () => {
@@ -175,10 +250,16 @@ describe('API keys', () => {
     const { user, client } = await person('EDITOR');
     const made = await client.create('/api-keys', { name: ' Reports ', role: 'VIEWER', requestsPerMinute: 5000 });
     assert.match(made.key, /^sk_[A-Za-z0-9_-]{43}$/);
-    assert.deepEqual([made.name, made.role, made.requestsPerMinute, made.lastFour, made.lastUsedAt, made.userId], ['Reports', 'VIEWER', 5000, made.key.slice(-4), null, user.id]);
+    assert.deepEqual(
+      [made.name, made.role, made.requestsPerMinute, made.lastFour, made.lastUsedAt, made.userId],
+      ['Reports', 'VIEWER', 5000, made.key.slice(-4), null, user.id],
+    );
     const program = createClient(server, made.key);
     const me = await program.call('GET', '/auth/me');
-    assert.deepEqual([me.status, me.body.data.id, me.body.data.role, me.headers.get('x-ratelimit-limit')], [200, user.id, 'VIEWER', '5000']);
+    assert.deepEqual(
+      [me.status, me.body.data.id, me.body.data.role, me.headers.get('x-ratelimit-limit')],
+      [200, user.id, 'VIEWER', '5000'],
+    );
     const [listed] = await eventually(async () => {
       const list = await client.get('/api-keys');
       assert.ok(list[0].lastUsedAt);
@@ -211,7 +292,10 @@ describe('API keys', () => {
     const [mine, other] = [await person('EDITOR'), await person('EDITOR')];
     const key = await mine.client.create('/api-keys', { name: 'x', role: 'VIEWER' });
     assert.deepEqual(await other.client.get('/api-keys'), []);
-    const [foreign, unknown] = [await other.client.call('DELETE', `/api-keys/${key.id}`), await other.client.call('DELETE', `/api-keys/${randomUUID()}`)];
+    const [foreign, unknown] = [
+      await other.client.call('DELETE', `/api-keys/${key.id}`),
+      await other.client.call('DELETE', `/api-keys/${randomUUID()}`),
+    ];
     assert.deepEqual([foreign.status, foreign.body.message], [404, unknown.body.message]);
     assert.ok((await admin.get('/api-keys')).some((item: any) => item.id === key.id));
     await admin.remove(`/api-keys/${key.id}`);
@@ -219,7 +303,10 @@ describe('API keys', () => {
 
   it('that may only read end no key that may do more', async () => {
     const { client } = await person('EDITOR');
-    const [reading, writing] = [await client.create('/api-keys', { name: 'reads', role: 'VIEWER' }), await client.create('/api-keys', { name: 'writes', role: 'EDITOR' })];
+    const [reading, writing] = [
+      await client.create('/api-keys', { name: 'reads', role: 'VIEWER' }),
+      await client.create('/api-keys', { name: 'writes', role: 'EDITOR' }),
+    ];
     const reader = createClient(server, reading.key);
     const refused = await reader.call('DELETE', `/api-keys/${writing.id}`);
     assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN']);
@@ -230,10 +317,16 @@ describe('API keys', () => {
 
   it('have a limit of their own, which takes nothing from their user or from other keys', async () => {
     const { client } = await person('EDITOR');
-    const [tight, other] = [await client.create('/api-keys', { name: 'tight', role: 'VIEWER', requestsPerMinute: 3 }), await client.create('/api-keys', { name: 'other', role: 'VIEWER', requestsPerMinute: 3 })];
+    const [tight, other] = [
+      await client.create('/api-keys', { name: 'tight', role: 'VIEWER', requestsPerMinute: 3 }),
+      await client.create('/api-keys', { name: 'other', role: 'VIEWER', requestsPerMinute: 3 }),
+    ];
     const call = async (key: string) => (await createClient(server, key).call('GET', '/auth/me')).status;
     const statuses = await Promise.all(Array.from({ length: 8 }, () => call(tight.key)));
-    assert.deepEqual([statuses.filter((code) => code === 200).length, statuses.filter((code) => code === 429).length], [3, 5]);
+    assert.deepEqual(
+      [statuses.filter((code) => code === 200).length, statuses.filter((code) => code === 429).length],
+      [3, 5],
+    );
     assert.deepEqual([await call(other.key), (await client.call('GET', '/auth/me')).status], [200, 200]);
   });
 
@@ -241,21 +334,45 @@ describe('API keys', () => {
     const { client } = await person('EDITOR');
     const program = createClient(server, (await client.create('/api-keys', { name: 'x', role: 'EDITOR' })).key);
     assert.equal((await program.call('POST', '/auth/logout')).status, 403);
-    assert.equal((await program.call('POST', '/auth/password', { body: { currentPassword: password, newPassword: 'another good one' } })).status, 403);
+    assert.equal(
+      (
+        await program.call('POST', '/auth/password', {
+          body: { currentPassword: password, newPassword: 'another good one' },
+        })
+      ).status,
+      403,
+    );
   });
 
   it('are refused with unknown fields and bad values', async () => {
-    for (const more of [{ userId: adminId }, { key: 'sk_x' }, { requestsPerMinute: 0 }, { requestsPerMinute: 1.5 }, { name: ' ' }, { role: 'ROOT' }])
-      assert.equal((await admin.call('POST', '/api-keys', { body: { name: 'x', role: 'VIEWER', ...more } })).status, 400, JSON.stringify(more));
+    for (const more of [
+      { userId: adminId },
+      { key: 'sk_x' },
+      { requestsPerMinute: 0 },
+      { requestsPerMinute: 1.5 },
+      { name: ' ' },
+      { role: 'ROOT' },
+    ])
+      assert.equal(
+        (await admin.call('POST', '/api-keys', { body: { name: 'x', role: 'VIEWER', ...more } })).status,
+        400,
+        JSON.stringify(more),
+      );
   });
 });
 
 describe('surveys', () => {
   const rights = ['read', 'edit', 'own'] as const;
-  const statuses = (client: Client, id: string) => Promise.all(rights.map(async (right) => (await client.call('GET', `/surveys/${id}/probe/${right}`)).status));
+  const statuses = (client: Client, id: string) =>
+    Promise.all(rights.map(async (right) => (await client.call('GET', `/surveys/${id}/probe/${right}`)).status));
 
   it('are shared with members, and every role gets exactly its rights', async () => {
-    const [owner, member, viewer, stranger] = [await person('EDITOR'), await person('EDITOR'), await person('VIEWER'), await person('EDITOR')];
+    const [owner, member, viewer, stranger] = [
+      await person('EDITOR'),
+      await person('EDITOR'),
+      await person('VIEWER'),
+      await person('EDITOR'),
+    ];
     const survey = blankSurvey(newId(), owner.user.id, Date.now());
     await server.surveys.create(survey);
     const path = `/surveys/${survey.id}/members`;
@@ -269,30 +386,61 @@ describe('surveys', () => {
     assert.deepEqual(await statuses(viewer.client, survey.id), [200, 403, 403]);
     assert.deepEqual(await statuses(owner.client, survey.id), [200, 200, 200]);
     assert.deepEqual(await statuses(admin, survey.id), [200, 200, 200]);
-    assert.deepEqual((await owner.client.get(path)).map((item: any) => item.userId), [member.user.id, viewer.user.id]);
+    assert.deepEqual(
+      (await owner.client.get(path)).map((item: any) => item.userId),
+      [member.user.id, viewer.user.id],
+    );
     assert.equal((await member.client.call('GET', path)).status, 403);
-    assert.equal((await member.client.call('PUT', `${path}/${stranger.user.id}`, { body: { role: 'VIEWER' } })).status, 403);
+    assert.equal(
+      (await member.client.call('PUT', `${path}/${stranger.user.id}`, { body: { role: 'VIEWER' } })).status,
+      403,
+    );
     await owner.client.remove(`${path}/${member.user.id}`);
     assert.deepEqual(await statuses(member.client, survey.id), [404, 404, 404]);
     assert.equal((await owner.client.call('DELETE', `${path}/${member.user.id}`)).status, 404);
-    const [foreign, unknown] = [await stranger.client.call('GET', path), await stranger.client.call('GET', `/surveys/${randomUUID()}/members`)];
+    const [foreign, unknown] = [
+      await stranger.client.call('GET', path),
+      await stranger.client.call('GET', `/surveys/${randomUUID()}/members`),
+    ];
     assert.deepEqual({ ...foreign.body, requestId: '' }, { ...unknown.body, requestId: '' });
   });
 
   it('are left by members themselves, whatever was shared, but not by their keys and not for others', async () => {
-    const [owner, editor, reader, viewer, stranger] = [await person('EDITOR'), await person('EDITOR'), await person('EDITOR'), await person('VIEWER'), await person('EDITOR')];
+    const [owner, editor, reader, viewer, stranger] = [
+      await person('EDITOR'),
+      await person('EDITOR'),
+      await person('EDITOR'),
+      await person('VIEWER'),
+      await person('EDITOR'),
+    ];
     const survey = blankSurvey(newId(), owner.user.id, Date.now());
     await server.surveys.create(survey);
     const path = (id: string) => `/surveys/${survey.id}/members/${id}`;
-    for (const [{ user }, role] of [[editor, 'EDITOR'], [reader, 'VIEWER'], [viewer, 'VIEWER']] as const) await owner.client.put(path(user.id), { role });
+    for (const [{ user }, role] of [
+      [editor, 'EDITOR'],
+      [reader, 'VIEWER'],
+      [viewer, 'VIEWER'],
+    ] as const)
+      await owner.client.put(path(user.id), { role });
     const { key } = await reader.client.create('/api-keys', { name: 'x', role: 'EDITOR' });
     const status = async (client: Client, id: string) => (await client.call('DELETE', path(id))).status;
-    assert.deepEqual([await status(editor.client, viewer.user.id), await status(createClient(server, key), reader.user.id), await status(stranger.client, stranger.user.id)], [403, 403, 404]);
+    assert.deepEqual(
+      [
+        await status(editor.client, viewer.user.id),
+        await status(createClient(server, key), reader.user.id),
+        await status(stranger.client, stranger.user.id),
+      ],
+      [403, 403, 404],
+    );
     assert.deepEqual([await status(owner.client, owner.user.id), await status(admin, adminId)], [404, 404]);
-    for (const { user, client } of [editor, reader, viewer]) assert.deepEqual([await status(client, user.id), await status(client, user.id)], [200, 404]);
+    for (const { user, client } of [editor, reader, viewer])
+      assert.deepEqual([await status(client, user.id), await status(client, user.id)], [200, 404]);
     assert.deepEqual(await owner.client.get(`/surveys/${survey.id}/members`), []);
     const left = await admin.get(`/audit?action=member.left&objectId=${survey.id}`);
-    assert.deepEqual(left.map((entry: any) => [entry.actorId, entry.details.userId]), [viewer, reader, editor].map(({ user }) => [user.id, user.id]));
+    assert.deepEqual(
+      left.map((entry: any) => [entry.actorId, entry.details.userId]),
+      [viewer, reader, editor].map(({ user }) => [user.id, user.id]),
+    );
   });
 
   it('of an EDITOR are only read by a VIEWER key of that EDITOR', async () => {
@@ -307,9 +455,20 @@ describe('surveys', () => {
     const { user, client } = await person('EDITOR');
     const survey = blankSurvey(newId(), user.id, Date.now());
     await server.surveys.create(survey);
-    const put = async (userId: string, body: unknown) => (await client.call('PUT', `/surveys/${survey.id}/members/${userId}`, { body })).status;
-    assert.deepEqual([await put(user.id, { role: 'EDITOR' }), await put(randomUUID(), { role: 'EDITOR' }), await put('x', { role: 'EDITOR' })], [400, 404, 404]);
-    assert.deepEqual([await put(adminId, { role: 'ADMIN' }), await put(adminId, { role: 'EDITOR', surveyId: survey.id })], [400, 400]);
+    const put = async (userId: string, body: unknown) =>
+      (await client.call('PUT', `/surveys/${survey.id}/members/${userId}`, { body })).status;
+    assert.deepEqual(
+      [
+        await put(user.id, { role: 'EDITOR' }),
+        await put(randomUUID(), { role: 'EDITOR' }),
+        await put('x', { role: 'EDITOR' }),
+      ],
+      [400, 404, 404],
+    );
+    assert.deepEqual(
+      [await put(adminId, { role: 'ADMIN' }), await put(adminId, { role: 'EDITOR', surveyId: survey.id })],
+      [400, 400],
+    );
   });
 });
 
@@ -320,8 +479,14 @@ describe('the audit', () => {
     await client.remove(`/api-keys/${key.id}`);
     await client.call('POST', '/auth/login', { body: { email: user.email, password: 'wrong password' } });
     const mine = await admin.get(`/audit?actorId=${user.id}`);
-    assert.deepEqual(mine.map((entry: any) => entry.action), ['api-key.deleted', 'api-key.created', 'session.started']);
-    assert.deepEqual([mine[1].actorKind, mine[1].objectKind, mine[1].objectId, mine[1].details], ['USER', 'api-key', key.id, { role: 'VIEWER' }]);
+    assert.deepEqual(
+      mine.map((entry: any) => entry.action),
+      ['api-key.deleted', 'api-key.created', 'session.started'],
+    );
+    assert.deepEqual(
+      [mine[1].actorKind, mine[1].objectKind, mine[1].objectId, mine[1].details],
+      ['USER', 'api-key', key.id, { role: 'VIEWER' }],
+    );
     const refused = await eventually(async () => {
       const found = await admin.get(`/audit?objectKind=user&objectId=${user.id}&action=session.refused`);
       assert.equal(found.length, 1);
@@ -329,12 +494,19 @@ describe('the audit', () => {
     });
     assert.deepEqual([refused[0].actorId, refused[0].actorKind], [null, 'SYSTEM']);
     const paged = await admin.call('GET', `/audit?actorId=${user.id}&limit=1&page=2`);
-    assert.deepEqual([paged.body.data.length, paged.body.data[0].action, paged.body.pagination.total], [1, 'api-key.created', 3]);
+    assert.deepEqual(
+      [paged.body.data.length, paged.body.data[0].action, paged.body.pagination.total],
+      [1, 'api-key.created', 3],
+    );
     assert.equal((await admin.call('GET', '/audit?actorId=x')).status, 400);
   });
 
   it('refuses filters that no entry can fit, and says which ones there are', async () => {
-    for (const [name, value, known] of [['action', 'user.create', 'user.created'], ['action', 'x', 'dead-letters.replayed'], ['objectKind', 'users', 'user']] as const) {
+    for (const [name, value, known] of [
+      ['action', 'user.create', 'user.created'],
+      ['action', 'x', 'dead-letters.replayed'],
+      ['objectKind', 'users', 'user'],
+    ] as const) {
       const { status, body } = await admin.call('GET', `/audit?${name}=${value}`);
       assert.deepEqual([status, body.code, body.details[0].path], [400, 'VALIDATION_ERROR', name], value);
       assert.match(body.details[0].message, new RegExp(`^must be one of .*\\b${known}\\b`));
@@ -346,7 +518,8 @@ describe('the audit', () => {
     const { key } = await client.create('/api-keys', { name: 'x', role: 'VIEWER' });
     await admin.put(`/users/${user.id}`, { email: 'secret.address@example.org', password: 'a canary password' });
     const text = JSON.stringify(await server.sql`SELECT * FROM audit`);
-    for (const secret of [key, 'a canary password', 'secret.address', user.email, password]) assert.ok(!text.includes(secret), secret);
+    for (const secret of [key, 'a canary password', 'secret.address', user.email, password])
+      assert.ok(!text.includes(secret), secret);
   });
 
   it('cannot be changed or shortened', async () => {
@@ -355,7 +528,12 @@ describe('the audit', () => {
   });
 
   it('that cannot be written does not undo the deed', async () => {
-    await server.people.audit.record({ actor: { userId: 'no id', keyId: null }, action: 'user.created', objectKind: 'user', objectId: 'z' });
+    await server.people.audit.record({
+      actor: { userId: 'no id', keyId: null },
+      action: 'user.created',
+      objectKind: 'user',
+      objectId: 'z',
+    });
     const { total } = await server.people.audit.list({ objectId: 'z', page: 1, limit: 1 });
     assert.equal(total, 0);
   });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
 import { after, before, describe, it } from 'node:test';
+import { Redis } from 'ioredis';
 import { createAccountGuard } from '../../../../src/auth/account-guard.ts';
 import { createLog } from '../../../../src/log.ts';
-import { createClient, type Client } from '../../../support/client.ts';
+import { type AuthServer, password, startAuthServer } from '../../../support/auth-server.ts';
+import { type Client, createClient } from '../../../support/client.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { forgedTokens, tokenParts } from '../../../support/forged-tokens.ts';
-import { password, startAuthServer, type AuthServer } from '../../../support/auth-server.ts';
 
 let server: AuthServer;
 before(async () => {
@@ -23,7 +23,9 @@ async function newPerson(role: 'ADMIN' | 'EDITOR' | 'VIEWER') {
 
 const anyone = () => createClient(server);
 
-async function signIn(email: string): Promise<{ client: Client; tokens: { accessToken: string; refreshToken: string } }> {
+async function signIn(
+  email: string,
+): Promise<{ client: Client; tokens: { accessToken: string; refreshToken: string } }> {
   const tokens = await anyone().post('/auth/login', { email, password });
   return { tokens, client: createClient(server, tokens.accessToken) };
 }
@@ -62,7 +64,9 @@ describe('signing in', () => {
     const seen = await Promise.all(attempts.map((body) => anyone().call('POST', '/auth/login', { body })));
     const comparable = seen.map(({ status: code, headers, body: { requestId, ...body } }) => {
       assert.ok(requestId);
-      const names = [...headers].filter(([name]) => !['date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset'].includes(name));
+      const names = [...headers].filter(
+        ([name]) => !['date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset'].includes(name),
+      );
       return { code, body, names };
     });
     assert.equal(comparable[0]?.code, 401);
@@ -78,7 +82,9 @@ describe('signing in', () => {
       for (let n = 0; n < 30; n += 1)
         for (const kind of ['known', 'unknown'] as const) {
           const started = performance.now();
-          await anyone().call('POST', '/auth/login', { body: { email: kind === 'known' ? user.email : `nobody${n}@example.org`, password: 'wrong password' } });
+          await anyone().call('POST', '/auth/login', {
+            body: { email: kind === 'known' ? user.email : `nobody${n}@example.org`, password: 'wrong password' },
+          });
           times[kind].push(performance.now() - started);
         }
       const [known, unknown] = [median(times.known), median(times.unknown)];
@@ -89,8 +95,19 @@ describe('signing in', () => {
   });
 
   it('refuses strange bodies with VALIDATION_ERROR', async () => {
-    const bodies = [{}, null, [], '"x"', { email: 'a@b' }, { email: 1, password: 2 }, { email: 'a@b', password: 'x'.repeat(1000) }, { email: 'a@b', password: 'x\u0000' }, { email: 'a@b', password, role: 'ADMIN' }];
-    for (const body of bodies) assert.equal((await anyone().call('POST', '/auth/login', { body })).status, 400, JSON.stringify(body));
+    const bodies = [
+      {},
+      null,
+      [],
+      '"x"',
+      { email: 'a@b' },
+      { email: 1, password: 2 },
+      { email: 'a@b', password: 'x'.repeat(1000) },
+      { email: 'a@b', password: 'x\u0000' },
+      { email: 'a@b', password, role: 'ADMIN' },
+    ];
+    for (const body of bodies)
+      assert.equal((await anyone().call('POST', '/auth/login', { body })).status, 400, JSON.stringify(body));
   });
 
   it('hashes an old password anew', async () => {
@@ -111,7 +128,11 @@ describe('a call without a live token', () => {
     const { user, tokens } = await signedIn('ADMIN');
     const sessionId = JSON.parse(Buffer.from(tokens.accessToken.split('.')[1] ?? '', 'base64url').toString()).sid;
     const options = { pem: server.signingKey, userId: user.id, sessionId };
-    assert.equal(await status(createClient(server, (await tokenParts(options)).good)), 200, 'the forgeries start from a token that is believed');
+    assert.equal(
+      await status(createClient(server, (await tokenParts(options)).good)),
+      200,
+      'the forgeries start from a token that is believed',
+    );
     const forgeries = await forgedTokens(options);
     const other = await newPerson('ADMIN');
     forgeries.push(
@@ -122,23 +143,49 @@ describe('a call without a live token', () => {
     assert.ok(forgeries.length >= 25);
     for (const { name, token } of forgeries) {
       const reply = await anyone().call('GET', '/auth/me', { token });
-      assert.deepEqual([reply.status, reply.body.code, reply.headers.get('www-authenticate')], [401, 'UNAUTHORIZED', 'Bearer'], name);
+      assert.deepEqual(
+        [reply.status, reply.body.code, reply.headers.get('www-authenticate')],
+        [401, 'UNAUTHORIZED', 'Bearer'],
+        name,
+      );
     }
   });
 
   it('gets 401 for other schemes, empty and doubled headers', async () => {
     const { tokens } = await signedIn('ADMIN');
     const good = `Bearer ${tokens.accessToken}`;
-    for (const authorization of ['', 'Bearer', 'Bearer ', `Basic ${btoa('a:b')}`, tokens.accessToken, `${good}, ${good}`, `Token ${tokens.accessToken}`, `${good} x`])
-      assert.equal((await anyone().call('GET', '/auth/me', { headers: { authorization } })).status, 401, authorization.slice(0, 20));
-    assert.equal((await anyone().call('GET', '/auth/me', { headers: { authorization: `bearer ${tokens.accessToken}` } })).status, 200);
+    for (const authorization of [
+      '',
+      'Bearer',
+      'Bearer ',
+      `Basic ${btoa('a:b')}`,
+      tokens.accessToken,
+      `${good}, ${good}`,
+      `Token ${tokens.accessToken}`,
+      `${good} x`,
+    ])
+      assert.equal(
+        (await anyone().call('GET', '/auth/me', { headers: { authorization } })).status,
+        401,
+        authorization.slice(0, 20),
+      );
+    assert.equal(
+      (await anyone().call('GET', '/auth/me', { headers: { authorization: `bearer ${tokens.accessToken}` } })).status,
+      200,
+    );
     assert.ok([401, 431].includes((await anyone().call('GET', '/auth/me', { token: 'A'.repeat(65_536) })).status));
   });
 
   it('is not let in by an access token where a refresh token is asked for', async () => {
     const { tokens } = await signedIn('EDITOR');
-    assert.equal((await anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.accessToken } })).status, 401);
-    assert.equal((await anyone().call('POST', '/auth/refresh', { body: { refreshToken: `rt_${'A'.repeat(43)}` } })).status, 401);
+    assert.equal(
+      (await anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.accessToken } })).status,
+      401,
+    );
+    assert.equal(
+      (await anyone().call('POST', '/auth/refresh', { body: { refreshToken: `rt_${'A'.repeat(43)}` } })).status,
+      401,
+    );
   });
 });
 
@@ -148,7 +195,10 @@ describe('what ends a session counts within a second', () => {
     assert.equal(await status(client), 200);
     await client.post('/auth/logout');
     assert.equal(await status(client), 401);
-    assert.equal((await anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.refreshToken } })).status, 401);
+    assert.equal(
+      (await anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.refreshToken } })).status,
+      401,
+    );
   });
 
   it('signing out with the refresh token of another own session, but not with a stranger’s', async () => {
@@ -170,12 +220,20 @@ describe('what ends a session counts within a second', () => {
     await server.users.remove(deleted.user.id, keeper.id);
     const changedAt = performance.now();
     let lastBelievedMs = 0;
-    await eventually(async () => {
-      const askedMs = performance.now() - changedAt;
-      const seen = [await status(disabled.client), await status(demoted.client, '/users'), await status(deleted.client)];
-      if (seen.includes(200)) lastBelievedMs = askedMs;
-      assert.deepEqual(seen, [401, 403, 401]);
-    }, 10_000, 20);
+    await eventually(
+      async () => {
+        const askedMs = performance.now() - changedAt;
+        const seen = [
+          await status(disabled.client),
+          await status(demoted.client, '/users'),
+          await status(deleted.client),
+        ];
+        if (seen.includes(200)) lastBelievedMs = askedMs;
+        assert.deepEqual(seen, [401, 403, 401]);
+      },
+      10_000,
+      20,
+    );
     // By when it was asked: how long an answer takes is the machine's affair.
     assert.ok(lastBelievedMs < 1000, `it was still believed after ${lastBelievedMs} ms`);
     assert.equal(await status(demoted.client), 200);
@@ -184,9 +242,18 @@ describe('what ends a session counts within a second', () => {
   it('a new password of their own ends the other sessions and keeps this one', async () => {
     const { user, client } = await signedIn('VIEWER');
     const other = await signIn(user.email);
-    const wrong = await client.call('POST', '/auth/password', { body: { currentPassword: 'not this', newPassword: 'another good one' } });
-    assert.deepEqual([wrong.status, wrong.body.code, wrong.body.details[0].path], [400, 'VALIDATION_ERROR', 'currentPassword']);
-    assert.equal((await client.call('POST', '/auth/password', { body: { currentPassword: password, newPassword: 'short' } })).status, 400);
+    const wrong = await client.call('POST', '/auth/password', {
+      body: { currentPassword: 'not this', newPassword: 'another good one' },
+    });
+    assert.deepEqual(
+      [wrong.status, wrong.body.code, wrong.body.details[0].path],
+      [400, 'VALIDATION_ERROR', 'currentPassword'],
+    );
+    assert.equal(
+      (await client.call('POST', '/auth/password', { body: { currentPassword: password, newPassword: 'short' } }))
+        .status,
+      400,
+    );
     await client.post('/auth/password', { currentPassword: password, newPassword: 'another good one' });
     assert.deepEqual([await status(client), await status(other.client)], [200, 401]);
     assert.equal((await anyone().call('POST', '/auth/login', { body: { email: user.email, password } })).status, 401);
@@ -214,10 +281,17 @@ describe('guessing', () => {
   it('from one address is limited over login and refresh together', async () => {
     const limited = await startAuthServer({ limits: { auth: 10 } });
     try {
-      const from = (address: string, path: string, body: unknown) => createClient(limited).call('POST', path, { body, headers: { 'x-forwarded-for': address } });
+      const from = (address: string, path: string, body: unknown) =>
+        createClient(limited).call('POST', path, { body, headers: { 'x-forwarded-for': address } });
       for (let n = 0; n < 10; n += 1) {
-        const reply = n % 2 ? await from('192.0.2.1', '/auth/login', { email: 'a@b', password: 'guess' }) : await from('192.0.2.1', '/auth/refresh', { refreshToken: 'guess' });
-        assert.deepEqual([reply.status, reply.headers.get('x-ratelimit-limit'), reply.headers.get('x-ratelimit-remaining')], [401, '10', String(9 - n)]);
+        const reply =
+          n % 2
+            ? await from('192.0.2.1', '/auth/login', { email: 'a@b', password: 'guess' })
+            : await from('192.0.2.1', '/auth/refresh', { refreshToken: 'guess' });
+        assert.deepEqual(
+          [reply.status, reply.headers.get('x-ratelimit-limit'), reply.headers.get('x-ratelimit-remaining')],
+          [401, '10', String(9 - n)],
+        );
       }
       const eleventh = await from('192.0.2.1', '/auth/login', { email: 'a@b', password: 'guess' });
       assert.equal(eleventh.status, 429);
@@ -231,7 +305,10 @@ describe('guessing', () => {
   it('one account from many addresses is stopped, without locking its owner out', async () => {
     const owner = await signedIn('EDITOR');
     const from = (n: number, email: string, word: string) =>
-      anyone().call('POST', '/auth/login', { body: { email, password: word }, headers: { 'x-forwarded-for': `198.51.100.${n}` } });
+      anyone().call('POST', '/auth/login', {
+        body: { email, password: word },
+        headers: { 'x-forwarded-for': `198.51.100.${n}` },
+      });
     assert.equal((await from(250, owner.user.email, password)).status, 200);
     for (const email of [owner.user.email, 'nobody-at-all@example.org']) {
       for (let n = 0; n < 100; n += 1) assert.equal((await from(n, email, 'guess')).status, 401);
@@ -256,16 +333,22 @@ describe('guessing', () => {
   });
 
   it('in a flood is turned away with SERVICE_UNAVAILABLE before it costs anything', async () => {
-    const replies = await Promise.all(Array.from({ length: 150 }, (_, n) => anyone().call('POST', '/auth/login', { body: { email: `flood${n}@example.org`, password: 'guess' } })));
+    const replies = await Promise.all(
+      Array.from({ length: 150 }, (_, n) =>
+        anyone().call('POST', '/auth/login', { body: { email: `flood${n}@example.org`, password: 'guess' } }),
+      ),
+    );
     const turnedAway = replies.filter((reply) => reply.status === 503);
     assert.ok(turnedAway.length > 0);
-    for (const reply of turnedAway) assert.deepEqual([reply.body.code, Number(reply.headers.get('retry-after')) >= 1], ['SERVICE_UNAVAILABLE', true]);
+    for (const reply of turnedAway)
+      assert.deepEqual([reply.body.code, Number(reply.headers.get('retry-after')) >= 1], ['SERVICE_UNAVAILABLE', true]);
     assert.deepEqual(new Set(replies.map((reply) => reply.status)), new Set([401, 503]));
   });
 
   it('the current password with a stolen token is stopped', async () => {
     const { client } = await signedIn('EDITOR');
-    const guess = () => client.call('POST', '/auth/password', { body: { currentPassword: 'guess', newPassword: 'another good one' } });
+    const guess = () =>
+      client.call('POST', '/auth/password', { body: { currentPassword: 'guess', newPassword: 'another good one' } });
     for (let n = 0; n < 100; n += 1) assert.equal((await guess()).status, 400);
     assert.equal((await guess()).status, 429);
   });

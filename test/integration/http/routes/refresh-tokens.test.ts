@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createSessionStore } from '../../../../src/stores/postgres/sessions.ts';
+import { type AuthServer, password, startAuthServer } from '../../../support/auth-server.ts';
 import { createClient } from '../../../support/client.ts';
-import { password, startAuthServer, type AuthServer } from '../../../support/auth-server.ts';
 
 let server: AuthServer;
 before(async () => {
@@ -19,15 +19,20 @@ interface Tokens {
 }
 
 const login = (): Promise<Tokens> => createClient(server).post('/auth/login', { email: 'a@example.org', password });
-const tryRefresh = (refreshToken: string) => createClient(server).call('POST', '/auth/refresh', { body: { refreshToken } });
+const tryRefresh = (refreshToken: string) =>
+  createClient(server).call('POST', '/auth/refresh', { body: { refreshToken } });
 const refresh = (refreshToken: string): Promise<Tokens> => createClient(server).post('/auth/refresh', { refreshToken });
 const me = async ({ accessToken }: Tokens) => (await createClient(server, accessToken).call('GET', '/auth/me')).status;
 const hashOf = (token: string) => createHash('sha256').update(token).digest();
-const sessionOf = ({ accessToken }: Tokens): string => JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()).sid;
-const age = (token: string, seconds: number) => server.sql`UPDATE refresh_tokens SET used_at = used_at - make_interval(secs => ${seconds}) WHERE token_hash = ${hashOf(token)}`;
+const sessionOf = ({ accessToken }: Tokens): string =>
+  JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()).sid;
+const age = (token: string, seconds: number) =>
+  server.sql`UPDATE refresh_tokens SET used_at = used_at - make_interval(secs => ${seconds}) WHERE token_hash = ${hashOf(token)}`;
 const liveTokens = async (session: string) =>
-  (await server.sql`
-    SELECT 1 FROM refresh_tokens t JOIN sessions s ON s.id = t.session_id WHERE s.id = ${session} AND s.ended_at IS NULL AND t.used_at IS NULL`).length;
+  (
+    await server.sql`
+    SELECT 1 FROM refresh_tokens t JOIN sessions s ON s.id = t.session_id WHERE s.id = ${session} AND s.ended_at IS NULL AND t.used_at IS NULL`
+  ).length;
 
 describe('refreshing', () => {
   it('gives a new pair in the same session, and no more than the pair', async () => {
@@ -98,8 +103,16 @@ describe('refreshing', () => {
     await refresh(first.refreshToken);
     await age(first.refreshToken, 11);
     await tryRefresh(first.refreshToken);
-    const { items } = await server.people.audit.list({ action: 'session.token-reused', objectId: sessionOf(first), page: 1, limit: 10 });
-    assert.deepEqual(items.map((item) => [item.actorKind, item.objectKind]), [['SYSTEM', 'session']]);
+    const { items } = await server.people.audit.list({
+      action: 'session.token-reused',
+      objectId: sessionOf(first),
+      page: 1,
+      limit: 10,
+    });
+    assert.deepEqual(
+      items.map((item) => [item.actorKind, item.objectKind]),
+      [['SYSTEM', 'session']],
+    );
   });
 
   it('is over when the session is', async () => {
@@ -121,7 +134,9 @@ describe('refreshing', () => {
     await server.sql`UPDATE sessions SET ended_at = now() - interval '8 days' WHERE id = ${sessionOf(over)}`;
     await server.sql`UPDATE sessions SET ended_at = now() - interval '6 days' WHERE id = ${sessionOf(recent)}`;
     assert.equal(await createSessionStore(server.sql).sweep(), 1);
-    const left = await server.sql<{ id: string }[]>`SELECT id FROM sessions WHERE id = ANY(${[over, recent, live].map(sessionOf)}::uuid[]) ORDER BY id`;
+    const left = await server.sql<
+      { id: string }[]
+    >`SELECT id FROM sessions WHERE id = ANY(${[over, recent, live].map(sessionOf)}::uuid[]) ORDER BY id`;
     assert.deepEqual(left.map((row) => row.id).sort(), [sessionOf(recent), sessionOf(live)].sort());
   });
 });

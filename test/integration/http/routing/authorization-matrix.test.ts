@@ -1,53 +1,124 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey, sign } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { createSurveyAccess } from '../../../../src/http/routing/survey-access.ts';
-import { createAddressReader } from '../../../../src/http/server/client-address.ts';
 import { createDispatch } from '../../../../src/http/routing/dispatch.ts';
 import { createRateLimits } from '../../../../src/http/routing/rate-limits.ts';
-import { createRouteTable, ok, type Access, type Route } from '../../../../src/http/routing/route.ts';
+import { type Access, createRouteTable, ok, type Route } from '../../../../src/http/routing/route.ts';
+import { createSurveyAccess } from '../../../../src/http/routing/survey-access.ts';
+import { createAddressReader } from '../../../../src/http/server/client-address.ts';
 import { createServer, type Server } from '../../../../src/http/server/server.ts';
-import { newId } from '../../../../src/platform/ids.ts';
 import { createLog } from '../../../../src/log.ts';
 import { createMetrics } from '../../../../src/metrics.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createMemberStore } from '../../../../src/stores/postgres/members.ts';
+import { type AuthServer, password, startAuthServer } from '../../../support/auth-server.ts';
 import { createClient } from '../../../support/client.ts';
 import { everyRoute } from '../../../support/every-route.ts';
-import { password, startAuthServer, type AuthServer } from '../../../support/auth-server.ts';
 import { tokenParts } from '../../../support/forged-tokens.ts';
 import { blankSurvey, nextId, withQuestion } from '../../../support/questions.ts';
 
 /** Who may call what, said a second time: a route that is not here fails, and so does one that says something else of itself. */
 const declared: Readonly<Record<string, string>> = {
   ...rows('public', [
-    'POST /auth/login', 'POST /auth/refresh', 'GET /openapi.json', 'GET /public/surveys/{id}', 'POST /responses/surveys/{surveyId}/submit', 'POST /uploads/surveys/{surveyId}/questions/{questionId}',
+    'POST /auth/login',
+    'POST /auth/refresh',
+    'GET /openapi.json',
+    'GET /public/surveys/{id}',
+    'POST /responses/surveys/{surveyId}/submit',
+    'POST /uploads/surveys/{surveyId}/questions/{questionId}',
   ]),
   // The handler shows each caller its own.
   ...rows('user', [
-    'POST /auth/logout', 'GET /auth/me', 'POST /auth/password', 'GET /api-keys', 'DELETE /api-keys/{id}', 'GET /exports', 'GET /surveys', 'POST /live/tickets', 'GET /ai/jobs/{jobId}', 'DELETE /ai/jobs/{jobId}',
+    'POST /auth/logout',
+    'GET /auth/me',
+    'POST /auth/password',
+    'GET /api-keys',
+    'DELETE /api-keys/{id}',
+    'GET /exports',
+    'GET /surveys',
+    'POST /live/tickets',
+    'GET /ai/jobs/{jobId}',
+    'DELETE /ai/jobs/{jobId}',
   ]),
   ...rows('editor', [
-    'POST /api-keys', 'POST /surveys', 'GET /webhooks', 'POST /webhooks', 'GET /webhooks/{id}', 'PUT /webhooks/{id}', 'DELETE /webhooks/{id}', 'GET /webhooks/{id}/deliveries', 'POST /webhooks/{id}/test',
-    'POST /webhooks/{id}/replay', 'POST /webhooks/{id}/rotate-secret', 'POST /webhooks/{id}/deliveries/{deliveryId}/redeliver', 'POST /ai/generate-survey', 'POST /ai/conversations', 'GET /ai/conversations/{id}',
-    'POST /ai/conversations/{id}/messages', 'POST /ai/conversations/{id}/save', 'GET /ai/usage',
+    'POST /api-keys',
+    'POST /surveys',
+    'GET /webhooks',
+    'POST /webhooks',
+    'GET /webhooks/{id}',
+    'PUT /webhooks/{id}',
+    'DELETE /webhooks/{id}',
+    'GET /webhooks/{id}/deliveries',
+    'POST /webhooks/{id}/test',
+    'POST /webhooks/{id}/replay',
+    'POST /webhooks/{id}/rotate-secret',
+    'POST /webhooks/{id}/deliveries/{deliveryId}/redeliver',
+    'POST /ai/generate-survey',
+    'POST /ai/conversations',
+    'GET /ai/conversations/{id}',
+    'POST /ai/conversations/{id}/messages',
+    'POST /ai/conversations/{id}/save',
+    'GET /ai/usage',
   ]),
   ...rows('admin', [
-    'GET /users', 'POST /users', 'GET /users/{id}', 'PUT /users/{id}', 'DELETE /users/{id}', 'GET /audit', 'GET /dead-letters', 'POST /dead-letters/replay', 'GET /ai/settings', 'PUT /ai/settings/{provider}',
-    'DELETE /ai/settings/{provider}', 'POST /ai/settings/{provider}/test',
+    'GET /users',
+    'POST /users',
+    'GET /users/{id}',
+    'PUT /users/{id}',
+    'DELETE /users/{id}',
+    'GET /audit',
+    'GET /dead-letters',
+    'POST /dead-letters/replay',
+    'GET /ai/settings',
+    'PUT /ai/settings/{provider}',
+    'DELETE /ai/settings/{provider}',
+    'POST /ai/settings/{provider}/test',
   ]),
   ...rows('read', [
     'GET /ai/surveys/{id}/reports/{reportId}',
-    'GET /surveys/{id}', 'POST /surveys/{id}/duplicate', 'GET /surveys/{id}/live', 'GET /surveys/{id}/translations', 'GET /surveys/{id}/translations/{language}', 'GET /responses/surveys/{surveyId}',
-    'GET /responses/{responseId}', 'GET /uploads/{uploadId}', 'GET /analytics/surveys/{surveyId}', 'POST /analytics/surveys/{surveyId}/crosstab', 'GET /analytics/surveys/{surveyId}/questions/{questionId}',
-    'POST /exports/surveys/{surveyId}', 'GET /exports/{exportId}', 'DELETE /exports/{exportId}', 'GET /exports/{exportId}/download',
+    'GET /surveys/{id}',
+    'POST /surveys/{id}/duplicate',
+    'GET /surveys/{id}/live',
+    'GET /surveys/{id}/translations',
+    'GET /surveys/{id}/translations/{language}',
+    'GET /responses/surveys/{surveyId}',
+    'GET /responses/{responseId}',
+    'GET /uploads/{uploadId}',
+    'GET /analytics/surveys/{surveyId}',
+    'POST /analytics/surveys/{surveyId}/crosstab',
+    'GET /analytics/surveys/{surveyId}/questions/{questionId}',
+    'POST /exports/surveys/{surveyId}',
+    'GET /exports/{exportId}',
+    'DELETE /exports/{exportId}',
+    'GET /exports/{exportId}/download',
   ]),
   ...rows('edit', [
-    'POST /ai/surveys/{id}/analyze', 'POST /ai/questions/{questionId}/optimize', 'GET /ai/questions/{questionId}/suggestions', 'POST /ai/suggestions/{suggestionId}/accept',
-    'POST /ai/suggestions/{suggestionId}/reject', 'POST /ai/suggestions/{suggestionId}/undo', 'POST /ai/surveys/{id}/translate', 'POST /ai/surveys/{id}/report',
-    'PUT /surveys/{id}', 'POST /surveys/{id}/publish', 'POST /surveys/{id}/rotate-token', 'POST /surveys/{surveyId}/questions', 'PUT /surveys/questions/{questionId}', 'DELETE /surveys/{surveyId}/questions/{questionId}',
-    'POST /surveys/{surveyId}/questions/reorder', 'PUT /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/translations/{language}', 'DELETE /surveys/{id}/respondents/{respondent}', 'DELETE /responses/{responseId}',
+    'POST /ai/surveys/{id}/analyze',
+    'POST /ai/questions/{questionId}/optimize',
+    'GET /ai/questions/{questionId}/suggestions',
+    'POST /ai/suggestions/{suggestionId}/accept',
+    'POST /ai/suggestions/{suggestionId}/reject',
+    'POST /ai/suggestions/{suggestionId}/undo',
+    'POST /ai/surveys/{id}/translate',
+    'POST /ai/surveys/{id}/report',
+    'PUT /surveys/{id}',
+    'POST /surveys/{id}/publish',
+    'POST /surveys/{id}/rotate-token',
+    'POST /surveys/{surveyId}/questions',
+    'PUT /surveys/questions/{questionId}',
+    'DELETE /surveys/{surveyId}/questions/{questionId}',
+    'POST /surveys/{surveyId}/questions/reorder',
+    'PUT /surveys/{id}/translations/{language}',
+    'DELETE /surveys/{id}/translations/{language}',
+    'DELETE /surveys/{id}/respondents/{respondent}',
+    'DELETE /responses/{responseId}',
   ]),
-  ...rows('own', ['DELETE /surveys/{id}', 'GET /surveys/{id}/members', 'PUT /surveys/{id}/members/{userId}', 'PUT /surveys/{id}/owner']),
+  ...rows('own', [
+    'DELETE /surveys/{id}',
+    'GET /surveys/{id}/members',
+    'PUT /surveys/{id}/members/{userId}',
+    'PUT /surveys/{id}/owner',
+  ]),
   ...rows('own, or about oneself', ['DELETE /surveys/{id}/members/{userId}']),
 };
 
@@ -56,11 +127,12 @@ function rows(access: string, names: readonly string[]): Record<string, string> 
 }
 
 const nameOf = ({ method, path }: Route) => `${method} ${path}`;
-const wordOf = (access: Access): string => (access.kind === 'survey' ? `${access.right}${access.orSelf === undefined ? '' : ', or about oneself'}` : access.kind);
+const wordOf = (access: Access): string =>
+  access.kind === 'survey' ? `${access.right}${access.orSelf === undefined ? '' : ', or about oneself'}` : access.kind;
 
 /** Callers, with the role that they act in and what they may do with the survey of the test. */
 const callers = {
-  'nobody': { isKnown: false },
+  nobody: { isKnown: false },
   'a garbage token': { isKnown: false },
   'an expired token': { isKnown: false },
   'another owner, EDITOR': { isKnown: true, role: 'EDITOR', right: undefined },
@@ -74,7 +146,10 @@ const callers = {
   'a key of another owner': { isKnown: true, role: 'EDITOR', right: undefined },
   'a VIEWER key of an ADMIN': { isKnown: true, role: 'VIEWER', right: undefined },
   'an ADMIN': { isKnown: true, role: 'ADMIN', right: 'own' },
-} as const satisfies Record<string, { isKnown: false } | { isKnown: true; role: string; right: 'read' | 'edit' | 'own' | undefined }>;
+} as const satisfies Record<
+  string,
+  { isKnown: false } | { isKnown: true; role: string; right: 'read' | 'edit' | 'own' | undefined }
+>;
 type CallerName = keyof typeof callers;
 
 const strength = { read: 1, edit: 2, own: 3 };
@@ -94,13 +169,34 @@ const { api } = await everyRoute();
 describe('the rights of every route', () => {
   it('are declared in this test, for every route and no other', () => {
     const own = Object.fromEntries(api.map((route) => [nameOf(route), wordOf(route.access)]));
-    const differing = Object.entries(own).filter(([name, word]) => declared[name] !== word).map(([name, word]) => `${name} says ${word}; this test says ${declared[name] ?? 'nothing'}`);
+    const differing = Object.entries(own)
+      .filter(([name, word]) => declared[name] !== word)
+      .map(([name, word]) => `${name} says ${word}; this test says ${declared[name] ?? 'nothing'}`);
     assert.deepEqual(differing, []);
   });
 
   it('have a caller for every answer that can be expected', () => {
-    const answers = new Set(api.flatMap((route) => Object.values(callers).map((caller) => `${wordOf(route.access)} ${expected(route.access, caller)}`)));
-    for (const answer of ['public 200', 'user 401', 'editor 403', 'admin 403', 'admin 200', 'read 404', 'read 200', 'edit 404', 'edit 403', 'edit 200', 'own 404', 'own 403', 'own 200']) assert.ok(answers.has(answer), answer);
+    const answers = new Set(
+      api.flatMap((route) =>
+        Object.values(callers).map((caller) => `${wordOf(route.access)} ${expected(route.access, caller)}`),
+      ),
+    );
+    for (const answer of [
+      'public 200',
+      'user 401',
+      'editor 403',
+      'admin 403',
+      'admin 200',
+      'read 404',
+      'read 200',
+      'edit 404',
+      'edit 403',
+      'edit 200',
+      'own 404',
+      'own 403',
+      'own 200',
+    ])
+      assert.ok(answers.has(answer), answer);
   });
 });
 
@@ -119,15 +215,28 @@ describe('the gate before every route', () => {
     ids = { survey: survey.id, question: survey.questions[0]?.id ?? '' };
     tokens = await makeTokens(survey.id, owner);
     const inSurvey = async () => survey.id;
-    const access = createSurveyAccess({ surveys: people.surveys, lookups: { responseId: inSurvey, exportId: inSurvey, uploadId: inSurvey, suggestionId: inSurvey } });
+    const access = createSurveyAccess({
+      surveys: people.surveys,
+      lookups: { responseId: inSurvey, exportId: inSurvey, uploadId: inSurvey, suggestionId: inSurvey },
+    });
     const log = createLog('error');
     const metrics = createMetrics();
     const limits = createRateLimits({ redis: people.redis, auth: 1e6, api: 1e6, processCount: 1, log });
-    const serverOf = (routes: readonly Route[]) => createServer({
-      api: createRouteTable(routes), root: createRouteTable([]), dispatch: createDispatch({ authenticate: people.people.authenticate, access, limits, log, metrics }),
-      addressOf: createAddressReader([]), corsOrigins: [], isPortShared: false, log, metrics,
-    });
-    servers = [serverOf(api.map(gateOnly)), serverOf(api.map((route) => ({ ...route, handle: async () => ok('passed') })))];
+    const serverOf = (routes: readonly Route[]) =>
+      createServer({
+        api: createRouteTable(routes),
+        root: createRouteTable([]),
+        dispatch: createDispatch({ authenticate: people.people.authenticate, access, limits, log, metrics }),
+        addressOf: createAddressReader([]),
+        corsOrigins: [],
+        isPortShared: false,
+        log,
+        metrics,
+      });
+    servers = [
+      serverOf(api.map(gateOnly)),
+      serverOf(api.map((route) => ({ ...route, handle: async () => ok('passed') }))),
+    ];
     const [open, strict] = await Promise.all(servers.map((server) => server.listen('127.0.0.1', 0)));
     [base, strictBase] = [`http://127.0.0.1:${open}/api/v1`, `http://127.0.0.1:${strict}/api/v1`];
   });
@@ -137,46 +246,91 @@ describe('the gate before every route', () => {
   });
 
   /** The route with nothing behind its gate. */
-  const gateOnly = ({ method, path, tag, summary, access, limit, reply, replyStatus }: Route): Route => ({ method, path, tag, summary, access, limit, reply, replyStatus, handle: async () => ok('passed') });
+  const gateOnly = ({ method, path, tag, summary, access, limit, reply, replyStatus }: Route): Route => ({
+    method,
+    path,
+    tag,
+    summary,
+    access,
+    limit,
+    reply,
+    replyStatus,
+    handle: async () => ok('passed'),
+  });
 
   const makeSurvey = async () => {
     const owner = await people.addUser('owner@example.org', 'EDITOR');
-    const { survey } = withQuestion({ ...blankSurvey(), id: newId(), ownerId: owner.id }, { type: 'YES_NO', text: 'Well?' });
+    const { survey } = withQuestion(
+      { ...blankSurvey(), id: newId(), ownerId: owner.id },
+      { type: 'YES_NO', text: 'Well?' },
+    );
     await people.surveys.create(survey);
     return { survey, owner };
   };
 
-  const makeTokens = async (surveyId: string, owner: { id: string; email: string }): Promise<Record<CallerName, string | undefined>> => {
+  const makeTokens = async (
+    surveyId: string,
+    owner: { id: string; email: string },
+  ): Promise<Record<CallerName, string | undefined>> => {
     const client = createClient({ base: people.base });
-    const signIn = async (email: string): Promise<string> => (await client.post('/auth/login', { email, password })).accessToken;
+    const signIn = async (email: string): Promise<string> =>
+      (await client.post('/auth/login', { email, password })).accessToken;
     const person = async (name: string, role: 'ADMIN' | 'EDITOR' | 'VIEWER', share?: 'EDITOR' | 'VIEWER') => {
       const user = await people.addUser(`${name}@example.org`, role);
       if (share) await createMemberStore(people.sql).put(surveyId, user.id, share);
       return signIn(user.email);
     };
-    const key = async (token: string, role: string): Promise<string> => (await createClient({ base: people.base }, token).create('/api-keys', { name: 'a key', role })).key;
-    const [ownerToken, strangerToken, adminToken] = [await signIn(owner.email), await person('stranger', 'EDITOR'), await person('admin', 'ADMIN')];
+    const key = async (token: string, role: string): Promise<string> =>
+      (await createClient({ base: people.base }, token).create('/api-keys', { name: 'a key', role })).key;
+    const [ownerToken, strangerToken, adminToken] = [
+      await signIn(owner.email),
+      await person('stranger', 'EDITOR'),
+      await person('admin', 'ADMIN'),
+    ];
     return {
-      'nobody': undefined, 'a garbage token': 'garbage', 'an expired token': await expiredToken(owner.id),
-      'another owner, EDITOR': strangerToken, 'a VIEWER without a share': await person('lonely', 'VIEWER'),
-      'a VIEWER member': await person('viewer', 'EDITOR', 'VIEWER'), 'an EDITOR member whose role is VIEWER': await person('weak', 'VIEWER', 'EDITOR'), 'an EDITOR member': await person('editor', 'EDITOR', 'EDITOR'),
-      'the owner': ownerToken, 'an EDITOR key of the owner': await key(ownerToken, 'EDITOR'), 'a VIEWER key of the owner': await key(ownerToken, 'VIEWER'),
-      'a key of another owner': await key(strangerToken, 'EDITOR'), 'a VIEWER key of an ADMIN': await key(adminToken, 'VIEWER'), 'an ADMIN': adminToken,
+      nobody: undefined,
+      'a garbage token': 'garbage',
+      'an expired token': await expiredToken(owner.id),
+      'another owner, EDITOR': strangerToken,
+      'a VIEWER without a share': await person('lonely', 'VIEWER'),
+      'a VIEWER member': await person('viewer', 'EDITOR', 'VIEWER'),
+      'an EDITOR member whose role is VIEWER': await person('weak', 'VIEWER', 'EDITOR'),
+      'an EDITOR member': await person('editor', 'EDITOR', 'EDITOR'),
+      'the owner': ownerToken,
+      'an EDITOR key of the owner': await key(ownerToken, 'EDITOR'),
+      'a VIEWER key of the owner': await key(ownerToken, 'VIEWER'),
+      'a key of another owner': await key(strangerToken, 'EDITOR'),
+      'a VIEWER key of an ADMIN': await key(adminToken, 'VIEWER'),
+      'an ADMIN': adminToken,
     };
   };
 
   /** Of a session that lives, well signed, and over. */
   const expiredToken = async (userId: string): Promise<string> => {
     const [session] = await people.sql<{ id: string }[]>`SELECT id FROM sessions WHERE user_id = ${userId} LIMIT 1`;
-    const { header, claims, nowSeconds } = await tokenParts({ pem: people.signingKey, userId, sessionId: session?.id ?? '' });
-    const input = [header, { ...claims, iat: nowSeconds - 901, exp: nowSeconds - 1 }].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+    const { header, claims, nowSeconds } = await tokenParts({
+      pem: people.signingKey,
+      userId,
+      sessionId: session?.id ?? '',
+    });
+    const input = [header, { ...claims, iat: nowSeconds - 901, exp: nowSeconds - 1 }]
+      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+      .join('.');
     return `${input}.${sign(null, Buffer.from(input), createPrivateKey(people.signingKey)).toString('base64url')}`;
   };
 
   const pathOf = (path: string): string =>
-    path.replace('{id}', ids.survey).replace('{surveyId}', ids.survey).replace('{questionId}', ids.question).replace(/\{\w+Id\}/g, nextId).replace(/\{\w+\}/g, 'openai');
+    path
+      .replace('{id}', ids.survey)
+      .replace('{surveyId}', ids.survey)
+      .replace('{questionId}', ids.question)
+      .replace(/\{\w+Id\}/g, nextId)
+      .replace(/\{\w+\}/g, 'openai');
   const call = async ({ method, path }: Pick<Route, 'method' | 'path'>, token: string | undefined): Promise<number> => {
-    const reply = await fetch(base + pathOf(path), { method, headers: { connection: 'close', ...(token !== undefined && { authorization: `Bearer ${token}` }) } });
+    const reply = await fetch(base + pathOf(path), {
+      method,
+      headers: { connection: 'close', ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    });
     await reply.arrayBuffer();
     return reply.status;
   };
@@ -195,26 +349,48 @@ describe('the gate before every route', () => {
   it('stands before any look at query and body: whoever may not call is told so, whatever they send', async () => {
     for (const { method, path, access } of api) {
       const refused = (Object.keys(callers) as CallerName[]).filter((name) => expected(access, callers[name]) !== 200);
-      for (const [mediaType, sent] of [['application/json', '{'], ['application/json', '{"nonsense":1}'], ['text/plain', 'x']] as const) {
-        const found = await Promise.all(refused.map(async (name) => {
-          const body = method === 'POST' || method === 'PUT' ? { body: sent } : {};
-          const reply = await fetch(`${strictBase}${pathOf(path)}?nonsense=1`, { method, headers: { 'content-type': mediaType, ...(tokens[name] !== undefined && { authorization: `Bearer ${tokens[name]}` }) }, ...body });
-          await reply.arrayBuffer();
-          return reply.status;
-        }));
-        assert.deepEqual(found, refused.map((name) => expected(access, callers[name])), `${method} ${path} with ${sent}`);
+      for (const [mediaType, sent] of [
+        ['application/json', '{'],
+        ['application/json', '{"nonsense":1}'],
+        ['text/plain', 'x'],
+      ] as const) {
+        const found = await Promise.all(
+          refused.map(async (name) => {
+            const body = method === 'POST' || method === 'PUT' ? { body: sent } : {};
+            const reply = await fetch(`${strictBase}${pathOf(path)}?nonsense=1`, {
+              method,
+              headers: {
+                'content-type': mediaType,
+                ...(tokens[name] !== undefined && { authorization: `Bearer ${tokens[name]}` }),
+              },
+              ...body,
+            });
+            await reply.arrayBuffer();
+            return reply.status;
+          }),
+        );
+        assert.deepEqual(
+          found,
+          refused.map((name) => expected(access, callers[name])),
+          `${method} ${path} with ${sent}`,
+        );
       }
     }
   });
 
   it('does not tell a survey of somebody else from one that is not there', async () => {
-    const paths = api.filter(({ access }) => access.kind === 'survey' && (access.by === 'id' || access.by === 'surveyId' || access.by === 'questionId'));
+    const paths = api.filter(
+      ({ access }) =>
+        access.kind === 'survey' && (access.by === 'id' || access.by === 'surveyId' || access.by === 'questionId'),
+    );
     for (const { method, path } of paths) {
       const stranger = tokens['another owner, EDITOR'] ?? '';
-      const texts = await Promise.all([pathOf(path), path.replace(/\{\w*(?:id|Id)\}/g, nextId).replace(/\{\w+\}/g, 'openai')].map(async (address) => {
-        const reply = await fetch(base + address, { method, headers: { authorization: `Bearer ${stranger}` } });
-        return `${reply.status} ${((await reply.json()) as { message: string }).message}`;
-      }));
+      const texts = await Promise.all(
+        [pathOf(path), path.replace(/\{\w*(?:id|Id)\}/g, nextId).replace(/\{\w+\}/g, 'openai')].map(async (address) => {
+          const reply = await fetch(base + address, { method, headers: { authorization: `Bearer ${stranger}` } });
+          return `${reply.status} ${((await reply.json()) as { message: string }).message}`;
+        }),
+      );
       assert.equal(texts[0], texts[1], `${method} ${path}`);
     }
   });

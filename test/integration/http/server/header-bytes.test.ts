@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createWire, type Wire, type WireReply } from '../../../fuzz/wire.ts';
-import { useService } from '../../../support/use-service.ts';
 import type { Client } from '../../../support/client.ts';
 import { whereCorrected } from '../../../support/engine-correction.ts';
 import { eventually } from '../../../support/eventually.ts';
 import type { RunningService } from '../../../support/service.ts';
+import { useService } from '../../../support/use-service.ts';
 
 /** Every byte that is no ASCII, and the blanks of Unicode that JavaScript trims, as they lie on the wire. */
-const marks = [...Array.from({ length: 128 }, (_, n) => String.fromCharCode(0x80 + n)), '\xc2\xa0', '\xef\xbb\xbf', '\xe2\x80\xa8', '\xe3\x80\x80'];
+const marks = [
+  ...Array.from({ length: 128 }, (_, n) => String.fromCharCode(0x80 + n)),
+  '\xc2\xa0',
+  '\xef\xbb\xbf',
+  '\xe2\x80\xa8',
+  '\xe3\x80\x80',
+];
 const spoiled = (value: string): string[] => marks.flatMap((mark) => [mark + value, value + mark, mark + value + mark]);
 
 interface Ask {
@@ -69,8 +75,16 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
     for (const wire of wires) wire.close();
   });
 
-  const submit = (surveyId: string): Ask => ({ method: 'POST', path: `/api/v1/responses/surveys/${surveyId}/submit`, body: '{"answers":[]}' });
-  const upload = (): Ask => ({ method: 'POST', path: `/api/v1/uploads/surveys/${privateId}/questions/${questionId}`, body: 'some text' });
+  const submit = (surveyId: string): Ask => ({
+    method: 'POST',
+    path: `/api/v1/responses/surveys/${surveyId}/submit`,
+    body: '{"answers":[]}',
+  });
+  const upload = (): Ask => ({
+    method: 'POST',
+    path: `/api/v1/uploads/surveys/${privateId}/questions/${questionId}`,
+    body: 'some text',
+  });
   /** By this header a submission leaves the fast path. */
   const general = { 'content-encoding': 'identity' };
   const signedIn = () => ({ authorization: `Bearer ${admin.token}` });
@@ -78,8 +92,22 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
   async function ask(wire: Wire, { method, path, headers = {}, body }: Ask, mayClose = false): Promise<WireReply> {
     const isChunked = Object.keys(headers).includes('transfer-encoding');
     const sent = body === undefined || !isChunked ? body : `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-    const all = { host: 'localhost', ...(body !== undefined && { 'content-type': 'application/json', ...(!isChunked && { 'content-length': String(body.length) }) }), ...headers };
-    const request = { route: undefined, method, path, headers: Object.entries(all), body: sent === undefined ? undefined : Buffer.from(sent), isBroken: mayClose };
+    const all = {
+      host: 'localhost',
+      ...(body !== undefined && {
+        'content-type': 'application/json',
+        ...(!isChunked && { 'content-length': String(body.length) }),
+      }),
+      ...headers,
+    };
+    const request = {
+      route: undefined,
+      method,
+      path,
+      headers: Object.entries(all),
+      body: sent === undefined ? undefined : Buffer.from(sent),
+      isBroken: mayClose,
+    };
     const outcome = await wire.send(request);
     if (typeof outcome !== 'string') return outcome;
     assert.ok(mayClose, `${method} ${path} was ${outcome}: ${JSON.stringify(headers)}`);
@@ -89,12 +117,17 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
   /** Runs the cases over a few connections. */
   async function check(cases: readonly Case[]): Promise<void> {
     const waiting = [...cases];
-    await Promise.all(wires.map(async (wire) => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) await checkOne(wire, next);
-    }));
+    await Promise.all(
+      wires.map(async (wire) => {
+        for (let next = waiting.shift(); next; next = waiting.shift()) await checkOne(wire, next);
+      }),
+    );
   }
 
-  async function checkOne(wire: Wire, { header, value, good, bad, message, mayClose = false, ...call }: Case): Promise<void> {
+  async function checkOne(
+    wire: Wire,
+    { header, value, good, bad, message, mayClose = false, ...call }: Case,
+  ): Promise<void> {
     const say = (given: string) => ask(wire, { ...call, headers: { ...call.headers, [header]: given } }, mayClose);
     for (const given of spoiled(value)) {
       const { status, headers, body } = await say(given);
@@ -107,13 +140,17 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
       assert.equal(issue.path.toLowerCase(), header, shown);
       assert.match(issue.message, message, shown);
     }
-    if (good !== undefined) assert.equal((await say(value)).status, good, `${header}: ${value} at ${call.method} ${call.path}`);
+    if (good !== undefined)
+      assert.equal((await say(value)).status, good, `${header}: ${value} at ${call.method} ${call.path}`);
   }
 
   it('is no Idempotency-Key, on the fast path and on the general one, and nothing is stored', async () => {
     const message = /^must be 1 to 255 visible ASCII characters$/;
     const key = { header: 'idempotency-key', value: 'caf', bad: 400, message } as const;
-    await check([{ ...submit(openId), ...key }, { ...submit(openId), headers: general, ...key }]);
+    await check([
+      { ...submit(openId), ...key },
+      { ...submit(openId), headers: general, ...key },
+    ]);
     const first = await ask(createWire(service.port), { ...submit(openId), headers: { 'idempotency-key': 'caf' } });
     assert.deepEqual([first.status, first.headers.get('idempotent-replayed')], [201, null]);
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${openId}`)).totalResponses, 1));
@@ -144,13 +181,28 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
       { ...upload(), headers: token, ...coding },
       { ...submit(openId), header: 'content-length', value: '14', bad: 400, mayClose: true },
       { ...submit(openId), header: 'transfer-encoding', value: 'chunked', bad: 400, mayClose: true },
-      { ...upload(), headers: token, header: 'x-filename', value: 'a.txt', good: 201, bad: 400, message: /^must be percent-encoded UTF-8/ },
+      {
+        ...upload(),
+        headers: token,
+        header: 'x-filename',
+        value: 'a.txt',
+        good: 201,
+        bad: 400,
+        message: /^must be percent-encoded UTF-8/,
+      },
     ]);
   });
 
   it('is refused in every other header that is read, whatever is asked for', async () => {
-    const file = { method: 'GET', path: `/api/v1/uploads/${uploadId}`, headers: signedIn(), bad: 400, message: plainOnly } as const;
-    const etag = (await fetch(`${service.base}/uploads/${uploadId}`, { headers: signedIn() })).headers.get('etag') ?? '';
+    const file = {
+      method: 'GET',
+      path: `/api/v1/uploads/${uploadId}`,
+      headers: signedIn(),
+      bad: 400,
+      message: plainOnly,
+    } as const;
+    const etag =
+      (await fetch(`${service.base}/uploads/${uploadId}`, { headers: signedIn() })).headers.get('etag') ?? '';
     const page = { method: 'GET', path: `/api/v1/public/surveys/${openId}`, bad: 400, message: plainOnly } as const;
     const { method, path, body = '' } = submit(openId);
     const submission = { method, path, body, bad: 400, message: plainOnly } as const;
@@ -160,7 +212,14 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
       { ...file, headers: { ...signedIn(), range: 'bytes=0-3' }, header: 'if-range', value: etag, good: 206 },
       { ...page, header: 'origin', value: origin, good: 200 },
       { ...submission, header: 'origin', value: origin, good: 201 },
-      { ...page, method: 'OPTIONS', headers: { origin }, header: 'access-control-request-method', value: 'GET', good: 204 },
+      {
+        ...page,
+        method: 'OPTIONS',
+        headers: { origin },
+        header: 'access-control-request-method',
+        value: 'GET',
+        good: 204,
+      },
       { ...page, header: 'accept', value: 'text/event-stream', good: 200 },
       { ...page, header: 'host', value: 'localhost', good: 200 },
       { ...submission, header: 'host', value: 'localhost', good: 201 },
@@ -171,9 +230,21 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
 
   it('opens no WebSocket', async () => {
     const handshake = {
-      host: 'localhost', upgrade: 'websocket', connection: 'Upgrade', origin: 'http://localhost', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version': '13', 'sec-websocket-protocol': 'survey.v1',
+      host: 'localhost',
+      upgrade: 'websocket',
+      connection: 'Upgrade',
+      origin: 'http://localhost',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'sec-websocket-version': '13',
+      'sec-websocket-protocol': 'survey.v1',
     };
-    const knock = { method: 'GET', path: '/api/v1/live?ticket=none', headers: handshake, bad: 400, message: plainOnly } as const;
+    const knock = {
+      method: 'GET',
+      path: '/api/v1/live?ticket=none',
+      headers: handshake,
+      bad: 400,
+      message: plainOnly,
+    } as const;
     await check([
       { ...knock, header: 'sec-websocket-protocol', value: 'survey.v1', good: 401 },
       { ...knock, header: 'sec-websocket-extensions', value: 'permessage-deflate', good: 401 },
@@ -182,20 +253,40 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
       { ...knock, header: 'sec-websocket-key', value: 'dGhlIHNhbXBsZSBub25jZQ=' },
       { ...knock, header: 'origin', value: handshake.origin, good: 401 },
       { ...knock, header: 'host', value: 'localhost', good: 401 },
-      { method: 'GET', path: knock.path, headers: handshake, header: 'x-request-id', value: 'trace-7', good: 401, bad: 401 },
+      {
+        method: 'GET',
+        path: knock.path,
+        headers: handshake,
+        header: 'x-request-id',
+        value: 'trace-7',
+        good: 401,
+        bad: 401,
+      },
     ]);
   });
 
   it('gives a call no name and no address, and still shows that there is a proxy', async () => {
     const page = { method: 'GET', path: `/api/v1/public/surveys/${openId}` };
-    const remainingFor = async (address: string) => Number((await ask(createWire(service.port), { ...page, headers: { 'x-forwarded-for': address } })).headers.get('x-ratelimit-remaining'));
+    const remainingFor = async (address: string) =>
+      Number(
+        (await ask(createWire(service.port), { ...page, headers: { 'x-forwarded-for': address } })).headers.get(
+          'x-ratelimit-remaining',
+        ),
+      );
     const before = await remainingFor('203.0.113.77');
     const proxy = ['forwarded', 'via', 'x-real-ip', 'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-for'];
     await check([
       { ...page, header: 'x-forwarded-for', value: '203.0.113.77', bad: 200 },
       { ...page, header: 'x-request-id', value: 'trace-7', good: 200, bad: 200 },
       { ...submit(openId), header: 'x-request-id', value: 'trace-7', good: 201, bad: 201 },
-      ...proxy.map((header) => ({ method: 'GET', path: '/metrics', header, value: '203.0.113.9', good: 401, bad: 401 })),
+      ...proxy.map((header) => ({
+        method: 'GET',
+        path: '/metrics',
+        header,
+        value: '203.0.113.9',
+        good: 401,
+        bad: 401,
+      })),
     ]);
     assert.equal(await remainingFor('203.0.113.77'), before - 1, 'a spoiled address was believed');
   });
@@ -203,6 +294,7 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
   it('does no harm in a header that nobody reads', async () => {
     const wire = wires[0] as Wire;
     for (const header of ['user-agent', 'cookie', 'referer', 'accept-language', 'if-match'])
-      for (const given of ['\xe9', 'caf\xe9', '\xffcaf\xff']) assert.equal((await ask(wire, { ...submit(openId), headers: { [header]: given } })).status, 201, header);
+      for (const given of ['\xe9', 'caf\xe9', '\xffcaf\xff'])
+        assert.equal((await ask(wire, { ...submit(openId), headers: { [header]: given } })).status, 201, header);
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
-import { dataOf, openAnalysisFixture, type AnalysisFixture } from '../../../support/analysis-fixture.ts';
+import { type AnalysisFixture, dataOf, openAnalysisFixture } from '../../../support/analysis-fixture.ts';
 import { eventually } from '../../../support/eventually.ts';
 
 describe('an analysis of many answers', () => {
@@ -18,27 +18,56 @@ describe('an analysis of many answers', () => {
 
   it('asks for the counts of its themes once, and for a name once, however many batches there are', async () => {
     const { add, run, asked, real, scope } = await scene.openSurvey({ type: 'themes', batchSize: 10 });
-    ai.answer = (call) => ('same' in call.schema.properties ? { same: [] } : { answers: dataOf(call).answers.map(({ n, text }: any) => ({ n, sentiment: 'neutral', themes: [text.split('|')[1]] })) });
+    ai.answer = (call) =>
+      'same' in call.schema.properties
+        ? { same: [] }
+        : {
+            answers: dataOf(call).answers.map(({ n, text }: any) => ({
+              n,
+              sentiment: 'neutral',
+              themes: [text.split('|')[1]],
+            })),
+          };
     await add(Array.from({ length: 1000 }, (_, n) => `answer ${n} |Topic ${'abcde'[n % 5]}`));
     await run();
     assert.equal(ai.calls.length, 101);
     // Once at the start; what was found and what stays, for the merging.
     assert.deepEqual([asked.get('themeCounts'), asked.get('themes'), asked.get('nameThemes')], [3, undefined, 100]);
-    const named = await postgres.sql<{ calls: number }[]>`SELECT count(*) AS calls FROM ai_themes WHERE survey_id = ${scope.surveyId}`;
+    const named = await postgres.sql<
+      { calls: number }[]
+    >`SELECT count(*) AS calls FROM ai_themes WHERE survey_id = ${scope.surveyId}`;
     assert.equal(named[0]?.calls, 5);
-    assert.deepEqual((await real.themes(scope, 10)).map(({ name, count }) => [name, count]), [...'abcde'].map((letter) => [`Topic ${letter}`, 200]));
-    assert.deepEqual(ai.calls.slice(1, 100).map((call) => dataOf(call).knownThemes.length), Array.from({ length: 99 }, () => 5));
+    assert.deepEqual(
+      (await real.themes(scope, 10)).map(({ name, count }) => [name, count]),
+      [...'abcde'].map((letter) => [`Topic ${letter}`, 200]),
+    );
+    assert.deepEqual(
+      ai.calls.slice(1, 100).map((call) => dataOf(call).knownThemes.length),
+      Array.from({ length: 99 }, () => 5),
+    );
   });
 
   for (const atOnce of [1, 4])
     it(`has ${atOnce} of its calls under way at a time where that is set, and counts all the same`, async () => {
-      const { add, run, real, scope } = await scene.openSurvey({ type: 'themes', batchSize: 10, batchesAtOnce: atOnce });
+      const { add, run, real, scope } = await scene.openSurvey({
+        type: 'themes',
+        batchSize: 10,
+        batchesAtOnce: atOnce,
+      });
       let [ended, most] = [0, 0];
       let answer = (): void => undefined;
       ai.holdUntil = new Promise<void>((resolve) => (answer = resolve));
       ai.answer = (call) => {
         most = Math.max(most, ai.calls.length - ended++);
-        return 'same' in call.schema.properties ? { same: [] } : { answers: dataOf(call).answers.map(({ n, text }: any) => ({ n, sentiment: 'neutral', themes: [text.split('|')[1]] })) };
+        return 'same' in call.schema.properties
+          ? { same: [] }
+          : {
+              answers: dataOf(call).answers.map(({ n, text }: any) => ({
+                n,
+                sentiment: 'neutral',
+                themes: [text.split('|')[1]],
+              })),
+            };
       };
       await add(Array.from({ length: 200 }, (_, n) => `answer ${n} |Topic ${'abcde'[n % 5]}${n % 2 ? '!' : ''}`));
       const done = run();
@@ -47,7 +76,10 @@ describe('an analysis of many answers', () => {
       answer();
       await done;
       assert.deepEqual([most, ai.calls.length], [atOnce, 21]);
-      assert.deepEqual((await real.themes(scope, 10)).map(({ count }) => count), [40, 40, 40, 40, 40]);
+      assert.deepEqual(
+        (await real.themes(scope, 10)).map(({ count }) => count),
+        [40, 40, 40, 40, 40],
+      );
     });
 
   it('ends with the first call that fails, and sends only what was not stored the next time', async () => {
@@ -70,19 +102,25 @@ describe('an analysis of many answers', () => {
     ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
     await add(Array.from({ length: 400 }, (_, n) => `answer ${n}`));
     await run();
-    const [oldest] = await postgres.sql<{ id: string }[]>`SELECT response_id AS id FROM ai_findings WHERE topic = 'sentiment/test' LIMIT 1`;
+    const [oldest] = await postgres.sql<
+      { id: string }[]
+    >`SELECT response_id AS id FROM ai_findings WHERE topic = 'sentiment/test' LIMIT 1`;
     assert.ok(oldest);
     // Every twentieth is forgotten, as if it had changed.
     await postgres.sql`DELETE FROM ai_findings WHERE topic = 'sentiment/test' AND response_id IN (SELECT response_id FROM (SELECT response_id, row_number() OVER (ORDER BY response_id) AS place FROM ai_findings WHERE topic = 'sentiment/test') placed WHERE place % 20 = 0)`;
     await run();
-    assert.deepEqual(ai.calls.map((call) => dataOf(call).answers.length), [10, 10]);
+    assert.deepEqual(
+      ai.calls.map((call) => dataOf(call).answers.length),
+      [10, 10],
+    );
     assert.equal(asked.get('digests'), 1);
   });
 
   for (const type of ['sentiment', 'themes', 'summary'] as const)
     it(`judges all others where the provider has no reply to one, and does not send that again: ${type}`, async () => {
       const { add, run, real, scope } = await scene.openSurvey({ type, batchSize: 10 });
-      const judged = ({ n }: any) => (type === 'themes' ? { n, sentiment: 'neutral', themes: ['Food'] } : { n, sentiment: 'neutral' });
+      const judged = ({ n }: any) =>
+        type === 'themes' ? { n, sentiment: 'neutral', themes: ['Food'] } : { n, sentiment: 'neutral' };
       ai.answer = (call) => {
         const { answers = [] } = dataOf(call);
         if ('same' in call.schema.properties) return { same: [] };
@@ -95,15 +133,34 @@ describe('an analysis of many answers', () => {
       const sent = ai.calls.length;
       const stored = await postgres.sql<{ unjudged: boolean; count: number }[]>`
         SELECT jsonb_exists(finding, 'unjudged') AS unjudged, count(*)::int AS count FROM ai_findings WHERE survey_id = ${scope.surveyId} GROUP BY 1 ORDER BY 1`;
-      assert.deepEqual(stored.map(({ unjudged, count }) => [unjudged, count]), [[false, 29], [true, 1]]);
+      assert.deepEqual(
+        stored.map(({ unjudged, count }) => [unjudged, count]),
+        [
+          [false, 29],
+          [true, 1],
+        ],
+      );
       assert.ok(sent < 25, `${sent} calls`);
-      if (type === 'themes') assert.deepEqual((await real.themes(scope, 10)).map(({ name, count }) => [name, count]), [['Food', 29]]);
+      if (type === 'themes')
+        assert.deepEqual(
+          (await real.themes(scope, 10)).map(({ name, count }) => [name, count]),
+          [['Food', 29]],
+        );
       if (type === 'sentiment') {
-        assert.deepEqual((await real.sentiments(scope)).filter(({ questionId }) => questionId === null).map(({ sentiment, count }) => [sentiment, count]), [['neutral', 29], [null, 1]]);
+        assert.deepEqual(
+          (await real.sentiments(scope))
+            .filter(({ questionId }) => questionId === null)
+            .map(({ sentiment, count }) => [sentiment, count]),
+          [
+            ['neutral', 29],
+            [null, 1],
+          ],
+        );
         assert.equal((await real.sentimentPage(scope, 1, 100)).length, 29);
       }
       let found = 0;
-      if (type !== 'summary') for await (const page of createAiAnnotationRows(postgres.sql).pages(scope)) found += page.length;
+      if (type !== 'summary')
+        for await (const page of createAiAnnotationRows(postgres.sql).pages(scope)) found += page.length;
       assert.equal(found, type === 'summary' ? 0 : 29);
       await run();
       assert.equal(ai.calls.filter((call) => 'answers' in dataOf(call)).length, 0, 'nothing is sent again');
@@ -111,8 +168,12 @@ describe('an analysis of many answers', () => {
 
   it('sums notes up forty at a time, and asks only for the last branches when more come', async () => {
     const { add, run } = await scene.openSurvey({ type: 'summary', batchSize: 1 });
-    const sizes = () => ai.calls.filter((call) => 'summary' in call.schema.properties).map((call) => dataOf(call).notes.length);
-    ai.answer = (call) => ('note' in call.schema.properties ? { note: `note on ${dataOf(call).answers[0].text}` } : { summary: `of ${dataOf(call).notes.length}: ${dataOf(call).notes[0]}`, insights: [], recommendations: [] });
+    const sizes = () =>
+      ai.calls.filter((call) => 'summary' in call.schema.properties).map((call) => dataOf(call).notes.length);
+    ai.answer = (call) =>
+      'note' in call.schema.properties
+        ? { note: `note on ${dataOf(call).answers[0].text}` }
+        : { summary: `of ${dataOf(call).notes.length}: ${dataOf(call).notes[0]}`, insights: [], recommendations: [] };
     await add(Array.from({ length: 100 }, (_, n) => `answer ${n}`));
     const first = await run();
     assert.deepEqual(sizes(), [40, 40, 20, 3]);
@@ -127,12 +188,24 @@ describe('an analysis of many answers', () => {
 
   it('takes no note of answers that are gone, nor keeps one that only they had', async () => {
     const { add, run, id } = await scene.openSurvey({ type: 'summary', batchSize: 2 });
-    ai.answer = (call) => ('note' in call.schema.properties ? { note: dataOf(call).answers.map(({ text }: any) => text).join(' and ') } : { summary: dataOf(call).notes.join(', '), insights: [], recommendations: [] });
+    ai.answer = (call) =>
+      'note' in call.schema.properties
+        ? {
+            note: dataOf(call)
+              .answers.map(({ text }: any) => text)
+              .join(' and '),
+          }
+        : { summary: dataOf(call).notes.join(', '), insights: [], recommendations: [] };
     await add(['one', 'two', 'three', 'four']);
     assert.equal((await run())?.conclusion.summary, 'one and two, three and four');
-    const rows = await postgres.sql<{ id: string; note: string }[]>`SELECT response_id AS id, note FROM ai_findings JOIN ai_notes ON ai_notes.id = note_id WHERE ai_notes.survey_id = ${id} ORDER BY note DESC`;
+    const rows = await postgres.sql<
+      { id: string; note: string }[]
+    >`SELECT response_id AS id, note FROM ai_findings JOIN ai_notes ON ai_notes.id = note_id WHERE ai_notes.survey_id = ${id} ORDER BY note DESC`;
     assert.equal(rows.length, 4);
-    const remaining = async () => (await postgres.sql<{ note: string }[]>`SELECT note FROM ai_notes WHERE survey_id = ${id} ORDER BY note`).map(({ note }) => note);
+    const remaining = async () =>
+      (await postgres.sql<{ note: string }[]>`SELECT note FROM ai_notes WHERE survey_id = ${id} ORDER BY note`).map(
+        ({ note }) => note,
+      );
     await createAiAnnotationRows(postgres.sql).removeOfResponses([rows[0]?.id ?? '']);
     assert.deepEqual(await remaining(), ['one and two', 'three and four'], 'another answer bears it');
     await createAiAnnotationRows(postgres.sql).removeOfResponses([rows[0]?.id ?? '', rows[1]?.id ?? '']);

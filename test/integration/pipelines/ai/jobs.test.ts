@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Provider } from '../../../../src/ai/providers/provider.ts';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
-import { newId } from '../../../../src/platform/ids.ts';
 import { createLog } from '../../../../src/log.ts';
-import { startAiJobs, type AiJobsDeps } from '../../../../src/pipelines/ai/jobs.ts';
+import { type AiJobsDeps, startAiJobs } from '../../../../src/pipelines/ai/jobs.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createAiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
 import { createSurveyAiSwitch } from '../../../../src/stores/postgres/ai/survey-ai-enabled.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
-import { ownedDatabase, type OwnedDatabase } from '../../../support/owned-database.ts';
+import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
 
 describe('AI jobs', () => {
   let database: OwnedDatabase;
@@ -21,7 +21,12 @@ describe('AI jobs', () => {
     const [surveys, store, surveyId] = [createSurveyStore(database.sql), createAiStore(database.sql), newId()];
     await surveys.create({ ...blankSurvey(surveyId, database.ownerId, Date.now()), aiEnabled: true });
     const scope = { surveyId, topic: 'summary/test' };
-    const id = await store.findOrCreate({ id: newId(), ownerId: database.ownerId, ...scope, request: { analysisType: 'summary' } });
+    const id = await store.findOrCreate({
+      id: newId(),
+      ownerId: database.ownerId,
+      ...scope,
+      request: { analysisType: 'summary' },
+    });
     return { surveys, store, scope, id };
   };
 
@@ -52,9 +57,16 @@ describe('AI jobs', () => {
     const note = async () => {
       const noteId = newId();
       await store.saveNote(scope, { id: noteId, note: 'They are hungry' });
-      await store.saveAnnotations(scope, id, [{ responseId: newId(), questionId: newId(), digest: Buffer.from('0'), finding: {}, noteId }]);
+      await store.saveAnnotations(scope, id, [
+        { responseId: newId(), questionId: newId(), digest: Buffer.from('0'), finding: {}, noteId },
+      ]);
     };
-    const stored = async () => (await database.sql<{ count: number }[]>`SELECT (SELECT count(*) FROM ai_notes) + (SELECT count(*) FROM ai_findings) AS count`)[0]?.count;
+    const stored = async () =>
+      (
+        await database.sql<
+          { count: number }[]
+        >`SELECT (SELECT count(*) FROM ai_notes) + (SELECT count(*) FROM ai_findings) AS count`
+      )[0]?.count;
     await store.claim(id);
     await note();
     assert.deepEqual([await isOn(), await stored()], [true, 2]);
@@ -64,14 +76,30 @@ describe('AI jobs', () => {
   });
 
   /** Works a sentiment analysis of no answers off; gives its record. */
-  const workedOff = async (replaced: (real: { store: AiJobsDeps['store']; surveys: ReturnType<typeof createSurveyStore> }) => object) => {
+  const workedOff = async (
+    replaced: (real: { store: AiJobsDeps['store']; surveys: ReturnType<typeof createSurveyStore> }) => object,
+  ) => {
     const { surveys, store, id } = await begun();
     await database.sql`UPDATE ai_jobs SET request = '{"analysisType":"sentiment"}' WHERE id = ${id}`;
     let work = async (_: { aiJobId: string }): Promise<void> => assert.fail('no worker');
     startAiJobs({
-      store, surveys, caughtUp: async () => {}, publishProgress: () => {}, log: createLog('silent'), providers: { pick: async () => provider }, annotations: { publish: async () => 'edition' }, batchSize: 10, batchDelayMs: 0, batchesAtOnce: 1,
-      anonymiseAll: undefined, responses: { countBySurvey: async () => new Map(), async *stream() {} }, paid: { list: async () => [], remove: async () => {} },
-      workers: { add: async () => {}, consume: (_: string, handler: typeof work) => void (work = handler) }, newId: () => newId(), now: Date.now, ...replaced({ store, surveys }),
+      store,
+      surveys,
+      caughtUp: async () => {},
+      publishProgress: () => {},
+      log: createLog('silent'),
+      providers: { pick: async () => provider },
+      annotations: { publish: async () => 'edition' },
+      batchSize: 10,
+      batchDelayMs: 0,
+      batchesAtOnce: 1,
+      anonymiseAll: undefined,
+      responses: { countBySurvey: async () => new Map(), async *stream() {} },
+      paid: { list: async () => [], remove: async () => {} },
+      workers: { add: async () => {}, consume: (_: string, handler: typeof work) => void (work = handler) },
+      newId: () => newId(),
+      now: Date.now,
+      ...replaced({ store, surveys }),
     } as unknown as AiJobsDeps);
     await work({ aiJobId: id });
     return { job: await store.find(id), result: await store.resultOf(id) };
@@ -79,27 +107,46 @@ describe('AI jobs', () => {
 
   it('outlast a restart of the database where they begin, where their findings are published and where they end, and a Redis that is late', async () => {
     const missed = new Set<string>();
-    const onceAway = <Given extends unknown[], Result>(name: string, step: (...given: Given) => Promise<Result>, error: Error = refused()) => async (...given: Given): Promise<Result> => {
-      if (missed.has(name)) return step(...given);
-      missed.add(name);
-      throw error;
-    };
+    const onceAway =
+      <Given extends unknown[], Result>(
+        name: string,
+        step: (...given: Given) => Promise<Result>,
+        error: Error = refused(),
+      ) =>
+      async (...given: Given): Promise<Result> => {
+        if (missed.has(name)) return step(...given);
+        missed.add(name);
+        throw error;
+      };
     const { job, result } = await workedOff(({ store, surveys }) => ({
-      store: { ...store, complete: onceAway('complete', store.complete) }, surveys: { ...surveys, load: onceAway('load', surveys.load) }, settled: onceAway('settled', async () => {}, late()),
-      providers: { pick: onceAway('pick', async () => provider) }, findings: { publish: onceAway('publish', async () => 'edition') },
+      store: { ...store, complete: onceAway('complete', store.complete) },
+      surveys: { ...surveys, load: onceAway('load', surveys.load) },
+      settled: onceAway('settled', async () => {}, late()),
+      providers: { pick: onceAway('pick', async () => provider) },
+      findings: { publish: onceAway('publish', async () => 'edition') },
     }));
     assert.deepEqual([...missed].sort(), ['complete', 'load', 'pick', 'publish', 'settled']);
     assert.deepEqual([job?.status, result], ['COMPLETED', { edition: 'edition' }]);
   });
 
   it('say that a store was away where that is what they failed with, and call nothing else so', async () => {
-    const failedWith = async (error: Error) => (await workedOff(() => ({ responses: { countOf: () => Promise.reject(error), async *stream() {} } }))).job?.error;
-    for (const error of [refused(), late()]) assert.deepEqual(await failedWith(error), { code: 'SERVICE_UNAVAILABLE', message: 'The service cannot reach what it needs for this right now', retryAfterSeconds: 2 });
+    const failedWith = async (error: Error) =>
+      (await workedOff(() => ({ responses: { countOf: () => Promise.reject(error), async *stream() {} } }))).job?.error;
+    for (const error of [refused(), late()])
+      assert.deepEqual(await failedWith(error), {
+        code: 'SERVICE_UNAVAILABLE',
+        message: 'The service cannot reach what it needs for this right now',
+        retryAfterSeconds: 2,
+      });
     assert.equal((await failedWith(new Error('a mistake')))?.code, 'INTERNAL_ERROR');
   });
 });
 
-const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, complete: async () => ({ text: '{}', inputTokens: 0, outputTokens: 0 }) };
+const provider: Provider = {
+  name: 'openai',
+  models: { high: 'h', low: 'l' },
+  complete: async () => ({ text: '{}', inputTokens: 0, outputTokens: 0 }),
+};
 /** As the database says that it is away, and Redis that it is late. */
 const refused = (): Error => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 const late = (): Error => new Error('Command timed out');

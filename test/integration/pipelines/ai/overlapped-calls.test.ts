@@ -3,10 +3,17 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
-import { createAiStore, type AiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
+import { type AiStore, createAiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
 import type { UnsavedReplies } from '../../../../src/stores/redis/ai/unsaved-replies.ts';
 import type { SeenCall } from '../../../support/ai-provider.ts';
-import { answersOf, connectionRefused, dataOf, openAnalysisFixture, textsOf, type AnalysisFixture } from '../../../support/analysis-fixture.ts';
+import {
+  type AnalysisFixture,
+  answersOf,
+  connectionRefused,
+  dataOf,
+  openAnalysisFixture,
+  textsOf,
+} from '../../../support/analysis-fixture.ts';
 import { eventually } from '../../../support/eventually.ts';
 
 describe('an analysis whose calls are under way', () => {
@@ -23,8 +30,19 @@ describe('an analysis whose calls are under way', () => {
   });
   /** To whatever is asked. */
   const answerTo = (call: SeenCall): unknown =>
-    'same' in call.schema.properties ? { same: [] } : 'summary' in call.schema.properties ? { summary: 'all', insights: [], recommendations: [] } : 'note' in call.schema.properties ? { note: 'a note' }
-      : { answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral', ...('themes' in call.schema.properties.answers.items.properties && { themes: ['Food'] }) })) };
+    'same' in call.schema.properties
+      ? { same: [] }
+      : 'summary' in call.schema.properties
+        ? { summary: 'all', insights: [], recommendations: [] }
+        : 'note' in call.schema.properties
+          ? { note: 'a note' }
+          : {
+              answers: dataOf(call).answers.map(({ n }: any) => ({
+                n,
+                sentiment: 'neutral',
+                ...('themes' in call.schema.properties.answers.items.properties && { themes: ['Food'] }),
+              })),
+            };
 
   /** The store, of which `saveFindings` waits or fails as it is told. */
   const saving = (before: (save: number) => Promise<void>): Pick<AiStore, 'saveAnnotations'> => {
@@ -46,14 +64,20 @@ describe('an analysis whose calls are under way', () => {
     return `${time.slice(0, 8)}-${time.slice(8)}${newId().slice(13)}`;
   };
 
-  const storedOf = async (surveyId: string) => (await scene.postgres.sql<{ count: number }[]>`SELECT count(*) AS count FROM ai_findings WHERE survey_id = ${surveyId}`)[0]?.count;
+  const storedOf = async (surveyId: string) =>
+    (
+      await scene.postgres.sql<
+        { count: number }[]
+      >`SELECT count(*) AS count FROM ai_findings WHERE survey_id = ${surveyId}`
+    )[0]?.count;
 
   it('makes the next batch ready meanwhile, and no more', async () => {
     const prepared: string[] = [];
     let answer = (): void => undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));
     const { add, run } = await scene.openSurvey({
-      type: 'sentiment', batchSize: 10,
+      type: 'sentiment',
+      batchSize: 10,
       anonymiseAll: async (texts) => {
         prepared.push(texts[0] ?? '');
         return texts.map((text) => `masked ${text}`);
@@ -67,7 +91,10 @@ describe('an analysis whose calls are under way', () => {
     assert.deepEqual(prepared, ['answer 0', 'answer 10']);
     answer();
     await done;
-    assert.deepEqual(ai.calls.flatMap(textsOf), answersOf(50).map((text) => `masked ${text}`));
+    assert.deepEqual(
+      ai.calls.flatMap(textsOf),
+      answersOf(50).map((text) => `masked ${text}`),
+    );
   });
 
   /** What keeps replies, of which `keep` waits or fails as it is told. */
@@ -85,7 +112,11 @@ describe('an analysis whose calls are under way', () => {
     it(`sends no batch before the reply to the one that was answered is kept: ${type}`, async () => {
       let keep = (): void => undefined;
       const mayKeep = new Promise<void>((resolve) => (keep = resolve));
-      const { add, run, id } = await scene.openSurvey({ type, batchSize: 10, paid: keeping(async (kept) => (kept === 2 ? mayKeep : undefined)) });
+      const { add, run, id } = await scene.openSurvey({
+        type,
+        batchSize: 10,
+        paid: keeping(async (kept) => (kept === 2 ? mayKeep : undefined)),
+      });
       ai.answer = answerTo;
       await add(answersOf(40));
       const done = run();
@@ -106,7 +137,12 @@ describe('an analysis whose calls are under way', () => {
       if (texts[0] === 'answer 20') prepare();
       return [...texts];
     };
-    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, anonymiseAll, store: saving(() => mayStore) });
+    const { add, run, id } = await scene.openSurvey({
+      type: 'sentiment',
+      batchSize: 10,
+      anonymiseAll,
+      store: saving(() => mayStore),
+    });
     await add(answersOf(60));
     // A call that is answered before the next batch is there finds the reply to it waiting too.
     ai.faultOf = (call) => {
@@ -129,7 +165,12 @@ describe('an analysis whose calls are under way', () => {
     const keep = async (): Promise<void> => {
       throw new Error('away');
     };
-    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, paid: { save: keep }, store: saving(async (save) => (save === 2 ? mayStore : undefined)) });
+    const { add, run, id } = await scene.openSurvey({
+      type: 'sentiment',
+      batchSize: 10,
+      paid: { save: keep },
+      store: saving(async (save) => (save === 2 ? mayStore : undefined)),
+    });
     await add(answersOf(40));
     const done = run();
     await eventually(() => assert.equal(ai.calls.length, 2));
@@ -145,8 +186,15 @@ describe('an analysis whose calls are under way', () => {
       const real = createAiStore(scene.postgres.sql);
       let isDying = true;
       const { add, run, id, scope } = await scene.openSurvey({
-        type, batchSize: 10, paid: { remove: async (...given) => (isDying ? undefined : scene.paid.remove(...given)) },
-        store: { saveAnnotations: async (...given) => { if (isDying) throw new Error('killed'); await real.saveAnnotations(...given); } },
+        type,
+        batchSize: 10,
+        paid: { remove: async (...given) => (isDying ? undefined : scene.paid.remove(...given)) },
+        store: {
+          saveAnnotations: async (...given) => {
+            if (isDying) throw new Error('killed');
+            await real.saveAnnotations(...given);
+          },
+        },
       });
       ai.answer = answerTo;
       await add(answersOf(10));
@@ -159,7 +207,11 @@ describe('an analysis whose calls are under way', () => {
       const sent = ai.calls.filter((call) => 'answers' in dataOf(call)).flatMap(textsOf);
       assert.deepEqual(sent.toSorted(), answersOf(25).slice(10).toSorted(), 'nothing is paid for twice');
       assert.equal(await storedOf(id), 25);
-      if (type === 'themes') assert.deepEqual((await real.themes(scope, 5)).map(({ name, count }) => [name, count]), [['Food', 25]]);
+      if (type === 'themes')
+        assert.deepEqual(
+          (await real.themes(scope, 5)).map(({ name, count }) => [name, count]),
+          [['Food', 25]],
+        );
       assert.deepEqual(await scene.paid.list(scope), []);
     });
 
@@ -167,12 +219,23 @@ describe('an analysis whose calls are under way', () => {
     const { add, run, id, scope } = await scene.openSurvey({ type: 'sentiment', batchSize: 10 });
     const [gone, questionId] = [newId(), newId()];
     const digest = '00'.repeat(16);
-    await scene.paid.save(scope, { id: newId(), answers: [{ responseId: gone, questionId, digest }], text: '{"answers":[{"n":1,"sentiment":"neutral"}]}' });
+    await scene.paid.save(scope, {
+      id: newId(),
+      answers: [{ responseId: gone, questionId, digest }],
+      text: '{"answers":[{"n":1,"sentiment":"neutral"}]}',
+    });
     await scene.paid.save(scope, { id: newId(), answers: [{ responseId: gone, questionId, digest }], text: 'no' });
     await scene.paid.save({ ...scope, topic: 'themes/test' }, { id: newId(), answers: [], text: '{}' });
     await add(answersOf(5));
     await run();
-    assert.deepEqual([await storedOf(id), (await scene.paid.list(scope)).length, (await scene.paid.list({ ...scope, topic: 'themes/test' })).length], [5, 0, 1]);
+    assert.deepEqual(
+      [
+        await storedOf(id),
+        (await scene.paid.list(scope)).length,
+        (await scene.paid.list({ ...scope, topic: 'themes/test' })).length,
+      ],
+      [5, 0, 1],
+    );
     await scene.paid.removeOfSurvey(id);
     assert.deepEqual(await scene.paid.list({ ...scope, topic: 'themes/test' }), []);
   });
@@ -184,8 +247,15 @@ describe('an analysis whose calls are under way', () => {
       ai.answer = answerTo;
       await sql`INSERT INTO ai_jobs ${sql({ id: newId(), owner_id: (await sql<{ id: string }[]>`SELECT id FROM users`)[0]?.id ?? '', survey_id: id, topic: scope.topic, request: {}, status: 'FAILED', updated_at: new Date(Date.now() - 20 * 3_600_000) })}`;
       const responseId = newId();
-      const said = type === 'summary' ? { note: 'their secret' } : { answers: [{ n: 1, sentiment: 'neutral', themes: ['Their secret'] }] };
-      await scene.paid.save(scope, { id: newId(), answers: [{ responseId, questionId: newId(), digest: '00'.repeat(16) }], text: JSON.stringify(said) });
+      const said =
+        type === 'summary'
+          ? { note: 'their secret' }
+          : { answers: [{ n: 1, sentiment: 'neutral', themes: ['Their secret'] }] };
+      await scene.paid.save(scope, {
+        id: newId(),
+        answers: [{ responseId, questionId: newId(), digest: '00'.repeat(16) }],
+        text: JSON.stringify(said),
+      });
       await createAiAnnotationRows(sql).removeOfResponses([responseId]);
       await add(answersOf(5));
       const saved: unknown[] = [];
@@ -194,7 +264,10 @@ describe('an analysis whose calls are under way', () => {
       assert.doesNotMatch(JSON.stringify(saved), /secret/i);
       const [left] = await sql<{ notes: number; themes: number }[]>`
         SELECT (SELECT count(*) FROM ai_notes WHERE survey_id = ${id} AND note ~ 'secret') AS notes, (SELECT count(*) FROM ai_themes WHERE survey_id = ${id} AND ai_themes::text ~ 'secret') AS themes`;
-      assert.deepEqual([{ ...left }, await storedOf(id), await scene.paid.list(scope)], [{ notes: 0, themes: 0 }, 5, []]);
+      assert.deepEqual(
+        [{ ...left }, await storedOf(id), await scene.paid.list(scope)],
+        [{ notes: 0, themes: 0 }, 5, []],
+      );
     });
 
   it('keeps no reply longer than a day, whatever else of its survey is kept', async () => {
@@ -208,16 +281,25 @@ describe('an analysis whose calls are under way', () => {
 
   it('drops what it kept of a batch that comes to nothing where nobody goes on with the job', async () => {
     for (const isOurs of [true, false]) {
-      const { add, run, scope } = await scene.openSurvey({ type: 'sentiment', batchSize: 4, store: { heartbeat: async () => isOurs } });
+      const { add, run, scope } = await scene.openSurvey({
+        type: 'sentiment',
+        batchSize: 4,
+        store: { heartbeat: async () => isOurs },
+      });
       let calls = 0;
       ai.answer = (call) => {
         calls += 1;
         if (calls > 2 && isHeard(call)) ai.faults.push({ status: 401 });
-        return isHeard(call) ? { answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) } : {};
+        return isHeard(call)
+          ? { answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) }
+          : {};
       };
       await add(['a', 'b', 'bad', 'd']);
       await assert.rejects(run(), { code: 'AI_KEY_INVALID' });
-      assert.equal((await scene.paid.list(scope)).some(({ text }) => text.includes('neutral')), isOurs);
+      assert.equal(
+        (await scene.paid.list(scope)).some(({ text }) => text.includes('neutral')),
+        isOurs,
+      );
     }
   });
 
@@ -225,7 +307,11 @@ describe('an analysis whose calls are under way', () => {
     let store = (): void => undefined;
     const mayStore = new Promise<void>((resolve) => (store = resolve));
     let saves = 0;
-    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 4, store: saving(() => ((saves += 1), mayStore)) });
+    const { add, run, id } = await scene.openSurvey({
+      type: 'sentiment',
+      batchSize: 4,
+      store: saving(() => ((saves += 1), mayStore)),
+    });
     ai.answer = (call) => (isHeard(call) ? answerTo(call) : {});
     await add(['a', 'b', 'bad', 'd', 'e', 'f', 'g', 'h']);
     const done = run();
@@ -243,7 +329,8 @@ describe('an analysis whose calls are under way', () => {
     const mayGo = new Promise<void>((resolve) => (go = resolve));
     let looks = 0;
     const { add, run } = await scene.openSurvey({
-      type: 'sentiment', batchSize: 10,
+      type: 'sentiment',
+      batchSize: 10,
       store: {
         async dropErased(responseIds) {
           looks += 1;
@@ -263,7 +350,13 @@ describe('an analysis whose calls are under way', () => {
   });
 
   it('stores an answer again that the database was away for, without asking for it again', async () => {
-    const { add, run } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, store: saving(async (save) => { if (save === 2) throw connectionRefused(); }) });
+    const { add, run } = await scene.openSurvey({
+      type: 'sentiment',
+      batchSize: 10,
+      store: saving(async (save) => {
+        if (save === 2) throw connectionRefused();
+      }),
+    });
     await add(answersOf(40));
     await run();
     assert.deepEqual(ai.calls.flatMap(textsOf), answersOf(40));
@@ -271,7 +364,13 @@ describe('an analysis whose calls are under way', () => {
 
   it('fails where an answer cannot be stored, and when it runs again pays only for what was never answered', async () => {
     let isBroken = true;
-    const { add, run, id } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, store: saving(async (save) => { if (isBroken && save === 2) throw new Error('no room'); }) });
+    const { add, run, id } = await scene.openSurvey({
+      type: 'sentiment',
+      batchSize: 10,
+      store: saving(async (save) => {
+        if (isBroken && save === 2) throw new Error('no room');
+      }),
+    });
     await add(answersOf(60));
     await assert.rejects(run(), /no room/);
     const paid = ai.calls.flatMap(textsOf);
@@ -282,17 +381,28 @@ describe('an analysis whose calls are under way', () => {
     assert.equal(await storedOf(id), 60);
   });
 
-  for (const [what, step] of [['themes cannot be named', 'nameThemes'], ['findings cannot be stored', 'saveFindings']] as const)
+  for (const [what, step] of [
+    ['themes cannot be named', 'nameThemes'],
+    ['findings cannot be stored', 'saveFindings'],
+  ] as const)
     it(`fails only when the call is written down whose ${what}`, async () => {
       let write = (): void => undefined;
       let isWritten = false;
-      const noted = new Promise<void>((resolve) => (write = () => { isWritten = true; resolve(); }));
+      const noted = new Promise<void>(
+        (resolve) =>
+          (write = () => {
+            isWritten = true;
+            resolve();
+          }),
+      );
       const fail = async () => {
         setTimeout(write, 200);
         throw new Error('no room');
       };
       const { add, run } = await scene.openSurvey({ type: 'themes', batchSize: 10, noted, store: { [step]: fail } });
-      ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral', themes: ['Topic'] })) });
+      ai.answer = (call) => ({
+        answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral', themes: ['Topic'] })),
+      });
       await add(answersOf(5));
       await assert.rejects(run(), /no room/);
       assert.ok(isWritten);
@@ -300,7 +410,8 @@ describe('an analysis whose calls are under way', () => {
 
   it('sends what was ready before a batch that cannot be made anonymous, and nothing of that one', async () => {
     const { add, run, id } = await scene.openSurvey({
-      type: 'sentiment', batchSize: 10,
+      type: 'sentiment',
+      batchSize: 10,
       anonymiseAll: async (texts) => {
         if (texts[0] === 'answer 20') throw new Error('broken');
         return [...texts];
@@ -315,17 +426,31 @@ describe('an analysis whose calls are under way', () => {
 
   it('tells each batch of the themes that those before it had', async () => {
     const { add, run } = await scene.openSurvey({ type: 'themes', batchSize: 10 });
-    ai.answer = (call) => ('same' in call.schema.properties ? { same: [] } : { answers: dataOf(call).answers.map(({ n, text }: any) => ({ n, sentiment: 'neutral', themes: [`Topic ${'abcde'[Number(text.split(' ')[1]) / 10 | 0]}`] })) });
+    ai.answer = (call) =>
+      'same' in call.schema.properties
+        ? { same: [] }
+        : {
+            answers: dataOf(call).answers.map(({ n, text }: any) => ({
+              n,
+              sentiment: 'neutral',
+              themes: [`Topic ${'abcde'[(Number(text.split(' ')[1]) / 10) | 0]}`],
+            })),
+          };
     await add(answersOf(50));
     await run();
-    assert.deepEqual(ai.calls.slice(0, 5).map((call) => dataOf(call).knownThemes.length), [0, 1, 2, 3, 4]);
+    assert.deepEqual(
+      ai.calls.slice(0, 5).map((call) => dataOf(call).knownThemes.length),
+      [0, 1, 2, 3, 4],
+    );
   });
 
   it('says that it has come as far as answers are known or finished, not as they are read', async () => {
     const told: (number | null)[] = [];
     let prepared = 0;
     const { add, run } = await scene.openSurvey({
-      type: 'sentiment', batchSize: 10, batchesAtOnce: 2,
+      type: 'sentiment',
+      batchSize: 10,
+      batchesAtOnce: 2,
       anonymiseAll: async (texts) => ((prepared += 1), [...texts]),
       store: { heartbeat: async (_, progress) => (told.push(progress), true) },
     });
@@ -346,6 +471,9 @@ describe('an analysis whose calls are under way', () => {
     await eventually(() => assert.deepEqual([ai.calls.length, told], [2, [0.5]]));
     answer();
     await second;
-    assert.ok(told.every((progress) => progress !== null && progress >= 0.5 && progress <= 0.99), JSON.stringify(told));
+    assert.ok(
+      told.every((progress) => progress !== null && progress >= 0.5 && progress <= 0.99),
+      JSON.stringify(told),
+    );
   });
 });

@@ -16,12 +16,27 @@ describe('a report on paper', { skip }, () => {
   after(() => rmSync(folder, { recursive: true, force: true }));
   const drawReport = createReportDrawer();
 
-  const draw = async (language: string, { text = 'Most of them chose soup.', hasRecommendations = true } = {}): Promise<string> => {
-    const { survey, question } = withQuestion({ ...blankSurvey(), title: 'Lunch', language }, { type: 'CHECKBOXES', text: 'Which dish?', options: [{ text: 'Soup' }, { text: 'Salad' }], settings: {} });
+  const draw = async (
+    language: string,
+    { text = 'Most of them chose soup.', hasRecommendations = true } = {},
+  ): Promise<string> => {
+    const { survey, question } = withQuestion(
+      { ...blankSurvey(), title: 'Lunch', language },
+      { type: 'CHECKBOXES', text: 'Which dish?', options: [{ text: 'Soup' }, { text: 'Salad' }], settings: {} },
+    );
     const bytes = await drawReport({
-      survey, createdAt: new Date('2026-03-01T10:00:00Z'), head: { totalResponses: 41, completeResponses: 40, completionRate: 97.6, averageDuration: 61 },
+      survey,
+      createdAt: new Date('2026-03-01T10:00:00Z'),
+      head: { totalResponses: 41, completeResponses: 40, completionRate: 97.6, averageDuration: 61 },
       figures: [interpretQuestion(question, [{ kind: 'bits', counts: [37, 11] }], 41, 41)],
-      report: { title: 'What they eat', sections: [{ heading: 'Dishes', text, questionIds: [question.id] }, { heading: 'Again', text: 'Soup.', questionIds: [question.id] }], ...(hasRecommendations && { recommendations: ['Cook soup.'] }) },
+      report: {
+        title: 'What they eat',
+        sections: [
+          { heading: 'Dishes', text, questionIds: [question.id] },
+          { heading: 'Again', text: 'Soup.', questionIds: [question.id] },
+        ],
+        ...(hasRecommendations && { recommendations: ['Cook soup.'] }),
+      },
     });
     const path = join(folder, 'report.pdf');
     writeFileSync(path, bytes);
@@ -32,7 +47,22 @@ describe('a report on paper', { skip }, () => {
 
   it('has its sections, the figures of a question where it is spoken of first, and the recommendations', async () => {
     const found = await draw('en');
-    for (const wanted of ['What they eat', 'Lunch', 'Responses: 41', '97.6 %', '2026-03-01', 'Dishes', 'Most of them chose soup.', 'Soup', '37', '90.2', 'Again', 'Recommendations', '1. Cook soup.']) assert.ok(found.includes(wanted), wanted);
+    for (const wanted of [
+      'What they eat',
+      'Lunch',
+      'Responses: 41',
+      '97.6 %',
+      '2026-03-01',
+      'Dishes',
+      'Most of them chose soup.',
+      'Soup',
+      '37',
+      '90.2',
+      'Again',
+      'Recommendations',
+      '1. Cook soup.',
+    ])
+      assert.ok(found.includes(wanted), wanted);
     assert.match(found, /\b1 ?\/ ?1\b/);
     assert.equal(found.split('Which dish?').length, 2);
     assert.ok(!(await draw('en', { hasRecommendations: false })).includes('Recommendations'));
@@ -47,8 +77,18 @@ describe('a report on paper', { skip }, () => {
   it('is drawn in every language', async () => {
     const drawn: string[] = [];
     for (const language of translationLanguages) drawn.push(await draw(language));
-    assert.equal(drawn.filter((text) => text.includes('37') && /Cook soup/.test(text)).length, translationLanguages.length);
-    const headings: Record<string, string> = { de: 'Empfehlungen', ru: 'Рекомендации', ja: '提言', 'zh-Hant': '建議', 'zh-Hans': '建议' };
-    for (const [language, heading] of Object.entries(headings)) assert.ok(drawn[translationLanguages.findIndex((known) => known === language)]?.includes(heading), language);
+    assert.equal(
+      drawn.filter((text) => text.includes('37') && /Cook soup/.test(text)).length,
+      translationLanguages.length,
+    );
+    const headings: Record<string, string> = {
+      de: 'Empfehlungen',
+      ru: 'Рекомендации',
+      ja: '提言',
+      'zh-Hant': '建議',
+      'zh-Hans': '建议',
+    };
+    for (const [language, heading] of Object.entries(headings))
+      assert.ok(drawn[translationLanguages.findIndex((known) => known === language)]?.includes(heading), language);
   });
 });

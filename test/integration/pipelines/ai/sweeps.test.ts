@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
-import { newId } from '../../../../src/platform/ids.ts';
 import { createPageCursor } from '../../../../src/pipelines/page-cursor.ts';
-import { createAiStore, transferAiJobs } from '../../../../src/stores/postgres/ai/jobs.ts';
-import { createConversationStore } from '../../../../src/stores/postgres/ai/conversations.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
+import { createConversationStore } from '../../../../src/stores/postgres/ai/conversations.ts';
+import { createAiStore, transferAiJobs } from '../../../../src/stores/postgres/ai/jobs.ts';
 import { createReportStore } from '../../../../src/stores/postgres/ai/reports.ts';
 import { createSuggestionStore } from '../../../../src/stores/postgres/ai/suggestions.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
 import { createUserStore } from '../../../../src/stores/postgres/users.ts';
-import { ownedDatabase, type OwnedDatabase } from '../../../support/owned-database.ts';
+import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
 
 const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000);
 
@@ -22,11 +22,18 @@ describe('what AI leaves behind', () => {
     await createSurveyStore(database.sql).create(blankSurvey(surveyId, database.ownerId, Date.now()));
   });
   after(() => database?.drop());
-  const left = async (table: string): Promise<string[]> => (await database.sql<{ id: string }[]>`SELECT id FROM ${database.sql(table)} ORDER BY id`).map(({ id }) => id);
+  const left = async (table: string): Promise<string[]> =>
+    (await database.sql<{ id: string }[]>`SELECT id FROM ${database.sql(table)} ORDER BY id`).map(({ id }) => id);
 
   it('of jobs goes a month after they are over, but for the last result of each analysis', async () => {
     const { sql } = database;
-    const job = async (fields: { topic: string; status: string; days: number; request: Record<string, string>; survey?: string | null }): Promise<string> => {
+    const job = async (fields: {
+      topic: string;
+      status: string;
+      days: number;
+      request: Record<string, string>;
+      survey?: string | null;
+    }): Promise<string> => {
       const { topic, status, days, request, survey = surveyId } = fields;
       const id = newId();
       await sql`INSERT INTO ai_jobs ${sql({ id, owner_id: database.ownerId, survey_id: survey, topic, request: sql.json(request), status, updated_at: daysAgo(days) })}`;
@@ -49,7 +56,15 @@ describe('what AI leaves behind', () => {
     const store = createConversationStore(sql);
     const begin = async (days: number, savedDays: number | null = null): Promise<string> => {
       const id = newId();
-      await store.create({ id, ownerId: database.ownerId, provider: 'openai', turns: [], draft: {}, revision: 1, surveyId: null });
+      await store.create({
+        id,
+        ownerId: database.ownerId,
+        provider: 'openai',
+        turns: [],
+        draft: {},
+        revision: 1,
+        surveyId: null,
+      });
       await sql`UPDATE ai_conversations SET updated_at = ${daysAgo(days)}, saved_at = ${savedDays === null ? null : daysAgo(savedDays)} WHERE id = ${id}`;
       return id;
     };
@@ -65,13 +80,19 @@ describe('what AI leaves behind', () => {
     const store = createAiStore(sql);
     const ids = Array.from({ length: 7 }, () => newId());
     // Newest first, which is the order that they lie in.
-    for (const id of ids.toReversed()) await sql`INSERT INTO ai_jobs ${sql({ id, owner_id: database.ownerId, survey_id: surveyId, topic: id, request: {}, status: 'RUNNING', updated_at: daysAgo(1) })}`;
+    for (const id of ids.toReversed())
+      await sql`INSERT INTO ai_jobs ${sql({ id, owner_id: database.ownerId, survey_id: surveyId, topic: id, request: {}, status: 'RUNNING', updated_at: daysAgo(1) })}`;
     const next = createPageCursor(store.listStale, { limit: 3, cursorOf: ({ id }) => id });
     const others = (await store.listStale(undefined, 100)).length - ids.length;
     for (const when of ['at first', 'and again']) {
       const found: string[] = [];
-      for (let turn = 0; turn <= Math.floor((others + ids.length) / 3); turn += 1) found.push(...(await next()).map(({ id }) => id));
-      assert.deepEqual(found.filter((id) => ids.includes(id)), ids, when);
+      for (let turn = 0; turn <= Math.floor((others + ids.length) / 3); turn += 1)
+        found.push(...(await next()).map(({ id }) => id));
+      assert.deepEqual(
+        found.filter((id) => ids.includes(id)),
+        ids,
+        when,
+      );
     }
     await sql`DELETE FROM ai_jobs WHERE id = ANY(${ids}::uuid[])`;
   });
@@ -100,7 +121,11 @@ describe('what AI leaves behind', () => {
   it('of whoever is deleted stays with the surveys of others, and goes with that of none', async () => {
     const { sql, ownerId } = database;
     const [guest, heir] = [newId(), newId()];
-    for (const [id, role] of [[guest, 'EDITOR'], [heir, 'ADMIN']] as const) await sql`INSERT INTO users ${sql({ id, email: `${id}@example.org`, email_key: `${id}@example.org`, password_hash: '-', role })}`;
+    for (const [id, role] of [
+      [guest, 'EDITOR'],
+      [heir, 'ADMIN'],
+    ] as const)
+      await sql`INSERT INTO users ${sql({ id, email: `${id}@example.org`, email_key: `${id}@example.org`, password_hash: '-', role })}`;
     const own = newId();
     await createSurveyStore(sql).create(blankSurvey(own, guest, Date.now()));
     const job = async (survey: string | null): Promise<string> => {
@@ -110,7 +135,12 @@ describe('what AI leaves behind', () => {
     };
     const [ofOwner, ofGuest, ofNone] = [await job(surveyId), await job(own), await job(null)];
     await createUserStore(sql, transferAiJobs).remove(guest, heir);
-    const owners = new Map((await sql<{ id: string; owner: string }[]>`SELECT id, owner_id AS owner FROM ai_jobs`).map(({ id, owner }) => [id, owner]));
+    const owners = new Map(
+      (await sql<{ id: string; owner: string }[]>`SELECT id, owner_id AS owner FROM ai_jobs`).map(({ id, owner }) => [
+        id,
+        owner,
+      ]),
+    );
     assert.deepEqual([owners.get(ofOwner), owners.get(ofGuest), owners.has(ofNone)], [ownerId, heir, false]);
   });
 
@@ -126,7 +156,12 @@ describe('what AI leaves behind', () => {
     };
     await fill(gone);
     await fill(surveyId);
-    const counts = async (survey: string) => Promise.all(['ai_jobs', 'ai_suggestions', 'ai_reports'].map(async (table) => Number((await sql`SELECT count(*) AS n FROM ${sql(table)} WHERE survey_id = ${survey}`)[0]?.['n'])));
+    const counts = async (survey: string) =>
+      Promise.all(
+        ['ai_jobs', 'ai_suggestions', 'ai_reports'].map(async (table) =>
+          Number((await sql`SELECT count(*) AS n FROM ${sql(table)} WHERE survey_id = ${survey}`)[0]?.['n']),
+        ),
+      );
     const before = await counts(surveyId);
     await createAiAnnotationRows(sql).removeOfSurvey(gone);
     assert.deepEqual([await counts(gone), await counts(surveyId)], [[0, 0, 0], before]);

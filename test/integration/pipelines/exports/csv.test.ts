@@ -3,24 +3,96 @@ import { after, before, describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import type { AnswerRow } from '../../../../src/domain/questions/contract.ts';
+import { type Layout, layoutOf } from '../../../../src/pipelines/exports/columns.ts';
 import { writeCsv } from '../../../../src/pipelines/exports/csv.ts';
-import { layoutOf, type Layout } from '../../../../src/pipelines/exports/columns.ts';
 import { createExportRows, type ExportRows } from '../../../../src/stores/clickhouse/read/export-rows.ts';
 import { referenceLine } from '../../../support/csv-reference.ts';
 import { blankSurvey, fullSurvey, nextId, withQuestion } from '../../../support/questions.ts';
-import { givenStart, openResponseDatabase, responseLine, type GivenResponse, type ResponseDatabase } from '../../../support/response-database.ts';
+import {
+  type GivenResponse,
+  givenStart,
+  openResponseDatabase,
+  type ResponseDatabase,
+  responseLine,
+} from '../../../support/response-database.ts';
 
 const hostile = [
-  '', ' ', "'", "'=1", "''@x", '=1+1', '+1', '-1', '@SUM(A1)', '\tx', '\rx', '\nx', '\r\n', '＝1', '＋1', '－1', '＠x', 'a,b', 'a"b', '""', '"', 'a\r\nb', 'a\nb', 'a\\b', '\\N', '\\', "it's", '=HYPERLINK("http://x","y")',
-  '\u202eevil', '👩‍👩‍👧‍👦', '\u0001\u001f\u007f', '\u2028\u2029', '\ufeffx', '𝒳', 'é', 'مرحبا', '客人', '%s %d {x:String}', 'NULL', "'); DROP TABLE x --", '/slash/', 'x;=1+1', 'a\n-b', 'a\t@b', 'fine ;-)', ';"=1"', "a;'-1", '\b\f\v', 'x'.repeat(40_000),
+  '',
+  ' ',
+  "'",
+  "'=1",
+  "''@x",
+  '=1+1',
+  '+1',
+  '-1',
+  '@SUM(A1)',
+  '\tx',
+  '\rx',
+  '\nx',
+  '\r\n',
+  '＝1',
+  '＋1',
+  '－1',
+  '＠x',
+  'a,b',
+  'a"b',
+  '""',
+  '"',
+  'a\r\nb',
+  'a\nb',
+  'a\\b',
+  '\\N',
+  '\\',
+  "it's",
+  '=HYPERLINK("http://x","y")',
+  '\u202eevil',
+  '👩‍👩‍👧‍👦',
+  '\u0001\u001f\u007f',
+  '\u2028\u2029',
+  '\ufeffx',
+  '𝒳',
+  'é',
+  'مرحبا',
+  '客人',
+  '%s %d {x:String}',
+  'NULL',
+  "'); DROP TABLE x --",
+  '/slash/',
+  'x;=1+1',
+  'a\n-b',
+  'a\t@b',
+  'fine ;-)',
+  ';"=1"',
+  "a;'-1",
+  '\b\f\v',
+  'x'.repeat(40_000),
 ];
-const numbers = [0, -0, 1, -1, 0.1, 0.1 + 0.2, 1e20, 1e21, -1e21, 1.5e300, 5e-324, 1e-6, 1e-7, 123456.789, 2 ** 53, 1 / 3, 41.337];
+const numbers = [
+  0,
+  -0,
+  1,
+  -1,
+  0.1,
+  0.1 + 0.2,
+  1e20,
+  1e21,
+  -1e21,
+  1.5e300,
+  5e-324,
+  1e-6,
+  1e-7,
+  123456.789,
+  2 ** 53,
+  1 / 3,
+  41.337,
+];
 
 /** Without what JSON can spell in two ways, of which the database has the other. */
 const oneSpelling = (text: string): string => text.replace(/[\u000b-\u001f\u2028\u2029]/g, '');
 
 /** Text as the reference tells readers to read it. */
-const plain = (cell: string): string => cell.replace(/([;\t\r\n])'(["']*[=+\-@\0＝＋－＠])/g, '$1$2').replace(/^'('*[=+\-@\t\r\n\0＝＋－＠])/, '$1');
+const plain = (cell: string): string =>
+  cell.replace(/([;\t\r\n])'(["']*[=+\-@\0＝＋－＠])/g, '$1$2').replace(/^'('*[=+\-@\t\r\n\0＝＋－＠])/, '$1');
 
 describe('CSV lines that the database writes', () => {
   let database: ResponseDatabase;
@@ -41,13 +113,16 @@ describe('CSV lines that the database writes', () => {
         yield lines;
       }
     };
-    await writeCsv({ layout, csvLines } as unknown as Parameters<typeof writeCsv>[0], { write: async (bytes) => void pieces.push(bytes) });
+    await writeCsv({ layout, csvLines } as unknown as Parameters<typeof writeCsv>[0], {
+      write: async (bytes) => void pieces.push(bytes),
+    });
     const text = Buffer.concat(pieces).toString('utf8');
     return { text, lines: text.slice(text.indexOf('\r\n') + 2), counted };
   }
   async function expected(surveyId: string, layout: Layout, codeColumns: number): Promise<string> {
     let text = '';
-    for await (const batch of rows.batches({ surveyId }, codeColumns)) for (const record of batch) text += referenceLine(layout.columns, record);
+    for await (const batch of rows.batches({ surveyId }, codeColumns))
+      for (const record of batch) text += referenceLine(layout.columns, record);
     return text;
   }
 
@@ -57,10 +132,29 @@ describe('CSV lines that the database writes', () => {
     const given = Array.from({ length: 400 }, (_, n): GivenResponse => {
       const text = (shift: number) => hostile[(n + shift) % hostile.length] ?? '';
       return {
-        surveyId: survey.id, submittedAtMs: givenStart + n * 997, completedAtMs: n % 7 === 0 ? 0 : givenStart + n * 1009, isComplete: n % 7 !== 0, durationMs: n % 5 === 0 ? -1 : n * 13, language: ['en', '', 'zh-Hans', '=x', 'a"b'][n % 5] ?? '',
-        respondent: text(3), metadata: n % 3 === 0 ? {} : { [oneSpelling(text(5)) || 'k']: oneSpelling(text(7)), b: oneSpelling(text(11)), '10': 'ten', '9': 'nine' },
-        codes: Array.from({ length: codeColumns }, (_, slot) => (n + slot) % 6 === 0 ? 0 : (n * 7 + slot) % 37 === 0 ? 65_535 : (n + slot * 3) % 12),
-        numbers: n % 11 === 0 ? [] : Array.from({ length: survey.slotCounts.numbers }, (_, slot) => numbers[(n + slot) % numbers.length] ?? 0),
+        surveyId: survey.id,
+        submittedAtMs: givenStart + n * 997,
+        completedAtMs: n % 7 === 0 ? 0 : givenStart + n * 1009,
+        isComplete: n % 7 !== 0,
+        durationMs: n % 5 === 0 ? -1 : n * 13,
+        language: ['en', '', 'zh-Hans', '=x', 'a"b'][n % 5] ?? '',
+        respondent: text(3),
+        metadata:
+          n % 3 === 0
+            ? {}
+            : {
+                [oneSpelling(text(5)) || 'k']: oneSpelling(text(7)),
+                b: oneSpelling(text(11)),
+                '10': 'ten',
+                '9': 'nine',
+              },
+        codes: Array.from({ length: codeColumns }, (_, slot) =>
+          (n + slot) % 6 === 0 ? 0 : (n * 7 + slot) % 37 === 0 ? 65_535 : (n + slot * 3) % 12,
+        ),
+        numbers:
+          n % 11 === 0
+            ? []
+            : Array.from({ length: survey.slotCounts.numbers }, (_, slot) => numbers[(n + slot) % numbers.length] ?? 0),
         texts: n % 13 === 0 ? [] : Array.from({ length: survey.slotCounts.texts }, (_, slot) => text(slot)),
       };
     });
@@ -74,15 +168,36 @@ describe('CSV lines that the database writes', () => {
   });
 
   it('show options with hostile names, hundreds of them, and the free other answer', async () => {
-    const options = [...new Set(hostile.map((text) => text.trim()).filter((text) => text !== '' && text.length < 200 && !/[\u0000-\u001f\u007f]/.test(text)))].map((text, index) => ({ text, value: `o${index}` }));
-    const many = [...options, ...Array.from({ length: 150 }, (_, n) => ({ text: `Option ${n}`, value: `n${n}` }))].slice(0, 100);
-    const one = withQuestion(blankSurvey(), { type: 'MULTIPLE_CHOICE', text: '=which, "one"?', options: many, settings: { allowOther: true } });
+    const options = [
+      ...new Set(
+        hostile
+          .map((text) => text.trim())
+          .filter((text) => text !== '' && text.length < 200 && !/[\u0000-\u001f\u007f]/.test(text)),
+      ),
+    ].map((text, index) => ({ text, value: `o${index}` }));
+    const many = [
+      ...options,
+      ...Array.from({ length: 150 }, (_, n) => ({ text: `Option ${n}`, value: `n${n}` })),
+    ].slice(0, 100);
+    const one = withQuestion(blankSurvey(), {
+      type: 'MULTIPLE_CHOICE',
+      text: '=which, "one"?',
+      options: many,
+      settings: { allowOther: true },
+    });
     const two = withQuestion(one.survey, { type: 'CHECKBOXES', text: '@several', options: many });
     const { survey } = two;
     const { codes: codeColumns } = survey.slotCounts;
-    await store(Array.from({ length: 120 }, (_, n) => ({
-      surveyId: survey.id, submittedAtMs: givenStart + n, codes: Array.from({ length: codeColumns }, (_, slot) => (slot === 0 ? (n === 119 ? 65_535 : n) : (n * 2654435761 + slot * 40503) % 65_536)), texts: [`=${n}`],
-    })));
+    await store(
+      Array.from({ length: 120 }, (_, n) => ({
+        surveyId: survey.id,
+        submittedAtMs: givenStart + n,
+        codes: Array.from({ length: codeColumns }, (_, slot) =>
+          slot === 0 ? (n === 119 ? 65_535 : n) : (n * 2654435761 + slot * 40503) % 65_536,
+        ),
+        texts: [`=${n}`],
+      })),
+    );
     const layout = layoutOf(survey, { labels: 'text' });
     const { lines, text } = await fileOf(survey.id, layout, codeColumns);
     assert.equal(lines, await expected(survey.id, layout, codeColumns));
@@ -92,43 +207,87 @@ describe('CSV lines that the database writes', () => {
 
   it('give back every text through a parser, whatever it holds', async () => {
     const { survey, question } = withQuestion(blankSurvey(), { type: 'LONG_TEXT', text: 'Story' });
-    const texts = fc.sample(fc.oneof(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^'*[=+@\t\r\n"',-]{1,4}/), fc.string({ unit: fc.constantFrom('"', ',', ';', '\r', '\n', "'", '=', '-', ')', 'a', '\u202e', '👩‍👧', '＝') })), { numRuns: 3000, seed: 7 })
+    const texts = fc
+      .sample(
+        fc.oneof(
+          fc.string({ unit: 'grapheme' }),
+          fc.stringMatching(/^'*[=+@\t\r\n"',-]{1,4}/),
+          fc.string({
+            unit: fc.constantFrom('"', ',', ';', '\r', '\n', "'", '=', '-', ')', 'a', '\u202e', '👩‍👧', '＝'),
+          }),
+        ),
+        { numRuns: 3000, seed: 7 },
+      )
       .filter((text) => !text.includes('\0'));
     const at = question.slots.codes[''] ?? 0;
-    const answers = (text: string): AnswerRow => ({ codes: Array.from({ length: at + 1 }, () => 1), numbers: [], texts: [text] });
+    const answers = (text: string): AnswerRow => ({
+      codes: Array.from({ length: at + 1 }, () => 1),
+      numbers: [],
+      texts: [text],
+    });
     await store(texts.map((text, n) => ({ surveyId: survey.id, submittedAtMs: givenStart + n, ...answers(text) })));
     const { text, counted } = await fileOf(survey.id, layoutOf(survey, { labels: 'text' }), survey.slotCounts.codes);
     const read: Record<string, string>[] = parse(text, { bom: true, columns: true, record_delimiter: '\r\n' });
-    assert.deepEqual(read.map((row) => plain(row['Story'] ?? '')), texts);
+    assert.deepEqual(
+      read.map((row) => plain(row['Story'] ?? '')),
+      texts,
+    );
     assert.equal(counted, texts.length);
   });
 
   it('carry metadata as JSON that a parser reads back', async () => {
     const survey = { ...blankSurvey(), id: nextId() };
-    await store(hostile.map((text, n) => ({ surveyId: survey.id, submittedAtMs: givenStart + n, metadata: { [text || 'k']: text } })));
+    await store(
+      hostile.map((text, n) => ({
+        surveyId: survey.id,
+        submittedAtMs: givenStart + n,
+        metadata: { [text || 'k']: text },
+      })),
+    );
     const { text } = await fileOf(survey.id, layoutOf(survey, { labels: 'text', columns: ['metadata'] }), 0);
     const read: Record<string, string>[] = parse(text, { bom: true, columns: true, record_delimiter: '\r\n' });
-    assert.deepEqual(read.map((row) => JSON.parse(row['metadata'] ?? '')), hostile.map((text) => ({ [text || 'k']: text })));
+    assert.deepEqual(
+      read.map((row) => JSON.parse(row['metadata'] ?? '')),
+      hostile.map((text) => ({ [text || 'k']: text })),
+    );
   });
 
   it('write numbers as ECMAScript does', async () => {
     const { survey } = withQuestion(blankSurvey(), { type: 'NUMBER', text: 'N', settings: {} });
     const values = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 5000, seed: 11 });
-    await store(values.map((value, n) => ({ surveyId: survey.id, submittedAtMs: givenStart + n, codes: [1], numbers: [value] })));
-    const { text } = await fileOf(survey.id, layoutOf(survey, { labels: 'text', columns: [survey.questions[0]?.id ?? ''] }), 1);
+    await store(
+      values.map((value, n) => ({ surveyId: survey.id, submittedAtMs: givenStart + n, codes: [1], numbers: [value] })),
+    );
+    const { text } = await fileOf(
+      survey.id,
+      layoutOf(survey, { labels: 'text', columns: [survey.questions[0]?.id ?? ''] }),
+      1,
+    );
     assert.deepEqual(text.slice(1).trimEnd().split('\r\n').slice(1), values.map(String));
   });
 
   it('come once each and in order where a span is cut, whatever lies on its edge', async () => {
     const survey = { ...blankSurvey(), id: nextId() };
     const total = 12_000;
-    for (let from = 0; from < total; from += 4000) await store(Array.from({ length: 4000 }, (_, n) => ({ surveyId: survey.id, submittedAtMs: givenStart + Math.floor((from + n) / 7) })));
+    for (let from = 0; from < total; from += 4000)
+      await store(
+        Array.from({ length: 4000 }, (_, n) => ({
+          surveyId: survey.id,
+          submittedAtMs: givenStart + Math.floor((from + n) / 7),
+        })),
+      );
     const layout = layoutOf(survey, { labels: 'text', columns: ['id', 'submittedAt'] });
     const { lines, counted } = await fileOf(survey.id, layout, 0);
     assert.equal(counted, total);
-    const read = lines.trimEnd().split('\r\n').map((line) => line.split(','));
+    const read = lines
+      .trimEnd()
+      .split('\r\n')
+      .map((line) => line.split(','));
     assert.equal(new Set(read.map(([id]) => id)).size, total);
-    assert.deepEqual(read, read.toSorted((a, b) => (a[1] ?? '').localeCompare(b[1] ?? '') || 0));
+    assert.deepEqual(
+      read,
+      read.toSorted((a, b) => (a[1] ?? '').localeCompare(b[1] ?? '') || 0),
+    );
     assert.equal(lines, await expected(survey.id, layout, 0));
   });
 });

@@ -2,27 +2,68 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import exceljs from 'exceljs';
 import type { Question } from '../../../../src/domain/survey.ts';
-import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
-import { createExcelWriter } from '../../../../src/pipelines/exports/excel/excel.ts';
 import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
+import { createExcelWriter } from '../../../../src/pipelines/exports/excel/excel.ts';
+import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
 
 const question: Question = {
-  id: 'q', surveyId: 's', type: 'LONG_TEXT', text: '=HYPERLINK("x")', description: null, isRequired: false, order: 1, options: [], rows: [], settings: {}, slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } }, isHidden: false,
+  id: 'q',
+  surveyId: 's',
+  type: 'LONG_TEXT',
+  text: '=HYPERLINK("x")',
+  description: null,
+  isRequired: false,
+  order: 1,
+  options: [],
+  rows: [],
+  settings: {},
+  slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } },
+  isHidden: false,
 };
 
 const record = (text: string): ResponseRecord => ({
-  surveyId: 's', responseId: 'r', submittedAt: new Date(1_767_225_600_123), version: 1, surveyVersion: 1, isComplete: false, completedAt: null, durationMs: 1500, language: 'en', respondent: '', metadata: {},
+  surveyId: 's',
+  responseId: 'r',
+  submittedAt: new Date(1_767_225_600_123),
+  version: 1,
+  surveyVersion: 1,
+  isComplete: false,
+  completedAt: null,
+  durationMs: 1500,
+  language: 'en',
+  respondent: '',
+  metadata: {},
   row: { codes: [1], numbers: [], texts: [text] },
 });
 
-async function written(texts: readonly string[], rowsPerSheet: number, meanDuration: number | null = 1.5): Promise<Buffer> {
+async function written(
+  texts: readonly string[],
+  rowsPerSheet: number,
+  meanDuration: number | null = 1.5,
+): Promise<Buffer> {
   const pieces: Buffer[] = [];
   const batches = (async function* () {
     for (let at = 0; at < texts.length; at += 70) yield texts.slice(at, at + 70).map(record);
   })();
-  const summary = { totalResponses: texts.length, completeResponses: 0, completionRate: 0, averageDuration: meanDuration ?? 0, meanDuration, byDay: [], questions: [] };
-  const content = { survey: { title: '=1+1' }, layout: layoutOf({ isAnonymous: true, questions: [question] }, { labels: 'text' }), createdAt: new Date('2026-01-02T03:04:05Z'), batches, summarise: async () => summary };
-  await createExcelWriter(rowsPerSheet)(content as unknown as Parameters<ReturnType<typeof createExcelWriter>>[0], { write: async (bytes) => void pieces.push(Buffer.from(bytes)) });
+  const summary = {
+    totalResponses: texts.length,
+    completeResponses: 0,
+    completionRate: 0,
+    averageDuration: meanDuration ?? 0,
+    meanDuration,
+    byDay: [],
+    questions: [],
+  };
+  const content = {
+    survey: { title: '=1+1' },
+    layout: layoutOf({ isAnonymous: true, questions: [question] }, { labels: 'text' }),
+    createdAt: new Date('2026-01-02T03:04:05Z'),
+    batches,
+    summarise: async () => summary,
+  };
+  await createExcelWriter(rowsPerSheet)(content as unknown as Parameters<ReturnType<typeof createExcelWriter>>[0], {
+    write: async (bytes) => void pieces.push(Buffer.from(bytes)),
+  });
   return Buffer.concat(pieces);
 }
 
@@ -33,22 +74,50 @@ async function read(bytes: Buffer): Promise<exceljs.Worksheet[]> {
 }
 
 const hostile = [
-  '=1+1', '+1', '-1+2', '@SUM(A1)', '\t=1', '\n=1', "=cmd|' /C calc'!A0", '=HYPERLINK("http://x","y")', '＝1+1', 'a\r\nb', '\u202eRTL', '👩‍👩‍👧‍👦', '<b>&amp;</b>]]>', '  led and followed  ', '{=1}', '"q"', '1e5', 'TRUE',
+  '=1+1',
+  '+1',
+  '-1+2',
+  '@SUM(A1)',
+  '\t=1',
+  '\n=1',
+  "=cmd|' /C calc'!A0",
+  '=HYPERLINK("http://x","y")',
+  '＝1+1',
+  'a\r\nb',
+  '\u202eRTL',
+  '👩‍👩‍👧‍👦',
+  '<b>&amp;</b>]]>',
+  '  led and followed  ',
+  '{=1}',
+  '"q"',
+  '1e5',
+  'TRUE',
 ];
 
 describe('EXCEL export', () => {
   it('keeps hostile texts as texts and splits them over sheets', async () => {
-    const texts = Array.from({ length: 500 }, (_, index) => `${hostile[index % hostile.length]}${index < hostile.length ? '' : index}`);
+    const texts = Array.from(
+      { length: 500 },
+      (_, index) => `${hostile[index % hostile.length]}${index < hostile.length ? '' : index}`,
+    );
     const sheets = await read(await written(texts, 201));
-    assert.deepEqual(sheets.map(({ name, rowCount }) => [name, rowCount]).slice(0, 3), [['Responses', 201], ['Responses 2', 201], ['Responses 3', 101]]);
+    assert.deepEqual(sheets.map(({ name, rowCount }) => [name, rowCount]).slice(0, 3), [
+      ['Responses', 201],
+      ['Responses 2', 201],
+      ['Responses 3', 101],
+    ]);
     const found: unknown[] = [];
-    for (const sheet of sheets) sheet.eachRow((row) => row.eachCell((cell) => assert.notEqual(cell.type, exceljs.ValueType.Formula)));
-    for (const sheet of sheets.slice(0, 3)) for (let row = 2; row <= sheet.rowCount; row += 1) found.push(sheet.getRow(row).getCell(8).value);
+    for (const sheet of sheets)
+      sheet.eachRow((row) => row.eachCell((cell) => assert.notEqual(cell.type, exceljs.ValueType.Formula)));
+    for (const sheet of sheets.slice(0, 3))
+      for (let row = 2; row <= sheet.rowCount; row += 1) found.push(sheet.getRow(row).getCell(8).value);
     assert.deepEqual(found, texts);
   });
 
   it('leaves out what XML cannot hold and cuts what a cell cannot', async () => {
-    const [sheet] = await read(await written(['a\u0000\u000b\ufffeb', `${'x'.repeat(32_766)}😀`, 'y'.repeat(40_000), 'lone \ud83d'], 1000));
+    const [sheet] = await read(
+      await written(['a\u0000\u000b\ufffeb', `${'x'.repeat(32_766)}😀`, 'y'.repeat(40_000), 'lone \ud83d'], 1000),
+    );
     const cells = [2, 3, 4, 5].map((row) => sheet?.getRow(row).getCell(8).value);
     assert.deepEqual(cells, ['ab', 'x'.repeat(32_766), 'y'.repeat(32_767), 'lone \ufffd']);
   });
@@ -56,7 +125,9 @@ describe('EXCEL export', () => {
   it('says of a mean duration that there is none, not that it is nought', async () => {
     const shown = async (meanDuration: number | null) => {
       const rows: unknown[] = [];
-      (await read(await written(['a'], 1000, meanDuration))).at(-1)?.eachRow((row) => void (row.getCell(1).value === 'Mean duration, seconds' && rows.push(row.getCell(2).value)));
+      (await read(await written(['a'], 1000, meanDuration)))
+        .at(-1)
+        ?.eachRow((row) => void (row.getCell(1).value === 'Mean duration, seconds' && rows.push(row.getCell(2).value)));
       return rows;
     };
     assert.deepEqual([await shown(null), await shown(0), await shown(12.5)], [['–'], [0], [12.5]]);

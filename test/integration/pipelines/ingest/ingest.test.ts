@@ -4,20 +4,20 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
-import { newId } from '../../../../src/platform/ids.ts';
 import { createLog } from '../../../../src/log.ts';
-import { createIngest, type IngestDeps } from '../../../../src/pipelines/ingest/ingest.ts';
 import { createBatchCheck } from '../../../../src/pipelines/ingest/batch-check.ts';
+import { createIngest, type IngestDeps } from '../../../../src/pipelines/ingest/ingest.ts';
 import type { BatchSink } from '../../../../src/pipelines/ingest/store-batch.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createClickHouse } from '../../../../src/stores/clickhouse/client.ts';
-import { createIdempotencyRecords, encodeRecord } from '../../../../src/stores/clickhouse/write/idempotency-records.ts';
 import { createResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
+import { createIdempotencyRecords, encodeRecord } from '../../../../src/stores/clickhouse/write/idempotency-records.ts';
 import { createSharedRedis } from '../../../../src/stores/redis/clients.ts';
 import type { Shard } from '../../../../src/stores/redis/intake/shards.ts';
 import { createStream, type Stream } from '../../../../src/stores/redis/intake/stream.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { noMemoryPressure, acceptingSink as taking } from '../../../support/intake.ts';
-import { openResponseDatabase, responseLine, type ResponseDatabase } from '../../../support/response-database.ts';
+import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
 import { sharedStores } from '../../../support/stores.ts';
 
 const log = createLog('silent');
@@ -28,8 +28,13 @@ function counting() {
   return {
     seen,
     metrics: {
-      inserted: (rows: number) => void (seen.inserted += rows), insertRetried: () => void (seen.insertRetried += 1), deadLettered: () => void (seen.deadLettered += 1),
-      ingestFenced: () => void (seen.ingestFenced += 1), rowsMissing: (rows: number) => void (seen.missing += rows), rechecked: () => void (seen.rechecked += 1), shardState: () => undefined,
+      inserted: (rows: number) => void (seen.inserted += rows),
+      insertRetried: () => void (seen.insertRetried += 1),
+      deadLettered: () => void (seen.deadLettered += 1),
+      ingestFenced: () => void (seen.ingestFenced += 1),
+      rowsMissing: (rows: number) => void (seen.missing += rows),
+      rechecked: () => void (seen.rechecked += 1),
+      shardState: () => undefined,
     },
   };
 }
@@ -61,20 +66,49 @@ describe('the ingest of a shard', () => {
   }
 
   const add = async (shard: Shard, lines: readonly string[], codes = 0): Promise<string> =>
-    (await redis.xadd(shard.stream, '*', 'n', lines.length, 'codes', codes, 'surveys', newId(), 'filled', '', 'rows', lines.join('\n'))) ?? '';
+    (await redis.xadd(
+      shard.stream,
+      '*',
+      'n',
+      lines.length,
+      'codes',
+      codes,
+      'surveys',
+      newId(),
+      'filled',
+      '',
+      'rows',
+      lines.join('\n'),
+    )) ?? '';
 
   const start = (shard: Shard, deps: Partial<IngestDeps> & Pick<IngestDeps, 'sink' | 'metrics'>) => {
-    const ingest = createIngest({ stream, shards: [shard], forward: async () => undefined, onStored: () => undefined, memory: noMemoryPressure, storedRows: undefined, isDeleted: async () => false, name: newId(), now: Date.now, log, ...deps });
+    const ingest = createIngest({
+      stream,
+      shards: [shard],
+      forward: async () => undefined,
+      onStored: () => undefined,
+      memory: noMemoryPressure,
+      storedRows: undefined,
+      isDeleted: async () => false,
+      name: newId(),
+      now: Date.now,
+      log,
+      ...deps,
+    });
     ingest.start();
     return ingest;
   };
 
-  const acknowledged = (shard: Shard, id: string) => eventually(async () => assert.equal(await stream.acknowledged(shard), id), 60_000);
-  const handedOn = (shard: Shard, id: string) => eventually(async () => assert.equal(await stream.dispatched(shard), id), 60_000);
+  const acknowledged = (shard: Shard, id: string) =>
+    eventually(async () => assert.equal(await stream.acknowledged(shard), id), 60_000);
+  const handedOn = (shard: Shard, id: string) =>
+    eventually(async () => assert.equal(await stream.dispatched(shard), id), 60_000);
 
   /** Without FINAL: a row that was sent twice stands there twice. */
   async function rowsStored(surveyId: string): Promise<number> {
-    const [row] = await database.clickhouse.select<[number]>(`SELECT count() FROM ${database.clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`);
+    const [row] = await database.clickhouse.select<[number]>(
+      `SELECT count() FROM ${database.clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`,
+    );
     return row?.[0] ?? 0;
   }
 
@@ -82,7 +116,8 @@ describe('the ingest of a shard', () => {
   const losing = (lose: (attempt: number) => boolean): BatchSink & { attempts(): number } => {
     let attempts = 0;
     return {
-      insertBatch: async (batch) => (lose((attempts += 1)) ? { kind: 'stored' } : database.responses.insertBatch(batch)),
+      insertBatch: async (batch) =>
+        lose((attempts += 1)) ? { kind: 'stored' } : database.responses.insertBatch(batch),
       insertRecords: createIdempotencyRecords(database.clickhouse).insert,
       missing: createBatchCheck(database.responses.storedRows),
       attempts: () => attempts,
@@ -98,7 +133,12 @@ describe('the ingest of a shard', () => {
       await sleep(3000);
     };
     const last = await add(shard, ['["row"]']);
-    const ingest = start(shard, { metrics, leaseMs: 1500, forward: () => slow('handed on'), sink: taking(async () => (await slow('stored'), { kind: 'stored' })) });
+    const ingest = start(shard, {
+      metrics,
+      leaseMs: 1500,
+      forward: () => slow('handed on'),
+      sink: taking(async () => (await slow('stored'), { kind: 'stored' })),
+    });
     try {
       await acknowledged(shard, last);
       await handedOn(shard, last);
@@ -129,7 +169,12 @@ describe('the ingest of a shard', () => {
     const shard = freshShard();
     const { metrics } = counting();
     const last = await add(shard, ['["row"]']);
-    const stuck = start(shard, { metrics, leaseMs: 400, stallMs: 600, sink: taking(async () => ({ kind: 'retry', reason: 'away' })) });
+    const stuck = start(shard, {
+      metrics,
+      leaseMs: 400,
+      stallMs: 600,
+      sink: taking(async () => ({ kind: 'retry', reason: 'away' })),
+    });
     const able = start(shard, { metrics, leaseMs: 400, sink: taking() });
     try {
       await acknowledged(shard, last);
@@ -144,7 +189,8 @@ describe('the ingest of a shard', () => {
     await add(shard, ['["row"]']);
     let isLate = false;
     const ingest = start(shard, {
-      metrics, leaseMs: 400,
+      metrics,
+      leaseMs: 400,
       sink: taking(async () => {
         await redis.hset(`${shard.prefix}owner`, 'name', 'another', 'fence', 999);
         await redis.persist(`${shard.prefix}owner`);
@@ -165,7 +211,9 @@ describe('the ingest of a shard', () => {
     const heard: string[] = [];
     const memory = { surplusBytes: () => 1_000_000_000, freed: () => undefined };
     const ingest = start(shard, {
-      metrics, memory, sink: taking(),
+      metrics,
+      memory,
+      sink: taking(),
       forward: async (entries) => {
         if (isAway) throw new Error('PostgreSQL is away');
         heard.push(...entries.map(({ id }) => id));
@@ -181,7 +229,9 @@ describe('the ingest of a shard', () => {
       isAway = false;
       await handedOn(shard, ids[4] ?? '');
       assert.deepEqual(heard, ids);
-      await eventually(async () => assert.equal(await redis.xlen(shard.stream), 0, 'what is stored and handed on goes when the room is wanted'));
+      await eventually(async () =>
+        assert.equal(await redis.xlen(shard.stream), 0, 'what is stored and handed on goes when the room is wanted'),
+      );
     } finally {
       await ingest.stop();
     }
@@ -191,18 +241,27 @@ describe('the ingest of a shard', () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const [surveyId, other] = [newId(), newId()];
-    const first = await add(shard, Array.from({ length: 20 }, (_, n) => responseLine({ surveyId, submittedAtMs: Date.now() + n })));
+    const first = await add(
+      shard,
+      Array.from({ length: 20 }, (_, n) => responseLine({ surveyId, submittedAtMs: Date.now() + n })),
+    );
     const sink = losing((attempt) => attempt === 2);
     const ingest = start(shard, { metrics, sink });
     try {
       await acknowledged(shard, first);
       assert.deepEqual([await rowsStored(surveyId), seen.missing], [20, 0]);
-      const lost = await add(shard, [...Array.from({ length: 7 }, () => responseLine({ surveyId })), responseLine({ surveyId: other })]);
+      const lost = await add(shard, [
+        ...Array.from({ length: 7 }, () => responseLine({ surveyId })),
+        responseLine({ surveyId: other }),
+      ]);
       await acknowledged(shard, lost);
     } finally {
       await ingest.stop();
     }
-    assert.deepEqual([await rowsStored(surveyId), await rowsStored(other), seen.missing, sink.attempts()], [27, 1, 8, 3]);
+    assert.deepEqual(
+      [await rowsStored(surveyId), await rowsStored(other), seen.missing, sink.attempts()],
+      [27, 1, 8, 3],
+    );
   });
 
   it('stores again rows of which the store holds only some', async () => {
@@ -218,14 +277,28 @@ describe('the ingest of a shard', () => {
     } finally {
       await ingest.stop();
     }
-    assert.deepEqual([(await database.responses.countBySurvey([surveyId])).get(surveyId)?.total, await rowsStored(surveyId), seen.missing], [10, 10, 6]);
+    assert.deepEqual(
+      [
+        (await database.responses.countBySurvey([surveyId])).get(surveyId)?.total,
+        await rowsStored(surveyId),
+        seen.missing,
+      ],
+      [10, 10, 6],
+    );
   });
 
   it('looks for later versions and tombstones by their ids, and takes one that was replaced for stored', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const [surveyId, responseId, gone] = [newId(), newId(), newId()];
-    const version = (number: number) => responseLine({ surveyId, responseId, submittedAtMs: 1_750_000_000_000, version: number, isComplete: number === 3 });
+    const version = (number: number) =>
+      responseLine({
+        surveyId,
+        responseId,
+        submittedAtMs: 1_750_000_000_000,
+        version: number,
+        isComplete: number === 3,
+      });
     await add(shard, [version(1), responseLine({ surveyId, responseId: gone, submittedAtMs: 1_750_000_000_000 })]);
     const last = await add(shard, [version(2), version(3), encodeTombstone(surveyId, gone, 1_750_000_000_000)]);
     const ingest = start(shard, { metrics, sink: losing((attempt) => attempt === 2) });
@@ -267,7 +340,10 @@ describe('the ingest of a shard', () => {
   });
 
   /** As a disk does that lost its last writes. */
-  const loseRows = (condition: string) => database.clickhouse.command(`ALTER TABLE ${database.clickhouse.table('responses')} DELETE WHERE ${condition} SETTINGS mutations_sync = 2`);
+  const loseRows = (condition: string) =>
+    database.clickhouse.command(
+      `ALTER TABLE ${database.clickhouse.table('responses')} DELETE WHERE ${condition} SETTINGS mutations_sync = 2`,
+    );
 
   it('finds what the store has lost since it was stored, stores it again, and leaves what was deleted', async () => {
     const shard = freshShard();
@@ -276,9 +352,20 @@ describe('the ingest of a shard', () => {
     // Old enough to be compared by their sums.
     const moment = Date.now() - 40_000;
     const lines = Array.from({ length: 30 }, (_, n) => responseLine({ surveyId, submittedAtMs: moment + n }));
-    const rows = [...lines, responseLine({ surveyId: deleted, submittedAtMs: moment }), responseLine({ surveyId, responseId, submittedAtMs: moment, version: 1, isComplete: false }), responseLine({ surveyId, responseId, submittedAtMs: moment, version: 2 })];
+    const rows = [
+      ...lines,
+      responseLine({ surveyId: deleted, submittedAtMs: moment }),
+      responseLine({ surveyId, responseId, submittedAtMs: moment, version: 1, isComplete: false }),
+      responseLine({ surveyId, responseId, submittedAtMs: moment, version: 2 }),
+    ];
     const last = await add(shard, rows);
-    const ingest = start(shard, { metrics, sink: losing(() => false), storedRows: database.responses.storedRows, isDeleted: async (id) => id === deleted, lossCheckMs: 300 });
+    const ingest = start(shard, {
+      metrics,
+      sink: losing(() => false),
+      storedRows: database.responses.storedRows,
+      isDeleted: async (id) => id === deleted,
+      lossCheckMs: 300,
+    });
     const total = async () => (await database.responses.countBySurvey([surveyId])).get(surveyId)?.total;
     try {
       await acknowledged(shard, last);
@@ -303,14 +390,21 @@ describe('the ingest of a shard', () => {
   it('looks at its start at all that is kept, by ids', async () => {
     const shard = freshShard();
     const surveyId = newId();
-    const last = await add(shard, Array.from({ length: 12 }, () => responseLine({ surveyId })));
+    const last = await add(
+      shard,
+      Array.from({ length: 12 }, () => responseLine({ surveyId })),
+    );
     const first = counting();
     const former = start(shard, { metrics: first.metrics, sink: losing(() => false) });
     await acknowledged(shard, last);
     await former.stop();
     await loseRows(`survey_id = '${surveyId}'`);
     const second = counting();
-    const ingest = start(shard, { metrics: second.metrics, sink: losing(() => false), storedRows: database.responses.storedRows });
+    const ingest = start(shard, {
+      metrics: second.metrics,
+      sink: losing(() => false),
+      storedRows: database.responses.storedRows,
+    });
     try {
       await eventually(async () => assert.equal(await rowsStored(surveyId), 12));
     } finally {
@@ -332,7 +426,10 @@ describe('the ingest of a shard', () => {
       await ingest.stop();
     }
     assert.deepEqual([await rowsStored(surveyId), seen.deadLettered, seen.missing], [2, 1, 0]);
-    assert.deepEqual((await stream.listDeadLetters(shard, { count: 5 })).map(({ rows }) => rows.toString()), [poison]);
+    assert.deepEqual(
+      (await stream.listDeadLetters(shard, { count: 5 })).map(({ rows }) => rows.toString()),
+      [poison],
+    );
   });
 
   it('halves a batch for which the store lacks memory', async () => {
@@ -340,13 +437,20 @@ describe('the ingest of a shard', () => {
     const surveyId = newId();
     const rows = 1200;
     const text = 'x'.repeat(10_000);
-    const last = await add(shard, Array.from({ length: rows }, () => responseLine({ surveyId, texts: [text] })));
+    const last = await add(
+      shard,
+      Array.from({ length: rows }, () => responseLine({ surveyId, texts: [text] })),
+    );
     const url = new URL((await sharedStores()).clickhouseUrl);
     url.pathname = `/${database.clickhouse.database}`;
     url.searchParams.set('ch_max_memory_usage', '40000000');
     const tight = createClickHouse({ urls: [url.href], log });
     const { insertBatch, storedRows } = createResponseStore({ clickhouse: tight });
-    const whole = await insertBatch({ lines: (await stream.readAfter(shard, '0-0', 1))[0]?.rows ?? Buffer.alloc(0), rows, codeColumns: 0 });
+    const whole = await insertBatch({
+      lines: (await stream.readAfter(shard, '0-0', 1))[0]?.rows ?? Buffer.alloc(0),
+      rows,
+      codeColumns: 0,
+    });
     assert.deepEqual([whole.kind, whole.kind === 'retry' && whole.isTooLarge], ['retry', true], JSON.stringify(whole));
     const { seen, metrics } = counting();
     const ingest = start(shard, { metrics, sink: { ...taking(insertBatch), missing: createBatchCheck(storedRows) } });
@@ -364,9 +468,35 @@ describe('the ingest of a shard', () => {
     const shard = freshShard();
     const { metrics } = counting();
     const surveyId = newId();
-    const record = { hash: randomBytes(12).toString('hex'), version: 1, digest: 'abcdefghijkl', surveyId, submittedAtMs: 1_750_000_000_000, isComplete: true };
-    const lines = [encodeRecord(record), encodeRecord({ ...record, version: 2, digest: 'mnopqrstuvwx', isComplete: false })];
-    const last = (await redis.xadd(shard.stream, '*', 'n', 1, 'codes', 0, 'surveys', surveyId, 'filled', '', 'rows', responseLine({ surveyId }), 'records', lines.join('\n'))) ?? '';
+    const record = {
+      hash: randomBytes(12).toString('hex'),
+      version: 1,
+      digest: 'abcdefghijkl',
+      surveyId,
+      submittedAtMs: 1_750_000_000_000,
+      isComplete: true,
+    };
+    const lines = [
+      encodeRecord(record),
+      encodeRecord({ ...record, version: 2, digest: 'mnopqrstuvwx', isComplete: false }),
+    ];
+    const last =
+      (await redis.xadd(
+        shard.stream,
+        '*',
+        'n',
+        1,
+        'codes',
+        0,
+        'surveys',
+        surveyId,
+        'filled',
+        '',
+        'rows',
+        responseLine({ surveyId }),
+        'records',
+        lines.join('\n'),
+      )) ?? '';
     const records = createIdempotencyRecords(database.clickhouse);
     let attempts = 0;
     const insertRecords: BatchSink['insertRecords'] = async (sent) => {
@@ -381,14 +511,22 @@ describe('the ingest of a shard', () => {
       await ingest.stop();
     }
     assert.equal(attempts, 2);
-    assert.deepEqual(await records.find([record.hash, 'f'.repeat(24)]), [record, { ...record, version: 2, digest: 'mnopqrstuvwx', isComplete: false }]);
+    assert.deepEqual(await records.find([record.hash, 'f'.repeat(24)]), [
+      record,
+      { ...record, version: 2, digest: 'mnopqrstuvwx', isComplete: false },
+    ]);
     assert.deepEqual(await records.find([]), []);
   });
 
   it('puts many rows of wide surveys into several batches', async () => {
     const shard = freshShard();
     const sizes: number[] = [];
-    for (let n = 0; n < 10; n += 1) await add(shard, Array.from({ length: 1000 }, () => '[]'), 1000);
+    for (let n = 0; n < 10; n += 1)
+      await add(
+        shard,
+        Array.from({ length: 1000 }, () => '[]'),
+        1000,
+      );
     const last = await add(shard, ['[]'], 3);
     const { metrics } = counting();
     const ingest = start(shard, { metrics, sink: taking(async ({ rows }) => (sizes.push(rows), { kind: 'stored' })) });
@@ -397,7 +535,10 @@ describe('the ingest of a shard', () => {
     } finally {
       await ingest.stop();
     }
-    assert.equal(sizes.reduce((sum, rows) => sum + rows, 0), 10_001);
+    assert.equal(
+      sizes.reduce((sum, rows) => sum + rows, 0),
+      10_001,
+    );
     assert.ok(Math.max(...sizes) <= 4000, sizes.join(', '));
   });
 });

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { createDeadLetters } from '../../../../src/actors/dead-letters.ts';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
-import { newId } from '../../../../src/platform/ids.ts';
 import { createLog } from '../../../../src/log.ts';
 import { createRemoveOldVersions } from '../../../../src/pipelines/maintenance/remove-old-versions.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createSurveyVersions } from '../../../../src/stores/postgres/survey-versions.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
 import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
 import { deadLettersOf, fakeDeadLetters } from '../../../support/dead-letters.ts';
-import { ownedDatabase, type OwnedDatabase } from '../../../support/owned-database.ts';
-import { openResponseDatabase, responseLine, type ResponseDatabase } from '../../../support/response-database.ts';
+import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
+import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
 
 let database: OwnedDatabase;
 let stored: ResponseDatabase;
@@ -30,19 +30,34 @@ async function reworded(): Promise<string> {
   const surveys = createSurveyStore(database.sql);
   const surveyId = newId();
   await surveys.create(blankSurvey(surveyId, database.ownerId, Date.now()));
-  for (let edit = 0; edit < edits; edit += 1) await surveys.change(surveyId, (survey) => ({ survey: { ...survey, title: `Wording ${edit}` }, isWordingChanged: true }));
+  for (let edit = 0; edit < edits; edit += 1)
+    await surveys.change(surveyId, (survey) => ({
+      survey: { ...survey, title: `Wording ${edit}` },
+      isWordingChanged: true,
+    }));
   return surveyId;
 }
 
 const versionsOf = async (surveyId: string): Promise<number[]> =>
-  (await database.sql<{ version: number }[]>`SELECT version FROM survey_versions WHERE survey_id = ${surveyId} ORDER BY version`).map(({ version }) => version);
+  (
+    await database.sql<
+      { version: number }[]
+    >`SELECT version FROM survey_versions WHERE survey_id = ${surveyId} ORDER BY version`
+  ).map(({ version }) => version);
 
 const sweep = (letters: readonly string[], hoursLater = 48, caughtUp = async () => undefined as void) =>
   createRemoveOldVersions({
-    versions: createSurveyVersions(database.sql), responses: stored.responses, reading: { caughtUp }, now: () => Date.now() + hoursLater * 3_600_000, log: createLog('silent'),
+    versions: createSurveyVersions(database.sql),
+    responses: stored.responses,
+    reading: { caughtUp },
+    now: () => Date.now() + hoursLater * 3_600_000,
+    log: createLog('silent'),
     deadLetters: createDeadLetters({
       shards: createShards(1),
-      stream: { findDeadLetters: fakeDeadLetters(() => deadLettersOf(letters)), removeDeadLetters: async () => undefined },
+      stream: {
+        findDeadLetters: fakeDeadLetters(() => deadLettersOf(letters)),
+        removeDeadLetters: async () => undefined,
+      },
     }),
   })();
 
@@ -51,7 +66,9 @@ const newest = Array.from({ length: 20 }, (_, index) => edits + 1 - 19 + index);
 it('wordings that no response, dead letter or export names go a day after they were replaced, all but the newest', async () => {
   const [surveyId, other] = [await reworded(), await reworded()];
   await stored.store([
-    responseLine({ surveyId, surveyVersion: 3 }), responseLine({ surveyId, surveyVersion: 3, version: 2, responseId: newId() }), responseLine({ surveyId, surveyVersion: 7, isComplete: false }),
+    responseLine({ surveyId, surveyVersion: 3 }),
+    responseLine({ surveyId, surveyVersion: 3, version: 2, responseId: newId() }),
+    responseLine({ surveyId, surveyVersion: 7, isComplete: false }),
     responseLine({ surveyId: other, surveyVersion: 9 }),
   ]);
   await database.sql`INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at) VALUES (${newId()}, ${surveyId}, ${database.ownerId}, 'CSV', '{}', 11, now())`;
@@ -69,6 +86,8 @@ it('none goes while what names it may be on its way, or among what cannot be rea
   await sweep([`["${surveyId}","${newId()}","not a time",2]`]);
   assert.equal((await versionsOf(surveyId)).length, edits + 1);
   assert.deepEqual(await versionsOf(other), newest, 'one survey holds up no other');
-  await sweep([], 48, async () => { throw new Error('still on their way'); });
+  await sweep([], 48, async () => {
+    throw new Error('still on their way');
+  });
   assert.equal((await versionsOf(surveyId)).length, edits + 1);
 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '../../../../src/platform/ids.ts';
-import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
 import { createAnnotationTable } from '../../../../src/stores/clickhouse/annotation-table.ts';
-import { migrateClickHouse } from '../../../../src/stores/clickhouse/schema/migrate.ts';
+import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
 import { createResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
+import { migrateClickHouse } from '../../../../src/stores/clickhouse/schema/migrate.ts';
 import { sqlString } from '../../../../src/stores/clickhouse/sql-literals.ts';
-import { openResponseDatabase, responseLine, type ResponseDatabase } from '../../../support/response-database.ts';
+import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 
@@ -30,7 +30,9 @@ function recordStatements() {
 }
 
 const formatted = async (statement: string): Promise<string> => {
-  const [row] = await database.clickhouse.select<[string]>(`SELECT formatQuerySingleLine(${sqlString(statement.replace(/FORMAT JSONCompactEachRow$/, 'VALUES'))})`);
+  const [row] = await database.clickhouse.select<[string]>(
+    `SELECT formatQuerySingleLine(${sqlString(statement.replace(/FORMAT JSONCompactEachRow$/, 'VALUES'))})`,
+  );
   return row?.[0] ?? '';
 };
 
@@ -40,23 +42,65 @@ test('on a cluster the schema is made on every server: replicated rows, and a ta
   const parsed = await Promise.all(statements.map(formatted));
   const changes = parsed.filter((statement) => !statement.startsWith('INSERT'));
   const made = Array.from({ length: 5 }, () => 'CREATE TABLE');
-  assert.deepEqual(changes.map((statement) => /^(CREATE|ALTER) (DATABASE|TABLE)/.exec(statement)?.[0]), ['CREATE DATABASE', ...made, 'ALTER TABLE', 'ALTER TABLE', 'CREATE TABLE', 'CREATE TABLE']);
+  assert.deepEqual(
+    changes.map((statement) => /^(CREATE|ALTER) (DATABASE|TABLE)/.exec(statement)?.[0]),
+    ['CREATE DATABASE', ...made, 'ALTER TABLE', 'ALTER TABLE', 'CREATE TABLE', 'CREATE TABLE'],
+  );
   for (const statement of changes) assert.match(statement, /ON CLUSTER `main-cluster`/);
-  const [, , local = '', distributed = '', findings = '', allFindings = '', merges = '', deduplication = '', records = '', allRecords = ''] = changes;
-  assert.match(local, /responses_local.*ENGINE = ReplicatedReplacingMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+', '\{replica\}', version, is_deleted\)/);
-  assert.match(distributed, new RegExp(`ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'responses_local', cityHash64\\(response_id\\)\\)`));
+  const [
+    ,
+    ,
+    local = '',
+    distributed = '',
+    findings = '',
+    allFindings = '',
+    merges = '',
+    deduplication = '',
+    records = '',
+    allRecords = '',
+  ] = changes;
+  assert.match(
+    local,
+    /responses_local.*ENGINE = ReplicatedReplacingMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+', '\{replica\}', version, is_deleted\)/,
+  );
+  assert.match(
+    distributed,
+    new RegExp(
+      `ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'responses_local', cityHash64\\(response_id\\)\\)`,
+    ),
+  );
   // Beside the responses that they are of.
-  assert.match(findings, /findings_local.*ENGINE = ReplicatedMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+\/findings', '\{replica\}'\)/);
-  assert.match(allFindings, new RegExp(`ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'findings_local', cityHash64\\(response_id\\)\\)`));
+  assert.match(
+    findings,
+    /findings_local.*ENGINE = ReplicatedMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+\/findings', '\{replica\}'\)/,
+  );
+  assert.match(
+    allFindings,
+    new RegExp(
+      `ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'findings_local', cityHash64\\(response_id\\)\\)`,
+    ),
+  );
   assert.match(merges, /responses_local.*merge_selector_base = 15/);
-  assert.match(records, /idempotency_records_local.*ENGINE = ReplicatedReplacingMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+\/idempotency_records', '\{replica\}', accepted_at\)/);
-  assert.match(allRecords, new RegExp(`ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'idempotency_records_local', cityHash64\\(hash\\)\\)`));
+  assert.match(
+    records,
+    /idempotency_records_local.*ENGINE = ReplicatedReplacingMergeTree\('\/clickhouse\/tables\/\{shard\}\/[^']+\/idempotency_records', '\{replica\}', accepted_at\)/,
+  );
+  assert.match(
+    allRecords,
+    new RegExp(
+      `ENGINE = Distributed\\('main-cluster', '${database.clickhouse.database}', 'idempotency_records_local', cityHash64\\(hash\\)\\)`,
+    ),
+  );
   assert.match(deduplication, /responses_local.*replicated_deduplication_window = 0/);
 });
 
 test('on a cluster new columns reach the rows first, then the table over them', async () => {
   const { clickhouse, statements } = recordStatements();
-  await createResponseStore({ clickhouse, cluster: 'c' }).insertBatch({ lines: Buffer.from(responseLine({ surveyId: newId() })), rows: 1, codeColumns: 70 });
+  await createResponseStore({ clickhouse, cluster: 'c' }).insertBatch({
+    lines: Buffer.from(responseLine({ surveyId: newId() })),
+    rows: 1,
+    codeColumns: 70,
+  });
   const [local = '', over = '', setting = '', insert = ''] = await Promise.all(statements.map(formatted));
   assert.match(setting, /^ALTER TABLE \S+responses_local ON CLUSTER c \(?MODIFY SETTING/);
   assert.match(local, /^ALTER TABLE \S+responses_local ON CLUSTER c .*ADD COLUMN IF NOT EXISTS `?c64`? UInt16/s);
@@ -66,7 +110,10 @@ test('on a cluster new columns reach the rows first, then the table over them', 
 
 test('on a cluster erasing works on the rows of every server', async () => {
   const { clickhouse, statements } = recordStatements();
-  const responses = createResponseStore({ clickhouse: { ...clickhouse, select: (async () => [['202601']]) as unknown as ClickHouse['select'] }, cluster: 'c' });
+  const responses = createResponseStore({
+    clickhouse: { ...clickhouse, select: (async () => [['202601']]) as unknown as ClickHouse['select'] },
+    cluster: 'c',
+  });
   await responses.eraseSurvey(newId());
   await responses.eraseDeleted();
   const parsed = await Promise.all(statements.map(formatted));
@@ -82,5 +129,8 @@ test('on a cluster findings are stored before the reply, and go on the server th
   await table.removeDeleted();
   const [insert = '', removal = ''] = await Promise.all(statements.map(formatted));
   assert.match(insert, /^INSERT INTO \S+\.findings .*distributed_foreground_insert = 1/s);
-  assert.match(removal, /^ALTER TABLE \S+findings_local ON CLUSTER c \(?DELETE WHERE .*IN \(SELECT response_id FROM \S+responses_local WHERE is_deleted = 1\)/);
+  assert.match(
+    removal,
+    /^ALTER TABLE \S+findings_local ON CLUSTER c \(?DELETE WHERE .*IN \(SELECT response_id FROM \S+responses_local WHERE is_deleted = 1\)/,
+  );
 });

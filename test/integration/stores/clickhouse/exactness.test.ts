@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import type { CountPlan, Dimension } from '../../../../src/domain/questions/contract.ts';
+import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createCrosstabStore } from '../../../../src/stores/clickhouse/counts/crosstab.ts';
 import { createTotalsStore } from '../../../../src/stores/clickhouse/counts/totals.ts';
-import { givenStart, openResponseDatabase, responseLine, type ResponseDatabase } from '../../../support/response-database.ts';
+import {
+  givenStart,
+  openResponseDatabase,
+  type ResponseDatabase,
+  responseLine,
+} from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 
@@ -40,12 +45,23 @@ interface Modelled {
 function createModel(dice: (sides: number) => number, spanMs: number) {
   const surveyId = newId();
   const all: Modelled[] = [];
-  const line = (response: Modelled) => responseLine({ surveyId, ...response, completedAtMs: response.isComplete ? response.submittedAtMs : 0 });
+  const line = (response: Modelled) =>
+    responseLine({ surveyId, ...response, completedAtMs: response.isComplete ? response.submittedAtMs : 0 });
   const sent: string[] = [];
   const content = () => ({
-    isComplete: dice(3) > 0, durationMs: dice(4) === 0 ? -1 : dice(100_000), codes: [dice(4), dice(8)] satisfies [number, number], numbers: [dice(50)] satisfies [number], texts: [`w${dice(5)}`] satisfies [string],
+    isComplete: dice(3) > 0,
+    durationMs: dice(4) === 0 ? -1 : dice(100_000),
+    codes: [dice(4), dice(8)] satisfies [number, number],
+    numbers: [dice(50)] satisfies [number],
+    texts: [`w${dice(5)}`] satisfies [string],
   });
-  const born = (): Modelled => ({ responseId: newId(), submittedAtMs: givenStart + Math.floor((all.length * spanMs) / 600) + dice(40), version: 1, ...content(), isDeleted: false });
+  const born = (): Modelled => ({
+    responseId: newId(),
+    submittedAtMs: givenStart + Math.floor((all.length * spanMs) / 600) + dice(40),
+    version: 1,
+    ...content(),
+    isDeleted: false,
+  });
   return {
     surveyId,
     live: () => all.filter((response) => !response.isDeleted),
@@ -53,7 +69,10 @@ function createModel(dice: (sides: number) => number, spanMs: number) {
     batch(): string[] {
       return Array.from({ length: 1 + dice(40) }, () => {
         const old = all[dice(Math.max(1, all.length))];
-        const event = old === undefined ? 'new' : (['merge', 'delete', 'again', 'new', 'new', 'new', 'new', 'new'] as const)[dice(8)];
+        const event =
+          old === undefined
+            ? 'new'
+            : (['merge', 'delete', 'again', 'new', 'new', 'new', 'new', 'new'] as const)[dice(8)];
         if (event === 'again') return sent[dice(sent.length)] ?? '';
         if (event === 'merge' && old && !old.isDeleted) Object.assign(old, content(), { version: old.version + 1 });
         if (event === 'delete' && old) {
@@ -72,11 +91,22 @@ function createModel(dice: (sides: number) => number, spanMs: number) {
 
 const plan: CountPlan = {
   base: [0],
-  requests: [{ kind: 'codes', slot: 0 }, { kind: 'bits', slots: [1] }, { kind: 'number', slot: 0, presence: 0 }, { kind: 'text', slot: 0, presence: 0, by: 'words' }],
+  requests: [
+    { kind: 'codes', slot: 0 },
+    { kind: 'bits', slots: [1] },
+    { kind: 'number', slot: 0, presence: 0 },
+    { kind: 'text', slot: 0, presence: 0, by: 'words' },
+  ],
 };
 const both: CountPlan = { base: [0, 1], requests: [] };
-const rows: Dimension = { categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })), source: { kind: 'code', slot: 0 } };
-const columns: Dimension = { categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })), source: { kind: 'bits', slots: [1] } };
+const rows: Dimension = {
+  categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })),
+  source: { kind: 'code', slot: 0 },
+};
+const columns: Dimension = {
+  categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })),
+  source: { kind: 'bits', slots: [1] },
+};
 
 function tally<Key>(keys: readonly Key[]): [Key, number][] {
   const counts = new Map<Key, number>();
@@ -84,46 +114,111 @@ function tally<Key>(keys: readonly Key[]): [Key, number][] {
   return [...counts].sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-const sorted = <Key>(counts: ReadonlyMap<Key, number>): [Key, number][] => [...counts].sort(([one], [other]) => (one < other ? -1 : 1));
+const sorted = <Key>(counts: ReadonlyMap<Key, number>): [Key, number][] =>
+  [...counts].sort(([one], [other]) => (one < other ? -1 : 1));
 const bitsOf = (word: number): number[] => [1, 2, 3].filter((code) => (word >> (code - 1)) & 1);
 
 async function assertAgrees(surveyId: string, live: readonly Modelled[], isComplete?: boolean): Promise<void> {
   const wanted = live.filter((response) => isComplete === undefined || response.isComplete === isComplete);
   const answered = wanted.filter(({ codes: [code] }) => code !== 0);
-  const counted = await createTotalsStore(database).countSurvey({ surveyId, isComplete, plans: [{ questionId: 'q', plan }, { questionId: 'both', plan: both }] });
+  const counted = await createTotalsStore(database).countSurvey({
+    surveyId,
+    isComplete,
+    plans: [
+      { questionId: 'q', plan },
+      { questionId: 'both', plan: both },
+    ],
+  });
   const timed = wanted.filter(({ durationMs }) => durationMs >= 0);
   assert.deepEqual(
     [counted.total, counted.complete, counted.lastSubmittedAt?.getTime() ?? 0, counted.byDay],
-    [wanted.length, wanted.filter((response) => response.isComplete).length, Math.max(0, ...wanted.map(({ submittedAtMs }) => submittedAtMs)), tally(wanted.map(({ submittedAtMs }) => new Date(submittedAtMs).toISOString().slice(0, 10))).map(([date, count]) => ({ date, count }))],
+    [
+      wanted.length,
+      wanted.filter((response) => response.isComplete).length,
+      Math.max(0, ...wanted.map(({ submittedAtMs }) => submittedAtMs)),
+      tally(wanted.map(({ submittedAtMs }) => new Date(submittedAtMs).toISOString().slice(0, 10))).map(
+        ([date, count]) => ({ date, count }),
+      ),
+    ],
   );
   const duration = timed.reduce((sum, { durationMs }) => sum + durationMs, 0) / timed.length;
-  assert.ok(timed.length === 0 ? counted.durationAverageMs === null : Math.abs((counted.durationAverageMs ?? 0) - duration) < 1e-6);
-  const { base, results: [codes, bits, number, text] } = counted.perQuestion.get('q') ?? assert.fail();
+  assert.ok(
+    timed.length === 0
+      ? counted.durationAverageMs === null
+      : Math.abs((counted.durationAverageMs ?? 0) - duration) < 1e-6,
+  );
+  const {
+    base,
+    results: [codes, bits, number, text],
+  } = counted.perQuestion.get('q') ?? assert.fail();
   assert.equal(base, answered.length);
-  assert.equal(counted.perQuestion.get('both')?.base, wanted.filter(({ codes }) => codes.some((code) => code !== 0)).length);
+  assert.equal(
+    counted.perQuestion.get('both')?.base,
+    wanted.filter(({ codes }) => codes.some((code) => code !== 0)).length,
+  );
   assert.deepEqual(codes?.kind === 'codes' && sorted(codes.counts), tally(answered.map(({ codes: [code] }) => code)));
-  assert.deepEqual(bits?.kind === 'bits' && bits.counts.slice(0, 3), [1, 2, 3].map((code) => wanted.filter(({ codes: [, word] }) => bitsOf(word).includes(code)).length));
+  assert.deepEqual(
+    bits?.kind === 'bits' && bits.counts.slice(0, 3),
+    [1, 2, 3].map((code) => wanted.filter(({ codes: [, word] }) => bitsOf(word).includes(code)).length),
+  );
   const values = answered.map(({ numbers: [value] }) => value).sort((one, other) => one - other);
   assert.ok(number?.kind === 'number');
-  assert.deepEqual([number.moments.count, number.moments.min, number.moments.max, number.moments.bins.reduce((sum, bin) => sum + bin.count, 0)], [values.length, values[0] ?? null, values.at(-1) ?? null, values.length]);
-  assert.deepEqual(text?.kind === 'text' && text.counts.map(({ key, count }) => [key, count]).sort(), tally(answered.map(({ texts: [word] }) => word)));
+  assert.deepEqual(
+    [
+      number.moments.count,
+      number.moments.min,
+      number.moments.max,
+      number.moments.bins.reduce((sum, bin) => sum + bin.count, 0),
+    ],
+    [values.length, values[0] ?? null, values.at(-1) ?? null, values.length],
+  );
+  assert.deepEqual(
+    text?.kind === 'text' && text.counts.map(({ key, count }) => [key, count]).sort(),
+    tally(answered.map(({ texts: [word] }) => word)),
+  );
   await assertCrosstabAgrees(surveyId, wanted, isComplete);
   assert.equal((await database.responses.list({ surveyId, limit: 1, isComplete })).total, wanted.length);
 }
 
-async function assertCrosstabAgrees(surveyId: string, wanted: readonly Modelled[], isComplete: boolean | undefined): Promise<void> {
-  const pairs = wanted.flatMap(({ codes: [code, word] }) => (code === 0 ? [] : bitsOf(word).map((bit) => `${code} ${bit}`)));
+async function assertCrosstabAgrees(
+  surveyId: string,
+  wanted: readonly Modelled[],
+  isComplete: boolean | undefined,
+): Promise<void> {
+  const pairs = wanted.flatMap(({ codes: [code, word] }) =>
+    code === 0 ? [] : bitsOf(word).map((bit) => `${code} ${bit}`),
+  );
   const inBoth = wanted.filter(({ codes: [code, word] }) => code !== 0 && word !== 0);
-  const table = await createCrosstabStore(database).countCrosstab({ surveyId, rows, columns, isComplete, weight: { kind: 'number', slot: 0, presence: 0 } });
+  const table = await createCrosstabStore(database).countCrosstab({
+    surveyId,
+    rows,
+    columns,
+    isComplete,
+    weight: { kind: 'number', slot: 0, presence: 0 },
+  });
   const weighable = inBoth.filter(({ numbers: [value] }) => value > 0);
-  assert.deepEqual([table.total, table.weighted?.unweightable, table.weighted?.total.weight], [weighable.length, inBoth.length - weighable.length, weighable.reduce((sum, { numbers: [value] }) => sum + value, 0)]);
+  assert.deepEqual(
+    [table.total, table.weighted?.unweightable, table.weighted?.total.weight],
+    [
+      weighable.length,
+      inBoth.length - weighable.length,
+      weighable.reduce((sum, { numbers: [value] }) => sum + value, 0),
+    ],
+  );
   const plain = await createCrosstabStore(database).countCrosstab({ surveyId, rows, columns, isComplete });
   assert.deepEqual(plain.cells.map(({ row, column, count }) => [`${row} ${column}`, count]).sort(), tally(pairs));
-  assert.deepEqual([plain.total, sorted(plain.rowTotals)], [inBoth.length, tally(inBoth.map(({ codes: [code] }) => code))]);
+  assert.deepEqual(
+    [plain.total, sorted(plain.rowTotals)],
+    [inBoth.length, tally(inBoth.map(({ codes: [code] }) => code))],
+  );
 }
 
 /** How far apart the responses of a survey lie decides how versions meet: at single moments, in seconds, or everywhere. */
-for (const [spread, spanMs] of [['a second', 1000], ['an hour', 3_600_000], ['three months', 90 * 86_400_000]] as const)
+for (const [spread, spanMs] of [
+  ['a second', 1000],
+  ['an hour', 3_600_000],
+  ['three months', 90 * 86_400_000],
+] as const)
   test(`counts agree with a model of merges, deletions and redeliveries over ${spread}, before and after they are merged`, async () => {
     const model = createModel(createDice(spanMs), spanMs);
     for (let round = 0; round < 3; round += 1) {
@@ -137,14 +232,21 @@ for (const [spread, spanMs] of [['a second', 1000], ['an hour', 3_600_000], ['th
 
 test('a count is exact at every moment while responses are merged and delivered again', async () => {
   const surveyId = newId();
-  const given = Array.from({ length: 200 }, (_, index) => ({ surveyId, responseId: newId(), submittedAtMs: givenStart + index * 700 }));
+  const given = Array.from({ length: 200 }, (_, index) => ({
+    surveyId,
+    responseId: newId(),
+    submittedAtMs: givenStart + index * 700,
+  }));
   await database.store(given.map((response) => responseLine({ ...response, codes: [1, 1] })));
   let isDone = false;
   const change = async () => {
     for (let version = 2; !isDone; version += 1) {
       const some = given.filter((_, index) => index % 7 === version % 7);
-      await database.store(some.map((response) => responseLine({ ...response, version, codes: [1 + (version % 3), 1] })));
-      if (version % 5 === 0) await database.store(given.slice(0, 20).map((response) => responseLine({ ...response, codes: [1, 1] })));
+      await database.store(
+        some.map((response) => responseLine({ ...response, version, codes: [1 + (version % 3), 1] })),
+      );
+      if (version % 5 === 0)
+        await database.store(given.slice(0, 20).map((response) => responseLine({ ...response, codes: [1, 1] })));
     }
   };
   const changing = change();
@@ -153,9 +255,18 @@ test('a count is exact at every moment while responses are merged and delivered 
   const seen = [];
   for (let round = 0; round < 12; round += 1) {
     const counted = await totals.countSurvey({ surveyId, plans: [{ questionId: 'q', plan }] });
-    const { base, results: [codes] } = counted.perQuestion.get('q') ?? assert.fail();
+    const {
+      base,
+      results: [codes],
+    } = counted.perQuestion.get('q') ?? assert.fail();
     const inCodes = codes?.kind === 'codes' ? [...codes.counts.values()].reduce((sum, count) => sum + count, 0) : 0;
-    seen.push(counted.total, base, inCodes, (await crosstab.countCrosstab({ surveyId, rows, columns })).total, (await database.responses.list({ surveyId, limit: 1 })).total);
+    seen.push(
+      counted.total,
+      base,
+      inCodes,
+      (await crosstab.countCrosstab({ surveyId, rows, columns })).total,
+      (await database.responses.list({ surveyId, limit: 1 })).total,
+    );
   }
   isDone = true;
   await changing;
@@ -166,10 +277,19 @@ test('thousands of moments with several versions and a hundred positions are sti
   const surveyId = newId();
   const slots = Array.from({ length: 130 }, (_, slot) => slot);
   const codes = slots.map((slot) => 1 + (slot % 5));
-  const lines = Array.from({ length: 1900 }, (_, index) => responseLine({ surveyId, submittedAtMs: givenStart + index * 3_600_000, codes }));
+  const lines = Array.from({ length: 1900 }, (_, index) =>
+    responseLine({ surveyId, submittedAtMs: givenStart + index * 3_600_000, codes }),
+  );
   for (let delivery = 0; delivery < 2; delivery += 1) await database.store(lines, { codeColumns: slots.length });
-  const plans = slots.map((slot) => ({ questionId: `${slot}`, plan: { base: [slot], requests: [{ kind: 'codes', slot }] } satisfies CountPlan }));
+  const plans = slots.map((slot) => ({
+    questionId: `${slot}`,
+    plan: { base: [slot], requests: [{ kind: 'codes', slot }] } satisfies CountPlan,
+  }));
   const counted = await createTotalsStore(database).countSurvey({ surveyId, plans });
   assert.equal(counted.total, 1900);
-  for (const slot of slots) assert.deepEqual(counted.perQuestion.get(`${slot}`), { base: 1900, results: [{ kind: 'codes', counts: new Map([[1 + (slot % 5), 1900]]) }] });
+  for (const slot of slots)
+    assert.deepEqual(counted.perQuestion.get(`${slot}`), {
+      base: 1900,
+      results: [{ kind: 'codes', counts: new Map([[1 + (slot % 5), 1900]]) }],
+    });
 });

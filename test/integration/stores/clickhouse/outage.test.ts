@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
-import { ClientRequest, createServer } from 'node:http';
-import { createServer as createTcpServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
+import { ClientRequest, createServer } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { queryObjects } from 'node:v8';
 import { Problem } from '../../../../src/errors.ts';
-import { newId } from '../../../../src/platform/ids.ts';
 import { createLog } from '../../../../src/log.ts';
-import { createClickHouse, type ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import { type ClickHouse, createClickHouse } from '../../../../src/stores/clickhouse/client.ts';
 import { createCrosstabStore } from '../../../../src/stores/clickhouse/counts/crosstab.ts';
-import { createResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
 import { createTotalsStore } from '../../../../src/stores/clickhouse/counts/totals.ts';
+import { createResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
 import { eventually } from '../../../support/eventually.ts';
-import { openResponseDatabase, responseLine, type ResponseDatabase } from '../../../support/response-database.ts';
+import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
 import { sharedStores } from '../../../support/stores.ts';
 
 let database: ResponseDatabase;
@@ -61,7 +61,11 @@ async function openLine() {
   };
 }
 
-const isUnavailable = (error: unknown): boolean => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds !== undefined && !/select|127\.0/i.test(error.message);
+const isUnavailable = (error: unknown): boolean =>
+  error instanceof Problem &&
+  error.code === 'SERVICE_UNAVAILABLE' &&
+  error.retryAfterSeconds !== undefined &&
+  !/select|127\.0/i.test(error.message);
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   const startedAt = performance.now();
@@ -82,7 +86,8 @@ function everyRead(clickhouse: ClickHouse): Record<string, () => Promise<unknown
     answeredSlots: () => responses.hasAnswersAt(surveyId, [1]),
     stream: () => responses.stream({ surveyId }).next(),
     countSurvey: () => createTotalsStore({ clickhouse }).countSurvey({ surveyId, plans: [] }),
-    countCrosstab: () => createCrosstabStore({ clickhouse }).countCrosstab({ surveyId, rows: dimension, columns: dimension }),
+    countCrosstab: () =>
+      createCrosstabStore({ clickhouse }).countCrosstab({ surveyId, rows: dimension, columns: dimension }),
   };
 }
 
@@ -117,18 +122,28 @@ test('a server that does not answer is given up within the bound of the call', a
   const clickhouse = createClickHouse({ urls: [line.url], log });
   line.break('silent');
   await within(5000, assert.rejects(clickhouse.select('SELECT 1', { timeoutMs: 500 }), isUnavailable));
-  await within(8000, clickhouse.ping().then((isUp) => assert.equal(isUp, false)));
+  await within(
+    8000,
+    clickhouse.ping().then((isUp) => assert.equal(isUp, false)),
+  );
   await clickhouse.close();
   await line.close();
 });
 
 test('a server that answers nothing is known by that: reads are refused long before their own bound, the next ones at once, and all work again when it answers', async () => {
   const line = await openLine();
-  const clickhouse = createClickHouse({ urls: [line.url], log, healthOptions: { pingAfterMs: 200, unresponsiveAfterMs: 1500 } });
+  const clickhouse = createClickHouse({
+    urls: [line.url],
+    log,
+    healthOptions: { pingAfterMs: 200, unresponsiveAfterMs: 1500 },
+  });
   const reads = everyRead(clickhouse);
   for (const read of Object.values(reads)) await read();
   line.break('silent');
-  await within(8000, Promise.all(Object.entries(reads).map(([name, read]) => assert.rejects(read, isUnavailable, name))));
+  await within(
+    8000,
+    Promise.all(Object.entries(reads).map(([name, read]) => assert.rejects(read, isUnavailable, name))),
+  );
   for (const [name, read] of Object.entries(reads)) await within(1000, assert.rejects(read, isUnavailable, name));
   line.break('none');
   await eventually(() => clickhouse.select('SELECT 1'));
@@ -138,14 +153,22 @@ test('a server that answers nothing is known by that: reads are refused long bef
 });
 
 test('a server that is only busy may take its time', async () => {
-  const clickhouse = createClickHouse({ urls: [target.href], log, healthOptions: { pingAfterMs: 50, unresponsiveAfterMs: 1500 } });
+  const clickhouse = createClickHouse({
+    urls: [target.href],
+    log,
+    healthOptions: { pingAfterMs: 50, unresponsiveAfterMs: 1500 },
+  });
   assert.deepEqual(await clickhouse.select('SELECT sleepEachRow(1) FROM numbers(3)'), [[0], [0], [0]]);
   await clickhouse.close();
 });
 
 test('with several servers the next one is used while one answers nothing', async () => {
   const [one, two] = await Promise.all([openLine(), openLine()]);
-  const clickhouse = createClickHouse({ urls: [one.url, two.url], log, healthOptions: { pingAfterMs: 100, unresponsiveAfterMs: 200 } });
+  const clickhouse = createClickHouse({
+    urls: [one.url, two.url],
+    log,
+    healthOptions: { pingAfterMs: 100, unresponsiveAfterMs: 200 },
+  });
   one.break('silent');
   for (let call = 0; call < 3; call += 1) assert.deepEqual(await within(8000, clickhouse.select('SELECT 1')), [[1]]);
   await clickhouse.close();
@@ -164,7 +187,10 @@ test('a reply that breaks off is never taken for the whole', async () => {
 test('a query that takes too long is ended on the server and refused as unavailable', async () => {
   const query = 'SELECT sum(sipHash64(number)) FROM numbers(100000000000)';
   await within(10_000, assert.rejects(database.clickhouse.select(query, { timeoutMs: 1000 }), isUnavailable));
-  const running = () => database.clickhouse.select<[number]>(`SELECT count() FROM system.processes WHERE query LIKE '%sipHash64(number)%' AND query NOT LIKE '%system.processes%'`);
+  const running = () =>
+    database.clickhouse.select<[number]>(
+      `SELECT count() FROM system.processes WHERE query LIKE '%sipHash64(number)%' AND query NOT LIKE '%system.processes%'`,
+    );
   await eventually(async () => assert.deepEqual(await running(), [[0]]));
 });
 
@@ -210,7 +236,10 @@ test('something else that answers in place of ClickHouse counts as unavailable',
 });
 
 test('a mistake in a statement of ours is not mistaken for an outage', async () => {
-  await assert.rejects(database.clickhouse.select('SELECT no_such_column'), (error: unknown) => !(error instanceof Problem));
+  await assert.rejects(
+    database.clickhouse.select('SELECT no_such_column'),
+    (error: unknown) => !(error instanceof Problem),
+  );
 });
 
 test('a call leaves nothing behind in memory', async () => {

@@ -1,13 +1,22 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
+import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { Problem } from '../../../../src/errors.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
+import {
+  createResponseStore,
+  type ResponseRecord,
+  type ResponseStore,
+} from '../../../../src/stores/clickhouse/responses.ts';
 import { migrateClickHouse } from '../../../../src/stores/clickhouse/schema/migrate.ts';
-import { createResponseStore, type ResponseRecord, type ResponseStore } from '../../../../src/stores/clickhouse/responses.ts';
-import { givenStart as start, openResponseDatabase, responseLine as lineOf, type ResponseDatabase } from '../../../support/response-database.ts';
+import {
+  responseLine as lineOf,
+  openResponseDatabase,
+  type ResponseDatabase,
+  givenStart as start,
+} from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 let clickhouse: ClickHouse;
@@ -21,7 +30,10 @@ before(async () => {
 
 after(() => database.close());
 
-async function walk(surveyId: string, filters: Omit<Parameters<ResponseStore['stream']>[0], 'surveyId'> = {}): Promise<ResponseRecord[]> {
+async function walk(
+  surveyId: string,
+  filters: Omit<Parameters<ResponseStore['stream']>[0], 'surveyId'> = {},
+): Promise<ResponseRecord[]> {
   const found: ResponseRecord[] = [];
   for await (const record of responses.stream({ surveyId, ...filters })) found.push(record);
   return found;
@@ -33,15 +45,29 @@ const bitsDimension = (...slots: number[]): Dimension => ({ categories: [], sour
 
 test('the schema can be brought up to date again and by two processes at once', async () => {
   await Promise.all([migrateClickHouse(clickhouse), migrateClickHouse(clickhouse)]);
-  assert.deepEqual(await clickhouse.select<[string]>(`SELECT DISTINCT name FROM ${clickhouse.table('schema_migrations')} ORDER BY name`), [['001_responses.sql'], ['002_findings.sql'], ['003_merges.sql'], ['004_no_deduplication.sql'], ['005_idempotency_records.sql']]);
+  assert.deepEqual(
+    await clickhouse.select<[string]>(
+      `SELECT DISTINCT name FROM ${clickhouse.table('schema_migrations')} ORDER BY name`,
+    ),
+    [
+      ['001_responses.sql'],
+      ['002_findings.sql'],
+      ['003_merges.sql'],
+      ['004_no_deduplication.sql'],
+      ['005_idempotency_records.sql'],
+    ],
+  );
 });
 
 test('rows that come in small batches are not written anew with every few of them', async () => {
   const surveyId = newId();
   const alone = Date.UTC(2031, 4, 1);
-  for (let at = 0; at < 90; at += 1) assert.deepEqual(await store([lineOf({ surveyId, submittedAtMs: alone + at })]), { kind: 'stored' });
+  for (let at = 0; at < 90; at += 1)
+    assert.deepEqual(await store([lineOf({ surveyId, submittedAtMs: alone + at })]), { kind: 'stored' });
   const deepest = async (): Promise<number> => {
-    const [row] = await clickhouse.select<[number]>(`SELECT max(level) FROM system.parts WHERE active AND database = '${clickhouse.database}' AND table = 'responses' AND partition = '203105'`);
+    const [row] = await clickhouse.select<[number]>(
+      `SELECT max(level) FROM system.parts WHERE active AND database = '${clickhouse.database}' AND table = 'responses' AND partition = '203105'`,
+    );
     return row?.[0] ?? 0;
   };
   const timesWritten = await deepest();
@@ -51,20 +77,43 @@ test('rows that come in small batches are not written anew with every few of the
 test('a stored response is found with everything that was sent', async () => {
   const surveyId = newId();
   const given = {
-    surveyId, responseId: newId(), submittedAtMs: start + 123, version: 3, surveyVersion: 7, isComplete: true, completedAtMs: start + 456, durationMs: 61_500,
-    language: 'zh-Hant', respondent: `O'Brien "Zoë" \\ 四`, metadata: { 'utm "source"': `it's\n\t漢字`, empty: '' },
-    codes: [0, 65_535, 3], numbers: [-12.5, 1e-9, 0], texts: ['', `'; DROP TABLE responses; --`, 'שלום\u0000👋'],
+    surveyId,
+    responseId: newId(),
+    submittedAtMs: start + 123,
+    version: 3,
+    surveyVersion: 7,
+    isComplete: true,
+    completedAtMs: start + 456,
+    durationMs: 61_500,
+    language: 'zh-Hant',
+    respondent: `O'Brien "Zoë" \\ 四`,
+    metadata: { 'utm "source"': `it's\n\t漢字`, empty: '' },
+    codes: [0, 65_535, 3],
+    numbers: [-12.5, 1e-9, 0],
+    texts: ['', `'; DROP TABLE responses; --`, 'שלום\u0000👋'],
   };
   assert.deepEqual(await store([lineOf(given)]), { kind: 'stored' });
   const [record] = await responses.findAll(given.responseId);
   assert.ok(record);
   const { row, ...head } = record;
   assert.deepEqual(head, {
-    surveyId, responseId: given.responseId, submittedAt: new Date(start + 123), version: 3, surveyVersion: 7, isComplete: true, completedAt: new Date(start + 456), durationMs: 61_500,
-    language: 'zh-Hant', respondent: given.respondent, metadata: given.metadata,
+    surveyId,
+    responseId: given.responseId,
+    submittedAt: new Date(start + 123),
+    version: 3,
+    surveyVersion: 7,
+    isComplete: true,
+    completedAt: new Date(start + 456),
+    durationMs: 61_500,
+    language: 'zh-Hant',
+    respondent: given.respondent,
+    metadata: given.metadata,
   });
   assert.deepEqual(row.codes.slice(0, 3), given.codes);
-  assert.ok(row.codes.length >= 64 && row.codes.slice(3).every((code) => code === 0), 'positions that were not sent are 0');
+  assert.ok(
+    row.codes.length >= 64 && row.codes.slice(3).every((code) => code === 0),
+    'positions that were not sent are 0',
+  );
   assert.deepEqual([row.numbers, row.texts], [given.numbers, given.texts]);
   const listed = await responses.list({ surveyId, limit: 5 });
   assert.deepEqual(listed, { records: [record], total: 1, nextCursor: null });
@@ -92,7 +141,10 @@ test('a list never counts fewer responses than it shows, whatever arrives while 
   const given = (n: number) => lineOf({ surveyId, submittedAtMs: start + n });
   await store([given(1), given(2)]);
   const read = async (n: number, page: { page?: number; limit: number }) => {
-    const { total, records } = await createResponseStore({ clickhouse: whileArrives(given(n)) }).list({ surveyId, ...page });
+    const { total, records } = await createResponseStore({ clickhouse: whileArrives(given(n)) }).list({
+      surveyId,
+      ...page,
+    });
     return [total, records.length];
   };
   assert.deepEqual(await read(3, { limit: 5 }), [3, 3]);
@@ -113,16 +165,26 @@ test('an unknown id, or what is no id, is not found', async () => {
 });
 
 test('a survey id that is none is refused instead of reaching a statement', async () => {
-  await assert.rejects(responses.list({ surveyId: `x') OR (1 = 1`, limit: 5 }), (error: unknown) => error instanceof Problem && error.code === 'NOT_FOUND');
+  await assert.rejects(
+    responses.list({ surveyId: `x') OR (1 = 1`, limit: 5 }),
+    (error: unknown) => error instanceof Problem && error.code === 'NOT_FOUND',
+  );
 });
 
 test('a batch that is sent again is never taken for one that is stored: ClickHouse drops no repeated block', async () => {
   const surveyId = newId();
   const lines = Array.from({ length: 50 }, (_, index) => lineOf({ surveyId, submittedAtMs: start + index }));
-  const rows = async () => (await clickhouse.select<[number]>(`SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`))[0]?.[0] ?? 0;
+  const rows = async () =>
+    (
+      await clickhouse.select<[number]>(
+        `SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`,
+      )
+    )[0]?.[0] ?? 0;
   assert.deepEqual(await store(lines), { kind: 'stored' });
   // As if the part had never got its name.
-  await clickhouse.command(`ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE survey_id = '${surveyId}' SETTINGS mutations_sync = 2`);
+  await clickhouse.command(
+    `ALTER TABLE ${clickhouse.table('responses')} DELETE WHERE survey_id = '${surveyId}' SETTINGS mutations_sync = 2`,
+  );
   assert.equal(await rows(), 0);
   assert.deepEqual(await store(lines), { kind: 'stored' });
   assert.equal(await rows(), 50);
@@ -141,7 +203,9 @@ test('a batch that was stored twice still counts once everywhere', async () => {
 
 test('the lines of a batch may come in pieces', async () => {
   const surveyId = newId();
-  const pieces = [`${lineOf({ surveyId })}\n${lineOf({ surveyId })}\n`, lineOf({ surveyId }), lineOf({ surveyId })].map((piece) => Buffer.from(piece));
+  const pieces = [`${lineOf({ surveyId })}\n${lineOf({ surveyId })}\n`, lineOf({ surveyId }), lineOf({ surveyId })].map(
+    (piece) => Buffer.from(piece),
+  );
   assert.deepEqual(await responses.insertBatch({ lines: pieces, rows: 4, codeColumns: 0 }), { kind: 'stored' });
   assert.equal((await responses.countBySurvey([surveyId])).get(surveyId)?.total, 4);
 });
@@ -149,16 +213,31 @@ test('the lines of a batch may come in pieces', async () => {
 test('the highest version of a response counts, whichever arrives last', async () => {
   const surveyId = newId();
   const responseId = newId();
-  const version = (number: number, isComplete: boolean) => lineOf({ surveyId, responseId, version: number, isComplete, codes: [number] });
+  const version = (number: number, isComplete: boolean) =>
+    lineOf({ surveyId, responseId, version: number, isComplete, codes: [number] });
   await store([version(1, false)]);
   await store([version(3, true)]);
   await store([version(2, false)]);
-  assert.deepEqual((await responses.findAll(responseId)).map(({ version, row }) => [version, row.codes[0]]), [[3, 3]]);
+  assert.deepEqual(
+    (await responses.findAll(responseId)).map(({ version, row }) => [version, row.codes[0]]),
+    [[3, 3]],
+  );
   const { records, total } = await responses.list({ surveyId, limit: 10 });
   assert.deepEqual([total, records.map((record) => record.version)], [1, [3]]);
-  assert.equal((await responses.list({ surveyId, limit: 10, isComplete: false })).total, 0, 'an older version cannot satisfy a filter');
-  assert.equal((await responses.list({ surveyId, limit: 10, conditions: [{ dimension: codeDimension(0), code: 1 }] })).total, 0);
-  assert.equal((await responses.list({ surveyId, limit: 10, conditions: [{ dimension: codeDimension(0), code: 3 }] })).records.length, 1);
+  assert.equal(
+    (await responses.list({ surveyId, limit: 10, isComplete: false })).total,
+    0,
+    'an older version cannot satisfy a filter',
+  );
+  assert.equal(
+    (await responses.list({ surveyId, limit: 10, conditions: [{ dimension: codeDimension(0), code: 1 }] })).total,
+    0,
+  );
+  assert.equal(
+    (await responses.list({ surveyId, limit: 10, conditions: [{ dimension: codeDimension(0), code: 3 }] })).records
+      .length,
+    1,
+  );
 });
 
 test('a deleted response is gone everywhere and stays gone when its row is delivered again', async () => {
@@ -169,7 +248,10 @@ test('a deleted response is gone everywhere and stays gone when its row is deliv
   assert.equal(await responses.hasAnswersAt(surveyId, [1]), true);
   await store([encodeTombstone(surveyId, gone.responseId, gone.submittedAtMs)]);
   const isGone = async () => {
-    assert.deepEqual([await responses.findAll(gone.responseId), await responses.wasDeleted(gone.responseId)], [[], true]);
+    assert.deepEqual(
+      [await responses.findAll(gone.responseId), await responses.wasDeleted(gone.responseId)],
+      [[], true],
+    );
     const { records, total } = await responses.list({ surveyId, limit: 10 });
     assert.deepEqual([total, records.length, (await walk(surveyId)).length], [1, 1, 1]);
     assert.deepEqual(await responses.countBySurvey([surveyId]), new Map([[surveyId, { total: 1, complete: 1 }]]));
@@ -190,7 +272,9 @@ test('erasing leaves nothing of a deleted response on the disk but its tombstone
   await store([lineOf(gone), lineOf({ surveyId })]);
   await store([encodeTombstone(surveyId, gone.responseId, start)]);
   assert.ok((await responses.eraseDeleted()) >= 1);
-  const rows = await clickhouse.select<[number, string[]]>(`SELECT is_deleted, texts FROM ${clickhouse.table('responses')} WHERE response_id = '${gone.responseId}'`);
+  const rows = await clickhouse.select<[number, string[]]>(
+    `SELECT is_deleted, texts FROM ${clickhouse.table('responses')} WHERE response_id = '${gone.responseId}'`,
+  );
   assert.deepEqual(rows, [[1, []]]);
   assert.equal(await responses.eraseDeleted(), 0, 'nothing is left to do');
 });
@@ -199,7 +283,9 @@ test('erasing a survey removes its rows and no others', async () => {
   const [one, other] = [newId(), newId()];
   await store([lineOf({ surveyId: one }), lineOf({ surveyId: other })]);
   await responses.eraseSurvey(one);
-  const [row] = await clickhouse.select<[number]>(`SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = '${one}'`);
+  const [row] = await clickhouse.select<[number]>(
+    `SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = '${one}'`,
+  );
   assert.equal(row?.[0], 0);
   assert.equal((await responses.countBySurvey([one, other])).get(other)?.total, 1);
 });
@@ -220,26 +306,50 @@ test('erasing goes on beside parts that a deleted survey has left empty, with wh
   await responses.eraseSurvey(between);
   // A slow machine has dropped the empty part, and merged the others, by then.
   assert.ok((await responses.eraseDeleted()) <= 1);
-  const rows = await clickhouse.select<[number, string[]]>(`SELECT is_deleted, texts FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}' ORDER BY is_deleted`);
-  assert.deepEqual(rows, [[0, ['kept']], [1, []]]);
+  const rows = await clickhouse.select<[number, string[]]>(
+    `SELECT is_deleted, texts FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}' ORDER BY is_deleted`,
+  );
+  assert.deepEqual(rows, [
+    [0, ['kept']],
+    [1, []],
+  ]);
 });
 
 test('pages are newest first and meet without gap or overlap', async () => {
   const surveyId = newId();
-  const given = Array.from({ length: 25 }, (_, index) => ({ surveyId, responseId: newId(), submittedAtMs: start + Math.floor(index / 3) }));
+  const given = Array.from({ length: 25 }, (_, index) => ({
+    surveyId,
+    responseId: newId(),
+    submittedAtMs: start + Math.floor(index / 3),
+  }));
   await store(given.map(lineOf));
   const pages = await Promise.all([1, 2, 3, 4].map((page) => responses.list({ surveyId, page, limit: 10 })));
-  assert.deepEqual(pages.map(({ records, total }) => [records.length, total]), [[10, 25], [10, 25], [5, 25], [0, 25]]);
+  assert.deepEqual(
+    pages.map(({ records, total }) => [records.length, total]),
+    [
+      [10, 25],
+      [10, 25],
+      [5, 25],
+      [0, 25],
+    ],
+  );
   const all = pages.flatMap((page) => page.records);
   assert.deepEqual(new Set(ids(all)), new Set(given.map((item) => item.responseId)));
   const times = all.map((record) => record.submittedAt.getTime());
-  assert.deepEqual(times, times.toSorted((one, two) => two - one));
+  assert.deepEqual(
+    times,
+    times.toSorted((one, two) => two - one),
+  );
   assert.deepEqual(ids(await walk(surveyId)), ids(all).reverse());
 });
 
 test('a cursor shows every response once while others arrive, change and go', async () => {
   const surveyId = newId();
-  const given = Array.from({ length: 40 }, (_, index) => ({ surveyId, responseId: newId(), submittedAtMs: start + index * 1000 }));
+  const given = Array.from({ length: 40 }, (_, index) => ({
+    surveyId,
+    responseId: newId(),
+    submittedAtMs: start + index * 1000,
+  }));
   await store(given.map(lineOf));
   const seen: string[] = [];
   for (let cursor: string | undefined, round = 0; ; round += 1) {
@@ -247,15 +357,32 @@ test('a cursor shows every response once while others arrive, change and go', as
     seen.push(...ids(records));
     if (nextCursor === null) break;
     cursor = nextCursor;
-    await store([lineOf({ surveyId, submittedAtMs: start + 1_000_000 + round }), lineOf({ ...given[round * 2], surveyId, version: 2 })]);
+    await store([
+      lineOf({ surveyId, submittedAtMs: start + 1_000_000 + round }),
+      lineOf({ ...given[round * 2], surveyId, version: 2 }),
+    ]);
     if (round === 0) await store([encodeTombstone(surveyId, given[5]?.responseId ?? '', start + 5000)]);
   }
-  assert.deepEqual(seen, given.toReversed().map((item) => item.responseId).filter((id) => id !== given[5]?.responseId));
+  assert.deepEqual(
+    seen,
+    given
+      .toReversed()
+      .map((item) => item.responseId)
+      .filter((id) => id !== given[5]?.responseId),
+  );
 });
 
 test('a text that is no cursor is a validation error', async () => {
-  for (const cursor of ['nonsense', '', Buffer.from(`1.${newId()}.3`).toString('base64url'), Buffer.from(`1') OR 1=1.${newId()}`).toString('base64url')])
-    await assert.rejects(responses.list({ surveyId: newId(), limit: 5, cursor }), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR');
+  for (const cursor of [
+    'nonsense',
+    '',
+    Buffer.from(`1.${newId()}.3`).toString('base64url'),
+    Buffer.from(`1') OR 1=1.${newId()}`).toString('base64url'),
+  ])
+    await assert.rejects(
+      responses.list({ surveyId: newId(), limit: 5, cursor }),
+      (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR',
+    );
 });
 
 test('dates, completeness and conditions select, together', async () => {
@@ -278,12 +405,37 @@ test('dates, completeness and conditions select, together', async () => {
   assert.equal(await total({ isComplete: true }), 2);
   assert.equal(await total({ isComplete: false }), 1);
   assert.equal(await total({ conditions: [{ dimension: codeDimension(0), code: 1 }] }), 2);
-  assert.equal(await total({ conditions: [{ dimension: codeDimension(0), code: 1 }, { dimension: bitsDimension(1, 2), code: 3 }] }), 1);
-  assert.equal(await total({ conditions: [{ dimension: bitsDimension(1, 2), code: 17 }] }), 2, 'the seventeenth option lies in the second word');
+  assert.equal(
+    await total({
+      conditions: [
+        { dimension: codeDimension(0), code: 1 },
+        { dimension: bitsDimension(1, 2), code: 3 },
+      ],
+    }),
+    1,
+  );
+  assert.equal(
+    await total({ conditions: [{ dimension: bitsDimension(1, 2), code: 17 }] }),
+    2,
+    'the seventeenth option lies in the second word',
+  );
   assert.equal(await total({ conditions: [{ dimension: bitsDimension(1, 2), code: 17 }], isComplete: true }), 1);
   assert.equal(await total({ conditions: [{ dimension: bitsDimension(1, 2), code: 40 }] }), 0);
-  assert.equal(await total({ conditions: [{ dimension: codeDimension(5000), code: 1 }] }), 0, 'a position without a column is empty');
-  const first: Dimension = { categories: [], source: { kind: 'first', items: [{ slot: 0, code: 8 }, { slot: 2, code: 9 }] } };
+  assert.equal(
+    await total({ conditions: [{ dimension: codeDimension(5000), code: 1 }] }),
+    0,
+    'a position without a column is empty',
+  );
+  const first: Dimension = {
+    categories: [],
+    source: {
+      kind: 'first',
+      items: [
+        { slot: 0, code: 8 },
+        { slot: 2, code: 9 },
+      ],
+    },
+  };
   assert.equal(await total({ conditions: [{ dimension: first, code: 8 }] }), 2);
   assert.equal(await total({ conditions: [{ dimension: first, code: 9 }] }), 2);
   assert.equal((await walk(surveyId, { conditions: [{ dimension: codeDimension(0), code: 2 }] })).length, 1);
@@ -291,14 +443,19 @@ test('dates, completeness and conditions select, together', async () => {
 
 test('rare matches far back are found, by page, by cursor and by stream', async () => {
   const surveyId = newId();
-  const lines = Array.from({ length: 20_000 }, (_, index) => lineOf({ surveyId, submittedAtMs: start + index, codes: [index % 5000 === 0 ? 7 : 1] }));
+  const lines = Array.from({ length: 20_000 }, (_, index) =>
+    lineOf({ surveyId, submittedAtMs: start + index, codes: [index % 5000 === 0 ? 7 : 1] }),
+  );
   await store(lines);
   const conditions = [{ dimension: codeDimension(0), code: 7 }];
   const { records, total, nextCursor } = await responses.list({ surveyId, limit: 3, conditions, codeColumns: 2 });
   assert.deepEqual([total, records.map((record) => record.submittedAt.getTime() - start)], [4, [15_000, 10_000, 5000]]);
   assert.deepEqual(records[0]?.row.codes, [7, 0], 'only the positions asked for are read');
   const rest = await responses.list({ surveyId, limit: 3, conditions, cursor: nextCursor ?? '' });
-  assert.deepEqual(rest.records.map((record) => record.submittedAt.getTime() - start), [0]);
+  assert.deepEqual(
+    rest.records.map((record) => record.submittedAt.getTime() - start),
+    [0],
+  );
   assert.equal((await walk(surveyId, { conditions })).length, 4);
   assert.equal((await walk(surveyId)).length, 20_000);
   const deep = await responses.list({ surveyId, page: 200, limit: 100 });
@@ -327,7 +484,11 @@ test('code positions past the columns that exist get columns before they are sto
   const [record] = (await responses.list({ surveyId, limit: 1 })).records;
   assert.deepEqual(record?.row.codes.slice(0, 130), codes);
   assert.equal(record?.row.codes.length, 192, 'columns come in steps');
-  assert.equal((await elsewhere.list({ surveyId, limit: 1, conditions: [{ dimension: codeDimension(129), code: 130 }] })).total, 1, 'another process learns of new columns');
+  assert.equal(
+    (await elsewhere.list({ surveyId, limit: 1, conditions: [{ dimension: codeDimension(129), code: 130 }] })).total,
+    1,
+    'another process learns of new columns',
+  );
   assert.equal(await elsewhere.hasAnswersAt(surveyId, [129]), true);
   assert.equal(await elsewhere.hasAnswersAt(surveyId, [131, 900]), false);
   assert.deepEqual((await elsewhere.findAll(record?.responseId ?? ''))[0]?.row.codes, record?.row.codes);
@@ -336,23 +497,49 @@ test('code positions past the columns that exist get columns before they are sto
 test('an id that came again after it was forgotten stands for several responses, each shown, counted and erased by itself', async () => {
   const [surveyId, responseId] = [newId(), newId()];
   const moments = [start, start + 3, start + 9];
-  await store(moments.map((submittedAtMs, index) => lineOf({ surveyId, responseId, submittedAtMs, respondent: `guest ${index}`, codes: [index + 1] })));
-  const shown = async () => [(await responses.findAll(responseId)).map(({ row }) => row.codes[0]), (await responses.list({ surveyId, limit: 10 })).records.map(({ row }) => row.codes[0])];
-  assert.deepEqual(await shown(), [[3, 2, 1], [3, 2, 1]]);
+  await store(
+    moments.map((submittedAtMs, index) =>
+      lineOf({ surveyId, responseId, submittedAtMs, respondent: `guest ${index}`, codes: [index + 1] }),
+    ),
+  );
+  const shown = async () => [
+    (await responses.findAll(responseId)).map(({ row }) => row.codes[0]),
+    (await responses.list({ surveyId, limit: 10 })).records.map(({ row }) => row.codes[0]),
+  ];
+  assert.deepEqual(await shown(), [
+    [3, 2, 1],
+    [3, 2, 1],
+  ]);
   await store([encodeTombstone(surveyId, responseId, start + 9)]);
-  assert.deepEqual(await shown(), [[2, 1], [2, 1]]);
-  assert.deepEqual((await responses.findMarkedForDeletion(surveyId, { before: new Date(start + 3) }, 10)).map(({ submittedAtMs }) => submittedAtMs), [start]);
+  assert.deepEqual(await shown(), [
+    [2, 1],
+    [2, 1],
+  ]);
+  assert.deepEqual(
+    (await responses.findMarkedForDeletion(surveyId, { before: new Date(start + 3) }, 10)).map(
+      ({ submittedAtMs }) => submittedAtMs,
+    ),
+    [start],
+  );
   // The table may have merged it away by itself.
   assert.ok((await responses.eraseDeleted()) <= 1);
   assert.equal(await responses.eraseDeleted(), 0, 'those that are left are none to be merged away');
-  assert.deepEqual(await shown(), [[2, 1], [2, 1]]);
+  assert.deepEqual(await shown(), [
+    [2, 1],
+    [2, 1],
+  ]);
 });
 
 test('two processes that need new columns at once agree', async () => {
   const surveyId = newId();
   const [one, two] = [createResponseStore({ clickhouse }), createResponseStore({ clickhouse })];
   const codes = Array.from({ length: 300 }, (_, index) => index + 1);
-  const insert = (into: ResponseStore, count: number) => into.insertBatch({ lines: Buffer.from(lineOf({ surveyId, codes: codes.slice(0, count) })), rows: 1, codeColumns: count });
+  const insert = (into: ResponseStore, count: number) =>
+    into.insertBatch({
+      lines: Buffer.from(lineOf({ surveyId, codes: codes.slice(0, count) })),
+      rows: 1,
+      codeColumns: count,
+    });
   assert.deepEqual(await Promise.all([insert(one, 200), insert(two, 300)]), [{ kind: 'stored' }, { kind: 'stored' }]);
   for await (const record of one.stream({ surveyId })) {
     const sent = record.row.codes.filter((code) => code !== 0);
@@ -364,7 +551,14 @@ test('two processes that need new columns at once agree', async () => {
 test('lines that cannot be read are refused as such, and nothing of their batch is stored', async () => {
   const surveyId = newId();
   const good = lineOf({ surveyId });
-  const poison = [good.replace(surveyId, 'not-a-uuid'), '["unfinished', good.replace(',-1,', ',{},'), 'null', `${good.slice(0, -1)}`, good.replace(String(start), '"soon"')];
+  const poison = [
+    good.replace(surveyId, 'not-a-uuid'),
+    '["unfinished',
+    good.replace(',-1,', ',{},'),
+    'null',
+    `${good.slice(0, -1)}`,
+    good.replace(String(start), '"soon"'),
+  ];
   for (const line of poison) {
     const outcome = await store([good, line, lineOf({ surveyId })]);
     assert.equal(outcome.kind, 'refused', `${line} gave ${JSON.stringify(outcome)}`);
@@ -374,22 +568,38 @@ test('lines that cannot be read are refused as such, and nothing of their batch 
 });
 
 test('the reason of a refusal does not quote the row', async () => {
-  const outcome = await store([lineOf({ surveyId: newId(), texts: ['very private'] }).replace(String(start), '"private too"')]);
-  assert.ok(outcome.kind === 'refused' && outcome.reason.length > 10 && !outcome.reason.includes('private'), JSON.stringify(outcome));
+  const outcome = await store([
+    lineOf({ surveyId: newId(), texts: ['very private'] }).replace(String(start), '"private too"'),
+  ]);
+  assert.ok(
+    outcome.kind === 'refused' && outcome.reason.length > 10 && !outcome.reason.includes('private'),
+    JSON.stringify(outcome),
+  );
 });
 
 test('the counts of several surveys come at once, zeros included', async () => {
   const [one, two, none] = [newId(), newId(), newId()];
   await store([lineOf({ surveyId: one }), lineOf({ surveyId: one, isComplete: false }), lineOf({ surveyId: two })]);
-  assert.deepEqual(await responses.countBySurvey([one, two, none]), new Map([[one, { total: 2, complete: 1 }], [two, { total: 1, complete: 1 }], [none, { total: 0, complete: 0 }]]));
+  assert.deepEqual(
+    await responses.countBySurvey([one, two, none]),
+    new Map([
+      [one, { total: 2, complete: 1 }],
+      [two, { total: 1, complete: 1 }],
+      [none, { total: 0, complete: 0 }],
+    ]),
+  );
 });
 
 test('a batch may span months and still is one batch', async () => {
   const surveyId = newId();
   // More than the hundred partitions that ClickHouse lets one insert have of itself.
   const months = 105;
-  const lines = Array.from({ length: months }, (_, index) => lineOf({ surveyId, submittedAtMs: Date.UTC(2015, index, 15) }));
+  const lines = Array.from({ length: months }, (_, index) =>
+    lineOf({ surveyId, submittedAtMs: Date.UTC(2015, index, 15) }),
+  );
   assert.deepEqual(await store(lines), { kind: 'stored' });
-  const [row] = await clickhouse.select<[number]>(`SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`);
+  const [row] = await clickhouse.select<[number]>(
+    `SELECT count() FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`,
+  );
   assert.equal(row?.[0], months);
 });

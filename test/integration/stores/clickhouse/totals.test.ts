@@ -1,13 +1,30 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { encodeTombstone } from '../../../../src/domain/response-row.ts';
-import type { CountPlan, CountRequest, CountResult, Dimension, NumberScale, TextKey } from '../../../../src/domain/questions/contract.ts';
+import type {
+  CountPlan,
+  CountRequest,
+  CountResult,
+  Dimension,
+  NumberScale,
+  TextKey,
+} from '../../../../src/domain/questions/contract.ts';
 import { wordsIn } from '../../../../src/domain/questions/words.ts';
+import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { ClickHouse } from '../../../../src/stores/clickhouse/client.ts';
-import { createTotalsStore, type SurveyCountQuery, type TotalsStore } from '../../../../src/stores/clickhouse/counts/totals.ts';
+import {
+  createTotalsStore,
+  type SurveyCountQuery,
+  type TotalsStore,
+} from '../../../../src/stores/clickhouse/counts/totals.ts';
+import {
+  type GivenResponse,
+  givenStart,
+  openResponseDatabase,
+  type ResponseDatabase,
+  responseLine,
+} from '../../../support/response-database.ts';
 import { spelledWords } from '../../../support/spelled-words.ts';
-import { givenStart, openResponseDatabase, responseLine, type GivenResponse, type ResponseDatabase } from '../../../support/response-database.ts';
 
 let database: ResponseDatabase;
 let totals: TotalsStore;
@@ -21,9 +38,15 @@ after(() => database.close());
 
 const dayMs = 86_400_000;
 
-async function given(responses: readonly Omit<GivenResponse, 'surveyId'>[], { codeColumns = 64 } = {}): Promise<string> {
+async function given(
+  responses: readonly Omit<GivenResponse, 'surveyId'>[],
+  { codeColumns = 64 } = {},
+): Promise<string> {
   const surveyId = newId();
-  await database.store(responses.map((response) => responseLine({ surveyId, ...response })), { codeColumns });
+  await database.store(
+    responses.map((response) => responseLine({ surveyId, ...response })),
+    { codeColumns },
+  );
   return surveyId;
 }
 
@@ -42,13 +65,18 @@ async function first(surveyId: string, base: number, request: CountRequest): Pro
 }
 
 async function moments(numbers: readonly number[], scale?: NumberScale) {
-  const surveyId = await given([...numbers.map((number) => ({ codes: [1], numbers: [number] })), { codes: [0], numbers: [] }]);
+  const surveyId = await given([
+    ...numbers.map((number) => ({ codes: [1], numbers: [number] })),
+    { codes: [0], numbers: [] },
+  ]);
   const result = await first(surveyId, 0, { kind: 'number', slot: 0, presence: 0, ...(scale && { scale }) });
   return result.kind === 'number' ? result.moments : assert.fail();
 }
 
 async function keys(texts: readonly (string | null)[], by: TextKey) {
-  const surveyId = await given(texts.map((text) => (text === null ? { codes: [0], texts: ['left over'] } : { codes: [1], texts: [text] })));
+  const surveyId = await given(
+    texts.map((text) => (text === null ? { codes: [0], texts: ['left over'] } : { codes: [1], texts: [text] })),
+  );
   const result = await first(surveyId, 0, { kind: 'text', slot: 0, presence: 0, by });
   return result.kind === 'text' ? result.counts : assert.fail();
 }
@@ -56,20 +84,45 @@ async function keys(texts: readonly (string | null)[], by: TextKey) {
 test('a survey without responses has zeros, nulls and empty results', async () => {
   const plan: CountPlan = {
     base: [0],
-    requests: [{ kind: 'codes', slot: 0 }, { kind: 'bits', slots: [1] }, { kind: 'number', slot: 0, presence: 2 }, { kind: 'text', slot: 0, presence: 3, by: 'words' }],
+    requests: [
+      { kind: 'codes', slot: 0 },
+      { kind: 'bits', slots: [1] },
+      { kind: 'number', slot: 0, presence: 2 },
+      { kind: 'text', slot: 0, presence: 3, by: 'words' },
+    ],
   };
   const counted = await totals.countSurvey({ surveyId: newId(), plans: [{ questionId: 'q', plan }] });
   assert.deepEqual(counted, {
-    total: 0, complete: 0, durationAverageMs: null, lastSubmittedAt: null, byDay: [],
-    perQuestion: new Map([['q', {
-      base: 0,
-      results: [
-        { kind: 'codes', counts: new Map() },
-        { kind: 'bits', counts: new Array(16).fill(0) },
-        { kind: 'number', moments: { count: 0, average: null, median: null, standardDeviation: null, min: null, max: null, bins: [] } },
-        { kind: 'text', counts: [] },
+    total: 0,
+    complete: 0,
+    durationAverageMs: null,
+    lastSubmittedAt: null,
+    byDay: [],
+    perQuestion: new Map([
+      [
+        'q',
+        {
+          base: 0,
+          results: [
+            { kind: 'codes', counts: new Map() },
+            { kind: 'bits', counts: new Array(16).fill(0) },
+            {
+              kind: 'number',
+              moments: {
+                count: 0,
+                average: null,
+                median: null,
+                standardDeviation: null,
+                min: null,
+                max: null,
+                bins: [],
+              },
+            },
+            { kind: 'text', counts: [] },
+          ],
+        },
       ],
-    }]]),
+    ]),
   });
 });
 
@@ -82,25 +135,57 @@ test('the head counts responses, completions, durations and days', async () => {
   ]);
   const { perQuestion, ...head } = await totals.countSurvey({ surveyId, plans: [] });
   assert.deepEqual(head, {
-    total: 4, complete: 3, durationAverageMs: 3001 / 3, lastSubmittedAt: new Date(givenStart + 40 * dayMs),
-    byDay: [{ date: '2026-03-01', count: 2 }, { date: '2026-03-02', count: 1 }, { date: '2026-04-10', count: 1 }],
+    total: 4,
+    complete: 3,
+    durationAverageMs: 3001 / 3,
+    lastSubmittedAt: new Date(givenStart + 40 * dayMs),
+    byDay: [
+      { date: '2026-03-01', count: 2 },
+      { date: '2026-03-02', count: 1 },
+      { date: '2026-04-10', count: 1 },
+    ],
   });
   assert.equal(perQuestion.size, 0);
 });
 
 test('codes are counted by position, the highest code too, and the base leaves out who skipped', async () => {
   const surveyId = await given([{ codes: [1, 65_535] }, { codes: [2, 65_535] }, { codes: [1, 0] }, { codes: [] }]);
-  const plans = [0, 1, 2].map((slot) => ({ questionId: `q${slot}`, plan: { base: [slot], requests: [{ kind: 'codes', slot }] } satisfies CountPlan }));
+  const plans = [0, 1, 2].map((slot) => ({
+    questionId: `q${slot}`,
+    plan: { base: [slot], requests: [{ kind: 'codes', slot }] } satisfies CountPlan,
+  }));
   const { perQuestion } = await totals.countSurvey({ surveyId, plans });
-  assert.deepEqual([...perQuestion.entries()], [
-    ['q0', { base: 3, results: [{ kind: 'codes', counts: new Map([[1, 2], [2, 1]]) }] }],
-    ['q1', { base: 2, results: [{ kind: 'codes', counts: new Map([[65_535, 2]]) }] }],
-    ['q2', { base: 0, results: [{ kind: 'codes', counts: new Map() }] }],
-  ]);
+  assert.deepEqual(
+    [...perQuestion.entries()],
+    [
+      [
+        'q0',
+        {
+          base: 3,
+          results: [
+            {
+              kind: 'codes',
+              counts: new Map([
+                [1, 2],
+                [2, 1],
+              ]),
+            },
+          ],
+        },
+      ],
+      ['q1', { base: 2, results: [{ kind: 'codes', counts: new Map([[65_535, 2]]) }] }],
+      ['q2', { base: 0, results: [{ kind: 'codes', counts: new Map() }] }],
+    ],
+  );
 });
 
 test('bits are counted by option over several words, and a respondent counts once in the base', async () => {
-  const surveyId = await given([{ codes: [0b1, 0b1] }, { codes: [0b1000_0000_0000_0001, 0] }, { codes: [0, 0b100] }, { codes: [0, 0, 5] }]);
+  const surveyId = await given([
+    { codes: [0b1, 0b1] },
+    { codes: [0b1000_0000_0000_0001, 0] },
+    { codes: [0, 0b100] },
+    { codes: [0, 0, 5] },
+  ]);
   const { base, results } = await count(surveyId, { base: [0, 1], requests: [{ kind: 'bits', slots: [0, 1] }] });
   const expected = new Array<number>(32).fill(0);
   expected[0] = 2;
@@ -115,19 +200,40 @@ test('bits are counted by option over several words, and a respondent counts onc
 
 test('one position can be counted as codes and as bits at once', async () => {
   const surveyId = await given([{ codes: [3] }, { codes: [2] }]);
-  const { results } = await count(surveyId, { base: [0], requests: [{ kind: 'codes', slot: 0 }, { kind: 'bits', slots: [0] }] });
+  const { results } = await count(surveyId, {
+    base: [0],
+    requests: [
+      { kind: 'codes', slot: 0 },
+      { kind: 'bits', slots: [0] },
+    ],
+  });
   const [codes, bits] = results;
-  assert.deepEqual(codes, { kind: 'codes', counts: new Map([[2, 1], [3, 1]]) });
+  assert.deepEqual(codes, {
+    kind: 'codes',
+    counts: new Map([
+      [2, 1],
+      [3, 1],
+    ]),
+  });
   assert.deepEqual(bits?.kind === 'bits' ? bits.counts.slice(0, 3) : bits, [1, 2, 0]);
 });
 
 test('more positions than one scan takes, past the first columns and past all columns, are all counted', async () => {
   const slots = Array.from({ length: 140 }, (_, slot) => slot);
-  const surveyId = await given([{ codes: slots.map((slot) => 1 + (slot % 7)) }, { codes: slots.map((slot) => 1 + (slot % 7)) }], { codeColumns: 140 });
+  const surveyId = await given(
+    [{ codes: slots.map((slot) => 1 + (slot % 7)) }, { codes: slots.map((slot) => 1 + (slot % 7)) }],
+    { codeColumns: 140 },
+  );
   const asked = [...slots, 5000, 5001];
-  const { base, results } = await count(surveyId, { base: asked, requests: asked.map((slot) => ({ kind: 'codes', slot })) });
+  const { base, results } = await count(surveyId, {
+    base: asked,
+    requests: asked.map((slot) => ({ kind: 'codes', slot })),
+  });
   assert.equal(base, 2);
-  assert.deepEqual(results, asked.map((slot) => ({ kind: 'codes', counts: slot < 140 ? new Map([[1 + (slot % 7), 2]]) : new Map() })));
+  assert.deepEqual(
+    results,
+    asked.map((slot) => ({ kind: 'codes', counts: slot < 140 ? new Map([[1 + (slot % 7), 2]]) : new Map() })),
+  );
 });
 
 test('merged, repeated and deleted responses count once, in their newest version, or not at all', async () => {
@@ -135,28 +241,73 @@ test('merged, repeated and deleted responses count once, in their newest version
   const [merged, deleted, repeated] = [newId(), newId(), newId()];
   const late = { submittedAtMs: givenStart + 400 * dayMs };
   const line = (response: Omit<GivenResponse, 'surveyId'>) => responseLine({ surveyId, ...response });
-  await database.store([line({ responseId: merged, isComplete: false, codes: [1] }), line({ responseId: deleted, codes: [2] }), line({ responseId: repeated, codes: [3], durationMs: 10, ...late })]);
+  await database.store([
+    line({ responseId: merged, isComplete: false, codes: [1] }),
+    line({ responseId: deleted, codes: [2] }),
+    line({ responseId: repeated, codes: [3], durationMs: 10, ...late }),
+  ]);
   await database.store([line({ responseId: merged, version: 2, codes: [4], numbers: [5], durationMs: 30 })]);
-  await database.store([encodeTombstone(surveyId, deleted, givenStart), line({ responseId: repeated, codes: [3], durationMs: 10, ...late })]);
+  await database.store([
+    encodeTombstone(surveyId, deleted, givenStart),
+    line({ responseId: repeated, codes: [3], durationMs: 10, ...late }),
+  ]);
   await database.store([line({ responseId: deleted, codes: [2] })]);
   const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0 }] };
   const { perQuestion, ...head } = await totals.countSurvey({ surveyId, plans: [{ questionId: 'q', plan }] });
-  assert.deepEqual(perQuestion.get('q'), { base: 2, results: [{ kind: 'codes', counts: new Map([[3, 1], [4, 1]]) }] });
-  assert.deepEqual([head.total, head.complete, head.durationAverageMs, head.byDay.map((day) => day.count)], [2, 2, 20, [1, 1]]);
-  assert.equal((await count(surveyId, plan, { isComplete: false })).total, 0, 'the older version is not seen by a filter');
+  assert.deepEqual(perQuestion.get('q'), {
+    base: 2,
+    results: [
+      {
+        kind: 'codes',
+        counts: new Map([
+          [3, 1],
+          [4, 1],
+        ]),
+      },
+    ],
+  });
+  assert.deepEqual(
+    [head.total, head.complete, head.durationAverageMs, head.byDay.map((day) => day.count)],
+    [2, 2, 20, [1, 1]],
+  );
+  assert.equal(
+    (await count(surveyId, plan, { isComplete: false })).total,
+    0,
+    'the older version is not seen by a filter',
+  );
 });
 
 test('filters, dates and completeness select what is counted', async () => {
   const surveyId = await given([
-    { codes: [1, 0b11], submittedAtMs: givenStart }, { codes: [1, 0b10], submittedAtMs: givenStart + dayMs }, { codes: [2, 0b01], submittedAtMs: givenStart + 2 * dayMs, isComplete: false },
+    { codes: [1, 0b11], submittedAtMs: givenStart },
+    { codes: [1, 0b10], submittedAtMs: givenStart + dayMs },
+    { codes: [2, 0b01], submittedAtMs: givenStart + 2 * dayMs, isComplete: false },
   ]);
   const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0 }] };
   const code: Dimension = { categories: [], source: { kind: 'code', slot: 0 } };
   const bits: Dimension = { categories: [], source: { kind: 'bits', slots: [1] } };
   assert.equal((await count(surveyId, plan, { filters: [{ dimension: code, code: 1 }] })).total, 2);
   assert.equal((await count(surveyId, plan, { filters: [{ dimension: bits, code: 1 }] })).total, 2);
-  assert.equal((await count(surveyId, plan, { filters: [{ dimension: code, code: 1 }, { dimension: bits, code: 1 }] })).base, 1);
-  assert.equal((await count(surveyId, plan, { startDate: new Date(givenStart + dayMs), endDate: new Date(givenStart + 2 * dayMs) })).total, 1);
+  assert.equal(
+    (
+      await count(surveyId, plan, {
+        filters: [
+          { dimension: code, code: 1 },
+          { dimension: bits, code: 1 },
+        ],
+      })
+    ).base,
+    1,
+  );
+  assert.equal(
+    (
+      await count(surveyId, plan, {
+        startDate: new Date(givenStart + dayMs),
+        endDate: new Date(givenStart + 2 * dayMs),
+      })
+    ).total,
+    1,
+  );
   assert.equal((await count(surveyId, plan, { isComplete: true })).total, 2);
 });
 
@@ -167,7 +318,15 @@ test('a number has its mean, interpolated median, sample deviation and extremes'
 });
 
 test('one number has no deviation and one bin', async () => {
-  assert.deepEqual(await moments([-2.5]), { count: 1, average: -2.5, median: -2.5, standardDeviation: null, min: -2.5, max: -2.5, bins: [{ low: -2.5, high: -2.5, count: 1 }] });
+  assert.deepEqual(await moments([-2.5]), {
+    count: 1,
+    average: -2.5,
+    median: -2.5,
+    standardDeviation: null,
+    min: -2.5,
+    max: -2.5,
+    bins: [{ low: -2.5, high: -2.5, count: 1 }],
+  });
 });
 
 test('the mean keeps the digits of small numbers between great ones that cancel each other out, and of many', async () => {
@@ -189,16 +348,30 @@ test('equal numbers share one bin', async () => {
 test('bins are equal, closed below and open above, the last one closed on both sides', async () => {
   const { bins } = await moments([0, 4.999, 5, 99.9, 100, 95]);
   assert.equal(bins.length, 20);
-  assert.deepEqual([bins[0], bins[1], bins[19]], [{ low: 0, high: 5, count: 2 }, { low: 5, high: 10, count: 1 }, { low: 95, high: 100, count: 3 }]);
+  assert.deepEqual(
+    [bins[0], bins[1], bins[19]],
+    [
+      { low: 0, high: 5, count: 2 },
+      { low: 5, high: 10, count: 1 },
+      { low: 95, high: 100, count: 3 },
+    ],
+  );
 });
 
 test('whole numbers have a bin each, or bins of a round width at its multiples, unless one of them has a fraction', async () => {
   const binsOf = async (numbers: readonly number[]) => {
     const surveyId = await given(numbers.map((value) => ({ codes: [1], numbers: [value] })));
     const found = await first(surveyId, 0, { kind: 'number', slot: 0, presence: 0, isWhole: true });
-    return found.kind === 'number' ? found.moments.bins.map(({ low, high, count: amount }) => [low, high, amount]) : assert.fail();
+    return found.kind === 'number'
+      ? found.moments.bins.map(({ low, high, count: amount }) => [low, high, amount])
+      : assert.fail();
   };
-  assert.deepEqual(await binsOf([0, 3, 1, 1]), [[0, 0, 1], [1, 1, 2], [2, 2, 0], [3, 3, 1]]);
+  assert.deepEqual(await binsOf([0, 3, 1, 1]), [
+    [0, 0, 1],
+    [1, 1, 2],
+    [2, 2, 0],
+    [3, 3, 1],
+  ]);
   assert.deepEqual(await binsOf([-1, -1]), [[-1, -1, 2]]);
   const ages = await binsOf([18, 19, 20, 67, 65]);
   assert.deepEqual([ages.length, ages[0], ages[1], ages.at(-1)], [11, [15, 20, 2], [20, 25, 1], [65, 70, 2]]);
@@ -208,60 +381,165 @@ test('whole numbers have a bin each, or bins of a round width at its multiples, 
 test('bins of a scale are those of the scale, whatever was answered, and its ends are counted', async () => {
   const scale = { min: 0, max: 200_000, lastPoint: 199_998 };
   const found = await moments([77, 90, 9_999, 10_000, 0, 199_998, 199_998], scale);
-  assert.deepEqual(found.bins.map(({ low, count }) => [low, count]), Array.from({ length: 20 }, (_, bin) => [bin * 10_000, [4, 1][bin] ?? (bin === 19 ? 2 : 0)]));
-  assert.deepEqual([found.min, found.max, found.bins.at(-1)?.high, found.ends], [0, 199_998, 200_000, { first: 1, last: 2 }]);
+  assert.deepEqual(
+    found.bins.map(({ low, count }) => [low, count]),
+    Array.from({ length: 20 }, (_, bin) => [bin * 10_000, [4, 1][bin] ?? (bin === 19 ? 2 : 0)]),
+  );
+  assert.deepEqual(
+    [found.min, found.max, found.bins.at(-1)?.high, found.ends],
+    [0, 199_998, 200_000, { first: 1, last: 2 }],
+  );
   const empty = await moments([], scale);
-  assert.deepEqual([empty.count, empty.bins.length, empty.bins.every(({ count }) => count === 0), empty.ends], [0, 20, true, { first: 0, last: 0 }]);
+  assert.deepEqual(
+    [empty.count, empty.bins.length, empty.bins.every(({ count }) => count === 0), empty.ends],
+    [0, 20, true, { first: 0, last: 0 }],
+  );
 });
 
 test('an answer on the edge of a scale’s bins begins the upper one, at edges that no computed number meets', async () => {
   const scale = { min: -1, max: 1, lastPoint: 1 };
   const found = await moments([-0.2, -0.1, 0.1, 0.3], scale);
-  assert.deepEqual(found.bins.filter(({ count }) => count > 0), [{ low: -0.2, high: -0.1, count: 1 }, { low: -0.1, high: 0, count: 1 }, { low: 0.1, high: 0.2, count: 1 }, { low: 0.3, high: 0.4, count: 1 }]);
+  assert.deepEqual(
+    found.bins.filter(({ count }) => count > 0),
+    [
+      { low: -0.2, high: -0.1, count: 1 },
+      { low: -0.1, high: 0, count: 1 },
+      { low: 0.1, high: 0.2, count: 1 },
+      { low: 0.3, high: 0.4, count: 1 },
+    ],
+  );
 });
 
 test('every number lies in the bin whose limits enclose it, at limits that are not round too', async () => {
   const numbers = Array.from({ length: 400 }, (_, index) => Number((0.1 * index - 3.3).toFixed(1)));
   const { bins, min, max } = await moments(numbers);
   assert.deepEqual([bins[0]?.low, bins.at(-1)?.high], [min, max]);
-  for (const { low, high, count } of bins) assert.equal(count, numbers.filter((number) => number >= low && (number < high || (high === max && number === max))).length, `${low}–${high}`);
+  for (const { low, high, count } of bins)
+    assert.equal(
+      count,
+      numbers.filter((number) => number >= low && (number < high || (high === max && number === max))).length,
+      `${low}–${high}`,
+    );
 });
 
-const moderns = { dimension: { categories: [{ code: 2, value: 'b', text: 'b' }], source: { kind: 'code', slot: 1 } } satisfies Dimension, code: 2 };
-const binsIn = (result: CountResult | undefined) => (result?.kind === 'number' ? result.moments.bins.map(({ low, high, count: amount }) => [low, high, amount]) : assert.fail());
+const moderns = {
+  dimension: {
+    categories: [{ code: 2, value: 'b', text: 'b' }],
+    source: { kind: 'code', slot: 1 },
+  } satisfies Dimension,
+  code: 2,
+};
+const binsIn = (result: CountResult | undefined) =>
+  result?.kind === 'number'
+    ? result.moments.bins.map(({ low, high, count: amount }) => [low, high, amount])
+    : assert.fail();
 
 test('bins lie where all answers of the survey put them, whatever is selected', async () => {
-  const surveyId = await given([[0, 1], [10, 2], [55, 2], [100, 1]].map(([number = 0, group = 0]) => ({ codes: [1, group], numbers: [number] })));
+  const surveyId = await given(
+    [
+      [0, 1],
+      [10, 2],
+      [55, 2],
+      [100, 1],
+    ].map(([number = 0, group = 0]) => ({ codes: [1, group], numbers: [number] })),
+  );
   const plan: CountPlan = { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] };
-  const [all, some, none] = [await count(surveyId, plan), await count(surveyId, plan, { filters: [moderns] }), await count(surveyId, plan, { startDate: new Date(givenStart + dayMs) })];
-  assert.deepEqual(binsIn(some.results[0]).map(([low, high]) => [low, high]), binsIn(all.results[0]).map(([low, high]) => [low, high]));
-  assert.deepEqual(binsIn(some.results[0]).filter(([, , amount]) => amount !== 0), [[10, 15, 1], [55, 60, 1]]);
-  assert.deepEqual([none.base, binsIn(none.results[0]).length, binsIn(none.results[0]).every(([, , amount]) => amount === 0)], [0, 20, true]);
+  const [all, some, none] = [
+    await count(surveyId, plan),
+    await count(surveyId, plan, { filters: [moderns] }),
+    await count(surveyId, plan, { startDate: new Date(givenStart + dayMs) }),
+  ];
+  assert.deepEqual(
+    binsIn(some.results[0]).map(([low, high]) => [low, high]),
+    binsIn(all.results[0]).map(([low, high]) => [low, high]),
+  );
+  assert.deepEqual(
+    binsIn(some.results[0]).filter(([, , amount]) => amount !== 0),
+    [
+      [10, 15, 1],
+      [55, 60, 1],
+    ],
+  );
+  assert.deepEqual(
+    [none.base, binsIn(none.results[0]).length, binsIn(none.results[0]).every(([, , amount]) => amount === 0)],
+    [0, 20, true],
+  );
   await database.store([responseLine({ surveyId, codes: [1, 1], numbers: [200] })]);
-  assert.deepEqual(binsIn((await count(surveyId, plan, { filters: [moderns] })).results[0]).filter(([, , amount]) => amount !== 0), [[10, 20, 1], [50, 60, 1]], 'they move with the survey');
+  assert.deepEqual(
+    binsIn((await count(surveyId, plan, { filters: [moderns] })).results[0]).filter(([, , amount]) => amount !== 0),
+    [
+      [10, 20, 1],
+      [50, 60, 1],
+    ],
+    'they move with the survey',
+  );
 });
 
 test('bins reach between the limits of a number, and past them where numbers lie there', async () => {
-  const surveyId = await given([{ codes: [1], numbers: [0.15] }, { codes: [1], numbers: [0.3] }]);
-  const ask = async (bounds: { min: number; max: number }, isWhole = false) => binsIn((await count(surveyId, { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0, bounds, ...(isWhole && { isWhole }) }] })).results[0]);
+  const surveyId = await given([
+    { codes: [1], numbers: [0.15] },
+    { codes: [1], numbers: [0.3] },
+  ]);
+  const ask = async (bounds: { min: number; max: number }, isWhole = false) =>
+    binsIn(
+      (
+        await count(surveyId, {
+          base: [0],
+          requests: [{ kind: 'number', slot: 0, presence: 0, bounds, ...(isWhole && { isWhole }) }],
+        })
+      ).results[0],
+    );
   const unit = await ask({ min: 0, max: 1 });
-  assert.deepEqual([unit.length, unit.filter(([, , amount]) => amount !== 0)], [20, [[0.15, 0.2, 1], [0.3, 0.35, 1]]]);
+  assert.deepEqual(
+    [unit.length, unit.filter(([, , amount]) => amount !== 0)],
+    [
+      20,
+      [
+        [0.15, 0.2, 1],
+        [0.3, 0.35, 1],
+      ],
+    ],
+  );
   const wider = await ask({ min: 0.2, max: 1 });
-  assert.deepEqual([wider[0]?.[0], wider.at(-1)?.[1], wider.reduce((sum, [, , amount = 0]) => sum + amount, 0)], [0.15, 1, 2]);
-  const empty = await count(newId(), { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0, bounds: { min: 1, max: 5 }, isWhole: true }] });
-  assert.deepEqual(binsIn(empty.results[0]), [1, 2, 3, 4, 5].map((number) => [number, number, 0]));
+  assert.deepEqual(
+    [wider[0]?.[0], wider.at(-1)?.[1], wider.reduce((sum, [, , amount = 0]) => sum + amount, 0)],
+    [0.15, 1, 2],
+  );
+  const empty = await count(newId(), {
+    base: [0],
+    requests: [{ kind: 'number', slot: 0, presence: 0, bounds: { min: 1, max: 5 }, isWhole: true }],
+  });
+  assert.deepEqual(
+    binsIn(empty.results[0]),
+    [1, 2, 3, 4, 5].map((number) => [number, number, 0]),
+  );
 });
 
 test('numbers and their bins come from one state of the table, by one statement once it is known where they lie', async () => {
-  const surveyId = await given([{ codes: [1], numbers: [1] }, { codes: [1], numbers: [3] }]);
+  const surveyId = await given([
+    { codes: [1], numbers: [1] },
+    { codes: [1], numbers: [3] },
+  ]);
   const statements: string[] = [];
-  const watched = createTotalsStore({ clickhouse: { ...database.clickhouse, select: (sql, options) => (statements.push(sql), database.clickhouse.select(sql, options)) } });
-  const ask = () => watched.countSurvey({ surveyId, plans: [{ questionId: 'q', plan: { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] } }] });
+  const watched = createTotalsStore({
+    clickhouse: {
+      ...database.clickhouse,
+      select: (sql, options) => (statements.push(sql), database.clickhouse.select(sql, options)),
+    },
+  });
+  const ask = () =>
+    watched.countSurvey({
+      surveyId,
+      plans: [{ questionId: 'q', plan: { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] } }],
+    });
   await ask();
   statements.length = 0;
   const { perQuestion } = await ask();
   assert.equal(statements.length, 1);
-  assert.equal(binsIn(perQuestion.get('q')?.results[0]).reduce((sum, [, , amount = 0]) => sum + amount, 0), 2);
+  assert.equal(
+    binsIn(perQuestion.get('q')?.results[0]).reduce((sum, [, , amount = 0]) => sum + amount, 0),
+    2,
+  );
 });
 
 /** A store whose time is given, and before each of whose statements something happens. */
@@ -278,13 +556,25 @@ function disturbed(before: (sql: string) => Promise<void>) {
 }
 
 test('numbers that grow with every response are counted twice at most, and the last bin reaches to the greatest', async () => {
-  const surveyId = await given([{ codes: [1], numbers: [0] }, { codes: [1], numbers: [100] }]);
-  const plans = [{ questionId: 'q', plan: { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] } satisfies CountPlan }];
+  const surveyId = await given([
+    { codes: [1], numbers: [0] },
+    { codes: [1], numbers: [100] },
+  ]);
+  const plans = [
+    { questionId: 'q', plan: { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] } satisfies CountPlan },
+  ];
   let [greatest, full] = [100, 0];
   const { store } = disturbed(async (sql) => {
     if (!sql.includes('quantileExact')) return;
     full += 1;
-    await database.store([responseLine({ surveyId, codes: [1], numbers: [(greatest += 50)], submittedAtMs: givenStart + greatest * 3_600_000 })]);
+    await database.store([
+      responseLine({
+        surveyId,
+        codes: [1],
+        numbers: [(greatest += 50)],
+        submittedAtMs: givenStart + greatest * 3_600_000,
+      }),
+    ]);
   });
   await store.countSurvey({ surveyId, plans });
   for (const isComplete of [undefined, true]) {
@@ -292,18 +582,37 @@ test('numbers that grow with every response are counted twice at most, and the l
     const counted = await store.countSurvey({ surveyId, plans, isComplete });
     const [result] = counted.perQuestion.get('q')?.results ?? [];
     assert.ok(result?.kind === 'number' && full <= 2, `${full} full counts`);
-    assert.deepEqual([result.moments.max, result.moments.bins.at(-1)?.high, result.moments.bins.length], [greatest, greatest, 20]);
-    assert.equal(result.moments.bins.reduce((sum, { count: amount }) => sum + amount, 0), counted.total);
+    assert.deepEqual(
+      [result.moments.max, result.moments.bins.at(-1)?.high, result.moments.bins.length],
+      [greatest, greatest, 20],
+    );
+    assert.equal(
+      result.moments.bins.reduce((sum, { count: amount }) => sum + amount, 0),
+      counted.total,
+    );
   }
 });
 
 test('all statements of a count share one bound of time, and none is made again for the sake of bins when most of it has passed', async () => {
-  const surveyId = await given([{ codes: [1], numbers: [0] }, { codes: [1], numbers: [100] }]);
-  const plans = [{ questionId: 'q', plan: { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] } satisfies CountPlan }];
+  const surveyId = await given([
+    { codes: [1], numbers: [0] },
+    { codes: [1], numbers: [100] },
+  ]);
+  const plans = [
+    { questionId: 'q', plan: { base: [0], requests: [{ kind: 'number', slot: 0, presence: 0 }] } satisfies CountPlan },
+  ];
   let greatest = 100;
   const { store, limits, pass } = disturbed(async (sql) => {
     pass(8000);
-    if (sql.includes('quantileExact')) await database.store([responseLine({ surveyId, codes: [1], numbers: [(greatest += 50)], submittedAtMs: givenStart + greatest * 3_600_000 })]);
+    if (sql.includes('quantileExact'))
+      await database.store([
+        responseLine({
+          surveyId,
+          codes: [1],
+          numbers: [(greatest += 50)],
+          submittedAtMs: givenStart + greatest * 3_600_000,
+        }),
+      ]);
   });
   const { total } = await store.countSurvey({ surveyId, plans });
   assert.deepEqual([total, limits], [3, [30_000, 22_000, 14_000]]);
@@ -311,47 +620,125 @@ test('all statements of a count share one bound of time, and none is made again 
 
 test('of what was taken out the counts in the whole survey come with those of a part of it', async () => {
   const surveyId = await given([{ codes: [1, 2, 0b1] }, { codes: [2, 1, 0b10] }, { codes: [3, 2, 0b11] }]);
-  const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0, needsUnfiltered: true }, { kind: 'codes', slot: 0 }, { kind: 'bits', slots: [2], needsUnfiltered: true }] };
+  const plan: CountPlan = {
+    base: [0],
+    requests: [
+      { kind: 'codes', slot: 0, needsUnfiltered: true },
+      { kind: 'codes', slot: 0 },
+      { kind: 'bits', slots: [2], needsUnfiltered: true },
+    ],
+  };
   const [hidden, plain, bits] = (await count(surveyId, plan, { filters: [moderns] })).results;
-  const codesOf = (counts: ReadonlyMap<number, number> | undefined) => [...(counts ?? [])].sort(([one], [other]) => one - other);
+  const codesOf = (counts: ReadonlyMap<number, number> | undefined) =>
+    [...(counts ?? [])].sort(([one], [other]) => one - other);
   assert.ok(hidden?.kind === 'codes' && plain?.kind === 'codes' && bits?.kind === 'bits');
-  assert.deepEqual([codesOf(hidden.counts), codesOf(hidden.unfiltered), plain.unfiltered], [[[1, 1], [3, 1]], [[1, 1], [2, 1], [3, 1]], undefined]);
-  assert.deepEqual([bits.counts.slice(0, 2), bits.unfiltered?.slice(0, 2)], [[2, 1], [2, 2]]);
+  assert.deepEqual(
+    [codesOf(hidden.counts), codesOf(hidden.unfiltered), plain.unfiltered],
+    [
+      [
+        [1, 1],
+        [3, 1],
+      ],
+      [
+        [1, 1],
+        [2, 1],
+        [3, 1],
+      ],
+      undefined,
+    ],
+  );
+  assert.deepEqual(
+    [bits.counts.slice(0, 2), bits.unfiltered?.slice(0, 2)],
+    [
+      [2, 1],
+      [2, 2],
+    ],
+  );
   const [unnarrowed] = (await count(surveyId, plan)).results;
   assert.ok(unnarrowed?.kind === 'codes' && unnarrowed.unfiltered === undefined);
 });
 
 test('bins do not break at the ends of the number range', async () => {
   const { bins } = await moments([-1.7e308, 1.7e308, 0]);
-  assert.equal(bins.reduce((sum, bin) => sum + bin.count, 0), 3);
+  assert.equal(
+    bins.reduce((sum, bin) => sum + bin.count, 0),
+    3,
+  );
   const tiny = await moments([1, 1 + Number.EPSILON]);
-  assert.equal(tiny.bins.reduce((sum, bin) => sum + bin.count, 0), 2);
+  assert.equal(
+    tiny.bins.reduce((sum, bin) => sum + bin.count, 0),
+    2,
+  );
 });
 
 test('several numbers of one survey keep apart', async () => {
-  const surveyId = await given([{ codes: [1, 1], numbers: [1, 100] }, { codes: [1, 0], numbers: [3] }, { codes: [0, 1], numbers: [0, 300] }]);
-  const { results } = await count(surveyId, { base: [0, 1], requests: [{ kind: 'number', slot: 1, presence: 1 }, { kind: 'number', slot: 0, presence: 0 }] });
-  const averages = results.map((result) => (result.kind === 'number' ? [result.moments.average, result.moments.bins[0]?.count, result.moments.bins.at(-1)?.count] : []));
-  assert.deepEqual(averages, [[200, 1, 1], [2, 1, 1]]);
+  const surveyId = await given([
+    { codes: [1, 1], numbers: [1, 100] },
+    { codes: [1, 0], numbers: [3] },
+    { codes: [0, 1], numbers: [0, 300] },
+  ]);
+  const { results } = await count(surveyId, {
+    base: [0, 1],
+    requests: [
+      { kind: 'number', slot: 1, presence: 1 },
+      { kind: 'number', slot: 0, presence: 0 },
+    ],
+  });
+  const averages = results.map((result) =>
+    result.kind === 'number'
+      ? [result.moments.average, result.moments.bins[0]?.count, result.moments.bins.at(-1)?.count]
+      : [],
+  );
+  assert.deepEqual(averages, [
+    [200, 1, 1],
+    [2, 1, 1],
+  ]);
 });
 
 test('texts are counted by value, most frequent first', async () => {
-  assert.deepEqual(await keys([`it's`, 'b"\\', 'a', `it's`, null, ''], 'value'), [{ key: `it's`, count: 2 }, { key: '', count: 1 }, { key: 'a', count: 1 }, { key: 'b"\\', count: 1 }]);
+  assert.deepEqual(await keys([`it's`, 'b"\\', 'a', `it's`, null, ''], 'value'), [
+    { key: `it's`, count: 2 },
+    { key: '', count: 1 },
+    { key: 'a', count: 1 },
+    { key: 'b"\\', count: 1 },
+  ]);
 });
 
 test('addresses are counted by domain, times by hour, uploads by media type', async () => {
-  assert.deepEqual(await keys(['A@Example.ORG', 'b@example.org', '"odd@name"@münchen.de'], 'emailDomain'), [{ key: 'example.org', count: 2 }, { key: 'münchen.de', count: 1 }]);
-  assert.deepEqual(await keys(['09:30', '09:59:59', '23:00'], 'hour'), [{ key: '09', count: 2 }, { key: '23', count: 1 }]);
-  assert.deepEqual(await keys([`${newId()} image/png`, `${newId()} image/png`, `${newId()} application/pdf`], 'mediaType'), [{ key: 'image/png', count: 2 }, { key: 'application/pdf', count: 1 }]);
+  assert.deepEqual(await keys(['A@Example.ORG', 'b@example.org', '"odd@name"@münchen.de'], 'emailDomain'), [
+    { key: 'example.org', count: 2 },
+    { key: 'münchen.de', count: 1 },
+  ]);
+  assert.deepEqual(await keys(['09:30', '09:59:59', '23:00'], 'hour'), [
+    { key: '09', count: 2 },
+    { key: '23', count: 1 },
+  ]);
+  assert.deepEqual(
+    await keys([`${newId()} image/png`, `${newId()} image/png`, `${newId()} application/pdf`], 'mediaType'),
+    [
+      { key: 'image/png', count: 2 },
+      { key: 'application/pdf', count: 1 },
+    ],
+  );
 });
 
 test('words are counted in lower case in every script, the fifty most frequent', async () => {
-  const counts = await keys(['Größe GRÖSSE größe, x', 'Привет, МИР! привет-мир', '漢字 漢字 漢', null, 'שלום 42 42'], 'words');
+  const counts = await keys(
+    ['Größe GRÖSSE größe, x', 'Привет, МИР! привет-мир', '漢字 漢字 漢', null, 'שלום 42 42'],
+    'words',
+  );
   assert.deepEqual(counts, [
-    { key: '42', count: 2 }, { key: 'größe', count: 2 }, { key: 'мир', count: 2 }, { key: 'привет', count: 2 }, { key: '漢字', count: 2 },
-    { key: 'grösse', count: 1 }, { key: 'שלום', count: 1 },
+    { key: '42', count: 2 },
+    { key: 'größe', count: 2 },
+    { key: 'мир', count: 2 },
+    { key: 'привет', count: 2 },
+    { key: '漢字', count: 2 },
+    { key: 'grösse', count: 1 },
+    { key: 'שלום', count: 1 },
   ]);
-  const surveyId = await given([{ codes: [1], texts: [Array.from({ length: 80 }, (_, index) => `word${index} word${index % 60}`).join(' ')] }]);
+  const surveyId = await given([
+    { codes: [1], texts: [Array.from({ length: 80 }, (_, index) => `word${index} word${index % 60}`).join(' ')] },
+  ]);
   const many = await first(surveyId, 0, { kind: 'text', slot: 0, presence: 0, by: 'words' });
   assert.ok(many.kind === 'text');
   assert.equal(many.counts.length, 50);
@@ -364,7 +751,15 @@ test('marks, apostrophes and joiners belong to their words, and equal words are 
     const wanted = new Map<string, number>();
     for (const word of words) wanted.set(word, (wanted.get(word) ?? 0) + 1);
     const counts = await keys([text], 'words');
-    assert.deepEqual(new Map(counts.map(({ key, count: mentions }) => [key, mentions])), new Map([...wanted].sort(([one], [other]) => counts.findIndex(({ key }) => key === one) - counts.findIndex(({ key }) => key === other))), text);
+    assert.deepEqual(
+      new Map(counts.map(({ key, count: mentions }) => [key, mentions])),
+      new Map(
+        [...wanted].sort(
+          ([one], [other]) => counts.findIndex(({ key }) => key === one) - counts.findIndex(({ key }) => key === other),
+        ),
+      ),
+      text,
+    );
   }
 });
 
@@ -372,11 +767,21 @@ test('a text of any script among usual ones is understood as soon as it is there
   const usual = ['Größe, größe — “don’t” 42', 'Привет 漢字の漢字 👍 €5', 'plain words, plain texts'];
   const unusual = ['हिन्दी Café'.normalize('NFD'), 'col·lecció 3️⃣ ❤️', 'İstanbul'];
   const surveyId = newId();
-  const store = (texts: readonly string[]) => database.store(texts.map((text) => responseLine({ surveyId, codes: [1, 1], texts: [text, text] })), { codeColumns: 64 });
+  const store = (texts: readonly string[]) =>
+    database.store(
+      texts.map((text) => responseLine({ surveyId, codes: [1, 1], texts: [text, text] })),
+      { codeColumns: 64 },
+    );
   const wordsOf = async (store: TotalsStore, slots: readonly number[]) => {
-    const plans = slots.map((slot) => ({ questionId: `q${slot}`, plan: { base: [slot], requests: [{ kind: 'text', slot, presence: slot, by: 'words' }] } satisfies CountPlan }));
+    const plans = slots.map((slot) => ({
+      questionId: `q${slot}`,
+      plan: { base: [slot], requests: [{ kind: 'text', slot, presence: slot, by: 'words' }] } satisfies CountPlan,
+    }));
     const { perQuestion } = await store.countSurvey({ surveyId, plans });
-    return [...perQuestion.values()].map(({ results: [result] }) => result?.kind === 'text' && Object.fromEntries(result.counts.map(({ key, count: mentions }) => [key, mentions])));
+    return [...perQuestion.values()].map(
+      ({ results: [result] }) =>
+        result?.kind === 'text' && Object.fromEntries(result.counts.map(({ key, count: mentions }) => [key, mentions])),
+    );
   };
   const wanted = (texts: readonly string[]) => {
     const tally: Record<string, number> = {};

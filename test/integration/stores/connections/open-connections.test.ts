@@ -8,10 +8,10 @@ import { SettingsError } from '../../../../src/settings.ts';
 import { waitForStores } from '../../../../src/stores/connections/store-connection.ts';
 import { isRedisUnavailable } from '../../../../src/stores/redis/errors.ts';
 import { openStores, type Stores } from '../../../../src/stores/stores.ts';
-import { temporaryDataDir } from '../../../support/data-dir.ts';
 import { freshDatabase } from '../../../support/auth-server.ts';
-import { openStoreGate, type StoreGate } from '../../../support/switchable-proxy.ts';
+import { temporaryDataDir } from '../../../support/data-dir.ts';
 import { sharedStores } from '../../../support/stores.ts';
+import { openStoreGate, type StoreGate } from '../../../support/switchable-proxy.ts';
 
 const isUnavailable = (error: unknown) =>
   error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds === 2;
@@ -20,11 +20,14 @@ async function openWith(urls: { redis?: string; postgres?: string; clickhouse?: 
   const { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl } = await sharedStores();
   return openStores({
     urls: {
-      redis: urls.redis ?? redisUrl, redisJobs: redisJobsUrl,
-      postgres: urls.postgres ?? databaseUrl, clickhouse: [urls.clickhouse ?? clickhouseUrl],
+      redis: urls.redis ?? redisUrl,
+      redisJobs: redisJobsUrl,
+      postgres: urls.postgres ?? databaseUrl,
+      clickhouse: [urls.clickhouse ?? clickhouseUrl],
     },
     settings: { intakeShards: 2, clickhouseCluster: undefined, dataDir: temporaryDataDir() },
-    log: createLog('silent'), metrics: createMetrics(),
+    log: createLog('silent'),
+    metrics: createMetrics(),
   });
 }
 
@@ -49,15 +52,25 @@ describe('stores that are not reached yet', () => {
   it('refuse every call as in an outage', async () => {
     const { sql, clickhouse, surveys, streamRedis, intakeRedis } = stores;
     const calls: (() => Promise<unknown>)[] = [
-      async () => sql`SELECT 1`, async () => sql`SELECT 1`.values(), async () => sql.unsafe('SELECT 1'),
-      async () => sql.begin(async (tx) => tx`SELECT 1`), async () => sql.reserve(),
+      async () => sql`SELECT 1`,
+      async () => sql`SELECT 1`.values(),
+      async () => sql.unsafe('SELECT 1'),
+      async () => sql.begin(async (tx) => tx`SELECT 1`),
+      async () => sql.reserve(),
       async () => surveys.load('01900000-0000-7000-8000-000000000001'),
-      async () => clickhouse.select('SELECT 1'), async () => clickhouse.bytes('SELECT 1', 'CSV'),
-      async () => clickhouse.command('SELECT 1'), async () => clickhouse.insert('INSERT', []),
+      async () => clickhouse.select('SELECT 1'),
+      async () => clickhouse.bytes('SELECT 1', 'CSV'),
+      async () => clickhouse.command('SELECT 1'),
+      async () => clickhouse.insert('INSERT', []),
     ];
     for (const call of calls) await assert.rejects(call, isUnavailable, String(call));
     await assert.rejects(intakeRedis.ping(), isRedisUnavailable);
-    const [first] = (await streamRedis.multi().get('a').exec().catch((error: unknown) => [[error]])) ?? [];
+    const [first] =
+      (await streamRedis
+        .multi()
+        .get('a')
+        .exec()
+        .catch((error: unknown) => [[error]])) ?? [];
     assert.ok(isRedisUnavailable(first?.[0]), String(first?.[0]));
     assert.equal(await clickhouse.ping(), false);
     assert.equal(stores.isFormerKnown(), true, 'until it is known that no former key can come');
@@ -86,7 +99,10 @@ describe('an intake that comes late and was begun with another number of shards'
       await waitForStores(stores.contacts.all, { answerMs: 200, prepareMs: 60_000 });
       await gate.forward();
       assert.ok((await stores.contacts.intake.refused) instanceof SettingsError);
-      assert.match(stores.contacts.intake.describeProblem(), /^Redis cannot be used \(REDIS_URL 127\.0\.0\.1:\d+\/12: INTAKE_SHARDS is 2/);
+      assert.match(
+        stores.contacts.intake.describeProblem(),
+        /^Redis cannot be used \(REDIS_URL 127\.0\.0\.1:\d+\/12: INTAKE_SHARDS is 2/,
+      );
       await assert.rejects(stores.intakeRedis.ping(), isRedisUnavailable);
       assert.equal(await own.dbsize(), 2, 'the note of shards, and since when keys are kept');
       await own.set('intake:shards', 2);

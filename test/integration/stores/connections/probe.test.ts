@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { createLog } from '../../../../src/log.ts';
 import { createClickHouse } from '../../../../src/stores/clickhouse/client.ts';
+import { isUnreachableError, probeStores } from '../../../../src/stores/connections/probe.ts';
 import { StartError } from '../../../../src/stores/embedded/start-stores.ts';
-import { probeStores, isUnreachableError } from '../../../../src/stores/connections/probe.ts';
 import { createPostgres } from '../../../../src/stores/postgres/client.ts';
 import { createSharedRedis } from '../../../../src/stores/redis/clients.ts';
 import { runToExit, sharedStoreUrls } from '../../../support/service.ts';
-import { sharedStores, type SharedStores } from '../../../support/stores.ts';
+import { type SharedStores, sharedStores } from '../../../support/stores.ts';
 
 const nobody = '127.0.0.1:1';
 const log = createLog('silent');
@@ -45,26 +45,55 @@ describe('a store that cannot be used when the service starts is told with its s
 
   it('Redis', async () => {
     await meetRedis(stores.redisUrl);
-    await assert.rejects(meetRedis(`redis://:hidden@${nobody}`), isTold(/the server of REDIS_URL \(127\.0\.0\.1:1\) cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1$/));
-    await assert.rejects(meetRedis(changed(stores.redisUrl, (url) => (url.password = 'hidden'))), isTold(/REDIS_URL \(127\.0\.0\.1:\d+\) cannot be used: WRONGPASS/));
+    await assert.rejects(
+      meetRedis(`redis://:hidden@${nobody}`),
+      isTold(/the server of REDIS_URL \(127\.0\.0\.1:1\) cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1$/),
+    );
+    await assert.rejects(
+      meetRedis(changed(stores.redisUrl, (url) => (url.password = 'hidden'))),
+      isTold(/REDIS_URL \(127\.0\.0\.1:\d+\) cannot be used: WRONGPASS/),
+    );
   });
 
   it('PostgreSQL', async () => {
     await meetPostgres(stores.databaseUrl);
-    await assert.rejects(meetPostgres(`postgres://survey:hidden@${nobody}/survey`), isTold(/the server of DATABASE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: connect ECONNREFUSED/));
-    await assert.rejects(meetPostgres(changed(stores.databaseUrl, (url) => (url.password = 'hidden'))), isTold(/DATABASE_URL \(.*\) cannot be used: password authentication failed/));
-    await assert.rejects(meetPostgres(changed(stores.databaseUrl, (url) => (url.pathname = '/nowhere'))), isTold(/DATABASE_URL \(.*\/nowhere\) cannot be used: database "nowhere" does not exist/));
+    await assert.rejects(
+      meetPostgres(`postgres://survey:hidden@${nobody}/survey`),
+      isTold(/the server of DATABASE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: connect ECONNREFUSED/),
+    );
+    await assert.rejects(
+      meetPostgres(changed(stores.databaseUrl, (url) => (url.password = 'hidden'))),
+      isTold(/DATABASE_URL \(.*\) cannot be used: password authentication failed/),
+    );
+    await assert.rejects(
+      meetPostgres(changed(stores.databaseUrl, (url) => (url.pathname = '/nowhere'))),
+      isTold(/DATABASE_URL \(.*\/nowhere\) cannot be used: database "nowhere" does not exist/),
+    );
   });
 
   it('ClickHouse', async () => {
     await meetClickHouse(stores.clickhouseUrl);
-    await assert.rejects(meetClickHouse(`http://survey:hidden@${nobody}/survey`), isTold(/the server of CLICKHOUSE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: connect ECONNREFUSED/));
-    await assert.rejects(meetClickHouse(changed(stores.clickhouseUrl, (url) => (url.password = 'hidden'))), isTold(/CLICKHOUSE_URL \(.*\) cannot be used: .*password is incorrect/));
+    await assert.rejects(
+      meetClickHouse(`http://survey:hidden@${nobody}/survey`),
+      isTold(/the server of CLICKHOUSE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: connect ECONNREFUSED/),
+    );
+    await assert.rejects(
+      meetClickHouse(changed(stores.clickhouseUrl, (url) => (url.password = 'hidden'))),
+      isTold(/CLICKHOUSE_URL \(.*\) cannot be used: .*password is incorrect/),
+    );
   });
 
   it('ClickHouse of an older version than statements can be sent to', async () => {
-    const meet = (version: string) => probeStores.clickhouse({ select: async <Row extends readonly unknown[]>() => [[version]] as unknown as Row[] }, [`http://survey:hidden@${nobody}/survey`]);
-    await assert.rejects(meet('24.8.14.39'), isTold(/^the server of CLICKHOUSE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: it is ClickHouse 24\.8\.14\.39, and 25\.6 or newer is needed$/));
+    const meet = (version: string) =>
+      probeStores.clickhouse({ select: async <Row extends readonly unknown[]>() => [[version]] as unknown as Row[] }, [
+        `http://survey:hidden@${nobody}/survey`,
+      ]);
+    await assert.rejects(
+      meet('24.8.14.39'),
+      isTold(
+        /^the server of CLICKHOUSE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: it is ClickHouse 24\.8\.14\.39, and 25\.6 or newer is needed$/,
+      ),
+    );
     await assert.rejects(meet('25.5.1.1'), isTold(/25\.6 or newer/));
     for (const version of ['25.6.1.1', '25.12.3.4', '26.1.1.1', 'of our own']) await meet(version);
   });
@@ -73,21 +102,34 @@ describe('a store that cannot be used when the service starts is told with its s
     const wrong = (url: string) => changed(url, (found) => (found.password = 'hidden'));
     const starts: [string, string, RegExp][] = [
       ['REDIS_JOBS_URL', wrong(stores.redisJobsUrl), /WRONGPASS/],
-      ['DATABASE_URL', changed(stores.databaseUrl, (url) => (url.pathname = '/nowhere')), /database "nowhere" does not exist/],
+      [
+        'DATABASE_URL',
+        changed(stores.databaseUrl, (url) => (url.pathname = '/nowhere')),
+        /database "nowhere" does not exist/,
+      ],
       ['CLICKHOUSE_URL', wrong(stores.clickhouseUrl), /password is incorrect/],
     ];
     await Promise.all(
       starts.map(async ([name, url, reason]) => {
         const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), [name]: url, LOG_LEVEL: 'silent' } });
         assert.equal(code, 1);
-        assert.match(said, new RegExp(`^survey-service cannot start: the server of ${name} \\(127\\.0\\.0\\.1:\\d+.*\\) cannot be used: .*${reason.source}.*\n$`));
+        assert.match(
+          said,
+          new RegExp(
+            `^survey-service cannot start: the server of ${name} \\(127\\.0\\.0\\.1:\\d+.*\\) cannot be used: .*${reason.source}.*\n$`,
+          ),
+        );
         assert.doesNotMatch(said, /hidden/);
       }),
     );
   });
 
   it('unless it is only away: then it may be there later', async () => {
-    const away = [nobody, 'nobody.invalid'].flatMap((host) => [() => meetRedis(`redis://${host}`), () => meetPostgres(`postgres://${host}/survey`), () => meetClickHouse(`http://${host}`)]);
+    const away = [nobody, 'nobody.invalid'].flatMap((host) => [
+      () => meetRedis(`redis://${host}`),
+      () => meetPostgres(`postgres://${host}/survey`),
+      () => meetClickHouse(`http://${host}`),
+    ]);
     for (const meet of away) await assert.rejects(meet, isUnreachableError);
     const refused = [
       () => meetRedis(changed(stores.redisUrl, (url) => (url.password = 'hidden'))),

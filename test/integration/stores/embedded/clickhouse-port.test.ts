@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { createLog } from '../../../../src/log.ts';
-import { startEmbeddedStores, type EmbeddedStores } from '../../../../src/stores/embedded/start-stores.ts';
-import { createChance, type Chance } from '../../../fuzz/chance.ts';
+import { type EmbeddedStores, startEmbeddedStores } from '../../../../src/stores/embedded/start-stores.ts';
+import { type Chance, createChance } from '../../../fuzz/chance.ts';
 import { temporaryDataDir } from '../../../support/data-dir.ts';
 
 const fuzzedRequests = 4_000;
@@ -18,11 +18,87 @@ const replyWithinMs = 10_000;
 
 /** Targets that no URL can be made of, and others that are odd. */
 const targets = [
-  '//', 'http://', '//[', 'http://[', 'http://:80', 'http://a:99999/', 'http://%/', '//%00', '///', '//a b', 'https://', 'ftp://', 'javascript:', '\\\\', '*', '', ' ', 'x', '%', '/%', '/%zz', '/?%', '/?%ff=%ff', '/?=', '/?&&&&', '/?query', '/??query=1',
-  '/?password', '/?password=', '/?password=%ff', '/?query=SELECT%201&password=wrong', '/ping', '/ping/', '/ping?x', '//ping', '/../ping', '/replicas_status', '/play', '/\xff', '/\x7f', `/?${'a=b&'.repeat(3_000)}`, `/${'x'.repeat(30_000)}`, `/?query=${'%41'.repeat(9_000)}`, '/#', '/;', '/?session_id=1', '/?compress=1',
+  '//',
+  'http://',
+  '//[',
+  'http://[',
+  'http://:80',
+  'http://a:99999/',
+  'http://%/',
+  '//%00',
+  '///',
+  '//a b',
+  'https://',
+  'ftp://',
+  'javascript:',
+  '\\\\',
+  '*',
+  '',
+  ' ',
+  'x',
+  '%',
+  '/%',
+  '/%zz',
+  '/?%',
+  '/?%ff=%ff',
+  '/?=',
+  '/?&&&&',
+  '/?query',
+  '/??query=1',
+  '/?password',
+  '/?password=',
+  '/?password=%ff',
+  '/?query=SELECT%201&password=wrong',
+  '/ping',
+  '/ping/',
+  '/ping?x',
+  '//ping',
+  '/../ping',
+  '/replicas_status',
+  '/play',
+  '/\xff',
+  '/\x7f',
+  `/?${'a=b&'.repeat(3_000)}`,
+  `/${'x'.repeat(30_000)}`,
+  `/?query=${'%41'.repeat(9_000)}`,
+  '/#',
+  '/;',
+  '/?session_id=1',
+  '/?compress=1',
 ];
-const methods = ['GET', 'GET', 'GET', 'POST', 'POST', 'PUT', 'HEAD', 'OPTIONS', 'CONNECT', 'TRACE', 'DELETE', 'PRI', 'get', 'G\0T', '', 'X'.repeat(300), 'SOURCE', 'M-SEARCH'];
-const versions = ['HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/0.9', 'HTTP/2.0', 'HTTP/9.9', 'HTTP/1', 'ICY', ''];
+const methods = [
+  'GET',
+  'GET',
+  'GET',
+  'POST',
+  'POST',
+  'PUT',
+  'HEAD',
+  'OPTIONS',
+  'CONNECT',
+  'TRACE',
+  'DELETE',
+  'PRI',
+  'get',
+  'G\0T',
+  '',
+  'X'.repeat(300),
+  'SOURCE',
+  'M-SEARCH',
+];
+const versions = [
+  'HTTP/1.1',
+  'HTTP/1.1',
+  'HTTP/1.1',
+  'HTTP/1.1',
+  'HTTP/1.0',
+  'HTTP/0.9',
+  'HTTP/2.0',
+  'HTTP/9.9',
+  'HTTP/1',
+  'ICY',
+  '',
+];
 
 describe('the port of the embedded ClickHouse', () => {
   const dataDir = temporaryDataDir();
@@ -32,7 +108,12 @@ describe('the port of the embedded ClickHouse', () => {
   let pid: number | undefined;
 
   before(async () => {
-    stores = await startEmbeddedStores({ dataDir, needed: { redis: false, redisJobs: false, postgres: false, clickhouse: true }, log: createLog('silent'), env: process.env });
+    stores = await startEmbeddedStores({
+      dataDir,
+      needed: { redis: false, redisJobs: false, postgres: false, clickhouse: true },
+      log: createLog('silent'),
+      env: process.env,
+    });
     const url = new URL(stores.clickhouseUrl ?? '');
     [port, password, pid] = [Number(url.port), url.password, stores.pid('clickhouse')];
     assert.ok(pid !== undefined);
@@ -43,7 +124,13 @@ describe('the port of the embedded ClickHouse', () => {
   });
 
   const credentials = () => `Authorization: Basic ${Buffer.from(`default:${password}`).toString('base64')}`;
-  const post = (lines: readonly string[], body: Buffer | string): Buffer => Buffer.concat([Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\n${lines.map((line) => `${line}\r\n`).join('')}Content-Length: ${body.length}\r\n\r\n`), Buffer.from(body)]);
+  const post = (lines: readonly string[], body: Buffer | string): Buffer =>
+    Buffer.concat([
+      Buffer.from(
+        `POST / HTTP/1.1\r\nHost: a\r\n${lines.map((line) => `${line}\r\n`).join('')}Content-Length: ${body.length}\r\n\r\n`,
+      ),
+      Buffer.from(body),
+    ]);
 
   /** Says these bytes on a connection of their own; gives what comes back until the other side closes or a whole head and `until` are there. */
   async function say(bytes: Buffer | string, until = /\r\n\r\n/): Promise<string> {
@@ -72,13 +159,18 @@ describe('the port of the embedded ClickHouse', () => {
   it('answers an address that is none with 400 in the form of ClickHouse', async () => {
     for (const target of ['//', 'http://', '//[', 'http://[', 'http://a:99999/']) {
       const heard = await say(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`, /Exception: .*\n/);
-      assert.match(heard, /^HTTP\/1\.1 400 [^]*\r\nX-ClickHouse-Exception-Code: 36\r\n[^]*\nCode: 36\. DB::Exception: .* \(BAD_ARGUMENTS\)\n/, target);
+      assert.match(
+        heard,
+        /^HTTP\/1\.1 400 [^]*\r\nX-ClickHouse-Exception-Code: 36\r\n[^]*\nCode: 36\. DB::Exception: .* \(BAD_ARGUMENTS\)\n/,
+        target,
+      );
       await assertServes(target);
     }
   });
 
   it('answers what is no HTTP, and heads without end, with a status and closes', async () => {
-    const closed = async (bytes: string, status: RegExp) => assert.match(await say(bytes, /$^/), status, JSON.stringify(bytes.slice(0, 60)));
+    const closed = async (bytes: string, status: RegExp) =>
+      assert.match(await say(bytes, /$^/), status, JSON.stringify(bytes.slice(0, 60)));
     await closed('nonsense\r\n\r\n', /^HTTP\/1\.1 400 [^]*\nCode: 36\. /);
     await closed('GET / HTTP/1.1\r\n\r\n', /^HTTP\/1\.1 400 /);
     await closed(`GET / HTTP/1.1\r\nHost: a\r\n${`x: ${'y'.repeat(1_000)}\r\n`.repeat(1_200)}\r\n`, /^HTTP\/1\.1 431 /);
@@ -98,7 +190,10 @@ describe('the port of the embedded ClickHouse', () => {
     assert.match(await say(`${head}X-ClickHouse-Key: ${password.slice(0, -1)}\xe9\r\n\r\n`, /$^/), /^HTTP\/1\.1 403 /);
     const basic = Buffer.from(`default:${'é'.repeat(password.length)}`).toString('base64');
     assert.match(await say(`${head}Authorization: Basic ${basic}\r\n\r\n`, /$^/), /^HTTP\/1\.1 403 /);
-    assert.match(await say(`POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n${credentials()}\r\nContent-Length: 8\r\n\r\n`), /^HTTP\/1\.1 100 Continue\r\n\r\n/);
+    assert.match(
+      await say(`POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n${credentials()}\r\nContent-Length: 8\r\n\r\n`),
+      /^HTTP\/1\.1 100 Continue\r\n\r\n/,
+    );
     await assertServes('after bodies that were not wanted');
   });
 
@@ -107,14 +202,23 @@ describe('the port of the embedded ClickHouse', () => {
     const bomb = Buffer.concat(Array(10).fill(gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '), { level: 1 })));
     assert.match(await say(post([credentials(), 'Content-Encoding: gzip'], bomb)), /^HTTP\/1\.1 413 /);
     assert.match(await say(post([credentials(), 'Content-Encoding: gzip'], 'no gzip')), /^HTTP\/1\.1 [45]\d\d /);
-    assert.match(await say(post([credentials()], ','.repeat(20_000_000))), /^HTTP\/1\.1 400 [^]*Max query size exceeded/);
+    assert.match(
+      await say(post([credentials()], ','.repeat(20_000_000))),
+      /^HTTP\/1\.1 400 [^]*Max query size exceeded/,
+    );
     const part = '--b\r\nContent-Disposition: form-data; name="param_x"\r\n\r\n1\r\n';
-    assert.match(await say(post([credentials(), 'Content-Type: multipart/form-data; boundary=b'], `${part.repeat(20_000)}--b--\r\n`)), /^HTTP\/1\.1 400 /);
+    assert.match(
+      await say(
+        post([credentials(), 'Content-Type: multipart/form-data; boundary=b'], `${part.repeat(20_000)}--b--\r\n`),
+      ),
+      /^HTTP\/1\.1 400 /,
+    );
     await assertServes('after bodies that were too large');
   });
 
   it('is not ended by a statement', async () => {
-    for (const statement of ['SYSTEM SHUTDOWN', 'SYSTEM KILL', '/* x */ system shutdown;']) assert.match(await say(post([credentials()], statement)), /^HTTP\/1\.1 403 /, statement);
+    for (const statement of ['SYSTEM SHUTDOWN', 'SYSTEM KILL', '/* x */ system shutdown;'])
+      assert.match(await say(post([credentials()], statement)), /^HTTP\/1\.1 403 /, statement);
     await assertServes('after statements that end a server');
   });
 
@@ -123,15 +227,24 @@ describe('the port of the embedded ClickHouse', () => {
     const chance = createChance(seed);
     const replies = new Map<string, number>();
     for (let sent = 0; sent < fuzzedRequests; sent += atOnce * 25) {
-      await Promise.all(Array.from({ length: atOnce }, async () => {
-        for (let n = 0; n < 25; n += 1) {
-          const status = /^HTTP\/1\.1 (\d+)/.exec(await throwAt(port, chance, spoiledRequest(chance, { password, credentials: credentials() })))?.[1] ?? 'closed';
-          replies.set(status, (replies.get(status) ?? 0) + 1);
-        }
-      }));
+      await Promise.all(
+        Array.from({ length: atOnce }, async () => {
+          for (let n = 0; n < 25; n += 1) {
+            const status =
+              /^HTTP\/1\.1 (\d+)/.exec(
+                await throwAt(port, chance, spoiledRequest(chance, { password, credentials: credentials() })),
+              )?.[1] ?? 'closed';
+            replies.set(status, (replies.get(status) ?? 0) + 1);
+          }
+        }),
+      );
       await assertServes(`seed ${seed}, before request ${sent + atOnce * 25}`);
     }
-    assert.doesNotMatch(readFileSync(join(dataDir, 'clickhouse', 'log'), 'utf8'), /uncaught|unhandled/, `seed ${seed}: an error was caught by the last guard only`);
+    assert.doesNotMatch(
+      readFileSync(join(dataDir, 'clickhouse', 'log'), 'utf8'),
+      /uncaught|unhandled/,
+      `seed ${seed}: an error was caught by the last guard only`,
+    );
     // Most replies come too late to be seen where the machine is busy; that some were refused shows that the port was reached.
     assert.ok((replies.get('400') ?? 0) > fuzzedRequests / 100, JSON.stringify([...replies]));
   });
@@ -144,22 +257,71 @@ function spoiledRequest(chance: Chance, { password, credentials }: { password: s
   const lines: string[] = [];
   if (!chance.is(0.05)) lines.push('Host: a');
   for (let more = chance.below(3); more > 0; more -= 1) {
-    lines.push(chance.weighted<() => string>([
-      [4, () => credentials],
-      [2, () => `X-ClickHouse-Key: ${chance.pick([password, '', password.slice(1), 'é'.repeat(password.length), '\xff'.repeat(password.length), 'x'.repeat(100_000)])}`],
-      [2, () => `Authorization: ${chance.pick(['Basic', 'Basic %', `Basic ${Buffer.from('\xff'.repeat(chance.below(60))).toString('base64')}`, 'Bearer x', `Basic ${'='.repeat(50)}`, 'Digest a=b', '\0'])}`],
-      [2, () => `Content-Length: ${chance.pick(['0', '5', '100', '-1', '1e3', '18446744073709551616', '999999999', '5, 5', ''])}`],
-      [2, () => `Transfer-Encoding: ${chance.pick(['chunked', 'gzip, chunked', 'gzip', 'identity', 'chunked, chunked', 'xchunked'])}`],
-      [2, () => `Expect: ${chance.pick(['100-continue', '200-ok', '', '100-continue, 100-continue'])}`],
-      [2, () => `Connection: Upgrade\r\nUpgrade: ${chance.pick(['websocket', 'h2c', 'TLS/1.0', ''])}`],
-      [1, () => `Content-Encoding: ${chance.pick(['gzip', 'br', 'identity', 'gzip, gzip', ''])}`],
-      [1, () => `Content-Type: multipart/form-data; boundary=${chance.pick(['b', '', '"', 'x'.repeat(5_000), '\r\n'])}`],
-      [1, () => chance.pick(['x: 1\r\n'.repeat(2_500), ' folded: yes', 'no colon', ': none', 'a\0b: c', `y: ${'z'.repeat(60_000)}`, 'HTTP2-Settings: AAMAAABkAAQAAP__'])],
-    ])());
+    lines.push(
+      chance.weighted<() => string>([
+        [4, () => credentials],
+        [
+          2,
+          () =>
+            `X-ClickHouse-Key: ${chance.pick([password, '', password.slice(1), 'é'.repeat(password.length), '\xff'.repeat(password.length), 'x'.repeat(100_000)])}`,
+        ],
+        [
+          2,
+          () =>
+            `Authorization: ${chance.pick(['Basic', 'Basic %', `Basic ${Buffer.from('\xff'.repeat(chance.below(60))).toString('base64')}`, 'Bearer x', `Basic ${'='.repeat(50)}`, 'Digest a=b', '\0'])}`,
+        ],
+        [
+          2,
+          () =>
+            `Content-Length: ${chance.pick(['0', '5', '100', '-1', '1e3', '18446744073709551616', '999999999', '5, 5', ''])}`,
+        ],
+        [
+          2,
+          () =>
+            `Transfer-Encoding: ${chance.pick(['chunked', 'gzip, chunked', 'gzip', 'identity', 'chunked, chunked', 'xchunked'])}`,
+        ],
+        [2, () => `Expect: ${chance.pick(['100-continue', '200-ok', '', '100-continue, 100-continue'])}`],
+        [2, () => `Connection: Upgrade\r\nUpgrade: ${chance.pick(['websocket', 'h2c', 'TLS/1.0', ''])}`],
+        [1, () => `Content-Encoding: ${chance.pick(['gzip', 'br', 'identity', 'gzip, gzip', ''])}`],
+        [
+          1,
+          () => `Content-Type: multipart/form-data; boundary=${chance.pick(['b', '', '"', 'x'.repeat(5_000), '\r\n'])}`,
+        ],
+        [
+          1,
+          () =>
+            chance.pick([
+              'x: 1\r\n'.repeat(2_500),
+              ' folded: yes',
+              'no colon',
+              ': none',
+              'a\0b: c',
+              `y: ${'z'.repeat(60_000)}`,
+              'HTTP2-Settings: AAMAAABkAAQAAP__',
+            ]),
+        ],
+      ])(),
+    );
   }
-  const target = chance.is(0.7) ? chance.pick(targets) : `/?query=${encodeURIComponent(chance.pick(['SELECT 1', 'SELEC', '', ';;', 'SELECT \'', 'SELECT 1 FORMAT Nothing', 'SELECT 1; SELECT 2', '/*', 'INSERT INTO nothing FORMAT TSV', 'SELECT * FROM nothing']))}&${chance.pick(['', 'default_format=%0d%0a', 'query_id=%00%ff', 'nothing=1', 'param_=1', 'param_a%00=1', 'database=%60', 'wait_end_of_query=1', 'enable_http_compression=1', 'max_threads=x'])}`;
-  const body = chance.pick(['', '', 'SELECT 1', '5\r\nSELEC\r\n0\r\n\r\n', '5\r\nSELE', 'zzz\r\n', '\x1f\x8b\x08\0nothing', '--b\r\n\r\n--b--', '\0'.repeat(200), 'FFFFFFFFFFFFFFFFF\r\n']);
-  return Buffer.from(`${chance.pick(methods)} ${target}${chance.is(0.97) ? ' ' : ''}${chance.pick(versions)}\r\n${lines.map((line) => `${line}\r\n`).join('')}${chance.is(0.95) ? '\r\n' : ''}${body}`, 'latin1');
+  const target = chance.is(0.7)
+    ? chance.pick(targets)
+    : `/?query=${encodeURIComponent(chance.pick(['SELECT 1', 'SELEC', '', ';;', "SELECT '", 'SELECT 1 FORMAT Nothing', 'SELECT 1; SELECT 2', '/*', 'INSERT INTO nothing FORMAT TSV', 'SELECT * FROM nothing']))}&${chance.pick(['', 'default_format=%0d%0a', 'query_id=%00%ff', 'nothing=1', 'param_=1', 'param_a%00=1', 'database=%60', 'wait_end_of_query=1', 'enable_http_compression=1', 'max_threads=x'])}`;
+  const body = chance.pick([
+    '',
+    '',
+    'SELECT 1',
+    '5\r\nSELEC\r\n0\r\n\r\n',
+    '5\r\nSELE',
+    'zzz\r\n',
+    '\x1f\x8b\x08\0nothing',
+    '--b\r\n\r\n--b--',
+    '\0'.repeat(200),
+    'FFFFFFFFFFFFFFFFF\r\n',
+  ]);
+  return Buffer.from(
+    `${chance.pick(methods)} ${target}${chance.is(0.97) ? ' ' : ''}${chance.pick(versions)}\r\n${lines.map((line) => `${line}\r\n`).join('')}${chance.is(0.95) ? '\r\n' : ''}${body}`,
+    'latin1',
+  );
 }
 
 /** Sends it whole, in pieces, cut off, or several times without waiting for a reply; gives what came back. */
@@ -173,7 +335,13 @@ async function throwAt(port: number, chance: Chance, bytes: Buffer): Promise<str
     [5, async () => void socket.write(bytes)],
     [2, () => inPieces(socket, chance, bytes)],
     [1, async () => void socket.write(bytes, () => socket.destroy())],
-    [1, async () => void socket.write(bytes.subarray(0, chance.below(bytes.length + 1)), () => setImmediate(() => socket.resetAndDestroy()))],
+    [
+      1,
+      async () =>
+        void socket.write(bytes.subarray(0, chance.below(bytes.length + 1)), () =>
+          setImmediate(() => socket.resetAndDestroy()),
+        ),
+    ],
     [1, async () => void socket.end(Buffer.concat([bytes, bytes, bytes, bytes]))],
   ])();
   const waitedUntil = performance.now() + patienceMs;
@@ -185,7 +353,11 @@ async function throwAt(port: number, chance: Chance, bytes: Buffer): Promise<str
 
 async function inPieces(socket: Socket, chance: Chance, bytes: Buffer): Promise<void> {
   const cuts = [chance.below(bytes.length + 1), chance.below(bytes.length + 1)].sort((a, b) => a - b);
-  for (const [from, to] of [[0, cuts[0]], [cuts[0], cuts[1]], [cuts[1], bytes.length]] as const) {
+  for (const [from, to] of [
+    [0, cuts[0]],
+    [cuts[0], cuts[1]],
+    [cuts[1], bytes.length],
+  ] as const) {
     if (socket.destroyed) return;
     socket.write(bytes.subarray(from, to));
     await new Promise((resolve) => setImmediate(resolve));

@@ -5,16 +5,16 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { storedPassword } from '../../../../src/stores/embedded/host/stored-password.ts';
+import { createLog } from '../../../../src/log.ts';
+import { StartError } from '../../../../src/platform/start-error.ts';
+import { superviseChild } from '../../../../src/stores/embedded/child-process.ts';
 import { acquireLock } from '../../../../src/stores/embedded/host/lock.ts';
 import { endProcess, findOrphan, writePidFile } from '../../../../src/stores/embedded/host/pid-file.ts';
 import { createPorts } from '../../../../src/stores/embedded/host/ports.ts';
 import { identityOf } from '../../../../src/stores/embedded/host/process-identity.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { storedPassword } from '../../../../src/stores/embedded/host/stored-password.ts';
 import { canEnter } from '../../../../src/stores/embedded/postgres-home.ts';
-import { createLog } from '../../../../src/log.ts';
-import { superviseChild } from '../../../../src/stores/embedded/child-process.ts';
-import { StartError } from '../../../../src/platform/start-error.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'embedded-host-'));
 after(() => rmSync(root, { recursive: true, force: true }));
@@ -26,7 +26,10 @@ function newDir(): string {
 test('a lock is refused while its owner lives, taken over when it is gone, and free again after its release', () => {
   const dir = newDir();
   const lock = acquireLock(dir);
-  assert.throws(() => acquireLock(dir), (error) => error instanceof StartError && error.message.includes(`process ${process.pid}`));
+  assert.throws(
+    () => acquireLock(dir),
+    (error) => error instanceof StartError && error.message.includes(`process ${process.pid}`),
+  );
   lock.release();
   writeFileSync(join(dir, 'lock'), JSON.stringify({ pid: process.pid, identity: 'the same number, another process' }));
   const second = acquireLock(dir);
@@ -58,7 +61,9 @@ test('a process keeps its identity as long as it lives and has none afterwards',
 
 test('an orphan is found only by its own directory, and ended even if it ignores the polite signal', async () => {
   const dir = newDir();
-  const child = spawn('sh', ['-c', 'trap "" TERM; echo ready; while :; do sleep 1; done'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn('sh', ['-c', 'trap "" TERM; echo ready; while :; do sleep 1; done'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   await once(child.stdout, 'data');
   const pid = child.pid ?? 0;
   writePidFile(dir, pid);
@@ -89,7 +94,9 @@ test('a store keeps its port, and two stores of one start never get the same', a
   assert.equal(await portOf(createPorts(), a), first);
 });
 
-test('another user can enter a directory only if every directory above lets it through', { skip: process.platform === 'win32' ? 'Windows has no such rights' : false }, () => {
+test('another user can enter a directory only if every directory above lets it through', {
+  skip: process.platform === 'win32' ? 'Windows has no such rights' : false,
+}, () => {
   const stranger = { uid: 65_533, gid: 65_533 };
   const open = join(newDir(), 'open');
   mkdirSync(open, { mode: 0o711 });
@@ -101,7 +108,17 @@ test('another user can enter a directory only if every directory above lets it t
 test('a store that cannot even be begun again is tried until it can', async () => {
   const dir = newDir();
   const child = await superviseChild(
-    { name: 'sleeper', dir, command: 'sleep', args: ['60'], env: process.env, isReady: async () => true, readyTimeoutMs: 5000, stopSignal: 'SIGTERM', stopTimeoutMs: 2000 },
+    {
+      name: 'sleeper',
+      dir,
+      command: 'sleep',
+      args: ['60'],
+      env: process.env,
+      isReady: async () => true,
+      readyTimeoutMs: 5000,
+      stopSignal: 'SIGTERM',
+      stopTimeoutMs: 2000,
+    },
     createLog('silent'),
   );
   const first = child.pid() ?? 0;
@@ -123,7 +140,15 @@ test('a store that answers nothing any more is killed and started again, one tha
   let asked = 0;
   const child = await superviseChild(
     {
-      name: 'hanging', dir, command: 'sleep', args: ['600'], env: process.env, isReady: async () => true, readyTimeoutMs: 5000, stopSignal: 'SIGTERM', stopTimeoutMs: 1000,
+      name: 'hanging',
+      dir,
+      command: 'sleep',
+      args: ['600'],
+      env: process.env,
+      isReady: async () => true,
+      readyTimeoutMs: 5000,
+      stopSignal: 'SIGTERM',
+      stopTimeoutMs: 1000,
       healthChecks: [{ isResponding: async () => ((asked += 1), !isHung), timeoutMs: 1000 }],
     },
     createLog('silent'),

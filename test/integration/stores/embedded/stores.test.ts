@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -13,7 +25,12 @@ import postgres from 'postgres';
 import { z } from 'zod';
 import { createLog } from '../../../../src/log.ts';
 import { identityOf } from '../../../../src/stores/embedded/host/process-identity.ts';
-import { startEmbeddedStores, StartError, type EmbeddedStores, type StoreName } from '../../../../src/stores/embedded/start-stores.ts';
+import {
+  type EmbeddedStores,
+  StartError,
+  type StoreName,
+  startEmbeddedStores,
+} from '../../../../src/stores/embedded/start-stores.ts';
 import { temporaryDataDir } from '../../../support/data-dir.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -32,21 +49,39 @@ function newDataDir(): string {
   return dir;
 }
 
-function start(dataDir: string, names: readonly StoreName[] = storeNames, env: NodeJS.ProcessEnv = process.env): Promise<EmbeddedStores> {
-  const needed = { redis: names.includes('redis'), redisJobs: names.includes('redisJobs'), postgres: names.includes('postgres'), clickhouse: names.includes('clickhouse') };
+function start(
+  dataDir: string,
+  names: readonly StoreName[] = storeNames,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<EmbeddedStores> {
+  const needed = {
+    redis: names.includes('redis'),
+    redisJobs: names.includes('redisJobs'),
+    postgres: names.includes('postgres'),
+    clickhouse: names.includes('clickhouse'),
+  };
   return startEmbeddedStores({ dataDir, needed, log: createLog('silent'), env });
 }
 
 type Urls = { [K in 'redisUrl' | 'redisJobsUrl' | 'databaseUrl' | 'clickhouseUrl']?: string | undefined };
 const report = z.object({
-  urls: z.object({ redisUrl: z.string().optional(), redisJobsUrl: z.string().optional(), databaseUrl: z.string().optional(), clickhouseUrl: z.string().optional() }),
+  urls: z.object({
+    redisUrl: z.string().optional(),
+    redisJobsUrl: z.string().optional(),
+    databaseUrl: z.string().optional(),
+    clickhouseUrl: z.string().optional(),
+  }),
   pids: z.partialRecord(z.enum(storeNames), z.number()),
 });
 
 /** The stores in a process of their own, which can be killed. */
 async function startApart(dataDir: string, names: readonly StoreName[] = [], env: Record<string, string> = {}) {
   const script = fileURLToPath(new URL('../../../support/stores-process.js', import.meta.url));
-  const child = spawn(process.execPath, [script, dataDir, ...names], { stdio: ['ignore', 'pipe', 'inherit'], detached: true, env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, [script, dataDir, ...names], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+    env: { ...process.env, ...env },
+  });
   processes.push(child);
   const ended = once(child, 'exit').then(() => Promise.reject(new Error('the process ended at its start')));
   const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended]);
@@ -78,7 +113,9 @@ async function clickhouse(url: string | undefined, query: string): Promise<strin
   const client = createClient({ url: url ?? '', log: { level: ClickHouseLogLevel.OFF } });
   try {
     const { stream } = await client.exec({ query });
-    return Buffer.concat(await stream.toArray()).toString().trim();
+    return Buffer.concat(await stream.toArray())
+      .toString()
+      .trim();
   } finally {
     await client.close();
   }
@@ -107,7 +144,13 @@ async function contents(urls: Urls): Promise<unknown[]> {
 
 const filled = [1, 'kept', [7], '7'];
 
-const gone = (pids: Iterable<number>) => eventually(async () => assert.deepEqual([...pids].filter((pid) => identityOf(pid) !== undefined), []));
+const gone = (pids: Iterable<number>) =>
+  eventually(async () =>
+    assert.deepEqual(
+      [...pids].filter((pid) => identityOf(pid) !== undefined),
+      [],
+    ),
+  );
 
 test('every store that is killed comes back by itself, on the same address, with what it had acknowledged', async () => {
   const stores = await start(newDataDir());
@@ -128,11 +171,13 @@ test('every store that is killed comes back by itself, on the same address, with
 test('the intake Redis writes to disk before it answers and evicts nothing', async () => {
   const stores = await start(newDataDir(), ['redis', 'redisJobs']);
   try {
-    const read = (url: string | undefined, name: string) => withRedis(url, async (redis) => (await redis.config('GET', name)) as unknown);
+    const read = (url: string | undefined, name: string) =>
+      withRedis(url, async (redis) => (await redis.config('GET', name)) as unknown);
     assert.deepEqual(await read(stores.redisUrl, 'appendfsync'), ['appendfsync', 'always']);
     assert.deepEqual(await read(stores.redisUrl, 'no-appendfsync-on-rewrite'), ['no-appendfsync-on-rewrite', 'no']);
     assert.deepEqual(await read(stores.redisJobsUrl, 'appendfsync'), ['appendfsync', 'everysec']);
-    for (const url of [stores.redisUrl, stores.redisJobsUrl]) assert.deepEqual(await read(url, 'maxmemory-policy'), ['maxmemory-policy', 'noeviction']);
+    for (const url of [stores.redisUrl, stores.redisJobsUrl])
+      assert.deepEqual(await read(url, 'maxmemory-policy'), ['maxmemory-policy', 'noeviction']);
     const stranger = new URL(stores.redisUrl ?? '');
     stranger.password = '';
     await assert.rejects(withRedis(stranger.href, (redis) => redis.ping()));
@@ -161,7 +206,13 @@ test('a stopped service leaves no process behind, and its next start finds data 
 test('a second instance on the same DATA_DIR is refused in one line, one on another DATA_DIR runs beside it', async () => {
   const dataDir = newDataDir();
   const first = await startApart(dataDir, ['redis']);
-  await assert.rejects(start(dataDir, ['redis']), (error) => error instanceof StartError && error.message.includes(`in use by process ${first.child.pid}`) && !error.message.includes('\n'));
+  await assert.rejects(
+    start(dataDir, ['redis']),
+    (error) =>
+      error instanceof StartError &&
+      error.message.includes(`in use by process ${first.child.pid}`) &&
+      !error.message.includes('\n'),
+  );
   const beside = await start(newDataDir(), ['redis']);
   assert.notEqual(beside.redisUrl, first.urls.redisUrl);
   await beside.stop();
@@ -238,7 +289,8 @@ test('a port that somebody else took meanwhile is replaced', async () => {
 test('an unusable DATA_DIR and a missing Redis are told in one line', async () => {
   const file = join(newDataDir(), 'file');
   writeFileSync(file, '');
-  const isOneLine = (part: string) => (error: unknown) => error instanceof StartError && error.message.includes(part) && !error.message.includes('\n');
+  const isOneLine = (part: string) => (error: unknown) =>
+    error instanceof StartError && error.message.includes(part) && !error.message.includes('\n');
   await assert.rejects(start(join(file, 'data'), ['redis']), isOneLine('DATA_DIR'));
   // A parent that is there and refuses with ENOENT, as a mount does that is away.
   if (existsSync('/proc/self')) await assert.rejects(start('/proc/nowhere/data', ['redis']), isOneLine('DATA_DIR'));
@@ -253,7 +305,13 @@ test('a store that cannot start is told in one line with its own words, and noth
   const manifest = join(dataDir, 'redis-intake', 'appendonlydir', 'appendonly.aof.manifest');
   assert.ok(existsSync(manifest));
   writeFileSync(manifest, 'nonsense\n');
-  await assert.rejects(start(dataDir, ['redis', 'clickhouse']), (error) => error instanceof StartError && /redis-intake ended at its start/.test(error.message) && !error.message.includes('\n'));
+  await assert.rejects(
+    start(dataDir, ['redis', 'clickhouse']),
+    (error) =>
+      error instanceof StartError &&
+      /redis-intake ended at its start/.test(error.message) &&
+      !error.message.includes('\n'),
+  );
   assert.equal(existsSync(join(dataDir, 'lock')), false);
   assert.equal(existsSync(join(dataDir, 'clickhouse', 'pid')), false);
 });
@@ -271,15 +329,22 @@ test('a log that ends in the middle of a write is read up to there, and a step o
   truncateSync(log, statSync(log).size - 17);
   const second = await start(dataDir, ['redis']);
   try {
-    const found = await withRedis(second.redisUrl, (redis) => redis.mget('response:1', 'response:2', 'response:3', 'count'));
-    assert.deepEqual(found.map((value) => value?.length ?? 0), [50, 50, 0, 1]);
+    const found = await withRedis(second.redisUrl, (redis) =>
+      redis.mget('response:1', 'response:2', 'response:3', 'count'),
+    );
+    assert.deepEqual(
+      found.map((value) => value?.length ?? 0),
+      [50, 50, 0, 1],
+    );
     assert.equal(found[3], '2');
   } finally {
     await second.stop();
   }
 });
 
-test('as root below a directory that only root can enter, PostgreSQL runs and the same DATA_DIR finds its cluster again', { skip: process.getuid?.() === 0 ? false : 'needs to be root' }, async () => {
+test('as root below a directory that only root can enter, PostgreSQL runs and the same DATA_DIR finds its cluster again', {
+  skip: process.getuid?.() === 0 ? false : 'needs to be root',
+}, async () => {
   const closed = newDataDir();
   chmodSync(closed, 0o700);
   const dataDir = join(closed, 'data');
@@ -290,10 +355,16 @@ test('as root below a directory that only root can enter, PostgreSQL runs and th
     await withSql(first.databaseUrl, (sql) => sql`create table kept as select 7 as a`);
     await first.stop();
     const second = await start(dataDir, ['postgres']);
-    assert.deepEqual(await withSql(second.databaseUrl, async (sql) => (await sql`select a from kept`).map((row) => row['a'])), [7]);
+    assert.deepEqual(
+      await withSql(second.databaseUrl, async (sql) => (await sql`select a from kept`).map((row) => row['a'])),
+      [7],
+    );
     await second.stop();
   } finally {
     rmSync(location(), { recursive: true, force: true });
   }
-  await assert.rejects(start(dataDir, ['postgres']), (error) => error instanceof StartError && error.message.includes('is gone'));
+  await assert.rejects(
+    start(dataDir, ['postgres']),
+    (error) => error instanceof StartError && error.message.includes('is gone'),
+  );
 });

@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
-import { encodeMoment } from '../../../../src/stores/redis/intake/append-protocol.ts';
-import { newId, newResponseId } from '../../../../src/platform/ids.ts';
 import { createLog } from '../../../../src/log.ts';
-import { createIdempotencyGenerations, hashOfKey, hashOfResponseId, createLegacyKeyCheck } from '../../../../src/stores/redis/intake/idempotency.ts';
+import { newId, newResponseId } from '../../../../src/platform/ids.ts';
+import { createPorts } from '../../../../src/stores/embedded/host/ports.ts';
+import { startRedis } from '../../../../src/stores/embedded/redis.ts';
+import { findRedis } from '../../../../src/stores/embedded/redis-binary.ts';
+import { encodeMoment } from '../../../../src/stores/redis/intake/append-protocol.ts';
+import {
+  createIdempotencyGenerations,
+  createLegacyKeyCheck,
+  hashOfKey,
+  hashOfResponseId,
+} from '../../../../src/stores/redis/intake/idempotency.ts';
 import { createIntake, type Intake } from '../../../../src/stores/redis/intake/intake.ts';
 import { answersKey, createShards, responseKey } from '../../../../src/stores/redis/intake/shards.ts';
 import { createStream, type Stream } from '../../../../src/stores/redis/intake/stream.ts';
-import { findRedis } from '../../../../src/stores/embedded/redis-binary.ts';
-import { startRedis } from '../../../../src/stores/embedded/redis.ts';
-import { createPorts } from '../../../../src/stores/embedded/host/ports.ts';
 import { temporaryDataDir } from '../../../support/data-dir.ts';
 import { announceSurvey, appendix, digestOf, noMetrics, submittedAt } from '../../../support/intake.ts';
 
@@ -27,7 +32,16 @@ describe('what is remembered of accepted submissions', () => {
   let stream: Stream;
   before(async () => {
     const dir = temporaryDataDir();
-    server = await startRedis({ name: 'redis', dir, ports: createPorts(), program: findRedis(process.env, dir, log), fsync: 'everysec', maxMemoryBytes: 1024 ** 3, env: process.env, log });
+    server = await startRedis({
+      name: 'redis',
+      dir,
+      ports: createPorts(),
+      program: findRedis(process.env, dir, log),
+      fsync: 'everysec',
+      maxMemoryBytes: 1024 ** 3,
+      env: process.env,
+      log,
+    });
     redis = new Redis(server.url);
     intake = createIntake({ redis, shards, metrics: noMetrics });
     stream = createStream(redis);
@@ -60,10 +74,15 @@ describe('what is remembered of accepted submissions', () => {
 
   it('is a key for as long as the response store may not have it, and then only that it was used', async () => {
     const surveyId = await announceSurvey(intake);
-    const send = (more: Parameters<typeof appendix>[1] = {}) => intake.append(appendix(surveyId, { key: 'k', digest: 'one', ...more }));
+    const send = (more: Parameters<typeof appendix>[1] = {}) =>
+      intake.append(appendix(surveyId, { key: 'k', digest: 'one', ...more }));
     assert.equal((await send()).code, 'ACCEPTED');
     await drop();
-    assert.deepEqual([(await send({ submittedAtMs: submittedAt + 9 })).code, (await send()).text], ['REPLAY', `1 ${encodeMoment(submittedAt)}`], 'nothing is dropped that is not stored');
+    assert.deepEqual(
+      [(await send({ submittedAtMs: submittedAt + 9 })).code, (await send()).text],
+      ['REPLAY', `1 ${encodeMoment(submittedAt)}`],
+      'nothing is dropped that is not stored',
+    );
     await storeAll();
     await drop();
     assert.equal((await send()).code, 'LOOKUP');
@@ -76,10 +95,18 @@ describe('what is remembered of accepted submissions', () => {
   it('is an id that a client made, of whatever survey', async () => {
     const [surveyId, other] = [await announceSurvey(intake), await announceSurvey(intake)];
     const responseId = newId();
-    const send = (id: string, more: Parameters<typeof appendix>[1] = {}) => intake.append(appendix(id, { responseId, observedVersion: 0, digest: 'one', ...more }));
+    const send = (id: string, more: Parameters<typeof appendix>[1] = {}) =>
+      intake.append(appendix(id, { responseId, observedVersion: 0, digest: 'one', ...more }));
     assert.equal((await send(surveyId)).code, 'ACCEPTED');
-    assert.equal(await redis.exists(responseKey(responseId)), 0, 'of a response that is complete at once the record says all');
-    assert.deepEqual([(await send(surveyId)).text, (await send(other)).code, (await send(surveyId, { digest: 'two' })).code], [`1 ${encodeMoment(submittedAt)}`, 'MISMATCH', 'MISMATCH']);
+    assert.equal(
+      await redis.exists(responseKey(responseId)),
+      0,
+      'of a response that is complete at once the record says all',
+    );
+    assert.deepEqual(
+      [(await send(surveyId)).text, (await send(other)).code, (await send(surveyId, { digest: 'two' })).code],
+      [`1 ${encodeMoment(submittedAt)}`, 'MISMATCH', 'MISMATCH'],
+    );
     await storeAll();
     await drop();
     assert.deepEqual([(await send(surveyId)).code, (await send(other)).code], ['LOOKUP', 'LOOKUP']);
@@ -88,27 +115,41 @@ describe('what is remembered of accepted submissions', () => {
   it('is an open response until the response store has it, unless it was saved again since', async () => {
     const surveyId = await announceSurvey(intake);
     const [kept, dropped] = [newResponseId(), newResponseId()];
-    const save = (responseId: string, observedVersion: number | null, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}' }));
+    const save = (responseId: string, observedVersion: number | null, digest: string) =>
+      intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}' }));
     for (const id of [kept, dropped]) assert.equal((await save(id, null, 'one')).code, 'ACCEPTED');
     await generations().rotate(wanted);
     assert.equal((await save(kept, 1, 'two')).code, 'ACCEPTED');
     await storeAll();
     for (const key of await redis.keys('idem:closed:*')) await redis.hset(key, 'at', 1);
     // The generation that is open by now is not closed at the same time.
-    while (await generations().rotate({ maxBytes: 1e9, isMemoryNeeded: true })) if ((await redis.exists(responseKey(dropped))) === 0) break;
-    assert.deepEqual([await redis.exists(responseKey(dropped), answersKey(dropped)), await redis.exists(responseKey(kept), answersKey(kept))], [0, 2]);
+    while (await generations().rotate({ maxBytes: 1e9, isMemoryNeeded: true }))
+      if ((await redis.exists(responseKey(dropped))) === 0) break;
+    assert.deepEqual(
+      [
+        await redis.exists(responseKey(dropped), answersKey(dropped)),
+        await redis.exists(responseKey(kept), answersKey(kept)),
+      ],
+      [0, 2],
+    );
     assert.equal((await save(dropped, 1, 'two')).code, 'ACCEPTED', 'it goes on with what the response store has');
   });
 
   it('says of an open response whose first save it has forgotten that the response store knows it', async () => {
     const surveyId = await announceSurvey(intake);
     const responseId = newId();
-    const save = (observedVersion: number, digest: string, more: Parameters<typeof appendix>[1] = {}) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}', ...more }));
+    const save = (observedVersion: number, digest: string, more: Parameters<typeof appendix>[1] = {}) =>
+      intake.append(
+        appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}', ...more }),
+      );
     await save(0, 'one');
     await storeAll();
     await drop();
     assert.equal((await save(1, 'two')).code, 'ACCEPTED');
-    assert.deepEqual([(await save(0, 'one')).code, (await save(0, 'two')).code, (await save(0, 'one', { isLookupDone: true })).code], ['LOOKUP', 'REPLAY', 'MISMATCH']);
+    assert.deepEqual(
+      [(await save(0, 'one')).code, (await save(0, 'two')).code, (await save(0, 'one', { isLookupDone: true })).code],
+      ['LOOKUP', 'REPLAY', 'MISMATCH'],
+    );
   });
 
   it('stays for a while however much the memory is wanted, as somebody may be going on with a response', async () => {
@@ -148,7 +189,18 @@ describe('what is remembered of accepted submissions', () => {
     await drop();
     const empty = await memory();
     for (let from = 0; from < keys; from += 1000) {
-      const results = await Promise.all(Array.from({ length: 1000 }, (_, n) => intake.append(appendix(surveyId, { key: `key ${from + n}`, digest: 'one', responseId: newResponseId(), submittedAtMs: sentAt }))));
+      const results = await Promise.all(
+        Array.from({ length: 1000 }, (_, n) =>
+          intake.append(
+            appendix(surveyId, {
+              key: `key ${from + n}`,
+              digest: 'one',
+              responseId: newResponseId(),
+              submittedAtMs: sentAt,
+            }),
+          ),
+        ),
+      );
       assert.ok(results.every(({ code }) => code === 'ACCEPTED'));
       // Generations of the size that an intake of 1 GiB makes of them.
       if (from % 100_000 === 99_000) await generations().rotate({ maxBytes: 1, isMemoryNeeded: false });
@@ -160,9 +212,18 @@ describe('what is remembered of accepted submissions', () => {
     const [recentBytes, seenBytes] = [(both - seen) / keys, (seen - empty) / keys];
     assert.ok(recentBytes <= 48, `${recentBytes.toFixed(1)} bytes of a record`);
     assert.ok(seenBytes <= 8, `${seenBytes.toFixed(1)} bytes of a key that was seen`);
-    const again = await Promise.all(Array.from({ length: 500 }, (_, n) => intake.append(appendix(surveyId, { key: `key ${n * 400}`, digest: 'one' }))));
-    assert.ok(again.every(({ code }) => code === 'LOOKUP'), 'none is forgotten');
-    const fresh = await Promise.all(Array.from({ length: 500 }, (_, n) => intake.append(appendix(surveyId, { key: `fresh ${n}`, digest: 'one' }))));
+    const again = await Promise.all(
+      Array.from({ length: 500 }, (_, n) =>
+        intake.append(appendix(surveyId, { key: `key ${n * 400}`, digest: 'one' })),
+      ),
+    );
+    assert.ok(
+      again.every(({ code }) => code === 'LOOKUP'),
+      'none is forgotten',
+    );
+    const fresh = await Promise.all(
+      Array.from({ length: 500 }, (_, n) => intake.append(appendix(surveyId, { key: `fresh ${n}`, digest: 'one' }))),
+    );
     assert.ok(fresh.filter(({ code }) => code !== 'ACCEPTED').length === 0, 'none is taken for one of them');
   });
 
@@ -176,10 +237,12 @@ describe('what is remembered of accepted submissions', () => {
     assert.ok(sets.length > 0);
     // Two days later all of it is still known, three days later none.
     const age = async (days: number) => {
-      for (const set of await redis.keys('idem:seen:*')) await redis.rename(set, set.replace(/^idem:seen:\d+/, `idem:seen:${today - days}`));
+      for (const set of await redis.keys('idem:seen:*'))
+        await redis.rename(set, set.replace(/^idem:seen:\d+/, `idem:seen:${today - days}`));
       await redis.del('idem:seen');
       await redis.hset('idem:seen', String(today - days), counts[today] ?? 0);
-      for (let turn = 0; turn < 2000 && (await redis.hexists('idem:seen', String(today - days))) === 1; turn += 1) await generations().rotate(noPressure);
+      for (let turn = 0; turn < 2000 && (await redis.hexists('idem:seen', String(today - days))) === 1; turn += 1)
+        await generations().rotate(noPressure);
     };
     await age(2);
     assert.equal((await redis.keys('idem:seen:*')).length, sets.length);
@@ -193,7 +256,8 @@ describe('what is remembered of accepted submissions', () => {
 
   it('is nothing of a submission that was refused: its key may come again', async () => {
     const surveyId = await announceSurvey(intake, { quota: 1 });
-    const send = (more: Parameters<typeof appendix>[1]) => intake.append(appendix(surveyId, { key: 'refused', digest: 'one', ...more }));
+    const send = (more: Parameters<typeof appendix>[1]) =>
+      intake.append(appendix(surveyId, { key: 'refused', digest: 'one', ...more }));
     assert.equal((await send({ mustRefuse: true })).code, 'REFUSED');
     assert.equal((await send({ revision: 9 })).code, 'STALE');
     assert.equal((await send({ digest: 'two', responseId: newId(), observedVersion: 0 })).code, 'FILLED');
@@ -207,12 +271,39 @@ describe('what is remembered of accepted submissions', () => {
     const surveyId = await announceSurvey(intake);
     const { prefix } = shards.of(surveyId);
     await redis.set(`${prefix}idem:${surveyId}:former`, `${'one'.padEnd(12, '.').padEnd(43, 'x')}{"reply":1}`);
-    const send = (digest?: string) => intake.append(appendix(surveyId, { key: 'former', digest: 'today', ...(digest && { legacy: { key: 'former', digest: digestOf(digest) } }) }));
-    assert.deepEqual([(await send('one')).text, (await send('two')).code, (await send()).code], ['{"reply":1}', 'MISMATCH', 'ACCEPTED']);
+    const send = (digest?: string) =>
+      intake.append(
+        appendix(surveyId, {
+          key: 'former',
+          digest: 'today',
+          ...(digest && { legacy: { key: 'former', digest: digestOf(digest) } }),
+        }),
+      );
+    assert.deepEqual(
+      [(await send('one')).text, (await send('two')).code, (await send()).code],
+      ['{"reply":1}', 'MISMATCH', 'ACCEPTED'],
+    );
     const own = newId();
-    const open = (digest: string, formerDigest: string) => intake.append(appendix(surveyId, { responseId: own, observedVersion: 0, digest, legacy: { key: '', digest: digestOf(formerDigest) } }));
-    await redis.hset(responseKey(own), { n: '1', done: '0', digest: digestOf('one').padEnd(43, 'x'), reply: '{"reply":2}', survey: surveyId });
-    assert.deepEqual([(await open('today', 'one')).text, (await open('today', 'two')).code], ['{"reply":2}', 'MISMATCH']);
+    const open = (digest: string, formerDigest: string) =>
+      intake.append(
+        appendix(surveyId, {
+          responseId: own,
+          observedVersion: 0,
+          digest,
+          legacy: { key: '', digest: digestOf(formerDigest) },
+        }),
+      );
+    await redis.hset(responseKey(own), {
+      n: '1',
+      done: '0',
+      digest: digestOf('one').padEnd(43, 'x'),
+      reply: '{"reply":2}',
+      survey: surveyId,
+    });
+    assert.deepEqual(
+      [(await open('today', 'one')).text, (await open('today', 'two')).code],
+      ['{"reply":2}', 'MISMATCH'],
+    );
     let now = Date.now();
     await redis.del('idem:since');
     assert.equal((await createLegacyKeyCheck(redis, () => now))(), false, 'an intake that is new has none');
@@ -226,7 +317,10 @@ describe('what is remembered of accepted submissions', () => {
 
   it('has hashes that tell keys of surveys and ids apart', () => {
     const [surveyId, other] = [newId(), newId()];
-    assert.equal(new Set([hashOfKey(surveyId, 'a'), hashOfKey(other, 'a'), hashOfKey(surveyId, 'b'), hashOfResponseId('a')]).size, 4);
+    assert.equal(
+      new Set([hashOfKey(surveyId, 'a'), hashOfKey(other, 'a'), hashOfKey(surveyId, 'b'), hashOfResponseId('a')]).size,
+      4,
+    );
     assert.match(hashOfKey(surveyId, 'a'), /^[0-9a-f]{24}$/);
   });
 });

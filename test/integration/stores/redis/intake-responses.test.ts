@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { encodeMoment } from '../../../../src/stores/redis/intake/append-protocol.ts';
 import { newId, newResponseId } from '../../../../src/platform/ids.ts';
+import { encodeMoment } from '../../../../src/stores/redis/intake/append-protocol.ts';
 import { createIntake } from '../../../../src/stores/redis/intake/intake.ts';
 import { answersKey, createShards, responseKey } from '../../../../src/stores/redis/intake/shards.ts';
-import { announceSurvey, appendix, digestOf, openIntake, noMetrics, submittedAt, type OpenIntake } from '../../../support/intake.ts';
+import {
+  announceSurvey,
+  appendix,
+  digestOf,
+  noMetrics,
+  type OpenIntake,
+  openIntake,
+  submittedAt,
+} from '../../../support/intake.ts';
 
 describe('what the intake knows of responses', () => {
   const shards = createShards(2);
@@ -22,15 +30,28 @@ describe('what the intake knows of responses', () => {
   const [first, second, third] = ['first', 'second', 'third'];
 
   /** As days do, to everything. */
-  const forgetAll = async (responseId: string) => void (await plain.del(responseKey(responseId), answersKey(responseId), ...(await plain.keys('idem:recent:*')), ...(await plain.keys('idem:seen:*'))));
+  const forgetAll = async (responseId: string) =>
+    void (await plain.del(
+      responseKey(responseId),
+      answersKey(responseId),
+      ...(await plain.keys('idem:recent:*')),
+      ...(await plain.keys('idem:seen:*')),
+    ));
 
   it('keeps what was answered so far for minutes only, and little of anything for longer', async () => {
     const surveyId = await survey();
     const responseId = newId();
     const large = JSON.stringify({ texts: ['四'.repeat(20_000)] });
-    const save = (observedVersion: number, more: Parameters<typeof appendix>[1]) => intake.append(appendix(surveyId, { responseId, observedVersion, isComplete: false, savedState: large, ...more }));
+    const save = (observedVersion: number, more: Parameters<typeof appendix>[1]) =>
+      intake.append(appendix(surveyId, { responseId, observedVersion, isComplete: false, savedState: large, ...more }));
     assert.equal((await save(0, { digest: first })).code, 'ACCEPTED');
-    assert.deepEqual(await intake.state(responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: submittedAt, data: large });
+    assert.deepEqual(await intake.state(responseId), {
+      seen: 1,
+      isDone: false,
+      surveyId,
+      submittedAtMs: submittedAt,
+      data: large,
+    });
     assert.equal((await save(1, { digest: second })).code, 'ACCEPTED');
     assert.ok((await plain.ttl(answersKey(responseId))) <= 900);
     assert.ok((await plain.ttl(responseKey(responseId))) <= 48 * 3600);
@@ -45,22 +66,37 @@ describe('what the intake knows of responses', () => {
   });
 
   it('gives what was answered so far up within a minute while there is little room', async () => {
-    const narrow = createIntake({ redis: plain, shards, metrics: noMetrics, memory: { hasSpareMemory: () => false, maxPendingBytesPerSurvey: () => undefined, sliceBytes: () => 1_000_000 } });
+    const narrow = createIntake({
+      redis: plain,
+      shards,
+      metrics: noMetrics,
+      memory: { hasSpareMemory: () => false, maxPendingBytesPerSurvey: () => undefined, sliceBytes: () => 1_000_000 },
+    });
     const [surveyId, responseId] = [await survey(), newId()];
-    await narrow.append(appendix(surveyId, { responseId, observedVersion: 0, isComplete: false, savedState: '{}', digest: first }));
+    await narrow.append(
+      appendix(surveyId, { responseId, observedVersion: 0, isComplete: false, savedState: '{}', digest: first }),
+    );
     assert.ok((await plain.ttl(answersKey(responseId))) <= 60);
   });
 
   it('takes answers of another version for none', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
-    await intake.append(appendix(surveyId, { responseId, observedVersion: 0, isComplete: false, savedState: '{"n":1}', digest: first }));
+    await intake.append(
+      appendix(surveyId, { responseId, observedVersion: 0, isComplete: false, savedState: '{"n":1}', digest: first }),
+    );
     await plain.hset(responseKey(responseId), 'n', 2);
-    assert.deepEqual([(await intake.state(responseId))?.version, (await intake.state(responseId))?.savedState], [2, '']);
+    assert.deepEqual(
+      [(await intake.state(responseId))?.version, (await intake.state(responseId))?.savedState],
+      [2, ''],
+    );
   });
 
   it('gives the reply to the first save again after the response was continued, and after it was completed', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
-    const save = (observedVersion: number, digest: string, isComplete = false) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete, savedState: isComplete ? '' : '{}' }));
+    const save = (observedVersion: number, digest: string, isComplete = false) =>
+      intake.append(
+        appendix(surveyId, { responseId, observedVersion, digest, isComplete, savedState: isComplete ? '' : '{}' }),
+      );
     const kept = (isComplete: boolean) => ['REPLAY', `${isComplete ? 1 : 0} ${encodeMoment(submittedAt)}`];
     const repeated = async (digest: string) => {
       const { code, text } = await save(0, digest);
@@ -80,14 +116,24 @@ describe('what the intake knows of responses', () => {
   it('goes on with a response of which it remembers nothing, unless that was deleted meanwhile', async () => {
     const surveyId = await survey();
     const [forgotten, deleted] = [newId(), newResponseId()];
-    const save = (responseId: string, observedVersion: number, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}' }));
+    const save = (responseId: string, observedVersion: number, digest: string) =>
+      intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}' }));
     for (const responseId of [forgotten, deleted]) {
       await save(responseId, 0, first);
       await plain.del(responseKey(responseId), answersKey(responseId));
     }
-    await intake.deleteResponse({ surveyId, responseId: deleted, submittedAtMs: 1, isComplete: false, row: '["gone"]' });
+    await intake.deleteResponse({
+      surveyId,
+      responseId: deleted,
+      submittedAtMs: 1,
+      isComplete: false,
+      row: '["gone"]',
+    });
     const both = await Promise.all([save(forgotten, 1, second), save(forgotten, 1, third)]);
-    assert.deepEqual(both.map(({ code }) => code), ['ACCEPTED', 'CHANGED']);
+    assert.deepEqual(
+      both.map(({ code }) => code),
+      ['ACCEPTED', 'CHANGED'],
+    );
     assert.equal((await intake.state(forgotten))?.version, 2);
     assert.equal((await save(deleted, 1, second)).code !== 'ACCEPTED', true);
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 0 });
@@ -97,13 +143,28 @@ describe('what the intake knows of responses', () => {
     const [surveyId, responseId] = [await survey(), newId()];
     const [former, later] = [Date.parse('2026-11-18T10:00:00.000Z'), submittedAt];
     const row = (ms: number) => `["${surveyId}","${responseId}",${ms},1,0,1]`;
-    const save = (submittedAtMs: number, observedVersion: number, digest: string) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}', row: row(submittedAtMs), submittedAtMs, isLookupDone: true }));
+    const save = (submittedAtMs: number, observedVersion: number, digest: string) =>
+      intake.append(
+        appendix(surveyId, {
+          responseId,
+          observedVersion,
+          digest,
+          isComplete: false,
+          savedState: '{}',
+          row: row(submittedAtMs),
+          submittedAtMs,
+          isLookupDone: true,
+        }),
+      );
     const forget = () => forgetAll(responseId);
     for (const moment of [former, later]) {
       assert.equal((await save(moment, 0, first)).code, 'ACCEPTED');
       if (moment === former) await forget();
     }
-    assert.equal(await intake.deleteResponse({ surveyId, responseId, submittedAtMs: former, isComplete: false, row: '["gone"]' }), true);
+    assert.equal(
+      await intake.deleteResponse({ surveyId, responseId, submittedAtMs: former, isComplete: false, row: '["gone"]' }),
+      true,
+    );
     await forget();
     const removed = (submittedAtMs: number) => live.findDeleted(shards.of(surveyId), [{ responseId, submittedAtMs }]);
     assert.deepEqual([await removed(former), await removed(later)], [[true], [false]]);
@@ -117,13 +178,30 @@ describe('what the intake knows of responses', () => {
 
   it('knows the states in which a former version kept the answers, and goes on with them', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
-    const former = { n: '1', done: '0', digest: digestOf(first).padEnd(43, 'x'), reply: JSON.stringify({ isComplete: false, submittedAt: '2026-11-21T10:00:00.123Z' }), data: '{"kept":true}', survey: surveyId };
+    const former = {
+      n: '1',
+      done: '0',
+      digest: digestOf(first).padEnd(43, 'x'),
+      reply: JSON.stringify({ isComplete: false, submittedAt: '2026-11-21T10:00:00.123Z' }),
+      data: '{"kept":true}',
+      survey: surveyId,
+    };
     await plain.hset(responseKey(responseId), former);
-    assert.deepEqual(await intake.state(responseId), { seen: 1, isDone: false, surveyId, submittedAtMs: submittedAt, data: '{"kept":true}' });
-    const save = (observedVersion: number, digest: string, savedState: string) => intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState }));
+    assert.deepEqual(await intake.state(responseId), {
+      seen: 1,
+      isDone: false,
+      surveyId,
+      submittedAtMs: submittedAt,
+      data: '{"kept":true}',
+    });
+    const save = (observedVersion: number, digest: string, savedState: string) =>
+      intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState }));
     assert.deepEqual([(await save(0, first, '')).code, (await save(0, first, '')).text], ['REPLAY', former.reply]);
     assert.equal((await save(1, second, '{"kept":"more"}')).code, 'ACCEPTED');
-    assert.deepEqual([(await intake.state(responseId))?.savedState, await plain.hget(responseKey(responseId), 'data')], ['{"kept":"more"}', null]);
+    assert.deepEqual(
+      [(await intake.state(responseId))?.savedState, await plain.hget(responseKey(responseId), 'data')],
+      ['{"kept":"more"}', null],
+    );
     assert.equal((await save(0, first, '')).code, 'REPLAY');
     // Should a process of the former version go on with it, what that wrote is the newest.
     await plain.hset(responseKey(responseId), { ...former, n: '3', data: '{"kept":"by the former"}' });
@@ -142,28 +220,79 @@ describe('what the intake knows of responses', () => {
 
   it('never counts below nothing, whatever it had forgotten', async () => {
     const surveyId = await survey();
-    assert.equal(await intake.deleteResponse({ surveyId, responseId: newId(), submittedAtMs: 1, isComplete: true, row: '["gone"]' }), true);
+    assert.equal(
+      await intake.deleteResponse({
+        surveyId,
+        responseId: newId(),
+        submittedAtMs: 1,
+        isComplete: true,
+        row: '["gone"]',
+      }),
+      true,
+    );
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
   });
 
   it('deletes every response under one id by itself, and remembers little of it', async () => {
     const surveyId = await survey();
     const [again, own] = [newId(), newResponseId()];
-    const at = (ms: number) => ({ surveyId, responseId: again, submittedAtMs: submittedAt + ms, isComplete: false, row: `["gone ${ms}"]` });
+    const at = (ms: number) => ({
+      surveyId,
+      responseId: again,
+      submittedAtMs: submittedAt + ms,
+      isComplete: false,
+      row: `["gone ${ms}"]`,
+    });
     await intake.append(appendix(surveyId, { responseId: again, observedVersion: 0, digest: first }));
     await forgetAll(again);
     // As it is after two days: the same id comes again, and a partial response has it.
-    await intake.append(appendix(surveyId, { responseId: again, observedVersion: 0, digest: second, isComplete: false, savedState: '{}' }));
+    await intake.append(
+      appendix(surveyId, {
+        responseId: again,
+        observedVersion: 0,
+        digest: second,
+        isComplete: false,
+        savedState: '{}',
+      }),
+    );
     assert.deepEqual(await intake.counts(surveyId), { total: 2, completed: 1 });
     assert.equal(await intake.deleteResponse({ ...at(-200_000_000), isComplete: true }), true);
-    assert.deepEqual([await intake.counts(surveyId), (await intake.state(again))?.savedState], [{ total: 1, completed: 0 }, '{}']);
-    assert.deepEqual([await intake.deleteResponse(at(0)), await intake.deleteResponse(at(0)), await intake.deleteResponse(at(-200_000_000))], [true, false, false]);
-    assert.deepEqual([await intake.counts(surveyId), (await intake.state(again))?.version], [{ total: 0, completed: 0 }, -1]);
+    assert.deepEqual(
+      [await intake.counts(surveyId), (await intake.state(again))?.savedState],
+      [{ total: 1, completed: 0 }, '{}'],
+    );
+    assert.deepEqual(
+      [
+        await intake.deleteResponse(at(0)),
+        await intake.deleteResponse(at(0)),
+        await intake.deleteResponse(at(-200_000_000)),
+      ],
+      [true, false, false],
+    );
+    assert.deepEqual(
+      [await intake.counts(surveyId), (await intake.state(again))?.version],
+      [{ total: 0, completed: 0 }, -1],
+    );
     const shard = shards.of(surveyId);
-    for (const ms of [-200_000_000, 0, 1]) assert.equal(await stream.isDeleted(shard, again, at(ms).submittedAtMs), ms !== 1);
-    await intake.append(appendix(surveyId, { responseId: own, observedVersion: null, digest: first, isComplete: false, savedState: '{}' }));
+    for (const ms of [-200_000_000, 0, 1])
+      assert.equal(await stream.isDeleted(shard, again, at(ms).submittedAtMs), ms !== 1);
+    await intake.append(
+      appendix(surveyId, {
+        responseId: own,
+        observedVersion: null,
+        digest: first,
+        isComplete: false,
+        savedState: '{}',
+      }),
+    );
     assert.equal(await intake.deleteResponse({ ...at(0), responseId: own }), true);
-    assert.deepEqual([await plain.exists(responseKey(own), answersKey(own)), (await plain.ttl(`${shard.prefix}removed:${own}`)) <= 6 * 3600], [0, true]);
+    assert.deepEqual(
+      [
+        await plain.exists(responseKey(own), answersKey(own)),
+        (await plain.ttl(`${shard.prefix}removed:${own}`)) <= 6 * 3600,
+      ],
+      [0, true],
+    );
   });
 
   it('takes an id in one survey only, whichever shards the surveys are in', async () => {
@@ -176,8 +305,10 @@ describe('what the intake knows of responses', () => {
     };
     const surveys = await Promise.all(Array.from({ length: 6 }, (_, n) => survey({ id: idIn(n % 2) })));
     const codes: string[] = [];
-    for (const surveyId of surveys) codes.push((await intake.append(appendix(surveyId, { responseId, observedVersion: 0, digest: 'same' }))).code);
+    for (const surveyId of surveys)
+      codes.push((await intake.append(appendix(surveyId, { responseId, observedVersion: 0, digest: 'same' }))).code);
     assert.deepEqual(codes, ['ACCEPTED', ...Array.from({ length: 5 }, () => 'MISMATCH')]);
-    for (const surveyId of surveys.slice(1)) assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
+    for (const surveyId of surveys.slice(1))
+      assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
   });
 });

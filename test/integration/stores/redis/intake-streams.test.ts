@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
-import { newId } from '../../../../src/platform/ids.ts';
 import { createLog } from '../../../../src/log.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createIntakeRedis } from '../../../../src/stores/redis/clients.ts';
-import { dataVersionKey, type Shard } from '../../../../src/stores/redis/intake/shards.ts';
 import { createDataVersions } from '../../../../src/stores/redis/intake/data-version.ts';
+import { dataVersionKey, type Shard } from '../../../../src/stores/redis/intake/shards.ts';
 import { createStream, type Stream } from '../../../../src/stores/redis/intake/stream.ts';
 import { streamEntry } from '../../../support/intake.ts';
 import { sharedStores } from '../../../support/stores.ts';
@@ -40,12 +40,17 @@ describe('the stream of a shard', () => {
   it('tells how many entries wait, without sending them', async () => {
     const shard = freshShard();
     assert.deepEqual(await stream.stats(shard), { length: 0, lag: 0, oldestMs: undefined });
-    const ids = [await redis.xadd(shard.stream, '*', 'n', 1), await redis.xadd(shard.stream, '*', 'n', 1), await redis.xadd(shard.stream, '*', 'n', 1)];
+    const ids = [
+      await redis.xadd(shard.stream, '*', 'n', 1),
+      await redis.xadd(shard.stream, '*', 'n', 1),
+      await redis.xadd(shard.stream, '*', 'n', 1),
+    ];
     assert.equal((await stream.stats(shard)).lag, 3);
     const owner = await stream.lease(shard, 'me', 10_000);
     assert.ok(owner && ids[1]);
     // The second time as a connection does that broke before the reply.
-    for (let time = 0; time < 2; time += 1) await stream.acknowledge(owner, [streamEntry(ids[0] ?? ''), streamEntry(ids[1])]);
+    for (let time = 0; time < 2; time += 1)
+      await stream.acknowledge(owner, [streamEntry(ids[0] ?? ''), streamEntry(ids[1])]);
     await stream.markDispatched(owner, ids[1]);
     await stream.trim(shard, ids[1]);
     assert.deepEqual(await stream.stats(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
@@ -61,27 +66,37 @@ describe('the stream of a shard', () => {
     assert.equal(await stream.markStored(owner, '8-0', [second]), true);
     assert.equal(await stream.markStored(owner, '9-0', []), true);
     assert.equal(await stream.markStored({ ...owner, fence: owner.fence + 1 }, '9-0', [first]), false);
-    assert.deepEqual([await marks.find(first), await marks.find(second), await marks.find(newId())], ['7-0', '8-0', undefined]);
+    assert.deepEqual(
+      [await marks.find(first), await marks.find(second), await marks.find(newId())],
+      ['7-0', '8-0', undefined],
+    );
     assert.ok((await redis.ttl(dataVersionKey(shard, first))) > 3500);
   });
 
   it('is worked off also while the memory is full, since nothing else would make room', async () => {
     const shard = freshShard();
     const row = { n: '1', codes: '0', surveys: '', filled: '', rows: '["row"]' };
-    const [first, second] = [await redis.xadd(shard.stream, '*', ...Object.entries(row).flat()), await redis.xadd(shard.stream, '*', ...Object.entries(row).flat())];
+    const [first, second] = [
+      await redis.xadd(shard.stream, '*', ...Object.entries(row).flat()),
+      await redis.xadd(shard.stream, '*', ...Object.entries(row).flat()),
+    ];
     assert.ok(first && second);
-    const [, before = ''] = await redis.config('GET', 'maxmemory') as string[];
+    const [, before = ''] = (await redis.config('GET', 'maxmemory')) as string[];
     await redis.config('SET', 'maxmemory', '1mb');
     try {
       await assert.rejects(redis.xadd(shard.stream, '*', ...Object.entries(row).flat()), /OOM/);
       const owner = await stream.lease(shard, 'me', 10_000);
       assert.ok(owner);
-      for (let time = 0; time < 2; time += 1) assert.equal(await stream.addDeadLetter(owner, 'for this test', Buffer.from('["row"]')), true);
+      for (let time = 0; time < 2; time += 1)
+        assert.equal(await stream.addDeadLetter(owner, 'for this test', Buffer.from('["row"]')), true);
       assert.equal(await stream.markStored(owner, second, [newId()]), true);
       assert.equal(await stream.acknowledge(owner, [streamEntry(first), streamEntry(second)]), true);
       assert.equal(await stream.markDispatched(owner, first), true);
       await stream.trim(shard, `${Date.now() + 60_000}-0`);
-      assert.deepEqual([await redis.xlen(shard.stream), await stream.countDeadLetters(shard), await stream.acknowledged(shard)], [1, 1, second]);
+      assert.deepEqual(
+        [await redis.xlen(shard.stream), await stream.countDeadLetters(shard), await stream.acknowledged(shard)],
+        [1, 1, second],
+      );
       const [letter] = await stream.listDeadLetters(shard, { count: 1 });
       assert.ok(letter);
       await stream.release(owner);
@@ -103,7 +118,13 @@ describe('the stream of a shard', () => {
     };
     const everything = `${Date.now() + 60_000}-0`;
     assert.deepEqual(await left(everything), ids, 'nothing is stored');
-    assert.equal(await stream.acknowledge(owner, [first, second, third, fourth].map((id) => streamEntry(id))), true);
+    assert.equal(
+      await stream.acknowledge(
+        owner,
+        [first, second, third, fourth].map((id) => streamEntry(id)),
+      ),
+      true,
+    );
     assert.equal(await stream.dispatched(shard), '0-0');
     assert.deepEqual(await left(everything), ids, 'nothing is handed on');
     assert.equal(await stream.markDispatched(owner, third), true);
@@ -126,27 +147,45 @@ describe('the stream of a shard', () => {
 
   it('finds the dead letters of a survey or a response among thousands without having them sent, and gives all to who asks for all', async () => {
     const shard = freshShard();
-    const calls = mock.method(redis as unknown as { findLettersBuffer(...args: string[]): Promise<Buffer[]> }, 'findLettersBuffer');
+    const calls = mock.method(
+      redis as unknown as { findLettersBuffer(...args: string[]): Promise<Buffer[]> },
+      'findLettersBuffer',
+    );
     const found = async (names?: Parameters<Stream['findDeadLetters']>[1]): Promise<string[]> => {
       const rows: string[] = [];
-      for await (const letter of stream.findDeadLetters(shard, names)) rows.push(`${letter.isKnown} ${letter.reason} ${letter.rows}`);
+      for await (const letter of stream.findDeadLetters(shard, names))
+        rows.push(`${letter.isKnown} ${letter.reason} ${letter.rows}`);
       return rows;
     };
     assert.deepEqual([await found(), calls.mock.callCount()], [[], 1]);
     const [surveyId, responseId] = [newId(), newId()];
     const mine = [`["${surveyId}","${newId()}",1]`, `["${surveyId}","${responseId}","ü"]`];
-    const rows = [...Array.from({ length: 1500 }, () => `["${newId()}","${newId()}",2]`), ...mine, ...Array.from({ length: 1500 }, () => 'no row at all')];
+    const rows = [
+      ...Array.from({ length: 1500 }, () => `["${newId()}","${newId()}",2]`),
+      ...mine,
+      ...Array.from({ length: 1500 }, () => 'no row at all'),
+    ];
     const pipeline = redis.pipeline();
-    for (const row of rows) pipeline.xadd(`${shard.prefix}dead`, '*', 'reason', 'none', 'rows', row, ...(row === mine[0] ? ['v', '2'] : []));
+    for (const row of rows)
+      pipeline.xadd(`${shard.prefix}dead`, '*', 'reason', 'none', 'rows', row, ...(row === mine[0] ? ['v', '2'] : []));
     await pipeline.exec();
     calls.mock.resetCalls();
     const shown = [`false none ${mine[0]}`, `true none ${mine[1]}`];
-    assert.deepEqual([await found({ surveyId }), await found({ responseId }), await found({ surveyId, responseId }), await found({ surveyId: newId(), responseId })], [shown, [shown[1]], [shown[1]], []]);
+    assert.deepEqual(
+      [
+        await found({ surveyId }),
+        await found({ responseId }),
+        await found({ surveyId, responseId }),
+        await found({ surveyId: newId(), responseId }),
+      ],
+      [shown, [shown[1]], [shown[1]], []],
+    );
     assert.equal(calls.mock.callCount(), 4 * 4);
     assert.deepEqual((await found()).length, rows.length);
     // Large ones come in smaller parts.
     calls.mock.resetCalls();
-    for (let n = 0; n < 30; n += 1) await redis.xadd(`${shard.prefix}dead`, '*', 'reason', 'large', 'rows', 'x'.repeat(100_000));
+    for (let n = 0; n < 30; n += 1)
+      await redis.xadd(`${shard.prefix}dead`, '*', 'reason', 'large', 'rows', 'x'.repeat(100_000));
     assert.equal((await found()).length, rows.length + 30);
     assert.ok(calls.mock.callCount() > 4);
     calls.mock.restore();

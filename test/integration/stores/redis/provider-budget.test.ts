@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { createLog } from '../../../../src/log.ts';
-import { createSharedRedis } from '../../../../src/stores/redis/clients.ts';
 import { createProviderBudget, windowMs } from '../../../../src/stores/redis/ai/provider-budget.ts';
+import { createSharedRedis } from '../../../../src/stores/redis/clients.ts';
 import { sharedStores } from '../../../support/stores.ts';
 
 describe('room for calls to AI providers', () => {
@@ -19,10 +19,19 @@ describe('room for calls to AI providers', () => {
 
   it('is exact over several processes that ask at once', async () => {
     const [account, budgets] = [randomUUID(), redises.map((redis) => createProviderBudget(redis))];
-    const waits = await Promise.all(Array.from({ length: 200 }, (_, n) => budgets[n % 4]?.acquire(account, { id: randomUUID(), tokens: 10 }, { ...wide, requestsPerMinute: 60 }) ?? -1));
+    const waits = await Promise.all(
+      Array.from(
+        { length: 200 },
+        (_, n) =>
+          budgets[n % 4]?.acquire(account, { id: randomUUID(), tokens: 10 }, { ...wide, requestsPerMinute: 60 }) ?? -1,
+      ),
+    );
     assert.equal(waits.filter((ms) => ms === 0).length, 60);
     assert.ok(waits.every((ms) => ms >= 0 && ms <= windowMs));
-    assert.ok(waits.filter((ms) => ms > 0).every((ms) => ms > windowMs - 5000), 'the others wait until the first call is a minute old');
+    assert.ok(
+      waits.filter((ms) => ms > 0).every((ms) => ms > windowMs - 5000),
+      'the others wait until the first call is a minute old',
+    );
   });
 
   it('is counted in tokens too, and what was not taken comes back', async () => {
@@ -33,7 +42,10 @@ describe('room for calls to AI providers', () => {
     await budget.recordUsage(account, { id: 'first', tokens: 400 });
     assert.equal(await budget.acquire(account, { id: 'second', tokens: 600 }, allowance), 0);
     await budget.recordUsage(account, { id: 'second', tokens: 700 });
-    assert.ok((await budget.acquire(account, { id: 'third', tokens: 1 }, allowance)) > 0, 'what was taken beyond counts');
+    assert.ok(
+      (await budget.acquire(account, { id: 'third', tokens: 1 }, allowance)) > 0,
+      'what was taken beyond counts',
+    );
   });
 
   it('is kept by a call that asks for it again, as one that begins only then', async () => {
@@ -44,9 +56,16 @@ describe('room for calls to AI providers', () => {
     assert.equal(await budget.acquire(account, { id: 'second', tokens: 40 }, allowance), 0);
     await new Promise((resolve) => setTimeout(resolve, 50));
     assert.equal(await budget.acquire(account, first, allowance), 0);
-    const waitMs = await budget.acquire(account, { id: 'third', tokens: 1 }, { requestsPerMinute: 2, tokensPerMinute: 1000 });
+    const waitMs = await budget.acquire(
+      account,
+      { id: 'third', tokens: 1 },
+      { requestsPerMinute: 2, tokensPerMinute: 1000 },
+    );
     assert.ok(waitMs > 0 && waitMs <= windowMs - 50, `${waitMs}: the second began first`);
-    assert.ok((await budget.acquire(account, { id: 'third', tokens: 50 }, allowance)) > windowMs - 50, 'the tokens of the first are counted once, from now');
+    assert.ok(
+      (await budget.acquire(account, { id: 'third', tokens: 50 }, allowance)) > windowMs - 50,
+      'the tokens of the first are counted once, from now',
+    );
   });
 
   it('is there for a call that is larger than a minute, alone', async () => {
@@ -59,7 +78,10 @@ describe('room for calls to AI providers', () => {
   it('is left to others by bulk work to a fifth, but only while there are any', async () => {
     const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
     const allowance = { requestsPerMinute: 10, tokensPerMinute: 1000 };
-    const take = (of: string, count: number, isBulk: boolean) => Promise.all(Array.from({ length: count }, () => budget.acquire(of, { id: randomUUID(), tokens: 10, isBulk }, allowance)));
+    const take = (of: string, count: number, isBulk: boolean) =>
+      Promise.all(
+        Array.from({ length: count }, () => budget.acquire(of, { id: randomUUID(), tokens: 10, isBulk }, allowance)),
+      );
     const begun = (waits: number[]) => waits.filter((ms) => ms === 0).length;
     assert.equal(begun(await take(account, 12, true)), 10, 'alone it has the whole minute');
     const shared = randomUUID();

@@ -28,7 +28,8 @@ describe('the number of shards of an intake that is older than its note', () => 
     await redis.quit();
   });
 
-  const entry = (shard: number) => redis.xadd(`{s${shard}}:stream`, '*', 'n', 0, 'codes', 0, 'surveys', '', 'filled', '', 'rows', '');
+  const entry = (shard: number) =>
+    redis.xadd(`{s${shard}}:stream`, '*', 'n', 0, 'codes', 0, 'surveys', '', 'filled', '', 'rows', '');
   const stored = async (shard: number) => redis.set(`{s${shard}}:acked`, String(await entry(shard)));
   const start = async (shards: number) => {
     const { log, warnings } = written();
@@ -68,20 +69,38 @@ describe('a server that keeps its configuration to itself', () => {
   /** One that only answers INFO. */
   const silent = (info: string) =>
     ({
-      call: async () => { throw Object.assign(new Error('ERR unknown command'), { name: 'ReplyError' }); },
-      info: async () => info, defineCommand: () => undefined, shardState: async () => [0, 0, ''], exists: async () => 0, setnx: async () => 1, get: async () => '2',
+      call: async () => {
+        throw Object.assign(new Error('ERR unknown command'), { name: 'ReplyError' });
+      },
+      info: async () => info,
+      defineCommand: () => undefined,
+      shardState: async () => [0, 0, ''],
+      exists: async () => 0,
+      setnx: async () => 1,
+      get: async () => '2',
     }) as unknown as Redis;
 
   it('is used although it has no append-only file, since it may be durable without one, with a warning', async () => {
     const { log, warnings } = written();
-    await checkIntakeServer(silent('aof_enabled:0\r\nmaxmemory_policy:noeviction\r\n'), { shards: 2, mayLose: false, log });
+    await checkIntakeServer(silent('aof_enabled:0\r\nmaxmemory_policy:noeviction\r\n'), {
+      shards: 2,
+      mayLose: false,
+      log,
+    });
     const [warning] = warnings();
     assert.deepEqual(warning.unknown, ['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite']);
     assert.match(warning.msg, /does not tell how it is configured/);
   });
 
   it('is refused where it would throw away what was accepted', async () => {
-    await assert.rejects(checkIntakeServer(silent('aof_enabled:1\r\nmaxmemory_policy:allkeys-lru\r\n'), { shards: 2, mayLose: false, log: createLog('silent') }), /maxmemory-policy is allkeys-lru/);
+    await assert.rejects(
+      checkIntakeServer(silent('aof_enabled:1\r\nmaxmemory_policy:allkeys-lru\r\n'), {
+        shards: 2,
+        mayLose: false,
+        log: createLog('silent'),
+      }),
+      /maxmemory-policy is allkeys-lru/,
+    );
   });
 });
 
@@ -103,7 +122,10 @@ describe('the server of jobs', () => {
 
   it('may lose what it holds, with one warning of what that costs', async () => {
     const [warning, ...more] = await warningsOf(configured({ appendonly: 'no', 'maxmemory-policy': 'allkeys-lru' }));
-    assert.match(warning?.msg ?? '', /REDIS_JOBS_URL may lose what it holds: appendonly is no, not yes, maxmemory-policy is allkeys-lru, not noeviction\. Then replies of AI providers .* are paid for again/);
+    assert.match(
+      warning?.msg ?? '',
+      /REDIS_JOBS_URL may lose what it holds: appendonly is no, not yes, maxmemory-policy is allkeys-lru, not noeviction\. Then replies of AI providers .* are paid for again/,
+    );
     assert.deepEqual(more, []);
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +9,8 @@ import { after, before, describe, it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Problem } from '../../../../src/errors.ts';
-import { newId } from '../../../../src/platform/ids.ts';
 import { createLog } from '../../../../src/log.ts';
+import { newId } from '../../../../src/platform/ids.ts';
 import { createDiskStorage } from '../../../../src/stores/uploads/disk.ts';
 import { createS3Storage } from '../../../../src/stores/uploads/s3.ts';
 import type { UploadStorage } from '../../../../src/stores/uploads/storage.ts';
@@ -61,10 +61,18 @@ for (const [place, start] of Object.entries(kinds))
       stop();
     });
 
-    for (const [name, size] of [['one byte', 1], ['a part less a byte', 5 * mib - 1], ['exactly one part', 5 * mib], ['several parts', 12 * mib + 7]] as const)
+    for (const [name, size] of [
+      ['one byte', 1],
+      ['a part less a byte', 5 * mib - 1],
+      ['exactly one part', 5 * mib],
+      ['several parts', 12 * mib + 7],
+    ] as const)
       it(`of ${name} come back as they were sent, whole and in ranges, until they are removed`, async () => {
         const [id, bytes] = [newId(), randomBytes(size)];
-        assert.deepEqual(await storage.write(id, inPieces(bytes)), { size, sha256: createHash('sha256').update(bytes).digest('hex') });
+        assert.deepEqual(await storage.write(id, inPieces(bytes)), {
+          size,
+          sha256: createHash('sha256').update(bytes).digest('hex'),
+        });
         assert.ok(bytes.equals(await whole(await storage.read(id, 0, size - 1))));
         const [first, last] = [Math.floor(size / 3), Math.floor(size / 2)];
         assert.ok(bytes.subarray(first, last + 1).equals(await whole(await storage.read(id, first, last))));
@@ -145,9 +153,17 @@ describe('a bucket', () => {
 
   it('that refuses the key is SERVICE_UNAVAILABLE, and the key stands in no message', async () => {
     const s3 = await startS3();
-    const storage = createS3Storage({ log, ...s3, credentials: { accessKeyId: 'STRANGER', secretAccessKey: 'a secret' }, prefix: '' });
+    const storage = createS3Storage({
+      log,
+      ...s3,
+      credentials: { accessKeyId: 'STRANGER', secretAccessKey: 'a secret' },
+      prefix: '',
+    });
     try {
-      await assert.rejects(storage.write(newId(), inPieces(Buffer.from('x'))), (error) => problem('SERVICE_UNAVAILABLE')(error) && !String((error as Error).message).includes('secret'));
+      await assert.rejects(
+        storage.write(newId(), inPieces(Buffer.from('x'))),
+        (error) => problem('SERVICE_UNAVAILABLE')(error) && !String((error as Error).message).includes('secret'),
+      );
     } finally {
       storage.close();
       s3.stop();
@@ -156,7 +172,14 @@ describe('a bucket', () => {
 
   it('loses the parts of writers that died, once they are old, and lists more than a page', async () => {
     const wire = await startWire();
-    const storage = createS3Storage({ log, bucket: 'files', endpoint: wire.endpoint, region: 'eu-central-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' }, prefix: 'up/' });
+    const storage = createS3Storage({
+      log,
+      bucket: 'files',
+      endpoint: wire.endpoint,
+      region: 'eu-central-1',
+      credentials: { accessKeyId: 'a', secretAccessKey: 'b' },
+      prefix: 'up/',
+    });
     try {
       assert.deepEqual(await listed(storage, new Date('2026-01-02T00:00:00Z')), ['one', 'two']);
       assert.deepEqual(wire.aborted, ['/files/up/dead?uploadId=old']);
@@ -170,8 +193,10 @@ describe('a bucket', () => {
   async function startWire() {
     const aborted: string[] = [];
     const namespace = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
-    const item = (key: string, at: string) => `<Contents><Key>${key}</Key><LastModified>${at}</LastModified><Size>1</Size></Contents>`;
-    const upload = (key: string, id: string, at: string) => `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${at}</Initiated></Upload>`;
+    const item = (key: string, at: string) =>
+      `<Contents><Key>${key}</Key><LastModified>${at}</LastModified><Size>1</Size></Contents>`;
+    const upload = (key: string, id: string, at: string) =>
+      `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${at}</Initiated></Upload>`;
     const server = createServer((request, reply) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://x');
       reply.setHeader('content-type', 'application/xml');
@@ -179,12 +204,18 @@ describe('a bucket', () => {
         aborted.push(`${pathname}?uploadId=${searchParams.get('uploadId')}`);
         reply.writeHead(204).end();
       } else if (searchParams.has('uploads')) {
-        reply.end(`<ListMultipartUploadsResult ${namespace}><Bucket>files</Bucket>${upload('up/dead', 'old', '2026-01-01T00:00:00.000Z')}${upload('up/alive', 'new', '2026-01-03T00:00:00.000Z')}</ListMultipartUploadsResult>`);
+        reply.end(
+          `<ListMultipartUploadsResult ${namespace}><Bucket>files</Bucket>${upload('up/dead', 'old', '2026-01-01T00:00:00.000Z')}${upload('up/alive', 'new', '2026-01-03T00:00:00.000Z')}</ListMultipartUploadsResult>`,
+        );
       } else if (searchParams.get('continuation-token') === 'more') {
-        reply.end(`<ListBucketResult ${namespace}><Name>files</Name><IsTruncated>false</IsTruncated>${item('up/two', '2026-01-01T00:00:00.000Z')}</ListBucketResult>`);
+        reply.end(
+          `<ListBucketResult ${namespace}><Name>files</Name><IsTruncated>false</IsTruncated>${item('up/two', '2026-01-01T00:00:00.000Z')}</ListBucketResult>`,
+        );
       } else {
         const page = item('up/one', '2026-01-01T00:00:00.000Z') + item('up/fresh', '2026-01-02T00:00:01.000Z');
-        reply.end(`<ListBucketResult ${namespace}><Name>files</Name><IsTruncated>true</IsTruncated><NextContinuationToken>more</NextContinuationToken>${page}</ListBucketResult>`);
+        reply.end(
+          `<ListBucketResult ${namespace}><Name>files</Name><IsTruncated>true</IsTruncated><NextContinuationToken>more</NextContinuationToken>${page}</ListBucketResult>`,
+        );
       }
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { bodyDigest } from '../../../../src/actors/submissions/body-digest.ts';
-import type { SubmissionRequest } from '../../../../src/actors/submissions/plan.ts';
 import { createFrozenSubmissions } from '../../../../src/actors/submissions/frozen-submissions.ts';
+import type { SubmissionRequest } from '../../../../src/actors/submissions/plan.ts';
 import { createSubmissions, type SubmissionsDeps } from '../../../../src/actors/submissions/submit.ts';
 import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
+import { decodeResponse } from '../../../../src/domain/response-row.ts';
 import { compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import { canonicalBody } from '../../../../src/domain/submission/canonical-body.ts';
-import { decodeResponse } from '../../../../src/domain/response-row.ts';
-import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { createFastSubmissionReader } from '../../../../src/domain/submission/fast-submission-reader.ts';
+import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { unavailable } from '../../../../src/errors.ts';
 import { readSubmissionRequest } from '../../../../src/http/submit/submit-route.ts';
 import { encodeMoment } from '../../../../src/stores/redis/intake/append-protocol.ts';
-import type { IntakeSubmission, AppendResult } from '../../../../src/stores/redis/intake/submission.ts';
 import { hashOfKey } from '../../../../src/stores/redis/intake/idempotency.ts';
+import type { AppendResult, IntakeSubmission } from '../../../../src/stores/redis/intake/submission.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
@@ -23,7 +23,15 @@ const surveyId = '01900000-0000-7000-8000-000000000001';
 
 /** A survey that is open and whose one question takes the upload `file`. */
 const held = {
-  survey: { id: surveyId, revision: 1, visibility: 'PUBLIC', status: 'ACTIVE', startsAt: null, endsAt: null, submissionRateLimit: null },
+  survey: {
+    id: surveyId,
+    revision: 1,
+    visibility: 'PUBLIC',
+    status: 'ACTIVE',
+    startsAt: null,
+    endsAt: null,
+    submissionRateLimit: null,
+  },
   actor: { getSnapshot: () => ({ hasTag: () => true }) },
   compiled: { uploadIdsIn: () => ['file'] },
 } as unknown as CachedSurvey;
@@ -33,19 +41,49 @@ function submitWithout(known: (appendix: IntakeSubmission) => AppendResult) {
   const never = (): never => assert.fail('not to be asked');
   const deps: SubmissionsDeps = {
     actors: { peek: () => held, lookUp: never, renew: never, announce: never, quotaFilled: never },
-    intake: { append: async (appendix) => known(appendix), state: never, isFrozen: never }, findStored: never, restore: never, findRecords: never,
-    uploads: { reserve: async () => { throw unavailable('Another submission with this upload is under way', 5); }, release: never },
+    intake: { append: async (appendix) => known(appendix), state: never, isFrozen: never },
+    findStored: never,
+    restore: never,
+    findRecords: never,
+    uploads: {
+      reserve: async () => {
+        throw unavailable('Another submission with this upload is under way', 5);
+      },
+      release: never,
+    },
     secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
-    submitLimit: 60, pressure: () => undefined, isFormerKnown: () => false, now: () => 0, newId: () => '01900000-0000-7000-8000-00000000000a', onBackgroundError: never,
+    submitLimit: 60,
+    pressure: () => undefined,
+    isFormerKnown: () => false,
+    now: () => 0,
+    newId: () => '01900000-0000-7000-8000-00000000000a',
+    onBackgroundError: never,
   };
   return createSubmissions(deps);
 }
 
 function request(idempotencyKey: string | undefined): SubmissionRequest {
   const submission = {
-    answers: [], isComplete: true, responseId: undefined, resumeToken: undefined, startedAtMs: undefined, respondent: undefined, metadata: undefined, language: undefined, surveyToken: undefined,
+    answers: [],
+    isComplete: true,
+    responseId: undefined,
+    resumeToken: undefined,
+    startedAtMs: undefined,
+    respondent: undefined,
+    metadata: undefined,
+    language: undefined,
+    surveyToken: undefined,
   };
-  return { surveyId, submission, problem: undefined, issues: [], body: { answers: [] }, idempotencyKey, surveyToken: undefined, address: 'here' };
+  return {
+    surveyId,
+    submission,
+    problem: undefined,
+    issues: [],
+    body: { answers: [] },
+    idempotencyKey,
+    surveyToken: undefined,
+    address: 'here',
+  };
 }
 
 describe('a submission whose upload is held by another', () => {
@@ -55,7 +93,10 @@ describe('a submission whose upload is held by another', () => {
       return { code: 'REPLAY', remaining: 1, resetMs: 1000, text: '{"first":true}' };
     });
     const outcome = await submit(request('one'));
-    assert.deepEqual([outcome.kind, outcome.kind === 'accepted' && [outcome.isReplay, outcome.replyText]], ['accepted', [true, '{"first":true}']]);
+    assert.deepEqual(
+      [outcome.kind, outcome.kind === 'accepted' && [outcome.isReplay, outcome.replyText]],
+      ['accepted', [true, '{"first":true}']],
+    );
   });
 
   it('is refused for now if it is none, and counted', async () => {
@@ -74,11 +115,29 @@ describe('a response that is continued from many places at once', () => {
   const row = { codes: [], numbers: [], texts: [] };
 
   it('takes every one of them, each upon the one before', async () => {
-    let stored = { version: 1, isComplete: false, surveyId, submittedAtMs: 0, savedState: JSON.stringify({ submittedAtMs: 0, language: 'ZH-hans', respondent: '', metadata: {}, row }) };
+    let stored = {
+      version: 1,
+      isComplete: false,
+      surveyId,
+      submittedAtMs: 0,
+      savedState: JSON.stringify({ submittedAtMs: 0, language: 'ZH-hans', respondent: '', metadata: {}, row }),
+    };
     const never = (): never => assert.fail('not to be asked');
-    const compiled = { survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } }, byId: new Map(), required: [], all: [], uploadIdsIn: () => [] };
+    const compiled = {
+      survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } },
+      byId: new Map(),
+      required: [],
+      all: [],
+      uploadIdsIn: () => [],
+    };
     const deps: SubmissionsDeps = {
-      actors: { peek: () => ({ ...held, compiled }) as unknown as CachedSurvey, lookUp: never, renew: never, announce: never, quotaFilled: never },
+      actors: {
+        peek: () => ({ ...held, compiled }) as unknown as CachedSurvey,
+        lookUp: never,
+        renew: never,
+        announce: never,
+        quotaFilled: never,
+      },
       intake: {
         // As Redis does it: whoever has seen the last version is taken.
         append: async ({ observedVersion, savedState }) => {
@@ -87,20 +146,43 @@ describe('a response that is continued from many places at once', () => {
           stored = { ...stored, version: stored.version + 1, savedState };
           return { code: 'ACCEPTED', remaining: 9, resetMs: 1, text: '' };
         },
-        state: async () => stored, isFrozen: never,
+        state: async () => stored,
+        isFrozen: never,
       },
-      findStored: never, restore: never, findRecords: never, uploads: { reserve: never, release: never },
+      findStored: never,
+      restore: never,
+      findRecords: never,
+      uploads: { reserve: never, release: never },
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, keyedHash: (address) => address },
-      submitLimit: 60, pressure: () => undefined, isFormerKnown: () => false, now: () => 0, newId: () => responseId, onBackgroundError: never,
+      submitLimit: 60,
+      pressure: () => undefined,
+      isFormerKnown: () => false,
+      now: () => 0,
+      newId: () => responseId,
+      onBackgroundError: never,
     };
     const submit = createSubmissions(deps);
     const places = Array.from({ length: 60 }, (_, place) => `p${place}`);
     const continued = (place: string): SubmissionRequest => ({
-      ...request(undefined), body: { place },
-      submission: { answers: [], isComplete: false, responseId, resumeToken: 'token', startedAtMs: undefined, respondent: undefined, metadata: { [place]: 'was here' }, language: undefined, surveyToken: undefined },
+      ...request(undefined),
+      body: { place },
+      submission: {
+        answers: [],
+        isComplete: false,
+        responseId,
+        resumeToken: 'token',
+        startedAtMs: undefined,
+        respondent: undefined,
+        metadata: { [place]: 'was here' },
+        language: undefined,
+        surveyToken: undefined,
+      },
     });
     const outcomes = await Promise.all(places.map((place) => submit(continued(place))));
-    assert.deepEqual(outcomes.map(({ kind }) => kind), places.map(() => 'accepted'));
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      places.map(() => 'accepted'),
+    );
     assert.deepEqual(Object.keys(JSON.parse(stored.savedState).metadata).sort(), [...places].sort());
     assert.equal(JSON.parse(stored.savedState).language, 'zh-Hans', 'the form that languages have now');
   });
@@ -109,27 +191,76 @@ describe('a response that is continued from many places at once', () => {
 describe('a response to be continued whose answers only the response store has', () => {
   const responseId = '01900000-0000-7000-8000-00000000000b';
   const continued: SubmissionRequest = {
-    ...request(undefined), body: { more: true },
-    submission: { answers: [], isComplete: false, responseId, resumeToken: 'token', startedAtMs: undefined, respondent: undefined, metadata: { more: 'yes' }, language: undefined, surveyToken: undefined },
+    ...request(undefined),
+    body: { more: true },
+    submission: {
+      answers: [],
+      isComplete: false,
+      responseId,
+      resumeToken: 'token',
+      startedAtMs: undefined,
+      respondent: undefined,
+      metadata: { more: 'yes' },
+      language: undefined,
+      surveyToken: undefined,
+    },
   };
-  const saved = { submittedAtMs: 5, startedAtMs: 2, language: 'de', respondent: 'me', metadata: { first: 'yes' }, row: { codes: [], numbers: [], texts: [] } };
+  const saved = {
+    submittedAtMs: 5,
+    startedAtMs: 2,
+    language: 'de',
+    respondent: 'me',
+    metadata: { first: 'yes' },
+    row: { codes: [], numbers: [], texts: [] },
+  };
   const never = (): never => assert.fail('not to be asked');
-  const compiled = { survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } }, byId: new Map(), required: [], all: [], uploadIdsIn: () => [] };
+  const compiled = {
+    survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } },
+    byId: new Map(),
+    required: [],
+    all: [],
+    uploadIdsIn: () => [],
+  };
 
-  function submitWith(known: Pick<SubmissionsDeps, 'restore'> & Partial<Pick<SubmissionsDeps, 'findRecords'>> & Partial<SubmissionsDeps['intake']>) {
+  function submitWith(
+    known: Pick<SubmissionsDeps, 'restore'> &
+      Partial<Pick<SubmissionsDeps, 'findRecords'>> &
+      Partial<SubmissionsDeps['intake']>,
+  ) {
     const appended: IntakeSubmission[] = [];
     const submit = createSubmissions({
-      actors: { peek: () => ({ ...held, survey: { ...held.survey, slotCounts: compiled.survey.slotCounts, version: 1 }, compiled }) as unknown as CachedSurvey, lookUp: never, renew: never, announce: never, quotaFilled: never },
+      actors: {
+        peek: () =>
+          ({
+            ...held,
+            survey: { ...held.survey, slotCounts: compiled.survey.slotCounts, version: 1 },
+            compiled,
+          }) as unknown as CachedSurvey,
+        lookUp: never,
+        renew: never,
+        announce: never,
+        quotaFilled: never,
+      },
       intake: {
         append: async (appendix) => {
           appended.push(appendix);
           return { code: appendix.mustRefuse ? 'REFUSED' : 'ACCEPTED', remaining: 7, resetMs: 1000, text: '' };
         },
-        state: async () => ({ version: 4, isComplete: false, surveyId, submittedAtMs: 5, savedState: '' }), isFrozen: never, ...known,
+        state: async () => ({ version: 4, isComplete: false, surveyId, submittedAtMs: 5, savedState: '' }),
+        isFrozen: never,
+        ...known,
       },
-      findStored: never, restore: known.restore, findRecords: known.findRecords ?? (async () => []), uploads: { reserve: never, release: never },
+      findStored: never,
+      restore: known.restore,
+      findRecords: known.findRecords ?? (async () => []),
+      uploads: { reserve: never, release: never },
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, keyedHash: (address) => address },
-      submitLimit: 60, pressure: () => undefined, isFormerKnown: () => false, now: () => 9, newId: () => responseId, onBackgroundError: never,
+      submitLimit: 60,
+      pressure: () => undefined,
+      isFormerKnown: () => false,
+      now: () => 9,
+      newId: () => responseId,
+      onBackgroundError: never,
     });
     return { submit, appended };
   }
@@ -142,7 +273,13 @@ describe('a response to be continued whose answers only the response store has',
       },
     });
     assert.equal((await submit(continued)).kind, 'accepted');
-    assert.deepEqual(appended.map(({ mustRefuse, observedVersion, caller }) => [mustRefuse, observedVersion, caller]), [[true, 4, 'here'], [false, 4, '']]);
+    assert.deepEqual(
+      appended.map(({ mustRefuse, observedVersion, caller }) => [mustRefuse, observedVersion, caller]),
+      [
+        [true, 4, 'here'],
+        [false, 4, ''],
+      ],
+    );
     assert.deepEqual(JSON.parse(appended[1]?.savedState ?? ''), { ...saved, metadata: { first: 'yes', more: 'yes' } });
     assert.equal(decodeResponse(appended[1]?.row ?? '').head.version, 5);
   });
@@ -152,7 +289,12 @@ describe('a response to be continued whose answers only the response store has',
     const { submit } = submitWith({
       state: async () => undefined,
       restore: async () => ((asked += 1) === 1 ? { observedVersion: 4, isComplete: false, saved } : undefined),
-      append: async ({ mustRefuse }) => ({ code: mustRefuse ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' }),
+      append: async ({ mustRefuse }) => ({
+        code: mustRefuse ? 'REFUSED' : 'CHANGED',
+        remaining: 7,
+        resetMs: 1000,
+        text: '',
+      }),
     });
     const outcome = await submit(continued);
     assert.ok(outcome.kind === 'refused');
@@ -164,20 +306,36 @@ describe('a response to be continued whose answers only the response store has',
     const { submit } = submitWith({
       state: async () => undefined,
       restore: async () => ({ observedVersion: 4, isComplete: false, saved }),
-      append: async ({ mustRefuse }) => ((appended += 1), { code: mustRefuse ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' }),
+      append: async ({ mustRefuse }) => (
+        (appended += 1), { code: mustRefuse ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' }
+      ),
     });
     const outcome = await submit(continued);
     assert.ok(outcome.kind === 'refused');
-    assert.deepEqual([outcome.problem.code, outcome.problem.message], ['SERVICE_UNAVAILABLE', 'The response is being changed too often right now']);
+    assert.deepEqual(
+      [outcome.problem.code, outcome.problem.message],
+      ['SERVICE_UNAVAILABLE', 'The response is being changed too often right now'],
+    );
     assert.ok(appended <= 16, `tried ${appended} times`);
   });
 
   it('is counted under the limit before that is asked, and waits for a better moment while it is away', async () => {
-    const { submit, appended } = submitWith({ restore: async () => { throw unavailable('The response store is away', 5); } });
+    const { submit, appended } = submitWith({
+      restore: async () => {
+        throw unavailable('The response store is away', 5);
+      },
+    });
     const outcome = await submit(continued);
     assert.ok(outcome.kind === 'refused');
-    assert.deepEqual([outcome.problem.code, outcome.problem.retryAfterSeconds, outcome.rateLimit?.remaining, appended.length], ['SERVICE_UNAVAILABLE', 5, 7, 1]);
-    const limited = submitWith({ restore: never, findRecords: never, append: async () => ({ code: 'LIMITED', remaining: 0, resetMs: 1000, text: '' }) });
+    assert.deepEqual(
+      [outcome.problem.code, outcome.problem.retryAfterSeconds, outcome.rateLimit?.remaining, appended.length],
+      ['SERVICE_UNAVAILABLE', 5, 7, 1],
+    );
+    const limited = submitWith({
+      restore: never,
+      findRecords: never,
+      append: async () => ({ code: 'LIMITED', remaining: 0, resetMs: 1000, text: '' }),
+    });
     const second = await limited.submit(continued);
     assert.ok(second.kind === 'refused' && second.problem.code === 'RATE_LIMITED');
   });
@@ -187,7 +345,9 @@ describe('a response to be continued whose answers only the response store has',
     const reasonOf = async (restore: SubmissionsDeps['restore']) => {
       const outcome = await submitWith({ restore, state }).submit(continued);
       assert.ok(outcome.kind === 'refused');
-      return outcome.problem.details && 'reason' in outcome.problem.details ? outcome.problem.details.reason : outcome.problem.code;
+      return outcome.problem.details && 'reason' in outcome.problem.details
+        ? outcome.problem.details.reason
+        : outcome.problem.code;
     };
     assert.equal(await reasonOf(async () => undefined), 'NOT_FOUND');
     assert.equal(await reasonOf(async () => ({ observedVersion: 3, isComplete: true, saved })), 'ALREADY_COMPLETE');
@@ -203,13 +363,29 @@ describe('submissions to a survey that is held back', () => {
     const asked = { appends: 0, looks: 0 };
     const survey = { ...blankSurvey(), id: surveyId };
     const submit = createSubmissions({
-      actors: { peek: () => ({ ...held, survey, compiled: compileSurvey(survey) }), lookUp: never, renew: never, announce: never, quotaFilled: never },
+      actors: {
+        peek: () => ({ ...held, survey, compiled: compileSurvey(survey) }),
+        lookUp: never,
+        renew: never,
+        announce: never,
+        quotaFilled: never,
+      },
       intake: {
-        append: async () => ((asked.appends += 1), result((await isHeld()) ? 'FROZEN' : 'ACCEPTED')), state: never,
+        append: async () => ((asked.appends += 1), result((await isHeld()) ? 'FROZEN' : 'ACCEPTED')),
+        state: never,
         isFrozen: async () => ((asked.looks += 1), isHeld()),
       },
-      findStored: never, restore: never, findRecords: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
-      submitLimit: 60, pressure: () => undefined, isFormerKnown: () => false, now: () => 0, newId: () => surveyId, onBackgroundError: never,
+      findStored: never,
+      restore: never,
+      findRecords: never,
+      uploads: { reserve: never, release: never },
+      secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
+      submitLimit: 60,
+      pressure: () => undefined,
+      isFormerKnown: () => false,
+      now: () => 0,
+      newId: () => surveyId,
+      onBackgroundError: never,
     });
     return { submit, asked };
   }
@@ -234,10 +410,16 @@ describe('submissions to a survey that is held back', () => {
   });
 
   it('are refused for now when the intake goes away, and when too many wait', async () => {
-    const gone = setUp(async () => { throw unavailable('The intake is away', 2); });
+    const gone = setUp(async () => {
+      throw unavailable('The intake is away', 2);
+    });
     await assert.rejects(gone.submit(whole()), { code: 'SERVICE_UNAVAILABLE' });
     let isHeld = true;
-    const { released } = createFrozenSubmissions({ intake: { isFrozen: async () => isHeld }, maxWaiting: 2, maxWaitingChars: 30 });
+    const { released } = createFrozenSubmissions({
+      intake: { isFrozen: async () => isHeld },
+      maxWaiting: 2,
+      maxWaitingChars: 30,
+    });
     const wait = { timeoutMs: 60_000, chars: 10 };
     const two = [released('a', wait), released('a', wait), released('c', { ...wait, chars: 30 })];
     assert.deepEqual([await released('a', wait), await released('c', wait)], [false, false]);
@@ -250,7 +432,10 @@ describe('submissions to a survey that is held back', () => {
   it('wait no longer than they may, though one holds it back after the other and no look finds it let on', async () => {
     const { released } = createFrozenSubmissions({ intake: { isFrozen: async () => true } });
     const waits = [released('a', { timeoutMs: 60, chars: 1 }), released('a', { timeoutMs: 1, chars: 1 })];
-    assert.deepEqual(await Promise.race([Promise.all(waits), pause(10_000, 'for ever', { ref: false })]), [false, false]);
+    assert.deepEqual(await Promise.race([Promise.all(waits), pause(10_000, 'for ever', { ref: false })]), [
+      false,
+      false,
+    ]);
   });
 });
 
@@ -263,7 +448,24 @@ describe('a submission as most are', () => {
   };
 
   /** Submits a body; `meets` are what the intake says of each attempt, upon which the survey is `changed`. */
-  async function submit(answers: object[], meets: AppendResult['code'][], changed = heldAs(2), { begins = heldAs(1), beside = {}, around = {}, idempotencyKey, isFormerKnown = false }: { begins?: CachedSurvey; beside?: object; around?: object; idempotencyKey?: string; isFormerKnown?: boolean } = {}) {
+  async function submit(
+    answers: object[],
+    meets: AppendResult['code'][],
+    changed = heldAs(2),
+    {
+      begins = heldAs(1),
+      beside = {},
+      around = {},
+      idempotencyKey,
+      isFormerKnown = false,
+    }: {
+      begins?: CachedSurvey;
+      beside?: object;
+      around?: object;
+      idempotencyKey?: string;
+      isFormerKnown?: boolean;
+    } = {},
+  ) {
     let [present, readings] = [begins, 0];
     const appended: IntakeSubmission[] = [];
     const append = async (appendix: IntakeSubmission): Promise<AppendResult> => {
@@ -272,13 +474,32 @@ describe('a submission as most are', () => {
       return { code, remaining: 9, resetMs: 1, text: code === 'REPLAY' ? `1 ${encodeMoment(0)}` : '' };
     };
     const send = createSubmissions({
-      actors: { peek: () => present, lookUp: never, renew: async () => present, announce: never, quotaFilled: async () => survey }, intake: { append, state: never, isFrozen: never },
-      findStored: never, restore: never, findRecords: never, uploads: { reserve: never, release: never }, secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
-      submitLimit: 60, pressure: () => undefined, isFormerKnown: () => isFormerKnown, now: () => 0, newId: () => surveyId, onBackgroundError: never,
+      actors: {
+        peek: () => present,
+        lookUp: never,
+        renew: async () => present,
+        announce: never,
+        quotaFilled: async () => survey,
+      },
+      intake: { append, state: never, isFrozen: never },
+      findStored: never,
+      restore: never,
+      findRecords: never,
+      uploads: { reserve: never, release: never },
+      secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
+      submitLimit: 60,
+      pressure: () => undefined,
+      isFormerKnown: () => isFormerKnown,
+      now: () => 0,
+      newId: () => surveyId,
+      onBackgroundError: never,
     });
     const call = { surveyId: survey.id, idempotencyKey, surveyToken: undefined, address: 'here' };
     const bytes = Buffer.from(JSON.stringify({ ...around, answers, ...beside }));
-    const read = (given: Buffer) => ((readings += 1), readSubmissionRequest({ ...call, contentType: 'application/json', contentEncoding: undefined, bytes: given }));
+    const read = (given: Buffer) => (
+      (readings += 1),
+      readSubmissionRequest({ ...call, contentType: 'application/json', contentEncoding: undefined, bytes: given })
+    );
     const coming = send({ ...call, bytes, read });
     // The bytes were only lent.
     bytes.fill(0);
@@ -286,21 +507,34 @@ describe('a submission as most are', () => {
   }
 
   const given = [{ questionId: question.id, numberValue: 7 }];
-  const rowsOf = (appended: readonly IntakeSubmission[]) => appended.map(({ row, revision }) => ({ revision, codes: row && decodeResponse(row).row.codes }));
+  const rowsOf = (appended: readonly IntakeSubmission[]) =>
+    appended.map(({ row, revision }) => ({ revision, codes: row && decodeResponse(row).row.codes }));
 
   it('is accepted without being parsed', async () => {
     for (const code of ['ACCEPTED', 'FILLED'] as const) {
       const { outcome, appended, readings } = await submit(given, [code]);
-      assert.deepEqual([outcome.kind, rowsOf(appended), readings], ['accepted', [{ revision: 1, codes: [8] }], code === 'ACCEPTED' ? 0 : 1]);
+      assert.deepEqual(
+        [outcome.kind, rowsOf(appended), readings],
+        ['accepted', [{ revision: 1, codes: [8] }], code === 'ACCEPTED' ? 0 : 1],
+      );
     }
   });
 
   it('is accepted without being parsed when it says more than its answers', async () => {
-    const beside = { startedAt: new Date(-5000).toISOString(), respondent: 'Anna', metadata: { source: 'post' }, language: 'DE', surveyToken: 'right' };
+    const beside = {
+      startedAt: new Date(-5000).toISOString(),
+      respondent: 'Anna',
+      metadata: { source: 'post' },
+      language: 'DE',
+      surveyToken: 'right',
+    };
     const begins = heldAs(1, { visibility: 'PRIVATE', accessToken: 'right' });
     const { outcome, appended, readings } = await submit(given, [], begins, { begins, beside });
     const { durationMs, respondent, metadata, language } = decodeResponse(appended[0]?.row ?? '').head;
-    assert.deepEqual([outcome.kind, durationMs, respondent, metadata, language, readings], ['accepted', 5000, 'Anna', { source: 'post' }, 'de', 0]);
+    assert.deepEqual(
+      [outcome.kind, durationMs, respondent, metadata, language, readings],
+      ['accepted', 5000, 'Anna', { source: 'post' }, 'de', 0],
+    );
     const wrong = await submit(given, ['REFUSED'], begins, { begins, beside: { ...beside, surveyToken: 'wrong' } });
     assert.ok(wrong.outcome.kind === 'refused');
     assert.equal(wrong.outcome.problem.code, 'FORBIDDEN');
@@ -313,10 +547,21 @@ describe('a submission as most are', () => {
     const again = await submit(given, ['REPLAY'], undefined, { ...keyed, beside: {}, around: beside });
     assert.deepEqual([first.outcome.kind, first.readings, again.readings], ['accepted', 0, 1]);
     const [taken, repeated] = [first.appended[0], again.appended[0]];
-    assert.deepEqual([taken?.keyHash, taken?.digest, repeated?.keyHash, repeated?.digest], [hashOfKey(survey.id, 'one'), bodyDigest(canonicalBody({ answers: given, ...beside })), taken?.keyHash, taken?.digest]);
+    assert.deepEqual(
+      [taken?.keyHash, taken?.digest, repeated?.keyHash, repeated?.digest],
+      [
+        hashOfKey(survey.id, 'one'),
+        bodyDigest(canonicalBody({ answers: given, ...beside })),
+        taken?.keyHash,
+        taken?.digest,
+      ],
+    );
     const other = await submit(given, [], undefined, { ...keyed, beside: {} });
     assert.notEqual(other.appended[0]?.digest, taken?.digest);
-    assert.equal((await submit(given, [], undefined, { ...keyed, isFormerKnown: true })).appended[0]?.legacy?.key, 'one');
+    assert.equal(
+      (await submit(given, [], undefined, { ...keyed, isFormerKnown: true })).appended[0]?.legacy?.key,
+      'one',
+    );
   });
 
   it('names nobody in an anonymous survey', async () => {
@@ -331,21 +576,46 @@ describe('a submission as most are', () => {
     assert.deepEqual([outcome.kind, rowsOf(appended), readings], ['accepted', [{ revision: 1, codes: [8] }], 1]);
     const refused = await submit([{ questionId: question.id, numberValue: 11 }], ['REFUSED']);
     assert.ok(refused.outcome.kind === 'refused');
-    assert.deepEqual([refused.outcome.problem.code, refused.appended.map(({ mustRefuse }) => mustRefuse)], ['VALIDATION_ERROR', [true]]);
+    assert.deepEqual(
+      [refused.outcome.problem.code, refused.appended.map(({ mustRefuse }) => mustRefuse)],
+      ['VALIDATION_ERROR', [true]],
+    );
   });
 
   it('is judged anew when the survey has changed meanwhile', async () => {
     const { outcome, appended } = await submit(given, ['STALE']);
-    assert.deepEqual([outcome.kind, rowsOf(appended)], ['accepted', [{ revision: 1, codes: [8] }, { revision: 2, codes: [8] }]]);
+    assert.deepEqual(
+      [outcome.kind, rowsOf(appended)],
+      [
+        'accepted',
+        [
+          { revision: 1, codes: [8] },
+          { revision: 2, codes: [8] },
+        ],
+      ],
+    );
     const hidden = compileSurvey({ ...survey, revision: 2, questions: [{ ...question, isHidden: true }] });
-    const gone = await submit(given, ['STALE', 'REFUSED'], { ...held, survey: hidden.survey, compiled: hidden, readFast: createFastSubmissionReader(hidden) });
+    const gone = await submit(given, ['STALE', 'REFUSED'], {
+      ...held,
+      survey: hidden.survey,
+      compiled: hidden,
+      readFast: createFastSubmissionReader(hidden),
+    });
     assert.ok(gone.outcome.kind === 'refused');
-    assert.deepEqual(gone.outcome.problem.details, [{ path: 'answers.0.questionId', message: 'is not a question of this survey' }]);
+    assert.deepEqual(gone.outcome.problem.details, [
+      { path: 'answers.0.questionId', message: 'is not a question of this survey' },
+    ]);
   });
 
   it('counts against the limit once', async () => {
     const { outcome, appended } = await submit(given, ['LIMITED']);
-    assert.deepEqual([outcome.kind === 'refused' && outcome.problem.code, appended.map(({ caller }) => caller)], ['RATE_LIMITED', ['here']]);
-    assert.deepEqual((await submit(given, ['STALE'])).appended.map(({ caller }) => caller), ['here', '']);
+    assert.deepEqual(
+      [outcome.kind === 'refused' && outcome.problem.code, appended.map(({ caller }) => caller)],
+      ['RATE_LIMITED', ['here']],
+    );
+    assert.deepEqual(
+      (await submit(given, ['STALE'])).appended.map(({ caller }) => caller),
+      ['here', ''],
+    );
   });
 });

@@ -6,13 +6,22 @@ const masked = (text: string): string => createAnonymiser(() => [])(text);
 
 describe('the anonymiser and names of accounts', () => {
   it('hides those that begin as a usual word does, and leaves the words', () => {
-    for (const name of ['@theresa', '@thelma', '@theo_b', '@Themba']) assert.equal(masked(`ask ${name} please`), 'ask [HANDLE_1] please');
-    for (const text of ['see you @the office', 'meet @theatre', 'meet @there', 'us @them', 'lunch @noon', '@theater']) assert.equal(masked(text), text);
+    for (const name of ['@theresa', '@thelma', '@theo_b', '@Themba'])
+      assert.equal(masked(`ask ${name} please`), 'ask [HANDLE_1] please');
+    for (const text of ['see you @the office', 'meet @theatre', 'meet @there', 'us @them', 'lunch @noon', '@theater'])
+      assert.equal(masked(text), text);
   });
 
   it('takes what only begins as the name of a service does for the code that it is', () => {
     for (const [text, expected] of [
-      ['QQ123456C', '[ID_1]'], ['passport QQ1234567', 'passport [ID_1]'], ['my QQ 123456', 'my QQ [HANDLE_1]'], ['QQ: 123456789', 'QQ: [HANDLE_1]'], ['icq number 123456', 'icq number [HANDLE_1]'], ['QQ号123456', 'QQ号[HANDLE_1]'], ['qq 123456c', 'qq [HANDLE_1]'], ['QQ12345', 'QQ[HANDLE_1]'],
+      ['QQ123456C', '[ID_1]'],
+      ['passport QQ1234567', 'passport [ID_1]'],
+      ['my QQ 123456', 'my QQ [HANDLE_1]'],
+      ['QQ: 123456789', 'QQ: [HANDLE_1]'],
+      ['icq number 123456', 'icq number [HANDLE_1]'],
+      ['QQ号123456', 'QQ号[HANDLE_1]'],
+      ['qq 123456c', 'qq [HANDLE_1]'],
+      ['QQ12345', 'QQ[HANDLE_1]'],
       ['IG xq_anna', 'IG [HANDLE_1]'],
     ] as const)
       assert.equal(masked(text), expected);

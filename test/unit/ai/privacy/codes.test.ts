@@ -6,7 +6,15 @@ const masked = (text: string): string => createAnonymiser(() => [])(text);
 
 describe('the anonymiser and codes', () => {
   it('takes no digits of a number for the code of a control character', () => {
-    for (const text of ['100%12345678', '100\\x12345678', '50%09876543', '10%7F1234567', '100%21234567', '5&#18;3456789']) assert.doesNotMatch(masked(text), /\d{4}/, `${text}: ${masked(text)}`);
+    for (const text of [
+      '100%12345678',
+      '100\\x12345678',
+      '50%09876543',
+      '10%7F1234567',
+      '100%21234567',
+      '5&#18;3456789',
+    ])
+      assert.doesNotMatch(masked(text), /\d{4}/, `${text}: ${masked(text)}`);
     assert.doesNotMatch(masked('mine%09xq@example.org'), /xq|@/);
   });
 
@@ -20,29 +28,63 @@ describe('the anonymiser and codes', () => {
   it('hides addresses of computers behind a number, but takes no telephone for one', () => {
     assert.equal(masked('my ip: 01 8.8.8.8'), 'my ip: 01 [IP_1]');
     assert.equal(masked('1) 0100 10.1.2.3'), '1) 0100 [IP_1]');
-    for (const text of ['01 23.45.67.89', '+33 1.23.45.67.89', '0171 23.45.67.89']) assert.equal(masked(text), '[PHONE_1]');
+    for (const text of ['01 23.45.67.89', '+33 1.23.45.67.89', '0171 23.45.67.89'])
+      assert.equal(masked(text), '[PHONE_1]');
   });
 
   it('hides addresses of computers in letters and digits, however they are joined', () => {
     for (const text of [
-      '0xC0.0xA8.0x00.0x01', '0xc0.0xa8.0.1', 'my ip address is C0.A8.00.01', 'ip c0.a8.0.1', '2001-0db8-0000-0000-0000-ff00-0042-8329', 'fe80-0-0-0-1ff-fe23-4567-890a', '2001-db8--1.ipv6-literal.net', '2001 : db8 : 0 : 0 : 8a2e : 370 : 7334 : 1', '2001: db8: 85a3: 0: 0: 8a2e: 370: 7334', 'fe80 :: 1ff : fe23', '2001:db8 :: 1', 'fe80--1s4.ipv6-literal.net',
-      'b.a.9.8.7.6.5.0.4.0.0.0.3.0.0.0.2.0.0.0.1.0.0.0.0.0.0.0.1.2.3.4.ip6.arpa', '1.0.0.127.in-addr.arpa',
+      '0xC0.0xA8.0x00.0x01',
+      '0xc0.0xa8.0.1',
+      'my ip address is C0.A8.00.01',
+      'ip c0.a8.0.1',
+      '2001-0db8-0000-0000-0000-ff00-0042-8329',
+      'fe80-0-0-0-1ff-fe23-4567-890a',
+      '2001-db8--1.ipv6-literal.net',
+      '2001 : db8 : 0 : 0 : 8a2e : 370 : 7334 : 1',
+      '2001: db8: 85a3: 0: 0: 8a2e: 370: 7334',
+      'fe80 :: 1ff : fe23',
+      '2001:db8 :: 1',
+      'fe80--1s4.ipv6-literal.net',
+      'b.a.9.8.7.6.5.0.4.0.0.0.3.0.0.0.2.0.0.0.1.0.0.0.0.0.0.0.1.2.3.4.ip6.arpa',
+      '1.0.0.127.in-addr.arpa',
     ])
       assert.match(masked(text), /^[a-z ]*\[IP_1\]$/, `${text}: ${masked(text)}`);
-    for (const text of ['a-b-c-d-e-f-a-b', '5-4-3-2-1-5-4-3', 'a.b.c.d', 'on the trip c.d.e.f', 'we see 1-2 a-b', 'version 1a.2b.3c.4d']) assert.equal(masked(text), text);
+    for (const text of [
+      'a-b-c-d-e-f-a-b',
+      '5-4-3-2-1-5-4-3',
+      'a.b.c.d',
+      'on the trip c.d.e.f',
+      'we see 1-2 a-b',
+      'version 1a.2b.3c.4d',
+    ])
+      assert.equal(masked(text), text);
   });
 
   it('hides addresses with spaces around their colons beside another colon', () => {
     const [whole, short] = ['2001 : db8 : 85a3 : 0 : 0 : 8a2e : 370 : 7334', '2001 : db8 :: 8a2e : 370 : 7334'];
     for (const address of [whole, short, whole.toUpperCase()]) {
-      for (const before of ['IP:', 'IP: ', 'IPv6:', 'IPv6 : ', 'My ip add: ', 'add:', 'Dec : ', '12 : ']) assert.match(masked(`${before}${address} is mine`), /^[^\d]*6?[^\d]*\[IP_1\] is mine$/, `${before}${address}: ${masked(`${before}${address} is mine`)}`);
-      for (const behind of [' : it was slow', ': slow', ' :', ' : bad', ' : 5 stars', ' : 5 : 4']) assert.match(masked(`at ${address}${behind}`), /^at \[IP_1\]( ?: ?(it was )?slow| :| stars|)$/, `${address}${behind}: ${masked(`at ${address}${behind}`)}`);
+      for (const before of ['IP:', 'IP: ', 'IPv6:', 'IPv6 : ', 'My ip add: ', 'add:', 'Dec : ', '12 : '])
+        assert.match(
+          masked(`${before}${address} is mine`),
+          /^[^\d]*6?[^\d]*\[IP_1\] is mine$/,
+          `${before}${address}: ${masked(`${before}${address} is mine`)}`,
+        );
+      for (const behind of [' : it was slow', ': slow', ' :', ' : bad', ' : 5 stars', ' : 5 : 4'])
+        assert.match(
+          masked(`at ${address}${behind}`),
+          /^at \[IP_1\]( ?: ?(it was )?slow| :| stars|)$/,
+          `${address}${behind}: ${masked(`at ${address}${behind}`)}`,
+        );
     }
-    for (const text of ['fe80 :: 1', 'fd00 :: 12', '2a02 :: 15', '64 :: a1']) assert.equal(masked(text), '[IP_1]', text);
+    for (const text of ['fe80 :: 1', 'fd00 :: 12', '2a02 :: 15', '64 :: a1'])
+      assert.equal(masked(text), '[IP_1]', text);
   });
 
   it('hides national insurance numbers in small letters, and no words beside numbers', () => {
-    for (const text of ['ab 12 34 56 c', 'ab-12-34-56-c', 'Ab 12 34 56 C', 'jg 10 30 20 a']) assert.equal(masked(text), '[ID_1]');
-    for (const text of ['at 12 10 20 a day', 'is 10 20 30 a lot', 'by 10 20 30 b', 'or 10 20 30 a', 'pm 10 20 30 a']) assert.equal(masked(text), text);
+    for (const text of ['ab 12 34 56 c', 'ab-12-34-56-c', 'Ab 12 34 56 C', 'jg 10 30 20 a'])
+      assert.equal(masked(text), '[ID_1]');
+    for (const text of ['at 12 10 20 a day', 'is 10 20 30 a lot', 'by 10 20 30 b', 'or 10 20 30 a', 'pm 10 20 30 a'])
+      assert.equal(masked(text), text);
   });
 });

@@ -7,23 +7,86 @@ const masked = (text: string): string => createAnonymiser(() => [])(text);
 describe('the anonymiser and streets', () => {
   it('hides them in capitals, in small letters and in Danish', () => {
     for (const street of [
-      'HAUPTSTRASSE 12', 'HAUPTSTRAßE 12', 'GARTENSTRASSE 12', 'BAHNHOFSTR. 7', 'LINDENWEG 3', 'KARL-MARX-ALLEE 5', 'MARKTPLATZ 4a', 'KEIZERSGRACHT 12', 'rosenweg 5', 'lindenallee 3', 'goetheplatz 4', 'mühlengasse 12b', 'hauptstr. 12', 'hauptstraße 12', 'Strandvej 5', 'Vesterbrovej 12', 'Kirkevej 12b', 'STRANDVEJ 5',
-      'strandvej 5', 'Nørregade 7', 'nørregade 7', 'Lærkevænget 3',
+      'HAUPTSTRASSE 12',
+      'HAUPTSTRAßE 12',
+      'GARTENSTRASSE 12',
+      'BAHNHOFSTR. 7',
+      'LINDENWEG 3',
+      'KARL-MARX-ALLEE 5',
+      'MARKTPLATZ 4a',
+      'KEIZERSGRACHT 12',
+      'rosenweg 5',
+      'lindenallee 3',
+      'goetheplatz 4',
+      'mühlengasse 12b',
+      'hauptstr. 12',
+      'hauptstraße 12',
+      'Strandvej 5',
+      'Vesterbrovej 12',
+      'Kirkevej 12b',
+      'STRANDVEJ 5',
+      'strandvej 5',
+      'Nørregade 7',
+      'nørregade 7',
+      'Lærkevænget 3',
     ])
       assert.equal(masked(street), '[ADDRESS_1]');
   });
 
   it('hides ways to schools, parks and the like where a house number follows', () => {
     for (const [text, expected] of [
-      ['wohne Schulweg 5', 'wohne [ADDRESS_1]'], ['Ich wohne im Parkweg 12', 'Ich wohne im [ADDRESS_1]'], ['Radweg 3a', '[ADDRESS_1]'], ['Fußweg 7 in Bonn', '[ADDRESS_1] in Bonn'], ['Bauweg 12', '[ADDRESS_1]'], ['SCHULWEG 5', '[ADDRESS_1]'], ['schulweg 5', '[ADDRESS_1]'],
+      ['wohne Schulweg 5', 'wohne [ADDRESS_1]'],
+      ['Ich wohne im Parkweg 12', 'Ich wohne im [ADDRESS_1]'],
+      ['Radweg 3a', '[ADDRESS_1]'],
+      ['Fußweg 7 in Bonn', '[ADDRESS_1] in Bonn'],
+      ['Bauweg 12', '[ADDRESS_1]'],
+      ['SCHULWEG 5', '[ADDRESS_1]'],
+      ['schulweg 5', '[ADDRESS_1]'],
     ] as const)
       assert.equal(masked(text), expected);
   });
 
   it('leaves ways, places and platforms that are measured, rated or numbered', () => {
     for (const text of [
-      'Schulweg 20 Minuten', 'Schulweg 5 km', 'Fußweg 10 Min.', 'Radweg 3 Kilometer', 'Arbeitsweg 45 min', 'Heimweg 20', 'heimweg 20 minuten', 'HEIMWEG 20 MINUTEN', 'Rückweg 15', 'Umweg 3', 'durchweg 5 Sterne', 'Arbeitsplatz 3', 'arbeitsplatz 3', 'ARBEITSPLATZ 3', 'Parkplatz 5 Euro', 'parkplatz 5 euro', 'PARKPLATZ 5 EURO',
-      'Sitzplatz 12 war defekt', 'bahnsteig 3', 'Bahnsteig 3', 'BAHNSTEIG 3', 'onderweg 3 uur', 'Motorvej 3', 'Omvej 5', 'Sackgasse 3', 'Lindenallee 3 Minuten', 'platz 3', 'PLATZ 3', 'weg 5', 'Brigade 4', 'brigade 4', 'BRIGADE 4', 'renegade 3', 'Schlafplatz 3', 'spielplatz 2', 'Kinderspielplatz 3', 'Ausbildungsplatz 3', 'Lösungsweg 3', 'marktplatz 5 von 10',
+      'Schulweg 20 Minuten',
+      'Schulweg 5 km',
+      'Fußweg 10 Min.',
+      'Radweg 3 Kilometer',
+      'Arbeitsweg 45 min',
+      'Heimweg 20',
+      'heimweg 20 minuten',
+      'HEIMWEG 20 MINUTEN',
+      'Rückweg 15',
+      'Umweg 3',
+      'durchweg 5 Sterne',
+      'Arbeitsplatz 3',
+      'arbeitsplatz 3',
+      'ARBEITSPLATZ 3',
+      'Parkplatz 5 Euro',
+      'parkplatz 5 euro',
+      'PARKPLATZ 5 EURO',
+      'Sitzplatz 12 war defekt',
+      'bahnsteig 3',
+      'Bahnsteig 3',
+      'BAHNSTEIG 3',
+      'onderweg 3 uur',
+      'Motorvej 3',
+      'Omvej 5',
+      'Sackgasse 3',
+      'Lindenallee 3 Minuten',
+      'platz 3',
+      'PLATZ 3',
+      'weg 5',
+      'Brigade 4',
+      'brigade 4',
+      'BRIGADE 4',
+      'renegade 3',
+      'Schlafplatz 3',
+      'spielplatz 2',
+      'Kinderspielplatz 3',
+      'Ausbildungsplatz 3',
+      'Lösungsweg 3',
+      'marktplatz 5 von 10',
     ])
       assert.equal(masked(text), text);
   });

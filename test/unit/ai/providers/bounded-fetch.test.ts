@@ -79,7 +79,16 @@ describe('a fetch with bounds', () => {
   });
 
   it('settles whatever status comes', async () => {
-    for (const [status, seen] of [[200, 200], [204, 204], [205, 205], [304, 304], [418, 418], [599, 599], [600, 502], [999, 502]] as const) {
+    for (const [status, seen] of [
+      [200, 200],
+      [204, 204],
+      [205, 205],
+      [304, 304],
+      [418, 418],
+      [599, 599],
+      [600, 502],
+      [999, 502],
+    ] as const) {
       answer = (response) => response.writeHead(status).end();
       assert.equal((await post()).status, seen);
     }
@@ -108,10 +117,19 @@ describe('a fetch with bounds', () => {
     assert.deepEqual(paths, []);
     begin();
     assert.deepEqual(await (await reply).json(), { a: 1 });
-    const refused: RequestInit & DeferredRequestInit = { ...held, begin: async () => { throw new Error('no leave'); } };
+    const refused: RequestInit & DeferredRequestInit = {
+      ...held,
+      begin: async () => {
+        throw new Error('no leave');
+      },
+    };
     await assert.rejects(bounded(url, refused), /no leave/);
     const caller = new AbortController();
-    const left: RequestInit & DeferredRequestInit = { ...held, signal: caller.signal, begin: async () => caller.abort() };
+    const left: RequestInit & DeferredRequestInit = {
+      ...held,
+      signal: caller.signal,
+      begin: async () => caller.abort(),
+    };
     await assert.rejects(bounded(url, left));
     assert.deepEqual(paths, ['/']);
   });
@@ -125,7 +143,10 @@ describe('a fetch with bounds', () => {
     const leave = new Promise<void>((resolve) => (begin = resolve));
     const held: RequestInit & DeferredRequestInit = { method: 'POST', body: '{}', begin: () => leave };
     let isOver = false;
-    const outcome = assert.rejects(bounded(url, held).finally(() => (isOver = true)), /timed out/);
+    const outcome = assert.rejects(
+      bounded(url, held).finally(() => (isOver = true)),
+      /timed out/,
+    );
     t.mock.timers.tick(bounds.timeoutMs * 2);
     begin();
     await hasArrived;
@@ -152,8 +173,10 @@ describe('a fetch with bounds', () => {
   });
 
   describe('of a stream of events', () => {
-    const stream = (signal?: AbortSignal) => bounded(url, { method: 'POST', body: '{}', headers: { accept: 'text/event-stream' }, ...(signal && { signal }) });
-    const events = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+    const stream = (signal?: AbortSignal) =>
+      bounded(url, { method: 'POST', body: '{}', headers: { accept: 'text/event-stream' }, ...(signal && { signal }) });
+    const events = (response: ServerResponse) =>
+      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
     const event = 'data: 1\n\n';
 
     it('gives it on as it comes, where that was asked for', async () => {
@@ -182,7 +205,9 @@ describe('a fetch with bounds', () => {
       answer = (response) => events(response).end(`${'x'.repeat(200_000)}\r\n\r\n`.repeat(3));
       assert.equal((await (await post()).text()).length, 600_012);
       answer = (response) => events(response).end(`data: 1\n${'data: 1\n'.repeat(40_000)}`);
-      await assert.rejects((await post()).text(), ({ cause }: Error) => /an event is longer than 262144 bytes/.test(String(cause)));
+      await assert.rejects((await post()).text(), ({ cause }: Error) =>
+        /an event is longer than 262144 bytes/.test(String(cause)),
+      );
     });
 
     it('fails when it is cut, and when its signal ends it', async () => {

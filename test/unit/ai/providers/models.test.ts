@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
 import type { Model as ClaudeModel } from '@anthropic-ai/sdk/resources/messages';
 import type { ChatModel } from 'openai/resources/shared';
-import { describe, it } from 'node:test';
 import { costOf, effortOf, providerDefaults, thinkingTokens } from '../../../../src/ai/providers/models.ts';
 import { assertKeyForm } from '../../../../src/ai/providers/providers.ts';
 
@@ -13,16 +13,33 @@ describe('models of AI providers', () => {
     const anthropic: ClaudeModel[] = ['claude-sonnet-5-5', 'claude-haiku-5-5'];
     assert.deepEqual([providerDefaults.openai.high, providerDefaults.openai.low], openai);
     assert.deepEqual([providerDefaults.anthropic.high, providerDefaults.anthropic.low], anthropic);
-    for (const { high, low } of [providerDefaults.openai, providerDefaults.anthropic, providerDefaults.gemini]) for (const model of [high, low]) assert.ok((costOf(model, million) ?? 0) > 0, model);
+    for (const { high, low } of [providerDefaults.openai, providerDefaults.anthropic, providerDefaults.gemini])
+      for (const model of [high, low]) assert.ok((costOf(model, million) ?? 0) > 0, model);
   });
 
   it('that are not known have no price instead of none to pay, even where another’s name begins alike', () => {
-    for (const model of ['acme-1', '', 'dep1', 'gpt-5.6-terra-fast', 'gpt-4.1-nano', 'gemini-2.5-flash-image', 'gpt-4o-audio-preview', 'constructor', '__proto__']) assert.equal(costOf(model, million), null, model);
+    for (const model of [
+      'acme-1',
+      '',
+      'dep1',
+      'gpt-5.6-terra-fast',
+      'gpt-4.1-nano',
+      'gemini-2.5-flash-image',
+      'gpt-4o-audio-preview',
+      'constructor',
+      '__proto__',
+    ])
+      assert.equal(costOf(model, million), null, model);
     assert.equal(costOf('acme-1', { inputTokens: 0, outputTokens: 0 }), null);
   });
 
   it('cost as much as snapshots as under their own names', () => {
-    for (const [snapshot, model] of [['claude-haiku-4-5-20251001', 'claude-haiku-4-5'], ['gpt-4.1-2025-04-14', 'gpt-4.1'], ['gemini-2.5-flash-001', 'gemini-2.5-flash'], ['gpt-5.2-2025-12-11', 'gpt-5.2']] as const) {
+    for (const [snapshot, model] of [
+      ['claude-haiku-4-5-20251001', 'claude-haiku-4-5'],
+      ['gpt-4.1-2025-04-14', 'gpt-4.1'],
+      ['gemini-2.5-flash-001', 'gemini-2.5-flash'],
+      ['gpt-5.2-2025-12-11', 'gpt-5.2'],
+    ] as const) {
       assert.notEqual(costOf(model, million), null);
       assert.equal(costOf(snapshot, million), costOf(model, million));
     }
@@ -34,7 +51,18 @@ describe('models of AI providers', () => {
   });
 
   it('get room for thoughts where they think unasked, or may', () => {
-    assert.deepEqual(['claude-sonnet-5-5', 'gpt-5.6-luna', 'gpt-4.1', 'my-deployment'].map((model) => [effortOf(model), thinkingTokens(model) > 0]), [['low', true], ['none', false], [undefined, false], [undefined, true]]);
+    assert.deepEqual(
+      ['claude-sonnet-5-5', 'gpt-5.6-luna', 'gpt-4.1', 'my-deployment'].map((model) => [
+        effortOf(model),
+        thinkingTokens(model) > 0,
+      ]),
+      [
+        ['low', true],
+        ['none', false],
+        [undefined, false],
+        [undefined, true],
+      ],
+    );
   });
 });
 
@@ -51,10 +79,13 @@ describe('keys of AI providers', () => {
   const azure = '0123456789abcdef0123456789abcdef';
 
   it('are taken in every form that providers give out', () => {
-    for (const key of [`sk-${'a'.repeat(48)}`, `sk-proj-${'a-_'.repeat(40)}`, `sk-svcacct-${'a'.repeat(60)}`]) assert.ok(isTaken('openai', key, undefined), key);
-    for (const key of [`AIzaSy${'a'.repeat(33)}`, `AQ.Ab8RN6${'a_-'.repeat(15)}`]) assert.ok(isTaken('gemini', key, undefined), key);
+    for (const key of [`sk-${'a'.repeat(48)}`, `sk-proj-${'a-_'.repeat(40)}`, `sk-svcacct-${'a'.repeat(60)}`])
+      assert.ok(isTaken('openai', key, undefined), key);
+    for (const key of [`AIzaSy${'a'.repeat(33)}`, `AQ.Ab8RN6${'a_-'.repeat(15)}`])
+      assert.ok(isTaken('gemini', key, undefined), key);
     assert.ok(isTaken('anthropic', claude, undefined));
-    for (const key of [azure, 'a1'.repeat(42)]) assert.ok(isTaken('azure', key, 'https://contoso.openai.azure.com/'), key);
+    for (const key of [azure, 'a1'.repeat(42)])
+      assert.ok(isTaken('azure', key, 'https://contoso.openai.azure.com/'), key);
   });
 
   it('of one provider are not sent to another, nor what can be no key', () => {
@@ -63,7 +94,15 @@ describe('keys of AI providers', () => {
     assert.ok(!isTaken('gemini', claude, undefined));
     assert.ok(!isTaken('azure', claude, 'https://contoso.openai.azure.com/'));
     assert.ok(!isTaken('anthropic', `sk-${'a'.repeat(48)}`, undefined));
-    for (const key of ['', 'short', 'a key with spaces', `sk-${'a'.repeat(48)}\n`, `sk-${'ä'.repeat(48)}`, `sk-${'a'.repeat(600)}`]) assert.ok(!isTaken('openai', key, undefined), key);
+    for (const key of [
+      '',
+      'short',
+      'a key with spaces',
+      `sk-${'a'.repeat(48)}\n`,
+      `sk-${'ä'.repeat(48)}`,
+      `sk-${'a'.repeat(600)}`,
+    ])
+      assert.ok(!isTaken('openai', key, undefined), key);
   });
 
   it('are any at an address of one’s own, but never with a line break', () => {

@@ -21,7 +21,13 @@ describe('the address of an AI provider that was entered in-app', () => {
   it('is checked again when it is called: neither a written-out address nor a name leads inside', async () => {
     const guard = createGuard({ isPrivateAllowed: false, resolve: async () => ['127.0.0.1'] });
     const guarded = createBoundedFetch({ maxReplyBytes: 1000, timeoutMs: 10_000, guard });
-    for (const url of [`http://127.0.0.1:${port}/v1/chat`, `http://[::ffff:127.0.0.1]:${port}/`, 'http://2130706433/', 'http://api.example.com/v1/chat']) await assert.rejects(guarded(url, { method: 'POST', body: '{}' }), url);
+    for (const url of [
+      `http://127.0.0.1:${port}/v1/chat`,
+      `http://[::ffff:127.0.0.1]:${port}/`,
+      'http://2130706433/',
+      'http://api.example.com/v1/chat',
+    ])
+      await assert.rejects(guarded(url, { method: 'POST', body: '{}' }), url);
     assert.equal(calls, 0);
   });
 

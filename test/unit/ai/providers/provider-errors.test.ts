@@ -3,7 +3,8 @@ import { describe, it, mock } from 'node:test';
 import { callFailure, isTransient, problemOf } from '../../../../src/ai/providers/provider-errors.ts';
 import { Problem } from '../../../../src/errors.ts';
 
-const failure = (status: number | undefined, message: string, headers: Record<string, string> = {}) => Object.assign(new Error(message), { status, headers: new Headers(headers) });
+const failure = (status: number | undefined, message: string, headers: Record<string, string> = {}) =>
+  Object.assign(new Error(message), { status, headers: new Headers(headers) });
 class APIConnectionError extends Error {}
 
 describe('failures of AI providers', () => {
@@ -11,22 +12,62 @@ describe('failures of AI providers', () => {
     mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-02T03:04:05.700Z') });
     context.after(() => mock.timers.reset());
     const cases: [Record<string, string>, string, number][] = [
-      [{ 'retry-after': '7' }, '', 7], [{ 'retry-after': '0.2' }, '', 1], [{ 'retry-after': '0' }, '', 1], [{ 'retry-after': '99999999' }, '', 3600], [{ 'retry-after-ms': '1500', 'retry-after': '9' }, '', 2],
-      [{}, 'Quota exceeded. Please retry in 41.7s.', 42], [{}, '', 30], [{ 'retry-after': 'soon' }, '', 30], [{ 'retry-after': '-5' }, '', 30], [{ 'retry-after': 'Infinity' }, '', 30], [{ 'retry-after': '' }, '', 30],
-      [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, '', 1], [{ 'retry-after': 'Fri, 02 Jan 2026 03:04:10 GMT' }, '', 5],
+      [{ 'retry-after': '7' }, '', 7],
+      [{ 'retry-after': '0.2' }, '', 1],
+      [{ 'retry-after': '0' }, '', 1],
+      [{ 'retry-after': '99999999' }, '', 3600],
+      [{ 'retry-after-ms': '1500', 'retry-after': '9' }, '', 2],
+      [{}, 'Quota exceeded. Please retry in 41.7s.', 42],
+      [{}, '', 30],
+      [{ 'retry-after': 'soon' }, '', 30],
+      [{ 'retry-after': '-5' }, '', 30],
+      [{ 'retry-after': 'Infinity' }, '', 30],
+      [{ 'retry-after': '' }, '', 30],
+      [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, '', 1],
+      [{ 'retry-after': 'Fri, 02 Jan 2026 03:04:10 GMT' }, '', 5],
     ];
-    for (const [headers, words, seconds] of cases) assert.equal(problemOf(failure(429, words, headers)).retryAfterSeconds, seconds, JSON.stringify([headers, words]));
+    for (const [headers, words, seconds] of cases)
+      assert.equal(
+        problemOf(failure(429, words, headers)).retryAfterSeconds,
+        seconds,
+        JSON.stringify([headers, words]),
+      );
   });
 
   it('never repeat what the provider said', () => {
-    for (const status of [400, 401, 403, 404, 418, 429, 500, undefined]) assert.doesNotMatch(problemOf(failure(status, 'key sk-secret and an answer')).message, /secret|answer\b(?! in time)/);
+    for (const status of [400, 401, 403, 404, 418, 429, 500, undefined])
+      assert.doesNotMatch(
+        problemOf(failure(status, 'key sk-secret and an answer')).message,
+        /secret|answer\b(?! in time)/,
+      );
   });
 
   it('pass where the provider broke down or is out of reach, and not where it refused or talked nonsense', () => {
-    const passing = [failure(500, ''), failure(503, ''), failure(529, ''), failure(408, ''), new APIConnectionError('cut'), Object.assign(new Error('slow'), { name: 'TimeoutError' })];
-    const lasting = [failure(400, ''), failure(401, ''), failure(404, ''), failure(429, ''), failure(302, ''), new SyntaxError('no JSON'), new Problem('AI_PROVIDER_ERROR', 'The AI provider refused the content')];
-    assert.deepEqual(passing.map((error) => isTransient(problemOf(error))), passing.map(() => true));
-    assert.deepEqual(lasting.map((error) => isTransient(problemOf(error))), lasting.map(() => false));
+    const passing = [
+      failure(500, ''),
+      failure(503, ''),
+      failure(529, ''),
+      failure(408, ''),
+      new APIConnectionError('cut'),
+      Object.assign(new Error('slow'), { name: 'TimeoutError' }),
+    ];
+    const lasting = [
+      failure(400, ''),
+      failure(401, ''),
+      failure(404, ''),
+      failure(429, ''),
+      failure(302, ''),
+      new SyntaxError('no JSON'),
+      new Problem('AI_PROVIDER_ERROR', 'The AI provider refused the content'),
+    ];
+    assert.deepEqual(
+      passing.map((error) => isTransient(problemOf(error))),
+      passing.map(() => true),
+    );
+    assert.deepEqual(
+      lasting.map((error) => isTransient(problemOf(error))),
+      lasting.map(() => false),
+    );
   });
 
   it('are the caller’s own reason where the caller broke off, and the provider’s where its time was up', async () => {

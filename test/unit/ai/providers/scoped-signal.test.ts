@@ -11,7 +11,12 @@ describe('a signal that many calls follow', () => {
     process.on('warning', warn);
     t.after(() => process.off('warning', warn));
     const job = new AbortController();
-    const calls = Array.from({ length: 32 }, () => withScopedSignal(job.signal, (own) => new Promise((_, reject) => own.addEventListener('abort', () => reject(own.reason)))));
+    const calls = Array.from({ length: 32 }, () =>
+      withScopedSignal(
+        job.signal,
+        (own) => new Promise((_, reject) => own.addEventListener('abort', () => reject(own.reason))),
+      ),
+    );
     const outcome = Promise.allSettled(calls);
     await turn();
     assert.deepEqual(warnings, []);

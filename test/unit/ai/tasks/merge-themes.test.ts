@@ -13,17 +13,42 @@ describe('the merging of themes that mean the same', () => {
     const fresh = ['Price', 'Food', 'Pricing', 'Too expensive'];
     const wanted = { Pricing: 'Price', 'Too expensive': 'Price' };
     for (const same of [
-      [{ n: 3, as: 1 }, { n: 4, as: 1 }],
-      [{ n: 4, as: 3 }, { n: 3, as: 1 }],
-      [{ n: 3, as: 4 }, { n: 4, as: 1 }],
-      [{ n: 1, as: 3 }, { n: 3, as: 4 }, { n: 4, as: 1 }],
+      [
+        { n: 3, as: 1 },
+        { n: 4, as: 1 },
+      ],
+      [
+        { n: 4, as: 3 },
+        { n: 3, as: 1 },
+      ],
+      [
+        { n: 3, as: 4 },
+        { n: 4, as: 1 },
+      ],
+      [
+        { n: 1, as: 3 },
+        { n: 3, as: 4 },
+        { n: 4, as: 1 },
+      ],
     ])
       assert.deepEqual(read({ fresh }, same), wanted, JSON.stringify(same));
   });
 
   it('never moves a settled name, not even where a new one stands between two', () => {
-    assert.deepEqual(read({ settled: ['Food', 'Price'], fresh: ['Costs'] }, [{ n: 1, as: 2 }, { n: 2, as: 3 }]), { Costs: 'Price' });
-    assert.deepEqual(read({ settled: ['Food', 'Price'], fresh: ['Costs'] }, [{ n: 3, as: 2 }, { n: 3, as: 1 }]), { Costs: 'Price' });
+    assert.deepEqual(
+      read({ settled: ['Food', 'Price'], fresh: ['Costs'] }, [
+        { n: 1, as: 2 },
+        { n: 2, as: 3 },
+      ]),
+      { Costs: 'Price' },
+    );
+    assert.deepEqual(
+      read({ settled: ['Food', 'Price'], fresh: ['Costs'] }, [
+        { n: 3, as: 2 },
+        { n: 3, as: 1 },
+      ]),
+      { Costs: 'Price' },
+    );
   });
 
   it('leaves every other name as it is', () => {
@@ -34,6 +59,7 @@ describe('the merging of themes that mean the same', () => {
   it('takes no numbers that stand for nothing, and nothing but numbers', () => {
     assert.deepEqual(read({ fresh: ['Price', 'Food'] }, [{ n: 3, as: 1 }]), ['there is no theme 3']);
     assert.deepEqual(read({ fresh: ['Price', 'Food'] }, [{ n: 0, as: 1 }]), ['there is no theme 0']);
-    for (const same of [undefined, [{ n: '2', as: 1 }], [{ n: 1.5, as: 1 }], [{ n: 2, into: 'Everything' }]]) assert.ok(Array.isArray(read({ fresh: ['Price', 'Food'] }, same)));
+    for (const same of [undefined, [{ n: '2', as: 1 }], [{ n: 1.5, as: 1 }], [{ n: 2, into: 'Everything' }]])
+      assert.ok(Array.isArray(read({ fresh: ['Price', 'Food'] }, same)));
   });
 });

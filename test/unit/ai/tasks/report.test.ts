@@ -1,14 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { reportTask, type QuestionAnalytics } from '../../../../src/ai/tasks/report.ts';
+import { type QuestionAnalytics, reportTask } from '../../../../src/ai/tasks/report.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 /** What a provider is told of one question of a type, with these figures. */
 function told(type: 'NUMBER' | 'RATING_SCALE', figures: Partial<QuestionAnalytics>): Record<string, unknown> {
   const { survey, question } = withQuestion(blankSurvey(), { type, text: 'How many?' });
-  const base = { questionId: question.id, responseCount: 20, skippedCount: 0, averageValue: 4.2, medianValue: 4, standardDeviation: 1, minValue: 1, maxValue: 5, distribution: { 4: 20 }, ...figures };
+  const base = {
+    questionId: question.id,
+    responseCount: 20,
+    skippedCount: 0,
+    averageValue: 4.2,
+    medianValue: 4,
+    standardDeviation: 1,
+    minValue: 1,
+    maxValue: 5,
+    distribution: { 4: 20 },
+    ...figures,
+  };
   const head = { totalResponses: 20, completeResponses: 20, completionRate: 1, averageDuration: 30 };
-  const { data } = reportTask({ survey, head, figures: [base], themes: [], summary: undefined }, { hasRecommendations: false });
+  const { data } = reportTask(
+    { survey, head, figures: [base], themes: [], summary: undefined },
+    { hasRecommendations: false },
+  );
   const [first] = (data as { questions: Record<string, unknown>[] }).questions;
   assert.ok(first);
   return first;
@@ -26,7 +40,11 @@ describe('what a provider is told for a report', () => {
   });
 
   it('holds neither of numbers as long as telephone numbers', () => {
-    for (const figures of [{ averageValue: 491_711_234_567, medianValue: 5 }, { averageValue: 5, medianValue: 1_234_567 }, { averageValue: -5_555_555, medianValue: 5 }]) {
+    for (const figures of [
+      { averageValue: 491_711_234_567, medianValue: 5 },
+      { averageValue: 5, medianValue: 1_234_567 },
+      { averageValue: -5_555_555, medianValue: 5 },
+    ]) {
       const { average, median } = told('NUMBER', figures);
       assert.deepEqual([average, median], [undefined, undefined]);
     }

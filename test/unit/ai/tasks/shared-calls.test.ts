@@ -2,15 +2,24 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Completion, CompletionRequest, ReplyCache, Provider } from '../../../../src/ai/providers/provider.ts';
-import { problemOf } from '../../../../src/ai/providers/provider-errors.ts';
+import type { Completion, CompletionRequest, Provider, ReplyCache } from '../../../../src/ai/providers/provider.ts';
 import { InvalidReply } from '../../../../src/ai/providers/provider.ts';
+import { problemOf } from '../../../../src/ai/providers/provider-errors.ts';
 import { ask, askDeferred, type Task } from '../../../../src/ai/tasks/ask.ts';
 import { Problem, type ProblemCode } from '../../../../src/errors.ts';
-import { overlapCalls, type OverlappedCall } from '../../../../src/pipelines/ai/analysis/overlapped-calls.ts';
 import { askWithBisection } from '../../../../src/pipelines/ai/analysis/ask-with-bisection.ts';
+import { type OverlappedCall, overlapCalls } from '../../../../src/pipelines/ai/analysis/overlapped-calls.ts';
 
-const taskOf = (data: unknown): Task<unknown> => ({ name: 'task', version: 1, tier: 'low', system: 's', data, schema: z.object({}), read: (value) => ({ value }), maxOutputTokens: 10 });
+const taskOf = (data: unknown): Task<unknown> => ({
+  name: 'task',
+  version: 1,
+  tier: 'low',
+  system: 's',
+  data,
+  schema: z.object({}),
+  read: (value) => ({ value }),
+  maxOutputTokens: 10,
+});
 
 /** A provider whose calls end one by one, as they are told. */
 function scene() {
@@ -25,14 +34,18 @@ function scene() {
   const calls: { reply(text: string): void; fail(error: unknown): void }[] = [];
   const complete = async ({ begin }: CompletionRequest): Promise<Completion> => {
     await begin?.();
-    return new Promise((resolve, reject) => calls.push({ reply: (text) => resolve({ text, inputTokens: 5, outputTokens: 7 }), fail: reject }));
+    return new Promise((resolve, reject) =>
+      calls.push({ reply: (text) => resolve({ text, inputTokens: 5, outputTokens: 7 }), fail: reject }),
+    );
   };
   const provider: Provider = { name: 'openai', models: { high: 'h', low: 'l' }, replyCache, complete };
   const { signal } = new AbortController();
   return {
-    calls, provider,
+    calls,
+    provider,
     asked: (data: unknown, own = signal, account = 'ours') => ask({ ...provider, account }, taskOf(data), own),
-    askedAhead: (data: unknown, begin: () => Promise<void>) => askDeferred({ ...provider, account: 'ours' }, taskOf(data), { signal, begin }),
+    askedAhead: (data: unknown, begin: () => Promise<void>) =>
+      askDeferred({ ...provider, account: 'ours' }, taskOf(data), { signal, begin }),
   };
 }
 
@@ -47,11 +60,25 @@ describe('equal calls at once', () => {
     await turns();
     assert.equal(calls.length, 2);
     for (const call of calls) call.reply('{"x":1}');
-    assert.deepEqual((await Promise.all(all)).map(({ value, inputTokens }) => [value, inputTokens]), [[{ x: 1 }, 5], [{ x: 1 }, 0], [{ x: 1 }, 5], [{ x: 1 }, 0]]);
+    assert.deepEqual(
+      (await Promise.all(all)).map(({ value, inputTokens }) => [value, inputTokens]),
+      [
+        [{ x: 1 }, 5],
+        [{ x: 1 }, 0],
+        [{ x: 1 }, 5],
+        [{ x: 1 }, 0],
+      ],
+    );
     assert.equal(calls.length, 2);
   });
 
-  for (const [code, sent] of [['AI_PROVIDER_ERROR', 1], ['AI_KEY_INVALID', 1], ['AI_RATE_LIMITED', 1], ['AI_MODEL_UNAVAILABLE', 1], ['AI_DISABLED', 2]] as [ProblemCode, number][])
+  for (const [code, sent] of [
+    ['AI_PROVIDER_ERROR', 1],
+    ['AI_KEY_INVALID', 1],
+    ['AI_RATE_LIMITED', 1],
+    ['AI_MODEL_UNAVAILABLE', 1],
+    ['AI_DISABLED', 2],
+  ] as [ProblemCode, number][])
     it(`fail together where it is the provider’s fault, and else only who met it: ${code}`, async () => {
       const { calls, asked } = scene();
       const [one, other] = [asked('a'), asked('a')];
@@ -139,7 +166,10 @@ describe('equal calls at once', () => {
     assert.equal(calls.length, 1);
     calls[0]?.reply('{"x":1}');
     const values = await Promise.all([...ready, late]);
-    assert.deepEqual([values.map(({ value }) => value), values.reduce((sum, { inputTokens }) => sum + inputTokens, 0)], [[{ x: 1 }, { x: 1 }, { x: 1 }], 5]);
+    assert.deepEqual(
+      [values.map(({ value }) => value), values.reduce((sum, { inputTokens }) => sum + inputTokens, 0)],
+      [[{ x: 1 }, { x: 1 }, { x: 1 }], 5],
+    );
     assert.equal(calls.length, 1);
   });
 
@@ -155,13 +185,24 @@ describe('equal calls at once', () => {
       return { text: JSON.stringify(answers), inputTokens: 1, outputTokens: 1 };
     };
     const judged: string[] = [];
-    const call = (batch: string[], flight: OverlappedCall) => askWithBisection(batch, async (some) => (await askDeferred({ ...provider, complete }, taskOf(some), flight)).value);
+    const call = (batch: string[], flight: OverlappedCall) =>
+      askWithBisection(
+        batch,
+        async (some) => (await askDeferred({ ...provider, complete }, taskOf(some), flight)).value,
+      );
     async function* batches(): AsyncGenerator<string[]> {
       yield* [['A', 'A2', 'bad', 'No'], ['No']];
     }
-    await overlapCalls(batches, { atOnce: 1, delayMs: 0, signal: new AbortController().signal }, {
-      call, store: async () => undefined, finish: async (parts) => void judged.push(...parts.flatMap(({ value }) => (Array.isArray(value) ? value : ['refused']))),
-    });
+    await overlapCalls(
+      batches,
+      { atOnce: 1, delayMs: 0, signal: new AbortController().signal },
+      {
+        call,
+        store: async () => undefined,
+        finish: async (parts) =>
+          void judged.push(...parts.flatMap(({ value }) => (Array.isArray(value) ? value : ['refused']))),
+      },
+    );
     assert.deepEqual(judged, ['A', 'A2', 'refused', 'No', 'No']);
     assert.equal(sent.filter((answers) => answers.length === 1 && answers[0] === 'No').length, 1);
   });

@@ -2,10 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { associationOf, chiSquareTail, logGamma } from '../../../../src/domain/analytics/chi-square.ts';
-import { interpretCrosstab, interpretTables, parseFilter, refuseTooLarge } from '../../../../src/domain/analytics/crosstab.ts';
+import {
+  interpretCrosstab,
+  interpretTables,
+  parseFilter,
+  refuseTooLarge,
+} from '../../../../src/domain/analytics/crosstab.ts';
 import { blankSurvey, fullSurvey, withQuestion } from '../../../support/questions.ts';
 
-const isNear = (actual: number | null, expected: number, tolerance = 1e-9) => assert.ok(actual !== null && Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
+const isNear = (actual: number | null, expected: number, tolerance = 1e-9) =>
+  assert.ok(
+    actual !== null && Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected)),
+    `${actual} is not ${expected}`,
+  );
 
 describe('the chi-square distribution', () => {
   it('agrees with closed forms: exp(−x/2) for two degrees, a finite sum for every even number', () => {
@@ -33,12 +42,28 @@ describe('the chi-square distribution', () => {
   it('agrees with the incomplete gamma function at 50 digits, in the tails too', () => {
     // Q(df/2, x/2), computed once with mpmath 1.3 (gammainc, regularized) at 50 digits.
     const values: [x: number, degreesOfFreedom: number, p: number][] = [
-      [0.001, 1, 0.97477287936996039], [0.5, 1, 0.47950012218695346], [3.84, 1, 0.050043521248705103], [10, 1, 0.0015654022580025497], [50, 1, 1.5374597944280349e-12],
-      [300, 1, 3.2943623833140412e-67], [1e-8, 3, 0.99999999999973404], [2.5, 3, 0.47529108334302059], [30, 3, 1.3800570312932547e-6], [7.7, 5, 0.17356267022817298],
-      [12.3, 7, 0.091114886000313027], [100, 99, 0.45295851132093137], [150, 99, 0.00072044539571696292], [60, 99, 0.99931999704984858], [1000, 999, 0.48513148927490147],
-      [1100, 999, 0.013818467525532355], [5000, 4801, 0.022204775627841477], [39601, 39601, 0.49905495855640156], [40200, 39601, 0.016996483677183686],
+      [0.001, 1, 0.97477287936996039],
+      [0.5, 1, 0.47950012218695346],
+      [3.84, 1, 0.050043521248705103],
+      [10, 1, 0.0015654022580025497],
+      [50, 1, 1.5374597944280349e-12],
+      [300, 1, 3.2943623833140412e-67],
+      [1e-8, 3, 0.99999999999973404],
+      [2.5, 3, 0.47529108334302059],
+      [30, 3, 1.3800570312932547e-6],
+      [7.7, 5, 0.17356267022817298],
+      [12.3, 7, 0.091114886000313027],
+      [100, 99, 0.45295851132093137],
+      [150, 99, 0.00072044539571696292],
+      [60, 99, 0.99931999704984858],
+      [1000, 999, 0.48513148927490147],
+      [1100, 999, 0.013818467525532355],
+      [5000, 4801, 0.022204775627841477],
+      [39601, 39601, 0.49905495855640156],
+      [40200, 39601, 0.016996483677183686],
     ];
-    for (const [x, degreesOfFreedom, p] of values) assert.ok(Math.abs(chiSquareTail(x, degreesOfFreedom) / p - 1) < 1e-10, `${x} with ${degreesOfFreedom}`);
+    for (const [x, degreesOfFreedom, p] of values)
+      assert.ok(Math.abs(chiSquareTail(x, degreesOfFreedom) / p - 1) < 1e-10, `${x} with ${degreesOfFreedom}`);
     assert.deepEqual([chiSquareTail(0, 3), chiSquareTail(Number.POSITIVE_INFINITY, 3)], [1, 0]);
   });
 
@@ -51,89 +76,251 @@ describe('the chi-square distribution', () => {
 describe('association', () => {
   it('is computed without Yates’ correction', () => {
     // (30·60 − 10·20)² · 120 / (40·80·50·70)
-    const { chiSquare, cramersV } = associationOf([[30, 10], [20, 60]]);
+    const { chiSquare, cramersV } = associationOf([
+      [30, 10],
+      [20, 60],
+    ]);
     isNear(chiSquare.statistic, ((30 * 60 - 10 * 20) ** 2 * 120) / (40 * 80 * 50 * 70), 1e-12);
     assert.equal(chiSquare.degreesOfFreedom, 1);
     isNear(cramersV, Math.sqrt((chiSquare.statistic ?? 0) / 120), 1e-12);
   });
 
   it('leaves empty rows and columns out, and has no test below two by two', () => {
-    assert.deepEqual(associationOf([[30, 0, 10], [0, 0, 0], [20, 0, 60]]), associationOf([[30, 10], [20, 60]]));
-    assert.deepEqual(associationOf([[5, 0], [7, 0]]), { chiSquare: { statistic: null, degreesOfFreedom: 0, pValue: null }, cramersV: null });
-    assert.deepEqual(associationOf([]), { chiSquare: { statistic: null, degreesOfFreedom: 0, pValue: null }, cramersV: null });
+    assert.deepEqual(
+      associationOf([
+        [30, 0, 10],
+        [0, 0, 0],
+        [20, 0, 60],
+      ]),
+      associationOf([
+        [30, 10],
+        [20, 60],
+      ]),
+    );
+    assert.deepEqual(
+      associationOf([
+        [5, 0],
+        [7, 0],
+      ]),
+      { chiSquare: { statistic: null, degreesOfFreedom: 0, pValue: null }, cramersV: null },
+    );
+    assert.deepEqual(associationOf([]), {
+      chiSquare: { statistic: null, degreesOfFreedom: 0, pValue: null },
+      cramersV: null,
+    });
   });
 
   it('lies between independence and identity for every table', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: 5 }).chain((columns) => fc.array(fc.array(fc.nat(50), { minLength: columns, maxLength: columns }), { minLength: 2, maxLength: 5 })), (table) => {
-        const { chiSquare, cramersV } = associationOf(table);
-        if (chiSquare.statistic === null || cramersV === null || chiSquare.pValue === null) return;
-        assert.ok(chiSquare.statistic >= -1e-9 && cramersV >= -1e-9 && cramersV <= 1 + 1e-9 && chiSquare.pValue >= -1e-12 && chiSquare.pValue <= 1 + 1e-12);
-      }),
+      fc.property(
+        fc
+          .integer({ min: 2, max: 5 })
+          .chain((columns) =>
+            fc.array(fc.array(fc.nat(50), { minLength: columns, maxLength: columns }), { minLength: 2, maxLength: 5 }),
+          ),
+        (table) => {
+          const { chiSquare, cramersV } = associationOf(table);
+          if (chiSquare.statistic === null || cramersV === null || chiSquare.pValue === null) return;
+          assert.ok(
+            chiSquare.statistic >= -1e-9 &&
+              cramersV >= -1e-9 &&
+              cramersV <= 1 + 1e-9 &&
+              chiSquare.pValue >= -1e-12 &&
+              chiSquare.pValue <= 1 + 1e-12,
+          );
+        },
+      ),
     );
   });
 });
 
 describe('a crosstab', () => {
-  const categories = (...values: string[]) => values.map((value, index) => ({ code: index + 1, value, text: value.toUpperCase() }));
+  const categories = (...values: string[]) =>
+    values.map((value, index) => ({ code: index + 1, value, text: value.toUpperCase() }));
   const source = { kind: 'code', slot: 0 } as const;
 
   it('gives percentages of its rows, its columns and the whole', () => {
     const table = interpretCrosstab({
-      rows: { categories: categories('a', 'b'), source }, columns: { categories: categories('x', 'y'), source },
-      cells: [{ row: 1, column: 1, count: 1 }, { row: 1, column: 2, count: 3 }, { row: 2, column: 1, count: 4 }],
-      rowTotals: new Map([[1, 4], [2, 4]]), columnTotals: new Map([[1, 5], [2, 3]]), total: 8,
+      rows: { categories: categories('a', 'b'), source },
+      columns: { categories: categories('x', 'y'), source },
+      cells: [
+        { row: 1, column: 1, count: 1 },
+        { row: 1, column: 2, count: 3 },
+        { row: 2, column: 1, count: 4 },
+      ],
+      rowTotals: new Map([
+        [1, 4],
+        [2, 4],
+      ]),
+      columnTotals: new Map([
+        [1, 5],
+        [2, 3],
+      ]),
+      total: 8,
     });
-    assert.deepEqual(table.rows, [{ value: 'a', text: 'A', total: 4, weightedTotal: 4, effectiveBase: 4 }, { value: 'b', text: 'B', total: 4, weightedTotal: 4, effectiveBase: 4 }]);
-    assert.deepEqual(table.cells[0]?.[1], { count: 3, weightedCount: 3, rowPercent: 75, columnPercent: 100, totalPercent: 37.5, significantOver: ['x'] });
-    assert.deepEqual(table.cells[1]?.[1], { count: 0, weightedCount: 0, rowPercent: 0, columnPercent: 0, totalPercent: 0, significantOver: [] });
+    assert.deepEqual(table.rows, [
+      { value: 'a', text: 'A', total: 4, weightedTotal: 4, effectiveBase: 4 },
+      { value: 'b', text: 'B', total: 4, weightedTotal: 4, effectiveBase: 4 },
+    ]);
+    assert.deepEqual(table.cells[0]?.[1], {
+      count: 3,
+      weightedCount: 3,
+      rowPercent: 75,
+      columnPercent: 100,
+      totalPercent: 37.5,
+      significantOver: ['x'],
+    });
+    assert.deepEqual(table.cells[1]?.[1], {
+      count: 0,
+      weightedCount: 0,
+      rowPercent: 0,
+      columnPercent: 0,
+      totalPercent: 0,
+      significantOver: [],
+    });
   });
 
   it('counts respondents where a question takes several answers', () => {
     const table = interpretCrosstab({
-      rows: { categories: categories('a', 'b'), source: { kind: 'bits', slots: [0] } }, columns: { categories: categories('x'), source },
-      cells: [{ row: 1, column: 1, count: 3 }, { row: 2, column: 1, count: 2 }], rowTotals: new Map([[1, 3], [2, 2]]), columnTotals: new Map([[1, 4]]), total: 4,
+      rows: { categories: categories('a', 'b'), source: { kind: 'bits', slots: [0] } },
+      columns: { categories: categories('x'), source },
+      cells: [
+        { row: 1, column: 1, count: 3 },
+        { row: 2, column: 1, count: 2 },
+      ],
+      rowTotals: new Map([
+        [1, 3],
+        [2, 2],
+      ]),
+      columnTotals: new Map([[1, 4]]),
+      total: 4,
     });
     assert.deepEqual([table.total, table.cells.map(([cell]) => cell?.columnPercent)], [4, [75, 50]]);
     assert.deepEqual([table.chiSquare.statistic, table.chiSquare.pValue, table.cramersV], [null, null, null]);
   });
 
   it('of nothing has every row and column, and no test', () => {
-    const table = interpretCrosstab({ rows: { categories: categories('a'), source }, columns: { categories: categories('x', 'y'), source }, cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 });
-    assert.deepEqual(table.cells.map((line) => line.map(({ count, rowPercent, columnPercent, totalPercent }) => [count, rowPercent, columnPercent, totalPercent])), [[[0, 0, 0, 0], [0, 0, 0, 0]]]);
+    const table = interpretCrosstab({
+      rows: { categories: categories('a'), source },
+      columns: { categories: categories('x', 'y'), source },
+      cells: [],
+      rowTotals: new Map(),
+      columnTotals: new Map(),
+      total: 0,
+    });
+    assert.deepEqual(
+      table.cells.map((line) =>
+        line.map(({ count, rowPercent, columnPercent, totalPercent }) => [
+          count,
+          rowPercent,
+          columnPercent,
+          totalPercent,
+        ]),
+      ),
+      [
+        [
+          [0, 0, 0, 0],
+          [0, 0, 0, 0],
+        ],
+      ],
+    );
     assert.equal(table.chiSquare.statistic, null);
   });
 
   it('names the columns that a percentage exceeds, over the respondents of each column', () => {
-    const counts = [[18, 2, 5], [3, 17, 5]];
+    const counts = [
+      [18, 2, 5],
+      [3, 17, 5],
+    ];
     const given = {
-      rows: { categories: categories('a', 'b'), source }, columns: { categories: categories('x', 'y', 'z'), source },
+      rows: { categories: categories('a', 'b'), source },
+      columns: { categories: categories('x', 'y', 'z'), source },
       cells: counts.flatMap((line, r) => line.map((count, c) => ({ row: r + 1, column: c + 1, count }))),
-      rowTotals: new Map([[1, 25], [2, 25]]), columnTotals: new Map([[1, 21], [2, 19], [3, 10]]), total: 50,
+      rowTotals: new Map([
+        [1, 25],
+        [2, 25],
+      ]),
+      columnTotals: new Map([
+        [1, 21],
+        [2, 19],
+        [3, 10],
+      ]),
+      total: 50,
     };
-    const over = (...asked: [{ significance?: number; correction?: 'bonferroni' | 'fdr' }?]) => interpretCrosstab(given, ...asked).cells.map((line) => line.map(({ significantOver }) => significantOver));
-    assert.deepEqual(over(), [[['y', 'z'], [], ['y']], [[], ['x', 'z'], ['x']]]);
-    assert.deepEqual(over({ significance: 0.99 }), [[['y'], [], []], [[], ['x'], []]]);
+    const over = (...asked: [{ significance?: number; correction?: 'bonferroni' | 'fdr' }?]) =>
+      interpretCrosstab(given, ...asked).cells.map((line) => line.map(({ significantOver }) => significantOver));
+    assert.deepEqual(over(), [
+      [['y', 'z'], [], ['y']],
+      [[], ['x', 'z'], ['x']],
+    ]);
+    assert.deepEqual(over({ significance: 0.99 }), [
+      [['y'], [], []],
+      [[], ['x'], []],
+    ]);
     // Times three 6.1e-6, 0.101 and 0.055; by Benjamini and Hochberg 6.1e-6, 0.034 and 0.027.
-    assert.deepEqual(over({ correction: 'bonferroni' }), [[['y'], [], []], [[], ['x'], []]]);
+    assert.deepEqual(over({ correction: 'bonferroni' }), [
+      [['y'], [], []],
+      [[], ['x'], []],
+    ]);
     assert.deepEqual(over({ correction: 'fdr' }), over());
   });
 
   it('with weights shows their sums beside the counts, and compares columns by effective bases', () => {
     // Weights by cell: a×x 1, 2; b×x 1; a×y 1, 1; b×y 2, 2, 2.
-    const weighted = (significance?: number) => interpretCrosstab({
-      rows: { categories: categories('a', 'b'), source }, columns: { categories: categories('x', 'y'), source },
-      cells: [{ row: 1, column: 1, count: 2 }, { row: 2, column: 1, count: 1 }, { row: 1, column: 2, count: 2 }, { row: 2, column: 2, count: 3 }],
-      rowTotals: new Map([[1, 4], [2, 4]]), columnTotals: new Map([[1, 3], [2, 5]]), total: 8,
-      weighted: {
-        cells: [{ row: 1, column: 1, weight: 3, squares: 5 }, { row: 2, column: 1, weight: 1, squares: 1 }, { row: 1, column: 2, weight: 2, squares: 2 }, { row: 2, column: 2, weight: 6, squares: 12 }],
-        rowTotals: new Map([[1, { weight: 5, squares: 7 }], [2, { weight: 7, squares: 13 }]]), columnTotals: new Map([[1, { weight: 4, squares: 6 }], [2, { weight: 8, squares: 14 }]]),
-        total: { weight: 12, squares: 20 }, unweightable: 4,
-      },
-    }, { significance });
+    const weighted = (significance?: number) =>
+      interpretCrosstab(
+        {
+          rows: { categories: categories('a', 'b'), source },
+          columns: { categories: categories('x', 'y'), source },
+          cells: [
+            { row: 1, column: 1, count: 2 },
+            { row: 2, column: 1, count: 1 },
+            { row: 1, column: 2, count: 2 },
+            { row: 2, column: 2, count: 3 },
+          ],
+          rowTotals: new Map([
+            [1, 4],
+            [2, 4],
+          ]),
+          columnTotals: new Map([
+            [1, 3],
+            [2, 5],
+          ]),
+          total: 8,
+          weighted: {
+            cells: [
+              { row: 1, column: 1, weight: 3, squares: 5 },
+              { row: 2, column: 1, weight: 1, squares: 1 },
+              { row: 1, column: 2, weight: 2, squares: 2 },
+              { row: 2, column: 2, weight: 6, squares: 12 },
+            ],
+            rowTotals: new Map([
+              [1, { weight: 5, squares: 7 }],
+              [2, { weight: 7, squares: 13 }],
+            ]),
+            columnTotals: new Map([
+              [1, { weight: 4, squares: 6 }],
+              [2, { weight: 8, squares: 14 }],
+            ]),
+            total: { weight: 12, squares: 20 },
+            unweightable: 4,
+          },
+        },
+        { significance },
+      );
     const table = weighted();
-    assert.deepEqual(table.cells[0]?.[0], { count: 2, weightedCount: 3, rowPercent: 60, columnPercent: 75, totalPercent: 25, significantOver: [] });
-    assert.deepEqual(table.columns, [{ value: 'x', text: 'X', total: 3, weightedTotal: 4, effectiveBase: 16 / 6 }, { value: 'y', text: 'Y', total: 5, weightedTotal: 8, effectiveBase: 64 / 14 }]);
+    assert.deepEqual(table.cells[0]?.[0], {
+      count: 2,
+      weightedCount: 3,
+      rowPercent: 60,
+      columnPercent: 75,
+      totalPercent: 25,
+      significantOver: [],
+    });
+    assert.deepEqual(table.columns, [
+      { value: 'x', text: 'X', total: 3, weightedTotal: 4, effectiveBase: 16 / 6 },
+      { value: 'y', text: 'Y', total: 5, weightedTotal: 8, effectiveBase: 64 / 14 },
+    ]);
     assert.deepEqual([table.total, table.weightedTotal, table.effectiveBase, table.unweightable], [8, 12, 144 / 20, 4]);
     // (3·6 − 2·1)² · 12 / (5·7·4·8)
     isNear(table.chiSquare.statistic, (16 ** 2 * 12) / (5 * 7 * 4 * 8), 1e-12);
@@ -144,39 +331,121 @@ describe('a crosstab', () => {
   });
 
   it('without weights has no word of unweightable responses', () => {
-    assert.ok(!('unweightable' in interpretCrosstab({ rows: { categories: categories('a'), source }, columns: { categories: categories('x'), source }, cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 })));
+    assert.ok(
+      !(
+        'unweightable' in
+        interpretCrosstab({
+          rows: { categories: categories('a'), source },
+          columns: { categories: categories('x'), source },
+          cells: [],
+          rowTotals: new Map(),
+          columnTotals: new Map(),
+          total: 0,
+        })
+      ),
+    );
   });
 
   it('with too many pairs of columns has no comparisons, and is refused where they are asked for', () => {
     const wide = { categories: categories(...Array.from({ length: 1500 }, (_, index) => `c${index}`)), source };
-    const given = { rows: { categories: categories('a'), source }, columns: wide, cells: [{ row: 1, column: 1, count: 50 }], rowTotals: new Map([[1, 50]]), columnTotals: new Map(wide.categories.map(({ code }) => [code, 50])), total: 50 };
+    const given = {
+      rows: { categories: categories('a'), source },
+      columns: wide,
+      cells: [{ row: 1, column: 1, count: 50 }],
+      rowTotals: new Map([[1, 50]]),
+      columnTotals: new Map(wide.categories.map(({ code }) => [code, 50])),
+      total: 50,
+    };
     assert.deepEqual(interpretCrosstab(given).cells[0]?.[0]?.significantOver, []);
-    assert.throws(() => interpretCrosstab(given, { correction: 'fdr' }), { code: 'VALIDATION_ERROR', details: [{ path: 'correction', message: 'the columns would take 1124250 comparisons; there can be 1000000 at most' }] });
-    const few = { ...given, columnTotals: new Map([[1, 50], [2, 50]]) };
+    assert.throws(() => interpretCrosstab(given, { correction: 'fdr' }), {
+      code: 'VALIDATION_ERROR',
+      details: [
+        { path: 'correction', message: 'the columns would take 1124250 comparisons; there can be 1000000 at most' },
+      ],
+    });
+    const few = {
+      ...given,
+      columnTotals: new Map([
+        [1, 50],
+        [2, 50],
+      ]),
+    };
     assert.deepEqual(interpretCrosstab(few).cells[0]?.[0]?.significantOver, ['c1']);
   });
 
   it('whose comparisons would fill a reply with long names has none, and is refused where they are asked for', () => {
-    const wide = (length: number) => ({ categories: categories(...Array.from({ length: 1400 }, (_, index) => String(index).padStart(length, 'x'))), source });
-    const given = (length: number) => ({ rows: { categories: categories('a'), source }, columns: wide(length), cells: [{ row: 1, column: 1, count: 50 }], rowTotals: new Map([[1, 50]]), columnTotals: new Map(wide(length).categories.map(({ code }) => [code, 50])), total: 50 });
+    const wide = (length: number) => ({
+      categories: categories(...Array.from({ length: 1400 }, (_, index) => String(index).padStart(length, 'x'))),
+      source,
+    });
+    const given = (length: number) => ({
+      rows: { categories: categories('a'), source },
+      columns: wide(length),
+      cells: [{ row: 1, column: 1, count: 50 }],
+      rowTotals: new Map([[1, 50]]),
+      columnTotals: new Map(wide(length).categories.map(({ code }) => [code, 50])),
+      total: 50,
+    });
     assert.deepEqual(interpretCrosstab(given(190)).cells[0]?.[0]?.significantOver, []);
-    assert.throws(() => interpretCrosstab(given(190), { significance: 0.9 }), { code: 'VALIDATION_ERROR', details: [{ path: 'significance', message: 'the names of the columns could take 186067000 characters; there can be 20000000 at most' }] });
+    assert.throws(() => interpretCrosstab(given(190), { significance: 0.9 }), {
+      code: 'VALIDATION_ERROR',
+      details: [
+        {
+          path: 'significance',
+          message: 'the names of the columns could take 186067000 characters; there can be 20000000 at most',
+        },
+      ],
+    });
     assert.equal(interpretCrosstab(given(4)).cells[0]?.[0]?.significantOver.length, 1399);
   });
 
   it('that would not fit into memory is refused', () => {
-    const points = { categories: Array.from({ length: 10_000 }, (_, index) => ({ code: index + 1, value: String(index), text: String(index) })), source };
-    assert.throws(() => refuseTooLarge(points, [points]), { code: 'VALIDATION_ERROR', details: [{ path: 'questionId2', message: 'there would be 10000 rows and 10000 columns; a table can have 200000 cells at most' }] });
+    const points = {
+      categories: Array.from({ length: 10_000 }, (_, index) => ({
+        code: index + 1,
+        value: String(index),
+        text: String(index),
+      })),
+      source,
+    };
+    assert.throws(() => refuseTooLarge(points, [points]), {
+      code: 'VALIDATION_ERROR',
+      details: [
+        {
+          path: 'questionId2',
+          message: 'there would be 10000 rows and 10000 columns; a table can have 200000 cells at most',
+        },
+      ],
+    });
     const hidden = { ...points, categories: points.categories.map((category) => ({ ...category, isHidden: true })) };
     assert.doesNotThrow(() => refuseTooLarge(points, [hidden]));
-    assert.throws(() => interpretCrosstab({ rows: points, columns: points, cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 }), { code: 'VALIDATION_ERROR' });
+    assert.throws(
+      () =>
+        interpretCrosstab({
+          rows: points,
+          columns: points,
+          cells: [],
+          rowTotals: new Map(),
+          columnTotals: new Map(),
+          total: 0,
+        }),
+      { code: 'VALIDATION_ERROR' },
+    );
   });
 
   it('shows a deleted option only where somebody chose it', () => {
     const [kept, gone] = categories('kept', 'gone');
     assert.ok(kept && gone);
     const rows = { categories: [kept, { ...gone, isHidden: true }], source };
-    const count = (total: number) => interpretCrosstab({ rows, columns: { categories: [kept], source }, cells: [], rowTotals: new Map([[2, total]]), columnTotals: new Map(), total }).rows.length;
+    const count = (total: number) =>
+      interpretCrosstab({
+        rows,
+        columns: { categories: [kept], source },
+        cells: [],
+        rowTotals: new Map([[2, total]]),
+        columnTotals: new Map(),
+        total,
+      }).rows.length;
     assert.deepEqual([count(0), count(3)], [1, 2]);
   });
 });
@@ -185,33 +454,98 @@ describe('a banner', () => {
   const head = (value: string, code: number, isHidden = false) => ({ code, value, text: value, isHidden });
   const source = { kind: 'code', slot: 0 } as const;
   const table = (columns: string[], cells: [row: number, column: number, count: number][]) => {
-    const sums = (place: 0 | 1) => cells.reduce((totals, cell) => totals.set(cell[place], (totals.get(cell[place]) ?? 0) + cell[2]), new Map<number, number>());
+    const sums = (place: 0 | 1) =>
+      cells.reduce(
+        (totals, cell) => totals.set(cell[place], (totals.get(cell[place]) ?? 0) + cell[2]),
+        new Map<number, number>(),
+      );
     return {
-      columns: { categories: columns.map((value, index) => head(value, index + 1)), source }, cells: cells.map(([row, column, count]) => ({ row, column, count })),
-      rowTotals: sums(0), columnTotals: sums(1), total: cells.reduce((sum, [, , count]) => sum + count, 0),
+      columns: { categories: columns.map((value, index) => head(value, index + 1)), source },
+      cells: cells.map(([row, column, count]) => ({ row, column, count })),
+      rowTotals: sums(0),
+      columnTotals: sums(1),
+      total: cells.reduce((sum, [, , count]) => sum + count, 0),
     };
   };
 
   it('is the tables side by side, each over its own respondents', () => {
     const rows = { categories: [head('a', 1), head('b', 2)], source };
-    const [one, other] = [table(['x', 'y'], [[1, 1, 30], [2, 1, 10], [1, 2, 10], [2, 2, 30]]), table(['z'], [[1, 1, 3], [2, 1, 1]])];
-    assert.deepEqual(interpretTables(rows, [one, other]), [interpretCrosstab({ rows, ...one }), interpretCrosstab({ rows, ...other })]);
-    assert.deepEqual(interpretTables(rows, [one, other]).map(({ total, cells }) => [total, cells[0]?.[0]?.rowPercent]), [[80, 75], [4, 100]]);
+    const [one, other] = [
+      table(
+        ['x', 'y'],
+        [
+          [1, 1, 30],
+          [2, 1, 10],
+          [1, 2, 10],
+          [2, 2, 30],
+        ],
+      ),
+      table(
+        ['z'],
+        [
+          [1, 1, 3],
+          [2, 1, 1],
+        ],
+      ),
+    ];
+    assert.deepEqual(interpretTables(rows, [one, other]), [
+      interpretCrosstab({ rows, ...one }),
+      interpretCrosstab({ rows, ...other }),
+    ]);
+    assert.deepEqual(
+      interpretTables(rows, [one, other]).map(({ total, cells }) => [total, cells[0]?.[0]?.rowPercent]),
+      [
+        [80, 75],
+        [4, 100],
+      ],
+    );
   });
 
   it('has the same rows everywhere, those of deleted options too', () => {
     const rows = { categories: [head('a', 1), head('gone', 2, true), head('never', 3, true)], source };
-    const tables = interpretTables(rows, [table(['x'], [[1, 1, 2]]), table(['y'], [[1, 1, 1], [2, 1, 1]])]);
-    assert.deepEqual(tables.map((shown) => shown.rows.map(({ value, total }) => [value, total])), [[['a', 2], ['gone', 0]], [['a', 1], ['gone', 1]]]);
+    const tables = interpretTables(rows, [
+      table(['x'], [[1, 1, 2]]),
+      table(
+        ['y'],
+        [
+          [1, 1, 1],
+          [2, 1, 1],
+        ],
+      ),
+    ]);
+    assert.deepEqual(
+      tables.map((shown) => shown.rows.map(({ value, total }) => [value, total])),
+      [
+        [
+          ['a', 2],
+          ['gone', 0],
+        ],
+        [
+          ['a', 1],
+          ['gone', 1],
+        ],
+      ],
+    );
   });
 
   it('is bounded as one table is', () => {
     const scale = { categories: Array.from({ length: 500 }, (_, index) => head(String(index), index + 1)), source };
     const wide = { ...table([], []), columns: scale };
     const columns = (count: number) => ({ ...scale, categories: scale.categories.slice(0, count) });
-    assert.equal(interpretTables(scale, [{ ...wide, columns: columns(4) }, { ...wide, columns: columns(3) }])[1]?.cells.length, 500);
+    assert.equal(
+      interpretTables(scale, [
+        { ...wide, columns: columns(4) },
+        { ...wide, columns: columns(3) },
+      ])[1]?.cells.length,
+      500,
+    );
     assert.doesNotThrow(() => refuseTooLarge(scale, [columns(399), columns(1)]));
-    assert.throws(() => interpretTables(scale, [wide, wide]), { code: 'VALIDATION_ERROR', details: [{ path: 'banner', message: 'there would be 500 rows and 1000 columns; a table can have 200000 cells at most' }] });
+    assert.throws(() => interpretTables(scale, [wide, wide]), {
+      code: 'VALIDATION_ERROR',
+      details: [
+        { path: 'banner', message: 'there would be 500 rows and 1000 columns; a table can have 200000 cells at most' },
+      ],
+    });
   });
 });
 
@@ -234,12 +568,26 @@ describe('a filter', () => {
   });
 
   it('may name values with colons in them', () => {
-    const { survey: own, question } = withQuestion(blankSurvey(), { type: 'DROPDOWN', text: 'q', options: [{ text: 'a', value: '12:30' }] });
+    const { survey: own, question } = withQuestion(blankSurvey(), {
+      type: 'DROPDOWN',
+      text: 'q',
+      options: [{ text: 'a', value: '12:30' }],
+    });
     assert.ok('code' in parseFilter(own, `${question.id}:12:30`));
   });
 
   it('says what is wrong otherwise', () => {
-    for (const wrong of ['', 'x', ':', 'nobody:yes', `${questions.YES_NO.id}:maybe`, `${questions.YES_NO.id}:anything:yes`, `${questions.MATRIX.id}:good`, `${questions.SHORT_TEXT.id}:x`]) assert.ok('message' in parseFilter(survey, wrong), wrong);
+    for (const wrong of [
+      '',
+      'x',
+      ':',
+      'nobody:yes',
+      `${questions.YES_NO.id}:maybe`,
+      `${questions.YES_NO.id}:anything:yes`,
+      `${questions.MATRIX.id}:good`,
+      `${questions.SHORT_TEXT.id}:x`,
+    ])
+      assert.ok('message' in parseFilter(survey, wrong), wrong);
   });
 
   it('says so in words of its own, whatever the type', () => {
@@ -247,9 +595,13 @@ describe('a filter', () => {
       const parsed = parseFilter(survey, text);
       return 'message' in parsed ? parsed.message : 'nothing';
     };
-    for (const question of Object.values(questions)) assert.doesNotMatch(said(`${question.id}:no such value`), /crosstab/, question.type);
+    for (const question of Object.values(questions))
+      assert.doesNotMatch(said(`${question.id}:no such value`), /crosstab/, question.type);
     assert.equal(said(`${questions.NUMBER.id}:5`), 'the question is a free number, which has no categories');
-    assert.equal(said(`${questions.MATRIX.id}:good`), 'the question is a MATRIX: write questionId:rowValue:columnValue');
+    assert.equal(
+      said(`${questions.MATRIX.id}:good`),
+      'the question is a MATRIX: write questionId:rowValue:columnValue',
+    );
     assert.equal(said(`${questions.YES_NO.id}:maybe`), 'names no value of the question');
   });
 });

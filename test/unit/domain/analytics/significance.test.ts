@@ -2,13 +2,23 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { associationOf } from '../../../../src/domain/analytics/chi-square.ts';
-import { compareColumns, comparisonsIn, type Comparison } from '../../../../src/domain/analytics/significance.ts';
+import { type Comparison, compareColumns, comparisonsIn } from '../../../../src/domain/analytics/significance.ts';
 
 const letters = 'abcdefgh';
 /** For each row the pairs "greater>smaller" that are significant, from counts and bases by column. */
-function significant(rows: readonly (readonly number[])[], bases: readonly number[], comparison: Comparison = { level: 0.95 }): string[][] {
-  const columns = bases.map((base, c) => ({ value: letters[c] ?? '', base, shares: rows.map((row) => (base === 0 ? 0 : (row[c] ?? 0) / base)) }));
-  return compareColumns(columns, rows.length, comparison).map((line) => line.flatMap((over, c) => over.map((value) => `${letters[c]}>${value}`)));
+function significant(
+  rows: readonly (readonly number[])[],
+  bases: readonly number[],
+  comparison: Comparison = { level: 0.95 },
+): string[][] {
+  const columns = bases.map((base, c) => ({
+    value: letters[c] ?? '',
+    base,
+    shares: rows.map((row) => (base === 0 ? 0 : (row[c] ?? 0) / base)),
+  }));
+  return compareColumns(columns, rows.length, comparison).map((line) =>
+    line.flatMap((over, c) => over.map((value) => `${letters[c]}>${value}`)),
+  );
 }
 
 describe('comparing column percentages', () => {
@@ -34,15 +44,34 @@ describe('comparing column percentages', () => {
 
   it('takes the pairs of a row that can be tested for the family', () => {
     // b against d as above, p = 0.00714: times three 0.0214, times six 0.0428.
-    const at = (level: number, bases: number[], rows: number[]) => significant([rows], bases, { level, correction: 'bonferroni' });
+    const at = (level: number, bases: number[], rows: number[]) =>
+      significant([rows], bases, { level, correction: 'bonferroni' });
     assert.deepEqual(at(0.97, [93, 82, 136], [90, 70, 129]), [['a>b']]);
     assert.deepEqual(at(0.97, [93, 82, 136, 86], [90, 70, 129, 83]), [[]]);
     assert.deepEqual(at(0.97, [93, 82, 136, 0], [90, 70, 129, 0]), [['a>b']]);
   });
 
   it('tests nobody against nobody and everybody against everybody never, and nobody against everybody', () => {
-    assert.deepEqual(significant([[0, 0], [50, 50]], [50, 50]), [[], []]);
-    assert.deepEqual(significant([[0, 50], [50, 0]], [50, 50]), [['b>a'], ['a>b']]);
+    assert.deepEqual(
+      significant(
+        [
+          [0, 0],
+          [50, 50],
+        ],
+        [50, 50],
+      ),
+      [[], []],
+    );
+    assert.deepEqual(
+      significant(
+        [
+          [0, 50],
+          [50, 0],
+        ],
+        [50, 50],
+      ),
+      [['b>a'], ['a>b']],
+    );
     // z = √2 for one respondent each, √6 for three each.
     assert.deepEqual(significant([[0, 1]], [1, 1]), [[]]);
     assert.deepEqual(significant([[0, 3]], [3, 3]), [['b>a']]);
@@ -59,7 +88,10 @@ describe('comparing column percentages', () => {
     const column = fc.tuple(fc.nat(200), fc.nat(200));
     fc.assert(
       fc.property(column, column, fc.constantFrom(0.8, 0.9, 0.95, 0.99), ([x, notX], [y, notY], level) => {
-        const { pValue } = associationOf([[x, y], [notX, notY]]).chiSquare;
+        const { pValue } = associationOf([
+          [x, y],
+          [notX, notY],
+        ]).chiSquare;
         const isGreater = x * (y + notY) > y * (x + notX);
         const [[pair] = []] = significant([[x, y]], [x + notX, y + notY], { level });
         assert.equal(pair, pValue !== null && pValue < 1 - level ? (isGreater ? 'a>b' : 'b>a') : undefined);
@@ -68,20 +100,38 @@ describe('comparing column percentages', () => {
   });
 
   it('corrects as far as the adjusted p-values say', () => {
-    const column = fc.record({ base: fc.integer({ min: 1, max: 300 }), share: fc.double({ min: 0, max: 1, noNaN: true }) });
+    const column = fc.record({
+      base: fc.integer({ min: 1, max: 300 }),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
     fc.assert(
       fc.property(fc.array(column, { minLength: 2, maxLength: 6 }), fc.constantFrom(0.9, 0.95), (columns, level) => {
         const counts = columns.map(({ base, share }) => Math.round(base * share));
         const bases = columns.map(({ base }) => base);
-        const tested = counts.flatMap((x, i) => counts.slice(i + 1).flatMap((y, after) => {
-          const [n, m] = [bases[i] ?? 0, bases[i + 1 + after] ?? 0];
-          const { pValue } = associationOf([[x, y], [n - x, m - y]]).chiSquare;
-          return pValue === null ? [] : [pValue];
-        })).sort((one, other) => one - other);
-        const count = (of: (p: number, index: number) => number) => tested.filter((p, index) => of(p, index) < 1 - level).length;
-        const adjusted = (index: number) => Math.min(...tested.slice(index).map((p, after) => (p * tested.length) / (index + after + 1)));
-        assert.equal(significant([counts], bases, { level, correction: 'bonferroni' })[0]?.length, count((p) => p * tested.length));
-        assert.equal(significant([counts], bases, { level, correction: 'fdr' })[0]?.length, count((_, index) => adjusted(index)));
+        const tested = counts
+          .flatMap((x, i) =>
+            counts.slice(i + 1).flatMap((y, after) => {
+              const [n, m] = [bases[i] ?? 0, bases[i + 1 + after] ?? 0];
+              const { pValue } = associationOf([
+                [x, y],
+                [n - x, m - y],
+              ]).chiSquare;
+              return pValue === null ? [] : [pValue];
+            }),
+          )
+          .sort((one, other) => one - other);
+        const count = (of: (p: number, index: number) => number) =>
+          tested.filter((p, index) => of(p, index) < 1 - level).length;
+        const adjusted = (index: number) =>
+          Math.min(...tested.slice(index).map((p, after) => (p * tested.length) / (index + after + 1)));
+        assert.equal(
+          significant([counts], bases, { level, correction: 'bonferroni' })[0]?.length,
+          count((p) => p * tested.length),
+        );
+        assert.equal(
+          significant([counts], bases, { level, correction: 'fdr' })[0]?.length,
+          count((_, index) => adjusted(index)),
+        );
       }),
     );
   });

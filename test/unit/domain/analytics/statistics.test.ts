@@ -1,20 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { changeQuestion } from '../../../../src/domain/questions/question-definition.ts';
-import type { CountResult, NumberMoments } from '../../../../src/domain/questions/contract.ts';
-import { registry } from '../../../../src/domain/questions/registry.ts';
 import { surveyHead } from '../../../../src/domain/analytics/statistics.ts';
+import type { CountResult, NumberMoments } from '../../../../src/domain/questions/contract.ts';
+import { changeQuestion } from '../../../../src/domain/questions/question-definition.ts';
+import { registry } from '../../../../src/domain/questions/registry.ts';
 import type { Question } from '../../../../src/domain/survey.ts';
 import { nextId } from '../../../support/questions.ts';
 import { one } from '../questions/one-question.ts';
 
-const codes = (counts: Record<number, number>): CountResult => ({ kind: 'codes', counts: new Map(Object.entries(counts).map(([code, count]) => [Number(code), count])) });
-const moments = (bins: NumberMoments['bins']): CountResult => ({ kind: 'number', moments: { count: 1, average: 1, median: 1, standardDeviation: null, min: 1, max: 1, bins } });
-const statisticOf = (question: Question, results: CountResult[], base: number) => registry[question.type].statistic(question, results, base);
-const isNear = (actual: number | null | undefined, expected: number) => assert.ok(typeof actual === 'number' && Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
+const codes = (counts: Record<number, number>): CountResult => ({
+  kind: 'codes',
+  counts: new Map(Object.entries(counts).map(([code, count]) => [Number(code), count])),
+});
+const moments = (bins: NumberMoments['bins']): CountResult => ({
+  kind: 'number',
+  moments: { count: 1, average: 1, median: 1, standardDeviation: null, min: 1, max: 1, bins },
+});
+const statisticOf = (question: Question, results: CountResult[], base: number) =>
+  registry[question.type].statistic(question, results, base);
+const isNear = (actual: number | null | undefined, expected: number) =>
+  assert.ok(typeof actual === 'number' && Math.abs(actual - expected) < 1e-12, `${actual} is not ${expected}`);
 
 function without(question: Question, value: string): Question {
-  const changed = changeQuestion(question, { options: question.options.filter((option) => option.value !== value).map(({ id, text }) => ({ id, text })) }, { hasAnswers: true, newId: nextId });
+  const changed = changeQuestion(
+    question,
+    { options: question.options.filter((option) => option.value !== value).map(({ id, text }) => ({ id, text })) },
+    { hasAnswers: true, newId: nextId },
+  );
   assert.ok('question' in changed);
   return changed.question;
 }
@@ -24,7 +36,13 @@ describe('the statistic of a scale', () => {
     const { question } = one({ type: 'NPS', text: 'n' });
     const statistic = statisticOf(question, [codes({ 11: 50, 10: 10, 9: 10, 8: 10, 1: 20 })], 100);
     assert.deepEqual(statistic.nps, { promoters: 60, passives: 20, detractors: 20, score: 40 });
-    assert.deepEqual([statistic.topBox, statistic.bottomBox], [{ count: 50, percent: 50 }, { count: 20, percent: 20 }]);
+    assert.deepEqual(
+      [statistic.topBox, statistic.bottomBox],
+      [
+        { count: 50, percent: 50 },
+        { count: 20, percent: 20 },
+      ],
+    );
     assert.deepEqual(Object.keys(statistic.distribution), ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10']);
     isNear(statisticOf(question, [codes({ 11: 2, 1: 1 })], 3).nps?.score, 100 / 3);
     assert.equal(statisticOf(question, [codes({})], 0).nps?.score, null);
@@ -49,8 +67,14 @@ describe('the statistic of a scale', () => {
   });
 
   it('shows every point of a scale of up to twenty steps, bins beyond', () => {
-    const keysTo = (max: number) => Object.keys(statisticOf(one({ type: 'SLIDER', text: 's', settings: { max } }).question, [codes({})], 0).distribution);
-    assert.deepEqual(keysTo(20), Array.from({ length: 21 }, (_, value) => String(value)));
+    const keysTo = (max: number) =>
+      Object.keys(
+        statisticOf(one({ type: 'SLIDER', text: 's', settings: { max } }).question, [codes({})], 0).distribution,
+      );
+    assert.deepEqual(
+      keysTo(20),
+      Array.from({ length: 21 }, (_, value) => String(value)),
+    );
     assert.equal(keysTo(21).length, 20);
     assert.deepEqual(keysTo(21).slice(0, 2), ['0–1.05', '1.05–2.1']);
   });
@@ -64,12 +88,33 @@ describe('the statistic of a scale', () => {
   it('asks for bins of the scale, and for its ends, where points are too many to be counted each', () => {
     const { question } = one({ type: 'SLIDER', text: 's', settings: { min: 0, max: 200_000, step: 3 } });
     const { base, requests } = registry.SLIDER.countPlan(question);
-    assert.deepEqual(requests.map((request) => 'scale' in request && request.scale), [{ min: 0, max: 200_000, lastPoint: 199_998 }]);
-    const bins = [{ low: 0, high: 100_000, count: 3 }, { low: 100_000, high: 200_000, count: 1 }];
-    const measured = { count: 4, average: 1, median: 1, standardDeviation: 1, min: 0, max: 199_998, bins, ends: { first: 2, last: 1 } };
+    assert.deepEqual(
+      requests.map((request) => 'scale' in request && request.scale),
+      [{ min: 0, max: 200_000, lastPoint: 199_998 }],
+    );
+    const bins = [
+      { low: 0, high: 100_000, count: 3 },
+      { low: 100_000, high: 200_000, count: 1 },
+    ];
+    const measured = {
+      count: 4,
+      average: 1,
+      median: 1,
+      standardDeviation: 1,
+      min: 0,
+      max: 199_998,
+      bins,
+      ends: { first: 2, last: 1 },
+    };
     const statistic = statisticOf(question, [{ kind: 'number', moments: measured }], 4);
     assert.deepEqual([base.length, statistic.distribution], [1, { '0–100000': 3, '100000–200000': 1 }]);
-    assert.deepEqual([statistic.topBox, statistic.bottomBox], [{ count: 1, percent: 25 }, { count: 2, percent: 50 }]);
+    assert.deepEqual(
+      [statistic.topBox, statistic.bottomBox],
+      [
+        { count: 1, percent: 25 },
+        { count: 2, percent: 50 },
+      ],
+    );
     const free = statisticOf(one({ type: 'NUMBER', text: 'n' }).question, [moments(bins)], 4);
     assert.deepEqual([free.topBox, free.bottomBox], [undefined, undefined]);
   });
@@ -78,7 +123,13 @@ describe('the statistic of a scale', () => {
     const { question } = one({ type: 'LIKERT_SCALE', text: 'l' });
     const statistic = statisticOf(question, [codes({ 1: 1, 5: 3 })], 4);
     assert.equal(statistic.averageValue, 4);
-    assert.deepEqual([statistic.topBox, statistic.bottomBox], [{ count: 3, percent: 75 }, { count: 1, percent: 25 }]);
+    assert.deepEqual(
+      [statistic.topBox, statistic.bottomBox],
+      [
+        { count: 3, percent: 75 },
+        { count: 1, percent: 25 },
+      ],
+    );
     const shorter = statisticOf(without(question, 'neutral'), [codes({ 4: 1, 5: 1 })], 2);
     assert.equal(shorter.averageValue, 4.5);
     assert.ok(!('neutral' in shorter.distribution));
@@ -87,29 +138,71 @@ describe('the statistic of a scale', () => {
 
 describe('a distribution', () => {
   it('shows a deleted option, and “other” where it is not taken any more, only where somebody chose it', () => {
-    const { question } = one({ type: 'MULTIPLE_CHOICE', text: 'm', options: [{ text: 'a' }, { text: 'b' }], settings: { allowOther: true } });
+    const { question } = one({
+      type: 'MULTIPLE_CHOICE',
+      text: 'm',
+      options: [{ text: 'a' }, { text: 'b' }],
+      settings: { allowOther: true },
+    });
     assert.deepEqual(statisticOf(question, [codes({ 65535: 2, 1: 1 })], 3).distribution, { a: 1, b: 0, __other__: 2 });
-    const changed = changeQuestion(without(question, 'b'), { settings: { allowOther: false } }, { hasAnswers: true, newId: nextId });
+    const changed = changeQuestion(
+      without(question, 'b'),
+      { settings: { allowOther: false } },
+      { hasAnswers: true, newId: nextId },
+    );
     assert.ok('question' in changed);
     assert.deepEqual(statisticOf(changed.question, [codes({ 1: 1 })], 1).distribution, { a: 1 });
-    assert.deepEqual(statisticOf(changed.question, [codes({ 1: 1, 2: 4, 65535: 2 })], 7).distribution, { a: 1, b: 4, __other__: 2 });
+    assert.deepEqual(statisticOf(changed.question, [codes({ 1: 1, 2: 4, 65535: 2 })], 7).distribution, {
+      a: 1,
+      b: 4,
+      __other__: 2,
+    });
   });
 
   it('names the bins of free numbers without the noise of their last digits, and each differently', () => {
     const { question } = one({ type: 'NUMBER', text: 'n' });
-    const binsOf = (min: number, width: number) => Array.from({ length: 20 }, (_, bin) => ({ low: min + (width * bin) / 20, high: min + (width * (bin + 1)) / 20, count: bin }));
-    assert.deepEqual(Object.keys(statisticOf(question, [moments(binsOf(0.1, 0.7))], 1).distribution).slice(0, 3), ['0.1–0.135', '0.135–0.17', '0.17–0.205']);
+    const binsOf = (min: number, width: number) =>
+      Array.from({ length: 20 }, (_, bin) => ({
+        low: min + (width * bin) / 20,
+        high: min + (width * (bin + 1)) / 20,
+        count: bin,
+      }));
+    assert.deepEqual(Object.keys(statisticOf(question, [moments(binsOf(0.1, 0.7))], 1).distribution).slice(0, 3), [
+      '0.1–0.135',
+      '0.135–0.17',
+      '0.17–0.205',
+    ]);
     const close = binsOf(1e9, 1e-5);
-    assert.deepEqual(Object.values(statisticOf(question, [moments(close)], 1).distribution), close.map(({ count }) => count));
+    assert.deepEqual(
+      Object.values(statisticOf(question, [moments(close)], 1).distribution),
+      close.map(({ count }) => count),
+    );
     assert.deepEqual(statisticOf(question, [moments([{ low: 5, high: 5, count: 2 }])], 2).distribution, { '5': 2 });
     const long = 1_732_212_345_678;
-    assert.deepEqual(statisticOf(question, [moments([{ low: long, high: long, count: 2 }])], 2).distribution, { '1732212345678': 2 });
-    assert.deepEqual(statisticOf(question, [moments([4, 5].map((digit) => ({ low: 1e12 + digit, high: 1e12 + digit, count: digit })))], 9).distribution, { '1000000000004': 4, '1000000000005': 5 });
-    assert.deepEqual(Object.keys(statisticOf(question, [moments([{ low: long, high: long + 2000, count: 2 }])], 2).distribution), ['1732212345678–1732212347678']);
+    assert.deepEqual(statisticOf(question, [moments([{ low: long, high: long, count: 2 }])], 2).distribution, {
+      '1732212345678': 2,
+    });
+    assert.deepEqual(
+      statisticOf(
+        question,
+        [moments([4, 5].map((digit) => ({ low: 1e12 + digit, high: 1e12 + digit, count: digit })))],
+        9,
+      ).distribution,
+      { '1000000000004': 4, '1000000000005': 5 },
+    );
+    assert.deepEqual(
+      Object.keys(statisticOf(question, [moments([{ low: long, high: long + 2000, count: 2 }])], 2).distribution),
+      ['1732212345678–1732212347678'],
+    );
   });
 
   it('of a grid has every row and column, and the mean place in each row', () => {
-    const { question } = one({ type: 'MATRIX', text: 'm', options: [{ text: 'bad' }, { text: 'good' }], settings: { rows: [{ text: 'r' }, { text: 's' }] } });
+    const { question } = one({
+      type: 'MATRIX',
+      text: 'm',
+      options: [{ text: 'bad' }, { text: 'good' }],
+      settings: { rows: [{ text: 'r' }, { text: 's' }] },
+    });
     const statistic = statisticOf(question, [codes({ 1: 1, 2: 3 }), codes({})], 4);
     assert.deepEqual(statistic.distribution, { r: { bad: 1, good: 3 }, s: { bad: 0, good: 0 } });
     assert.deepEqual(statistic.averageByRow, { r: 1.75, s: null });
@@ -123,11 +216,33 @@ describe('a distribution', () => {
   });
 
   it('of times has all the hours, of other texts what was written', () => {
-    const text = (counts: [string, number][]): CountResult => ({ kind: 'text', counts: counts.map(([key, count]) => ({ key, count })) });
+    const text = (counts: [string, number][]): CountResult => ({
+      kind: 'text',
+      counts: counts.map(([key, count]) => ({ key, count })),
+    });
     const hours = statisticOf(one({ type: 'TIME', text: 't' }).question, [text([['07', 2]])], 2).distribution;
     assert.deepEqual([Object.keys(hours).length, hours['07'], hours['23']], [24, 2, 0]);
-    assert.deepEqual(Object.entries(statisticOf(one({ type: 'DATE', text: 'd' }).question, [text([['2024-02-01', 5], ['2023-12-31', 1]])], 6).distribution), [['2023-12-31', 1], ['2024-02-01', 5]]);
-    assert.deepEqual(statisticOf(one({ type: 'EMAIL', text: 'e' }).question, [text([['c.de', 2]])], 2).distribution, { 'c.de': 2 });
+    assert.deepEqual(
+      Object.entries(
+        statisticOf(
+          one({ type: 'DATE', text: 'd' }).question,
+          [
+            text([
+              ['2024-02-01', 5],
+              ['2023-12-31', 1],
+            ]),
+          ],
+          6,
+        ).distribution,
+      ),
+      [
+        ['2023-12-31', 1],
+        ['2024-02-01', 5],
+      ],
+    );
+    assert.deepEqual(statisticOf(one({ type: 'EMAIL', text: 'e' }).question, [text([['c.de', 2]])], 2).distribution, {
+      'c.de': 2,
+    });
     const words = statisticOf(one({ type: 'LONG_TEXT', text: 'w' }).question, [text([['good', 2]])], 2);
     assert.deepEqual([words.distribution, words.topWords], [{}, [{ word: 'good', count: 2 }]]);
   });
@@ -135,14 +250,29 @@ describe('a distribution', () => {
 
 describe('the head of a survey', () => {
   it('gives the completion rate with one decimal and the duration in seconds', () => {
-    assert.deepEqual(surveyHead({ total: 3, complete: 2, durationAverageMs: 1500 }), { totalResponses: 3, completeResponses: 2, completionRate: 66.7, averageDuration: 1.5 });
-    assert.deepEqual(surveyHead({ total: 0, complete: 0, durationAverageMs: null }), { totalResponses: 0, completeResponses: 0, completionRate: 0, averageDuration: 0 });
+    assert.deepEqual(surveyHead({ total: 3, complete: 2, durationAverageMs: 1500 }), {
+      totalResponses: 3,
+      completeResponses: 2,
+      completionRate: 66.7,
+      averageDuration: 1.5,
+    });
+    assert.deepEqual(surveyHead({ total: 0, complete: 0, durationAverageMs: null }), {
+      totalResponses: 0,
+      completeResponses: 0,
+      completionRate: 0,
+      averageDuration: 0,
+    });
   });
 });
 
 describe('what was taken out of a question', () => {
-  const whole = (counts: Record<number, number>, all: Record<number, number>): CountResult => ({ kind: 'codes', counts: new Map(Object.entries(counts).map(([code, n]) => [Number(code), n])), unfiltered: new Map(Object.entries(all).map(([code, n]) => [Number(code), n])) });
-  const choice = (type: 'MULTIPLE_CHOICE' | 'LIKERT_SCALE') => without(one({ type, text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question, 'b');
+  const whole = (counts: Record<number, number>, all: Record<number, number>): CountResult => ({
+    kind: 'codes',
+    counts: new Map(Object.entries(counts).map(([code, n]) => [Number(code), n])),
+    unfiltered: new Map(Object.entries(all).map(([code, n]) => [Number(code), n])),
+  });
+  const choice = (type: 'MULTIPLE_CHOICE' | 'LIKERT_SCALE') =>
+    without(one({ type, text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question, 'b');
 
   it('is shown wherever anybody in the survey chose it, also where nobody of those selected did', () => {
     for (const type of ['MULTIPLE_CHOICE', 'LIKERT_SCALE'] as const) {
@@ -155,28 +285,60 @@ describe('what was taken out of a question', () => {
   });
 
   it('is shown likewise among several answers, rows and ranks', () => {
-    const boxes = without(one({ type: 'CHECKBOXES', text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question, 'b');
-    assert.deepEqual(statisticOf(boxes, [{ kind: 'bits', counts: [1, 0, 0], unfiltered: [1, 1, 0] }], 1).distribution, { a: 1, b: 0, c: 0 });
-    const ranking = without(one({ type: 'RANKING', text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question, 'b');
-    assert.deepEqual(statisticOf(ranking, [whole({ 1: 1 }, { 1: 1, 3: 1 }), whole({}, {}), whole({}, { 1: 2 })], 1).distribution, { a: { 1: 1, 2: 0, 3: 0 }, b: { 1: 0, 2: 0 }, c: { 1: 0, 2: 0 } });
-    const grid = one({ type: 'MATRIX', text: 'm', options: [{ text: 'good' }], settings: { rows: [{ text: 'x' }, { text: 'y' }] } }).question;
+    const boxes = without(
+      one({ type: 'CHECKBOXES', text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question,
+      'b',
+    );
+    assert.deepEqual(statisticOf(boxes, [{ kind: 'bits', counts: [1, 0, 0], unfiltered: [1, 1, 0] }], 1).distribution, {
+      a: 1,
+      b: 0,
+      c: 0,
+    });
+    const ranking = without(
+      one({ type: 'RANKING', text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question,
+      'b',
+    );
+    assert.deepEqual(
+      statisticOf(ranking, [whole({ 1: 1 }, { 1: 1, 3: 1 }), whole({}, {}), whole({}, { 1: 2 })], 1).distribution,
+      { a: { 1: 1, 2: 0, 3: 0 }, b: { 1: 0, 2: 0 }, c: { 1: 0, 2: 0 } },
+    );
+    const grid = one({
+      type: 'MATRIX',
+      text: 'm',
+      options: [{ text: 'good' }],
+      settings: { rows: [{ text: 'x' }, { text: 'y' }] },
+    }).question;
     const shorter = { ...grid, rows: grid.rows.map((row, index) => ({ ...row, isHidden: index === 1 })) };
-    assert.deepEqual(statisticOf(shorter, [whole({ 1: 1 }, { 1: 1 }), whole({}, { 1: 3 })], 1).distribution, { x: { good: 1 }, y: { good: 0 } });
-    assert.deepEqual(statisticOf(shorter, [whole({ 1: 1 }, { 1: 1 }), whole({}, {})], 1).distribution, { x: { good: 1 } });
+    assert.deepEqual(statisticOf(shorter, [whole({ 1: 1 }, { 1: 1 }), whole({}, { 1: 3 })], 1).distribution, {
+      x: { good: 1 },
+      y: { good: 0 },
+    });
+    assert.deepEqual(statisticOf(shorter, [whole({ 1: 1 }, { 1: 1 }), whole({}, {})], 1).distribution, {
+      x: { good: 1 },
+    });
   });
 });
 
 describe('the bins of a NUMBER', () => {
   it('reach between its limits where it has both', () => {
-    const requestOf = (settings: Record<string, unknown>) => registry.NUMBER.countPlan(one({ type: 'NUMBER', text: 'n', settings }).question).requests[0];
-    assert.deepEqual(requestOf({ min: 0, max: 10 }), { kind: 'number', slot: 0, presence: 0, bounds: { min: 0, max: 10 } });
+    const requestOf = (settings: Record<string, unknown>) =>
+      registry.NUMBER.countPlan(one({ type: 'NUMBER', text: 'n', settings }).question).requests[0];
+    assert.deepEqual(requestOf({ min: 0, max: 10 }), {
+      kind: 'number',
+      slot: 0,
+      presence: 0,
+      bounds: { min: 0, max: 10 },
+    });
     assert.deepEqual(requestOf({ min: 0 }), { kind: 'number', slot: 0, presence: 0 });
   });
 });
 
 describe('answers that are counted by a key', () => {
   it('are all in the figures, whichever keys are too many to be counted one by one', () => {
-    const texts = (...counts: [string, number][]): CountResult => ({ kind: 'text', counts: counts.map(([key, count]) => ({ key, count })) });
+    const texts = (...counts: [string, number][]): CountResult => ({
+      kind: 'text',
+      counts: counts.map(([key, count]) => ({ key, count })),
+    });
     for (const type of ['DATE', 'EMAIL', 'FILE_UPLOAD'] as const) {
       const { question } = one({ type, text: 'k' });
       const { distribution, otherAnswers } = statisticOf(question, [texts(['b', 2], ['a', 1])], 7);

@@ -15,10 +15,21 @@ describe('the form of a theme’s name', () => {
   ])
     it(`is one for ${spellings.join(', ')}`, () => assert.deepEqual([...new Set(spellings.map(themeKey))].length, 1));
 
-  for (const [one, other] of [['C#', 'C++'], ['Bus', 'Bu'], ['Gas', 'Ga'], ['Service', 'Self-service'], ['???', '!!!'], ['Staff', 'Stuff'], ['Schön', 'Schon'], ['100%', '100'], ['Pass', 'Pas']] as const)
+  for (const [one, other] of [
+    ['C#', 'C++'],
+    ['Bus', 'Bu'],
+    ['Gas', 'Ga'],
+    ['Service', 'Self-service'],
+    ['???', '!!!'],
+    ['Staff', 'Stuff'],
+    ['Schön', 'Schon'],
+    ['100%', '100'],
+    ['Pass', 'Pas'],
+  ] as const)
     it(`is another for ${one} than for ${other}`, () => assert.notEqual(themeKey(one), themeKey(other)));
 
   it('stays what it is when it is taken once more', () => {
-    for (const name of ['Prices', 'Deliveries', 'Opening-Hours', 'Straße', '???']) assert.equal(themeKey(themeKey(name)), themeKey(name));
+    for (const name of ['Prices', 'Deliveries', 'Opening-Hours', 'Straße', '???'])
+      assert.equal(themeKey(themeKey(name)), themeKey(name));
   });
 });

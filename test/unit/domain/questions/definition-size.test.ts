@@ -7,7 +7,12 @@ import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 /** With so many questions of about 200,000 bytes. */
 function survey(count: number): SurveyWithQuestions {
   let made = blankSurvey();
-  for (let n = 0; n < count; n += 1) made = withQuestion(made, { type: 'DROPDOWN', text: 'q', options: Array.from({ length: 200 }, (_, i) => ({ text: 'я'.repeat(450), value: `v${i}` })) }).survey;
+  for (let n = 0; n < count; n += 1)
+    made = withQuestion(made, {
+      type: 'DROPDOWN',
+      text: 'q',
+      options: Array.from({ length: 200 }, (_, i) => ({ text: 'я'.repeat(450), value: `v${i}` })),
+    }).survey;
   return made;
 }
 
@@ -15,10 +20,20 @@ describe('the size of a survey', () => {
   const [small, large, larger] = [survey(9), survey(11), survey(12)];
 
   it('is bounded, by bytes and not by characters', () => {
-    assert.ok(JSON.stringify(larger.questions).length < maxDefinitionBytes && Buffer.byteLength(JSON.stringify(large.questions)) > maxDefinitionBytes);
+    assert.ok(
+      JSON.stringify(larger.questions).length < maxDefinitionBytes &&
+        Buffer.byteLength(JSON.stringify(large.questions)) > maxDefinitionBytes,
+    );
     refuseTooLargeDefinition(blankSurvey(), small);
-    for (const [before, after] of [[small, large], [large, larger]] as const)
-      assert.throws(() => refuseTooLargeDefinition(before, after), ({ code, details }: any) => code === 'VALIDATION_ERROR' && /would take \d+ bytes as JSON, and may take 2097152/.test(details[0].message));
+    for (const [before, after] of [
+      [small, large],
+      [large, larger],
+    ] as const)
+      assert.throws(
+        () => refuseTooLargeDefinition(before, after),
+        ({ code, details }: any) =>
+          code === 'VALIDATION_ERROR' && /would take \d+ bytes as JSON, and may take 2097152/.test(details[0].message),
+      );
   });
 
   it('counts what was removed, and may always become smaller', () => {

@@ -1,5 +1,5 @@
-import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
 import type { GivenAnswer } from '../../../../src/domain/questions/contract.ts';
+import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 import type { Values } from '../submission/valid-answers.ts';
 
@@ -7,7 +7,12 @@ import type { Values } from '../submission/valid-answers.ts';
 export function one(body: Parameters<typeof withQuestion>[1]) {
   const { survey, question } = withQuestion(blankSurvey(), body);
   const compiled = compileSurvey(survey);
-  const check = (values: Values) => checkAnswers(compiled, values.map((value) => ({ questionId: question.id, ...value })), { isComplete: true, uploads: new Map() });
+  const check = (values: Values) =>
+    checkAnswers(
+      compiled,
+      values.map((value) => ({ questionId: question.id, ...value })),
+      { isComplete: true, uploads: new Map() },
+    );
   return {
     question,
     check,

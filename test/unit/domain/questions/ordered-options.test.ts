@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
-import { changeQuestion } from '../../../../src/domain/questions/question-definition.ts';
 import type { CountResult } from '../../../../src/domain/questions/contract.ts';
+import { changeQuestion } from '../../../../src/domain/questions/question-definition.ts';
 import { outerNames } from '../../../../src/domain/questions/reading-order.ts';
 import { registry } from '../../../../src/domain/questions/registry.ts';
+import { checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import type { Question } from '../../../../src/domain/survey.ts';
 import { blankSurvey, nextId, withQuestion } from '../../../support/questions.ts';
 
-const change = (question: Question, options: readonly { id?: string; text: string; value?: string }[], hasAnswers = true) => changeQuestion(question, { options: options.map(({ id, text, value }) => ({ ...(id && { id }), text, ...(value && { value }) })) }, { hasAnswers, newId: nextId });
+const change = (
+  question: Question,
+  options: readonly { id?: string; text: string; value?: string }[],
+  hasAnswers = true,
+) =>
+  changeQuestion(
+    question,
+    { options: options.map(({ id, text, value }) => ({ ...(id && { id }), text, ...(value && { value }) })) },
+    { hasAnswers, newId: nextId },
+  );
 const changed = (...given: Parameters<typeof change>): Question => {
   const result = change(...given);
   assert.ok('question' in result, JSON.stringify(result));
@@ -16,11 +25,18 @@ const changed = (...given: Parameters<typeof change>): Question => {
 };
 const likert = (): Question => withQuestion(blankSurvey(), { type: 'LIKERT_SCALE', text: 'q' }).question;
 const statistic = (question: Question, counts: [code: number, count: number][]) =>
-  registry[question.type].statistic(question, [{ kind: 'codes', counts: new Map(counts) } satisfies CountResult], counts.reduce((sum, [, count]) => sum + count, 0));
+  registry[question.type].statistic(
+    question,
+    [{ kind: 'codes', counts: new Map(counts) } satisfies CountResult],
+    counts.reduce((sum, [, count]) => sum + count, 0),
+  );
 /** What is said of an answer by number: nothing, or why not. */
 function said(question: Question, numberValue: number): string | undefined {
   const survey = { ...blankSurvey(), questions: [question], slotCounts: { codes: 1, numbers: 0, texts: 0 } };
-  const checked = checkAnswers(compileSurvey(survey), [{ questionId: question.id, numberValue }], { isComplete: true, uploads: new Map() });
+  const checked = checkAnswers(compileSurvey(survey), [{ questionId: question.id, numberValue }], {
+    isComplete: true,
+    uploads: new Map(),
+  });
   return checked.ok ? undefined : checked.issues[0]?.message;
 }
 
@@ -29,39 +45,101 @@ describe('options that are a scale', () => {
     const question = likert();
     assert.ok('hasResponses' in change(question, question.options.toReversed()));
     assert.ok('hasResponses' in change(question, [{ text: 'At all events not' }, ...question.options]));
-    const grid = withQuestion(blankSurvey(), { type: 'MATRIX', text: 'q', options: [{ text: 'Bad' }, { text: 'Good' }], settings: { rows: [{ text: 'Food' }] } }).question;
+    const grid = withQuestion(blankSurvey(), {
+      type: 'MATRIX',
+      text: 'q',
+      options: [{ text: 'Bad' }, { text: 'Good' }],
+      settings: { rows: [{ text: 'Food' }] },
+    }).question;
     assert.ok('hasResponses' in change(grid, grid.options.toReversed()));
-    assert.ok('question' in change(question, question.options.map((option) => ({ ...option, text: `${option.text}!` }))), 'wording is free');
+    assert.ok(
+      'question' in
+        change(
+          question,
+          question.options.map((option) => ({ ...option, text: `${option.text}!` })),
+        ),
+      'wording is free',
+    );
   });
 
   it('go on counting where they were chosen when they are hidden', () => {
     const question = likert();
     const without = changed(question, question.options.slice(1));
-    const { averageValue, minValue, maxValue, distribution, bottomBox, topBox } = statistic(without, [[1, 1], [5, 1]]);
+    const { averageValue, minValue, maxValue, distribution, bottomBox, topBox } = statistic(without, [
+      [1, 1],
+      [5, 1],
+    ]);
     assert.deepEqual([averageValue, minValue, maxValue, bottomBox?.count, topBox?.count], [3, 1, 5, 0, 1]);
-    assert.equal(Object.values(distribution).reduce((sum: number, count) => sum + Number(count), 0), 2);
-    const grid = withQuestion(blankSurvey(), { type: 'MATRIX', text: 'q', options: [{ text: 'Bad' }, { text: 'Fair' }, { text: 'Good' }], settings: { rows: [{ text: 'Food' }] } }).question;
-    assert.deepEqual(statistic(changed(grid, grid.options.slice(1)), [[1, 1], [3, 1]]).averageByRow, { food: 2 });
+    assert.equal(
+      Object.values(distribution).reduce((sum: number, count) => sum + Number(count), 0),
+      2,
+    );
+    const grid = withQuestion(blankSurvey(), {
+      type: 'MATRIX',
+      text: 'q',
+      options: [{ text: 'Bad' }, { text: 'Fair' }, { text: 'Good' }],
+      settings: { rows: [{ text: 'Food' }] },
+    }).question;
+    assert.deepEqual(
+      statistic(changed(grid, grid.options.slice(1)), [
+        [1, 1],
+        [3, 1],
+      ]).averageByRow,
+      { food: 2 },
+    );
   });
 
   it('end where the question does, whoever is selected, so that the boxes of groups add up to that of all', () => {
-    const question = withQuestion(blankSurvey(), { type: 'LIKERT_SCALE', text: 'q', options: ['A', 'B', 'C', 'D', 'DK'].map((text) => ({ text })) }).question;
-    const shorter = changed(question, [0, 2, 3].map((index) => question.options[index]!));
-    const boxes = (...counts: [number, number][]) => (({ topBox, bottomBox }) => [topBox, bottomBox])(statistic(shorter, counts));
-    assert.deepEqual(boxes([1, 1], [2, 2], [3, 1], [4, 4], [5, 2]), [{ count: 4, percent: 40 }, { count: 1, percent: 10 }]);
-    assert.deepEqual(boxes([4, 2]), [{ count: 2, percent: 100 }, { count: 0, percent: 0 }]);
-    assert.deepEqual(boxes([1, 1], [2, 2], [3, 1], [4, 2], [5, 2]), [{ count: 2, percent: 25 }, { count: 1, percent: 12.5 }]);
+    const question = withQuestion(blankSurvey(), {
+      type: 'LIKERT_SCALE',
+      text: 'q',
+      options: ['A', 'B', 'C', 'D', 'DK'].map((text) => ({ text })),
+    }).question;
+    const shorter = changed(
+      question,
+      [0, 2, 3].map((index) => question.options[index]!),
+    );
+    const boxes = (...counts: [number, number][]) =>
+      (({ topBox, bottomBox }) => [topBox, bottomBox])(statistic(shorter, counts));
+    assert.deepEqual(boxes([1, 1], [2, 2], [3, 1], [4, 4], [5, 2]), [
+      { count: 4, percent: 40 },
+      { count: 1, percent: 10 },
+    ]);
+    assert.deepEqual(boxes([4, 2]), [
+      { count: 2, percent: 100 },
+      { count: 0, percent: 0 },
+    ]);
+    assert.deepEqual(boxes([1, 1], [2, 2], [3, 1], [4, 2], [5, 2]), [
+      { count: 2, percent: 25 },
+      { count: 1, percent: 12.5 },
+    ]);
   });
 
   it('stand at their points in distributions, tables and prints, also hidden ones', () => {
-    const question = withQuestion(blankSurvey(), { type: 'LIKERT_SCALE', text: 'q', options: ['A', 'B', 'C', 'D'].map((text) => ({ text })) }).question;
-    const shorter = changed(question, [0, 2, 3].map((index) => question.options[index]!));
-    const found = statistic(shorter, [[2, 3], [4, 1]]);
+    const question = withQuestion(blankSurvey(), {
+      type: 'LIKERT_SCALE',
+      text: 'q',
+      options: ['A', 'B', 'C', 'D'].map((text) => ({ text })),
+    }).question;
+    const shorter = changed(
+      question,
+      [0, 2, 3].map((index) => question.options[index]!),
+    );
+    const found = statistic(shorter, [
+      [2, 3],
+      [4, 1],
+    ]);
     assert.deepEqual(Object.keys(found.distribution), ['a', 'b', 'c', 'd']);
-    assert.deepEqual(outerNames(shorter).map(({ value }) => value), ['a', 'b', 'c', 'd']);
+    assert.deepEqual(
+      outerNames(shorter).map(({ value }) => value),
+      ['a', 'b', 'c', 'd'],
+    );
     const dimension = registry.LIKERT_SCALE.dimension(shorter);
     assert.ok(typeof dimension !== 'string');
-    assert.deepEqual(dimension.categories.map(({ value }) => value), ['a', 'b', 'c', 'd']);
+    assert.deepEqual(
+      dimension.categories.map(({ value }) => value),
+      ['a', 'b', 'c', 'd'],
+    );
   });
 
   it('keep their points for answers by number', () => {
@@ -76,10 +154,25 @@ describe('options that are a scale', () => {
     const question = likert();
     const longer = changed(question, [...question.options, { text: 'Absolutely' }]);
     assert.equal(statistic(longer, [[6, 1]]).averageValue, 6);
-    const without = changed(longer, longer.options.filter(({ code }) => code !== 3));
+    const without = changed(
+      longer,
+      longer.options.filter(({ code }) => code !== 3),
+    );
     const back = changed(without, longer.options);
-    assert.deepEqual([said(back, 3), statistic(back, [[1, 1], [3, 1]]).averageValue], [undefined, 2]);
-    assert.ok('hasResponses' in change(without, [...longer.options.filter(({ code }) => code !== 3), { text: 'Neutral', value: 'neutral' }]));
+    assert.deepEqual(
+      [
+        said(back, 3),
+        statistic(back, [
+          [1, 1],
+          [3, 1],
+        ]).averageValue,
+      ],
+      [undefined, 2],
+    );
+    assert.ok(
+      'hasResponses' in
+        change(without, [...longer.options.filter(({ code }) => code !== 3), { text: 'Neutral', value: 'neutral' }]),
+    );
   });
 
   it('are in the order shown as long as nobody has answered', () => {
@@ -95,12 +188,21 @@ describe('options that are a scale', () => {
   it('hidden before points were kept come back in their place', () => {
     const question = likert();
     const bare = question.options.map(({ point: _, ...option }) => option);
-    const stored: Question = { ...question, options: bare.map((option) => ({ ...option, isHidden: option.code === 3 })) };
+    const stored: Question = {
+      ...question,
+      options: bare.map((option) => ({ ...option, isHidden: option.code === 3 })),
+    };
     const back = changed(stored, bare);
-    assert.deepEqual(back.options.map(({ code, point }) => [code, point]), [1, 2, 3, 4, 5].map((code) => [code, code]));
+    assert.deepEqual(
+      back.options.map(({ code, point }) => [code, point]),
+      [1, 2, 3, 4, 5].map((code) => [code, code]),
+    );
     assert.equal(statistic(back, [[3, 1]]).averageValue, 3);
     assert.ok('hasResponses' in change(stored, bare.toReversed()), 'another order is none of them');
-    const newer = changed(question, question.options.filter(({ code }) => code !== 3));
+    const newer = changed(
+      question,
+      question.options.filter(({ code }) => code !== 3),
+    );
     assert.equal(newer.options.find(({ code }) => code === 5)?.point, 5);
   });
 });

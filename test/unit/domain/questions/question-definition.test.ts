@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { changeQuestion, defineQuestion, describeQuestion, newQuestionBody, questionChangeBody } from '../../../../src/domain/questions/question-definition.ts';
+import {
+  changeQuestion,
+  defineQuestion,
+  describeQuestion,
+  newQuestionBody,
+  questionChangeBody,
+} from '../../../../src/domain/questions/question-definition.ts';
 import { allocateSlots } from '../../../../src/domain/questions/slot-allocation.ts';
 import type { Question } from '../../../../src/domain/survey.ts';
 import { nextId } from '../../../support/questions.ts';
 
 /** Any but half a surrogate pair. The library's own takes most of a second to set up. */
-const codePoint = fc.integer({ min: 0, max: 0x10ffff - 0x800 }).map((n) => String.fromCodePoint(n < 0xd800 ? n : n + 0x800));
+const codePoint = fc
+  .integer({ min: 0, max: 0x10ffff - 0x800 })
+  .map((n) => String.fromCodePoint(n < 0xd800 ? n : n + 0x800));
 
 const place = () => ({ id: nextId(), surveyId: nextId(), order: 0, newId: nextId });
 
@@ -22,19 +30,49 @@ function findings(input: Parameters<typeof defineQuestion>[0]): string[] {
   return 'issues' in defined ? defined.issues.map(({ path }) => path) : [];
 }
 
-const change = (question: Question, input: Parameters<typeof changeQuestion>[1], hasAnswers = true) => changeQuestion(question, input, { hasAnswers, newId: nextId });
+const change = (question: Question, input: Parameters<typeof changeQuestion>[1], hasAnswers = true) =>
+  changeQuestion(question, input, { hasAnswers, newId: nextId });
 
 describe('defining a question', () => {
   it('makes values from the wording in every script, each once', () => {
-    const { options } = define({ type: 'MULTIPLE_CHOICE', text: 'q', options: [{ text: 'Très bien !' }, { text: '很好' }, { text: 'جيد جدا' }, { text: 'très BIEN' }, { text: '???' }] });
-    assert.deepEqual(options.map(({ value }) => value), ['très-bien', '很好', 'جيد-جدا', 'très-bien-2', 'option']);
-    assert.deepEqual(options.map(({ code }) => code), [1, 2, 3, 4, 5]);
+    const { options } = define({
+      type: 'MULTIPLE_CHOICE',
+      text: 'q',
+      options: [{ text: 'Très bien !' }, { text: '很好' }, { text: 'جيد جدا' }, { text: 'très BIEN' }, { text: '???' }],
+    });
+    assert.deepEqual(
+      options.map(({ value }) => value),
+      ['très-bien', '很好', 'جيد-جدا', 'très-bien-2', 'option'],
+    );
+    assert.deepEqual(
+      options.map(({ code }) => code),
+      [1, 2, 3, 4, 5],
+    );
   });
 
   it('gives scales of agreement and yes/no their own options', () => {
-    assert.deepEqual(define({ type: 'LIKERT_SCALE', text: 'q' }).options.map(({ text }) => text), ['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly agree']);
-    assert.deepEqual(define({ type: 'YES_NO', text: 'q' }).options.map(({ value }) => value), ['yes', 'no']);
-    assert.deepEqual(define({ type: 'YES_NO', text: 'q', options: [{ text: 'Oui', value: 'yes' }, { text: 'Non', value: 'no' }] }).options.map(({ text, value }) => [text, value]), [['Oui', 'yes'], ['Non', 'no']]);
+    assert.deepEqual(
+      define({ type: 'LIKERT_SCALE', text: 'q' }).options.map(({ text }) => text),
+      ['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly agree'],
+    );
+    assert.deepEqual(
+      define({ type: 'YES_NO', text: 'q' }).options.map(({ value }) => value),
+      ['yes', 'no'],
+    );
+    assert.deepEqual(
+      define({
+        type: 'YES_NO',
+        text: 'q',
+        options: [
+          { text: 'Oui', value: 'yes' },
+          { text: 'Non', value: 'no' },
+        ],
+      }).options.map(({ text, value }) => [text, value]),
+      [
+        ['Oui', 'yes'],
+        ['Non', 'no'],
+      ],
+    );
   });
 
   it('says what is missing, wrong or not known', () => {
@@ -42,22 +80,71 @@ describe('defining a question', () => {
     assert.deepEqual(findings({ type: 'NPS', text: 'q', options: [{ text: 'x' }] }), ['options']);
     assert.deepEqual(findings({ type: 'YES_NO', text: 'q', options: [{ text: 'Perhaps' }] }), ['options']);
     assert.deepEqual(findings({ type: 'MATRIX', text: 'q', options: [{ text: 'x' }] }), ['settings.rows']);
-    assert.deepEqual(findings({ type: 'RATING_SCALE', text: 'q', settings: { min: 5, max: 1 } }), ['settings.max', 'settings.step']);
+    assert.deepEqual(findings({ type: 'RATING_SCALE', text: 'q', settings: { min: 5, max: 1 } }), [
+      'settings.max',
+      'settings.step',
+    ]);
     assert.deepEqual(findings({ type: 'NUMBER', text: 'q', settings: { colour: 1 } }), ['settings.colour']);
-    assert.deepEqual(findings({ type: 'DROPDOWN', text: 'q', options: [{ text: 'a', value: 'x' }, { text: 'b', value: 'x' }] }), ['options.1.value']);
-    for (const value of ['__other__', '__proto__']) assert.deepEqual(findings({ type: 'DROPDOWN', text: 'q', options: [{ text: 'a', value }] }), ['options.0.value']);
-    assert.deepEqual(findings({ type: 'DROPDOWN', text: 'q', options: [{ id: nextId(), text: 'a' }] }), ['options.0.id']);
-    assert.deepEqual(findings({ type: 'CHECKBOXES', text: 'q', options: [{ text: 'a' }], settings: { minSelections: 2 } }), ['settings.minSelections']);
-    assert.deepEqual(findings({ type: 'YES_NO', text: 'q', options: [{ text: 'Oui', value: 'yes' }, { text: 'Si', value: 'yes' }] }), ['options']);
+    assert.deepEqual(
+      findings({
+        type: 'DROPDOWN',
+        text: 'q',
+        options: [
+          { text: 'a', value: 'x' },
+          { text: 'b', value: 'x' },
+        ],
+      }),
+      ['options.1.value'],
+    );
+    for (const value of ['__other__', '__proto__'])
+      assert.deepEqual(findings({ type: 'DROPDOWN', text: 'q', options: [{ text: 'a', value }] }), ['options.0.value']);
+    assert.deepEqual(findings({ type: 'DROPDOWN', text: 'q', options: [{ id: nextId(), text: 'a' }] }), [
+      'options.0.id',
+    ]);
+    assert.deepEqual(
+      findings({ type: 'CHECKBOXES', text: 'q', options: [{ text: 'a' }], settings: { minSelections: 2 } }),
+      ['settings.minSelections'],
+    );
+    assert.deepEqual(
+      findings({
+        type: 'YES_NO',
+        text: 'q',
+        options: [
+          { text: 'Oui', value: 'yes' },
+          { text: 'Si', value: 'yes' },
+        ],
+      }),
+      ['options'],
+    );
   });
 
   it('makes values that are well-formed and different whatever the wording', () => {
-    const text = fc.oneof(fc.string({ unit: codePoint, minLength: 1, maxLength: 12 }), fc.constantFrom('A', 'a', 'a-2', 'option', '😀', '__proto__', '__other__', '𝒜'.repeat(200), `${'a'.repeat(189)}𝒜b`));
+    const text = fc.oneof(
+      fc.string({ unit: codePoint, minLength: 1, maxLength: 12 }),
+      fc.constantFrom(
+        'A',
+        'a',
+        'a-2',
+        'option',
+        '😀',
+        '__proto__',
+        '__other__',
+        '𝒜'.repeat(200),
+        `${'a'.repeat(189)}𝒜b`,
+      ),
+    );
     fc.assert(
       fc.property(fc.array(text, { minLength: 1, maxLength: 8 }), (texts) => {
         const { options } = define({ type: 'CHECKBOXES', text: 'q', options: texts.map((one) => ({ text: one })) });
         assert.equal(new Set(options.map(({ value }) => value)).size, texts.length);
-        for (const { value } of options) assert.ok(value.isWellFormed() && value.length <= 200 && /^[\p{L}\p{M}\p{N}-]+$/u.test(value) && value === value.toLowerCase(), value);
+        for (const { value } of options)
+          assert.ok(
+            value.isWellFormed() &&
+              value.length <= 200 &&
+              /^[\p{L}\p{M}\p{N}-]+$/u.test(value) &&
+              value === value.toLowerCase(),
+            value,
+          );
       }),
       { numRuns: 40 },
     );
@@ -67,17 +154,32 @@ describe('defining a question', () => {
     assert.ok(newQuestionBody.safeParse({ type: 'NPS', text: ' q ' }).success);
     const nul = '\0';
     for (const body of [
-      { type: 'NPS' }, { text: 'q' }, { type: 'NPS', text: '  ' }, { type: 'nps', text: 'q' }, { type: 'NPS', text: 'q', colour: 1 }, { type: 'NPS', text: `q${nul}` }, { type: 'NPS', text: 'q', description: '\ud800' },
-      { type: 'NPS', text: 'x'.repeat(2001) }, { type: 'NPS', text: 'q', order: -1 }, { type: 'DROPDOWN', text: 'q', options: [{ text: `a${nul}` }] }, { type: 'DROPDOWN', text: 'q', options: [{ text: 'a', colour: 1 }] },
+      { type: 'NPS' },
+      { text: 'q' },
+      { type: 'NPS', text: '  ' },
+      { type: 'nps', text: 'q' },
+      { type: 'NPS', text: 'q', colour: 1 },
+      { type: 'NPS', text: `q${nul}` },
+      { type: 'NPS', text: 'q', description: '\ud800' },
+      { type: 'NPS', text: 'x'.repeat(2001) },
+      { type: 'NPS', text: 'q', order: -1 },
+      { type: 'DROPDOWN', text: 'q', options: [{ text: `a${nul}` }] },
+      { type: 'DROPDOWN', text: 'q', options: [{ text: 'a', colour: 1 }] },
       { type: 'DROPDOWN', text: 'q', options: Array.from({ length: 201 }, () => ({ text: 'a' })) },
-    ]) assert.ok(!newQuestionBody.safeParse(body).success, JSON.stringify(body).slice(0, 100));
+    ])
+      assert.ok(!newQuestionBody.safeParse(body).success, JSON.stringify(body).slice(0, 100));
     assert.ok(!questionChangeBody.safeParse({}).success);
   });
 
   it('shows a question without what is internal', () => {
-    const shown = describeQuestion(define({ type: 'MATRIX', text: 'q', options: [{ text: 'Good' }], settings: { rows: [{ text: 'Food' }] } }));
+    const shown = describeQuestion(
+      define({ type: 'MATRIX', text: 'q', options: [{ text: 'Good' }], settings: { rows: [{ text: 'Food' }] } }),
+    );
     assert.deepEqual(Object.keys(shown.options[0] ?? {}), ['id', 'text', 'value']);
-    assert.deepEqual(shown.settings, { multiple: false, rows: [{ id: shown.settings.rows?.[0]?.id, text: 'Food', value: 'food' }] });
+    assert.deepEqual(shown.settings, {
+      multiple: false,
+      rows: [{ id: shown.settings.rows?.[0]?.id, text: 'Food', value: 'food' }],
+    });
     assert.ok(!('slots' in shown));
   });
 });
@@ -88,15 +190,31 @@ describe('changing a question that has answers', () => {
   assert.ok(a && b);
 
   it('lets wording, order of options and new options pass', () => {
-    const changed = change(question, { text: 'new', options: [{ id: b.id, text: 'Bee' }, { text: 'C' }, { id: a.id, text: 'A' }] });
+    const changed = change(question, {
+      text: 'new',
+      options: [{ id: b.id, text: 'Bee' }, { text: 'C' }, { id: a.id, text: 'A' }],
+    });
     assert.ok('question' in changed);
-    assert.deepEqual(changed.question.options.map(({ text, value, code }) => [text, value, code]), [['Bee', 'b', 2], ['C', 'c', 3], ['A', 'a', 1]]);
+    assert.deepEqual(
+      changed.question.options.map(({ text, value, code }) => [text, value, code]),
+      [
+        ['Bee', 'b', 2],
+        ['C', 'c', 3],
+        ['A', 'a', 1],
+      ],
+    );
   });
 
   it('hides what is left out and never gives its code to another', () => {
     const without = change(question, { options: [{ id: a.id, text: 'A' }] });
     assert.ok('question' in without);
-    assert.deepEqual(without.question.options.map(({ value, isHidden }) => [value, isHidden]), [['a', false], ['b', true]]);
+    assert.deepEqual(
+      without.question.options.map(({ value, isHidden }) => [value, isHidden]),
+      [
+        ['a', false],
+        ['b', true],
+      ],
+    );
     const later = change(without.question, { options: [{ id: a.id, text: 'A' }, { text: 'New' }] });
     assert.ok('question' in later);
     assert.equal(later.question.options.find(({ value }) => value === 'new')?.code, 3);
@@ -104,7 +222,15 @@ describe('changing a question that has answers', () => {
 
   it('refuses another type, another meaning of an option and another scale', () => {
     assert.ok('hasResponses' in change(question, { type: 'NPS' }));
-    assert.ok('hasResponses' in change(question, { options: [{ id: a.id, text: 'A', value: 'z' }, { id: b.id, text: 'B' }] }));
+    assert.ok(
+      'hasResponses' in
+        change(question, {
+          options: [
+            { id: a.id, text: 'A', value: 'z' },
+            { id: b.id, text: 'B' },
+          ],
+        }),
+    );
     const scale = define({ type: 'RATING_SCALE', text: 'q' });
     assert.ok('hasResponses' in change(scale, { settings: { max: 10 } }));
     assert.ok('question' in change(scale, { text: 'other words' }));
@@ -113,9 +239,18 @@ describe('changing a question that has answers', () => {
   });
 
   it('changes nothing when the same list is sent again, with ids or without', () => {
-    const twins = define({ type: 'DROPDOWN', text: 'q', options: [{ text: 'A' }, { text: 'A' }, { text: 'B', value: 'bee' }] });
+    const twins = define({
+      type: 'DROPDOWN',
+      text: 'q',
+      options: [{ text: 'A' }, { text: 'A' }, { text: 'B', value: 'bee' }],
+    });
     const sent = twins.options.map(({ id, text, value }) => ({ id, text, value }));
-    for (const options of [sent, sent.map(({ id, text }) => ({ id, text })), sent.map(({ text, value }) => ({ text, value })), [{ text: 'A' }, { text: 'A' }, { text: 'B', value: 'bee' }]]) {
+    for (const options of [
+      sent,
+      sent.map(({ id, text }) => ({ id, text })),
+      sent.map(({ text, value }) => ({ text, value })),
+      [{ text: 'A' }, { text: 'A' }, { text: 'B', value: 'bee' }],
+    ]) {
       const again = change(twins, { options });
       assert.ok('question' in again);
       assert.deepEqual(again.question, twins);
@@ -123,9 +258,18 @@ describe('changing a question that has answers', () => {
   });
 
   it('does not give a new option the place of one that is named by its id', () => {
-    const changed = change(question, { options: [{ text: 'A' }, { id: a.id, text: 'Apple' }, { id: b.id, text: 'B' }] });
+    const changed = change(question, {
+      options: [{ text: 'A' }, { id: a.id, text: 'Apple' }, { id: b.id, text: 'B' }],
+    });
     assert.ok('question' in changed);
-    assert.deepEqual(changed.question.options.map(({ text, value, code }) => [text, value, code]), [['A', 'a-2', 3], ['Apple', 'a', 1], ['B', 'b', 2]]);
+    assert.deepEqual(
+      changed.question.options.map(({ text, value, code }) => [text, value, code]),
+      [
+        ['A', 'a-2', 3],
+        ['Apple', 'a', 1],
+        ['B', 'b', 2],
+      ],
+    );
   });
 
   it('shows an option again when its value comes back', () => {
@@ -142,8 +286,20 @@ describe('changing a question that has answers', () => {
       return 'issues' in changed ? changed.issues.map(({ path }) => path) : [];
     };
     assert.deepEqual(pathsOf([{ id: nextId(), text: 'x' }]), ['options.0.id']);
-    assert.deepEqual(pathsOf([{ id: a.id, text: 'x' }, { id: a.id, text: 'y', value: 'z' }]), ['options.1.id']);
-    assert.deepEqual(pathsOf([{ text: 'x', value: 'v' }, { text: 'y', value: 'v' }]), ['options.1.value']);
+    assert.deepEqual(
+      pathsOf([
+        { id: a.id, text: 'x' },
+        { id: a.id, text: 'y', value: 'z' },
+      ]),
+      ['options.1.id'],
+    );
+    assert.deepEqual(
+      pathsOf([
+        { text: 'x', value: 'v' },
+        { text: 'y', value: 'v' },
+      ]),
+      ['options.1.value'],
+    );
   });
 
   it('keeps settings that are left out, and puts one back to its default by null', () => {
@@ -151,15 +307,43 @@ describe('changing a question that has answers', () => {
     const changed = change(number, { settings: { max: null, integer: null } });
     assert.ok('question' in changed);
     assert.deepEqual(changed.question.settings, { min: 1, integer: false });
-    assert.ok('hasResponses' in change(define({ type: 'SLIDER', text: 'q', settings: { max: 10 } }), { settings: { max: null } }));
-    assert.ok('issues' in change(define({ type: 'CHECKBOXES', text: 'q', options: [{ text: 'a' }, { text: 'b' }], settings: { minSelections: 2 } }), { options: [{ text: 'a' }] }));
+    assert.ok(
+      'hasResponses' in
+        change(define({ type: 'SLIDER', text: 'q', settings: { max: 10 } }), { settings: { max: null } }),
+    );
+    assert.ok(
+      'issues' in
+        change(
+          define({
+            type: 'CHECKBOXES',
+            text: 'q',
+            options: [{ text: 'a' }, { text: 'b' }],
+            settings: { minSelections: 2 },
+          }),
+          { options: [{ text: 'a' }] },
+        ),
+    );
   });
 
   it('words the rows of a grid anew and keeps those that are not sent', () => {
-    const grid = define({ type: 'MATRIX', text: 'q', options: [{ text: 'Good' }], settings: { rows: [{ text: 'Food' }, { text: 'Service' }] } });
-    const multiple = change(grid, { settings: { rows: [{ text: 'Room' }, { id: grid.rows[0]?.id ?? '', text: 'Meals' }] } });
+    const grid = define({
+      type: 'MATRIX',
+      text: 'q',
+      options: [{ text: 'Good' }],
+      settings: { rows: [{ text: 'Food' }, { text: 'Service' }] },
+    });
+    const multiple = change(grid, {
+      settings: { rows: [{ text: 'Room' }, { id: grid.rows[0]?.id ?? '', text: 'Meals' }] },
+    });
     assert.ok('question' in multiple);
-    assert.deepEqual(multiple.question.rows.map(({ text, value, code, isHidden }) => [text, value, code, isHidden]), [['Room', 'room', 3, false], ['Meals', 'food', 1, false], ['Service', 'service', 2, true]]);
+    assert.deepEqual(
+      multiple.question.rows.map(({ text, value, code, isHidden }) => [text, value, code, isHidden]),
+      [
+        ['Room', 'room', 3, false],
+        ['Meals', 'food', 1, false],
+        ['Service', 'service', 2, true],
+      ],
+    );
     const worded = change(grid, { text: 'other words', settings: {} });
     assert.ok('question' in worded);
     assert.deepEqual(worded.question.rows, grid.rows);
@@ -169,7 +353,9 @@ describe('changing a question that has answers', () => {
     let current = question;
     let round = 0;
     for (; round < 50; round += 1) {
-      const changed = change(current, { options: Array.from({ length: 200 }, (_, index) => ({ text: `${round} ${index}` })) });
+      const changed = change(current, {
+        options: Array.from({ length: 200 }, (_, index) => ({ text: `${round} ${index}` })),
+      });
       if (!('question' in changed)) break;
       current = changed.question;
     }
@@ -187,10 +373,25 @@ describe('changing a question that has answers', () => {
   });
 
   it('takes no more of a survey’s places than it has, and says how many are missing', () => {
-    const grid = (rows: number) => define({ type: 'MATRIX', text: 'q', options: [{ text: 'a' }], settings: { rows: Array.from({ length: rows }, (_, n) => ({ text: `row ${n}` })) } });
+    const grid = (rows: number) =>
+      define({
+        type: 'MATRIX',
+        text: 'q',
+        options: [{ text: 'a' }],
+        settings: { rows: Array.from({ length: rows }, (_, n) => ({ text: `row ${n}` })) },
+      });
     const counts = (codes: number) => ({ codes, numbers: 0, texts: 0 });
     assert.equal(allocateSlots(grid(100), counts(900)).counts.codes, 1000);
-    assert.throws(() => allocateSlots(grid(101), counts(900)), { code: 'VALIDATION_ERROR', details: [{ path: '', message: 'takes 101 places in the survey’s answers, which has 100 of 1000 left: fewer rows or options, or a survey of its own' }] });
+    assert.throws(() => allocateSlots(grid(101), counts(900)), {
+      code: 'VALIDATION_ERROR',
+      details: [
+        {
+          path: '',
+          message:
+            'takes 101 places in the survey’s answers, which has 100 of 1000 left: fewer rows or options, or a survey of its own',
+        },
+      ],
+    });
   });
 
   it('leaves a survey that had more places before as it is, where nothing new is needed', () => {

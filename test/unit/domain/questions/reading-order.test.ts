@@ -10,93 +10,263 @@ import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 type Body = Parameters<typeof withQuestion>[1];
 const options = (...values: string[]) => values.map((value) => ({ text: `Option ${value}`, value }));
-const codes = (...counts: number[]): CountResult => ({ kind: 'codes', counts: new Map(counts.map((count, index) => [index + 1, count])) });
+const codes = (...counts: number[]): CountResult => ({
+  kind: 'codes',
+  counts: new Map(counts.map((count, index) => [index + 1, count])),
+});
 
 function asked(body: Body, ...results: CountResult[]) {
   const { survey, question } = withQuestion(blankSurvey(), body);
   return { survey, question, statistic: interpretQuestion(question, results, 6, 6) };
 }
 const linesOf = ({ question, statistic }: ReturnType<typeof asked>) => tableOf({ question, statistic }).lines;
-const printed = (found: ReturnType<typeof asked>) => linesOf(found).map(({ label, cells }) => [label, ...cells.map((cell) => cell.label)]);
+const printed = (found: ReturnType<typeof asked>) =>
+  linesOf(found).map(({ label, cells }) => [label, ...cells.map((cell) => cell.label)]);
 
 /** What a provider is told that writes a report. */
 function toldOf(found: ReturnType<typeof asked>): [string, unknown][] {
   const head = { totalResponses: 6, completeResponses: 6, completionRate: 100, averageDuration: 0 };
-  const { data } = reportTask({ survey: found.survey, head, figures: [found.statistic], themes: [], summary: undefined }, { hasRecommendations: false });
+  const { data } = reportTask(
+    { survey: found.survey, head, figures: [found.statistic], themes: [], summary: undefined },
+    { hasRecommendations: false },
+  );
   const [told] = (data as { questions: { counts: { answer: string; count: unknown }[] }[] }).questions;
   return (told?.counts ?? []).map(({ answer, count }) => [answer, count]);
 }
 
 describe('what is printed of a question', () => {
   it('runs up its scale, below nought and in halves too', () => {
-    const scale = (settings: Record<string, number>) => printed(asked({ type: 'RATING_SCALE', text: 'How much?', settings } as Body, codes(1, 2, 3)));
+    const scale = (settings: Record<string, number>) =>
+      printed(asked({ type: 'RATING_SCALE', text: 'How much?', settings } as Body, codes(1, 2, 3)));
     assert.deepEqual(scale({ min: -2, max: 2, step: 1 }), [['', '-2', '-1', '0', '1', '2']]);
     assert.deepEqual(scale({ min: 1, max: 3, step: 0.5 }), [['', '1', '1.5', '2', '2.5', '3']]);
   });
 
   it('names options that are called by numbers, however many, and never ranges of them', () => {
     const years = Array.from({ length: 45 }, (_, index) => String(1980 + index));
-    const found = asked({ type: 'DROPDOWN', text: 'Born in?', options: options(...years) }, { kind: 'codes', counts: new Map([[2, 3], [44, 1]]) });
+    const found = asked(
+      { type: 'DROPDOWN', text: 'Born in?', options: options(...years) },
+      {
+        kind: 'codes',
+        counts: new Map([
+          [2, 3],
+          [44, 1],
+        ]),
+      },
+    );
     const cells = linesOf(found)[0]?.cells ?? [];
-    assert.deepEqual([cells.find(({ count }) => count === 3)?.label, cells.length, cells.at(-1)?.label], ['Option 1981', 41, 'All others (5)']);
+    assert.deepEqual(
+      [cells.find(({ count }) => count === 3)?.label, cells.length, cells.at(-1)?.label],
+      ['Option 1981', 41, 'All others (5)'],
+    );
     assert.ok(toldOf(found).every(([answer]) => answer.startsWith('Option ')));
   });
 
   it('puts the points of a very long scale into ranges of neighbours whose counts add up, where it would not fit', () => {
-    const found = asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: 0, max: 100 } } as Body, { kind: 'codes', counts: new Map([[1, 2], [6, 1], [7, 4], [101, 3]]) });
+    const found = asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: 0, max: 100 } } as Body, {
+      kind: 'codes',
+      counts: new Map([
+        [1, 2],
+        [6, 1],
+        [7, 4],
+        [101, 3],
+      ]),
+    });
     const cells = linesOf(found)[0]?.cells ?? [];
-    assert.deepEqual([cells[0], cells[1], cells.at(-1)].map((cell) => [cell?.label, cell?.count]), [['0–5', 3], ['6–11', 4], ['96–100', 3]]);
-    assert.equal(cells.reduce((sum, { count }) => sum + count, 0), 10);
-    assert.deepEqual(toldOf(found).filter(([, count]) => count !== 0), [['0–5', 3], ['6–11', 4], ['96–100', 3]]);
-    const short = printed(asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: 1, max: 40 } } as Body, codes(1)))[0];
+    assert.deepEqual(
+      [cells[0], cells[1], cells.at(-1)].map((cell) => [cell?.label, cell?.count]),
+      [
+        ['0–5', 3],
+        ['6–11', 4],
+        ['96–100', 3],
+      ],
+    );
+    assert.equal(
+      cells.reduce((sum, { count }) => sum + count, 0),
+      10,
+    );
+    assert.deepEqual(
+      toldOf(found).filter(([, count]) => count !== 0),
+      [
+        ['0–5', 3],
+        ['6–11', 4],
+        ['96–100', 3],
+      ],
+    );
+    const short = printed(
+      asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: 1, max: 40 } } as Body, codes(1)),
+    )[0];
     assert.equal(short?.length, 41, 'forty points fit');
   });
 
   it('begins the day at midnight', () => {
-    const [line] = printed(asked({ type: 'TIME', text: 'When?' } as Body, { kind: 'text', counts: [{ key: '17', count: 2 }, { key: '05', count: 4 }] }));
+    const [line] = printed(
+      asked({ type: 'TIME', text: 'When?' } as Body, {
+        kind: 'text',
+        counts: [
+          { key: '17', count: 2 },
+          { key: '05', count: 4 },
+        ],
+      }),
+    );
     assert.deepEqual(line, ['', ...Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))]);
   });
 
   it('keeps the author’s order of options, and “other” at the end', () => {
     for (const type of ['MULTIPLE_CHOICE', 'DROPDOWN'] as const)
-      assert.deepEqual(printed(asked({ type, text: 'Which?', options: options('10', '5', 'b', '7'), settings: { allowOther: true } } as Body, codes(1, 2, 3))), [['', 'Option 10', 'Option 5', 'Option b', 'Option 7', 'Other']]);
-    assert.deepEqual(printed(asked({ type: 'CHECKBOXES', text: 'Which?', options: options('10', '5', '7') } as Body, { kind: 'bits', counts: [1, 2, 3] })), [['', 'Option 10', 'Option 5', 'Option 7']]);
-    assert.deepEqual(printed(asked({ type: 'LIKERT_SCALE', text: 'How?', options: options('3', '2', '1') } as Body, codes(1, 2, 3))), [['', 'Option 3', 'Option 2', 'Option 1']]);
+      assert.deepEqual(
+        printed(
+          asked(
+            { type, text: 'Which?', options: options('10', '5', 'b', '7'), settings: { allowOther: true } } as Body,
+            codes(1, 2, 3),
+          ),
+        ),
+        [['', 'Option 10', 'Option 5', 'Option b', 'Option 7', 'Other']],
+      );
+    assert.deepEqual(
+      printed(
+        asked({ type: 'CHECKBOXES', text: 'Which?', options: options('10', '5', '7') } as Body, {
+          kind: 'bits',
+          counts: [1, 2, 3],
+        }),
+      ),
+      [['', 'Option 10', 'Option 5', 'Option 7']],
+    );
+    assert.deepEqual(
+      printed(asked({ type: 'LIKERT_SCALE', text: 'How?', options: options('3', '2', '1') } as Body, codes(1, 2, 3))),
+      [['', 'Option 3', 'Option 2', 'Option 1']],
+    );
   });
 
   it('keeps the author’s order of rows and columns, and of the items of a ranking', () => {
-    const rows = [{ text: 'Row 20', value: '20' }, { text: 'Row 10', value: '10' }];
-    const grid = asked({ type: 'MATRIX', text: 'How is each?', options: options('3', '1', '2'), settings: { rows } } as Body, codes(3, 2, 1), codes(1, 2, 3));
-    assert.deepEqual(printed(grid), [['Row 20', 'Option 3', 'Option 1', 'Option 2'], ['Row 10', 'Option 3', 'Option 1', 'Option 2']]);
-    assert.deepEqual(linesOf(grid).map(({ cells }) => cells.map(({ count }) => count)), [[3, 2, 1], [1, 2, 3]]);
-    const ranked = asked({ type: 'RANKING', text: 'In which order?', options: options('9', '4') } as Body, codes(4, 2), codes(2, 4));
-    assert.deepEqual(printed(ranked), [['Option 9', '1', '2'], ['Option 4', '1', '2']]);
-    assert.deepEqual(tableOf(ranked).measures.map(({ of }) => of), ['Option 9', 'Option 4']);
+    const rows = [
+      { text: 'Row 20', value: '20' },
+      { text: 'Row 10', value: '10' },
+    ];
+    const grid = asked(
+      { type: 'MATRIX', text: 'How is each?', options: options('3', '1', '2'), settings: { rows } } as Body,
+      codes(3, 2, 1),
+      codes(1, 2, 3),
+    );
+    assert.deepEqual(printed(grid), [
+      ['Row 20', 'Option 3', 'Option 1', 'Option 2'],
+      ['Row 10', 'Option 3', 'Option 1', 'Option 2'],
+    ]);
+    assert.deepEqual(
+      linesOf(grid).map(({ cells }) => cells.map(({ count }) => count)),
+      [
+        [3, 2, 1],
+        [1, 2, 3],
+      ],
+    );
+    const ranked = asked(
+      { type: 'RANKING', text: 'In which order?', options: options('9', '4') } as Body,
+      codes(4, 2),
+      codes(2, 4),
+    );
+    assert.deepEqual(printed(ranked), [
+      ['Option 9', '1', '2'],
+      ['Option 4', '1', '2'],
+    ]);
+    assert.deepEqual(
+      tableOf(ranked).measures.map(({ of }) => of),
+      ['Option 9', 'Option 4'],
+    );
   });
 
   it('is, of more answers than there is room for, the most frequent ones in their own order', () => {
     const counts = Array.from({ length: 41 }, (_, index) => (index === 3 ? 1 : 2 + (index % 5)));
     const names = counts.map((_, index) => `n${index}`);
-    const [line] = printed(asked({ type: 'MULTIPLE_CHOICE', text: 'Which?', options: options(...names) } as Body, codes(...counts)));
-    assert.deepEqual(line, ['', ...names.filter((name) => name !== 'n3').map((name) => `Option ${name}`), 'All others (1)']);
+    const [line] = printed(
+      asked({ type: 'MULTIPLE_CHOICE', text: 'Which?', options: options(...names) } as Body, codes(...counts)),
+    );
+    assert.deepEqual(line, [
+      '',
+      ...names.filter((name) => name !== 'n3').map((name) => `Option ${name}`),
+      'All others (1)',
+    ]);
   });
 
   it('has the same order for a provider that writes a report', () => {
-    assert.deepEqual(toldOf(asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: -1, max: 1, step: 1 } } as Body, codes(1, 2, 3))), [['-1', 1], ['0', 2], ['1', 3]]);
-    assert.deepEqual(toldOf(asked({ type: 'MULTIPLE_CHOICE', text: 'Which?', options: options('10', '5') } as Body, codes(4, 2))), [['Option 10', 4], ['Option 5', 2]]);
-    const rows = [{ text: 'Row 20', value: '20' }, { text: 'Row 10', value: '10' }];
-    assert.deepEqual(toldOf(asked({ type: 'MATRIX', text: 'How?', options: options('b', '1'), settings: { rows } } as Body, codes(4, 2), codes(1, 5))), [
-      ['Row 20', [{ answer: 'Option b', count: 4 }, { answer: 'Option 1', count: 2 }]], ['Row 10', [{ answer: 'Option b', count: 1 }, { answer: 'Option 1', count: 5 }]],
-    ]);
+    assert.deepEqual(
+      toldOf(
+        asked(
+          { type: 'RATING_SCALE', text: 'How much?', settings: { min: -1, max: 1, step: 1 } } as Body,
+          codes(1, 2, 3),
+        ),
+      ),
+      [
+        ['-1', 1],
+        ['0', 2],
+        ['1', 3],
+      ],
+    );
+    assert.deepEqual(
+      toldOf(asked({ type: 'MULTIPLE_CHOICE', text: 'Which?', options: options('10', '5') } as Body, codes(4, 2))),
+      [
+        ['Option 10', 4],
+        ['Option 5', 2],
+      ],
+    );
+    const rows = [
+      { text: 'Row 20', value: '20' },
+      { text: 'Row 10', value: '10' },
+    ];
+    assert.deepEqual(
+      toldOf(
+        asked(
+          { type: 'MATRIX', text: 'How?', options: options('b', '1'), settings: { rows } } as Body,
+          codes(4, 2),
+          codes(1, 5),
+        ),
+      ),
+      [
+        [
+          'Row 20',
+          [
+            { answer: 'Option b', count: 4 },
+            { answer: 'Option 1', count: 2 },
+          ],
+        ],
+        [
+          'Row 10',
+          [
+            { answer: 'Option b', count: 1 },
+            { answer: 'Option 1', count: 5 },
+          ],
+        ],
+      ],
+    );
   });
 
   it('has the same order where a file is replayed', () => {
     const replayed = ({ question, statistic }: ReturnType<typeof asked>): string[] => {
       const named = (items: Question['options'] | Question['rows']) => items.map((item) => [item.text, item] as const);
-      const made = { found: { text: question.text, type: question.type }, options: named(question.options), rows: named(question.rows) };
-      return questionLines(made as unknown as Parameters<typeof questionLines>[0], { place: 0, statistic, leftOut: new Map() }).slice(2).map((line) => line.trim().split(/\s{2,}/)[0] ?? '');
+      const made = {
+        found: { text: question.text, type: question.type },
+        options: named(question.options),
+        rows: named(question.rows),
+      };
+      return questionLines(made as unknown as Parameters<typeof questionLines>[0], {
+        place: 0,
+        statistic,
+        leftOut: new Map(),
+      })
+        .slice(2)
+        .map((line) => line.trim().split(/\s{2,}/)[0] ?? '');
     };
-    assert.deepEqual(replayed(asked({ type: 'MULTIPLE_CHOICE', text: 'Which?', options: options('10', '5') } as Body, codes(4, 2))), ['Option 10', 'Option 5']);
-    assert.deepEqual(replayed(asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: -1, max: 1, step: 1 } } as Body, codes(1, 2, 3))).slice(0, 3), ['-1', '0', '1']);
+    assert.deepEqual(
+      replayed(asked({ type: 'MULTIPLE_CHOICE', text: 'Which?', options: options('10', '5') } as Body, codes(4, 2))),
+      ['Option 10', 'Option 5'],
+    );
+    assert.deepEqual(
+      replayed(
+        asked(
+          { type: 'RATING_SCALE', text: 'How much?', settings: { min: -1, max: 1, step: 1 } } as Body,
+          codes(1, 2, 3),
+        ),
+      ).slice(0, 3),
+      ['-1', '0', '1'],
+    );
   });
 });

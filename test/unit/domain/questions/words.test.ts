@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { uncommonPattern, commonLetters, commonSigns, commonWordPattern, wordsIn } from '../../../../src/domain/questions/words.ts';
+import {
+  commonLetters,
+  commonSigns,
+  commonWordPattern,
+  uncommonPattern,
+  wordsIn,
+} from '../../../../src/domain/questions/words.ts';
 import { spelledWords } from '../../../support/spelled-words.ts';
 
 describe('words of a text', () => {
-  for (const [text, words] of spelledWords) it(`of “${text}” are ${words.length}`, () => assert.deepEqual(wordsIn(text), words));
+  for (const [text, words] of spelledWords)
+    it(`of “${text}” are ${words.length}`, () => assert.deepEqual(wordsIn(text), words));
 });
 
 /** All characters of the inside of a character class. */
@@ -21,13 +28,48 @@ describe('the usual reading of words', () => {
   it('knows letters and digits that NFC leaves as they are, and signs that belong to no word', () => {
     const [letters, signs] = [membersOf(commonLetters), membersOf(commonSigns)];
     assert.ok(letters.length > 30_000 && signs.length > 1000);
-    assert.deepEqual(letters.filter((letter) => !/^[\p{L}\p{N}]$/u.test(letter) || letter.normalize('NFC') !== letter), []);
-    assert.deepEqual(signs.filter((sign) => /[\p{L}\p{M}\p{N}’·׳״\u200c\u200d]/u.test(sign.normalize('NFC'))), []);
+    assert.deepEqual(
+      letters.filter((letter) => !/^[\p{L}\p{N}]$/u.test(letter) || letter.normalize('NFC') !== letter),
+      [],
+    );
+    assert.deepEqual(
+      signs.filter((sign) => /[\p{L}\p{M}\p{N}’·׳״\u200c\u200d]/u.test(sign.normalize('NFC'))),
+      [],
+    );
   });
 
   it('understands no text in which it would find other words', () => {
-    const usual = (text: string): string[] => (text.match(new RegExp(commonWordPattern, 'gu')) ?? []).filter((word) => [...word].length >= 2).map((word) => word.replaceAll('’', "'"));
-    const signs = [...membersOf(commonSigns).filter((_, at) => at % 40 === 0), '’', "'", ' ', '-', '_', '2', 'a', 'é', 'ß', 'я', 'ω', 'ש', 'م', '漢', 'の', '가', 'e\u0301', 'İ', '·', '\u200d', '❤️', '²', 'ไ', '𝒳'];
+    const usual = (text: string): string[] =>
+      (text.match(new RegExp(commonWordPattern, 'gu')) ?? [])
+        .filter((word) => [...word].length >= 2)
+        .map((word) => word.replaceAll('’', "'"));
+    const signs = [
+      ...membersOf(commonSigns).filter((_, at) => at % 40 === 0),
+      '’',
+      "'",
+      ' ',
+      '-',
+      '_',
+      '2',
+      'a',
+      'é',
+      'ß',
+      'я',
+      'ω',
+      'ש',
+      'م',
+      '漢',
+      'の',
+      '가',
+      'e\u0301',
+      'İ',
+      '·',
+      '\u200d',
+      '❤️',
+      '²',
+      'ไ',
+      '𝒳',
+    ];
     let understood = 0;
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...signs), { maxLength: 12 }), (pieces) => {

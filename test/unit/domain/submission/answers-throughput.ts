@@ -6,8 +6,16 @@ import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 const options = (count: number) => Array.from({ length: count }, (_, index) => ({ text: `option ${index}` }));
 const bodies: Parameters<typeof withQuestion>[1][] = [
-  { type: 'MULTIPLE_CHOICE', text: 'a', options: options(5) }, { type: 'NPS', text: 'b' }, { type: 'RATING_SCALE', text: 'c' }, { type: 'YES_NO', text: 'd' }, { type: 'LIKERT_SCALE', text: 'e' },
-  { type: 'DROPDOWN', text: 'f', options: options(50) }, { type: 'NUMBER', text: 'g' }, { type: 'SHORT_TEXT', text: 'h' }, { type: 'SLIDER', text: 'i' }, { type: 'EMAIL', text: 'j' },
+  { type: 'MULTIPLE_CHOICE', text: 'a', options: options(5) },
+  { type: 'NPS', text: 'b' },
+  { type: 'RATING_SCALE', text: 'c' },
+  { type: 'YES_NO', text: 'd' },
+  { type: 'LIKERT_SCALE', text: 'e' },
+  { type: 'DROPDOWN', text: 'f', options: options(50) },
+  { type: 'NUMBER', text: 'g' },
+  { type: 'SHORT_TEXT', text: 'h' },
+  { type: 'SLIDER', text: 'i' },
+  { type: 'EMAIL', text: 'j' },
 ];
 
 let survey = blankSurvey();
@@ -23,16 +31,23 @@ function answerTo({ id, type, options: shown }: Question, n: number): object {
 }
 
 // Through JSON, so that the objects have the shapes of parsed bodies.
-const submissions = Array.from({ length: 2000 }, (_, n): unknown => JSON.parse(JSON.stringify(survey.questions.map((question) => answerTo(question, n)))));
+const submissions = Array.from({ length: 2000 }, (_, n): unknown =>
+  JSON.parse(JSON.stringify(survey.questions.map((question) => answerTo(question, n)))),
+);
 
 /** By the time the processor gave to it, so that what else the machine does hardly matters. */
 function run(count: number): number {
   const before = process.cpuUsage();
-  for (let n = 0; n < count; n += 1) if (!checkAnswers(compiled, submissions[n % submissions.length], { isComplete: true, uploads }).ok) throw new Error('a valid submission was refused');
+  for (let n = 0; n < count; n += 1)
+    if (!checkAnswers(compiled, submissions[n % submissions.length], { isComplete: true, uploads }).ok)
+      throw new Error('a valid submission was refused');
   const { user, system } = process.cpuUsage(before);
   return (count / (user + system)) * 1e6;
 }
 
 run(50_000);
 console.log(`${cpus()[0]?.model ?? 'unknown'}, ${availableParallelism()} cores, Node ${process.version}`);
-for (let round = 0; round < 3; round += 1) console.log(`${Math.round(run(300_000)).toLocaleString('en')} submissions of ${bodies.length} answers a second of processor time`);
+for (let round = 0; round < 3; round += 1)
+  console.log(
+    `${Math.round(run(300_000)).toLocaleString('en')} submissions of ${bodies.length} answers a second of processor time`,
+  );

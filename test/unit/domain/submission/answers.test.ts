@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
 import type { AnswerRow, GivenAnswer, KnownUpload } from '../../../../src/domain/questions/contract.ts';
+import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
 import type { Question } from '../../../../src/domain/survey.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 import { compareChecks, compiled, gone, hidden, of, required, uploadId, uploads } from './compare-answer-checks.ts';
@@ -9,7 +9,8 @@ import { uploadsFor } from './valid-answers.ts';
 
 const noUploads = new Map<string, KnownUpload>();
 const check = (answers: unknown, isComplete = true) => checkAnswers(compiled, answers, { isComplete, uploads });
-const pathsOf = (checked: ReturnType<typeof check>): string[] => (checked.ok ? [] : checked.issues.map(({ path }) => path));
+const pathsOf = (checked: ReturnType<typeof check>): string[] =>
+  checked.ok ? [] : checked.issues.map(({ path }) => path);
 
 describe('checking answers', () => {
   // Thousands of them: test/fuzz/submissions.
@@ -28,13 +29,36 @@ describe('checking answers', () => {
       'not an answer',
       { questionId: of('YES_NO').id },
     ]);
-    const missing = required.filter((type) => !['NPS', 'DROPDOWN', 'CHECKBOXES', 'YES_NO'].includes(type)).map((type) => `answers.${of(type).id}`);
-    assert.deepEqual(pathsOf(checked).sort(), ['answers.0.numberValue', 'answers.1.questionId', 'answers.2.rank', 'answers.3.colour', 'answers.4', 'answers.5', ...missing].sort());
-    assert.ok(!checked.ok && checked.issues.some(({ path, message }) => path === `answers.${of('MATRIX').id}` && message.includes(of('MATRIX').id) && message.includes(of('MATRIX').text)));
+    const missing = required
+      .filter((type) => !['NPS', 'DROPDOWN', 'CHECKBOXES', 'YES_NO'].includes(type))
+      .map((type) => `answers.${of(type).id}`);
+    assert.deepEqual(
+      pathsOf(checked).sort(),
+      [
+        'answers.0.numberValue',
+        'answers.1.questionId',
+        'answers.2.rank',
+        'answers.3.colour',
+        'answers.4',
+        'answers.5',
+        ...missing,
+      ].sort(),
+    );
+    assert.ok(
+      !checked.ok &&
+        checked.issues.some(
+          ({ path, message }) =>
+            path === `answers.${of('MATRIX').id}` &&
+            message.includes(of('MATRIX').id) &&
+            message.includes(of('MATRIX').text),
+        ),
+    );
   });
 
   it('does not call a question unknown or missing because its answer is misshaped', () => {
-    assert.deepEqual(pathsOf(check([{ questionId: of('SHORT_TEXT').id, textValue: 5 }], false)), ['answers.0.textValue']);
+    assert.deepEqual(pathsOf(check([{ questionId: of('SHORT_TEXT').id, textValue: 5 }], false)), [
+      'answers.0.textValue',
+    ]);
     const rest = required.filter((type) => type !== 'NPS').map((type) => of(type).id);
     const checked = check([{ questionId: of('NPS').id, numberValue: '7' }]);
     assert.ok(!checked.ok);
@@ -48,22 +72,62 @@ describe('checking answers', () => {
       own = added.survey;
       return added.question;
     };
-    const grid = ask({ type: 'MATRIX', text: 'Grid', options: [{ text: 'Good' }], settings: { rows: [{ text: 'Food' }, { text: 'Room' }] } });
-    const several = ask({ type: 'MATRIX', text: 'Several', options: [{ text: 'Good' }, { text: 'Bad' }], settings: { multiple: true, rows: [{ text: 'Food' }, { text: 'Room' }] } });
+    const grid = ask({
+      type: 'MATRIX',
+      text: 'Grid',
+      options: [{ text: 'Good' }],
+      settings: { rows: [{ text: 'Food' }, { text: 'Room' }] },
+    });
+    const several = ask({
+      type: 'MATRIX',
+      text: 'Several',
+      options: [{ text: 'Good' }, { text: 'Bad' }],
+      settings: { multiple: true, rows: [{ text: 'Food' }, { text: 'Room' }] },
+    });
     const wording = ask({ type: 'LONG_TEXT', text: 'Words' });
     const free = ask({ type: 'SHORT_TEXT', text: 'Free', isRequired: false });
-    const mark = (question: Question, row: number): unknown => ({ questionId: question.id, rowId: question.rows[row]?.id, optionId: question.options[0]?.id });
-    const say = (answers: unknown, more: { isComplete?: boolean; previous?: AnswerRow } = {}) => checkAnswers(compileSurvey(own), answers, { isComplete: true, uploads: noUploads, ...more });
-    const some = [mark(grid, 0), mark(several, 1), { questionId: wording.id, textValue: ' \n' }, { questionId: free.id, textValue: ' ' }];
+    const mark = (question: Question, row: number): unknown => ({
+      questionId: question.id,
+      rowId: question.rows[row]?.id,
+      optionId: question.options[0]?.id,
+    });
+    const say = (answers: unknown, more: { isComplete?: boolean; previous?: AnswerRow } = {}) =>
+      checkAnswers(compileSurvey(own), answers, { isComplete: true, uploads: noUploads, ...more });
+    const some = [
+      mark(grid, 0),
+      mark(several, 1),
+      { questionId: wording.id, textValue: ' \n' },
+      { questionId: free.id, textValue: ' ' },
+    ];
     const checked = say(some);
     assert.ok(!checked.ok);
-    assert.deepEqual(checked.issues.map(({ message }) => message), [
-      `question ${grid.id} is required, in every row: Grid`, `question ${several.id} is required, in every row: Several`, `question ${wording.id} is required, and white space is no answer: Words`,
-    ]);
-    assert.deepEqual(pathsOf(checked), ['answers.0', 'answers.1', 'answers.2'], 'what is not enough is where it begins');
+    assert.deepEqual(
+      checked.issues.map(({ message }) => message),
+      [
+        `question ${grid.id} is required, in every row: Grid`,
+        `question ${several.id} is required, in every row: Several`,
+        `question ${wording.id} is required, and white space is no answer: Words`,
+      ],
+    );
+    assert.deepEqual(
+      pathsOf(checked),
+      ['answers.0', 'answers.1', 'answers.2'],
+      'what is not enough is where it begins',
+    );
     const saved = say(some, { isComplete: false });
     assert.ok(saved.ok && !say([], { previous: saved.row }).ok, 'what was saved is not enough either');
-    assert.ok(say([mark(grid, 0), mark(grid, 1), mark(several, 0), mark(several, 1), { questionId: wording.id, textValue: ' a ' }], { previous: saved.row }).ok);
+    assert.ok(
+      say(
+        [
+          mark(grid, 0),
+          mark(grid, 1),
+          mark(several, 0),
+          mark(several, 1),
+          { questionId: wording.id, textValue: ' a ' },
+        ],
+        { previous: saved.row },
+      ).ok,
+    );
   });
 
   it('takes an optional text of white space for no answer, also where a form is asked for, and lets it take back what was answered before', () => {
@@ -71,7 +135,14 @@ describe('checking answers', () => {
     const second = withQuestion(first.survey, { type: 'LONG_TEXT', text: 'Why?' });
     const own = compileSurvey(second.survey);
     const say = (short: string, long: string, previous?: AnswerRow) =>
-      checkAnswers(own, [{ questionId: first.question.id, textValue: short }, { questionId: second.question.id, textValue: long }], { isComplete: true, uploads: noUploads, previous });
+      checkAnswers(
+        own,
+        [
+          { questionId: first.question.id, textValue: short },
+          { questionId: second.question.id, textValue: long },
+        ],
+        { isComplete: true, uploads: noUploads, previous },
+      );
     for (const blank of ['   ', '\u00a0', '\t \t']) {
       const said = say(blank, ` ${blank}\n`);
       assert.ok(said.ok);
@@ -88,10 +159,13 @@ describe('checking answers', () => {
   it('says what a number must be, and asks for nothing more where there are no answers at all', () => {
     const said = (numberValue: unknown) => {
       const checked = check([{ questionId: of('NPS').id, numberValue }], false);
-      return checked.ok ? [] : checked.issues.filter(({ path }) => path.endsWith('numberValue')).map(({ message }) => message);
+      return checked.ok
+        ? []
+        : checked.issues.filter(({ path }) => path.endsWith('numberValue')).map(({ message }) => message);
     };
     for (const other of ['9', null, true]) assert.deepEqual(said(other), ['must be a number']);
-    for (const inexact of [2 ** 53, Infinity]) assert.deepEqual(said(inexact), ['must be a number that can be represented exactly']);
+    for (const inexact of [2 ** 53, Infinity])
+      assert.deepEqual(said(inexact), ['must be a number that can be represented exactly']);
     assert.deepEqual(pathsOf(check({ no: 'list' })), ['answers']);
     assert.deepEqual(pathsOf(check(undefined)), []);
   });
@@ -100,7 +174,11 @@ describe('checking answers', () => {
     assert.deepEqual(pathsOf(check([{ questionId: hidden.id, numberValue: 5 }], false)), ['answers.0.questionId']);
     assert.deepEqual(pathsOf(check([{ questionId: of('RANKING').id, optionId: gone }], false)), ['answers.0.optionId']);
     const missing = check([]);
-    assert.ok(!missing.ok && missing.issues.length === required.length && !missing.issues.some(({ message }) => message.includes(hidden.id)));
+    assert.ok(
+      !missing.ok &&
+        missing.issues.length === required.length &&
+        !missing.issues.some(({ message }) => message.includes(hidden.id)),
+    );
   });
 
   it('takes an upload only for the question that it was sent to', () => {
@@ -108,11 +186,25 @@ describe('checking answers', () => {
     assert.ok(check([answer], false).ok);
     assert.ok(!checkAnswers(compiled, [answer], { isComplete: false, uploads: noUploads }).ok);
     assert.ok(!checkAnswers(compiled, [answer], { isComplete: false, uploads: uploadsFor(of('NPS')) }).ok);
-    assert.deepEqual(compiled.uploadIdsIn([answer, answer, { questionId: of('EMAIL').id, textValue: 'a@b.de' }, null, 7]), [uploadId]);
+    assert.deepEqual(
+      compiled.uploadIdsIn([answer, answer, { questionId: of('EMAIL').id, textValue: 'a@b.de' }, null, 7]),
+      [uploadId],
+    );
   });
 
   it('is not confused by prototype names, odd shapes and thousands of entries', () => {
-    for (const odd of [null, 'x', 5, {}, [null], [[]], ['x'], [{ questionId: '__proto__', textValue: 'x' }], [{ questionId: 'constructor', numberValue: 1 }], JSON.parse('[{"__proto__":{"a":1},"questionId":"x","textValue":"y"}]')])
+    for (const odd of [
+      null,
+      'x',
+      5,
+      {},
+      [null],
+      [[]],
+      ['x'],
+      [{ questionId: '__proto__', textValue: 'x' }],
+      [{ questionId: 'constructor', numberValue: 1 }],
+      JSON.parse('[{"__proto__":{"a":1},"questionId":"x","textValue":"y"}]'),
+    ])
       assert.ok(!check(odd, false).ok, JSON.stringify(odd));
     assert.equal(({} as { a?: number }).a, undefined);
     const many = check(Array.from({ length: 10_000 }, () => ({ questionId: 'nobody', textValue: 'x' })));
@@ -124,12 +216,19 @@ describe('checking answers', () => {
 
 describe('a response that is continued', () => {
   const first = withQuestion(blankSurvey(), { type: 'NPS', text: 'first', isRequired: true });
-  const second = withQuestion(first.survey, { type: 'CHECKBOXES', text: 'second', isRequired: true, options: [{ text: 'a' }, { text: 'b' }] });
+  const second = withQuestion(first.survey, {
+    type: 'CHECKBOXES',
+    text: 'second',
+    isRequired: true,
+    options: [{ text: 'a' }, { text: 'b' }],
+  });
   const ready = compileSurvey(second.survey);
   const [a, b] = second.question.options.map(({ id }) => ({ questionId: second.question.id, optionId: id }));
   const nps = (numberValue: number): GivenAnswer => ({ questionId: first.question.id, numberValue });
-  const save = (answers: unknown, isComplete: boolean, previous?: AnswerRow) => checkAnswers(ready, answers, { isComplete, uploads: noUploads, ...(previous && { previous }) });
-  const rowOf = (checked: ReturnType<typeof save>): AnswerRow => (checked.ok ? checked.row : assert.fail(JSON.stringify(checked.issues)));
+  const save = (answers: unknown, isComplete: boolean, previous?: AnswerRow) =>
+    checkAnswers(ready, answers, { isComplete, uploads: noUploads, ...(previous && { previous }) });
+  const rowOf = (checked: ReturnType<typeof save>): AnswerRow =>
+    checked.ok ? checked.row : assert.fail(JSON.stringify(checked.issues));
 
   it('is judged with what it had before', () => {
     const part = rowOf(save([nps(3)], false));
@@ -154,12 +253,18 @@ describe('a response that is continued', () => {
     const said = { questionId: third.question.id, textValue: 'hello' };
     const row = rowOf(checkAnswers(grown, [a, said], { isComplete: true, uploads: noUploads, previous: part }));
     assert.deepEqual(readAnswers(grown, row), [nps(3), a, said]);
-    assert.deepEqual([row.codes.length, row.numbers.length, row.texts.length], [third.survey.slotCounts.codes, third.survey.slotCounts.numbers, third.survey.slotCounts.texts]);
+    assert.deepEqual(
+      [row.codes.length, row.numbers.length, row.texts.length],
+      [third.survey.slotCounts.codes, third.survey.slotCounts.numbers, third.survey.slotCounts.texts],
+    );
   });
 
   it('gives back answers to questions that are hidden now', () => {
     const row = rowOf(save([nps(3), a], true));
-    const without = compileSurvey({ ...second.survey, questions: second.survey.questions.map((question) => ({ ...question, isHidden: true })) });
+    const without = compileSurvey({
+      ...second.survey,
+      questions: second.survey.questions.map((question) => ({ ...question, isHidden: true })),
+    });
     assert.deepEqual(readAnswers(without, row), [nps(3), a]);
   });
 });

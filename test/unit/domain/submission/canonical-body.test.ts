@@ -1,20 +1,52 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { canonicalBodyWith, canonicalBody, legacyCanonicalBody } from '../../../../src/domain/submission/canonical-body.ts';
+import {
+  canonicalBody,
+  canonicalBodyWith,
+  legacyCanonicalBody,
+} from '../../../../src/domain/submission/canonical-body.ts';
 
 describe('the canonical form of a body', () => {
-  const body = { answers: [{ questionId: 'a', numberValue: 1 }, { questionId: 'b', textValue: 'grün "so"' }], metadata: { b: '1', a: '2' }, isComplete: true };
+  const body = {
+    answers: [
+      { questionId: 'a', numberValue: 1 },
+      { questionId: 'b', textValue: 'grün "so"' },
+    ],
+    metadata: { b: '1', a: '2' },
+    isComplete: true,
+  };
 
   it('is the same however the keys are ordered', () => {
-    const reversed = { isComplete: true, metadata: { a: '2', b: '1' }, answers: [{ numberValue: 1, questionId: 'a' }, { textValue: 'grün "so"', questionId: 'b' }] };
+    const reversed = {
+      isComplete: true,
+      metadata: { a: '2', b: '1' },
+      answers: [
+        { numberValue: 1, questionId: 'a' },
+        { textValue: 'grün "so"', questionId: 'b' },
+      ],
+    };
     assert.equal(canonicalBody(reversed), canonicalBody(body));
     assert.equal(legacyCanonicalBody(reversed), legacyCanonicalBody(body));
-    assert.equal(legacyCanonicalBody({ b: [1, { d: null, c: 'é' }], a: true }), '{"a":true,"b":[1,{"c":"é","d":null}]}');
+    assert.equal(
+      legacyCanonicalBody({ b: [1, { d: null, c: 'é' }], a: true }),
+      '{"a":true,"b":[1,{"c":"é","d":null}]}',
+    );
   });
 
   it('differs where anything else does', () => {
     const [first, second] = body.answers;
-    const others = [{ ...body, answers: [second, first] }, { ...body, answers: [first] }, { ...body, isComplete: false }, { answers: body.answers }, { ...body, metadata: { a: '1', b: '2' } }, null, [], 'text', 1, {}];
+    const others = [
+      { ...body, answers: [second, first] },
+      { ...body, answers: [first] },
+      { ...body, isComplete: false },
+      { answers: body.answers },
+      { ...body, metadata: { a: '1', b: '2' } },
+      null,
+      [],
+      'text',
+      1,
+      {},
+    ];
     assert.equal(new Set([body, ...others].map(canonicalBody)).size, others.length + 1);
   });
 

@@ -9,7 +9,10 @@ describe('bodies as most are', () => {
   // Thousands of them: test/fuzz/submissions.
   it('are read to the same row as by the general way, or left to it', () => {
     const { read, left, canonical } = compareReadings(150);
-    assert.ok(read > 20 && left > 20 && canonical > 5, `${read} were read, ${left} left, of ${canonical} the canonical form was at hand`);
+    assert.ok(
+      read > 20 && left > 20 && canonical > 5,
+      `${read} were read, ${left} left, of ${canonical} the canonical form was at hand`,
+    );
   });
 
   const options = ['a', 'b', 'c'].map((text) => ({ text }));
@@ -19,51 +22,128 @@ describe('bodies as most are', () => {
   const score = withQuestion(word.survey, { type: 'NPS', text: 'Score' });
   const read = createFastSubmissionReader(compileSurvey(score.survey));
   const first = { questionId: choice.question.id, optionId: choice.question.options[1]?.id };
-  const chosen = [0, 2].map((index) => ({ questionId: several.question.id, optionId: several.question.options[index]?.id }));
+  const chosen = [0, 2].map((index) => ({
+    questionId: several.question.id,
+    optionId: several.question.options[index]?.id,
+  }));
   const said = (textValue: string) => ({ questionId: word.question.id, textValue });
   const scored = { questionId: score.question.id, numberValue: 10 };
   const ofText = (text: string) => read(Buffer.from(text))?.row;
   const of = (...answers: object[]) => ofText(JSON.stringify({ answers }));
 
   it('are those that list their answers in the order of the survey, whether or not all is answered', () => {
-    assert.deepEqual(of(first, ...chosen, said('grün } "so"'), scored), undefined, 'a brace in a text is left to the general way');
-    assert.deepEqual(of(first, ...chosen, said('grün'), scored), { codes: [2, 5, 1, 11], numbers: [], texts: ['grün'] });
+    assert.deepEqual(
+      of(first, ...chosen, said('grün } "so"'), scored),
+      undefined,
+      'a brace in a text is left to the general way',
+    );
+    assert.deepEqual(of(first, ...chosen, said('grün'), scored), {
+      codes: [2, 5, 1, 11],
+      numbers: [],
+      texts: ['grün'],
+    });
     assert.deepEqual(of(first, said('say "so"')), { codes: [2, 0, 1, 0], numbers: [], texts: ['say "so"'] });
     assert.deepEqual(of(first), { codes: [2, 0, 0, 0], numbers: [], texts: [''] });
   });
 
   it('may say more than their answers, in front of them or behind, and have spaces as Python writes them', () => {
     const row = { codes: [2, 0, 0, 11], numbers: [], texts: [''] };
-    const beside = { startedAt: '2026-01-02T03:04:05Z', respondent: 'é', metadata: { answers: '],"answers":[' }, isComplete: true };
+    const beside = {
+      startedAt: '2026-01-02T03:04:05Z',
+      respondent: 'é',
+      metadata: { answers: '],"answers":[' },
+      isComplete: true,
+    };
     const expected = { startedAtMs: Date.UTC(2026, 0, 2, 3, 4, 5), respondent: 'é', metadata: beside.metadata };
     const { metadata, ...others } = beside;
     const answers = [first, scored];
-    for (const body of [{ answers, ...beside }, { ...beside, answers }, { metadata, answers, ...others }])
+    for (const body of [
+      { answers, ...beside },
+      { ...beside, answers },
+      { metadata, answers, ...others },
+    ])
       for (const text of [JSON.stringify(body), asPythonWrites(body)]) {
         const found = read(Buffer.from(text));
         const { startedAtMs, respondent, metadata: given } = found?.submission ?? {};
         assert.deepEqual([{ startedAtMs, respondent, metadata: given }, found?.row], [expected, row], text);
       }
     assert.deepEqual(ofText(asPythonWrites({ answers })), row);
-    assert.deepEqual(ofText(asPythonWrites({ answers: [first, said('a word')] })), { codes: [2, 0, 1, 0], numbers: [], texts: ['a word'] });
+    assert.deepEqual(ofText(asPythonWrites({ answers: [first, said('a word')] })), {
+      codes: [2, 0, 1, 0],
+      numbers: [],
+      texts: ['a word'],
+    });
   });
 
   it('say nothing else that is wrong or has to do with a response that goes on', () => {
     const answers = [first, scored];
-    const wrong = [{ isComplete: false }, { responseId: '0190b2f4-7c1e-7000-8000-000000000000' }, { resumeToken: 'x' }, { startedAt: 'today' }, { metadata: [] }, { colour: 'red' }, { respondent: ' ' }, { respondent: '\0' }];
+    const wrong = [
+      { isComplete: false },
+      { responseId: '0190b2f4-7c1e-7000-8000-000000000000' },
+      { resumeToken: 'x' },
+      { startedAt: 'today' },
+      { metadata: [] },
+      { colour: 'red' },
+      { respondent: ' ' },
+      { respondent: '\0' },
+    ];
     for (const beside of wrong)
-      for (const body of [{ ...beside, answers }, { answers, ...beside }]) assert.equal(ofText(JSON.stringify(body)), undefined, JSON.stringify(body));
+      for (const body of [
+        { ...beside, answers },
+        { answers, ...beside },
+      ])
+        assert.equal(ofText(JSON.stringify(body)), undefined, JSON.stringify(body));
     const list = JSON.stringify(answers);
-    const [inMetadata, twice, twiceBehind, unclosed] = [`{"metadata":{"a":"b","answers":${list}}}`, `{"answers":[],"answers":${list}}`, `{"answers":${list},"answers":[]}`, `{"answers":${list},"language":"de"`];
-    for (const text of [inMetadata, twice, twiceBehind, unclosed, `{"answers":${list},}`, `{"answers":${list}, }`, `{,"answers":${list}}`, list, `{"language":"de","answers":${list}]}`]) assert.equal(ofText(text), undefined, text);
+    const [inMetadata, twice, twiceBehind, unclosed] = [
+      `{"metadata":{"a":"b","answers":${list}}}`,
+      `{"answers":[],"answers":${list}}`,
+      `{"answers":${list},"answers":[]}`,
+      `{"answers":${list},"language":"de"`,
+    ];
+    for (const text of [
+      inMetadata,
+      twice,
+      twiceBehind,
+      unclosed,
+      `{"answers":${list},}`,
+      `{"answers":${list}, }`,
+      `{,"answers":${list}}`,
+      list,
+      `{"language":"de","answers":${list}]}`,
+    ])
+      assert.equal(ofText(text), undefined, text);
   });
 
   it('are no others: what is spelled otherwise or is wrong is left to the general way', () => {
     const good = JSON.stringify({ answers: [first, scored] });
     assert.ok(ofText(good));
-    for (const other of ['', '{}', '{"answers":[]}', ` ${good}`, `${good} `, good.replace(':', ': '), good.replace('},{', '} ,{'), good.replace('},{', '}{'), good.replace(']}', ',]}'), good.replace(']}', '],"isComplete":false}'), good.slice(0, -1), `${good}]}`, `${good}${good}`])
+    for (const other of [
+      '',
+      '{}',
+      '{"answers":[]}',
+      ` ${good}`,
+      `${good} `,
+      good.replace(':', ': '),
+      good.replace('},{', '} ,{'),
+      good.replace('},{', '}{'),
+      good.replace(']}', ',]}'),
+      good.replace(']}', '],"isComplete":false}'),
+      good.slice(0, -1),
+      `${good}]}`,
+      `${good}${good}`,
+    ])
       assert.equal(ofText(other), undefined, other);
-    for (const answers of [[scored], [scored, first], [first, first], [first, ...chosen, ...chosen], [first, { ...scored, numberValue: 11 }], [first, { ...scored, numberValue: 1.5 }], [first, said('\0')], [first, said('two\nlines')], [first, { ...scored, rank: 1 }]])
+    for (const answers of [
+      [scored],
+      [scored, first],
+      [first, first],
+      [first, ...chosen, ...chosen],
+      [first, { ...scored, numberValue: 11 }],
+      [first, { ...scored, numberValue: 1.5 }],
+      [first, said('\0')],
+      [first, said('two\nlines')],
+      [first, { ...scored, rank: 1 }],
+    ])
       assert.equal(of(...answers), undefined, JSON.stringify(answers));
   });
 

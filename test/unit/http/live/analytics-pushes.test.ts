@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createAnalyticsPushes } from '../../../../src/http/live/analytics-pushes.ts';
-import type { LiveMessage, ClientStream } from '../../../../src/http/live/client-stream.ts';
+import type { ClientStream, LiveMessage } from '../../../../src/http/live/client-stream.ts';
 import { createLog } from '../../../../src/log.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -20,7 +20,10 @@ function createListener(): Listener {
   let waiting: (() => void)[] = [];
   const frames: string[] = [];
   return {
-    frames, isCongested: false, isOver: false, waits: () => waiting.length,
+    frames,
+    isCongested: false,
+    isOver: false,
+    waits: () => waiting.length,
     write: (written: readonly LiveMessage[]) => void frames.push(...written.map(({ text }) => text)),
     whenWritable: () => new Promise((resolve) => waiting.push(resolve)),
     hasRoom() {
@@ -35,17 +38,27 @@ function createPushes() {
   const computed: number[] = [];
   const watchers = new Set<() => void>();
   const pushes = createAnalyticsPushes({
-    log: createLog('silent'), minIntervalMs: everyMs,
-    feed: { onStored: async (_surveyId, touched) => {
-      watchers.add(touched);
-      return () => watchers.delete(touched);
-    } },
+    log: createLog('silent'),
+    minIntervalMs: everyMs,
+    feed: {
+      onStored: async (_surveyId, touched) => {
+        watchers.add(touched);
+        return () => watchers.delete(touched);
+      },
+    },
     compute: async () => {
       computed.push(performance.now());
       return { totalResponses: computed.length };
     },
   });
-  return { pushes, computed, watchers, touch: () => { for (const touched of watchers) touched(); } };
+  return {
+    pushes,
+    computed,
+    watchers,
+    touch: () => {
+      for (const touched of watchers) touched();
+    },
+  };
 }
 
 describe('analytics pushes', () => {
@@ -57,7 +70,12 @@ describe('analytics pushes', () => {
     const changing = setInterval(touch, 5);
     await eventually(() => assert.ok(computed.length >= 3));
     clearInterval(changing);
-    for (const [index, at] of computed.entries()) if (index > 0) assert.ok(at - (computed[index - 1] ?? 0) > everyMs / 2, 'the time apart, but for what the machine made the one before wait');
+    for (const [index, at] of computed.entries())
+      if (index > 0)
+        assert.ok(
+          at - (computed[index - 1] ?? 0) > everyMs / 2,
+          'the time apart, but for what the machine made the one before wait',
+        );
     await eventually(() => assert.ok(listeners.every(({ frames }) => frames.length >= 3)));
     for (const go of leave) go();
     await eventually(() => assert.equal(watchers.size, 0, 'nobody listens, nothing is followed'));

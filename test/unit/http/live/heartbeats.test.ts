@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
-import { endOfEntry, decodeLiveCursor, encodeLiveCursor } from '../../../../src/domain/live-cursor.ts';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
+import { decodeLiveCursor, encodeLiveCursor, endOfEntry } from '../../../../src/domain/live-cursor.ts';
 import { openEventStream } from '../../../../src/http/live/event-stream.ts';
 import { createFeed, type FeedDeps } from '../../../../src/http/live/feed.ts';
 import type { StreamingBody } from '../../../../src/http/server/reply.ts';
 import { createLog } from '../../../../src/log.ts';
 import type { StreamEntry } from '../../../../src/stores/redis/intake/stream.ts';
-import { eventually } from '../../../support/eventually.ts';
 import { bareLive, listener, unused } from '../../../support/bare-live.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 const surveyId = '01900000-0000-7000-8000-000000000001';
 
@@ -19,24 +19,57 @@ async function listen() {
   const state = { text: '', isHeld: false, isFull: false };
   const upTo = (position: { ms: number }) => entries.filter(({ id }) => Number(id.split('-')[0]) > position.ms);
   const stream = {
-    acknowledged: async () => endOfEntry('0-0'), findDeleted: async () => [], read: async (_shard: unknown, after: { ms: number }, count: number) => upTo(after).slice(0, count),
-    bounds: async () => ({ oldest: undefined, newest: endOfEntry(entries.at(-1)?.id ?? '0-0'), isTrimmed: false, removals: 0 }),
+    acknowledged: async () => endOfEntry('0-0'),
+    findDeleted: async () => [],
+    read: async (_shard: unknown, after: { ms: number }, count: number) => upTo(after).slice(0, count),
+    bounds: async () => ({
+      oldest: undefined,
+      newest: endOfEntry(entries.at(-1)?.id ?? '0-0'),
+      isTrimmed: false,
+      removals: 0,
+    }),
   };
   // A survey that nobody knows brings no event, but is asked for where an entry holds something of it.
-  const lookUp = () => new Promise<undefined>((resolve) => (state.isHeld ? held.push(() => resolve(undefined)) : resolve(undefined)));
-  const deps = { stream, shards: { of: () => ({ index: 0 }) }, actors: { lookUp, sync: lookUp }, log: createLog('silent') } as unknown as FeedDeps;
+  const lookUp = () =>
+    new Promise<undefined>((resolve) => (state.isHeld ? held.push(() => resolve(undefined)) : resolve(undefined)));
+  const deps = {
+    stream,
+    shards: { of: () => ({ index: 0 }) },
+    actors: { lookUp, sync: lookUp },
+    log: createLog('silent'),
+  } as unknown as FeedDeps;
   const feed = createFeed(deps);
   let writable: () => void = () => undefined;
   const body: StreamingBody = {
-    isOver: false, end: unused, close: unused, onEnd: () => undefined, onWritable: (go) => void (writable = go),
+    isOver: false,
+    end: unused,
+    close: unused,
+    onEnd: () => undefined,
+    onWritable: (go) => void (writable = go),
     write: (text) => ((state.text += text), !state.isFull),
   };
   const survey = blankSurvey(surveyId, surveyId, 0);
-  const session = openEventStream({ ...bareLive(new Set(), () => undefined), access: { find: async () => survey, rightOf: async () => 'read' }, feed }, listener, body);
+  const session = openEventStream(
+    {
+      ...bareLive(new Set(), () => undefined),
+      access: { find: async () => survey, rightOf: async () => 'read' },
+      feed,
+    },
+    listener,
+    body,
+  );
   await session.subscribe({ surveyId, channels: ['responses'] });
   const beat = () => mock.timers.tick(5000);
   const ids = () => [...state.text.matchAll(/^id: (.*)$/gm)].map(([, cursor]) => decodeLiveCursor(cursor ?? '')?.ms);
-  const add = (ms: number, of: string) => entries.push({ id: `${ms}-0`, count: 1, codeColumns: 0, surveyIds: [of], filled: [], rows: Buffer.from(JSON.stringify([of, 'r', 0, 1, 0, 1, 1, 0, -1, 'en', '', {}, [], [], 0])) } as unknown as StreamEntry);
+  const add = (ms: number, of: string) =>
+    entries.push({
+      id: `${ms}-0`,
+      count: 1,
+      codeColumns: 0,
+      surveyIds: [of],
+      filled: [],
+      rows: Buffer.from(JSON.stringify([of, 'r', 0, 1, 0, 1, 1, 0, -1, 'en', '', {}, [], [], 0])),
+    } as unknown as StreamEntry);
   return { state, held, feed, session, beat, ids, add, drain: () => writable() };
 }
 
@@ -53,7 +86,10 @@ describe('the heartbeats of an event stream', () => {
       beat();
       assert.deepEqual(ids(), [0, 1000]);
     });
-    assert.ok(state.text.endsWith(`:\nid: ${encodeLiveCursor(endOfEntry('1000-0'))}\n\n`), 'a comment and an id: nothing that is dispatched');
+    assert.ok(
+      state.text.endsWith(`:\nid: ${encodeLiveCursor(endOfEntry('1000-0'))}\n\n`),
+      'a comment and an id: nothing that is dispatched',
+    );
     beat();
     assert.ok(state.text.endsWith('\n\n:\n\n'));
     session.close();

@@ -28,7 +28,10 @@ function open() {
     },
   };
   const members = new Set<LiveConnection>();
-  const deps = { ...bareLive(members, (_, change) => void (state.connected += change)), monotonicMs: () => state.nowMs };
+  const deps = {
+    ...bareLive(members, (_, change) => void (state.connected += change)),
+    monotonicMs: () => state.nowMs,
+  };
   openEventStream(deps, listener, body);
   const pass = (seconds: number) => {
     for (let second = 0; second < seconds; second += 1) {

@@ -12,20 +12,33 @@ it('a replay of dead letters that breaks off half-way tells the audit what went 
   const never = (): never => assert.fail('not to be asked');
   const routes = deadLetterRoutes({
     stream: {
-      findDeadLetters: fakeDeadLetters(() => ['1-0', '2-0', '3-0', '4-0'].map((id) => ({ id, reason: 'for this test', rows: Buffer.from('not to be read'), isKnown: true }))),
+      findDeadLetters: fakeDeadLetters(() =>
+        ['1-0', '2-0', '3-0', '4-0'].map((id) => ({
+          id,
+          reason: 'for this test',
+          rows: Buffer.from('not to be read'),
+          isKnown: true,
+        })),
+      ),
       requeueDeadLetter: async (_, { id }) => {
         if (id === '3-0') isAway = true;
         if (isAway) throw unavailable('The intake is away', 5);
         return true;
       },
-      listDeadLetters: never, countDeadLetters: never, removeDeadLetters: never,
+      listDeadLetters: never,
+      countDeadLetters: never,
+      removeDeadLetters: never,
     },
-    shards: createShards(1).all, surveyExists: never,
+    shards: createShards(1).all,
+    surveyExists: never,
     record: (_, revived) => void recorded.push(revived),
   });
   const server = await startLoopback({ api: routes });
   try {
-    const reply = await fetch(`${server.origin}/api/v1/dead-letters/replay`, { method: 'POST', headers: { authorization: 'Bearer admin' } });
+    const reply = await fetch(`${server.origin}/api/v1/dead-letters/replay`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer admin' },
+    });
     assert.deepEqual([reply.status, recorded], [503, [2]]);
   } finally {
     await server.stop();
@@ -33,19 +46,35 @@ it('a replay of dead letters that breaks off half-way tells the audit what went 
 });
 
 it('a replay passes over what only a newer version can put back, however much of it lies before the others', async () => {
-  const foreign = Array.from({ length: 1200 }, (_, index) => ({ id: `1-${index}`, reason: 'for this test', rows: Buffer.from('of a newer form'), isKnown: false }));
+  const foreign = Array.from({ length: 1200 }, (_, index) => ({
+    id: `1-${index}`,
+    reason: 'for this test',
+    rows: Buffer.from('of a newer form'),
+    isKnown: false,
+  }));
   const revived: string[] = [];
   const never = (): never => assert.fail('not to be asked');
   const routes = deadLetterRoutes({
     stream: {
-      findDeadLetters: fakeDeadLetters(() => [...foreign, { id: '2-0', reason: 'for this test', rows: Buffer.from('not to be read'), isKnown: true }]),
-      requeueDeadLetter: async (_, { id }) => revived.push(id) > 0, listDeadLetters: never, countDeadLetters: never, removeDeadLetters: never,
+      findDeadLetters: fakeDeadLetters(() => [
+        ...foreign,
+        { id: '2-0', reason: 'for this test', rows: Buffer.from('not to be read'), isKnown: true },
+      ]),
+      requeueDeadLetter: async (_, { id }) => revived.push(id) > 0,
+      listDeadLetters: never,
+      countDeadLetters: never,
+      removeDeadLetters: never,
     },
-    shards: createShards(1).all, surveyExists: never, record: () => undefined,
+    shards: createShards(1).all,
+    surveyExists: never,
+    record: () => undefined,
   });
   const server = await startLoopback({ api: routes });
   try {
-    const reply = await fetch(`${server.origin}/api/v1/dead-letters/replay`, { method: 'POST', headers: { authorization: 'Bearer admin' } });
+    const reply = await fetch(`${server.origin}/api/v1/dead-letters/replay`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer admin' },
+    });
     assert.deepEqual([reply.status, revived], [200, ['2-0']]);
   } finally {
     await server.stop();

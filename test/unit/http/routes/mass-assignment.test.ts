@@ -5,7 +5,28 @@ import { readSubmissionRequest } from '../../../../src/http/submit/submit-route.
 import { everyRoute } from '../../../support/every-route.ts';
 
 /** What a caller must not be able to set by writing it into a body, and where one of these names is meant. */
-const foreign = ['id', 'ownerId', 'role', 'userId', 'isAdmin', 'isDisabled', 'passwordHash', 'createdAt', 'updatedAt', 'publishedAt', 'version', 'revision', 'responseCount', 'accessToken', 'secret', 'key', 'surveyId', 'status', '__proto__', 'constructor'];
+const foreign = [
+  'id',
+  'ownerId',
+  'role',
+  'userId',
+  'isAdmin',
+  'isDisabled',
+  'passwordHash',
+  'createdAt',
+  'updatedAt',
+  'publishedAt',
+  'version',
+  'revision',
+  'responseCount',
+  'accessToken',
+  'secret',
+  'key',
+  'surveyId',
+  'status',
+  '__proto__',
+  'constructor',
+];
 const meant: Readonly<Record<string, readonly string[]>> = {
   'POST /users': ['role'],
   'PUT /users/{id}': ['role', 'isDisabled'],
@@ -36,7 +57,10 @@ describe('a body', () => {
   it('comes by POST and PUT only', () => {
     assert.deepEqual(api.filter(({ method, body }) => body && method !== 'POST' && method !== 'PUT').map(nameOf), []);
     assert.deepEqual([...new Set(api.map(({ method }) => method))].sort(), ['DELETE', 'GET', 'POST', 'PUT']);
-    assert.deepEqual(Object.keys(meant).filter((name) => !writing.some((route) => nameOf(route) === name)), []);
+    assert.deepEqual(
+      Object.keys(meant).filter((name) => !writing.some((route) => nameOf(route) === name)),
+      [],
+    );
   });
 
   for (const route of writing.filter(({ body }) => body !== undefined))
@@ -46,12 +70,30 @@ describe('a body', () => {
     });
 
   it('of a submission is refused with them by the reader of its own too', () => {
-    const bytes = Buffer.from(JSON.stringify({ answers: [], ...Object.fromEntries(foreign.filter((name) => name !== '__proto__').map((name) => [name, 'x'])) }));
-    const { issues } = readSubmissionRequest({ surveyId: 'x', contentType: 'application/json', contentEncoding: undefined, idempotencyKey: undefined, surveyToken: undefined, address: 'x', bytes });
+    const bytes = Buffer.from(
+      JSON.stringify({
+        answers: [],
+        ...Object.fromEntries(foreign.filter((name) => name !== '__proto__').map((name) => [name, 'x'])),
+      }),
+    );
+    const { issues } = readSubmissionRequest({
+      surveyId: 'x',
+      contentType: 'application/json',
+      contentEncoding: undefined,
+      idempotencyKey: undefined,
+      surveyToken: undefined,
+      address: 'x',
+      bytes,
+    });
     assert.deepEqual(issues.map(({ path }) => path).sort(), foreign.filter((name) => name !== '__proto__').sort());
   });
 
   it('without a schema is refused as a whole, or is no JSON', () => {
-    assert.deepEqual(writing.filter(({ body, bodyKind }) => body === undefined && bodyKind !== undefined && bodyKind !== 'json').map(nameOf), ['POST /uploads/surveys/{surveyId}/questions/{questionId}']);
+    assert.deepEqual(
+      writing
+        .filter(({ body, bodyKind }) => body === undefined && bodyKind !== undefined && bodyKind !== 'json')
+        .map(nameOf),
+      ['POST /uploads/surveys/{surveyId}/questions/{questionId}'],
+    );
   });
 });

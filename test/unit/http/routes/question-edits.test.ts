@@ -11,7 +11,8 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
   const did: string[] = [];
   const state = { survey: start.survey, looks: [] as Question[] };
   const actors = {
-    lookUp: async () => ({ survey: state.survey }), sync: async () => ({ survey: state.survey }),
+    lookUp: async () => ({ survey: state.survey }),
+    sync: async () => ({ survey: state.survey }),
     change: async (_id: string, decide: (current: SurveyWithQuestions) => { survey: SurveyWithQuestions }) => {
       state.survey = decide(state.survey).survey;
       did.push('save');
@@ -26,24 +27,47 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
     did.push('hold back');
     return { revision: state.survey.revision, release: async () => void did.push('let on') };
   };
-  const route = questionRoutes({ actors, hasAnswers, freezeSubmissions, now: () => 0, newId: nextId }).find(({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'));
-  const edit = (body: object) => route?.handle({ params: { questionId: start.question.id }, body, survey: start.survey } as never);
+  const route = questionRoutes({ actors, hasAnswers, freezeSubmissions, now: () => 0, newId: nextId }).find(
+    ({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'),
+  );
+  const edit = (body: object) =>
+    route?.handle({ params: { questionId: start.question.id }, body, survey: start.survey } as never);
   return { state, did, edit, question: () => state.survey.questions.find(({ id }) => id === start.question.id) };
 }
 
-const choice = () => withQuestion(blankSurvey(), { type: 'MULTIPLE_CHOICE', text: 'Which?', options: [{ text: 'A' }, { text: 'B' }] });
-const likert = () => withQuestion(blankSurvey(), { type: 'LIKERT_SCALE', text: 'How much?', options: [{ text: 'low' }, { text: 'mid' }, { text: 'high' }] });
-const isAnsweredMeanwhile = (error: unknown) => error instanceof Problem && error.code === 'CONFLICT' && /in this moment/.test(error.message);
+const choice = () =>
+  withQuestion(blankSurvey(), { type: 'MULTIPLE_CHOICE', text: 'Which?', options: [{ text: 'A' }, { text: 'B' }] });
+const likert = () =>
+  withQuestion(blankSurvey(), {
+    type: 'LIKERT_SCALE',
+    text: 'How much?',
+    options: [{ text: 'low' }, { text: 'mid' }, { text: 'high' }],
+  });
+const isAnsweredMeanwhile = (error: unknown) =>
+  error instanceof Problem && error.code === 'CONFLICT' && /in this moment/.test(error.message);
 
 describe('a question that is changed while its first answers come in', () => {
   for (const [name, start, body] of [
     ['another type', choice(), { type: 'YES_NO' }],
-    ['another value of an option', choice(), (question: Question) => ({ options: question.options.map(({ id, text }, index) => ({ id, text, value: `v${index}` })) })],
-    ['a scale in another order', likert(), (question: Question) => ({ options: question.options.toReversed().map(({ id, text }) => ({ id, text })) })],
+    [
+      'another value of an option',
+      choice(),
+      (question: Question) => ({
+        options: question.options.map(({ id, text }, index) => ({ id, text, value: `v${index}` })),
+      }),
+    ],
+    [
+      'a scale in another order',
+      likert(),
+      (question: Question) => ({ options: question.options.toReversed().map(({ id, text }) => ({ id, text })) }),
+    ],
   ] as const)
     it(`stays as it was, and its answers what they were: ${name}`, async () => {
       const { state, did, edit, question } = setUp(start, (look) => look > 1);
-      await assert.rejects(async () => edit(typeof body === 'function' ? body(start.question) : body), isAnsweredMeanwhile);
+      await assert.rejects(
+        async () => edit(typeof body === 'function' ? body(start.question) : body),
+        isAnsweredMeanwhile,
+      );
       assert.deepEqual(question(), start.question);
       assert.deepEqual(state.looks, [start.question, start.question]);
       assert.deepEqual(did, ['look', 'hold back', 'look', 'let on']);
@@ -60,7 +84,12 @@ describe('a question that is changed while its first answers come in', () => {
     for (const [start, body] of [
       [choice(), { text: 'Which one?', isRequired: true }],
       [choice(), { settings: { allowOther: true } }],
-      [likert(), (question: Question) => ({ options: [...question.options.map(({ id, text }) => ({ id, text })), { text: 'highest' }] })],
+      [
+        likert(),
+        (question: Question) => ({
+          options: [...question.options.map(({ id, text }) => ({ id, text })), { text: 'highest' }],
+        }),
+      ],
     ] as const) {
       const { did, edit } = setUp(start, () => false);
       await edit(typeof body === 'function' ? body(start.question) : body);
@@ -77,10 +106,17 @@ describe('a question that is changed while its first answers come in', () => {
   it('is left to whoever else changes it in that moment', async () => {
     const start = choice();
     const { state, edit, question } = setUp(start, (look) => {
-      if (look > 1) state.survey = { ...state.survey, questions: state.survey.questions.map((one) => ({ ...one, slots: { ...one.slots, codes: { '': 7 } } })) };
+      if (look > 1)
+        state.survey = {
+          ...state.survey,
+          questions: state.survey.questions.map((one) => ({ ...one, slots: { ...one.slots, codes: { '': 7 } } })),
+        };
       return false;
     });
-    await assert.rejects(async () => edit({ type: 'YES_NO' }), (error: unknown) => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
+    await assert.rejects(
+      async () => edit({ type: 'YES_NO' }),
+      (error: unknown) => error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE',
+    );
     assert.equal(question()?.type, 'MULTIPLE_CHOICE');
   });
 });

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { unavailable } from '../../../../src/errors.ts';
 import { createOpenApi } from '../../../../src/http/reference/openapi.ts';
 import { docsRoutes, openApiRoute } from '../../../../src/http/routes/docs.ts';
-import { healthRoutes, type HealthRoutesDeps } from '../../../../src/http/routes/health.ts';
+import { type HealthRoutesDeps, healthRoutes } from '../../../../src/http/routes/health.ts';
 import { isLoopback, metricsRoute } from '../../../../src/http/routes/metrics.ts';
 import { createMetrics } from '../../../../src/metrics.ts';
 import { authenticateKnown, countingLimits, startLoopback } from '../../../support/loopback-server.ts';
@@ -38,7 +38,9 @@ describe('the reference page', () => {
       const reply = await fetch(server.origin + path, { redirect: 'error' });
       const html = await reply.text();
       assert.deepEqual([reply.status, reply.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
-      const links = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link = '']) => new URL(link, server.origin + path));
+      const links = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(
+        ([, link = '']) => new URL(link, server.origin + path),
+      );
       assert.ok(links.length >= 5);
       for (const link of links) {
         assert.equal(link.origin, server.origin);
@@ -61,14 +63,28 @@ describe('the reference page', () => {
   });
 
   it('serves the files that it names and no others', async () => {
-    const types = { 'page.js': 'text/javascript', 'page.css': 'text/css', 'swagger-ui.css': 'text/css', 'swagger-ui-bundle.js': 'text/javascript', 'favicon-32x32.png': 'image/png' };
+    const types = {
+      'page.js': 'text/javascript',
+      'page.css': 'text/css',
+      'swagger-ui.css': 'text/css',
+      'swagger-ui-bundle.js': 'text/javascript',
+      'favicon-32x32.png': 'image/png',
+    };
     for (const [name, type] of Object.entries(types)) {
       const reply = await fetch(`${server.origin}/docs/${name}`, { method: 'HEAD' });
       assert.ok(reply.headers.get('content-type')?.startsWith(type), name);
       assert.equal(reply.headers.get('x-content-type-options'), 'nosniff', name);
       assert.ok(Number(reply.headers.get('content-length')) > 100, name);
     }
-    for (const name of ['package.json', 'index.html', 'page.html', '..%2fpackage.json', '..%2f..%2fopenapi.ts', 'constructor', '%2e%2e']) {
+    for (const name of [
+      'package.json',
+      'index.html',
+      'page.html',
+      '..%2fpackage.json',
+      '..%2f..%2fopenapi.ts',
+      'constructor',
+      '%2e%2e',
+    ]) {
       const reply = await fetch(`${server.origin}/docs/${name}`);
       assert.equal(reply.status, 404, name);
     }
@@ -76,7 +92,14 @@ describe('the reference page', () => {
 });
 
 describe('health', () => {
-  const state = { draining: false, full: false, nowMs: 0, writes: 0, intake: async (): Promise<unknown> => 'OK', clickhouse: async (): Promise<unknown> => 'Ok.' };
+  const state = {
+    draining: false,
+    full: false,
+    nowMs: 0,
+    writes: 0,
+    intake: async (): Promise<unknown> => 'OK',
+    clickhouse: async (): Promise<unknown> => 'Ok.',
+  };
   const deps: HealthRoutesDeps = {
     isDraining: () => state.draining,
     fullIntakeProblem: () => (state.full ? unavailable('The intake is full for the moment') : undefined),
@@ -106,7 +129,14 @@ describe('health', () => {
   };
 
   it('is ready while everything answers', async () => {
-    assert.deepEqual((await askAnew()).body, { success: true, data: { status: 'ready', checks: { intake: 'ok', clickhouse: 'ok', postgres: 'ok', running: 'ok', room: 'ok' }, degraded: [] } });
+    assert.deepEqual((await askAnew()).body, {
+      success: true,
+      data: {
+        status: 'ready',
+        checks: { intake: 'ok', clickhouse: 'ok', postgres: 'ok', running: 'ok', room: 'ok' },
+        degraded: [],
+      },
+    });
   });
 
   it('stays ready without the response store, and says so', async () => {
@@ -124,7 +154,16 @@ describe('health', () => {
       throw new Error('READONLY');
     };
     const failed = await askAnew();
-    assert.deepEqual([failed.status, failed.body.code, failed.body.details.reason, failed.body.details.checks.intake, failed.retryAfter], [503, 'SERVICE_UNAVAILABLE', 'INTAKE_UNAVAILABLE', 'failed', '2']);
+    assert.deepEqual(
+      [
+        failed.status,
+        failed.body.code,
+        failed.body.details.reason,
+        failed.body.details.checks.intake,
+        failed.retryAfter,
+      ],
+      [503, 'SERVICE_UNAVAILABLE', 'INTAKE_UNAVAILABLE', 'failed', '2'],
+    );
     state.intake = () => new Promise(() => undefined);
     const startedAt = performance.now();
     const slow = await askAnew();
@@ -155,7 +194,11 @@ describe('health', () => {
     const before = state.writes;
     state.nowMs += 1000;
     state.draining = true;
-    assert.deepEqual(await ask('/health/live'), { status: 200, body: { success: true, data: { status: 'live' } }, retryAfter: null });
+    assert.deepEqual(await ask('/health/live'), {
+      status: 200,
+      body: { success: true, data: { status: 'live' } },
+      retryAfter: null,
+    });
     state.draining = false;
     assert.equal(state.writes, before);
   });
@@ -168,13 +211,18 @@ describe('figures', () => {
   before(async () => {
     const metrics = ['main', 'http-1', 'http-2'].map((name) => createMetrics(name));
     for (const one of metrics) one.requested('/surveys', 200, 0.01);
-    const metric = metricsRoute({ collectMetrics: () => Promise.all(metrics.map((one) => one.collect())), authenticate: authenticateKnown, limits });
+    const metric = metricsRoute({
+      collectMetrics: () => Promise.all(metrics.map((one) => one.collect())),
+      authenticate: authenticateKnown,
+      limits,
+    });
     direct = await startLoopback({ root: [metric] });
     proxied = await startLoopback({ root: [metric], trustedProxies: ['127.0.0.1'] });
   });
   after(() => Promise.all([direct.stop(), proxied.stop()]));
 
-  const statusOf = async (server: Server, headers: Record<string, string>) => (await fetch(`${server.origin}/metrics`, { headers })).status;
+  const statusOf = async (server: Server, headers: Record<string, string>) =>
+    (await fetch(`${server.origin}/metrics`, { headers })).status;
 
   it('are given to this machine itself', async () => {
     const reply = await fetch(`${direct.origin}/metrics`);
@@ -188,16 +236,30 @@ describe('figures', () => {
     assert.match(text, /^http_request_seconds_count\{[^}]*route="\/surveys"[^}]*\} 3$/m);
     for (const name of ['main', 'http-1', 'http-2']) {
       assert.match(text, new RegExp(`^http_process_requests\\{process="${name}"\\} 1$`, 'm'));
-      for (const figure of ['process_resident_memory_bytes', 'process_start_time_seconds', 'nodejs_eventloop_lag_p99_seconds', 'process_cpu_seconds_total'])
+      for (const figure of [
+        'process_resident_memory_bytes',
+        'process_start_time_seconds',
+        'nodejs_eventloop_lag_p99_seconds',
+        'process_cpu_seconds_total',
+      ])
         assert.match(text, new RegExp(`^${figure}\\{process="${name}"\\} [0-9.e+-]+$`, 'm'), figure);
     }
-    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.slice(0, line.lastIndexOf(' ')));
+    const lines = text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => line.slice(0, line.lastIndexOf(' ')));
     assert.equal(new Set(lines).size, lines.length, 'no series is told twice');
   });
 
   it('are not given to whoever comes through a proxy on this machine, whatever address it names', async () => {
     for (const server of [direct, proxied])
-      for (const header of [{ 'x-forwarded-for': '203.0.113.9' }, { 'x-forwarded-for': '127.0.0.1' }, { forwarded: 'for=127.0.0.1' }, { 'x-real-ip': '::1' }, { via: '1.1 edge' }] as Record<string, string>[]) {
+      for (const header of [
+        { 'x-forwarded-for': '203.0.113.9' },
+        { 'x-forwarded-for': '127.0.0.1' },
+        { forwarded: 'for=127.0.0.1' },
+        { 'x-real-ip': '::1' },
+        { via: '1.1 edge' },
+      ] as Record<string, string>[]) {
         limits.counted.clear();
         assert.equal(await statusOf(server, header), 401, JSON.stringify(header));
       }
@@ -219,7 +281,27 @@ describe('figures', () => {
   });
 
   it('know a loopback address in every spelling', () => {
-    for (const address of ['127.0.0.1', '127.8.9.10', '::1', '0:0:0:0:0:0:0:1', '0000:0000:0000:0000:0000:0000:0000:0001']) assert.equal(isLoopback(address), true, address);
-    for (const address of ['10.0.0.1', '128.0.0.1', '::', '::2', '::11', '1::1', '2001:db8::1', '0:0:0:0:0:0:1:1', '1', '', 'localhost']) assert.equal(isLoopback(address), false, address);
+    for (const address of [
+      '127.0.0.1',
+      '127.8.9.10',
+      '::1',
+      '0:0:0:0:0:0:0:1',
+      '0000:0000:0000:0000:0000:0000:0000:0001',
+    ])
+      assert.equal(isLoopback(address), true, address);
+    for (const address of [
+      '10.0.0.1',
+      '128.0.0.1',
+      '::',
+      '::2',
+      '::11',
+      '1::1',
+      '2001:db8::1',
+      '0:0:0:0:0:0:1:1',
+      '1',
+      '',
+      'localhost',
+    ])
+      assert.equal(isLoopback(address), false, address);
   });
 });

@@ -1,10 +1,10 @@
-import assert from 'node:assert/strict';
-import { setImmediate as turn } from 'node:timers/promises';
-import { describe, it } from 'node:test';
 import type { HttpResponse } from 'uWebSockets.js';
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Problem } from '../../../../src/errors.ts';
-import { receiveStream } from '../../../../src/http/server/request-body.ts';
 import { readFileName } from '../../../../src/http/routes/uploads.ts';
+import { receiveStream } from '../../../../src/http/server/request-body.ts';
 import { inspectContent, isAcceptedType } from '../../../../src/stores/uploads/media-type.ts';
 
 /** A connection that says whether it was asked to wait. */
@@ -12,8 +12,16 @@ function connection(limitBytes: number, declaredBytes?: number) {
   let onData: (chunk: ArrayBuffer, isLast: boolean) => void = () => undefined;
   let abort: () => void = () => undefined;
   const state = { isPaused: false };
-  const response = { onData: (listener: typeof onData) => (onData = listener), pause: () => (state.isPaused = true), resume: () => (state.isPaused = false) };
-  const stream = receiveStream(response as unknown as HttpResponse, { limitBytes, declaredBytes, onAbort: (listener) => (abort = listener) });
+  const response = {
+    onData: (listener: typeof onData) => (onData = listener),
+    pause: () => (state.isPaused = true),
+    resume: () => (state.isPaused = false),
+  };
+  const stream = receiveStream(response as unknown as HttpResponse, {
+    limitBytes,
+    declaredBytes,
+    onAbort: (listener) => (abort = listener),
+  });
   const receive = (text: string, isLast = false) => {
     const memory = new Uint8Array(Buffer.from(text));
     onData(memory.buffer, isLast);
@@ -95,8 +103,16 @@ describe('the content of a file', () => {
   it('says what it is, however small the pieces', async () => {
     for (const pieceBytes of [1, 7, 100_000]) {
       assert.equal(await inspect(Buffer.from('GIF89a\u0001\0\u0001\0\0\0\0;', 'latin1'), { pieceBytes }), 'image/gif');
-      assert.equal(await inspect(Buffer.from('Grüße, 你好 😀'), { pieceBytes }), 'text/plain', 'characters are cut anywhere');
-      assert.equal(await inspect(Buffer.from('cut: \xe4\xbd', 'latin1'), { pieceBytes }), 'application/octet-stream', 'half a character at the end');
+      assert.equal(
+        await inspect(Buffer.from('Grüße, 你好 😀'), { pieceBytes }),
+        'text/plain',
+        'characters are cut anywhere',
+      );
+      assert.equal(
+        await inspect(Buffer.from('cut: \xe4\xbd', 'latin1'), { pieceBytes }),
+        'application/octet-stream',
+        'half a character at the end',
+      );
     }
   });
 
@@ -108,25 +124,45 @@ describe('the content of a file', () => {
 
   it('is plain text of the kind that is declared or taken', async () => {
     assert.equal(await inspect(Buffer.from('a;b'), { declared: 'text/csv; charset=utf-8' }), 'text/csv');
-    assert.equal(await inspect(Buffer.from('a;b'), { declared: 'application/vnd.ms-excel', taken: ['text/csv'] }), 'text/csv');
+    assert.equal(
+      await inspect(Buffer.from('a;b'), { declared: 'application/vnd.ms-excel', taken: ['text/csv'] }),
+      'text/csv',
+    );
     assert.equal(await inspect(Buffer.from('a;b'), { declared: 'image/png' }), 'text/plain');
     await assert.rejects(inspect(Buffer.alloc(0)), refusal('VALIDATION_ERROR'));
   });
 
   it('is taken by name or by family; packed files by name alone', () => {
-    assert.ok(isAcceptedType('image/webp', ['image/*']) && isAcceptedType('application/zip', ['application/zip']) && isAcceptedType('application/pdf', undefined));
-    assert.ok(!isAcceptedType('application/zip', undefined) && !isAcceptedType('text/plain', ['image/*']) && !isAcceptedType('imagery/x', ['image/*']));
+    assert.ok(
+      isAcceptedType('image/webp', ['image/*']) &&
+        isAcceptedType('application/zip', ['application/zip']) &&
+        isAcceptedType('application/pdf', undefined),
+    );
+    assert.ok(
+      !isAcceptedType('application/zip', undefined) &&
+        !isAcceptedType('text/plain', ['image/*']) &&
+        !isAcceptedType('imagery/x', ['image/*']),
+    );
   });
 });
 
 describe('the name of a file', () => {
   it('is its last part, without what misleads', () => {
     const names = [
-      ['photo.jpg', 'photo.jpg'], ['..%2F..%2Fetc%2Fpasswd', 'passwd'], ['C%3A%5CUsers%5Cme%5Ca.txt', 'a.txt'], ['..', 'upload'], ['%00%0d%0aa%0D.txt', 'a.txt'], ['gpj.%E2%80%AEexe', 'gpj.exe'], ['.htaccess', 'htaccess'],
-      ['%E4%BD%A0.pdf', '你.pdf'], ['', 'upload'], [undefined, 'upload'],
+      ['photo.jpg', 'photo.jpg'],
+      ['..%2F..%2Fetc%2Fpasswd', 'passwd'],
+      ['C%3A%5CUsers%5Cme%5Ca.txt', 'a.txt'],
+      ['..', 'upload'],
+      ['%00%0d%0aa%0D.txt', 'a.txt'],
+      ['gpj.%E2%80%AEexe', 'gpj.exe'],
+      ['.htaccess', 'htaccess'],
+      ['%E4%BD%A0.pdf', '你.pdf'],
+      ['', 'upload'],
+      [undefined, 'upload'],
     ] as const;
     for (const [given, wanted] of names) assert.equal(readFileName(given), wanted, given);
     assert.equal([...readFileName(`${'a'.repeat(500)}.png`)].length, 200);
-    for (const wrong of ['%E4', 'ü.txt', `${'a'.repeat(2001)}`]) assert.throws(() => readFileName(wrong), refusal('VALIDATION_ERROR'), wrong);
+    for (const wrong of ['%E4', 'ü.txt', `${'a'.repeat(2001)}`])
+      assert.throws(() => readFileName(wrong), refusal('VALIDATION_ERROR'), wrong);
   });
 });

@@ -7,20 +7,39 @@ import type { AiJob, AiJobView } from '../../../../src/stores/postgres/ai/jobs.t
 
 describe('AI work that a request waits for', () => {
   it('goes on behind a 202 as soon as it waits for the limits of a provider', async () => {
-    const looks = [false, true].map((isWaiting) => ({ status: 'RUNNING', progress: 0.5, error: null, isWaiting }) as AiJobView);
-    const reply = await replyWithJobResult({ store: { findOrCreate: async () => 'job', find: async () => looks.shift() }, jobs: { add: async () => undefined } }, { request: {} } as never, async () => assert.fail('it is not over'));
+    const looks = [false, true].map(
+      (isWaiting) => ({ status: 'RUNNING', progress: 0.5, error: null, isWaiting }) as AiJobView,
+    );
+    const reply = await replyWithJobResult(
+      {
+        store: { findOrCreate: async () => 'job', find: async () => looks.shift() },
+        jobs: { add: async () => undefined },
+      },
+      { request: {} } as never,
+      async () => assert.fail('it is not over'),
+    );
     assert.deepEqual([reply, looks], [accepted({ jobId: 'job', status: 'RUNNING', progress: 0.5 }), []]);
   });
 
   it('refuses as the work was refused, and says when to come again where that helps', async () => {
     const waitAfter = async (error: NonNullable<AiJob['error']>) => {
       const store = { findOrCreate: async () => 'job', find: async () => ({ status: 'FAILED', error }) as AiJobView };
-      const problem: Problem = await replyWithJobResult({ store, jobs: { add: async () => undefined } }, { request: {} } as never, async () => accepted({})).then(() => assert.fail('nothing was refused'), (reason) => reason);
+      const problem: Problem = await replyWithJobResult(
+        { store, jobs: { add: async () => undefined } },
+        { request: {} } as never,
+        async () => accepted({}),
+      ).then(
+        () => assert.fail('nothing was refused'),
+        (reason) => reason,
+      );
       assert.equal(problem.code, error.code);
       return problem.retryAfterSeconds;
     };
     assert.equal(await waitAfter({ code: 'SERVICE_UNAVAILABLE', message: 'The database is away' }), 2);
-    assert.equal(await waitAfter({ code: 'SERVICE_UNAVAILABLE', message: 'The database is away', retryAfterSeconds: 7 }), 7);
+    assert.equal(
+      await waitAfter({ code: 'SERVICE_UNAVAILABLE', message: 'The database is away', retryAfterSeconds: 7 }),
+      7,
+    );
     assert.equal(await waitAfter({ code: 'AI_RATE_LIMITED', message: 'Too much' }), 60);
     assert.equal(await waitAfter({ code: 'AI_KEY_INVALID', message: 'No' }), undefined);
   });

@@ -11,7 +11,9 @@ describe('limits while Redis cannot be asked', () => {
     const limits = createRateLimits({ redis, auth: 6, api: 3, processCount: 2, log: createLog('silent') });
     const standings = [];
     for (let n = 0; n < calls; n += 1) standings.push(await limits.consume(scope, key));
-    return standings.map(({ isAllowed, retryAfterSeconds }) => isAllowed && retryAfterSeconds === 0 ? 'passes' : isAllowed ? 'counted' : 'refused');
+    return standings.map(({ isAllowed, retryAfterSeconds }) =>
+      isAllowed && retryAfterSeconds === 0 ? 'passes' : isAllowed ? 'counted' : 'refused',
+    );
   };
 
   it('let each process take its share of sign-ins, and no more', async () => {
@@ -19,6 +21,9 @@ describe('limits while Redis cannot be asked', () => {
   });
 
   it('let other calls pass', async () => {
-    assert.deepEqual(await allowed('api', 'a user', 5), Array.from({ length: 5 }, () => 'passes'));
+    assert.deepEqual(
+      await allowed('api', 'a user', 5),
+      Array.from({ length: 5 }, () => 'passes'),
+    );
   });
 });

@@ -1,14 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { createRouteTable, ok, route, type Method, type Route } from '../../../../src/http/routing/route.ts';
+import { createRouteTable, type Method, ok, type Route, route } from '../../../../src/http/routing/route.ts';
 
 const make = (method: Method, path: string): Route =>
-  route({ method, path, tag: 'Test', summary: path, access: { kind: 'public' }, limit: 'none', reply: z.null(), replyStatus: 200, handle: async () => ok(null) });
+  route({
+    method,
+    path,
+    tag: 'Test',
+    summary: path,
+    access: { kind: 'public' },
+    limit: 'none',
+    reply: z.null(),
+    replyStatus: 200,
+    handle: async () => ok(null),
+  });
 
 const table = createRouteTable([
-  make('GET', '/surveys'), make('POST', '/surveys'), make('GET', '/surveys/{id}'), make('DELETE', '/surveys/{id}'), make('PUT', '/surveys/questions/{questionId}'), make('GET', '/surveys/{surveyId}/questions/{questionId}'),
-  make('POST', '/surveys/{surveyId}/questions/reorder'), make('GET', '/docs'), make('GET', '/docs/'), make('GET', '/docs/{file}'),
+  make('GET', '/surveys'),
+  make('POST', '/surveys'),
+  make('GET', '/surveys/{id}'),
+  make('DELETE', '/surveys/{id}'),
+  make('PUT', '/surveys/questions/{questionId}'),
+  make('GET', '/surveys/{surveyId}/questions/{questionId}'),
+  make('POST', '/surveys/{surveyId}/questions/reorder'),
+  make('GET', '/docs'),
+  make('GET', '/docs/'),
+  make('GET', '/docs/{file}'),
 ]);
 
 const found = (method: Method, path: string) => {
@@ -20,7 +38,10 @@ describe('the route table', () => {
   it('finds a route and its parameters by method and path', () => {
     assert.deepEqual(found('GET', '/surveys'), ['/surveys', {}]);
     assert.deepEqual(found('GET', '/surveys/a'), ['/surveys/{id}', { id: 'a' }]);
-    assert.deepEqual(found('GET', '/surveys/a/questions/b'), ['/surveys/{surveyId}/questions/{questionId}', { surveyId: 'a', questionId: 'b' }]);
+    assert.deepEqual(found('GET', '/surveys/a/questions/b'), [
+      '/surveys/{surveyId}/questions/{questionId}',
+      { surveyId: 'a', questionId: 'b' },
+    ]);
   });
 
   it('names a parameter as the method’s own route does', () => {
@@ -33,12 +54,27 @@ describe('the route table', () => {
   it('prefers fixed segments, and turns back where they lead nowhere', () => {
     assert.deepEqual(found('PUT', '/surveys/questions/q'), ['/surveys/questions/{questionId}', { questionId: 'q' }]);
     assert.deepEqual(found('GET', '/surveys/questions'), ['/surveys/{id}', { id: 'questions' }]);
-    assert.deepEqual(found('GET', '/surveys/questions/questions/q'), ['/surveys/{surveyId}/questions/{questionId}', { surveyId: 'questions', questionId: 'q' }]);
-    assert.deepEqual(found('GET', '/surveys/s/questions/reorder'), ['/surveys/{surveyId}/questions/{questionId}', { surveyId: 's', questionId: 'reorder' }]);
+    assert.deepEqual(found('GET', '/surveys/questions/questions/q'), [
+      '/surveys/{surveyId}/questions/{questionId}',
+      { surveyId: 'questions', questionId: 'q' },
+    ]);
+    assert.deepEqual(found('GET', '/surveys/s/questions/reorder'), [
+      '/surveys/{surveyId}/questions/{questionId}',
+      { surveyId: 's', questionId: 'reorder' },
+    ]);
   });
 
   it('finds nothing for other methods, longer, shorter and emptier paths', () => {
-    for (const [method, path] of [['PUT', '/surveys'], ['GET', '/'], ['GET', ''], ['GET', '/surveys/'], ['GET', '/surveys//questions/q'], ['GET', '/surveys/a/b'], ['GET', '/Surveys'], ['POST', '/surveys/a']] as const)
+    for (const [method, path] of [
+      ['PUT', '/surveys'],
+      ['GET', '/'],
+      ['GET', ''],
+      ['GET', '/surveys/'],
+      ['GET', '/surveys//questions/q'],
+      ['GET', '/surveys/a/b'],
+      ['GET', '/Surveys'],
+      ['POST', '/surveys/a'],
+    ] as const)
       assert.equal(found(method, path), undefined, `${method} ${path}`);
   });
 
@@ -51,7 +87,8 @@ describe('the route table', () => {
   it('decodes parameters after cutting the path, and refuses what cannot be decoded', () => {
     assert.deepEqual(found('GET', '/surveys/a%2Fb%20c'), ['/surveys/{id}', { id: 'a/b c' }]);
     assert.deepEqual(found('GET', '/surveys/%C3%BC'), ['/surveys/{id}', { id: 'ü' }]);
-    for (const path of ['/surveys/%', '/surveys/%zz', '/surveys/%c3']) assert.equal(found('GET', path), undefined, path);
+    for (const path of ['/surveys/%', '/surveys/%zz', '/surveys/%c3'])
+      assert.equal(found('GET', path), undefined, path);
     assert.equal(found('GET', '/survey%73'), undefined);
   });
 

@@ -3,7 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { z } from 'zod';
 import type { TextListener } from '../../../../src/ai/json-text-stream.ts';
 import { conflict } from '../../../../src/errors.ts';
-import { ok, route, type Outcome } from '../../../../src/http/routing/route.ts';
+import { type Outcome, ok, route } from '../../../../src/http/routing/route.ts';
 import { acceptsEventStream } from '../../../../src/http/routing/streamed-reply.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
@@ -11,14 +11,27 @@ import { startLoopback } from '../../../support/loopback-server.ts';
 describe('a reply that is told while it is written', () => {
   let server: Awaited<ReturnType<typeof startLoopback>>;
   let write: (reader: TextListener | undefined) => Promise<Outcome>;
-  const common = { tag: 'Test', summary: 'for the test', replyStatus: 200, reply: z.unknown(), access: { kind: 'public' }, limit: 'api', method: 'POST' } as const;
-  const open = () => startLoopback({
-    api: [route({ ...common, path: '/told', isStreamed: true, handle: ({ reader }) => write(reader) }), route({ ...common, path: '/whole', handle: ({ reader }) => write(reader) })],
-  });
+  const common = {
+    tag: 'Test',
+    summary: 'for the test',
+    replyStatus: 200,
+    reply: z.unknown(),
+    access: { kind: 'public' },
+    limit: 'api',
+    method: 'POST',
+  } as const;
+  const open = () =>
+    startLoopback({
+      api: [
+        route({ ...common, path: '/told', isStreamed: true, handle: ({ reader }) => write(reader) }),
+        route({ ...common, path: '/whole', handle: ({ reader }) => write(reader) }),
+      ],
+    });
   before(async () => void (server = await open()));
   after(() => server.stop());
   beforeEach(() => void (server.refused.length = 0));
-  const call = (path = '/told', init: RequestInit = {}) => fetch(`${server.origin}/api/v1${path}`, { method: 'POST', headers: { accept: 'text/event-stream' }, ...init });
+  const call = (path = '/told', init: RequestInit = {}) =>
+    fetch(`${server.origin}/api/v1${path}`, { method: 'POST', headers: { accept: 'text/event-stream' }, ...init });
 
   it('is one of events: words, and at the end the usual body', async () => {
     write = async (reader) => {
@@ -29,17 +42,29 @@ describe('a reply that is told while it is written', () => {
       return ok({ said: 'Three' });
     };
     const reply = await call();
-    assert.deepEqual([reply.status, reply.headers.get('content-type'), reply.headers.get('x-ratelimit-limit')], [200, 'text/event-stream; charset=utf-8', '1000']);
-    assert.equal(await reply.text(), [
-      'event: text\ndata: {"text":"One\\n\\n\\"two\\""}\n\n', 'event: restart\ndata: {}\n\n', 'event: text\ndata: {"text":"Three"}\n\n', 'event: reply\ndata: {"success":true,"data":{"said":"Three"}}\n\n',
-    ].join(''));
+    assert.deepEqual(
+      [reply.status, reply.headers.get('content-type'), reply.headers.get('x-ratelimit-limit')],
+      [200, 'text/event-stream; charset=utf-8', '1000'],
+    );
+    assert.equal(
+      await reply.text(),
+      [
+        'event: text\ndata: {"text":"One\\n\\n\\"two\\""}\n\n',
+        'event: restart\ndata: {}\n\n',
+        'event: text\ndata: {"text":"Three"}\n\n',
+        'event: reply\ndata: {"success":true,"data":{"said":"Three"}}\n\n',
+      ].join(''),
+    );
   });
 
   it('is whole for who does not ask for events, and where a route tells nothing', async () => {
     write = async (reader) => ok({ isRead: reader !== undefined });
-    for (const reply of [await call('/whole'), await call('/told', { headers: {} })]) assert.deepEqual(await reply.json(), { success: true, data: { isRead: false } });
-    for (const accept of ['text/event-stream', 'application/json, TEXT/EVENT-STREAM;q=0.5']) assert.ok(acceptsEventStream(accept), accept);
-    for (const accept of [undefined, '', '*/*', 'text/*', 'text/event-streams', 'application/json']) assert.ok(!acceptsEventStream(accept), accept);
+    for (const reply of [await call('/whole'), await call('/told', { headers: {} })])
+      assert.deepEqual(await reply.json(), { success: true, data: { isRead: false } });
+    for (const accept of ['text/event-stream', 'application/json, TEXT/EVENT-STREAM;q=0.5'])
+      assert.ok(acceptsEventStream(accept), accept);
+    for (const accept of [undefined, '', '*/*', 'text/*', 'text/event-streams', 'application/json'])
+      assert.ok(!acceptsEventStream(accept), accept);
   });
 
   it('is a plain refusal before a word was said, and an event after', async () => {
@@ -51,8 +76,13 @@ describe('a reply that is told while it is written', () => {
       throw new Error('a query that must not be shown');
     };
     const late = await call();
-    const { message, ...body } = JSON.parse(/event: error\ndata: (.*)\n\n$/.exec(await late.text())?.[1] ?? '') as { message: string };
-    assert.deepEqual([late.status, body], [200, { success: false, code: 'INTERNAL_ERROR', requestId: late.headers.get('x-request-id') }]);
+    const { message, ...body } = JSON.parse(/event: error\ndata: (.*)\n\n$/.exec(await late.text())?.[1] ?? '') as {
+      message: string;
+    };
+    assert.deepEqual(
+      [late.status, body],
+      [200, { success: false, code: 'INTERNAL_ERROR', requestId: late.headers.get('x-request-id') }],
+    );
     assert.ok(!message.includes('query'));
     assert.deepEqual(server.refused, ['CONFLICT', 'INTERNAL_ERROR']);
   });
@@ -88,7 +118,10 @@ describe('a reply that is told while it is written', () => {
       await new Promise<void>((resolve) => (goOn = resolve));
       return ok('end');
     };
-    const reply = await fetch(`${stopping.origin}/api/v1/told`, { method: 'POST', headers: { accept: 'text/event-stream' } });
+    const reply = await fetch(`${stopping.origin}/api/v1/told`, {
+      method: 'POST',
+      headers: { accept: 'text/event-stream' },
+    });
     const stopped = stopping.stop();
     goOn();
     assert.match(await reply.text(), /event: reply\ndata: \{"success":true,"data":"end"\}\n\n$/);

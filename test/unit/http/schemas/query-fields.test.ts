@@ -1,27 +1,54 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
-import { booleanField, listField, pageFields, startField } from '../../../../src/http/schemas/query-fields.ts';
 import { ok, route } from '../../../../src/http/routing/route.ts';
+import { booleanField, listField, pageFields, startField } from '../../../../src/http/schemas/query-fields.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
 
 const query = z
-  .strictObject({ ...pageFields(100), isComplete: booleanField.optional(), status: z.enum(['ON', 'OFF']).optional(), startDate: startField.optional(), filter: listField(z.string().min(3), 3).default([]).describe('some') })
+  .strictObject({
+    ...pageFields(100),
+    isComplete: booleanField.optional(),
+    status: z.enum(['ON', 'OFF']).optional(),
+    startDate: startField.optional(),
+    filter: listField(z.string().min(3), 3).default([]).describe('some'),
+  })
   .refine(() => true);
 
 describe('a query', () => {
   let server: Awaited<ReturnType<typeof startLoopback>>;
   before(async () => {
-    const list = route({ method: 'GET', path: '/list', tag: 'Test', summary: 'for the test', access: { kind: 'public' }, limit: 'api', query, reply: z.unknown(), replyStatus: 200, handle: async (call) => ok(call.query) });
+    const list = route({
+      method: 'GET',
+      path: '/list',
+      tag: 'Test',
+      summary: 'for the test',
+      access: { kind: 'public' },
+      limit: 'api',
+      query,
+      reply: z.unknown(),
+      replyStatus: 200,
+      handle: async (call) => ok(call.query),
+    });
     server = await startLoopback({ api: [list] });
   });
   after(() => server.stop());
 
-  const ask = async (text: string): Promise<{ data?: Record<string, unknown>; details?: { path: string; message: string }[] }> => (await fetch(`${server.origin}/api/v1/list?${text}`)).json() as never;
+  const ask = async (
+    text: string,
+  ): Promise<{ data?: Record<string, unknown>; details?: { path: string; message: string }[] }> =>
+    (await fetch(`${server.origin}/api/v1/list?${text}`)).json() as never;
   const said = async (text: string) => (await ask(text)).details?.map(({ path, message }) => `${path}: ${message}`);
 
   it('says of a parameter that is given twice that it may be given once, whatever kind it is of', async () => {
-    for (const [name, value] of [['limit', '1'], ['page', '2'], ['isComplete', 'true'], ['status', 'ON'], ['startDate', '2026-01-01']]) assert.deepEqual(await said(`${name}=${value}&${name}=${value}`), [`${name}: may be given once`]);
+    for (const [name, value] of [
+      ['limit', '1'],
+      ['page', '2'],
+      ['isComplete', 'true'],
+      ['status', 'ON'],
+      ['startDate', '2026-01-01'],
+    ])
+      assert.deepEqual(await said(`${name}=${value}&${name}=${value}`), [`${name}: may be given once`]);
     assert.deepEqual(await said('stranger=1&stranger=2'), ['stranger: this field is not known']);
   });
 
@@ -30,7 +57,8 @@ describe('a query', () => {
       assert.deepEqual(await said(`page=${digits}`), ['page: must be at most 100000000']);
       assert.deepEqual(await said(`limit=${digits}`), ['limit: must be at most 100']);
     }
-    for (const text of ['-1', '1.5', '1e3', 'x', '']) assert.deepEqual(await said(`page=${text}`), ['page: must be a whole number'], text);
+    for (const text of ['-1', '1.5', '1e3', 'x', ''])
+      assert.deepEqual(await said(`page=${text}`), ['page: must be a whole number'], text);
   });
 
   it('takes a list once or several times, and judges each by what one must be', async () => {

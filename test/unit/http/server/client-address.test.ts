@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createAddressReader, unmapIpv4, rateLimitKeyOf, socketAddressText } from '../../../../src/http/server/client-address.ts';
+import {
+  createAddressReader,
+  rateLimitKeyOf,
+  socketAddressText,
+  unmapIpv4,
+} from '../../../../src/http/server/client-address.ts';
 
 describe('the client’s address', () => {
   it('is the socket’s own where no proxy is trusted, whatever the header says', () => {
@@ -12,8 +17,24 @@ describe('the client’s address', () => {
 
   it('of a socket is never that of the socket before', () => {
     const v6 = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-    const sockets = [[203, 0, 113, 9], [203, 0, 113, 9], [203, 0, 113, 8], [], [203, 0, 113, 8], v6, [...v6.slice(0, 15), 2]];
-    const texts = ['203.0.113.9', '203.0.113.9', '203.0.113.8', '', '203.0.113.8', '2001:0db8:0000:0000:0000:0000:0000:0001', '2001:0db8:0000:0000:0000:0000:0000:0002'];
+    const sockets = [
+      [203, 0, 113, 9],
+      [203, 0, 113, 9],
+      [203, 0, 113, 8],
+      [],
+      [203, 0, 113, 8],
+      v6,
+      [...v6.slice(0, 15), 2],
+    ];
+    const texts = [
+      '203.0.113.9',
+      '203.0.113.9',
+      '203.0.113.8',
+      '',
+      '203.0.113.8',
+      '2001:0db8:0000:0000:0000:0000:0000:0001',
+      '2001:0db8:0000:0000:0000:0000:0000:0002',
+    ];
     for (const [index, bytes] of sockets.entries()) {
       const given = new Uint8Array(bytes);
       assert.equal(socketAddressText(given.buffer), texts[index]);
@@ -34,7 +55,18 @@ describe('the client’s address', () => {
 
   it('stays with the last believed address where the header cannot be read', () => {
     const read = createAddressReader(['10.0.0.0/8']);
-    for (const header of ['unknown', '', '198.51.100.1, what', '198.51.100.1, 999.1.1.1', '198.51.100.1,,', '127.1', '198.51.100.1\u00a0', '\ufeff198.51.100.1', '198.51.100.1\ufffd']) assert.equal(read('10.1.2.3', header), '10.1.2.3', header);
+    for (const header of [
+      'unknown',
+      '',
+      '198.51.100.1, what',
+      '198.51.100.1, 999.1.1.1',
+      '198.51.100.1,,',
+      '127.1',
+      '198.51.100.1\u00a0',
+      '\ufeff198.51.100.1',
+      '198.51.100.1\ufffd',
+    ])
+      assert.equal(read('10.1.2.3', header), '10.1.2.3', header);
     assert.equal(read('10.1.2.3', 'what, 10.5.5.5'), '10.5.5.5');
   });
 
@@ -59,7 +91,8 @@ describe('the key that limits count under', () => {
 
   it('is the /64 of an IPv6 address, in one spelling', () => {
     const key = rateLimitKeyOf('2001:db8:0:42::1');
-    for (const address of ['2001:db8:0:42:ffff::', '2001:0DB8:0000:0042:1:2:3:4', '2001:db8:0:42::%eth0']) assert.equal(rateLimitKeyOf(address), key, address);
+    for (const address of ['2001:db8:0:42:ffff::', '2001:0DB8:0000:0042:1:2:3:4', '2001:db8:0:42::%eth0'])
+      assert.equal(rateLimitKeyOf(address), key, address);
     assert.notEqual(rateLimitKeyOf('2001:db8:0:43::1'), key);
     assert.equal(rateLimitKeyOf('::1'), rateLimitKeyOf('0000:0000:0000:0000:0000:0000:0000:0001'));
     assert.equal(rateLimitKeyOf('1:2:3:4:5:6:7::'), rateLimitKeyOf('1:2:3:4::9'));

@@ -12,15 +12,36 @@ async function* pieces(...texts: string[]): AsyncIterable<Uint8Array> {
 describe('a reply', () => {
   it('writes its status line, headers and body inside a cork', () => {
     const { response, written } = fakeResponse();
-    openReply(response).send(404, [['content-type', 'text/plain'], ['x-a', 'b']], 'gone');
+    openReply(response).send(
+      404,
+      [
+        ['content-type', 'text/plain'],
+        ['x-a', 'b'],
+      ],
+      'gone',
+    );
     assert.equal(written.status, '404 Not Found');
-    assert.deepEqual(written.headers, [['content-type', 'text/plain'], ['x-a', 'b']]);
+    assert.deepEqual(written.headers, [
+      ['content-type', 'text/plain'],
+      ['x-a', 'b'],
+    ]);
     assert.equal(written.body, 'gone');
   });
 
   it('leaves out a header whose value could start another one, or is no Latin-1', () => {
     const { response, written } = fakeResponse();
-    openReply(response).send(200, [['x-a', 'b\r\nset-cookie: c=d'], ['x-b', 'e\nf'], ['x-c', 'g\u0000'], ['x-d', '\u0130'], ['x-e', 'h\u007f'], ['x-f', 'caf\u00e9\t!']], '');
+    openReply(response).send(
+      200,
+      [
+        ['x-a', 'b\r\nset-cookie: c=d'],
+        ['x-b', 'e\nf'],
+        ['x-c', 'g\u0000'],
+        ['x-d', '\u0130'],
+        ['x-e', 'h\u007f'],
+        ['x-f', 'caf\u00e9\t!'],
+      ],
+      '',
+    );
     assert.deepEqual(written.headers, [['x-f', 'caf\u00e9\t!']]);
   });
 

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Problem } from '../../../../src/errors.ts';
-import { assertJsonType, assertExactNumbers, parseJson, receiveBody } from '../../../../src/http/server/request-body.ts';
+import {
+  assertExactNumbers,
+  assertJsonType,
+  parseJson,
+  receiveBody,
+} from '../../../../src/http/server/request-body.ts';
 import { fakeResponse } from '../../../support/fake-response.ts';
 
-const refusal = (code: string, pattern = /./) => (error: unknown) => error instanceof Problem && error.code === code && pattern.test(error.message);
+const refusal =
+  (code: string, pattern = /./) =>
+  (error: unknown) =>
+    error instanceof Problem && error.code === code && pattern.test(error.message);
 const parse = (text: string | Buffer) => parseJson(Buffer.from(text));
 const never = () => undefined;
 
@@ -20,14 +28,21 @@ describe('an incoming body', () => {
 
   it('is given to one who asks before it has come, and may be empty', async () => {
     const connection = fakeResponse();
-    const whole = receiveBody(connection.response, { limitBytes: 100, declaredBytes: undefined, onAbort: never }).whole();
+    const whole = receiveBody(connection.response, {
+      limitBytes: 100,
+      declaredBytes: undefined,
+      onAbort: never,
+    }).whole();
     connection.receive('', true);
     assert.equal((await whole).length, 0);
   });
 
   it('is taken up to its limit and refused one byte past it', async () => {
     const [exact, over] = [fakeResponse(), fakeResponse()];
-    const [taken, refused] = [receiveBody(exact.response, { limitBytes: 8, declaredBytes: 8, onAbort: never }), receiveBody(over.response, { limitBytes: 8, declaredBytes: undefined, onAbort: never })];
+    const [taken, refused] = [
+      receiveBody(exact.response, { limitBytes: 8, declaredBytes: 8, onAbort: never }),
+      receiveBody(over.response, { limitBytes: 8, declaredBytes: undefined, onAbort: never }),
+    ];
     exact.receive('12345678', true);
     over.receive('12345678', false);
     over.receive('9', true);
@@ -36,13 +51,20 @@ describe('an incoming body', () => {
   });
 
   it('is refused by its declared length, before anything has come', async () => {
-    await assert.rejects(receiveBody(fakeResponse().response, { limitBytes: 8, declaredBytes: 9, onAbort: never }).whole(), refusal('PAYLOAD_TOO_LARGE'));
+    await assert.rejects(
+      receiveBody(fakeResponse().response, { limitBytes: 8, declaredBytes: 9, onAbort: never }).whole(),
+      refusal('PAYLOAD_TOO_LARGE'),
+    );
   });
 
   it('is given up when the client breaks off, so that nobody waits for it', async () => {
     const connection = fakeResponse();
     let leave: () => void = never;
-    const body = receiveBody(connection.response, { limitBytes: 100, declaredBytes: 50, onAbort: (listener) => (leave = listener) });
+    const body = receiveBody(connection.response, {
+      limitBytes: 100,
+      declaredBytes: 50,
+      onAbort: (listener) => (leave = listener),
+    });
     connection.receive('{"a":', false);
     leave();
     await assert.rejects(body.whole(), refusal('VALIDATION_ERROR', /broken off/));
@@ -51,12 +73,20 @@ describe('an incoming body', () => {
 
 describe('a media type', () => {
   it('is JSON in UTF-8, however it is spelled', () => {
-    for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"']) assert.doesNotThrow(() => assertJsonType(type, undefined), type);
+    for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])
+      assert.doesNotThrow(() => assertJsonType(type, undefined), type);
     assert.doesNotThrow(() => assertJsonType('application/json', 'identity'));
   });
 
   it('is refused if it is missing, another, in another charset, or compressed', () => {
-    for (const type of [undefined, '', 'text/plain', 'application/jsonp', 'application/json; charset=latin1', 'multipart/form-data'])
+    for (const type of [
+      undefined,
+      '',
+      'text/plain',
+      'application/jsonp',
+      'application/json; charset=latin1',
+      'multipart/form-data',
+    ])
       assert.throws(() => assertJsonType(type, undefined), refusal('UNSUPPORTED_MEDIA_TYPE'), String(type));
     assert.throws(() => assertJsonType('application/json', 'gzip'), refusal('UNSUPPORTED_MEDIA_TYPE'));
   });
@@ -69,11 +99,17 @@ describe('JSON', () => {
   });
 
   it('is refused if it is not JSON', () => {
-    for (const text of ['', '{', '{"a":1}x', "{'a':1}", '[1,]', 'undefined', 'NaN', '\ufeff{}']) assert.throws(() => parse(text), refusal('VALIDATION_ERROR', /not valid JSON/), JSON.stringify(text));
+    for (const text of ['', '{', '{"a":1}x', "{'a':1}", '[1,]', 'undefined', 'NaN', '\ufeff{}'])
+      assert.throws(() => parse(text), refusal('VALIDATION_ERROR', /not valid JSON/), JSON.stringify(text));
   });
 
   it('is refused if its bytes are not UTF-8', () => {
-    for (const bytes of [[0x22, 0xff, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22]]) assert.throws(() => parse(Buffer.from(bytes)), refusal('VALIDATION_ERROR', /UTF-8/));
+    for (const bytes of [
+      [0x22, 0xff, 0x22],
+      [0x22, 0xc0, 0x80, 0x22],
+      [0x22, 0xed, 0xa0, 0x80, 0x22],
+    ])
+      assert.throws(() => parse(Buffer.from(bytes)), refusal('VALIDATION_ERROR', /UTF-8/));
   });
 
   it('is refused if a text or a key has a lone surrogate or a NUL, which is named', () => {
@@ -100,10 +136,15 @@ describe('JSON', () => {
   });
 
   it('has only numbers that come back as they were sent', () => {
-    for (const value of [0, -0, 1.5, 2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300]) assert.doesNotThrow(() => assertExactNumbers({ a: [value] }), String(value));
+    for (const value of [0, -0, 1.5, 2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300])
+      assert.doesNotThrow(() => assertExactNumbers({ a: [value] }), String(value));
     for (const text of ['1e400', '-1e400', '9007199254740992', '-9007199254740993', '1e300']) {
       const value = parse(`{"a":{"b":[${text}]}}`);
-      assert.throws(() => assertExactNumbers(value), (error: unknown) => error instanceof Problem && JSON.stringify(error.details).includes('"a.b.0"'), text);
+      assert.throws(
+        () => assertExactNumbers(value),
+        (error: unknown) => error instanceof Problem && JSON.stringify(error.details).includes('"a.b.0"'),
+        text,
+      );
     }
   });
 });

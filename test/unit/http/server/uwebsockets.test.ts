@@ -9,9 +9,9 @@ import { after, before, describe, it } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { assetPath } from '../../../../src/platform/assets.ts';
-import { assertNativeServer, keepsHeaderBytes, warnOfTrimmedHeaders } from '../../../../src/http/server/uwebsockets.ts';
 import { ok, route } from '../../../../src/http/routing/route.ts';
+import { assertNativeServer, keepsHeaderBytes, warnOfTrimmedHeaders } from '../../../../src/http/server/uwebsockets.ts';
+import { assetPath } from '../../../../src/platform/assets.ts';
 import { changes, corrected, original, whereCorrected } from '../../../support/engine-correction.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
 
@@ -27,13 +27,23 @@ describe('the HTTP engine', () => {
     const copy = corrected(original);
     assert.ok(copy && changes && copy.length === original.length);
     const different: number[] = [];
-    for (let offset = 0; offset < copy.length; offset += 1) if (copy[offset] !== original[offset]) different.push(offset);
-    assert.deepEqual(different, changes.map(({ offset }) => offset).sort((a, b) => a - b));
-    for (const change of changes) assert.deepEqual([original[change.offset], copy[change.offset]], [change.original, change.corrected], change.what);
+    for (let offset = 0; offset < copy.length; offset += 1)
+      if (copy[offset] !== original[offset]) different.push(offset);
+    assert.deepEqual(
+      different,
+      changes.map(({ offset }) => offset).sort((a, b) => a - b),
+    );
+    for (const change of changes)
+      assert.deepEqual(
+        [original[change.offset], copy[change.offset]],
+        [change.original, change.corrected],
+        change.what,
+      );
   });
 
   it('is corrected wherever the service is built', () => {
-    for (const file of ['Dockerfile', 'package.json']) assert.match(readFileSync(assetPath(file), 'utf8'), /&& node scripts\/correct-engine\.mjs/, file);
+    for (const file of ['Dockerfile', 'package.json'])
+      assert.match(readFileSync(assetPath(file), 'utf8'), /&& node scripts\/correct-engine\.mjs/, file);
   });
 
   it('of an unknown build is not touched', () => {
@@ -47,7 +57,10 @@ describe('the HTTP engine without a corrected copy', () => {
   const build = mkdtempSync(join(tmpdir(), 'engine-'));
   before(() => {
     mkdirSync(join(build, 'src', 'http'), { recursive: true });
-    copyFileSync(fileURLToPath(new URL('../../../../src/http/server/uwebsockets.js', import.meta.url)), join(build, 'src', 'http', 'engine.js'));
+    copyFileSync(
+      fileURLToPath(new URL('../../../../src/http/server/uwebsockets.js', import.meta.url)),
+      join(build, 'src', 'http', 'engine.js'),
+    );
     writeFileSync(join(build, 'package.json'), '{"type":"module"}');
     symlinkSync(assetPath('node_modules'), join(build, 'node_modules'));
   });
@@ -60,12 +73,26 @@ describe('the HTTP engine without a corrected copy', () => {
       console.log(await engine.keepsHeaderBytes());
       await engine.warnOfTrimmedHeaders({ warn: (fields, message) => console.log(message) });`;
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
-    assert.match(stdout, /^false\nheader values with bytes above 0x7f at their ends cannot be told apart by this build/);
+    assert.match(
+      stdout,
+      /^false\nheader values with bytes above 0x7f at their ends cannot be told apart by this build/,
+    );
   });
 });
 
 describe('the size of a chunk', () => {
-  const things = route({ method: 'POST', path: '/things', tag: 'Test', summary: 'for the test', access: { kind: 'public' }, limit: 'api', body: z.unknown(), reply: z.unknown(), replyStatus: 200, handle: async ({ body }) => ok(body) });
+  const things = route({
+    method: 'POST',
+    path: '/things',
+    tag: 'Test',
+    summary: 'for the test',
+    access: { kind: 'public' },
+    limit: 'api',
+    body: z.unknown(),
+    reply: z.unknown(),
+    replyStatus: 200,
+    handle: async ({ body }) => ok(body),
+  });
   const say = async (port: number, size: string): Promise<string> => {
     const socket = connect(port, '127.0.0.1');
     let heard = '';
@@ -73,7 +100,10 @@ describe('the size of a chunk', () => {
       heard += chunk.toString('latin1');
       socket.end();
     });
-    socket.write(`POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${size}\r\n{"name":"a"}\r\n0\r\n\r\n`, 'latin1');
+    socket.write(
+      `POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n${size}\r\n{"name":"a"}\r\n0\r\n\r\n`,
+      'latin1',
+    );
     await once(socket, 'close');
     return heard;
   };
@@ -82,7 +112,8 @@ describe('the size of a chunk', () => {
     const server = await startLoopback({ api: [things] });
     try {
       assert.match(await say(server.port, 'c'), /^HTTP\/1\.1 200 /);
-      for (const size of ['c\x80', 'c\xff', '\xe9c', 'c\xa0\xa0', '\x80']) assert.doesNotMatch(await say(server.port, size), /^HTTP\/1\.1 2/, Buffer.from(size, 'latin1').toString('hex'));
+      for (const size of ['c\x80', 'c\xff', '\xe9c', 'c\xa0\xa0', '\x80'])
+        assert.doesNotMatch(await say(server.port, size), /^HTTP\/1\.1 2/, Buffer.from(size, 'latin1').toString('hex'));
     } finally {
       await server.stop();
     }

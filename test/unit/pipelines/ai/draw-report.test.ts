@@ -16,6 +16,11 @@ describe('reports that are asked for at once', () => {
     const drawn = await Promise.allSettled(Array.from({ length: 20 }, () => draw({} as ReportDocument)));
     const refused = drawn.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
     assert.deepEqual([most, drawn.length - refused.length], [1, 9]);
-    assert.ok(refused.every((reason) => reason instanceof Problem && reason.code === 'SERVICE_UNAVAILABLE' && reason.retryAfterSeconds === 5));
+    assert.ok(
+      refused.every(
+        (reason) =>
+          reason instanceof Problem && reason.code === 'SERVICE_UNAVAILABLE' && reason.retryAfterSeconds === 5,
+      ),
+    );
   });
 });

@@ -11,7 +11,14 @@ describe('recent changes of surveys', () => {
     changes.record('a');
     nowMs = 2000;
     changes.record('b');
-    assert.deepEqual([since(1000), since(1001), since(2001)], [[true, true, false], [false, true, false], [false, false, false]]);
+    assert.deepEqual(
+      [since(1000), since(1001), since(2001)],
+      [
+        [true, true, false],
+        [false, true, false],
+        [false, false, false],
+      ],
+    );
     nowMs = 3000;
     changes.record('a');
     assert.deepEqual(since(2500), [true, false, false]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createLoadThrottle, createLoadDetector } from '../../../../src/pipelines/exports/load-detector.ts';
+import { createLoadDetector, createLoadThrottle } from '../../../../src/pipelines/exports/load-detector.ts';
 
 describe('the pace of exports', () => {
   const watch = (intake: string[][], processors: { user?: number; nice?: number; idle?: number }[]) => {
@@ -20,7 +20,22 @@ describe('the pace of exports', () => {
   };
 
   it('is that of a rush while responses come in and the processors are busy with others', async () => {
-    const look = watch([['1-0', '1-0'], ['1-0', '2-0'], ['1-0', '2-0'], ['3-0', '2-0'], ['4-0', '2-0']], [{ user: 90, idle: 10 }, { user: 90, idle: 10 }, { user: 90, idle: 10 }, { user: 10, nice: 80, idle: 10 }, { user: 80, nice: 20 }]);
+    const look = watch(
+      [
+        ['1-0', '1-0'],
+        ['1-0', '2-0'],
+        ['1-0', '2-0'],
+        ['3-0', '2-0'],
+        ['4-0', '2-0'],
+      ],
+      [
+        { user: 90, idle: 10 },
+        { user: 90, idle: 10 },
+        { user: 90, idle: 10 },
+        { user: 10, nice: 80, idle: 10 },
+        { user: 80, nice: 20 },
+      ],
+    );
     const seen: boolean[] = [];
     for (let turn = 0; turn < 5; turn += 1) seen.push(await look());
     // At first nothing can be said; then a rush; then nobody answers; then only work below normal priority is heavy; then a rush again.

@@ -9,10 +9,13 @@ import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses
 async function rowsOfGroups(rows: number, text: string): Promise<number[]> {
   const columns = [{ heading: 'story', type: 'text', read: () => text }] as unknown as FileColumn[];
   const batches = (async function* () {
-    for (let left = rows; left > 0; left -= 700) yield Array.from({ length: Math.min(700, left) }, () => ({}) as ResponseRecord);
+    for (let left = rows; left > 0; left -= 700)
+      yield Array.from({ length: Math.min(700, left) }, () => ({}) as ResponseRecord);
   })();
   const pieces: Uint8Array[] = [];
-  await writeParquet({ layout: { columns }, batches } as unknown as FileContent, { write: async (bytes) => void pieces.push(bytes) });
+  await writeParquet({ layout: { columns }, batches } as unknown as FileContent, {
+    write: async (bytes) => void pieces.push(bytes),
+  });
   const file = Uint8Array.from(Buffer.concat(pieces));
   return parquetMetadata(file.buffer).row_groups.map(({ num_rows }) => Number(num_rows));
 }

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { runExport, type RunExportDeps } from '../../../../src/pipelines/exports/run.ts';
+import { type RunExportDeps, runExport } from '../../../../src/pipelines/exports/run.ts';
 import { createExportFiles } from '../../../../src/stores/export-files.ts';
 import type { ExportRecord, ExportStatus, FinishedExport } from '../../../../src/stores/postgres/exports.ts';
 import { blankSurvey } from '../../../support/questions.ts';
@@ -19,12 +19,24 @@ after(() => rmSync(dataDir, { recursive: true }));
 function setUp(whileReading: () => Promise<string> | string) {
   const row: { status: ExportStatus; file?: FinishedExport } = { status: 'PENDING' };
   const isOpen = () => row.status === 'PENDING' || row.status === 'PROCESSING';
-  const record = () => ({ id: exportId, surveyId: survey.id, format: 'CSV', options: { filters: [], labels: 'text' }, surveyVersion: 1, createdAt: new Date(0), status: row.status }) as unknown as ExportRecord;
+  const record = () =>
+    ({
+      id: exportId,
+      surveyId: survey.id,
+      format: 'CSV',
+      options: { filters: [], labels: 'text' },
+      surveyVersion: 1,
+      createdAt: new Date(0),
+      status: row.status,
+    }) as unknown as ExportRecord;
   const files = createExportFiles(mkdtempSync(join(dataDir, 'files-')));
   const deps: RunExportDeps = {
     exports: {
       start: async () => (isOpen() ? ((row.status = 'PROCESSING'), record()) : undefined),
-      find: async () => record(), saveProgress: async () => isOpen(), fail: async () => true, findDefinition: async () => ({ ...survey, questions: [...survey.questions] }),
+      find: async () => record(),
+      saveProgress: async () => isOpen(),
+      fail: async () => true,
+      findDefinition: async () => ({ ...survey, questions: [...survey.questions] }),
       complete: async (_id: string, file: FinishedExport) => {
         const wasOpen = isOpen();
         if (wasOpen) Object.assign(row, { status: 'COMPLETED', file });
@@ -41,14 +53,20 @@ function setUp(whileReading: () => Promise<string> | string) {
     totals: { countSurvey: async () => ({ total: 0 }) } as unknown as RunExportDeps['totals'],
     ai: { lastTopic: async () => undefined, themes: async () => [] } as unknown as RunExportDeps['ai'],
     annotations: { findByEditions: async () => new Map() } as unknown as RunExportDeps['annotations'],
-    files, now: () => 0, waitIfThrottled: async () => undefined, onProgress: () => undefined,
+    files,
+    now: () => 0,
+    waitIfThrottled: async () => undefined,
+    onProgress: () => undefined,
   };
   const lying = () => readdirSync(dirname(files.path(exportId)));
   /** That the row is of the very file that lies there, and nothing lies beside it. */
   const assertKept = () => {
     assert.deepEqual([row.status, lying()], ['COMPLETED', [exportId]]);
     const bytes = readFileSync(files.path(exportId));
-    assert.deepEqual([row.file?.fileSize, row.file?.sha256], [bytes.length, createHash('sha256').update(bytes).digest('hex')]);
+    assert.deepEqual(
+      [row.file?.fileSize, row.file?.sha256],
+      [bytes.length, createHash('sha256').update(bytes).digest('hex')],
+    );
   };
   return { deps, row, lying, assertKept };
 }

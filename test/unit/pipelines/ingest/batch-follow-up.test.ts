@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { notFound, unavailable } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
-import { createBatchFollowUp, type BatchFollowUpDeps } from '../../../../src/pipelines/ingest/batch-follow-up.ts';
+import { type BatchFollowUpDeps, createBatchFollowUp } from '../../../../src/pipelines/ingest/batch-follow-up.ts';
 import { createCloseEndedSurveys } from '../../../../src/pipelines/maintenance/close-ended-surveys.ts';
 import { createReconcileCounts } from '../../../../src/pipelines/maintenance/reconcile-counts.ts';
 import type { SavedCounts } from '../../../../src/stores/postgres/surveys.ts';
@@ -15,7 +15,13 @@ const entry = (part: Partial<StreamEntry>): StreamEntry => streamEntry('1-0', { 
 
 /** A control plane that can be away. */
 function scene(deps: Partial<BatchFollowUpDeps> = {}) {
-  const state = { isAway: false, total: 1, saves: [] as [string, number][][], closed: [] as string[], cannotClose: new Set<string>() };
+  const state = {
+    isAway: false,
+    total: 1,
+    saves: [] as [string, number][][],
+    closed: [] as string[],
+    cannotClose: new Set<string>(),
+  };
   const news = createBatchFollowUp({
     intake: { counts: async () => ({ total: state.total, completed: state.total }) },
     surveys: {
@@ -32,7 +38,9 @@ function scene(deps: Partial<BatchFollowUpDeps> = {}) {
         return undefined as never;
       },
     },
-    log, retryMs: 20, ...deps,
+    log,
+    retryMs: 20,
+    ...deps,
   });
   return { state, news };
 }
@@ -44,7 +52,15 @@ describe('news of stored batches', () => {
     await news.saveCounts([entry({ surveyIds: ['b', 'a'] }), entry({ surveyIds: ['c'] })]);
     state.isAway = false;
     state.total = 7;
-    await eventually(() => assert.deepEqual(state.saves, [[['a', 7], ['b', 7], ['c', 7]]]));
+    await eventually(() =>
+      assert.deepEqual(state.saves, [
+        [
+          ['a', 7],
+          ['b', 7],
+          ['c', 7],
+        ],
+      ]),
+    );
     news.stop();
   });
 
@@ -82,16 +98,30 @@ describe('news of stored batches', () => {
 
 describe('holding saved counts against those of the intake', () => {
   it('corrects those that differ, closes what is full, and goes through all pages whatever fails', async () => {
-    const saved: SavedCounts[] = Array.from({ length: 450 }, (_, n) => ({ surveyId: `s${String(n).padStart(3, '0')}`, revision: 1, responses: 5, completed: 5, quota: n % 100 === 0 ? 5 : null, isOpen: n !== 100 }));
+    const saved: SavedCounts[] = Array.from({ length: 450 }, (_, n) => ({
+      surveyId: `s${String(n).padStart(3, '0')}`,
+      revision: 1,
+      responses: 5,
+      completed: 5,
+      quota: n % 100 === 0 ? 5 : null,
+      isOpen: n !== 100,
+    }));
     const [corrected, closed]: [string[], string[]] = [[], []];
     await createReconcileCounts({
       intake: {
-        counts: async (surveyId) => (surveyId === 's007' ? undefined : { total: surveyId === 's449' ? 6 : 5, completed: surveyId === 's300' ? 4 : 5 }),
+        counts: async (surveyId) =>
+          surveyId === 's007'
+            ? undefined
+            : { total: surveyId === 's449' ? 6 : 5, completed: surveyId === 's300' ? 4 : 5 },
         quotaFilledRevision: async (surveyId) => (surveyId === 's300' ? 1 : undefined),
       },
       surveys: {
-        savedCounts: async ({ after, limit }) => saved.filter(({ surveyId }) => after === undefined || surveyId > after).slice(0, limit),
-        saveCounts: async (counts) => void corrected.push(...counts.map(({ surveyId, responses, completed }) => `${surveyId} ${responses} ${completed}`)),
+        savedCounts: async ({ after, limit }) =>
+          saved.filter(({ surveyId }) => after === undefined || surveyId > after).slice(0, limit),
+        saveCounts: async (counts) =>
+          void corrected.push(
+            ...counts.map(({ surveyId, responses, completed }) => `${surveyId} ${responses} ${completed}`),
+          ),
       },
       actors: {
         quotaFilled: async (surveyId) => {
@@ -107,7 +137,14 @@ describe('holding saved counts against those of the intake', () => {
   });
 
   it('saves what the intake says at that moment, and passes over surveys that it cannot tell of', async () => {
-    const saved: SavedCounts[] = ['broken', 'moved', 'unsaved'].map((surveyId) => ({ surveyId, revision: 1, responses: 1, completed: 1, quota: null, isOpen: true }));
+    const saved: SavedCounts[] = ['broken', 'moved', 'unsaved'].map((surveyId) => ({
+      surveyId,
+      revision: 1,
+      responses: 1,
+      completed: 1,
+      quota: null,
+      isOpen: true,
+    }));
     let asked = 0;
     const corrected: unknown[] = [];
     await createReconcileCounts({
@@ -119,20 +156,39 @@ describe('holding saved counts against those of the intake', () => {
         },
         quotaFilledRevision: async () => undefined,
       },
-      surveys: { savedCounts: async () => saved, saveCounts: async (counts) => void corrected.push(...counts.map(({ surveyId, responses }) => [surveyId, responses])) },
+      surveys: {
+        savedCounts: async () => saved,
+        saveCounts: async (counts) =>
+          void corrected.push(...counts.map(({ surveyId, responses }) => [surveyId, responses])),
+      },
       actors: { quotaFilled: async () => undefined as never, repairSuperseded: async () => false },
       log,
     })();
-    assert.deepEqual(corrected, [['moved', 13], ['unsaved', 14]]);
+    assert.deepEqual(corrected, [
+      ['moved', 13],
+      ['unsaved', 14],
+    ]);
   });
 
   it('goes on with the next page when one cannot be saved', async () => {
-    const saved: SavedCounts[] = Array.from({ length: 250 }, (_, n) => ({ surveyId: `s${String(n).padStart(3, '0')}`, revision: 1, responses: 5, completed: 5, quota: null, isOpen: true }));
+    const saved: SavedCounts[] = Array.from({ length: 250 }, (_, n) => ({
+      surveyId: `s${String(n).padStart(3, '0')}`,
+      revision: 1,
+      responses: 5,
+      completed: 5,
+      quota: null,
+      isOpen: true,
+    }));
     const corrected: string[] = [];
     await createReconcileCounts({
-      intake: { counts: async (surveyId) => (surveyId === 's000' || surveyId === 's249' ? { total: 6, completed: 6 } : { total: 5, completed: 5 }), quotaFilledRevision: async () => undefined },
+      intake: {
+        counts: async (surveyId) =>
+          surveyId === 's000' || surveyId === 's249' ? { total: 6, completed: 6 } : { total: 5, completed: 5 },
+        quotaFilledRevision: async () => undefined,
+      },
       surveys: {
-        savedCounts: async ({ after, limit }) => saved.filter(({ surveyId }) => after === undefined || surveyId > after).slice(0, limit),
+        savedCounts: async ({ after, limit }) =>
+          saved.filter(({ surveyId }) => after === undefined || surveyId > after).slice(0, limit),
         saveCounts: async (counts) => {
           if (counts.some(({ surveyId }) => surveyId === 's000')) throw unavailable('deadlock');
           corrected.push(...counts.map(({ surveyId }) => surveyId));
@@ -150,8 +206,14 @@ describe('surveys whose end has come', () => {
     const closed: string[] = [];
     const close = createCloseEndedSurveys({
       surveys: { findDueToClose: async ({ now }) => (now.getTime() === 5 ? ['one', 'newer', 'two'] : []) },
-      actors: { timeReached: async (surveyId) => (surveyId === 'newer' ? Promise.reject(unavailable('only a newer version can')) : (closed.push(surveyId), undefined as never)) },
-      now: () => 5, log,
+      actors: {
+        timeReached: async (surveyId) =>
+          surveyId === 'newer'
+            ? Promise.reject(unavailable('only a newer version can'))
+            : (closed.push(surveyId), undefined as never),
+      },
+      now: () => 5,
+      log,
     });
     await close();
     assert.deepEqual(closed, ['one', 'two']);

@@ -10,7 +10,9 @@ const content = Buffer.alloc(4 * mega, 120);
 
 /** A stream whose replies come in time only up to so many bytes. */
 function streamOf(sizes: readonly number[], bytesInTime = Infinity) {
-  const entries: StreamEntry[] = sizes.map((bytes, n) => streamEntry(`${n + 1}-0`, { codeColumns: 1, rows: content.subarray(0, bytes) }));
+  const entries: StreamEntry[] = sizes.map((bytes, n) =>
+    streamEntry(`${n + 1}-0`, { codeColumns: 1, rows: content.subarray(0, bytes) }),
+  );
   const reads: number[] = [];
   const reply = async (found: StreamEntry[]): Promise<StreamEntry[]> => {
     const bytes = found.reduce((sum, entry) => sum + entry.rows.length, 0);
@@ -20,9 +22,11 @@ function streamOf(sizes: readonly number[], bytesInTime = Infinity) {
   };
   const placeOf = ({ id }: Pick<StreamEntry, 'id'>) => Number.parseInt(id, 10);
   /** Those with places from the one to the other. */
-  const between = (first: number, last: number) => entries.filter((entry) => placeOf(entry) >= first && placeOf(entry) <= last);
+  const between = (first: number, last: number) =>
+    entries.filter((entry) => placeOf(entry) >= first && placeOf(entry) <= last);
   return {
-    entries, reads,
+    entries,
+    reads,
     readAfter: (_: unknown, id: string, count: number) => reply(between(placeOf({ id }) + 1, Infinity).slice(0, count)),
   };
 }
@@ -48,9 +52,15 @@ async function readAll(stream: ReturnType<typeof streamOf>) {
 describe('reading batches of a stream', () => {
   it('comes through a backlog of large entries, however little comes in time', async () => {
     for (const bytesInTime of [4 * mega, 9 * mega]) {
-      const stream = streamOf([...Array.from({ length: 300 }, () => 1000), ...Array.from({ length: 20 }, () => 4 * mega)], bytesInTime);
+      const stream = streamOf(
+        [...Array.from({ length: 300 }, () => 1000), ...Array.from({ length: 20 }, () => 4 * mega)],
+        bytesInTime,
+      );
       const { batches, failures } = await readAll(stream);
-      assert.deepEqual(batches.flat().map(({ id }) => id), stream.entries.map(({ id }) => id));
+      assert.deepEqual(
+        batches.flat().map(({ id }) => id),
+        stream.entries.map(({ id }) => id),
+      );
       assert.ok(failures <= 10, `${failures} reads failed`);
     }
   });
@@ -67,9 +77,13 @@ describe('reading batches of a stream', () => {
   it('reads no further than it is told', async () => {
     const stream = streamOf(Array.from({ length: 30 }, () => 100));
     const reader = createBatchReader(stream, shard);
-    const idsUpTo = async (after: string, until: string) => (await reader.next(after, until)).entries.map(({ id }) => id);
+    const idsUpTo = async (after: string, until: string) =>
+      (await reader.next(after, until)).entries.map(({ id }) => id);
     assert.deepEqual(await idsUpTo('0-0', '3-0'), ['1-0', '2-0', '3-0']);
-    assert.deepEqual(await idsUpTo('3-0', '17-0'), stream.entries.slice(3, 17).map(({ id }) => id));
+    assert.deepEqual(
+      await idsUpTo('3-0', '17-0'),
+      stream.entries.slice(3, 17).map(({ id }) => id),
+    );
     assert.deepEqual(await idsUpTo('17-0', '17-0'), []);
   });
 });

@@ -5,7 +5,8 @@ import { Worker } from 'node:worker_threads';
 import { createInterruptibleSleep } from '../../../../src/pipelines/ingest/interruptible-sleep.ts';
 
 /** Says how many of 500 pauses are still held when they are over. On a thread, whose memory is looked through at once: that of all tests takes long. */
-const counting = new URL(`data:text/javascript,${encodeURIComponent(`
+const counting = new URL(
+  `data:text/javascript,${encodeURIComponent(`
   import { setFlagsFromString } from 'node:v8';
   import { runInNewContext } from 'node:vm';
   import { parentPort } from 'node:worker_threads';
@@ -19,7 +20,8 @@ const counting = new URL(`data:text/javascript,${encodeURIComponent(`
   })();
   await pause(1);
   runInNewContext('gc')();
-  parentPort.postMessage(pauses.filter((one) => one.deref()).length);`)}`);
+  parentPort.postMessage(pauses.filter((one) => one.deref()).length);`)}`,
+);
 
 describe('pauses', () => {
   it('leave nothing behind when they are over', async () => {

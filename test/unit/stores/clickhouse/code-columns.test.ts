@@ -12,7 +12,8 @@ function fakeTable(columns: number) {
   const statements: string[] = [];
   const state = { isBusy: false, engine: 'ReplacingMergeTree(version, is_deleted) ORDER BY id' };
   const clickhouse: Partial<ClickHouse> = {
-    database: 'd', table: (table) => `d.${table}`,
+    database: 'd',
+    table: (table) => `d.${table}`,
     async select<Row extends readonly unknown[]>(sql: string) {
       return [[sql.includes('system.tables') ? state.engine : present.size]] as unknown as Row[];
     },
@@ -66,6 +67,9 @@ describe('the least size of a part with files of its own for columns', () => {
     state.isBusy = false;
     await columns.ensure(100);
     await columns.ensure(100);
-    assert.deepEqual(statements.map((sql) => /ADD COLUMN|min_bytes_for_wide_part = \d+/.exec(sql)?.[0]), ['ADD COLUMN', ...Array(2).fill('min_bytes_for_wide_part = 20971520')]);
+    assert.deepEqual(
+      statements.map((sql) => /ADD COLUMN|min_bytes_for_wide_part = \d+/.exec(sql)?.[0]),
+      ['ADD COLUMN', ...Array(2).fill('min_bytes_for_wide_part = 20971520')],
+    );
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { test } from 'node:test';
 import { createLog } from '../../../../src/log.ts';
 import { createServerHealth, ServerUnresponsive } from '../../../../src/stores/clickhouse/server-health.ts';
@@ -47,7 +47,10 @@ test('a server that answers nothing is silent even though this process stood sti
       return new Promise(() => {});
     },
   });
-  await assert.rejects(pulse.runWhileResponsive(() => new Promise(() => {})), ServerUnresponsive);
+  await assert.rejects(
+    pulse.runWhileResponsive(() => new Promise(() => {})),
+    ServerUnresponsive,
+  );
   // More often only where the machine held this process up once more.
   assert.ok(asked >= 2, `${asked}`);
   pulse.stop();

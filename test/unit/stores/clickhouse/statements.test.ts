@@ -2,29 +2,43 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { assetPath } from '../../../../src/platform/assets.ts';
+import type { Dimension, TextKey } from '../../../../src/domain/questions/contract.ts';
 import { Problem } from '../../../../src/errors.ts';
+import { assetPath } from '../../../../src/platform/assets.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { binEdges, binsOf } from '../../../../src/stores/clickhouse/counts/bins.ts';
-import { collectMoments } from '../../../../src/stores/clickhouse/counts/numbers.ts';
-import { collectTexts, textScan } from '../../../../src/stores/clickhouse/counts/texts.ts';
 import { collectCodes, joinWords } from '../../../../src/stores/clickhouse/counts/codes.ts';
-import { findOverlappingMoments, coversOverlaps } from '../../../../src/stores/clickhouse/counts/overlapping-parts.ts';
-import { collectSummary } from '../../../../src/stores/clickhouse/counts/summary.ts';
-import { decodeCursor, encodeCursor } from '../../../../src/stores/clickhouse/read/cursor.ts';
-import { sqlDouble, sqlDoubleArray, sqlMoment, sqlString, sqlUuid, sqlInteger } from '../../../../src/stores/clickhouse/sql-literals.ts';
 import { dimensionWords } from '../../../../src/stores/clickhouse/counts/dimension.ts';
+import { collectMoments } from '../../../../src/stores/clickhouse/counts/numbers.ts';
+import { coversOverlaps, findOverlappingMoments } from '../../../../src/stores/clickhouse/counts/overlapping-parts.ts';
+import { collectSummary } from '../../../../src/stores/clickhouse/counts/summary.ts';
+import { collectTexts, textScan } from '../../../../src/stores/clickhouse/counts/texts.ts';
 import { annotationCodes } from '../../../../src/stores/clickhouse/read/annotation-conditions.ts';
+import { decodeCursor, encodeCursor } from '../../../../src/stores/clickhouse/read/cursor.ts';
 import { conditionsOf } from '../../../../src/stores/clickhouse/read/selection.ts';
-import type { Dimension, TextKey } from '../../../../src/domain/questions/contract.ts';
 import { schemaFiles, schemaStatement } from '../../../../src/stores/clickhouse/schema/migrate.ts';
+import {
+  sqlDouble,
+  sqlDoubleArray,
+  sqlInteger,
+  sqlMoment,
+  sqlString,
+  sqlUuid,
+} from '../../../../src/stores/clickhouse/sql-literals.ts';
 
 test('a text in a statement ends nowhere but at its own quote', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(`'`, '\\', '"', '\0', '\n', 'a', '四', ';', '-') }), (value) => {
       const literal = sqlString(value);
       const inner = literal.slice(1, -1).replace(/\\(?:['\\]|0)/g, '');
-      assert.ok(literal.startsWith(`'`) && literal.endsWith(`'`) && !inner.includes(`'`) && !inner.includes('\\') && !inner.includes('\0'), literal);
+      assert.ok(
+        literal.startsWith(`'`) &&
+          literal.endsWith(`'`) &&
+          !inner.includes(`'`) &&
+          !inner.includes('\\') &&
+          !inner.includes('\0'),
+        literal,
+      );
     }),
   );
 });
@@ -32,85 +46,175 @@ test('a text in a statement ends nowhere but at its own quote', () => {
 test('only ids become ids, only whole numbers whole numbers, only finite numbers numbers', () => {
   const id = newId();
   assert.equal(sqlUuid(id), `toUUID('${id}')`);
-  for (const wrong of ['', `${id}'`, `${id}\n`, id.slice(1), `x${id.slice(1)}`]) assert.throws(() => sqlUuid(wrong), (error: unknown) => error instanceof Problem && error.code === 'NOT_FOUND');
+  for (const wrong of ['', `${id}'`, `${id}\n`, id.slice(1), `x${id.slice(1)}`])
+    assert.throws(
+      () => sqlUuid(wrong),
+      (error: unknown) => error instanceof Problem && error.code === 'NOT_FOUND',
+    );
   for (const wrong of [1.5, Number.NaN, Infinity, 2 ** 53]) assert.throws(() => sqlInteger(wrong), RangeError);
   for (const wrong of [Number.NaN, -Infinity]) {
     assert.throws(() => sqlDouble(wrong), RangeError);
     assert.throws(() => sqlDoubleArray([1, wrong]), RangeError);
   }
-  assert.equal(sqlDoubleArray([0, -5, 0.1, 1e21, -1e-7, 2 ** 53 - 1]), '[0.0, -5.0, 0.1, 1e+21, -1e-7, 9007199254740991.0]');
+  assert.equal(
+    sqlDoubleArray([0, -5, 0.1, 1e21, -1e-7, 2 ** 53 - 1]),
+    '[0.0, -5.0, 0.1, 1e+21, -1e-7, 9007199254740991.0]',
+  );
   assert.throws(() => sqlMoment(new Date(Number.NaN)), RangeError);
 });
 
 test('a cursor leads back to the key that it was made of', () => {
-  fc.assert(fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), fc.uuid(), (submittedAtMs, responseId) => assert.deepEqual(decodeCursor(surveyId, encodeCursor(surveyId, { submittedAtMs, responseId })), { submittedAtMs, responseId })));
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), fc.uuid(), (submittedAtMs, responseId) =>
+      assert.deepEqual(decodeCursor(surveyId, encodeCursor(surveyId, { submittedAtMs, responseId })), {
+        submittedAtMs,
+        responseId,
+      }),
+    ),
+  );
 });
 
 test('a cursor is that of one survey’s list', () => {
   const cursor = encodeCursor(newId(), { submittedAtMs: 0, responseId: newId() });
-  assert.throws(() => decodeCursor(newId(), cursor), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR');
+  assert.throws(
+    () => decodeCursor(newId(), cursor),
+    (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR',
+  );
 });
 
 test('a cursor from before they bore the mark of their survey goes on leading where it led', () => {
   const key = { submittedAtMs: 1_790_000_000_000, responseId: newId() };
-  assert.deepEqual(decodeCursor(surveyId, Buffer.from(`${key.submittedAtMs}.${key.responseId}`).toString('base64url')), key);
+  assert.deepEqual(
+    decodeCursor(surveyId, Buffer.from(`${key.submittedAtMs}.${key.responseId}`).toString('base64url')),
+    key,
+  );
 });
 
 test('arbitrary texts are refused as cursors with a validation error', () => {
-  fc.assert(fc.property(fc.string({ maxLength: 80 }), (cursor) => assert.throws(() => decodeCursor(surveyId, cursor), (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR')));
+  fc.assert(
+    fc.property(fc.string({ maxLength: 80 }), (cursor) =>
+      assert.throws(
+        () => decodeCursor(surveyId, cursor),
+        (error: unknown) => error instanceof Problem && error.code === 'VALIDATION_ERROR',
+      ),
+    ),
+  );
 });
 
 test('only of words, which are cut off, are those that are left out counted: it takes all distinct keys at once', () => {
-  const statementOf = (by: TextKey) => textScan({ slot: 0, presence: 0, by }, (slot) => `c${slot}`, 'any').statement('responses WHERE true');
-  for (const by of ['value', 'emailDomain', 'hour', 'mediaType'] as const) assert.doesNotMatch(statementOf(by), /OVER/, by);
+  const statementOf = (by: TextKey) =>
+    textScan({ slot: 0, presence: 0, by }, (slot) => `c${slot}`, 'any').statement('responses WHERE true');
+  for (const by of ['value', 'emailDomain', 'hour', 'mediaType'] as const)
+    assert.doesNotMatch(statementOf(by), /OVER/, by);
   assert.match(statementOf('words'), /OVER/);
-  assert.deepEqual(collectTexts([[0, 0, 'b', [2]], [0, 0, 'a', [2]]]), { kind: 'text', counts: [{ key: 'a', count: 2 }, { key: 'b', count: 2 }] });
-  assert.deepEqual(collectTexts([[0, 0, 'b', [2, 7, 4]]]), { kind: 'text', counts: [{ key: 'b', count: 2 }], others: { keys: 3, count: 5 } });
+  assert.deepEqual(
+    collectTexts([
+      [0, 0, 'b', [2]],
+      [0, 0, 'a', [2]],
+    ]),
+    {
+      kind: 'text',
+      counts: [
+        { key: 'a', count: 2 },
+        { key: 'b', count: 2 },
+      ],
+    },
+  );
+  assert.deepEqual(collectTexts([[0, 0, 'b', [2, 7, 4]]]), {
+    kind: 'text',
+    counts: [{ key: 'b', count: 2 }],
+    others: { keys: 3, count: 5 },
+  });
 });
 
 test('bins begin at the least value, rise, and are never more than twenty', () => {
   fc.assert(
-    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.double({ noNaN: true, noDefaultInfinity: true }), (one, other) => {
-      const [min, max] = [Math.min(one, other), Math.max(one, other)];
-      const edges = binEdges(min, max);
-      assert.ok(edges.length >= 1 && edges.length <= 20 && edges[0] === min);
-      for (const [index, edge] of edges.entries()) assert.ok(Number.isFinite(edge) && (index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max)));
-    }),
+    fc.property(
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      (one, other) => {
+        const [min, max] = [Math.min(one, other), Math.max(one, other)];
+        const edges = binEdges(min, max);
+        assert.ok(edges.length >= 1 && edges.length <= 20 && edges[0] === min);
+        for (const [index, edge] of edges.entries())
+          assert.ok(Number.isFinite(edge) && (index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max)));
+      },
+    ),
   );
 });
 
 test('bins rise within their limits between bounds too, however close together those are', () => {
-  const narrow = [[0, 1e-21], [-1e-21, 1e-21], [1e-20, 2e-20], [0, 1e-19], [5e-324, 1e-323], [1, 1 + Number.EPSILON]].map(([min = 0, max = 0]) => ({ min, max }));
+  const narrow = [
+    [0, 1e-21],
+    [-1e-21, 1e-21],
+    [1e-20, 2e-20],
+    [0, 1e-19],
+    [5e-324, 1e-323],
+    [1, 1 + Number.EPSILON],
+  ].map(([min = 0, max = 0]) => ({ min, max }));
   for (const bounds of [...narrow, { min: 3, max: 3 }, { min: -1, max: 1 }]) {
     const { edges, max } = binsOf({ slot: 0, presence: 0, bounds }, null);
     assert.ok(edges.length >= 1 && edges[0] === bounds.min && max === bounds.max, `${bounds.min}–${bounds.max}`);
-    for (const [index, edge] of edges.entries()) assert.ok(index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max), `${edges}`);
+    for (const [index, edge] of edges.entries())
+      assert.ok(index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max), `${edges}`);
   }
   assert.equal(binsOf({ slot: 0, presence: 0, bounds: { min: 0, max: 1e-21 } }, null).edges.length, 20);
 });
 
 test('bins of a round range have round limits', () => {
   assert.deepEqual(binEdges(0, 100).slice(0, 3), [0, 5, 10]);
-  assert.deepEqual(binEdges(1, 21), Array.from({ length: 20 }, (_, index) => 1 + index));
+  assert.deepEqual(
+    binEdges(1, 21),
+    Array.from({ length: 20 }, (_, index) => 1 + index),
+  );
 });
 
 test('a head of several days is put together in order, and what was superseded is taken off', () => {
   const head = collectSummary([
-    [20_001, 1, '', [2, 500, 1, 1_728_100_000_000]], [20_000, 0, '', [1, 0, 0, 1_728_040_000_000]], [20_000, 1, '', [3, 700, 2, 1_728_050_000_000]],
+    [20_001, 1, '', [2, 500, 1, 1_728_100_000_000]],
+    [20_000, 0, '', [1, 0, 0, 1_728_040_000_000]],
+    [20_000, 1, '', [3, 700, 2, 1_728_050_000_000]],
     [20_000, 0, '', [-1, -0, -0, -1_728_040_000_000]],
   ]);
-  assert.deepEqual(head, { total: 5, complete: 5, durationAverageMs: 400, lastSubmittedAt: new Date(1_728_100_000_000), byDay: [{ date: '2024-10-04', count: 3 }, { date: '2024-10-05', count: 2 }] });
+  assert.deepEqual(head, {
+    total: 5,
+    complete: 5,
+    durationAverageMs: 400,
+    lastSubmittedAt: new Date(1_728_100_000_000),
+    byDay: [
+      { date: '2024-10-04', count: 3 },
+      { date: '2024-10-05', count: 2 },
+    ],
+  });
 });
 
 test('a day whose only response was superseded is no day of the survey', () => {
-  const head = collectSummary([[20_000, 1, '', [1, 0, 0, 5]], [20_000, 1, '', [-1, -0, -0, -5]]]);
+  const head = collectSummary([
+    [20_000, 1, '', [1, 0, 0, 5]],
+    [20_000, 1, '', [-1, -0, -0, -5]],
+  ]);
   assert.deepEqual(head, { total: 0, complete: 0, durationAverageMs: null, lastSubmittedAt: null, byDay: [] });
 });
 
 test('bits are the same counted bit by bit or from the codes of their word', () => {
-  const words = new Map([[0b1, 2], [0b11, 3], [0b1000_0000_0000_0000, 1]]);
-  const byCode = collectCodes([{ slot: 4, isBits: false }], [...words].map(([code, amount]) => [0, code, '', [amount]]));
-  const byBit = collectCodes([{ slot: 4, isBits: true }], [[0, 0, '', [6]], [0, 1, '', [5]], [0, 2, '', [3]], [0, 16, '', [1]]]);
+  const words = new Map([
+    [0b1, 2],
+    [0b11, 3],
+    [0b1000_0000_0000_0000, 1],
+  ]);
+  const byCode = collectCodes(
+    [{ slot: 4, isBits: false }],
+    [...words].map(([code, amount]) => [0, code, '', [amount]]),
+  );
+  const byBit = collectCodes(
+    [{ slot: 4, isBits: true }],
+    [
+      [0, 0, '', [6]],
+      [0, 1, '', [5]],
+      [0, 2, '', [3]],
+      [0, 16, '', [1]],
+    ],
+  );
   assert.deepEqual(joinWords([byCode.get(4), undefined]), joinWords([byBit.get(4), undefined]));
   assert.equal(byCode.get(4)?.any, byBit.get(4)?.any);
 });
@@ -123,19 +227,35 @@ test('parts that follow each other within an hour contest nothing', () => {
 });
 
 test('parts that meet at one moment contest that moment', () => {
-  assert.deepEqual(findOverlappingMoments([[0, 1000, 10, 1000, 2000, 10]]), { kind: 'some', widthMs: 1, buckets: new Set([1000]) });
-  assert.deepEqual(findOverlappingMoments([[0, hourMs - 1, 9000, 777, 777, 1]]), { kind: 'some', widthMs: 1, buckets: new Set([777]) });
+  assert.deepEqual(findOverlappingMoments([[0, 1000, 10, 1000, 2000, 10]]), {
+    kind: 'some',
+    widthMs: 1,
+    buckets: new Set([1000]),
+  });
+  assert.deepEqual(findOverlappingMoments([[0, hourMs - 1, 9000, 777, 777, 1]]), {
+    kind: 'some',
+    widthMs: 1,
+    buckets: new Set([777]),
+  });
 });
 
 test('longer contests are told in longer spans, and very large ones are not told apart at all', () => {
   const span = findOverlappingMoments([[0, hourMs - 1, 1000, 10_000, 70_000, 2]]);
-  assert.deepEqual(span, { kind: 'some', widthMs: 1000, buckets: new Set(Array.from({ length: 61 }, (_, index) => 10 + index)) });
+  assert.deepEqual(span, {
+    kind: 'some',
+    widthMs: 1000,
+    buckets: new Set(Array.from({ length: 61 }, (_, index) => 10 + index)),
+  });
   assert.deepEqual(findOverlappingMoments([[0, hourMs - 1, 4_000_000, 0, hourMs - 1, 2]]), { kind: 'all' });
   assert.deepEqual(findOverlappingMoments(Array.from({ length: 5001 }, () => [0, 1, 1, 5, 6, 1])), { kind: 'all' });
 });
 
 test('every moment at which two parts have rows is covered by what is held to be contested', () => {
-  const part = fc.tuple(fc.integer({ min: 0, max: hourMs - 1 }), fc.integer({ min: 0, max: 500_000 }), fc.integer({ min: 1, max: 1000 }));
+  const part = fc.tuple(
+    fc.integer({ min: 0, max: hourMs - 1 }),
+    fc.integer({ min: 0, max: 500_000 }),
+    fc.integer({ min: 1, max: 1000 }),
+  );
   fc.assert(
     fc.property(fc.array(part, { minLength: 2, maxLength: 6 }), (parts) => {
       const spans = parts.map(([from, length, rows]) => [from, Math.min(hourMs - 1, from + length), rows] as const);
@@ -146,7 +266,8 @@ test('every moment at which two parts have rows is covered by what is held to be
           const [first, last] = [Math.max(from, otherFrom), Math.min(to, otherTo)];
           if (first > last || contested.kind === 'all') continue;
           assert.ok(contested.kind === 'some');
-          for (const moment of [first, Math.floor((first + last) / 2), last]) assert.ok(contested.buckets.has(Math.floor(moment / contested.widthMs)));
+          for (const moment of [first, Math.floor((first + last) / 2), last])
+            assert.ok(contested.buckets.has(Math.floor(moment / contested.widthMs)));
         }
     }),
   );
@@ -165,7 +286,11 @@ test('every placeholder of the schema is filled in, on one server and on a clust
   for (const placement of [{}, { cluster: 'c' }]) {
     const files = await schemaFiles(placement);
     assert.deepEqual(files.includes('001_responses.cluster.sql'), 'cluster' in placement);
-    for (const file of files) assert.doesNotMatch(schemaStatement(await readFile(assetPath(`src/stores/clickhouse/schema/${file}`), 'utf8'), names, placement), /\{\{/);
+    for (const file of files)
+      assert.doesNotMatch(
+        schemaStatement(await readFile(assetPath(`src/stores/clickhouse/schema/${file}`), 'utf8'), names, placement),
+        /\{\{/,
+      );
   }
   assert.throws(() => schemaStatement('{{unknown}}', names, {}), /unknown/);
 });
@@ -175,9 +300,16 @@ const edition = '0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d11';
 const questionId = '0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d12';
 const category = (code: number, value = `v${code}`) => ({ code, value, text: value });
 const columnOf = (slot: number): string => `c${slot}`;
-const found = (categories: Dimension['categories'], of: string | null): Dimension => ({ categories, source: { kind: 'annotation', edition, questionId: of } });
+const found = (categories: Dimension['categories'], of: string | null): Dimension => ({
+  categories,
+  source: { kind: 'annotation', edition, questionId: of },
+});
 const conditionOf = (dimension: Dimension, code: number): string => {
-  const { key, full: condition } = conditionsOf({ surveyId, conditions: [{ dimension, code }] }, columnOf, 'd.findings');
+  const { key, full: condition } = conditionsOf(
+    { surveyId, conditions: [{ dimension, code }] },
+    columnOf,
+    'd.findings',
+  );
   assert.equal(key, `survey_id = toUUID('${surveyId}')`);
   return condition.slice(`${key} AND `.length);
 };
@@ -194,7 +326,10 @@ test('conditions on answers are read from the code columns alone', () => {
   };
   const only = "arrayIntersect([toUInt32(a)], CAST([1, 2, 17], 'Array(UInt32)'))";
   assert.deepEqual(words({ kind: 'code', slot: 3 }), [['c3'], only]);
-  assert.deepEqual(words({ kind: 'first', items: [{ slot: 5, code: 2 }] }), [['toUInt16(multiIf(c5 = 1, 2, 0))'], only]);
+  assert.deepEqual(words({ kind: 'first', items: [{ slot: 5, code: 2 }] }), [
+    ['toUInt16(multiIf(c5 = 1, 2, 0))'],
+    only,
+  ]);
   assert.deepEqual(words({ kind: 'bits', slots: [3, 4] }), [
     ['bitAnd(c3, toUInt16(3))', 'bitAnd(c4, toUInt16(1))'],
     'arrayConcat(arrayMap(bit -> toUInt32(bit + 1), bitPositionsToArray(a)), arrayMap(bit -> toUInt32(bit + 17), bitPositionsToArray(b)))',
@@ -204,7 +339,10 @@ test('conditions on answers are read from the code columns alone', () => {
 test('a condition on a finding asks its edition for the responses, by a text that ends nowhere but at its own quote', () => {
   const place = `response_id GLOBAL IN (SELECT response_id FROM d.findings WHERE survey_id = toUUID('${surveyId}') AND edition = toUUID('${edition}') AND value = `;
   assert.equal(conditionOf(found([category(1), category(2, "it's \\")], null), 2), `${place}'it\\'s \\\\')`);
-  assert.equal(conditionOf(found([category(1)], questionId), 1), `${place}'v1' AND question_id = toUUID('${questionId}'))`);
+  assert.equal(
+    conditionOf(found([category(1)], questionId), 1),
+    `${place}'v1' AND question_id = toUUID('${questionId}'))`,
+  );
   assert.equal(conditionOf(found([category(1)], null), 9), '0');
 });
 
@@ -215,12 +353,16 @@ test('findings are crossed by their codes, which one query gives however many th
   assert.ok(source.kind === 'annotation');
   const codes = annotationCodes(source, categories, { table: 'd.findings', surveyId });
   assert.equal(codes.match(/FROM d\.findings/g)?.length, 1);
-  assert.ok(codes.includes("transform(value, ['v1', 'v16', 'it\\'s'], CAST([1, 16, 18], 'Array(UInt32)'), toUInt32(0))"));
+  assert.ok(
+    codes.includes("transform(value, ['v1', 'v16', 'it\\'s'], CAST([1, 16, 18], 'Array(UInt32)'), toUInt32(0))"),
+  );
   assert.ok(codes.includes(`AND question_id = toUUID('${questionId}')`));
 });
 
 test('a standard deviation is the same figure however the rows were added up', () => {
-  const deviationOf = (deviation: number) => collectMoments([[0, 0, '', [248, 29.5, 30, deviation, 0, 59, 0, 0]]], [{ slot: 0, presence: 0 }])[0]?.standardDeviation;
+  const deviationOf = (deviation: number) =>
+    collectMoments([[0, 0, '', [248, 29.5, 30, deviation, 0, 59, 0, 0]]], [{ slot: 0, presence: 0 }])[0]
+      ?.standardDeviation;
   assert.equal(deviationOf(16.898862935103423), deviationOf(16.89886293510342));
   assert.ok(Math.abs((deviationOf(1e-7 / 3) ?? 0) - 1e-7 / 3) < 1e-20, 'small ones keep their digits');
 });

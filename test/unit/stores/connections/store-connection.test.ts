@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Problem } from '../../../../src/errors.ts';
 import { createLog } from '../../../../src/log.ts';
-import { createStoreConnection, waitForStores, NoAnswerError, startWhenReady, type Attempt, type StoreConnectionOptions } from '../../../../src/stores/connections/store-connection.ts';
+import {
+  type Attempt,
+  createStoreConnection,
+  NoAnswerError,
+  type StoreConnectionOptions,
+  startWhenReady,
+  waitForStores,
+} from '../../../../src/stores/connections/store-connection.ts';
 
 class Away extends Error {}
 
@@ -47,7 +54,10 @@ describe('the first contact with a store', () => {
       return signals.length < 3 ? never() : Promise.resolve();
     });
     await contact.ready;
-    assert.deepEqual(signals.map(({ aborted }) => aborted), [true, true, true]);
+    assert.deepEqual(
+      signals.map(({ aborted }) => aborted),
+      [true, true, true],
+    );
     assert.match(contact.describeProblem(), /STORE_URL 127\.0\.0\.1:1: no answer within 20 ms/);
   });
 
@@ -76,10 +86,13 @@ describe('the first contact with a store', () => {
   it('ends with its stop, in the middle of an attempt and between two', async () => {
     let tries = 0;
     const hanging = contactOf(never, { attemptMs: 60_000 });
-    const pausing = contactOf(async () => {
-      tries += 1;
-      throw new Away();
-    }, { retryMs: 60_000 });
+    const pausing = contactOf(
+      async () => {
+        tries += 1;
+        throw new Away();
+      },
+      { retryMs: 60_000 },
+    );
     await new Promise((resolve) => setImmediate(resolve));
     for (const contact of [hanging, pausing]) contact.stop();
     await new Promise((resolve) => setTimeout(resolve, 150));
@@ -138,7 +151,9 @@ describe('what waits for stores', () => {
 
   it('never starts when it was stopped before, and its stop waits for nothing', async () => {
     let reach: () => void = () => undefined;
-    const stop = startWhenReady([{ ready: new Promise<void>((resolve) => (reach = resolve)) }], () => assert.fail('it started'));
+    const stop = startWhenReady([{ ready: new Promise<void>((resolve) => (reach = resolve)) }], () =>
+      assert.fail('it started'),
+    );
     await stop();
     reach();
     await new Promise((resolve) => setImmediate(resolve));

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toEngineError } from '../../../../src/stores/embedded/engine/exception.ts';
 import { formatKind, headerLength } from '../../../../src/stores/embedded/engine/formats.ts';
-import { createQueryQueue, queueOf } from '../../../../src/stores/embedded/engine/query-queues.ts';
 import { readMultipart } from '../../../../src/stores/embedded/engine/http/multipart.ts';
+import { createQueryQueue, queueOf } from '../../../../src/stores/embedded/engine/query-queues.ts';
 
 test('a lane admits no more at once than it has places, in the order of arrival', async () => {
   const lane = createQueryQueue(2);
@@ -43,8 +43,16 @@ test('who leaves the queue of a lane takes no place, and a failed work gives its
 
 test('reading statements and changing ones go different ways', () => {
   const lane = (sql: string) => queueOf(sql.split(' ')[0] ?? '', sql);
-  for (const sql of ['SELECT 1', 'SHOW TABLES', 'WITH 1 AS insert_count SELECT 1']) assert.equal(lane(sql), 'read', sql);
-  for (const sql of ['ALTER TABLE t DELETE WHERE 1', 'DELETE FROM t', 'OPTIMIZE TABLE t', 'CREATE TABLE t', 'INSERT INTO t SELECT 1', 'WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x']) {
+  for (const sql of ['SELECT 1', 'SHOW TABLES', 'WITH 1 AS insert_count SELECT 1'])
+    assert.equal(lane(sql), 'read', sql);
+  for (const sql of [
+    'ALTER TABLE t DELETE WHERE 1',
+    'DELETE FROM t',
+    'OPTIMIZE TABLE t',
+    'CREATE TABLE t',
+    'INSERT INTO t SELECT 1',
+    'WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x',
+  ]) {
     assert.equal(lane(sql), 'change', sql);
   }
 });
@@ -66,16 +74,29 @@ test('formats with a foot are never sent in pieces', () => {
 
 test('an error keeps one number in front and gets its name at the end', async () => {
   const engine = { selectValue: async () => 'CANNOT_PARSE_INPUT_ASSERTION_FAILED' };
-  const doubled = await toEngineError(new Error('Code: 27. DB::Exception: Code: 27. DB::Exception: Cannot parse input'), engine);
+  const doubled = await toEngineError(
+    new Error('Code: 27. DB::Exception: Code: 27. DB::Exception: Cannot parse input'),
+    engine,
+  );
   assert.equal(doubled.message, 'Code: 27. DB::Exception: Cannot parse input (CANNOT_PARSE_INPUT_ASSERTION_FAILED)');
   assert.equal(doubled.code, 27);
   const named = await toEngineError(new Error('Code: 60. DB::Exception: No table. (UNKNOWN_TABLE)'), engine);
   assert.equal(named.message, 'Code: 60. DB::Exception: No table. (UNKNOWN_TABLE)');
-  assert.equal((await toEngineError(new Error('odd'), { selectValue: async () => Promise.reject(new Error()) })).message, 'Code: 1002. DB::Exception: odd (UNKNOWN_EXCEPTION)');
+  assert.equal(
+    (await toEngineError(new Error('odd'), { selectValue: async () => Promise.reject(new Error()) })).message,
+    'Code: 1002. DB::Exception: odd (UNKNOWN_EXCEPTION)',
+  );
 });
 
 test('the fields of a form are read with their line ends and their umlauts', () => {
-  const body = '--b\r\nContent-Disposition: form-data; name="query"\r\n\r\nSELECT {x:String}\r\n--b\r\nContent-Disposition: form-data; name="param_x"\r\n\r\nä\r\nb\r\n--b--\r\n';
-  assert.deepEqual([...(readMultipart('multipart/form-data; boundary=b', Buffer.from(body)) ?? [])], [['query', 'SELECT {x:String}'], ['param_x', 'ä\r\nb']]);
+  const body =
+    '--b\r\nContent-Disposition: form-data; name="query"\r\n\r\nSELECT {x:String}\r\n--b\r\nContent-Disposition: form-data; name="param_x"\r\n\r\nä\r\nb\r\n--b--\r\n';
+  assert.deepEqual(
+    [...(readMultipart('multipart/form-data; boundary=b', Buffer.from(body)) ?? [])],
+    [
+      ['query', 'SELECT {x:String}'],
+      ['param_x', 'ä\r\nb'],
+    ],
+  );
   assert.equal(readMultipart('text/plain', Buffer.from(body)), undefined);
 });

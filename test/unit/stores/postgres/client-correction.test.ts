@@ -10,7 +10,9 @@ interface Corrector {
   corrected(file: string, text: string): string;
 }
 
-const { corrections, corrected } = (await import(pathToFileURL(assetPath('scripts/correct-postgres.mjs')).href)) as Corrector;
+const { corrections, corrected } = (await import(
+  pathToFileURL(assetPath('scripts/correct-postgres.mjs')).href
+)) as Corrector;
 
 describe('the corrections of postgres.js', () => {
   it('each find their place in the installed package, and only there', () => {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { newId, newResponseId } from '../../../../src/platform/ids.ts';
-import type { IntakeSubmission } from '../../../../src/stores/redis/intake/submission.ts';
 import { createIntake, type IntakeDeps } from '../../../../src/stores/redis/intake/intake.ts';
 import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
+import type { IntakeSubmission } from '../../../../src/stores/redis/intake/submission.ts';
 import { appendix } from '../../../support/intake.ts';
 
 const whole = (): IntakeSubmission => appendix(newId(), { caller: 'somebody', responseId: newResponseId(), row: '[]' });
@@ -12,12 +12,21 @@ const whole = (): IntakeSubmission => appendix(newId(), { caller: 'somebody', re
 /** A store that accepts everything. */
 function intakeWith(committed: IntakeDeps['metrics']['committed']) {
   const redis = { defineCommand: () => undefined, appendBatch: async () => ['60000 1 1 1 0 0'] };
-  return createIntake({ redis: redis as unknown as Redis, shards: createShards(1), metrics: { committed, submitted: () => undefined } });
+  return createIntake({
+    redis: redis as unknown as Redis,
+    shards: createShards(1),
+    metrics: { committed, submitted: () => undefined },
+  });
 }
 
 it('a submission that cannot be put into words for the store is refused, and those after it are taken', async () => {
   const { append } = intakeWith(() => undefined);
-  const unspeakable = { ...whole(), get caller(): string { throw new Error('for this test'); } };
+  const unspeakable = {
+    ...whole(),
+    get caller(): string {
+      throw new Error('for this test');
+    },
+  };
   await assert.rejects(append(unspeakable), { code: 'SERVICE_UNAVAILABLE' });
   assert.equal((await append(whole())).code, 'ACCEPTED');
 });

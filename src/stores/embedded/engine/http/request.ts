@@ -24,8 +24,23 @@ const bodyLimitBytes = 512 * 1024 * 1024;
 
 /** Names of the interface itself; every other name is a setting of the query. */
 const interfaceNames = new Set([
-  'query', 'query_id', 'database', 'default_format', 'wait_end_of_query', 'enable_http_compression', 'http_zlib_compression_level', 'user', 'password', 'role', 'quota_key',
-  'buffer_size', 'send_progress_in_http_headers', 'http_headers_progress_interval_ms', 'send_timeout', 'receive_timeout', 'cancel_http_readonly_queries_on_client_close',
+  'query',
+  'query_id',
+  'database',
+  'default_format',
+  'wait_end_of_query',
+  'enable_http_compression',
+  'http_zlib_compression_level',
+  'user',
+  'password',
+  'role',
+  'quota_key',
+  'buffer_size',
+  'send_progress_in_http_headers',
+  'http_headers_progress_interval_ms',
+  'send_timeout',
+  'receive_timeout',
+  'cancel_http_readonly_queries_on_client_close',
 ]);
 const refusedNames = new Set(['session_id', 'compress', 'decompress', 'stacktrace']);
 
@@ -33,7 +48,9 @@ export async function readRequest(request: IncomingMessage, url: URL): Promise<E
   const body = await readBody(request);
   const form = readMultipart(request.headers['content-type'], body);
   const fields = [...url.searchParams, ...[...(form ?? [])].filter(([name]) => name !== 'query')];
-  const query = [url.searchParams.get('query'), form?.get('query')].filter((part) => part !== null && part !== undefined && part !== '').join('\n');
+  const query = [url.searchParams.get('query'), form?.get('query')]
+    .filter((part) => part !== null && part !== undefined && part !== '')
+    .join('\n');
   const field = (name: string) => url.searchParams.get(name) ?? undefined;
   return {
     head: Buffer.from(query),
@@ -42,7 +59,8 @@ export async function readRequest(request: IncomingMessage, url: URL): Promise<E
     database: field('database') ?? headerOf(request, 'x-clickhouse-database'),
     defaultFormat: field('default_format') ?? headerOf(request, 'x-clickhouse-format'),
     waitsForEnd: field('wait_end_of_query') === '1',
-    acceptsGzip: field('enable_http_compression') === '1' && (headerOf(request, 'accept-encoding') ?? '').includes('gzip'),
+    acceptsGzip:
+      field('enable_http_compression') === '1' && (headerOf(request, 'accept-encoding') ?? '').includes('gzip'),
     ...settingsAndParameters(fields),
   };
 }
@@ -58,10 +76,16 @@ function settingsAndParameters(fields: readonly (readonly [string, string])[]) {
   const parameters = new Map<string, string>();
   for (const [name, value] of fields) {
     if (interfaceNames.has(name)) continue;
-    if (refusedNames.has(name) && value !== '' && value !== '0') throw engineError(48, 'NOT_IMPLEMENTED', `The embedded server does not know ${name}`);
+    if (refusedNames.has(name) && value !== '' && value !== '0')
+      throw engineError(48, 'NOT_IMPLEMENTED', `The embedded server does not know ${name}`);
     if (refusedNames.has(name)) continue;
     const bare = name.startsWith('param_') ? name.slice('param_'.length) : name;
-    if (!/^[A-Za-z_]\w*$/.test(bare)) throw engineError(36, 'BAD_ARGUMENTS', `Bad name of a setting or parameter: ${JSON.stringify(bare.slice(0, 100))}`);
+    if (!/^[A-Za-z_]\w*$/.test(bare))
+      throw engineError(
+        36,
+        'BAD_ARGUMENTS',
+        `Bad name of a setting or parameter: ${JSON.stringify(bare.slice(0, 100))}`,
+      );
     (bare === name ? settings : parameters).set(bare, value);
   }
   return { settings, parameters };
@@ -69,7 +93,8 @@ function settingsAndParameters(fields: readonly (readonly [string, string])[]) {
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const encoding = request.headers['content-encoding'] ?? 'identity';
-  if (encoding !== 'identity' && encoding !== 'gzip') throw engineError(48, 'NOT_IMPLEMENTED', `Content-Encoding ${encoding} is not known, only gzip`);
+  if (encoding !== 'identity' && encoding !== 'gzip')
+    throw engineError(48, 'NOT_IMPLEMENTED', `Content-Encoding ${encoding} is not known, only gzip`);
   const source = encoding === 'gzip' ? request.pipe(createGunzip()) : request;
   // pipe() does not pass a broken request on: without this the reader would wait for ever.
   if (source !== request) request.once('error', (error) => source.destroy(error));
@@ -77,7 +102,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   let length = 0;
   for await (const piece of source) {
     length += piece.length;
-    if (length > bodyLimitBytes) throw engineError(307, 'TOO_MANY_BYTES', `The body is larger than ${bodyLimitBytes} bytes`);
+    if (length > bodyLimitBytes)
+      throw engineError(307, 'TOO_MANY_BYTES', `The body is larger than ${bodyLimitBytes} bytes`);
     pieces.push(piece);
   }
   return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);

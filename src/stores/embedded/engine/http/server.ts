@@ -1,18 +1,18 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { join } from 'node:path';
-import { createGzip } from 'node:zlib';
 import type { Duplex, Writable } from 'node:stream';
+import { createGzip } from 'node:zlib';
 import { defaultDatabase, type Engine, type QueryScope } from '../engine.ts';
-import { engineError, statusOf, toEngineError, type EngineError } from '../exception.ts';
+import { type EngineError, engineError, statusOf, toEngineError } from '../exception.ts';
 import { mediaType } from '../formats.ts';
-import { readInsertHead, type InsertHead } from '../insert-head.ts';
 import { atomicInsertSettings, insertData } from '../insert.ts';
-import { queueOf } from '../query-queues.ts';
+import { type InsertHead, readInsertHead } from '../insert-head.ts';
 import { runQuery } from '../output.ts';
+import { queueOf } from '../query-queues.ts';
 import { isShutdown, readQuery } from '../query-text.ts';
-import { readRequest, wholeText, type EngineRequest } from './request.ts';
+import { type EngineRequest, readRequest, wholeText } from './request.ts';
 
 export interface EngineServerOptions {
   engine: Engine;
@@ -46,7 +46,9 @@ export function createEngineServer(options: EngineServerOptions): Server {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => receive(request, response, false));
   // Without this Node would ask for every body by itself, also for that of a caller without the password.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => receive(request, response, true));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => rejectMalformedRequest(error, socket, (openReplies.get(socket) ?? 0) > 0));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    rejectMalformedRequest(error, socket, (openReplies.get(socket) ?? 0) > 0),
+  );
   return server;
 }
 
@@ -57,7 +59,10 @@ function countReply(underWay: WeakMap<Duplex, number>, socket: Duplex, response:
   response.once('close', () => add(-1));
 }
 
-const headStatus = new Map([['HPE_HEADER_OVERFLOW', 431], ['ERR_HTTP_REQUEST_TIMEOUT', 408]]);
+const headStatus = new Map([
+  ['HPE_HEADER_OVERFLOW', 431],
+  ['ERR_HTTP_REQUEST_TIMEOUT', 408],
+]);
 
 /** What Node's parser takes for no request. In the middle of another reply nothing can be said about it. */
 function rejectMalformedRequest(error: NodeJS.ErrnoException, socket: Duplex, isReplyUnderWay: boolean): void {
@@ -65,8 +70,11 @@ function rejectMalformedRequest(error: NodeJS.ErrnoException, socket: Duplex, is
   const status = headStatus.get(error.code ?? '') ?? 400;
   const text = `${engineError(badArguments, 'BAD_ARGUMENTS', 'The request is no HTTP request').message}\n`;
   const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, 'Content-Type: text/plain; charset=UTF-8', `X-ClickHouse-Exception-Code: ${badArguments}`,
-    `Content-Length: ${Buffer.byteLength(text)}`, 'Connection: close',
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: text/plain; charset=UTF-8',
+    `X-ClickHouse-Exception-Code: ${badArguments}`,
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
 }
@@ -89,7 +97,11 @@ function addressOf({ url = '/' }: IncomingMessage): URL {
   try {
     return new URL(url, 'http://localhost');
   } catch {
-    throw engineError(badArguments, 'BAD_ARGUMENTS', `The address is no URL: ${JSON.stringify(url.slice(0, shownCharacters))}`);
+    throw engineError(
+      badArguments,
+      'BAD_ARGUMENTS',
+      `The address is no URL: ${JSON.stringify(url.slice(0, shownCharacters))}`,
+    );
   }
 }
 
@@ -108,15 +120,26 @@ function createAuthorizer(password: string): ReceivedRequest['isAuthorised'] {
     const [scheme, credentials = ''] = (request.headers.authorization ?? '').split(' ');
     const basic = scheme?.toLowerCase() === 'basic' ? Buffer.from(credentials, 'base64').toString() : undefined;
     const key = request.headers['x-clickhouse-key'];
-    const given = basic?.slice(basic.indexOf(':') + 1) ?? (typeof key === 'string' ? key : (url.searchParams.get('password') ?? ''));
+    const given =
+      basic?.slice(basic.indexOf(':') + 1) ??
+      (typeof key === 'string' ? key : (url.searchParams.get('password') ?? ''));
     return isRight(given);
   };
 }
 
-async function serve(options: EngineServerOptions, { request, response, isAuthorised, awaitsContinue }: ReceivedRequest, url: URL): Promise<void> {
+async function serve(
+  options: EngineServerOptions,
+  { request, response, isAuthorised, awaitsContinue }: ReceivedRequest,
+  url: URL,
+): Promise<void> {
   if (!isAuthorised(request, url))
-    throw engineError(authenticationFailed, 'AUTHENTICATION_FAILED', 'default: Authentication failed: password is incorrect, or there is no user with such name.');
-  if (url.pathname !== '/') throw engineError(60, 'UNKNOWN_TABLE', `There is no handle ${url.pathname.slice(0, shownCharacters)}`);
+    throw engineError(
+      authenticationFailed,
+      'AUTHENTICATION_FAILED',
+      'default: Authentication failed: password is incorrect, or there is no user with such name.',
+    );
+  if (url.pathname !== '/')
+    throw engineError(60, 'UNKNOWN_TABLE', `There is no handle ${url.pathname.slice(0, shownCharacters)}`);
   if (awaitsContinue) response.writeContinue();
   const gone = new AbortController();
   response.once('close', () => {
@@ -150,10 +173,20 @@ interface Exchange {
 }
 
 function scopeOf(asked: EngineRequest, signal: AbortSignal): QueryScope {
-  return { database: asked.database ?? defaultDatabase, settings: asked.settings, parameters: asked.parameters, signal };
+  return {
+    database: asked.database ?? defaultDatabase,
+    settings: asked.settings,
+    parameters: asked.parameters,
+    signal,
+  };
 }
 
-async function serveInsert(options: EngineServerOptions, asked: EngineRequest, { head, data }: Insert, { response, signal, startedAt }: Exchange): Promise<void> {
+async function serveInsert(
+  options: EngineServerOptions,
+  asked: EngineRequest,
+  { head, data }: Insert,
+  { response, signal, startedAt }: Exchange,
+): Promise<void> {
   const scope = { ...scopeOf(asked, signal), settings: new Map([...atomicInsertSettings, ...asked.settings]) };
   await options.engine.use('insert', scope, (use) => insertData(use, head, data, spoolFile(options)));
   setHead(response, asked, head.format, startedAt);
@@ -163,9 +196,14 @@ async function serveInsert(options: EngineServerOptions, asked: EngineRequest, {
 /** As `max_query_size` in the service's own queries. */
 const queryLimitBytes = 16 * 1024 * 1024;
 
-async function serveQuery(options: EngineServerOptions, asked: EngineRequest, { response, signal, startedAt }: Exchange): Promise<void> {
+async function serveQuery(
+  options: EngineServerOptions,
+  asked: EngineRequest,
+  { response, signal, startedAt }: Exchange,
+): Promise<void> {
   const text = wholeText(asked);
-  if (text.length > queryLimitBytes) throw engineError(62, 'SYNTAX_ERROR', `Max query size exceeded: ${text.length} bytes, ${queryLimitBytes} are read`);
+  if (text.length > queryLimitBytes)
+    throw engineError(62, 'SYNTAX_ERROR', `Max query size exceeded: ${text.length} bytes, ${queryLimitBytes} are read`);
   const { verb, sql, format: named, hasSeveral, isNested } = readQuery(text.toString('utf8'));
   if (sql === '') throw engineError(62, 'SYNTAX_ERROR', 'Empty query');
   if (hasSeveral) throw engineError(62, 'SYNTAX_ERROR', 'Syntax error (Multi-statements are not allowed)');
@@ -173,7 +211,14 @@ async function serveQuery(options: EngineServerOptions, asked: EngineRequest, { 
   const format = named ?? asked.defaultFormat ?? 'TabSeparated';
   const queue = queueOf(verb, sql);
   const isStreamable = queue === 'read' && (verb === 'SELECT' || verb === 'WITH');
-  const query = { sql, format, hasFormat: named !== undefined, isStreamable, isNested: isNested && !asked.settings.has('max_result_bytes'), spool: spoolFile(options) };
+  const query = {
+    sql,
+    format,
+    hasFormat: named !== undefined,
+    isStreamable,
+    isNested: isNested && !asked.settings.has('max_result_bytes'),
+    spool: spoolFile(options),
+  };
   await options.engine.use(queue, scopeOf(asked, signal), async (use) => {
     const pieces = runQuery(use, query);
     const held: Uint8Array[] = [];
@@ -185,13 +230,23 @@ async function serveQuery(options: EngineServerOptions, asked: EngineRequest, { 
   });
 }
 
-async function* concatenate(held: Uint8Array[], first: IteratorResult<Uint8Array>, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* concatenate(
+  held: Uint8Array[],
+  first: IteratorResult<Uint8Array>,
+  rest: AsyncGenerator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   yield* held;
   if (first.done !== true) yield first.value;
   yield* rest;
 }
 
-async function send(response: ServerResponse, asked: EngineRequest, signal: AbortSignal, pieces: AsyncGenerator<Uint8Array>, engine: Engine): Promise<void> {
+async function send(
+  response: ServerResponse,
+  asked: EngineRequest,
+  signal: AbortSignal,
+  pieces: AsyncGenerator<Uint8Array>,
+  engine: Engine,
+): Promise<void> {
   const sink: Writable = asked.acceptsGzip ? createGzip({ level: 1 }) : response;
   if (sink !== response) sink.pipe(response, { end: false });
   try {
@@ -233,7 +288,13 @@ function tagOf(response: ServerResponse): string {
 
 function setHead(response: ServerResponse, asked: EngineRequest, format: string, startedAt: bigint): void {
   const summary = {
-    read_rows: '0', read_bytes: '0', written_rows: '0', written_bytes: '0', total_rows_to_read: '0', result_rows: '0', result_bytes: '0',
+    read_rows: '0',
+    read_bytes: '0',
+    written_rows: '0',
+    written_bytes: '0',
+    total_rows_to_read: '0',
+    result_rows: '0',
+    result_bytes: '0',
     elapsed_ns: String(process.hrtime.bigint() - startedAt),
   };
   response.setHeader('Content-Type', mediaType(format));
@@ -241,7 +302,8 @@ function setHead(response: ServerResponse, asked: EngineRequest, format: string,
   response.setHeader('X-ClickHouse-Format', format);
   response.setHeader('X-ClickHouse-Timezone', 'UTC');
   response.setHeader('X-ClickHouse-Exception-Tag', randomBytes(8).toString('hex'));
-  if (asked.queryId !== undefined && /^[\x20-\x7e]+$/.test(asked.queryId)) response.setHeader('X-ClickHouse-Query-Id', asked.queryId);
+  if (asked.queryId !== undefined && /^[\x20-\x7e]+$/.test(asked.queryId))
+    response.setHeader('X-ClickHouse-Query-Id', asked.queryId);
   if (asked.acceptsGzip) response.setHeader('Content-Encoding', 'gzip');
 }
 
@@ -255,7 +317,10 @@ async function fail(engine: Engine, response: ServerResponse, thrown: unknown): 
   response.removeHeader('Content-Encoding');
   // Whatever a stranger goes on sending is not read.
   if (error.code === authenticationFailed) response.setHeader('Connection', 'close');
-  response.writeHead(statusOf(error), { 'Content-Type': 'text/plain; charset=UTF-8', 'X-ClickHouse-Exception-Code': String(error.code) });
+  response.writeHead(statusOf(error), {
+    'Content-Type': 'text/plain; charset=UTF-8',
+    'X-ClickHouse-Exception-Code': String(error.code),
+  });
   response.end(`${error.message}\n`);
 }
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { InvalidReply, RefusedReply } from '../../../../../src/ai/providers/provider.ts';
+import { contentVerdictOf, problemOf } from '../../../../../src/ai/providers/provider-errors.ts';
 import { Problem } from '../../../../../src/errors.ts';
-import { problemOf, contentVerdictOf } from '../../../../../src/ai/providers/provider-errors.ts';
-import { RefusedReply, InvalidReply } from '../../../../../src/ai/providers/provider.ts';
 import { askWithBisection } from '../../../../../src/pipelines/ai/analysis/ask-with-bisection.ts';
 
 const refused = () => new RefusedReply({ inputTokens: 1, outputTokens: 0 });
@@ -24,8 +24,15 @@ describe('answers that a provider will not judge', () => {
     for (const bad of [[], [0], [49], [17], [3, 31], [0, 1, 2, 3, 4], [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]]) {
       const { ask, asked } = asking(bad);
       const parts = await askWithBisection(items(50), ask);
-      const judged = parts.flatMap(({ from, to, value }) => (value ? value.map((double, index) => [from + index, double]) : items(to - from).map((index) => [from + index, undefined])));
-      assert.deepEqual(judged.sort((one, other) => Number(one[0]) - Number(other[0])), items(50).map((n) => [n, bad.includes(n) ? undefined : n * 2]));
+      const judged = parts.flatMap(({ from, to, value }) =>
+        value
+          ? value.map((double, index) => [from + index, double])
+          : items(to - from).map((index) => [from + index, undefined]),
+      );
+      assert.deepEqual(
+        judged.sort((one, other) => Number(one[0]) - Number(other[0])),
+        items(50).map((n) => [n, bad.includes(n) ? undefined : n * 2]),
+      );
       assert.ok(asked.length <= 1 + 14 * bad.length, `${asked.length} calls`);
     }
   });
@@ -43,6 +50,14 @@ describe('answers that a provider will not judge', () => {
     await assert.rejects(askWithBisection(items(50), ask), { code: 'AI_RATE_LIMITED' });
     assert.equal(asked.length, 1);
     const failure = (status: number, words: string) => problemOf(Object.assign(new Error(words), { status }));
-    assert.deepEqual([contentVerdictOf(failure(400, 'content_filter')), contentVerdictOf(failure(400, 'bad')), contentVerdictOf(failure(500, 'content_filter')), contentVerdictOf(new Error('x'))], ['refused', undefined, undefined, undefined]);
+    assert.deepEqual(
+      [
+        contentVerdictOf(failure(400, 'content_filter')),
+        contentVerdictOf(failure(400, 'bad')),
+        contentVerdictOf(failure(500, 'content_filter')),
+        contentVerdictOf(new Error('x')),
+      ],
+      ['refused', undefined, undefined, undefined],
+    );
   });
 });

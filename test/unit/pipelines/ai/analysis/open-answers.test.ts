@@ -6,7 +6,16 @@ import type { ResponseRecord } from '../../../../../src/stores/clickhouse/respon
 
 /** One answer to a LONG_TEXT, as an analysis reads it. */
 function read(question: string, text: string) {
-  const asked = { id: 'q', type: 'LONG_TEXT', text: question, isHidden: false, options: [], rows: [], settings: {}, slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } } } as unknown as Question;
+  const asked = {
+    id: 'q',
+    type: 'LONG_TEXT',
+    text: question,
+    isHidden: false,
+    options: [],
+    rows: [],
+    settings: {},
+    slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } },
+  } as unknown as Question;
   const record = { responseId: 'r', row: { codes: [1], numbers: [], texts: [text] } } as unknown as ResponseRecord;
   const [answer] = openAnswerReader({ questions: [asked] } as unknown as SurveyWithQuestions)(record);
   assert.ok(answer);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { type OverlappedCall, overlapCalls } from '../../../../../src/pipelines/ai/analysis/overlapped-calls.ts';
 import { prefetch } from '../../../../../src/pipelines/ai/analysis/prefetch.ts';
-import { overlapCalls, type OverlappedCall } from '../../../../../src/pipelines/ai/analysis/overlapped-calls.ts';
 
 async function* numbers(count: number): AsyncGenerator<number> {
   for (let n = 0; n < count; n += 1) yield n;
@@ -34,20 +34,40 @@ describe('calls that are under way together', () => {
       own.throwIfAborted();
       return n;
     };
-    const all = overlapCalls(() => numbers(20), { atOnce: 8, delayMs: 0, signal }, { call, store: nothing, finish: async (n) => void stored.push(n) });
+    const all = overlapCalls(
+      () => numbers(20),
+      { atOnce: 8, delayMs: 0, signal },
+      { call, store: nothing, finish: async (n) => void stored.push(n) },
+    );
     const outcome = assert.rejects(all, /refused/);
     while (begun.length < 8) await turn();
     await turns();
     answer.end();
     await outcome;
-    assert.deepEqual([begun, stored], [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3, 4, 5, 6]]);
+    assert.deepEqual(
+      [begun, stored],
+      [
+        [0, 1, 2, 3, 4, 5, 6, 7],
+        [0, 1, 2, 3, 4, 5, 6],
+      ],
+    );
   });
 
   it('are broken off when the work as a whole is', async () => {
     const whole = new AbortController();
     let broken = 0;
-    const call = (_: number, { signal: own }: OverlappedCall): Promise<never> => new Promise((_resolve, reject) => own.addEventListener('abort', () => { broken += 1; reject(new Error('broken off')); }));
-    const all = overlapCalls(() => numbers(4), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call, store: nothing, finish: nothing });
+    const call = (_: number, { signal: own }: OverlappedCall): Promise<never> =>
+      new Promise((_resolve, reject) =>
+        own.addEventListener('abort', () => {
+          broken += 1;
+          reject(new Error('broken off'));
+        }),
+      );
+    const all = overlapCalls(
+      () => numbers(4),
+      { atOnce: 2, delayMs: 0, signal: whole.signal },
+      { call, store: nothing, finish: nothing },
+    );
     const outcome = assert.rejects(all);
     await turn();
     await turn();
@@ -61,7 +81,11 @@ describe('calls that are under way together', () => {
     const stores = [gate(), gate(), gate(), gate()];
     let isOver = false;
     const call = async (n: number) => (begun.push(n), n);
-    const all = overlapCalls(() => numbers(4), { atOnce: 1, delayMs: 0, signal }, { call, store: nothing, finish: (n) => stores[n]?.ended ?? nothing() }).then(() => (isOver = true));
+    const all = overlapCalls(
+      () => numbers(4),
+      { atOnce: 1, delayMs: 0, signal },
+      { call, store: nothing, finish: (n) => stores[n]?.ended ?? nothing() },
+    ).then(() => (isOver = true));
     while (begun.length < 2) await turn();
     await turns();
     assert.deepEqual(begun, [0, 1], 'neither is finished yet');
@@ -85,10 +109,16 @@ describe('calls that are under way together', () => {
       return n;
     };
     const finish = async (n: number) => {
-      if (n === 0) await store.ended.then(() => { throw new Error('no room'); });
+      if (n === 0)
+        await store.ended.then(() => {
+          throw new Error('no room');
+        });
       stored.push(n);
     };
-    const outcome = assert.rejects(overlapCalls(() => numbers(9), { atOnce: 1, delayMs: 0, signal }, { call, store: nothing, finish }), /no room/);
+    const outcome = assert.rejects(
+      overlapCalls(() => numbers(9), { atOnce: 1, delayMs: 0, signal }, { call, store: nothing, finish }),
+      /no room/,
+    );
     while (begun.length < 2) await turn();
     store.end();
     await turns();
@@ -198,7 +228,16 @@ describe('a call that is prepared beside one that is under way', () => {
       while (numbers.length < length) await turn();
       await turns();
     };
-    return { all, prepared, near, begun, stored, reached, answer: (n: number) => answers[n]?.end(), store: (n: number) => stores[n]?.end() };
+    return {
+      all,
+      prepared,
+      near,
+      begun,
+      stored,
+      reached,
+      answer: (n: number) => answers[n]?.end(),
+      store: (n: number) => stores[n]?.end(),
+    };
   }
 
   it('is near when that is answered, begins when that is stored, and is one alone', async () => {
@@ -210,20 +249,36 @@ describe('a call that is prepared beside one that is under way', () => {
     assert.deepEqual([prepared, near, begun], [[0, 1], [0, 1], [0]]);
     store(0);
     await reached(3, prepared);
-    assert.deepEqual([prepared, near, begun], [[0, 1, 2], [0, 1], [0, 1]]);
+    assert.deepEqual(
+      [prepared, near, begun],
+      [
+        [0, 1, 2],
+        [0, 1],
+        [0, 1],
+      ],
+    );
     for (let n = 0; n < 5; n += 1) [answer(n), store(n)];
     await all;
     assert.deepEqual(begun, [0, 1, 2, 3, 4]);
   });
 
-  for (const [why, rules] of [['another gives', { areIndependent: false }], ['AI_BATCH_DELAY_MS is over', { delayMs: 5 }]] as const)
+  for (const [why, rules] of [
+    ['another gives', { areIndependent: false }],
+    ['AI_BATCH_DELAY_MS is over', { delayMs: 5 }],
+  ] as const)
     it(`is none where it has to wait for what ${why}`, async () => {
       const { all, prepared, near, reached, answer, store } = scene(rules);
       await new Promise((resolve) => setTimeout(resolve, 30));
       assert.deepEqual([prepared, near], [[0], [0]]);
       answer(0);
       await reached(2, near);
-      assert.deepEqual([prepared, near], [[0, 1], [0, 1]]);
+      assert.deepEqual(
+        [prepared, near],
+        [
+          [0, 1],
+          [0, 1],
+        ],
+      );
       for (let n = 0; n < 5; n += 1) [answer(n), store(n)];
       await all;
     });
@@ -238,7 +293,10 @@ describe('a call that is prepared beside one that is under way', () => {
       assert.equal(begun.length, atOnce);
       for (let n = 0; n <= atOnce; n += 1) [answer(n), store(n)];
       await outcome;
-      assert.deepEqual(stored, Array.from({ length: atOnce + 1 }, (_, n) => n));
+      assert.deepEqual(
+        stored,
+        Array.from({ length: atOnce + 1 }, (_, n) => n),
+      );
     });
 
   it('does not begin where the one before it fails', async () => {
@@ -250,7 +308,14 @@ describe('a call that is prepared beside one that is under way', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       throw new Error('refused');
     };
-    await assert.rejects(overlapCalls(() => numbers(5), { atOnce: 1, delayMs: 0, areIndependent: true, signal }, { call, store: nothing, finish: nothing }), /refused/);
+    await assert.rejects(
+      overlapCalls(
+        () => numbers(5),
+        { atOnce: 1, delayMs: 0, areIndependent: true, signal },
+        { call, store: nothing, finish: nothing },
+      ),
+      /refused/,
+    );
     assert.deepEqual(begun, [0]);
   });
 
@@ -258,7 +323,10 @@ describe('a call that is prepared beside one that is under way', () => {
     yield 0;
     throw new Error('no item');
   };
-  for (const [what, items, wanted] of [['does', () => numbers(3), [0, 0, 1, 1, 2, 2]], ['is none after all, and does', failing, [0, 0]]] as const)
+  for (const [what, items, wanted] of [
+    ['does', () => numbers(3), [0, 0, 1, 1, 2, 2]],
+    ['is none after all, and does', failing, [0, 0]],
+  ] as const)
     it(`${what} not keep that from being sent once more`, async () => {
       const begun: number[] = [];
       const call = async (n: number, { near, begin, heard }: OverlappedCall) => {
@@ -270,7 +338,11 @@ describe('a call that is prepared beside one that is under way', () => {
         }
         heard();
       };
-      const all = overlapCalls(items, { atOnce: 1, delayMs: 0, areIndependent: true, signal }, { call, store: nothing, finish: nothing });
+      const all = overlapCalls(
+        items,
+        { atOnce: 1, delayMs: 0, areIndependent: true, signal },
+        { call, store: nothing, finish: nothing },
+      );
       await (items === failing ? assert.rejects(all, /no item/) : all);
       assert.deepEqual(begun, wanted);
     });
@@ -297,7 +369,11 @@ describe('what a failed call makes useless', () => {
         await turns();
         throw new Error('refused');
       };
-      const outcome = overlapCalls((own) => prefetch(items(own), count), { atOnce: count, delayMs: 0, signal }, { call, store: nothing, finish: nothing });
+      const outcome = overlapCalls(
+        (own) => prefetch(items(own), count),
+        { atOnce: count, delayMs: 0, signal },
+        { call, store: nothing, finish: nothing },
+      );
       await assert.rejects(outcome, /refused/);
       assert.ok(looks() < 100, `looked ${looks()} times`);
     });
@@ -307,14 +383,28 @@ describe('what a failed call makes useless', () => {
     const finish = async () => {
       throw new Error('no room');
     };
-    await assert.rejects(overlapCalls((own) => prefetch(items(own), 2), { atOnce: 2, delayMs: 0, signal }, { call: async (n) => n, store: nothing, finish }), /no room/);
+    await assert.rejects(
+      overlapCalls(
+        (own) => prefetch(items(own), 2),
+        { atOnce: 2, delayMs: 0, signal },
+        { call: async (n) => n, store: nothing, finish },
+      ),
+      /no room/,
+    );
     assert.ok(looks() < 100, `looked ${looks()} times`);
   });
 
   it('is not looked for when the work as a whole is broken off, of which no listener is left', async () => {
     const whole = new AbortController();
     const { items, looks } = search();
-    const outcome = assert.rejects(overlapCalls((own) => prefetch(items(own), 2), { atOnce: 2, delayMs: 0, signal: whole.signal }, { call: async (n) => n, store: nothing, finish: nothing }), /stop/);
+    const outcome = assert.rejects(
+      overlapCalls(
+        (own) => prefetch(items(own), 2),
+        { atOnce: 2, delayMs: 0, signal: whole.signal },
+        { call: async (n) => n, store: nothing, finish: nothing },
+      ),
+      /stop/,
+    );
     await turns();
     whole.abort(new Error('stop'));
     await outcome;

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
-import { analysisTypes } from '../../../../../src/ai/tasks/analyse-answers.ts';
 import { createAnonymiser } from '../../../../../src/ai/privacy/anonymise.ts';
 import type { AnonymiseAll } from '../../../../../src/ai/privacy/anonymise-in-worker.ts';
 import type { Provider } from '../../../../../src/ai/providers/provider.ts';
+import { analysisTypes } from '../../../../../src/ai/tasks/analyse-answers.ts';
 import type { Question, SurveyWithQuestions } from '../../../../../src/domain/survey.ts';
 import { Problem } from '../../../../../src/errors.ts';
 import { prepareAnswers } from '../../../../../src/pipelines/ai/analysis/prepare-answers.ts';
-import { startAiJobs, type AiJobsDeps } from '../../../../../src/pipelines/ai/jobs.ts';
+import { type AiJobsDeps, startAiJobs } from '../../../../../src/pipelines/ai/jobs.ts';
 
 const secret = 'ann.lee@example.org';
 const texts = [`first ${secret}`, `second ${secret}`, `third ${secret}`];
@@ -31,18 +31,46 @@ const broken: Readonly<Record<string, AnonymiseAll>> = {
 function scene(analysisType: string, anonymiseAll: AiJobsDeps['anonymiseAll']) {
   const called: string[] = [];
   const logged: unknown[] = [];
-  const recorder = <T extends object>(known: T) => new Proxy(known, {
-    get: (target, name) => Reflect.get(target, name) ?? (async () => void called.push(String(name))),
-  });
-  const question = { id: 'q', type: 'LONG_TEXT', text: 'Why?', isHidden: false, options: [], rows: [], settings: {}, slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } } } as unknown as Question;
-  const survey = { id: 's', title: 'Canteen', aiEnabled: true, questions: [question], slotCounts: { codes: 1, numbers: 0, texts: 1 } } as unknown as SurveyWithQuestions;
+  const recorder = <T extends object>(known: T) =>
+    new Proxy(known, {
+      get: (target, name) => Reflect.get(target, name) ?? (async () => void called.push(String(name))),
+    });
+  const question = {
+    id: 'q',
+    type: 'LONG_TEXT',
+    text: 'Why?',
+    isHidden: false,
+    options: [],
+    rows: [],
+    settings: {},
+    slots: { codes: { '': 0 }, numbers: {}, texts: { '': 0 } },
+  } as unknown as Question;
+  const survey = {
+    id: 's',
+    title: 'Canteen',
+    aiEnabled: true,
+    questions: [question],
+    slotCounts: { codes: 1, numbers: 0, texts: 1 },
+  } as unknown as SurveyWithQuestions;
   const failed: unknown[] = [];
   const store = recorder({
-    claim: async () => ({ id: 'j', ownerId: 'u', surveyId: 's', topic: `${analysisType}/masked`, request: { analysisType, provider: 'openai' } }),
-    heartbeat: async () => true, digests: async () => new Map(), markSeen: async () => {}, themeCounts: async () => [], find: async () => undefined, fail: async (_id: string, error: unknown) => void failed.push(error),
+    claim: async () => ({
+      id: 'j',
+      ownerId: 'u',
+      surveyId: 's',
+      topic: `${analysisType}/masked`,
+      request: { analysisType, provider: 'openai' },
+    }),
+    heartbeat: async () => true,
+    digests: async () => new Map(),
+    markSeen: async () => {},
+    themeCounts: async () => [],
+    find: async () => undefined,
+    fail: async (_id: string, error: unknown) => void failed.push(error),
   });
   async function* stream() {
-    for (const [index, text] of texts.entries()) yield { responseId: `r${index}`, row: { codes: [1], numbers: [], texts: [text] } };
+    for (const [index, text] of texts.entries())
+      yield { responseId: `r${index}`, row: { codes: [1], numbers: [], texts: [text] } };
   }
   const complete = async (): Promise<never> => {
     called.push('complete');
@@ -52,8 +80,22 @@ function scene(analysisType: string, anonymiseAll: AiJobsDeps['anonymiseAll']) {
   const handlers: ((payload: { aiJobId: string }) => Promise<void>)[] = [];
   const keep = (...words: unknown[]) => void logged.push(...words);
   const deps = {
-    store, batchSize: 50, batchDelayMs: 0, batchesAtOnce: 1, anonymiseAll, surveys: { load: async () => survey }, caughtUp: async () => {}, publishProgress: () => {}, now: Date.now, newId: () => 'n', providers: { pick: async () => provider },
-    responses: { stream, countBySurvey: async () => new Map() }, paid: recorder({ list: async () => [], remove: async () => {} }), annotations: recorder({}), workers: { consume: (_queue: string, handler: (typeof handlers)[number]) => void handlers.push(handler) }, log: { error: keep, warn: keep, info: keep, debug: keep },
+    store,
+    batchSize: 50,
+    batchDelayMs: 0,
+    batchesAtOnce: 1,
+    anonymiseAll,
+    surveys: { load: async () => survey },
+    caughtUp: async () => {},
+    publishProgress: () => {},
+    now: Date.now,
+    newId: () => 'n',
+    providers: { pick: async () => provider },
+    responses: { stream, countBySurvey: async () => new Map() },
+    paid: recorder({ list: async () => [], remove: async () => {} }),
+    annotations: recorder({}),
+    workers: { consume: (_queue: string, handler: (typeof handlers)[number]) => void handlers.push(handler) },
+    log: { error: keep, warn: keep, info: keep, debug: keep },
   } as unknown as AiJobsDeps;
   startAiJobs(deps);
   return { run: async () => handlers.at(-1)?.({ aiJobId: 'j' }), called, logged, failed };
@@ -74,7 +116,10 @@ describe('answers that cannot be made anonymous', () => {
   it('would have been sent by the same scene with an anonymiser that works', async () => {
     const { run, called, failed } = scene('sentiment', working);
     await run();
-    assert.deepEqual([called, failed], [['complete'], [{ code: 'AI_PROVIDER_ERROR', message: 'The AI provider failed' }]]);
+    assert.deepEqual(
+      [called, failed],
+      [['complete'], [{ code: 'AI_PROVIDER_ERROR', message: 'The AI provider failed' }]],
+    );
   });
 
   it('are not sent as they are either where a job is cancelled meanwhile', async () => {
@@ -85,7 +130,14 @@ describe('answers that cannot be made anonymous', () => {
     };
     const answer = { responseId: 'r', questionId: 'q', question: 'Why?', text: secret, digest: Buffer.alloc(16) };
     const logged: unknown[] = [];
-    await assert.rejects(prepareAnswers({ anonymiseAll, log: { error: (words: unknown) => void logged.push(words) } }, [answer, answer], cancelled.signal), /cancelled/);
+    await assert.rejects(
+      prepareAnswers(
+        { anonymiseAll, log: { error: (words: unknown) => void logged.push(words) } },
+        [answer, answer],
+        cancelled.signal,
+      ),
+      /cancelled/,
+    );
     assert.deepEqual(logged, []);
   });
 
@@ -93,7 +145,10 @@ describe('answers that cannot be made anonymous', () => {
     const cancelled = new AbortController();
     const answer = { responseId: 'r', questionId: 'q', question: 'Why?', text: secret, digest: Buffer.alloc(16) };
     const logged: unknown[] = [];
-    const deps = { anonymiseAll: () => new Promise<never>(() => undefined), log: { error: (words: unknown) => void logged.push(words) } };
+    const deps = {
+      anonymiseAll: () => new Promise<never>(() => undefined),
+      log: { error: (words: unknown) => void logged.push(words) },
+    };
     const begun = prepareAnswers(deps, [answer], cancelled.signal);
     cancelled.abort(new Error('cancelled'));
     await assert.rejects(begun, /cancelled/);
