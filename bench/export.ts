@@ -183,7 +183,7 @@ function writerRssMb(): number {
   return Math.max(
     0,
     ...lines
-      .filter((line) => line.includes('exports/process'))
+      .filter((line) => line.includes('exports/child-process'))
       .map((line) => Math.round(Number.parseInt(line.trim(), 10) / 1024)),
   );
 }

@@ -126,7 +126,7 @@ describe('exports of many responses', () => {
 
   it('makes the same file after the process that writes it, or the database it reads from, was killed', async () => {
     const { sha256 } = await undisturbed('CSV');
-    const writers = () => childrenOf(service.pid, 'exports/process');
+    const writers = () => childrenOf(service.pid, 'exports/child-process');
     const first = await ask({ format: 'CSV' });
     await eventually(() => assert.equal(writers().length, 1), 30_000, 10);
     for (const pid of writers()) process.kill(pid, 'SIGKILL');

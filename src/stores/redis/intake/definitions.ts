@@ -35,7 +35,7 @@ type DefinitionRedis = Redis & {
 /** Definitions of open surveys in the intake's Redis, each beside what the intake knows of its survey. */
 export function createDefinitionStore({ redis: plain, shards, maxBytes }: DefinitionStoreDeps) {
   const redis = plain as DefinitionRedis;
-  redis.defineCommand('keepDefinition', {
+  redis.defineCommand('saveDefinition', {
     numberOfKeys: 3,
     lua: readFileSync(assetPath('src/stores/redis/intake/definition.lua'), 'utf8'),
   });
