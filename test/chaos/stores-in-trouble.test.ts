@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { createLog } from '../../src/log.ts';
+import { createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { type EmbeddedStores, startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
 import { createPostgres } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
@@ -18,10 +19,12 @@ import { type RunningService, startService } from '../support/service.ts';
 describe('a store that is in trouble', () => {
   const dataDir = temporaryDataDir();
   const smallDisk = join(dataDir, 'redis-intake');
+  const smallResponseDisk = join(dataDir, 'clickhouse');
   const accepted = new Set<string>();
   const refused = new Set<string>();
   let refusalsMs: number[] = [];
   let isDiskSmall = false;
+  let isResponseDiskSmall = false;
   let stores: EmbeddedStores;
   let service: RunningService;
   let admin: Client;
@@ -30,7 +33,11 @@ describe('a store that is in trouble', () => {
 
   before(async () => {
     mkdirSync(smallDisk);
-    isDiskSmall = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=96m,mode=0755', 'tmpfs', smallDisk]).status === 0;
+    mkdirSync(smallResponseDisk);
+    const mount = (folder: string, size: string): boolean =>
+      spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0755`, 'tmpfs', folder]).status === 0;
+    isDiskSmall = mount(smallDisk, '96m');
+    isResponseDiskSmall = mount(smallResponseDisk, '512m');
     stores = await startEmbeddedStores({
       dataDir,
       needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
@@ -57,6 +64,7 @@ describe('a store that is in trouble', () => {
     await service.stop();
     await stores.stop();
     if (isDiskSmall) spawnSync('umount', [smallDisk]);
+    if (isResponseDiskSmall) spawnSync('umount', [smallResponseDisk]);
     rmSync(dataDir, { recursive: true, force: true });
   });
 
@@ -217,6 +225,36 @@ describe('a store that is in trouble', () => {
       );
     };
     await through(fill, async () => rmSync(filler, { force: true }));
+  });
+
+  it('a response store whose disk is full loses nothing, and stores what was accepted when there is room', async (test) => {
+    if (!isResponseDiskSmall) return test.skip('a small disk cannot be mounted here');
+    const filler = join(smallResponseDisk, 'filler');
+    const clickhouse = createClickHouse({ urls: [stores.clickhouseUrl ?? ''], log: createLog('fatal') });
+    const storedIds = async (): Promise<Set<string>> => {
+      const rows = await clickhouse.select<[string]>(
+        `SELECT DISTINCT toString(response_id) FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`,
+      );
+      return new Set(rows.map(([id]) => id));
+    };
+    const { bavail, bsize } = statfsSync(smallResponseDisk);
+    writeFileSync(filler, Buffer.alloc(bavail * bsize));
+    try {
+      for (let sent = 0; sent < 200; sent += 1) assert.equal(await submit(), 201, 'the intake has room');
+      await eventually(() => assert.match(service.logs(), /"a batch was not stored yet"/), 20_000);
+      assert.ok((await storedIds()).size < accepted.size, 'the disk is full');
+    } finally {
+      rmSync(filler, { force: true });
+    }
+    await eventually(async () => {
+      const stored = await storedIds();
+      assert.deepEqual(
+        [...accepted].filter((id) => !stored.has(id)),
+        [],
+      );
+      assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, accepted.size);
+    }, 60_000);
+    await clickhouse.close();
   });
 
   it('whatever is asked while Redis or Postgres stands still is answered or refused in time, and never a mistake', async () => {

@@ -154,7 +154,7 @@ function ready(
       readyWithinMs,
     );
     const look = () => {
-      const found = /base address\s+(http\S+)\/api\/v1|figures\s+(http\S+)\/metrics/
+      const found = /base address\s+(http\S+)\/api\/v1|metrics\s+(http\S+)\/metrics/
         .exec(output.printed())
         ?.slice(1)
         .find((origin) => origin !== undefined);

@@ -132,7 +132,7 @@ describe('the anonymiser on a thread of its own', () => {
   });
 
   it('says of what is soon done no more than the result', async () => {
-    const thread = new Worker(new URL('../../src/ai/privacy/anonymise-worker.js', import.meta.url));
+    const thread = new Worker(new URL('../../../src/ai/privacy/anonymise-worker.js', import.meta.url));
     const said: unknown[] = [];
     thread.on('message', (reply) => said.push(reply));
     const ask = async (request: string[]): Promise<void> => {

@@ -32,7 +32,7 @@ describe('an analysis of many answers', () => {
     await run();
     assert.equal(ai.calls.length, 101);
     // Once at the start; what was found and what stays, for the merging.
-    assert.deepEqual([asked.get('themeCounts'), asked.get('themes'), asked.get('nameThemes')], [3, undefined, 100]);
+    assert.deepEqual([asked.get('themeCounts'), asked.get('themes'), asked.get('registerThemes')], [3, undefined, 100]);
     const named = await postgres.sql<
       { calls: number }[]
     >`SELECT count(*) AS calls FROM ai_themes WHERE survey_id = ${scope.surveyId}`;

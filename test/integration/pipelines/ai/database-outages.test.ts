@@ -125,13 +125,13 @@ describe('an analysis during which the database restarts', () => {
     const real = createAiStore(scene.postgres.sql);
     const missed = new Set<string>();
     const onceAway = awayOnce(missed);
-    const names = ['dropUnusedNotes', 'dropUnseenSummaries', 'lastResult', 'saveSummary', 'summaryOf'] as const;
+    const names = ['dropUnusedNotes', 'dropUnseenSummaries', 'lastResult', 'saveSummary', 'findSummary'] as const;
     const store = {
       dropUnusedNotes: onceAway('dropUnusedNotes', real.dropUnusedNotes),
       dropUnseenSummaries: onceAway('dropUnseenSummaries', real.dropUnseenSummaries),
       lastResult: onceAway('lastResult', real.lastResult),
       saveSummary: onceAway('saveSummary', real.saveSummary),
-      summaryOf: onceAway('summaryOf', real.findSummary),
+      findSummary: onceAway('findSummary', real.findSummary),
     };
     const { add, run } = await scene.openSurvey({ type: 'summary', batchSize: 1, batchesAtOnce: 8, store });
     ai.answer = (call) =>

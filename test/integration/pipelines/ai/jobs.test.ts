@@ -121,17 +121,17 @@ describe('AI jobs', () => {
     const { job, result } = await workedOff(({ store, surveys }) => ({
       store: { ...store, complete: onceAway('complete', store.complete) },
       surveys: { ...surveys, load: onceAway('load', surveys.load) },
-      settled: onceAway('settled', async () => {}, late()),
+      caughtUp: onceAway('caughtUp', async () => {}, late()),
       providers: { pick: onceAway('pick', async () => provider) },
-      findings: { publish: onceAway('publish', async () => 'edition') },
+      annotations: { publish: onceAway('publish', async () => 'edition') },
     }));
-    assert.deepEqual([...missed].sort(), ['complete', 'load', 'pick', 'publish', 'settled']);
+    assert.deepEqual([...missed].sort(), ['caughtUp', 'complete', 'load', 'pick', 'publish']);
     assert.deepEqual([job?.status, result], ['COMPLETED', { edition: 'edition' }]);
   });
 
   it('say that a store was away where that is what they failed with, and call nothing else so', async () => {
     const failedWith = async (error: Error) =>
-      (await workedOff(() => ({ responses: { countOf: () => Promise.reject(error), async *stream() {} } }))).job?.error;
+      (await workedOff(() => ({ responses: { countBySurvey: () => Promise.reject(error), async *stream() {} } }))).job?.error;
     for (const error of [refused(), late()])
       assert.deepEqual(await failedWith(error), {
         code: 'SERVICE_UNAVAILABLE',

@@ -46,11 +46,11 @@ describe('what the intake knows of responses', () => {
       intake.append(appendix(surveyId, { responseId, observedVersion, isComplete: false, savedState: large, ...more }));
     assert.equal((await save(0, { digest: first })).code, 'ACCEPTED');
     assert.deepEqual(await intake.state(responseId), {
-      seen: 1,
-      isDone: false,
+      version: 1,
+      isComplete: false,
       surveyId,
       submittedAtMs: submittedAt,
-      data: large,
+      savedState: large,
     });
     assert.equal((await save(1, { digest: second })).code, 'ACCEPTED');
     assert.ok((await plain.ttl(answersKey(responseId))) <= 900);
@@ -188,11 +188,11 @@ describe('what the intake knows of responses', () => {
     };
     await plain.hset(responseKey(responseId), former);
     assert.deepEqual(await intake.state(responseId), {
-      seen: 1,
-      isDone: false,
+      version: 1,
+      isComplete: false,
       surveyId,
       submittedAtMs: submittedAt,
-      data: '{"kept":true}',
+      savedState: '{"kept":true}',
     });
     const save = (observedVersion: number, digest: string, savedState: string) =>
       intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState }));

@@ -148,8 +148,8 @@ describe('the stream of a shard', () => {
   it('finds the dead letters of a survey or a response among thousands without having them sent, and gives all to who asks for all', async () => {
     const shard = freshShard();
     const calls = mock.method(
-      redis as unknown as { findLettersBuffer(...args: string[]): Promise<Buffer[]> },
-      'findLettersBuffer',
+      redis as unknown as { findDeadLettersBuffer(...args: string[]): Promise<Buffer[]> },
+      'findDeadLettersBuffer',
     );
     const found = async (names?: Parameters<Stream['findDeadLetters']>[1]): Promise<string[]> => {
       const rows: string[] = [];

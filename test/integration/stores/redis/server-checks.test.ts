@@ -74,7 +74,7 @@ describe('a server that keeps its configuration to itself', () => {
       },
       info: async () => info,
       defineCommand: () => undefined,
-      shardState: async () => [0, 0, ''],
+      shardStats: async () => [0, 0, ''],
       exists: async () => 0,
       setnx: async () => 1,
       get: async () => '2',
