@@ -65,7 +65,7 @@ export interface Survey {
   status: SurveyStatus;
   closedReason: ClosedReason | null;
   isAnonymous: boolean;
-  /** Revision that made the survey anonymous, while older responses may still name their respondents; null once they have been erased. */
+  /** Revision that made the survey anonymous, while older responses may still name their respondents; null once none of them does. */
   anonymityBegun?: number | null;
   visibility: Visibility;
   /** Opens a PRIVATE survey to respondents. */

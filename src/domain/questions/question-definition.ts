@@ -30,7 +30,12 @@ const fields = {
   text: wordingSchema(2000),
   description: z.string().max(5000).refine(isPlainText, 'holds a lone surrogate or a NUL character').nullable(),
   isRequired: z.boolean(),
-  order: z.number().int().min(0).max(10_000).describe('Zero-based position; default, and for positions past the end: last'),
+  order: z
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .describe('Zero-based position; default, and for positions past the end: last'),
   options: z.array(optionInput).max(200),
   settings: newSettings,
 };

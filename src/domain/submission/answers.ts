@@ -107,17 +107,20 @@ export function checkAnswers(
         issues.push({ path: field === '' ? `answers.${index}` : `answers.${index}.${field}`, message })
       ),
   };
-  const reported = misshaped;
+  let reported = misshaped;
   for (const item of answered) {
     const before = issues.length;
     if (previous) clear(row, item);
     item.type.read(item.question, answers[item.place] ?? [], row, context);
-    if (issues.length > before) reported.add(item);
+    if (issues.length > before) {
+      reported ??= new Set();
+      reported.add(item);
+    }
   }
   // At the limit of issues the remaining answers were not read, so missing ones are unknown.
   if (isComplete && issues.length < maxIssues && Array.isArray(given))
     for (const item of compiled.required) {
-      const message = reported.has(item) ? undefined : missingMessage(item, row, answers[item.place] !== undefined);
+      const message = reported?.has(item) ? undefined : missingMessage(item, row, answers[item.place] !== undefined);
       if (message !== undefined)
         issues.push({ path: `answers.${answers[item.place]?.[0]?.index ?? item.question.id}`, message });
     }
@@ -129,12 +132,12 @@ interface GroupedAnswers {
   answered: CompiledQuestion[];
   /** The answers by the question's `place`. */
   answers: (PlacedAnswer[] | undefined)[];
-  /** Questions with an answer whose shape was reported: they are not also reported as missing. */
-  misshaped: Set<CompiledQuestion>;
+  /** Questions with an answer whose shape was reported: they are not also reported as missing. Created when first needed. */
+  misshaped: Set<CompiledQuestion> | undefined;
 }
 
 function groupAnswers(compiled: CompiledSurvey, given: unknown, issues: ValidationIssue[]): GroupedAnswers {
-  const grouped: GroupedAnswers = { answered: [], answers: [], misshaped: new Set() };
+  const grouped: GroupedAnswers = { answered: [], answers: [], misshaped: undefined };
   if (!Array.isArray(given)) {
     if (given !== undefined) issues.push({ path: 'answers', message: 'must be an array' });
     return grouped;
@@ -157,8 +160,10 @@ function groupAnswer(
   if (questionId === undefined) return;
   const item = itemOf(compiled, questionId, grouped.answered);
   if (!item) issues.push({ path: `answers.${index}.questionId`, message: 'is not a question of this survey' });
-  else if (!isFine) grouped.misshaped.add(item);
-  else {
+  else if (!isFine) {
+    grouped.misshaped ??= new Set();
+    grouped.misshaped.add(item);
+  } else {
     const answers = grouped.answers[item.place];
     if (answers) answers.push({ index, answer });
     else {
