@@ -1,6 +1,6 @@
 /**
  * The problem table: every refusal that the service can give, with its HTTP status and its default wording.
- * A refusal is thrown as a `Problem`; anything else that is thrown is a surprise and becomes INTERNAL_ERROR.
+ * A refusal is thrown as a `Problem`; any other error becomes INTERNAL_ERROR.
  */
 export const problemTable = {
   VALIDATION_ERROR: { status: 400, message: 'The request is not valid' },
@@ -43,7 +43,7 @@ export type ConflictReason =
   | 'QUESTION_CHANGED'
   | 'WEBHOOK_NOT_ACTIVE';
 
-/** One finding of a validation: where (`answers.0.numberValue`) and what is wrong. */
+/** A validation issue: the path of the invalid field (`answers.0.numberValue`) and the message. */
 export interface ValidationIssue {
   path: string;
   message: string;
@@ -113,7 +113,7 @@ export function unavailable(message: string, retryAfterSeconds = 2, cause?: unkn
   return new Problem('SERVICE_UNAVAILABLE', message, { retryAfterSeconds, cause });
 }
 
-/** Others changed it at the same moment, again and again: a moment later it may well work. */
+/** SERVICE_UNAVAILABLE after repeated concurrent changes; a retry after 1 s will probably succeed. */
 export function tooManyConflicts(what: 'survey' | 'response'): Problem {
   return unavailable(`The ${what} is being changed too often right now`, 1);
 }
@@ -123,16 +123,6 @@ export class PermanentFailure extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'PermanentFailure';
-  }
-}
-
-/** A pipeline step that should be tried again, no sooner than `afterMs`. */
-export class RetryLater extends Error {
-  readonly afterMs: number;
-  constructor(message: string, afterMs: number, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = 'RetryLater';
-    this.afterMs = afterMs;
   }
 }
 

@@ -22,7 +22,7 @@ const redacted = [
   'remoteAddress',
 ];
 
-/** JSON lines on standard error (standard output is for people); one logger a process, children carry `part`. */
+/** Creates the process's logger: JSON lines on standard error (standard output is for people). Child loggers carry `part`. */
 export function createLog(level: string, bindings: Record<string, unknown> = {}): Log {
   const options = {
     level,

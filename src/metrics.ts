@@ -10,7 +10,7 @@ import {
 } from 'prom-client';
 import { createRequestDurationHistogram } from './platform/request-duration-histogram.ts';
 
-/** The figures of one process at a moment; they can be sent to another one. */
+/** A snapshot of one process's metrics, serialisable to other processes. */
 export type MetricFamilies = MetricObjectWithValues<MetricValue<string>>[];
 
 export const metricsMediaType: string = Registry.PROMETHEUS_CONTENT_TYPE;
@@ -18,8 +18,8 @@ export const metricsMediaType: string = Registry.PROMETHEUS_CONTENT_TYPE;
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * Every figure that the service shows under /metrics; names are the public interface. What the service does is summed over its
- * processes; what a process needs for it (memory, processor, delays) carries its name in the label `process`.
+ * All metrics of the service; their names are public. Service metrics are summed over the processes; process metrics (memory, CPU, event
+ * loop delay) carry the label `process`.
  */
 export function createMetrics(processName = 'main') {
   const registry = new Registry();
@@ -124,7 +124,7 @@ export function createMetrics(processName = 'main') {
     labelNames: ['shard'],
     registers,
   });
-  // Every process looks at the same server: adding up would make nonsense of it.
+  // Every process measures the same server, so the values must not be summed.
   const intakeMemory = new Gauge({
     name: 'intake_memory_ratio',
     help: 'Memory that the intake uses, of what it may use; 0 where it has no bound; above 0.8 submissions are refused',
@@ -195,13 +195,13 @@ export function createMetrics(processName = 'main') {
     help: 'Responses set aside for clients that were too slow',
     registers,
   });
-  // What is measured by some processes only is shown by those alone: a 0 of all others would hide that none of them runs.
+  // Only the processes that measure these report them: a 0 from the others would hide that no such process runs.
   for (const gauge of [webhookOldest, webhookDisabled, outboxOldest, outboxFailing]) gauge.remove();
-  // What an alert asks of must be there before it grows: the first of all would be no increase.
+  // Alerts use increase(), which misses the first event of a series unless it starts at 0.
   for (const result of ['completed', 'failed']) exportsEnded.inc({ result }, 0);
   for (const code of ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']) refusals.inc({ code }, 0);
   return {
-    /** This process's figures. */
+    /** The metrics of this process. */
     collect: async (): Promise<MetricFamilies> => [
       await requests.get(),
       ...(await registry.getMetricsAsJSON()),
@@ -258,12 +258,12 @@ export function createMetrics(processName = 'main') {
   };
 }
 
-/** The figures of all processes in Prometheus' text format. */
+/** The metrics of all processes in Prometheus' text format. */
 export function formatMetrics(families: readonly MetricFamilies[]): Promise<string> {
   return AggregatorRegistry.aggregate([...families]).metrics();
 }
 
-/** Their labels keep them apart, so that adding up leaves them as they are; averages and omissions would not. */
+/** The `process` label keeps the series apart, so summing leaves them unchanged; other aggregators would drop or average them. */
 function withSumAggregation(families: MetricFamilies): MetricFamilies {
   return families.map((family) => ({ ...family, aggregator: 'sum' as const }));
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { validate } from './platform/zod-messages.ts';
 
-/** A setting that is missing or wrong; the message names it. Ends the start with exit code 1. */
+/** A missing or invalid setting, named in the message. Ends the start with exit code 1. */
 export class SettingsError extends Error {
   constructor(message: string) {
     super(message);
@@ -13,7 +13,7 @@ export class SettingsError extends Error {
 
 const integer = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().min(min).max(max));
-/** What an operator writes who means no. */
+/** Values that operators use for "no". */
 const offWords = ['false', '0', 'no', 'off'];
 const textOrOff = z
   .string()
@@ -34,12 +34,12 @@ const address = (...protocols: string[]) =>
       `must be a URL that starts with ${protocols.join(' or ')}`,
     );
 const addressList = (...protocols: string[]) => list.pipe(z.array(address(...protocols)).min(1));
-/** What is longer no clock of ours can hold. */
+/** Upper bounds of durations. */
 const longestSeconds = 10 * 366 * 86_400;
 const longestWaitSeconds = 30 * 86_400;
 const secondsList = list.pipe(z.array(integer(0, longestWaitSeconds)).min(1));
 
-/** What a socket can listen on: an address, or a name, which does not look like one. */
+/** Whether a socket can listen on it: an IP address, or a host name that does not look like one. */
 function isHost(text: string): boolean {
   const labels = text.split('.');
   return (
@@ -54,7 +54,7 @@ function isCidr(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
-/** As it stands in the header Origin, which is compared as it comes; other schemes than http are those of app shells. */
+/** Whether a text is `*` or a value of the Origin header, which is compared verbatim; app shells use other schemes than http. */
 function isOrigin(text: string): boolean {
   if (text === '*') return true;
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/.test(text) || !URL.canParse(text)) return false;
@@ -64,13 +64,13 @@ function isOrigin(text: string): boolean {
 const roles = ['http', 'ingest', 'jobs'] as const;
 export type Role = (typeof roles)[number];
 
-/** What docs/settings.md says of a setting beside its schema. */
+/** Texts of docs/settings.md that the schema does not provide. */
 interface SettingText {
   description: string;
   unit?: string;
-  /** What may be given, where the schema does not show it. */
+  /** Allowed values, if the schema does not show them. */
   values?: string;
-  /** What happens while it is unset, where the schema has no default. */
+  /** Behaviour while unset, if the schema has no default. */
   default?: string;
 }
 const documented = ({ default: unset, ...rest }: SettingText) => (unset === undefined ? rest : { ...rest, unset });

@@ -3,7 +3,7 @@ import { isId, newId } from '../platform/ids.ts';
 import { createLruCache } from '../platform/lru-cache.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** What an access token says: who, and from which session. Roles are not in it: they are read where they are kept. */
+/** The claims of an access token. Roles are not included: they are read from the user store. */
 export interface AccessClaims {
   userId: string;
   sessionId: string;
@@ -19,9 +19,9 @@ const issuer = 'survey-service';
 const audience = 'survey-service/api';
 const type = 'at+jwt';
 const algorithm = 'EdDSA';
-/** Ours are below 500 characters; nothing longer is looked at. */
-const longestToken = 2048;
-const tokensRemembered = 20_000;
+/** In characters. Issued tokens are shorter than 500; longer texts are refused without parsing. */
+const maxTokenLength = 2048;
+const maxCachedTokens = 20_000;
 const compactForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const headerNames = new Set(['alg', 'typ', 'kid']);
 
@@ -30,12 +30,12 @@ interface Verified extends AccessClaims {
 }
 
 /**
- * Signs and reads access tokens (JWT, RFC 9068 profile, Ed25519). A token is believed only if its header holds `alg`, `typ` and the
- * `kid` of one of our own keys and nothing else, and its claims are whole. No leeway: the hosts of one installation share a clock
- * to well within a second. A signature is checked once; after that only the time is.
+ * Signs and verifies access tokens (JWT, RFC 9068 profile, Ed25519). A token is accepted only if its header has exactly `alg`, `typ`
+ * and the `kid` of one of our keys, and its claims are complete. There is no clock tolerance, as the hosts of an installation must be
+ * synchronised to within a second. Verified tokens are cached, so that later calls check only the expiry.
  */
 export function createAccessTokens({ keys, ttlSeconds, nowMs }: AccessTokensOptions) {
-  const verified = createLruCache<Verified>(tokensRemembered);
+  const verified = createLruCache<Verified>(maxCachedTokens);
   return {
     ttlSeconds,
 
@@ -52,16 +52,16 @@ export function createAccessTokens({ keys, ttlSeconds, nowMs }: AccessTokensOpti
         .sign(keys.current.privateKey);
     },
 
-    /** Undefined for whatever is not a valid token of ours. */
+    /** The claims of a valid token; undefined for anything else. */
     async read(token: string): Promise<AccessClaims | undefined> {
-      const known = verified.get(token);
-      const fresh = known ?? (await verify(keys, token, nowMs()));
-      if (!fresh || fresh.expiresAtMs <= nowMs()) {
-        if (known) verified.delete(token);
+      const cached = verified.get(token);
+      const claims = cached ?? (await verify(keys, token, nowMs()));
+      if (!claims || claims.expiresAtMs <= nowMs()) {
+        if (cached) verified.delete(token);
         return undefined;
       }
-      if (!known) verified.set(token, fresh);
-      return fresh;
+      if (!cached) verified.set(token, claims);
+      return claims;
     },
   };
 }
@@ -69,7 +69,7 @@ export function createAccessTokens({ keys, ttlSeconds, nowMs }: AccessTokensOpti
 export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 async function verify(keys: SigningKeys, token: string, nowMs: number): Promise<Verified | undefined> {
-  if (token.length > longestToken || !compactForm.test(token)) return undefined;
+  if (token.length > maxTokenLength || !compactForm.test(token)) return undefined;
   try {
     const { payload } = await jwtVerify(token, (header) => ownKey(keys, header), {
       algorithms: [algorithm],
@@ -87,7 +87,7 @@ async function verify(keys: SigningKeys, token: string, nowMs: number): Promise<
   }
 }
 
-/** Never a key that the token brings along or points to. */
+/** Selects one of our keys by `kid`; keys embedded in or referenced by the token are never used. */
 function ownKey(keys: SigningKeys, header: JWTHeaderParameters) {
   const key = typeof header.kid === 'string' ? keys.publicKeys.get(header.kid) : undefined;
   if (!key || Object.keys(header).some((name) => !headerNames.has(name)))

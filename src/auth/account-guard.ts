@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 
 export interface AccountGuardOptions {
   redis: Pick<Redis, 'multi' | 'exists' | 'get' | 'set' | 'ttl'>;
-  /** Makes a key of an account or an address that tells neither. */
+  /** Pseudonymises an account or address for use in a Redis key. */
   keyedHash(text: string): string;
   log: Log;
   failures?: number;
@@ -14,10 +14,10 @@ export interface AccountGuardOptions {
 const knownAddressSeconds = 30 * 86_400;
 
 /**
- * Slows down guessing one account's password from many addresses, which the limit by address cannot see. After 100 failures within
- * an hour further tries for that account are refused with RATE_LIMITED until the hour is over, but only from addresses that it has
- * not signed in from in the last 30 days. Sessions that exist are not touched, and an account that does not exist is counted
- * like any other, so that nothing can be learnt from it. While Redis is away nothing is counted here.
+ * Limits distributed password guessing, which the limit per address cannot detect. After 100 failures within an hour, further attempts
+ * for the account are refused with RATE_LIMITED until the hour ends, except from addresses that it signed in from during the last 30
+ * days. Existing sessions are unaffected. Unknown accounts are counted too, so that the limit does not reveal whether an account exists.
+ * Fails open: while Redis is unavailable nothing is counted or refused.
  */
 export function createAccountGuard({
   redis,
@@ -42,7 +42,7 @@ export function createAccountGuard({
     return Math.max(1, await redis.ttl(failuresKey(account)));
   };
   return {
-    /** Throws RATE_LIMITED while too many have failed. */
+    /** Throws RATE_LIMITED while the account is locked for this address. */
     async assertNotLocked(account: string, address: string): Promise<void> {
       const seconds = (await attempt(() => secondsToWait(account, address))) ?? 0;
       if (seconds > 0)

@@ -1,26 +1,27 @@
-const longest = 254;
-const longestLocal = 64;
-const longestLabel = 63;
+// Maximum lengths in characters (RFC 5321 §4.5.3.1, RFC 1035 §2.3.4).
+const maxAddressLength = 254;
+const maxLocalLength = 64;
+const maxLabelLength = 63;
 const localPart = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+$/u;
 const label = /^[\p{L}\p{N}\p{M}-]+$/u;
 
 /**
- * The form in which addresses are compared and unique: trimmed, NFKC, lower case. Full-width and other compatibility spellings of an
- * address are the same address.
+ * The normalised form in which account addresses are compared and unique: trimmed, NFKC, lower case. Full-width and other compatibility
+ * spellings give the same key.
  */
 export function emailKey(email: string): string {
   return email.trim().normalize('NFKC').toLowerCase().normalize('NFKC');
 }
 
-/** A dot-atom of any script before the `@`, host labels after it; one label will do (`admin@localhost`). No quoting, no comments. */
+/** Whether a text is an account's e-mail address: a dot-atom of any script, `@`, host labels (one is enough: `admin@localhost`). No quotes or comments. */
 export function isEmail(email: string): boolean {
   return isAddress(email) && isAddress(emailKey(email));
 }
 
 function isAddress(text: string): boolean {
-  if (text.length > longest) return false;
+  if (text.length > maxAddressLength) return false;
   const at = text.indexOf('@');
-  if (at < 1 || at > longestLocal || at !== text.lastIndexOf('@')) return false;
+  if (at < 1 || at > maxLocalLength || at !== text.lastIndexOf('@')) return false;
   return (
     text
       .slice(0, at)
@@ -34,5 +35,5 @@ function isAddress(text: string): boolean {
 }
 
 function isLabel(text: string): boolean {
-  return text.length <= longestLabel && label.test(text) && !text.startsWith('-') && !text.endsWith('-');
+  return text.length <= maxLabelLength && label.test(text) && !text.startsWith('-') && !text.endsWith('-');
 }

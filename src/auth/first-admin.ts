@@ -34,16 +34,16 @@ export interface FirstAdminDeps {
 
 export interface FirstAdminSettings {
   email: string;
-  /** Left out: one is made. */
+  /** Default: generated. */
   password?: string | undefined;
-  /** A word of the operator's; with each the address's user is reset once. Left out: nobody is. */
+  /** Value of ADMIN_RESET: each word resets the user of the address once. Undefined: no reset. */
   resetWord?: string | undefined;
 }
 
 /**
- * Makes the first ADMIN where there is no user at all, or, for an installation that nobody can get into any more, whoever has this address, or
- * somebody new, an ADMIN with this password. Without a password one is made; it is in the reply of the one process that
- * did so, and nowhere else. Throws a SettingsError that names ADMIN_EMAIL if the address is not valid.
+ * Creates the first ADMIN if there are no users. With `resetWord`, gives the user of this address (created if missing) the role ADMIN and
+ * a new password, for installations that nobody can sign in to. A generated password is returned only to the process that created it and
+ * stored nowhere in plain text. Throws a SettingsError that names ADMIN_EMAIL if the address is invalid.
  */
 export async function ensureFirstAdmin(
   deps: FirstAdminDeps,
@@ -83,7 +83,7 @@ async function resetAdmin(
   return given.password === undefined ? { createdPassword: password } : {};
 }
 
-/** Of the word and the address, not of the password: a digest that is quick to make would help to guess that. */
+/** Digest that records a used reset word. Excludes the password, since a fast hash would help to guess it. */
 function digestOf(word: string, key: string): string {
   return createHash('sha256')
     .update(JSON.stringify([word, key]))

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** Refresh tokens and API keys: a prefix that says what it is, and 256 random bits. Only the SHA-256 of one is ever stored. */
+/** Refresh tokens and API keys: a prefix for the kind and 256 random bits. Only the SHA-256 is stored. */
 const prefixes = { refresh: 'rt_', apiKey: 'sk_' } as const;
 export type OpaqueKind = keyof typeof prefixes;
 
@@ -10,12 +10,12 @@ export function makeOpaqueToken(kind: OpaqueKind): string {
   return prefixes[kind] + randomBytes(32).toString('base64url');
 }
 
-/** Whether the text has the form of such a token; spares a look-up for what cannot be one. */
+/** Whether a text has the form of such a token; avoids database lookups for other texts. */
 export function isOpaqueToken(kind: OpaqueKind, text: string): boolean {
   return text.startsWith(prefixes[kind]) && body.test(text.slice(prefixes[kind].length));
 }
 
-/** 256 random bits need no salt and no slow hash. */
+/** SHA-256 of a token. Its 256 random bits need neither salt nor a slow hash. */
 export function hashOpaqueToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

@@ -12,13 +12,12 @@ export type HashRequest =
   | { kind: 'verify'; password: string; stored: string };
 
 /**
- * Computes password hashes one after the other on a thread of its own, which the system runs after everything else that is ready: a
- * flood of sign-ins takes the time that submissions leave.
+ * Computes password hashes one at a time on a low-priority worker thread, so that many sign-ins do not slow down submissions.
  */
 export function createPasswordHasher() {
   const { run } = createWorkerThread<HashRequest, string | boolean>({
     script: new URL('./password-thread.js', import.meta.url),
-    name: 'the thread for passwords',
+    name: 'the password thread',
   });
   return {
     /** A PHC string. */

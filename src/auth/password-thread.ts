@@ -4,7 +4,7 @@ import { lowerPriority } from '../platform/thread-priority.ts';
 import type { ThreadReply, ThreadRequest } from '../platform/worker-thread.ts';
 import type { HashRequest } from './password-hasher.ts';
 
-// The body of the hasher's thread.
+// Entry point of the password worker thread.
 lowerPriority();
 parentPort?.on('message', ({ id, request }: ThreadRequest<HashRequest>) => {
   const startedAt = performance.now();
@@ -12,13 +12,13 @@ parentPort?.on('message', ({ id, request }: ThreadRequest<HashRequest>) => {
   pauseAfterHash(Math.min(maxPauseMs, 2 * (performance.now() - startedAt)));
 });
 
-/** A hash that took longer than half of this was kept waiting itself. */
+/** Maximum pause. A hash that took longer than half of it was itself delayed by other work. */
 const maxPauseMs = 40;
 const sleepFlag = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * After each hash the thread sleeps for twice as long as the hash took. Priority alone does not give way: two threads of one core share its
- * speed and its way to memory, of which Argon2 is made to take all. Only who comes next in a row waits for it.
+ * Sleeps after each hash for twice the time the hash took. Low priority alone is not enough: two hardware threads share one core's speed
+ * and memory bandwidth, which Argon2 saturates by design. Only queued hashes wait for the pause.
  */
 function pauseAfterHash(ms: number): void {
   Atomics.wait(sleepFlag, 0, 0, ms);

@@ -9,7 +9,7 @@ const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 export const shortestPassword = 8;
 export const longestPassword = 200;
 
-/** 8 to 200 characters (code points), any of them; nothing is cut off. */
+/** Whether a password has 8 to 200 code points. Any characters are allowed and none are truncated. */
 export function isPasswordLength(password: string): boolean {
   if (password.length > 2 * longestPassword) return false;
   const length = [...password].length;
@@ -18,11 +18,11 @@ export function isPasswordLength(password: string): boolean {
 
 export interface PasswordCheck {
   isMatch: boolean;
-  /** The stored hash was made with other parameters than today's and should be replaced. */
+  /** The stored hash uses outdated parameters and should be replaced. */
   isStale: boolean;
 }
 
-/** One hash (19 MiB) is made at a time. */
+/** Allows one hash (19 MiB) at a time and 32 queued ones. */
 export function passwordSemaphore(): Semaphore {
   return createSemaphore({
     concurrency: 1,
@@ -33,8 +33,8 @@ export function passwordSemaphore(): Semaphore {
 }
 
 /**
- * Hashes and checks passwords, in NFKC so that every keyboard's spelling of a password is the same. Both refuse with
- * SERVICE_UNAVAILABLE when too many are waiting.
+ * Hashes and checks passwords, normalised to NFKC so that keyboards with different encodings of a character agree. Both throw
+ * SERVICE_UNAVAILABLE when the queue is full.
  */
 export function createPasswords({
   semaphore = passwordSemaphore(),
@@ -43,11 +43,11 @@ export function createPasswords({
   semaphore?: Semaphore;
   hasher?: PasswordHasher;
 } = {}) {
-  // Nobody knows the password of this hash; it is there to be computed for accounts that do not exist.
+  // Hash of random bytes, verified for unknown accounts so that they take the same time.
   const dummy = hash(randomBytes(32), cost);
   dummy.catch(() => undefined);
   return {
-    /** Throws SERVICE_UNAVAILABLE while too many are waiting; spares what would come before a check in vain. */
+    /** Throws SERVICE_UNAVAILABLE when the queue is full; called before other work for a check. */
     assertCapacity: semaphore.assertCapacity,
 
     /** A PHC string: `$argon2id$v=19$m=19456,t=2,p=1$…`. */

@@ -9,12 +9,12 @@ export interface SessionOwner {
   userId: string;
 }
 
-/** What became of a refresh token that was handed in. */
+/** Result of presenting a refresh token. */
 export type Rotation =
   | ({ kind: 'rotated' } & SessionOwner)
-  /** used a moment ago: the successor that was given out then, sealed */
+  /** used within the grace period: the encrypted successor issued then */
   | ({ kind: 'repeated'; successorSealed: Buffer } & SessionOwner)
-  /** used before: the session has been ended */
+  /** used before the grace period: the session has been ended */
   | ({ kind: 'reused' } & SessionOwner)
   | { kind: 'refused' };
 
@@ -29,16 +29,16 @@ export interface RefreshDeps {
   sessions: { rotate(request: RotationRequest): Promise<Rotation> };
   accessTokens: Pick<AccessTokens, 'sign' | 'ttlSeconds'>;
   secrets: Pick<Secrets, 'seal' | 'open'>;
-  /** A session was ended because one of its tokens was used twice: told before the caller hears of it. */
+  /** Called, before the refusal, after a session was ended because one of its tokens was reused. */
   onReuse(owner: SessionOwner): Promise<void>;
 }
 
-/** A client that lost the reply, or sent the same token twice at once, gets the same successor for this long. */
+/** For this long, a client that lost the reply or sent a token twice concurrently gets the same successor. */
 const graceSeconds = 10;
 
 /**
- * Trades a refresh token for the next pair. Throws UNAUTHORIZED for whatever is not a live token; if it was one that had been used
- * before, its whole session is over by then.
+ * Exchanges a refresh token for the next token pair. Throws UNAUTHORIZED if the token is not valid; reuse of an old token also ends its
+ * session.
  */
 export function createRefresh({ sessions, accessTokens, secrets, onReuse }: RefreshDeps) {
   return async (refreshToken: string): Promise<TokenPair> => {

@@ -1,8 +1,8 @@
-/** Strongest first. */
+/** Roles in descending order of rights. */
 export const userRoles = ['ADMIN', 'EDITOR', 'VIEWER'] as const;
 export type UserRole = (typeof userRoles)[number];
 
-/** Whether `role` gives nothing that `bound` does not. */
+/** Whether `role` grants no more rights than `bound`. */
 export function isRoleWithin(role: UserRole, bound: UserRole): boolean {
   return userRoles.indexOf(role) >= userRoles.indexOf(bound);
 }
@@ -11,7 +11,7 @@ export function lesserRole(a: UserRole, b: UserRole): UserRole {
   return isRoleWithin(a, b) ? a : b;
 }
 
-/** How somebody stands to one survey. */
+/** A user's relation to one survey. */
 export interface SurveyRelation {
   role: UserRole;
   isOwner: boolean;
@@ -19,8 +19,8 @@ export interface SurveyRelation {
 }
 
 /**
- * What somebody may do with a survey: an ADMIN everything; its owner everything; a member what was shared. Whoever has the role
- * VIEWER never has more than reading. Undefined: may not even know of it.
+ * A user's right on a survey: ADMIN and owner 'own', members as shared; the role VIEWER never exceeds 'read'. Undefined: no access, the
+ * survey is reported as not found.
  */
 export function surveyRight({ role, isOwner, memberRole }: SurveyRelation): 'read' | 'edit' | 'own' | undefined {
   if (role === 'ADMIN') return 'own';

@@ -6,7 +6,7 @@ import { hashOpaqueToken, makeOpaqueToken } from './opaque-tokens.ts';
 import type { Passwords } from './passwords.ts';
 import type { UserRole } from './roles.ts';
 
-/** As the user store gives it. */
+/** A user as returned by the user store. */
 interface Account {
   id: string;
   email: string;
@@ -18,7 +18,7 @@ interface Account {
 export interface NewSession {
   id: string;
   userId: string;
-  /** The hash that the password was checked against: a password that changed meanwhile opens nothing. */
+  /** The hash that the password was checked against: no session starts if it has changed since. */
   passwordHash: string;
   tokenHash: Buffer;
   ttlSeconds: number;
@@ -33,7 +33,7 @@ export interface SignInDeps {
   passwords: Passwords;
   accessTokens: Pick<AccessTokens, 'sign' | 'ttlSeconds'>;
   guard: AccountGuard;
-  /** Told of every outcome; `userId` is null for an unknown e-mail. */
+  /** Called with every outcome; `userId` is null for an unknown e-mail address. */
   record(outcome: { isSuccess: boolean; userId: string | null; sessionId: string | null }): void;
   refreshTtlSeconds: number;
   newId(): string;
@@ -42,22 +42,22 @@ export interface SignInDeps {
 export interface TokenPair {
   accessToken: string;
   refreshToken: string;
-  /** Seconds that the access token lives. */
+  /** Lifetime of the access token in seconds. */
   expiresIn: number;
 }
 
 export interface Credentials {
   email: string;
   password: string;
-  /** As the limits count it. */
+  /** Client address as used by the rate limits. */
   address: string;
 }
 
 const refused = () => new Problem('UNAUTHORIZED', 'The e-mail or the password is not right');
 
 /**
- * Signs somebody in. An unknown e-mail, a wrong password and a disabled user take the same steps and get the same UNAUTHORIZED.
- * Throws RATE_LIMITED (see the account guard) and SERVICE_UNAVAILABLE (too many sign-ins at once).
+ * Checks credentials and starts a session. An unknown e-mail address, a wrong password and a disabled user take the same steps and give
+ * the same UNAUTHORIZED. Also throws RATE_LIMITED (see the account guard) and SERVICE_UNAVAILABLE (too many concurrent sign-ins).
  */
 export function createSignIn(deps: SignInDeps) {
   return async ({
@@ -107,7 +107,7 @@ function start(
   });
 }
 
-/** The only moment at which the password is known. If it fails now, the next sign-in tries again. */
+/** Replaces an outdated hash, which needs the password. If it is refused (a Problem), the next sign-in tries again. */
 async function renewHash({ users, passwords }: SignInDeps, account: Account, password: string): Promise<void> {
   try {
     await users.rehash(account.id, account.passwordHash, await passwords.hash(password));

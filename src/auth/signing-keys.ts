@@ -1,16 +1,16 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 
-/** The keys of this installation: the first signs, all are believed. */
+/** The keys of this installation: `current` signs, all `publicKeys` (by `kid`) verify. */
 export interface SigningKeys {
   current: { kid: string; privateKey: KeyObject };
   publicKeys: ReadonlyMap<string, KeyObject>;
 }
 
 /**
- * Reads Ed25519 private keys: PEM (PKCS #8, one or more blocks), a JWK, or a JWK set. Several keys are for changing them without
- * signing anybody out: add the new one last, then move it to the front, then leave the old one out, each a token's lifetime apart.
- * Throws an Error that says what is wrong, without the key.
+ * Reads Ed25519 private keys: PEM (PKCS #8, one or more blocks), a JWK, or a JWK set. Several keys allow rotation without signing users
+ * out: append the new key, then move it to the front, then remove the old one, each step a token lifetime apart. Throws an Error whose
+ * message never contains the key.
  */
 export async function readSigningKeys(text: string): Promise<SigningKeys> {
   const privateKeys = parseKeys(text.trim());
@@ -49,7 +49,7 @@ function parseJwks(text: string): KeyObject[] {
   return list.map((jwk) => tryKey(() => createPrivateKey({ key: jwk as Record<string, string>, format: 'jwk' })));
 }
 
-/** What the parsers say could quote the key. */
+/** Replaces the parsers' errors, whose messages could quote the key. */
 function tryKey<T>(read: () => T): T {
   try {
     return read();
@@ -58,7 +58,7 @@ function tryKey<T>(read: () => T): T {
   }
 }
 
-/** RFC 7638. */
+/** JWK thumbprint (RFC 7638), used as `kid`. */
 function thumbprint(privateKey: KeyObject): Promise<string> {
   const { kty, crv, x } = createPublicKey(privateKey).export({ format: 'jwk' });
   return calculateJwkThumbprint({ kty: kty ?? '', crv: crv ?? '', x: x ?? '' });

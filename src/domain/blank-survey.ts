@@ -1,6 +1,6 @@
 import type { SurveyWithQuestions } from './survey.ts';
 
-/** A new survey without a word in it. */
+/** A new, empty survey in status DRAFT. */
 export function blankSurvey(id: string, ownerId: string, nowMs: number): SurveyWithQuestions {
   const at = new Date(nowMs);
   return {

@@ -1,13 +1,13 @@
 import type { AnswerRow } from './questions/contract.ts';
 import { decodeResponse, type ResponseHead } from './response-row.ts';
 
-/** What can be told of a row that the response store could not read. */
+/** The readable parts of a row that the response store rejected. */
 export interface DeadLetterRow {
   surveyId: string | null;
   responseId: string | null;
-  /** Undefined where it cannot be read as a whole. */
+  /** Undefined if the row does not parse. */
   head: ResponseHead | undefined;
-  /** What it answers; undefined like the head, and where the answers have no form that is known. */
+  /** Undefined if the row does not parse or its answers have an unexpected shape. */
   answers: AnswerRow | undefined;
   text: string;
 }
@@ -15,7 +15,7 @@ export interface DeadLetterRow {
 const idPattern = '([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})';
 const idsPattern = new RegExp(`^\\["${idPattern}","${idPattern}"`);
 
-/** Its ids stand first, so that they can nearly always be told. */
+/** Parses a row. The ids come first in a row, so they are usually readable even if the rest is not. */
 export function readDeadLetterRow(row: Buffer): DeadLetterRow {
   const text = row.toString();
   const found = idsPattern.exec(text);
@@ -27,17 +27,17 @@ export function readDeadLetterRow(row: Buffer): DeadLetterRow {
   };
 }
 
-/** Whether it has something at one of these code positions; of a row whose answers cannot be read, whether it may. */
+/** Whether the row has an answer at one of these code positions; true if its answers are unreadable. */
 export function mayAnswer({ answers }: DeadLetterRow, slots: readonly number[]): boolean {
   return answers ? slots.some((slot) => (answers.codes[slot] ?? 0) !== 0) : true;
 }
 
-/** Whether it names this respondent; of a row that cannot be read, whether it may. */
+/** Whether the row names this respondent; an unreadable row is searched for the JSON text of the name. */
 export function mayNameRespondent({ head, text }: DeadLetterRow, respondent: string): boolean {
   return head ? head.respondent === respondent : text.includes(JSON.stringify(respondent));
 }
 
-/** Of a row that is in a newer version's form. */
+/** Treats the content as unreadable, because a newer version of the service wrote the row. */
 export const withIdsOnly = (row: DeadLetterRow): DeadLetterRow => ({ ...row, ...unreadable });
 
 const unreadable = { head: undefined, answers: undefined };

@@ -2,13 +2,13 @@ const pattern = /^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
 const maxLength = 35;
 export const languageMessage = 'must be a language tag such as en or zh-Hans';
 
-/** Tags come with every response, and there are few of them. */
+/** Cache of canonical tags by given tag: every response may carry one, and few differ. */
 const canonicalTags = new Map<string, string>();
 const maxCachedTags = 1000;
 
 /**
- * A language tag in its canonical form (BCP 47, RFC 5646 §4.5): `EN` is `en`, `zh-hans` is `zh-Hans`, `iw` is `he`. Undefined where the text is
- * none. Whether there are speakers of it is not asked: a survey may be in any language.
+ * The canonical form of a language tag (BCP 47, RFC 5646 §4.5): `EN` → `en`, `zh-hans` → `zh-Hans`, `iw` → `he`. Undefined if the
+ * text is not a well-formed tag of at most 35 characters. Unregistered languages are accepted.
  */
 export function canonicalLanguage(text: string): string | undefined {
   const found = canonicalTags.get(text);
@@ -19,7 +19,7 @@ export function canonicalLanguage(text: string): string | undefined {
   return tag;
 }
 
-/** Unicode's locale identifiers, which this knows, leave out some tags of RFC 5646: those are kept as they are but for their case. */
+/** `Intl` knows Unicode locale identifiers, which exclude some valid RFC 5646 tags: only the case of those is normalised. */
 function canonical(text: string): string | undefined {
   try {
     return Intl.getCanonicalLocales(text)[0];
@@ -28,9 +28,9 @@ function canonical(text: string): string | undefined {
   }
 }
 
-/** Grandfathered tags that follow no rule and that a client may name here (RFC 5646 §2.2.8). */
+/** Irregular grandfathered tags that match `pattern` (RFC 5646 §2.2.8). */
 const irregular = new Set(['en-gb-oed', 'sgn-be-fr', 'sgn-be-nl', 'sgn-ch-de']);
-/** Language, one to three extensions of it (`zh-yue`), script, region, variants (RFC 5646 §2.1). */
+/** Language, one to three extended language subtags (`zh-yue`), script, region, variants (RFC 5646 §2.1). */
 const extended =
   /^[a-z]{2,3}(?:-[a-z]{3}){1,3}(?:-[a-z]{4})?(?:-(?:[a-z]{2}|\d{3}))?((?:-(?:[a-z\d]{5,8}|\d[a-z\d]{3}))*)$/;
 
@@ -39,15 +39,13 @@ function isExtended(text: string): boolean {
   return variants !== undefined && new Set(variants).size === variants.length;
 }
 
-/** RFC 5646 §2.1.1: regions in capitals, scripts with one, everything else small. */
+/** Conventional case (RFC 5646 §2.1.1): upper-case regions, title-case scripts, everything else in lower case. */
 function withConventionalCase(text: string): string {
-  const [language = '', ...others] = text.toLowerCase().split('-');
-  const cased = others.map((part) =>
-    part.length === 2
-      ? part.toUpperCase()
-      : /^[a-z]{4}$/.test(part)
-        ? `${part.charAt(0).toUpperCase()}${part.slice(1)}`
-        : part,
-  );
-  return [language, ...cased].join('-');
+  const [language = '', ...subtags] = text.toLowerCase().split('-');
+  return [language, ...subtags.map(withSubtagCase)].join('-');
+}
+
+function withSubtagCase(subtag: string): string {
+  if (subtag.length === 2) return subtag.toUpperCase();
+  return /^[a-z]{4}$/.test(subtag) ? `${subtag.charAt(0).toUpperCase()}${subtag.slice(1)}` : subtag;
 }

@@ -1,30 +1,30 @@
 import type { AnswerRow } from './questions/contract.ts';
 
-/** Everything of a stored response but its answers. */
+/** A stored response without its answers. */
 export interface ResponseHead {
   surveyId: string;
   responseId: string;
-  /** When it was first accepted; never changes. Unix milliseconds. */
+  /** Time of first acceptance in Unix milliseconds; never changes. */
   submittedAtMs: number;
-  /** Grows with each merge of a partial response; the highest counts. */
+  /** Increases with each merge of a partial response; the highest version is the current one. */
   version: number;
   surveyVersion: number;
   isComplete: boolean;
-  /** 0: not complete. */
+  /** Unix milliseconds; 0 if not complete. */
   completedAtMs: number;
-  /** −1: not known. */
+  /** −1 if unknown. */
   durationMs: number;
   language: string;
   respondent: string;
   metadata: Readonly<Record<string, string>>;
 }
 
-/** The version of a tombstone: above every other. */
+/** The version of a tombstone: 2^32 − 1, the highest possible. */
 export const tombstoneVersion = 4_294_967_295;
 
 /**
- * A response as one line of JSONCompactEachRow, in the column order of the `responses` table. Encoded once, at acceptance; the ingest
- * only joins lines. Trailing empty code positions are left out (missing columns count as 0).
+ * Encodes a response as one line of JSONCompactEachRow, in the column order of the `responses` table. This happens once, at
+ * acceptance; the ingest only joins lines. Trailing zero codes are omitted (missing columns default to 0).
  */
 export function encodeResponse(head: ResponseHead, row: AnswerRow): string {
   return `["${head.surveyId}","${head.responseId}",${head.submittedAtMs},${head.version},0,${head.surveyVersion},${head.isComplete ? 1 : 0},${
@@ -34,11 +34,11 @@ export function encodeResponse(head: ResponseHead, row: AnswerRow): string {
   },${row.numbers.length === 0 ? '[]' : JSON.stringify(row.numbers)},${quotedList(row.texts)}${codeList(row.codes)}]`;
 }
 
-/** What JSON writes as it is: ASCII without control characters, quotes and backslashes. */
+/** Text that needs no JSON escapes: ASCII without control characters, quotes and backslashes. */
 const plainText = /^[ !#-[\]-~]*$/;
 const maxPlainLength = 100;
 
-/** Most texts are short and plain: for those a look takes less time than the serializer. */
+/** JSON string. Most texts are short and plain, and testing that is faster than calling the serializer. */
 function quoted(text: string): string {
   return text.length < maxPlainLength && plainText.test(text) ? `"${text}"` : JSON.stringify(text);
 }
@@ -49,17 +49,17 @@ function quotedList(texts: readonly string[]): string {
   return `[${list}]`;
 }
 
-/** Digits are put here and read out at once, in a third of the time that joining numbers takes. */
+/** Buffer for the digits of all codes; writing them here takes a third of the time of joining strings. */
 const draft = Buffer.alloc(4096);
 const [commaSign, zeroSign] = [0x2c, 0x30];
-/** With the comma. */
-const longestCode = 17;
+/** Characters of the longest safe integer with its comma. */
+const maxCodeLength = 17;
 
-/** Each code with a comma in front, but for the empty ones at the end. */
+/** The codes, each preceded by a comma, without trailing zeros. */
 function codeList(codes: readonly number[]): string {
   let used = codes.length;
   while (used > 0 && codes[used - 1] === 0) used -= 1;
-  if (used * longestCode > draft.length) return `,${codes.slice(0, used).join(',')}`;
+  if (used * maxCodeLength > draft.length) return `,${codes.slice(0, used).join(',')}`;
   let at = 0;
   for (let index = 0; index < used; index += 1) {
     draft[at] = commaSign;
@@ -68,7 +68,7 @@ function codeList(codes: readonly number[]): string {
   return draft.toString('latin1', 0, at);
 }
 
-/** Of a whole number from 0; gives where it ends. */
+/** Writes the digits of a non-negative integer at an offset; returns the offset after them. */
 function putDigits(number: number, at: number): number {
   const before = number < 10 ? at : putDigits(Math.floor(number / 10), at);
   draft[before] = zeroSign + (number % 10);
@@ -80,7 +80,7 @@ function isEmpty(object: object): boolean {
   return true;
 }
 
-/** The line that ends a response for good: same key, highest version, no content. */
+/** The row that deletes a response: same key, highest version, no content. */
 export function encodeTombstone(surveyId: string, responseId: string, submittedAtMs: number): string {
   return `["${surveyId}","${responseId}",${submittedAtMs},${tombstoneVersion},1,0,0,0,-1,"","",{},[],[]]`;
 }
@@ -91,7 +91,7 @@ const maxTimestampMs = 8.64e15;
 const isTimestamp = (value: unknown): boolean =>
   Number.isSafeInteger(value) && Math.abs(Number(value)) <= maxTimestampMs;
 
-/** The reverse of the two above. Throws at a line that is none of theirs. */
+/** Decodes a line of `encodeResponse` or `encodeTombstone`. Throws an Error for any other line. */
 export function decodeResponse(line: string): { head: ResponseHead; row: AnswerRow; isDeleted: boolean } {
   const cells: unknown = JSON.parse(line);
   if (!Array.isArray(cells) || cells.length < firstCodeColumn) throw new Error('not a response row');
@@ -139,19 +139,18 @@ export function decodeResponse(line: string): { head: ResponseHead; row: AnswerR
 }
 
 /**
- * How many code positions a line has, also one that nobody can read as a whole: those of its items that stand behind the fixed ones. Commas in
- * texts and lists do not count.
+ * Number of code positions in a line: its top-level items after the fixed columns. Also works for lines that do not parse as JSON.
  */
 export function codePositionsOf(line: string): number {
   let [items, depth, isText] = [1, 0, false];
   for (let at = 0; at < line.length; at += 1) {
-    const sign = line[at];
-    if (sign === '\\') at += 1;
-    else if (sign === '"') isText = !isText;
+    const character = line[at];
+    if (character === '\\') at += 1;
+    else if (character === '"') isText = !isText;
     else if (isText) continue;
-    else if (sign === '[' || sign === '{') depth += 1;
-    else if (sign === ']' || sign === '}') depth -= 1;
-    else if (sign === ',' && depth === 1) items += 1;
+    else if (character === '[' || character === '{') depth += 1;
+    else if (character === ']' || character === '}') depth -= 1;
+    else if (character === ',' && depth === 1) items += 1;
   }
   return Math.max(0, items - firstCodeColumn);
 }

@@ -6,23 +6,23 @@ export type Visibility = 'PUBLIC' | 'PRIVATE';
 /** Why a survey is closed: set by hand, by its end time, or by its quota. */
 export type ClosedReason = 'MANUAL' | 'ENDED' | 'QUOTA';
 
-/** Something to choose. `code` (1…) is its number in storage: given once, never reused; hidden options keep theirs. */
+/** An answer option. `code` (from 1) is its number in storage: assigned once, never reused; hidden options keep theirs. */
 export interface Option {
   id: string;
   text: string;
   value: string;
   code: number;
   isHidden: boolean;
-  /** Its place on an ordered scale (1…n), kept from the first edit after there were answers; until then its place among those shown. */
+  /** Point on an ordered scale (1…n), fixed by the first edit after answers exist. While undefined: the position among the visible options. */
   point?: number;
 }
 
-/** A row of a MATRIX; `code` as for options. */
+/** A row of a MATRIX; `code` has the same rules as for options. */
 export type MatrixRow = Option;
 
 /**
- * Where a question's answers lie in a stored response: key → position in the response's `codes`, `numbers` or `texts`.
- * The keys are the question type's own (see `QuestionType.columns`); positions are given once a survey and never reused.
+ * Positions of a question's answers in a stored response: key → index in the response's `codes`, `numbers` or `texts`.
+ * The question type defines the keys (see `QuestionType.slotKeys`); a survey assigns each position once and never reuses it.
  */
 export interface Slots {
   codes: Readonly<Record<string, number>>;
@@ -30,7 +30,7 @@ export interface Slots {
   texts: Readonly<Record<string, number>>;
 }
 
-/** Settings as stored: the type's schema has checked them. MATRIX rows live beside them in `rows`. */
+/** Stored settings, already validated by the type's schema. MATRIX rows are in `Question.rows`, not here. */
 export type QuestionSettings = Readonly<Record<string, unknown>>;
 
 export interface Question {
@@ -41,16 +41,16 @@ export interface Question {
   description: string | null;
   isRequired: boolean;
   order: number;
-  /** All options, hidden ones too, in the order shown. */
+  /** All options in display order, including hidden ones. */
   options: readonly Option[];
-  /** All rows of a MATRIX, hidden ones too; empty for other types. */
+  /** All rows of a MATRIX, including hidden ones; empty for other types. */
   rows: readonly MatrixRow[];
   settings: QuestionSettings;
   slots: Slots;
   isHidden: boolean;
 }
 
-/** How many positions of each kind a survey has given out. */
+/** Number of positions of each kind that a survey has assigned. */
 export interface SlotCounts {
   codes: number;
   numbers: number;
@@ -65,7 +65,7 @@ export interface Survey {
   status: SurveyStatus;
   closedReason: ClosedReason | null;
   isAnonymous: boolean;
-  /** The revision that made it anonymous, until it is sure that no response before that names its respondent; null from then on. */
+  /** Revision that made the survey anonymous, while older responses may still name their respondents; null once none of them does. */
   anonymityBegun?: number | null;
   visibility: Visibility;
   /** Opens a PRIVATE survey to respondents. */
@@ -81,14 +81,14 @@ export interface Survey {
   updatedAt: Date;
   publishedAt: Date | null;
   closedAt: Date | null;
-  /** Wording version: a new one for every change of wording, question or option. */
+  /** Wording version: increases with every change of wording, question or option. */
   version: number;
-  /** Counts every change that the intake must know of; compared by the intake script. */
+  /** Increases with every change that affects the intake; the intake script compares it. */
   revision: number;
   slotCounts: SlotCounts;
 }
 
-/** A survey with all its questions in order, hidden ones too. */
+/** A survey with all its questions in order, including hidden ones. */
 export interface SurveyWithQuestions extends Survey {
   questions: readonly Question[];
 }

@@ -2,17 +2,17 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes DATA_DIR where it is missing, with what is missing above it: passable for others, because of PostgreSQL's own user; every folder
- * inside closes itself.
+ * Creates DATA_DIR and its missing parents with mode 0711, because PostgreSQL's own user must pass through; the folders inside restrict
+ * themselves.
  */
 export function makeDataDir(path: string): void {
-  // Each by itself: where a parent refuses with ENOENT, as mounts do that are away, Node's own way of making parents never ends.
+  // Not `recursive: true`: Node loops for ever if a parent refuses with ENOENT, as unavailable mounts do.
   const missing: string[] = [];
   for (let place = path; !existsSync(place); place = dirname(place)) missing.unshift(place);
   for (const place of missing) makeFolder(place, 0o711);
 }
 
-/** One that another process has made meanwhile is as good. */
+/** Creates a folder unless it exists, e.g. because another process created it concurrently. */
 export function makeFolder(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode });

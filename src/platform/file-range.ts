@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 
 const chunkBytes = 256 * 1024;
 
-/** The bytes of a file from `first` to `last`, both included, piece by piece. Throws if the file has become shorter. */
+/** Streams the bytes of a file from `first` to `last` (inclusive) in chunks of at most 256 KiB. Throws if the file is shorter. */
 export async function* readFileRange(path: string, first: number, last: number): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r');
   try {

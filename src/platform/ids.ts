@@ -5,7 +5,7 @@ let poolOffset = randomPool.length;
 let lastMs = 0;
 let counter = 0;
 
-/** The id that is being made, in ASCII: digits put here and read out at once take half the time of a text joined from pieces. */
+/** ASCII buffer of the id under construction: writing digits here takes half the time of joining strings. */
 const draft = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1');
 const digits = Buffer.from('0123456789abcdef', 'latin1');
 
@@ -14,7 +14,9 @@ function randomByte(): number {
     randomFillSync(randomPool);
     poolOffset = 0;
   }
-  return randomPool[poolOffset++] ?? 0;
+  const byte = randomPool[poolOffset] ?? 0;
+  poolOffset += 1;
+  return byte;
 }
 
 function putByte(at: number, byte: number): void {
@@ -46,7 +48,7 @@ function putId(now: number): void {
   for (let at = 24; at < draft.length; at += 2) putByte(at, randomByte());
 }
 
-/** Many ids are made in a millisecond: its digits are written once. */
+/** Writes the time's digits, once for all ids of a millisecond. */
 function setTime(ms: number): void {
   lastMs = ms;
   const time = ms.toString(16).padStart(12, '0');
@@ -54,8 +56,8 @@ function setTime(ms: number): void {
 }
 
 /**
- * The id of a response that is the service's own to give: a UUIDv7 whose last 16 bits are a checksum of the others. Of such an id it can
- * be told later, without keeping anything, that a response may have been stored under it; 46 random bits are left.
+ * The id of a new response: a UUIDv7 whose last 16 bits are a checksum of the others, leaving 46 random bits. The checksum shows without a
+ * lookup that the service generated the id, so a response may be stored under it.
  */
 export function newResponseId(now: number = Date.now()): string {
   putId(now);
@@ -66,8 +68,8 @@ export function newResponseId(now: number = Date.now()): string {
 }
 
 /**
- * The same for a submission with an idempotency key: its bits follow from the key (as hexadecimal digits) instead of chance, so that the reply to a
- * repeat follows from the key and the time of the first submission.
+ * The response id for a submission with an idempotency key: its bits come from the key's hash (hexadecimal) instead of random bits, so that
+ * the reply to a repeat can be computed from the key and the time of the first submission (`ms`).
  */
 export function responseIdFromKey(ms: number, keyHash: string): string {
   const time = ms.toString(16).padStart(12, '0');
@@ -76,14 +78,14 @@ export function responseIdFromKey(ms: number, keyHash: string): string {
   return text + checksumOf(Buffer.from(text, 'latin1')).toString(16).padStart(4, '0');
 }
 
-/** Whether the id bears the checksum: always if it came from `newResponseId`, once in 65,536 times if it did not. */
+/** Whether the checksum matches: always true for ids of `newResponseId` and `responseIdFromKey`, by chance for one in 65,536 others. */
 export function isServerGeneratedId(id: string): boolean {
   return id.slice(checksumOffset) === checksumOf(Buffer.from(id, 'latin1')).toString(16).padStart(4, '0');
 }
 
 const checksumOffset = 32;
 
-/** FNV-1a (Fowler, Noll, Vo) of what stands before the mark, 32 bits folded to 16. */
+/** FNV-1a (Fowler, Noll, Vo) of the characters before the checksum, 32 bits folded to 16. */
 function checksumOf(id: Buffer): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < checksumOffset; i += 1) hash = Math.imul(hash ^ (id[i] ?? 0), 0x01000193);

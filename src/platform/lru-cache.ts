@@ -1,6 +1,6 @@
 /**
- * A map that forgets: holds at least the `capacity` keys that were set or read last, and at most twice as many. When the young half
- * is full, the old half is dropped and the young one takes its place, so that every operation stays cheap.
+ * A cache that holds at least the `capacity` most recently used keys and at most twice as many. When the recent generation is full, it
+ * replaces the previous one, so that every operation is O(1).
  */
 export function createLruCache<Value>(capacity: number) {
   let recent = new Map<string, Value>();

@@ -6,15 +6,15 @@ type Value = MetricValueWithName<Label | 'le'>;
 interface Series {
   route: string;
   status: number;
-  /** How many took longer than the bound before and not longer than this one; the last place is for those past all bounds. */
+  /** Requests by bucket (not cumulative); the last element counts those above all bounds. */
   counts: number[];
   count: number;
   sum: number;
 }
 
 /**
- * A histogram of the times of calls, by route and status, in the form of prom-client's. The counting is done here, as every call is
- * counted and prom-client would put a text together from the labels each time. `buckets`: upper bounds in seconds, ascending.
+ * A histogram of request durations by route and status, in prom-client's format. Counts itself, because prom-client would build a string
+ * from the labels for every request. `buckets`: ascending upper bounds in seconds.
  */
 export function createRequestDurationHistogram({
   name,
@@ -35,13 +35,15 @@ export function createRequestDurationHistogram({
   const byRoute = new Map<string, Map<number, Series>>();
   const seriesOf = (route: string, status: number): Series => {
     let byStatus = byRoute.get(route);
-    if (!byStatus) byRoute.set(route, (byStatus = new Map()));
+    if (!byStatus) {
+      byStatus = new Map();
+      byRoute.set(route, byStatus);
+    }
     let series = byStatus.get(status);
-    if (!series)
-      byStatus.set(
-        status,
-        (series = { route, status, counts: Array.from({ length: buckets.length + 1 }, () => 0), count: 0, sum: 0 }),
-      );
+    if (!series) {
+      series = { route, status, counts: Array.from({ length: buckets.length + 1 }, () => 0), count: 0, sum: 0 };
+      byStatus.set(status, series);
+    }
     return series;
   };
   return {
@@ -60,17 +62,14 @@ export function createRequestDurationHistogram({
   };
 }
 
-/** Buckets count all that are not above their bound. */
+/** The samples of a series; Prometheus buckets are cumulative. */
 function valuesOf({ route, status, counts, count, sum }: Series, name: string, buckets: readonly number[]): Value[] {
   const labels = { route, status };
-  let upTo = 0;
-  const bounded = buckets.map(
-    (le, bucket): Value => ({
-      value: (upTo += counts[bucket] ?? 0),
-      metricName: `${name}_bucket`,
-      labels: { le, ...labels },
-    }),
-  );
+  let cumulative = 0;
+  const bounded = buckets.map((le, bucket): Value => {
+    cumulative += counts[bucket] ?? 0;
+    return { value: cumulative, metricName: `${name}_bucket`, labels: { le, ...labels } };
+  });
   return [
     ...bounded,
     { value: count, metricName: `${name}_bucket`, labels: { le: '+Inf', ...labels } },

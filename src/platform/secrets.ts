@@ -8,7 +8,7 @@ export interface Secrets {
   /** A resume token for a response: the same for every process, nothing to store. */
   resumeToken(surveyId: string, responseId: string): string;
   isResumeToken(surveyId: string, responseId: string, token: string): boolean;
-  /** A client address as the limits know it: cannot be turned back without the key. */
+  /** Keyed hash (HMAC-SHA-256, 96 bits) of a client address, used in rate limits; not reversible without the key. */
   keyedHash(address: string): string;
   /** AES-256-GCM with a random 96-bit nonce; `context` is bound as additional data. */
   seal(text: string, context: string): Buffer;
@@ -56,13 +56,13 @@ export function createSecrets(masterKey: string): Secrets {
   };
 }
 
-/** Compares without telling by its time how much is the same. */
+/** Compares texts of equal length in constant time. */
 export function isEqualInConstantTime(expected: string, given: string): boolean {
   const [a, b] = [Buffer.from(expected), Buffer.from(given)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** A secret of this installation: made on first use and kept in DATA_DIR, readable by its owner only. */
+/** A secret of this installation: generated on first use and stored in DATA_DIR/keys, readable by its owner only. */
 export function loadOrCreateSecret(
   dataDir: string,
   name: string,
@@ -76,7 +76,7 @@ export function loadOrCreateSecret(
     const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
     writeFileSync(draft, make(), { mode: 0o600 });
     try {
-      // A link appears whole or not at all: of processes that start together one gives the secret, and none reads half of it.
+      // Linking is atomic: of processes that start concurrently one provides the secret, and none reads a partial file.
       linkSync(draft, path);
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;

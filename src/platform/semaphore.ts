@@ -1,22 +1,22 @@
 import { unavailable } from '../errors.ts';
 
 export interface SemaphoreOptions {
-  /** How many pieces of work run at once. */
+  /** Maximum tasks running at once. */
   concurrency: number;
-  /** How many may wait; the next is refused with SERVICE_UNAVAILABLE. */
+  /** Maximum waiting tasks; further ones are refused with SERVICE_UNAVAILABLE. */
   maxQueued: number;
   retryAfterSeconds: number;
-  /** What who is refused is told. */
+  /** Error message when the queue is full. */
   queueFullMessage: string;
 }
 
-/** Bounds costly work: runs a few at once, lets a few wait in order, and refuses the rest at once instead of letting a queue grow. */
+/** Bounds expensive work: runs `concurrency` tasks at once, queues `maxQueued` in order, and refuses the rest immediately. */
 export function createSemaphore({ concurrency, maxQueued, retryAfterSeconds, queueFullMessage }: SemaphoreOptions) {
   let running = 0;
   const queue: (() => void)[] = [];
   const release = () => {
     const next = queue.shift();
-    // The place is handed on, so that nobody who comes in between can take it.
+    // Hands the slot over directly, so that no new caller can take it in between.
     if (next) next();
     else running -= 1;
   };

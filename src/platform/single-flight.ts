@@ -4,7 +4,7 @@ interface Loading<T> {
   next: Promise<T> | undefined;
 }
 
-/** Shares the loading of things by id, without giving anybody who knows of a change what was read before it. */
+/** Shares concurrent loads by id. `fresh` never returns data that was read before the call. */
 export function createSingleFlight<T>(load: (id: string) => Promise<T>) {
   const loadings = new Map<string, Loading<T>>();
 
@@ -20,16 +20,17 @@ export function createSingleFlight<T>(load: (id: string) => Promise<T>) {
 
   return {
     isLoading: (id: string): boolean => loadings.has(id),
-    /** What is being read already, or is read now. */
+    /** Joins the load in progress or starts one. */
     shared,
-    /** Read from now on: a reading that is under way may be of before the call. Who calls while it is shares the next one. */
+    /** Starts a load after the call: a load in progress may have read older data. Callers during a load share the next one. */
     fresh(id: string): Promise<T> {
       const loading = loadings.get(id);
       if (!loading) return begin(id);
-      return (loading.next ??= loading.work.then(
+      loading.next ??= loading.work.then(
         () => shared(id),
         () => shared(id),
-      ));
+      );
+      return loading.next;
     },
   };
 }

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
-/** Has the system run the calling thread after everything else that is ready. On Linux a thread has a priority of its own, under its own number; elsewhere it keeps that of the process. */
+/** Lowers the calling thread's priority. Linux only, where threads have their own priority by thread id; elsewhere it does nothing. */
 export function lowerPriority(): void {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));

@@ -1,7 +1,7 @@
 import { createLruCache } from './lru-cache.ts';
 
 export interface TtlCacheOptions<Value> {
-  /** An answer counts for this long from the moment the question was asked. */
+  /** Lifetime of a value, from the start of its load. */
   ttlMs: number;
   capacity: number;
   load(key: string): Promise<Value>;
@@ -9,7 +9,7 @@ export interface TtlCacheOptions<Value> {
   monotonicMs?(): number;
 }
 
-/** Remembers answers for a moment; callers who ask at once share one question. A failed question is not remembered. */
+/** Caches loaded values for `ttlMs`; concurrent callers share one load. Failed loads are not cached. */
 export function createTtlCache<Value>({
   ttlMs,
   capacity,
@@ -29,7 +29,7 @@ export function createTtlCache<Value>({
       });
       return entry.value;
     },
-    /** The next question is asked anew, even while one is under way. */
+    /** The next `get` loads again, even during a load. */
     delete: (key: string): void => entries.delete(key),
     clear: (): void => entries.clear(),
   };

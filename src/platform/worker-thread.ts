@@ -1,12 +1,12 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads';
 
-/** What a thread gets. */
+/** Message to the worker thread. */
 export interface ThreadRequest<Request> {
   id: number;
   request: Request;
 }
 
-/** What it says to that; `error` is the message of a failure. Of a request that takes long it may say that it is at work, as often as it comes on. */
+/** Reply of the worker thread; `error` is an error message. `isInProgress` is a heartbeat, sent repeatedly during long requests. */
 export type ThreadReply<Result> =
   | { id: number; result: Result }
   | { id: number; error: string }
@@ -17,7 +17,7 @@ export interface WorkerThreadOptions {
   script: URL;
   /** For people. */
   name: string;
-  /** A thread that says nothing for so long although something is asked of it is ended. It is wall time: what is healthy says something far more often. */
+  /** A busy thread without any message for this long (wall time) is terminated. */
   heartbeatTimeoutMs?: number;
   resourceLimits?: ResourceLimits;
 }
@@ -28,12 +28,12 @@ interface PendingRequest<Request, Result> {
   reject(error: unknown): void;
 }
 
-/** A thread that nobody has needed for so long ends. */
+/** An idle thread is terminated after this time. */
 const idleTimeoutMs = 60_000;
 
 /**
- * Has work done on a thread of its own, one request after the other. The thread starts when it is needed and keeps no process alive; when it
- * dies what it was busy with fails, which is the oldest request, and another thread goes on with the rest.
+ * Runs requests one at a time on a worker thread, which starts on demand and does not keep the process alive when idle. If the thread
+ * dies, the oldest request (the running one) fails and a new thread continues with the rest.
  */
 export function createWorkerThread<Request, Result>({
   script,

@@ -10,7 +10,7 @@ export interface ValidationOptions {
   unknownField?: string;
 }
 
-/** Holds a value from outside against its schema. What is wrong is told in the service's own words: a library's wording reaches no client. */
+/** Validates an external value. Issues have the service's own messages: the library's wording never reaches clients. */
 export function validate<T extends z.ZodType>(
   schema: T,
   value: unknown,
@@ -30,7 +30,7 @@ export function validate<T extends z.ZodType>(
   };
 }
 
-/** A wording for every way in which a value can be wrong; a schema's own wording comes before it. */
+/** The message of every kind of zod issue; a schema's own message takes precedence. */
 export function messageOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -91,7 +91,7 @@ const units: Readonly<Record<string, readonly [one: string, many: string]>> = {
   file: ['byte', 'bytes'],
 };
 
-/** Sizes have a unit, figures have none. */
+/** A size with its unit; undefined for plain numbers. */
 function amount(origin: string, count: number | bigint): string | undefined {
   const unit = units[origin];
   return unit && `${count} ${unit[Number(count) === 1 ? 0 : 1]}`;

@@ -7,39 +7,39 @@ import { sentiments } from './sentiment.ts';
 export const annotationKinds = ['sentiment', 'theme'] as const;
 export type AnnotationKind = (typeof annotationKinds)[number];
 
-/** What the last finished analysis of a kind found. An edition never changes; the next analysis makes another. */
+/** Result of the last finished AI analysis of a kind. An edition never changes; the next analysis creates another. */
 export interface AnnotationEdition {
   edition: string;
-  /** All values that were found, the most frequent first. */
+  /** All values found, the most frequent first. */
   values: readonly string[];
 }
 
-/** By kind; what was never analysed is missing. */
+/** Editions by kind; kinds that were never analysed are absent. */
 export type KnownAnnotations = Partial<Record<AnnotationKind, AnnotationEdition>>;
 
-/** Editions by kind, for who has to read the same findings later. */
+/** Edition ids by kind, to read the same annotations later. */
 export type Editions = Partial<Record<AnnotationKind, string>>;
 
 export const editionsOf = (known: KnownAnnotations): Editions =>
   Object.fromEntries(Object.entries(known).map(([kind, { edition }]) => [kind, edition]));
 
-/** More are no table that anybody reads. */
+/** Maximum themes in a table: a larger one would not be readable. */
 const maxThemes = 300;
 const questionIdPattern = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?::|$)/i;
 
-/** The kind of finding that a variable's or a filter's name begins with. */
+/** The annotation kind that a variable's or filter's name starts with. */
 export function annotationKindOf(name: string): AnnotationKind | undefined {
   return annotationKinds.find((kind) => name === kind || name.startsWith(`${kind}:`));
 }
 
-/** Whether analyses read the answers: what is counted by its words is a free text, addresses and names of files are not. */
+/** Whether AI analyses read the answers to a question: only free texts, which are counted by words. */
 export function isOpenQuestion(question: Question): boolean {
   return registry[question.type]
     .countPlan(question)
     .requests.some((request) => request.kind === 'text' && request.by === 'words');
 }
 
-/** Reads `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId` as a variable. A string says why it cannot be one. */
+/** Parses `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId` as a variable. Returns a string with the reason if it is none. */
 export function annotationDimension(
   survey: SurveyWithQuestions,
   name: string,
@@ -53,7 +53,7 @@ export function annotationDimension(
     : dimension;
 }
 
-/** Reads `sentiment:positive`, `theme:name`, or the same with a question as `sentiment:questionId:positive`. */
+/** Parses a filter: `sentiment:positive`, `theme:name`, or with a question `sentiment:questionId:positive`. */
 export function annotationFilter(
   survey: SurveyWithQuestions,
   text: string,
@@ -65,7 +65,7 @@ export function annotationFilter(
   return category ? { dimension, code: category.code } : { path: '', message: 'names nothing that the analysis found' };
 }
 
-/** `rest`: what follows the variable's name; without a dimension why there is none. */
+/** `rest`: the text after the variable's name or, without a dimension, the reason. */
 function readVariable(
   survey: SurveyWithQuestions,
   name: string,
@@ -88,7 +88,7 @@ function readVariable(
   };
 }
 
-/** Of themes only those that somebody spoke of are shown. */
+/** All sentiments; themes are marked hidden, so that only those with mentions are shown. */
 function categoriesOf(kind: AnnotationKind, { values }: AnnotationEdition): Category[] {
   const shown = kind === 'sentiment' ? sentiments : values;
   return shown.map((value, index) => ({

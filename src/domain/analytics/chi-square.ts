@@ -15,7 +15,7 @@ const lanczos: [number, ...number[]] = [
 ];
 
 const precision = 1e-16;
-const stepsAtMost = 100_000;
+const maxSteps = 100_000;
 
 /**
  * P(X ≥ statistic) for a chi-square variable: the upper regularised incomplete gamma function Q(df/2, x/2), by its series below
@@ -33,7 +33,7 @@ export function chiSquareTail(statistic: number, degreesOfFreedom: number): numb
 function lowerSeries(a: number, x: number): number {
   let term = 1 / a;
   let sum = term;
-  for (let n = 1; n < stepsAtMost && Math.abs(term) > Math.abs(sum) * precision; n += 1) {
+  for (let n = 1; n < maxSteps && Math.abs(term) > Math.abs(sum) * precision; n += 1) {
     term *= x / (a + n);
     sum += term;
   }
@@ -46,7 +46,7 @@ function upperFraction(a: number, x: number): number {
   let c = 1 / tiny;
   let d = 1 / b;
   let fraction = d;
-  for (let n = 1; n < stepsAtMost; n += 1) {
+  for (let n = 1; n < maxSteps; n += 1) {
     const numerator = -n * (n - a);
     b += 2;
     d = numerator * d + b;
@@ -72,18 +72,18 @@ export interface Association {
  */
 export function associationOf(table: readonly (readonly number[])[]): Association {
   const columnSums = (table[0] ?? []).map((_, column) => table.reduce((sum, row) => sum + (row[column] ?? 0), 0));
-  const kept = table
+  const nonEmpty = table
     .map((row) => row.filter((_, column) => (columnSums[column] ?? 0) > 0))
     .filter((row) => row.some((count) => count > 0));
-  const rows = kept.length;
-  const columns = kept[0]?.length ?? 0;
+  const rows = nonEmpty.length;
+  const columns = nonEmpty[0]?.length ?? 0;
   const degreesOfFreedom = Math.max(0, rows - 1) * Math.max(0, columns - 1);
   if (degreesOfFreedom === 0) return { chiSquare: { statistic: null, degreesOfFreedom, pValue: null }, cramersV: null };
-  const rowSums = kept.map((row) => row.reduce((sum, count) => sum + count, 0));
+  const rowSums = nonEmpty.map((row) => row.reduce((sum, count) => sum + count, 0));
   const sums = columnSums.filter((sum) => sum > 0);
   const n = rowSums.reduce((sum, count) => sum + count, 0);
   let statistic = 0;
-  for (const [r, row] of kept.entries())
+  for (const [r, row] of nonEmpty.entries())
     for (const [c, count] of row.entries()) {
       const expected = ((rowSums[r] ?? 0) * (sums[c] ?? 0)) / n;
       statistic += (count - expected) ** 2 / expected;

@@ -5,17 +5,17 @@ export interface WeightSums {
 }
 
 /**
- * Counts of responses that fall into at least one category of either dimension, by their codes. Empty cells are left out. A response
- * with several answers stands in several cells, but once in each total.
+ * Counts by category codes, over the responses that fall into at least one category of both dimensions. Empty cells are omitted. A
+ * response with several answers counts in several cells, but once in each total.
  */
 export interface CrosstabCounts {
   cells: readonly { row: number; column: number; count: number }[];
   rowTotals: ReadonlyMap<number, number>;
   columnTotals: ReadonlyMap<number, number>;
   total: number;
-  /** Codes that anybody in the whole survey chose, of variables from which something was taken out. */
+  /** Codes that any response of the survey chose, ignoring filters; only for variables with hidden categories. */
   chosenInSurvey?: { rows?: ReadonlySet<number>; columns?: ReadonlySet<number> };
-  /** Only where a weight was asked for; `unweightable` responses are in none of the counts. */
+  /** Present if a weight was requested; `unweightable` responses are in none of the counts. */
   weighted?: {
     cells: readonly ({ row: number; column: number } & WeightSums)[];
     rowTotals: ReadonlyMap<number, WeightSums>;
@@ -25,7 +25,7 @@ export interface CrosstabCounts {
   };
 }
 
-/** A figure of a table: respondents, what they weigh together, and the number of equally weighing respondents who would say as much. */
+/** A cell or total: respondents, their total weight, and the effective base (number of equally weighted respondents with the same variance). */
 export interface Sum {
   count: number;
   weight: number;
@@ -34,7 +34,7 @@ export interface Sum {
 
 const nothing: Sum = { count: 0, weight: 0, effectiveBase: 0 };
 
-/** The figures of a table by codes. Without weights every response weighs one. */
+/** Lookup of a table's cells and totals by codes. Without weights every response has the weight 1. */
 export function sumsOf({ cells, rowTotals, columnTotals, total, weighted }: CrosstabCounts) {
   const countByCell = new Map(cells.map(({ row, column, count }) => [placeOf(row, column), count]));
   const weighedCells = weighted && new Map(weighted.cells.map((cell) => [placeOf(cell.row, cell.column), cell]));

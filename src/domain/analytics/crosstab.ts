@@ -7,26 +7,26 @@ import { associationOf } from './chi-square.ts';
 import { type CrosstabCounts, type Sum, sumsOf } from './crosstab-counts.ts';
 import { type ComparedColumn, type Correction, compareColumns, comparisonsIn } from './significance.ts';
 
-/** A table of so many cells takes about 20 MB as JSON; one of two scales of 10,000 points would take all the memory there is. */
+/** A table of this size takes about 20 MB as JSON; two scales of 10,000 points would exhaust the memory. */
 const maxCells = 200_000;
-/** More would keep everybody else waiting. */
+/** More comparisons would block the event loop too long. */
 const maxComparisons = 1_000_000;
-/** Every comparison may name one of its columns; 200,000 cells take as much. */
+/** Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of 200,000 cells. */
 const maxNameCharacters = 20_000_000;
 const defaultLevel = 0.95;
 
-/** How the columns of a table are compared; what is not given is 0.95 without a correction. */
+/** How the columns of a table are compared; default: confidence level 0.95 without a correction. */
 export interface ComparisonOptions {
   significance?: number | undefined;
   correction?: Correction | undefined;
 }
 
-/** What was counted of a table, and the variable in its columns. */
+/** The counts of a table with its column variable. */
 export interface CountedTable extends CrosstabCounts {
   columns: Dimension;
 }
 
-/** A crosstab (contract §8) of counted cells: one table of `interpretTables`. */
+/** A crosstab (contract §8) from counted cells: `interpretTables` for one table. */
 export function interpretCrosstab(
   { rows, ...table }: CountedTable & { rows: Dimension },
   comparison: ComparisonOptions = {},
@@ -37,13 +37,13 @@ export function interpretCrosstab(
 }
 
 /**
- * Tables with the same variable in their rows. Refuses more than 200,000 cells (VALIDATION_ERROR). Percentages are of the respondents of a table,
- * who answered both its questions, weighted where weights were counted; where a question takes several answers they may add up to more
- * than 100. Columns are compared by their percentages and effective bases; what would need more than a million comparisons, or 20,000,000
- * characters to name their columns, has none, or is refused if they were asked for. Chi-square and Cramér's V are those of the (weighted) counts shown.
+ * Tables with the same row variable. Throws VALIDATION_ERROR above 200,000 cells. Percentages (0–100) refer to the respondents who
+ * answered both questions, weighted if there are weights; with multiple answers their sum may exceed 100. Columns are compared by their
+ * percentages and effective bases. Above 1,000,000 comparisons or 20,000,000 characters of column names the comparison is omitted, or
+ * refused with VALIDATION_ERROR if it was requested. Chi-square and Cramér's V use the (weighted) counts shown.
  */
 export function interpretTables(rows: Dimension, tables: readonly CountedTable[], comparison: ComparisonOptions = {}) {
-  // Deleted options are shown where anybody in the survey chose them: in all tables if in any, so that their rows stay the same under every filter.
+  // Deleted options are shown in all tables if any response of the survey chose them, so that the rows are the same under every filter.
   const isChosen = (code: number) =>
     tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
@@ -56,7 +56,7 @@ export function interpretTables(rows: Dimension, tables: readonly CountedTable[]
   return layouts.map((table) => presentTable(table, isCompared ? comparison : undefined));
 }
 
-/** A table before its cells are looked at. */
+/** Header cells and sums of a table, before its cells are computed. */
 interface TableLayout {
   rows: readonly HeaderCell[];
   columns: readonly HeaderCell[];
@@ -77,7 +77,7 @@ function layOutTable(categories: readonly Category[], { columns, ...counts }: Co
   };
 }
 
-/** Refuses what can be known to be too large before it is counted: every category that is not hidden is shown. */
+/** Throws VALIDATION_ERROR before counting if the visible categories alone give too many cells. */
 export function refuseTooLarge(rows: Dimension, columns: readonly Dimension[]): void {
   const shownIn = ({ categories }: Dimension): number => categories.filter(({ isHidden }) => isHidden !== true).length;
   refuseTooManyCells(shownIn(rows), columns.map(shownIn));
@@ -94,7 +94,7 @@ function refuseTooManyCells(rows: number, columnsByTable: readonly number[]): vo
   ]);
 }
 
-/** Whether columns can be compared; refuses what was asked for and cannot be. */
+/** Whether the comparison stays within its limits. Throws VALIDATION_ERROR if it does not and was requested. */
 function isComparable(tables: readonly TableLayout[], { significance, correction }: ComparisonOptions): boolean {
   const compared = tables.map(({ rows, columns }) => ({
     rows: rows.length,
@@ -104,15 +104,18 @@ function isComparable(tables: readonly TableLayout[], { significance, correction
   const namesIn = ({ rows, columns }: (typeof compared)[number]) =>
     (comparisonsIn(rows, columns.length) * sum(columns.map(({ value }) => value.length))) / Math.max(1, columns.length);
   const names = Math.ceil(sum(compared.map(namesIn)));
-  const tooMuch =
-    comparisons > maxComparisons
-      ? `the columns would take ${comparisons} comparisons; there can be ${maxComparisons} at most`
-      : names > maxNameCharacters
-        ? `the names of the columns could take ${names} characters; there can be ${maxNameCharacters} at most`
-        : undefined;
-  if (tooMuch === undefined) return true;
+  const message = comparisonLimitMessage(comparisons, names);
+  if (message === undefined) return true;
   if (significance === undefined && correction === undefined) return false;
-  throw validationProblem([{ path: significance === undefined ? 'correction' : 'significance', message: tooMuch }]);
+  throw validationProblem([{ path: significance === undefined ? 'correction' : 'significance', message }]);
+}
+
+function comparisonLimitMessage(comparisons: number, nameCharacters: number): string | undefined {
+  if (comparisons > maxComparisons)
+    return `the columns would take ${comparisons} comparisons; there can be ${maxComparisons} at most`;
+  return nameCharacters > maxNameCharacters
+    ? `the names of the columns could take ${nameCharacters} characters; there can be ${maxNameCharacters} at most`
+    : undefined;
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
@@ -157,7 +160,7 @@ const presentHeader = ({ value, text, count, weight, effectiveBase }: HeaderCell
   effectiveBase,
 });
 
-/** A part never weighs more than the whole, but sums of weights are rounded. */
+/** Clamped, because rounding of weight sums can make a part exceed the whole. */
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.min(1, part / whole));
 const percent = (part: number, whole: number): number => (whole === 0 ? 0 : Math.min(100, (part / whole) * 100));
 
@@ -170,8 +173,8 @@ function comparedColumn(
 }
 
 /**
- * Reads `questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX or RANKING; option values may hold colons. Where
- * findings are given, also a filter by them.
+ * Parses `questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX or RANKING; values may contain colons. With
+ * `annotations`, also parses filters by AI annotations. Returns a ValidationIssue if the text is no valid filter.
  */
 export function parseFilter(
   survey: SurveyWithQuestions,
@@ -200,7 +203,7 @@ export function parseFilter(
   };
 }
 
-/** The text as a value, then with every colon as the border between a row and a value. */
+/** The text as a value, then split into row and value at every colon. */
 function possibleSplits(text: string): { row?: string; value: string }[] {
   const found: { row?: string; value: string }[] = [{ value: text }];
   for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1))

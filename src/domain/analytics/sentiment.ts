@@ -1,3 +1,3 @@
-/** What an answer feels like; mixed where it praises and complains. */
+/** Sentiment of an answer; `mixed`: both praise and complaint. */
 export const sentiments = ['positive', 'negative', 'neutral', 'mixed'] as const;
 export type Sentiment = (typeof sentiments)[number];

@@ -4,29 +4,29 @@ export const corrections = ['bonferroni', 'fdr'] as const;
 export type Correction = (typeof corrections)[number];
 
 export interface Comparison {
-  /** Of confidence, 0.95 for p < 0.05. */
+  /** Confidence level: 0.95 means p < 0.05. */
   level: number;
-  /** For many comparisons at once; a family is all pairs of columns of one row that can be tested. */
+  /** Correction for multiple comparisons; a family is all testable pairs of columns in one row. */
   correction?: Correction | undefined;
 }
 
-/** A column of a table: the respondents it rests on, and the share of them (0–1) in every row. */
+/** A column of a table: its (effective) base and the share (0–1) of it in every row. */
 export interface ComparedColumn {
   value: string;
   base: number;
   shares: readonly number[];
 }
 
-/** How many tests a table of so many rows and columns takes. */
+/** Number of tests for a table: all pairs of columns in every row. */
 export const comparisonsIn = (rows: number, columns: number): number => (rows * columns * (columns - 1)) / 2;
 
 /**
- * For every row and column the values of the columns whose share in the row is significantly smaller. The test is the two-sided one of
- * two proportions with a pooled variance: z = (p₁ − p₂) / √(p (1 − p) (1/n₁ + 1/n₂)), p = (n₁p₁ + n₂p₂) / (n₁ + n₂) (J. L. Fleiss,
+ * For every row and column: the values of the columns whose share in the row is significantly smaller. The test is the two-sided test
+ * of two proportions with pooled variance: z = (p₁ − p₂) / √(p (1 − p) (1/n₁ + 1/n₂)), p = (n₁p₁ + n₂p₂) / (n₁ + n₂) (J. L. Fleiss,
  * Statistical Methods for Rates and Proportions, 2nd ed. 1981, §2; z² is Pearson's chi-square of the two columns). Columns without a base, and
- * pairs with nobody or everybody in the row, have no test. Corrections are Bonferroni's (p times the tests of the row) and that of
- * Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`. Columns are taken for
- * separate people: where they share respondents the variance is rather overstated, so what is named is significant all the more.
+ * pairs with nobody or everybody in the row, are not tested. Corrections are Bonferroni's (p times the tests of the row) and that of
+ * Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`. Columns are treated
+ * as independent samples; if they share respondents, the variance tends to be overestimated, which makes the test conservative.
  */
 export function compareColumns(
   columns: readonly ComparedColumn[],
@@ -45,7 +45,7 @@ export function compareColumns(
   });
 }
 
-/** Two columns, by their places, whose shares were compared; `square` is z². */
+/** Two compared columns, by index; `square` is z². */
 interface Pair {
   greater: number;
   smaller: number;
@@ -53,13 +53,13 @@ interface Pair {
 }
 
 function pairsOf(columns: readonly ComparedColumn[], row: number): Pair[] {
-  const known = columns
+  const testable = columns
     .map(({ base, shares }, column) => ({ column, base, share: shares[row] ?? 0 }))
     .filter(({ base }) => base > 0);
   const pairs: Pair[] = [];
-  for (const [place, one] of known.entries())
-    for (let next = place + 1; next < known.length; next += 1) {
-      const other = known[next];
+  for (const [index, one] of testable.entries())
+    for (let next = index + 1; next < testable.length; next += 1) {
+      const other = testable[next];
       if (!other) continue;
       const pooled = (one.base * one.share + other.base * other.share) / (one.base + other.base);
       const variance = pooled * (1 - pooled) * (1 / one.base + 1 / other.base);
@@ -74,7 +74,7 @@ function pairsOf(columns: readonly ComparedColumn[], row: number): Pair[] {
   return pairs;
 }
 
-/** The smallest z² that is significant among these. */
+/** The smallest significant z² among these pairs. */
 function criticalSquare(
   pairs: readonly Pair[],
   { level, correction }: Comparison,
@@ -84,7 +84,7 @@ function criticalSquare(
   if (correction === undefined || pairs.length === 0) return criticalOf(p);
   if (correction === 'bonferroni') return criticalOf(p / pairs.length);
   const plain = criticalOf(p);
-  // Adjusted p-values are never below the plain ones, so the others need not be looked at.
+  // Adjusted p-values are never below the unadjusted ones, so pairs below the plain threshold are skipped.
   const squares = pairs
     .map(({ square }) => square)
     .filter((square) => square >= plain)
@@ -93,12 +93,12 @@ function criticalSquare(
   return squares[last] ?? Number.POSITIVE_INFINITY;
 }
 
-/** z² from which on its p-value is below `p`, by halving; each is looked for once. */
+/** Critical z² for a p-value, by bisection; results are cached. */
 function createCriticalValues(): (p: number) => number {
   const found = new Map<number, number>();
   return (p) => {
-    const known = found.get(p);
-    if (known !== undefined) return known;
+    const cached = found.get(p);
+    if (cached !== undefined) return cached;
     let [low, high] = [0, 1];
     while (chiSquareTail(high, 1) >= p) high *= 2;
     for (let step = 0; step < 100; step += 1) {

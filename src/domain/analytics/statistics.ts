@@ -2,7 +2,7 @@ import type { CountResult } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question } from '../survey.ts';
 
-/** A question's statistic (contract §8) from what was counted: `base` answered it, of `total` responses. */
+/** A question's statistic (contract §8) from its counts. `base`: responses that answered it; `total`: all responses. */
 export function interpretQuestion(question: Question, results: readonly CountResult[], base: number, total: number) {
   return {
     questionId: question.id,
@@ -16,11 +16,11 @@ export function interpretQuestion(question: Question, results: readonly CountRes
 export interface SurveyCounts {
   total: number;
   complete: number;
-  /** Mean over the responses that have a duration; null where none has. */
+  /** Mean in milliseconds over the responses with a duration; null if there are none. */
   durationAverageMs: number | null;
 }
 
-/** The survey's head: the completion rate has one decimal, the duration is in seconds, 0 where there is none. */
+/** The survey's summary: completion rate in percent with one decimal, mean duration in seconds (0 if unknown). */
 export function surveyHead({ total, complete, durationAverageMs }: SurveyCounts) {
   return {
     totalResponses: total,

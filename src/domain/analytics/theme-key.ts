@@ -1,13 +1,13 @@
-/** What joins or surrounds words. Signs that make another word of one stay: C# and C++ are two things. */
+/** Characters between words. Excludes # and +, which are part of names such as C# and C++. */
 const separators = /[\s\p{Pd}\p{Ps}\p{Pe}\p{Pi}\p{Pf}"'’.,:;!?¡¿·/\\_]+/gu;
 const latinPlural = /^[\p{Script=Latin}\p{M}]+s$/u;
 
 /**
- * The form that spellings of one theme share: compatible letters (NFKC), case, space and punctuation aside, the last word without a plural's s
- * or -ies. Only ever compared, never shown: of a word that is no plural it may cut something off.
+ * Key shared by all spellings of a theme: NFKC, lower case, without punctuation, the last word without a plural -s or -ies. For
+ * comparison only, never shown, as it may also shorten words that are not plurals.
  */
 export function themeKey(name: string): string {
-  // By way of capitals, as ß and ς have capitals in common with ss and σ.
+  // Via upper case, because ß and ss, and ς and σ, share their capitals.
   const plain = name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
   const words = plain.replace(separators, ' ').trim().split(' ');
   const last = words.pop() ?? '';

@@ -21,7 +21,7 @@ import { type AllowedFields, refuseExtraFields } from './text-checks.ts';
 const optionOnly: AllowedFields = { value: ['optionId'] };
 const count = z.number().int().min(1).max(200);
 
-/** Several of the options. Percentages are of respondents, so they may add up to more than 100. */
+/** Several options. Percentages are of respondents, so their sum may exceed 100. */
 export const checkboxes: QuestionType = {
   optionSource: 'author',
   hasRows: false,

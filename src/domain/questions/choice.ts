@@ -11,9 +11,9 @@ import {
 } from './contract.ts';
 import { slotsAt } from './slots.ts';
 
-/** What questions whose answers are options share. */
+/** Functions shared by question types whose answers are options. */
 
-/** The option that an answer names; reports unknown and hidden ones. */
+/** The visible option that an answer names; reports unknown and hidden ones. */
 export function findOption(
   question: Question,
   { index, answer }: PlacedAnswer,
@@ -28,14 +28,14 @@ export function findOption(
 export const optionByCode = (question: Question, code: number): Option | undefined =>
   question.options.find((option) => option.code === code);
 
-/** Options as categories: the visible ones, and hidden ones that still have answers. */
+/** All options as categories; hidden ones are marked, so that they are shown only if they have answers. */
 export function optionCategories(options: readonly Option[]): Category[] {
   return options.map(({ code, value, text, isHidden }) => ({ code, value, text, isHidden }));
 }
 
 export const otherCategory: Category = { code: otherCode, value: otherValue, text: 'Other' };
 
-/** A column an option that says whether it was chosen. */
+/** One export column for each option: whether it was chosen. */
 export function flagColumns(options: readonly Option[], slots: readonly number[]): ExportColumn[] {
   return options.map(({ code, value, text }) => ({ key: value, label: text, cell: { kind: 'flag', slots, code } }));
 }
@@ -58,35 +58,39 @@ export function distributionOf(
   return Object.fromEntries(shown.map(({ code, value }) => [value, countOf(code)]));
 }
 
-/** Whether anybody in the whole survey chose an option by its code, whatever is selected: so what is shown stays the same under every filter. */
+/** Tests whether any response of the survey chose an option code. Ignores filters, so that the shown options are the same under each. */
 export function chosenIn(result: CountResult | undefined): (code: number) => boolean {
   if (result?.kind === 'codes') return (code) => ((result.unfiltered ?? result.counts).get(code) ?? 0) > 0;
   if (result?.kind === 'bits') return (code) => ((result.unfiltered ?? result.counts)[code - 1] ?? 0) > 0;
   return () => false;
 }
 
-/** Whether options were taken out, of which only the answers of the whole survey tell whether they are shown. */
+/** Whether there are hidden options, which are shown only if a response of the survey chose them. */
 export const hasHidden = (options: readonly Option[]): boolean => options.some(({ isHidden }) => isHidden);
 
-/** For a request of counts. */
+/** Field of a `CountRequest` that also requests the counts without filters. */
 export const requestUnfiltered = (isNeeded: boolean): { needsUnfiltered?: true } =>
   isNeeded ? { needsUnfiltered: true } : {};
 
 const bitWordSlotsCache = new WeakMap<Question, readonly number[]>();
 
-/** Positions of a question's bit words, looked up once: a changed question is a new object. */
+/** Positions of a question's bit words. Cached by question object. */
 export function bitWordSlots(question: Question): readonly number[] {
   let slots = bitWordSlotsCache.get(question);
-  if (!slots) bitWordSlotsCache.set(question, (slots = slotsAt(question, bitWordKeys(question))));
+  if (!slots) {
+    slots = slotsAt(question, bitWordKeys(question));
+    bitWordSlotsCache.set(question, slots);
+  }
   return slots;
 }
 
-/** Names of the bit words that options with codes up to the largest one need: `w0`, `w1` … */
+/** Keys of the bit words for all option codes up to the largest one: `w0`, `w1` … */
 export function bitWordKeys(question: Question, prefix = ''): string[] {
   const largest = Math.max(1, ...question.options.map((option) => option.code));
   return Array.from({ length: Math.ceil(largest / bitsPerWord) }, (_, word) => `${prefix}w${word}`);
 }
 
+/** Sets the bit of an option code (from 1); false if it was set before. */
 export function setBit(codes: number[], slots: readonly number[], code: number): boolean {
   const slot = slots[Math.floor((code - 1) / bitsPerWord)];
   if (slot === undefined) throw new Error('no word for the option');

@@ -6,7 +6,7 @@ import { isCalendarDay } from './text-checks.ts';
 
 const day = z.string().refine(isCalendarDay, 'must be a day of the years 1 to 9999, YYYY-MM-DD');
 
-/** A day of the calendar, YYYY-MM-DD; counted by day. */
+/** A calendar date, YYYY-MM-DD; counted by day. */
 export const date: QuestionType = createTextType({
   settings: z
     .strictObject({ min: day.optional(), max: day.optional() })

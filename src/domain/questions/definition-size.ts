@@ -2,12 +2,12 @@ import { validationProblem } from '../../errors.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
 
 /**
- * Of a survey's questions as they are stored, those that were removed among them. Each change of wording keeps a copy of them all, every
- * process that serves the survey holds them, and respondents are sent those that are shown.
+ * Maximum size of a survey's questions as JSON, removed ones included. Each wording version stores a copy of them, every process that
+ * serves the survey caches them, and respondents download the visible ones.
  */
 export const maxDefinitionBytes = 2 * 1024 * 1024;
 
-/** VALIDATION_ERROR where a change makes a survey larger than surveys may be; one that is too large already may become smaller. */
+/** Throws VALIDATION_ERROR if a change exceeds `maxDefinitionBytes`, unless it makes an oversized survey smaller. */
 export function refuseTooLargeDefinition(before: SurveyWithQuestions, after: SurveyWithQuestions): void {
   const bytes = bytesOf(after);
   if (bytes <= maxDefinitionBytes || bytes <= bytesOf(before)) return;

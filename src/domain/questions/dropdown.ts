@@ -1,5 +1,5 @@
 import type { QuestionType } from './contract.ts';
 import { singleChoice } from './single-choice.ts';
 
-/** One of the options, shown as a menu: stored and counted as MULTIPLE_CHOICE. */
+/** One option, shown as a menu; stored and counted like MULTIPLE_CHOICE. */
 export const dropdown: QuestionType = singleChoice;

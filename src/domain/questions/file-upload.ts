@@ -5,15 +5,15 @@ import { slotAt, textSlotAt } from './slots.ts';
 import { keyedCounts } from './text.ts';
 import { refuseExtraFields, singleAnswer } from './text-checks.ts';
 
-const largest = 25 * 1024 * 1024;
+const maxUploadBytes = 25 * 1024 * 1024;
 
-/** A file that was uploaded before; stored as its id and media type, counted by media type. */
+/** The id of a finished upload; stored as `id mediaType`, counted by media type. */
 export const fileUpload: QuestionType = {
   optionSource: 'none',
   hasRows: false,
   namesUploads: true,
   settings: z.strictObject({
-    maxBytes: z.number().int().min(1).max(largest).default(largest),
+    maxBytes: z.number().int().min(1).max(maxUploadBytes).default(maxUploadBytes),
     mimeTypes: z
       .array(z.string().regex(/^[a-z]+\/(?:[a-z0-9.+-]+|\*)$/, 'must be a media type such as image/png or image/*'))
       .min(1)

@@ -15,7 +15,7 @@ import { inScaleOrder, openPoints, optionAt, pointsOf } from './ordered-options.
 import { slotAt } from './slots.ts';
 import { refuseExtraFields, singleAnswer } from './text-checks.ts';
 
-/** Agreement on an ordered scale; the answer is an option or its point, 1…n, which it keeps once there are answers. */
+/** Agreement on an ordered scale; the answer is an option's id or its point (1…n). Points are fixed once there are answers. */
 export const likertScale: QuestionType = {
   optionSource: 'default',
   defaultOptions: ['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly agree'].map((text) => ({
@@ -47,7 +47,7 @@ export const likertScale: QuestionType = {
     const counts = codesOf(results[0]);
     const countOf = (code: number | undefined) => counts.get(code ?? 0) ?? 0;
     const scale = inScaleOrder(question.options);
-    // The ends are those of the question, never those of the answers: boxes of subgroups have to add up to that of the whole.
+    // Top and bottom are those of the question, not of the answers: the boxes of subgroups must add up to the whole.
     const shown = scale.filter(({ isHidden }) => !isHidden);
     return {
       ...blankStatistic(),
@@ -71,7 +71,7 @@ export const likertScale: QuestionType = {
   ],
 };
 
-/** Where an option of the scale is no longer shown, its point is no answer any more. */
+/** Error message with the valid points: those of visible options, which may have gaps. */
 function rangeMessage(points: readonly number[]): string {
   const isWhole = points.every((point, index) => point === index + 1);
   return isWhole ? `must be a whole number from 1 to ${points.length}` : `must be one of ${points.join(', ')}`;

@@ -1,5 +1,5 @@
 import type { QuestionType } from './contract.ts';
 import { createFreeText } from './text.ts';
 
-/** Several lines. */
+/** A free text of several lines. */
 export const longText: QuestionType = createFreeText({ maxLength: 10_000, isMultiLine: true });

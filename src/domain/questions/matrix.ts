@@ -26,7 +26,7 @@ const rowKey = (row: MatrixRow): string => `r${row.code}`;
 const rowSlots = (question: Question, row: MatrixRow): number[] =>
   slotsAt(question, isMultiple(question) ? bitWordKeys(question, rowKey(row)) : [rowKey(row)]);
 
-/** A grid: for every row one of the columns, or several where the author allows it. Every row is a variable of its own. */
+/** A grid: one column for every row, or several with the setting `multiple`. Every row is a separate variable. */
 export const matrix: QuestionType = {
   optionSource: 'author',
   isOrdered: true,
@@ -118,7 +118,7 @@ function lineColumns(question: Question, row: MatrixRow): ExportColumn[] {
   }));
 }
 
-/** Writes one mark of the grid; false when the place was taken. */
+/** Writes one choice into the row; false if the same cell (`multiple`) or another cell of the line was chosen before. */
 function mark(question: Question, line: MatrixRow, code: number, row: AnswerRow): boolean {
   if (isMultiple(question)) return setBit(row.codes, rowSlots(question, line), code);
   const slot = slotAt(question, rowKey(line));

@@ -1,5 +1,5 @@
 import type { QuestionType } from './contract.ts';
 import { singleChoice } from './single-choice.ts';
 
-/** One of the options, or “other” with a text where allowed. */
+/** One option, or “other” with a free text if the author allows it. */
 export const multipleChoice: QuestionType = singleChoice;

@@ -6,14 +6,14 @@ import { numberStatistic } from './scale.ts';
 import { numberSlotAt, slotAt } from './slots.ts';
 import { refuseExtraFields, singleAnswer } from './text-checks.ts';
 
-const figure = z.number().min(-1e15).max(1e15);
+const bound = z.number().min(-1e15).max(1e15);
 
-/** A free number, within bounds where the author sets them. */
+/** A free number, with optional bounds. */
 export const number: QuestionType = {
   optionSource: 'none',
   hasRows: false,
   settings: z
-    .strictObject({ min: figure.optional(), max: figure.optional(), integer: z.boolean().default(false) })
+    .strictObject({ min: bound.optional(), max: bound.optional(), integer: z.boolean().default(false) })
     .refine(({ min, max }) => min === undefined || max === undefined || min <= max, {
       path: ['max'],
       message: 'must not be below min',
@@ -38,7 +38,7 @@ export const number: QuestionType = {
     if (typeof min === 'number' && numberValue < min) return report(`must be at least ${min}`);
     if (typeof max === 'number' && numberValue > max) return report(`must be at most ${max}`);
     row.codes[slotAt(question)] = 1;
-    // -0 is 0: JSON would bring it back as 0, and the database would not.
+    // Stores -0 as 0: JSON serialises it as 0, but the database would keep the sign.
     row.numbers[numberSlotAt(question)] = numberValue === 0 ? 0 : numberValue;
   },
   write: (question, row) =>
@@ -64,7 +64,7 @@ export const number: QuestionType = {
   ],
 };
 
-/** Where both limits are set, bins reach from one to the other, so that they are the same in every survey that asks so, whatever is answered. */
+/** If both limits are set, the bins cover them, so that they do not depend on the answers. */
 function boundsOf({ settings: { min, max } }: Question): { bounds?: NumberBounds } {
   return typeof min === 'number' && typeof max === 'number' ? { bounds: { min, max } } : {};
 }

@@ -1,6 +1,6 @@
 import type { ScaleBox, TypeStatistic } from './contract.ts';
 
-/** A statistic in which nothing has been measured yet. */
+/** A statistic without measured values. */
 export function blankStatistic(): TypeStatistic {
   return {
     averageValue: null,
@@ -18,8 +18,8 @@ export type Moments = Pick<
 >;
 
 /**
- * Mean, median (of the two middle values their mean), sample standard deviation (n − 1; null below two values) and extremes of values
- * with their counts, in ascending order of value. Sums run over distinct values, so the result does not depend on the number of responses.
+ * Mean, median (mean of the two middle values), sample standard deviation (n − 1; null below two values), minimum and maximum of counted
+ * values, which must be in ascending order. Sums run over distinct values, so the rounding error does not grow with the responses.
  */
 export function momentsOf(counted: readonly { value: number; count: number }[]): Moments {
   const present = counted.filter(({ count }) => count > 0);
@@ -51,14 +51,14 @@ export function box(count: number, base: number): ScaleBox {
   return { count, percent: base === 0 ? 0 : (count / base) * 100 };
 }
 
-/** At most so many bars in a distribution of numbers. */
+/** Maximum number of bins in a distribution of numbers. */
 export const maxBins = 20;
 
 export const binKey = (low: number, high: number): string => (low === high ? String(low) : `${low}–${high}`);
 
 const digitsShown = 12;
 
-/** Counts by bin. Edges that are no whole numbers are shown without the noise of their last digits, unless that would give two bins the same name. */
+/** Counts by bin name. Fractional edges are rounded to 12 significant digits, unless two bins would get the same name. */
 export function binDistribution(bins: readonly { low: number; high: number; count: number }[]): Record<string, number> {
   const short = (edge: number) => (Number.isInteger(edge) ? edge : Number(edge.toPrecision(digitsShown)));
   const named = (edgeOf: (edge: number) => number) =>
@@ -70,17 +70,17 @@ export function binDistribution(bins: readonly { low: number; high: number; coun
   return isShort ? distribution : named((edge) => edge);
 }
 
-/** Digits behind the point. */
+/** Number of decimal places. */
 export function decimalsOf(value: number): number {
   const [mantissa = '', exponent = '0'] = String(value).toLowerCase().split('e');
   return Math.max(0, (mantissa.split('.')[1]?.length ?? 0) - Number(exponent));
 }
 
-/** Never -0. */
+/** Rounds to at most 20 decimal places; never returns -0. */
 export function roundTo(value: number, decimals: number): number {
   return Number(value.toFixed(Math.min(decimals, 20))) + 0;
 }
 
-/** Digits behind the point of the edges of twenty equal bins: a twentieth of a number has at most two more than the number. */
+/** Decimal places of the edges of twenty equal bins: dividing by 20 adds at most two. */
 export const edgeDigits = ({ min, max }: { min: number; max: number }): number =>
   Math.max(decimalsOf(min), decimalsOf(max)) + 2;

@@ -4,7 +4,7 @@ import type { Option } from '../survey.ts';
 import { otherValue } from './contract.ts';
 import { isPlainText } from './text-checks.ts';
 
-/** Wording by an author: trimmed, not empty, and without what a store or a reader of JSON refuses. */
+/** Schema of an author's wording: trimmed, not empty, no lone surrogates or NUL. `longest`: maximum UTF-16 units. */
 export const wordingSchema = (longest: number) =>
   z.string().trim().min(1).max(longest).refine(isPlainText, 'holds a lone surrogate or a NUL character');
 
@@ -20,18 +20,18 @@ export interface OptionMerge {
   existing: readonly Option[];
   newId(): string;
   issues: ValidationIssue[];
-  /** Where findings point to; default `options`. */
+  /** Path prefix of the validation issues; default `options`. */
   path?: string;
 }
 
-/** `__proto__` cannot be a key of a distribution in JavaScript without care on both sides. */
+/** Values with another meaning as a key of a distribution: the free "other" answer, and JavaScript's `__proto__`. */
 const reservedValues = new Set([otherValue, '__proto__']);
-/** Options that a question can ever have had: hidden ones keep their codes and columns. */
+/** Maximum options of a question over its lifetime: hidden options keep their codes and columns. */
 const maxCodes = 2000;
 
 /**
- * Matches what was sent with what there is: by id, else by value, where a value that is not given is made of the wording. The order sent
- * is the order shown, what was left out is hidden, and the same list sent twice changes nothing. New options get the next codes.
+ * Merges given options into existing ones, matched by id, else by value (default: a slug of the text). The given order becomes the
+ * display order, omitted options become hidden at the end, new options get the next codes. Idempotent.
  */
 export function mergeOptions(
   given: readonly OptionInput[],
@@ -59,16 +59,16 @@ export function mergeOptions(
     if (reservedValues.has(value)) report(index, 'value', 'is reserved');
     usedValues.add(value);
     if (known) usedIds.add(known.id);
-    return known
-      ? { ...known, text: item.text, value, isHidden: false }
-      : { id: newId(), text: item.text, value, code: (lastCode += 1), isHidden: false };
+    if (known) return { ...known, text: item.text, value, isHidden: false };
+    lastCode += 1;
+    return { id: newId(), text: item.text, value, code: lastCode, isHidden: false };
   });
   if (lastCode > maxCodes)
     issues.push({ path, message: `the question has had more than ${maxCodes} of them over time: make a new question` });
   return [...merged, ...existing.filter(({ id }) => !usedIds.has(id)).map((option) => ({ ...option, isHidden: true }))];
 }
 
-/** Options that are the service's own: the author may only word them anew. */
+/** Fixed options of a type with the author's wordings. Reports options that the type does not have. */
 export function rewordOptions(
   fixedOptions: readonly Option[],
   given: readonly OptionInput[],
@@ -95,14 +95,14 @@ export function rewordOptions(
 
 const maxSlugLength = 190;
 
-/** Letters and digits of every script in lower case, joined by hyphens. */
+/** Lower-case letters and digits of any script, joined by hyphens; at most 190 characters. */
 function slugOf(text: string): string {
-  const whole = text
+  const uncut = text
     .normalize('NFC')
     .toLowerCase()
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, '-');
-  // The cut may go through a surrogate pair.
-  const slug = whole.slice(0, maxSlugLength).replace(/^-|[-\ud800-\udbff]$/g, '');
+  // Slicing may split a surrogate pair.
+  const slug = uncut.slice(0, maxSlugLength).replace(/^-|[-\ud800-\udbff]$/g, '');
   return slug === '' ? 'option' : slug;
 }
 

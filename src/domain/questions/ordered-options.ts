@@ -1,17 +1,20 @@
 import type { Option, Question } from '../survey.ts';
 
-/** Options that are a scale, such as those of LIKERT_SCALE and the columns of MATRIX: what each counts in an average, and what an edit may do to that. */
+/** Ordered options (LIKERT_SCALE, columns of MATRIX): their points in averages, and how edits may change them. */
 
 const pointsCache = new WeakMap<Question, ReadonlyMap<number, number>>();
 
-/** Points (1…n) by option code, ascending; hidden options keep those that they had when they were answered. Worked out once: a changed question is a new object. */
+/** Points (1…n) by option code, in ascending order of points; hidden options keep theirs. Cached by question object. */
 export function pointsOf(question: Question): ReadonlyMap<number, number> {
   let points = pointsCache.get(question);
-  if (!points) pointsCache.set(question, (points = new Map(placed(question.options).sort((a, b) => a[1] - b[1]))));
+  if (!points) {
+    points = new Map(pointEntries(question.options).sort((a, b) => a[1] - b[1]));
+    pointsCache.set(question, points);
+  }
   return points;
 }
 
-function placed(options: readonly Option[]): [code: number, point: number][] {
+function pointEntries(options: readonly Option[]): [code: number, point: number][] {
   let place = 0;
   return options.flatMap(({ code, point, isHidden }): [number, number][] => {
     if (!isHidden) place += 1;
@@ -20,43 +23,46 @@ function placed(options: readonly Option[]): [code: number, point: number][] {
   });
 }
 
-/** Options as they stand on their scale, hidden ones at the points that they kept and those that never had one last; options that are no scale as they are. */
+/** Options in scale order, including hidden ones; those without a point come last. Options without any points are returned unchanged. */
 export function inScaleOrder(options: readonly Option[]): readonly Option[] {
   if (options.every(({ point }) => point === undefined)) return options;
-  const points = new Map(placed(options));
+  const points = new Map(pointEntries(options));
   const placeOf = ({ code }: Option): number => points.get(code) ?? Number.MAX_SAFE_INTEGER;
   return options.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
-/** The option shown that stands at a point. */
+/** The visible option at a point. */
 export function optionAt(question: Question, point: number): Option | undefined {
   const points = pointsOf(question);
   return question.options.find(({ code, isHidden }) => !isHidden && points.get(code) === point);
 }
 
-/** The points that an answer may name: those of the options shown. */
+/** The points that an answer may name: those of visible options. */
 export function openPoints(question: Question): number[] {
   const points = pointsOf(question);
   return question.options.flatMap(({ code, isHidden }) => (isHidden ? [] : (points.get(code) ?? [])));
 }
 
 /**
- * Edited options of a scale that has answers, each with the point it had; new ones go on behind the last. Undefined where somebody's
- * answer would come to mean another point: a new order, or a new option anywhere but at the end. Options that were hidden before points were
- * kept come back where their codes, which were given in the order of the scale, say that they stood.
+ * Fixes the points of an edited scale that has answers; new options get the next points after the last. Undefined if stored answers
+ * would change their points: reordered options, or a new option not at the end. Options hidden before points were stored return to
+ * their place by code, since codes were assigned in scale order.
  */
 export function keepPoints(before: Question, edited: readonly Option[]): Option[] | undefined {
   const points = returnedPoints(before, edited) ?? pointsOf(before);
   let last = Math.max(0, ...points.values());
   const withPoints = edited.map((option): Option => {
-    const point = points.get(option.code) ?? (option.isHidden ? undefined : (last += 1));
-    return point === undefined ? option : { ...option, point };
+    const point = points.get(option.code);
+    if (point !== undefined) return { ...option, point };
+    if (option.isHidden) return option;
+    last += 1;
+    return { ...option, point: last };
   });
   const shown = withPoints.filter(({ isHidden }) => !isHidden).map(({ point = 0 }) => point);
   return shown.every((point, index) => index === 0 || point > (shown[index - 1] ?? 0)) ? withPoints : undefined;
 }
 
-/** Points of a scale none of whose options has one, when a hidden one is shown again and the codes ascend. */
+/** Points by code order, if no option has a stored point, a hidden option becomes visible again and the codes ascend. */
 function returnedPoints({ options }: Question, edited: readonly Option[]): ReadonlyMap<number, number> | undefined {
   const shown = edited.filter(({ isHidden }) => !isHidden).map(({ code }) => code);
   const hidden = new Set(options.flatMap(({ code, isHidden }) => (isHidden ? [code] : [])));
@@ -66,5 +72,5 @@ function returnedPoints({ options }: Question, edited: readonly Option[]): Reado
   return new Map(shown.map((code, index) => [code, index + 1]));
 }
 
-/** Options of a scale without answers: the order shown is the scale. */
+/** Removes the points of a scale without answers: its display order is the scale. */
 export const freePoints = (options: readonly Option[]): Option[] => options.map(({ point: _, ...option }) => option);

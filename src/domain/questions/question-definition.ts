@@ -16,21 +16,26 @@ import { registry } from './registry.ts';
 import { isPlainText } from './text-checks.ts';
 import { type QuestionTypeName, questionTypeNames } from './type-names.ts';
 
-/** Settings of a new question, as they are sent. */
+/** Request schema: settings of a new question. */
 export const newSettings = z
   .record(z.string(), z.unknown())
   .describe('Depends on the type; the rows of a MATRIX are `settings.rows`');
-/** Settings of a question that is changed, as they are sent. */
+/** Request schema: settings of a changed question. */
 export const changedSettings = z
   .record(z.string(), z.unknown())
-  .describe('Settings left out stay as they are, and null puts one back to its default');
+  .describe('Omitted settings stay unchanged; null resets a setting to its default');
 
 const fields = {
   type: z.enum(questionTypeNames),
   text: wordingSchema(2000),
   description: z.string().max(5000).refine(isPlainText, 'holds a lone surrogate or a NUL character').nullable(),
   isRequired: z.boolean(),
-  order: z.number().int().min(0).max(10_000).describe('Zero-based place; default: last, and so is one past the end'),
+  order: z
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .describe('Zero-based position; default, and for positions past the end: last'),
   options: z.array(optionInput).max(200),
   settings: newSettings,
 };
@@ -50,7 +55,7 @@ export type ChangeResult = DefinitionResult | { hasResponses: string };
 
 const noSlots = { codes: {}, numbers: {}, texts: {} };
 
-/** Makes a question of what its author sent; its positions are still to be given out. */
+/** Creates a question from an author's input, with generated option ids; `allocateSlots` must still assign its positions. */
 export function defineQuestion(
   input: z.output<typeof newQuestionBody>,
   place: { id: string; surveyId: string; order: number; newId(): string },
@@ -79,7 +84,7 @@ export function defineQuestion(
   return checkDefinition(question, issues);
 }
 
-/** Looks at settings and options together once each is right by itself. */
+/** Checks settings and options together, if each is valid by itself. */
 function checkDefinition(question: Question, issues: ValidationIssue[]): DefinitionResult {
   const problem = issues.length === 0 ? registry[question.type].definitionIssue?.(question) : undefined;
   if (problem) issues.push(problem);
@@ -87,8 +92,8 @@ function checkDefinition(question: Question, issues: ValidationIssue[]): Definit
 }
 
 /**
- * Applies a change. Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its
- * type, the settings that stored codes depend on, the values of its options, and their points where they are a scale.
+ * Applies a change. Options and rows are matched by id, else by value; omitted ones become hidden. Once a question has answers, its
+ * type, the settings that stored codes depend on, its option values and its scale points cannot change (`hasResponses`: why).
  */
 export function changeQuestion(
   question: Question,
@@ -136,7 +141,7 @@ export function changeQuestion(
   return hasAnswers ? { hasResponses: broken } : { question: { ...changed, slots: noSlots } };
 }
 
-/** Options that are a scale: nobody's answer may come to mean another point. Undefined where it would. */
+/** Assigns points to the options of a scale. Undefined if the edit would move stored answers to other points. */
 function scaleOptions(
   question: Question,
   edited: readonly Option[],
@@ -146,7 +151,7 @@ function scaleOptions(
   return JSON.stringify(edited) === JSON.stringify(question.options) ? edited : keepPoints(question, edited);
 }
 
-/** Given settings over the present ones; null takes one away, so that its default counts again. */
+/** Merges given settings into the present ones; null removes a setting, so its default applies again. */
 function mergeSettings(
   present: Readonly<Record<string, unknown>>,
   given: Readonly<Record<string, unknown>>,
@@ -179,17 +184,15 @@ function changeType(
   );
 }
 
-/** What a change would do to answers that are stored; undefined when nothing. */
+/** Error message if a change would alter the meaning of stored answers; undefined if it would not. */
 function brokenMeaning(type: QuestionType, before: Question, after: Question): string | undefined {
   const setting = type.frozenSettings.find(
     (name) => JSON.stringify(before.settings[name]) !== JSON.stringify(after.settings[name]),
   );
   if (setting !== undefined) return `The question has answers and keeps its setting ${setting}`;
   const values = new Map([...before.options, ...before.rows].map(({ id, value }) => [id, value]));
-  const moved = [...after.options, ...after.rows].find(({ id, value }) => values.has(id) && values.get(id) !== value);
-  return moved === undefined
-    ? undefined
-    : `The question has answers and its option ${values.get(moved.id) ?? ''} keeps its value`;
+  const changed = [...after.options, ...after.rows].find(({ id, value }) => values.has(id) && values.get(id) !== value);
+  return changed && `The question has answers and its option ${values.get(changed.id) ?? ''} keeps its value`;
 }
 
 function readQuestionSettings(
@@ -242,7 +245,7 @@ const describeOptionWithHidden = (item: Option | MatrixRow) => ({
   ...(item.isHidden && { isHidden: true as const }),
 });
 
-/** The same with the options and rows that were taken out, each marked as hidden; and so is the question itself if it was deleted. */
+/** As `describeQuestion`, with hidden options and rows and the question itself marked `isHidden` if it was deleted. */
 export function describeWithHidden(question: Question) {
   const { settings, ...described } = describeQuestion(question);
   return {
@@ -253,7 +256,7 @@ export function describeWithHidden(question: Question) {
   };
 }
 
-/** A question as the interface shows it (contract §6). */
+/** The API representation of a question (contract §6). */
 export function describeQuestion(question: Question) {
   return {
     id: question.id,

@@ -1,7 +1,10 @@
 import { type Question, visibleOptions } from '../survey.ts';
 import { registry } from './registry.ts';
 
-/** Whether answers to the one are answers to the other: they lie in the same places, every option has its value, and a scale goes on as it was. */
+/**
+ * Whether stored answers keep their meaning from `before` to `after`: same type and positions, same codes and values of options and
+ * rows, and a scale only extended at its end.
+ */
 export function meansTheSame(before: Question, after: Question): boolean {
   const places = ({ slots, options, rows }: Question) =>
     new Map([

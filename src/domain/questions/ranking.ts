@@ -14,7 +14,7 @@ interface Ranked {
   rank: number;
 }
 
-/** Items in order of preference, 1 = first. Every item is a variable of its own that holds its rank. */
+/** Items in order of preference, 1 = first. Every item is a separate variable that holds its rank. */
 export const ranking: QuestionType = {
   optionSource: 'author',
   hasRows: false,
@@ -46,7 +46,7 @@ export const ranking: QuestionType = {
       .sort((a, b) => a.rank - b.rank),
   countPlan: (question) => ({
     base: question.options.map((option) => slotAt(question, key(option))),
-    // With an item taken out, a rank past those left may still be one that was given.
+    // After an item was removed, older responses may hold ranks above the number of visible items.
     requests: question.options.map((option) => ({
       kind: 'codes',
       slot: slotAt(question, key(option)),
@@ -81,7 +81,7 @@ export const ranking: QuestionType = {
       };
     const item = question.options.find(({ id, value }) => id === named || value === named);
     if (!item) return 'has no such item';
-    // As many ranks as items; those beyond the items still shown only where somebody gave them.
+    // One rank for each item; ranks above the number of visible items are shown only if a response has them.
     const shown = visibleOptions(question).length;
     const categories = question.options.map((_, index) => ({
       code: index + 1,
@@ -100,7 +100,7 @@ export const ranking: QuestionType = {
     })),
 };
 
-/** The answers with their ranks: all given, or none (then the order of appearance counts). Undefined when something was reported. */
+/** The answers with their ranks. Without any rank, the order of the answers counts. Undefined if an issue was reported. */
 function readRanks(question: Question, answers: readonly PlacedAnswer[], context: ReadContext): Ranked[] | undefined {
   const withRank = answers.filter(({ answer }) => answer.rank !== undefined).length;
   const isByOrder = withRank === 0;

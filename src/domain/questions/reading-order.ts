@@ -3,17 +3,16 @@ import { inScaleOrder } from './ordered-options.ts';
 
 type Grid = Pick<Question, 'rows' | 'options'>;
 
-/** What the keys of a distribution stand for, in the author's order, or that of the scale that options are: the rows of a MATRIX, else the options; none for numbers. */
+/** Labels of a distribution's keys: the rows of a MATRIX in the author's order, else the options in scale order; empty for numbers. */
 export const outerNames = ({ rows, options }: Grid): readonly Option[] =>
   rows.length > 0 ? rows : inScaleOrder(options);
-/** Below a row its columns; below an item of a RANKING its ranks, which have no names. */
+/** Labels of the inner keys: the columns of a MATRIX. The ranks of a RANKING have no labels. */
 export const innerNames = ({ rows, options }: Grid): readonly Option[] =>
   rows.length > 0 ? inScaleOrder(options) : [];
 
 /**
- * Entries of a distribution as a person reads them: what is named in its author's order, numbers ascending, anything else as it stands
- * (“other” therefore last). The object itself cannot tell: keys that look like whole numbers always come first in it, whatever was
- * written first.
+ * Entries of a distribution in display order: named keys in the given order, then numbers ascending, or other keys as they are
+ * (“other” therefore last). The object's own order does not help: JavaScript moves integer-like keys to the front.
  */
 export function inReadingOrder<T>(
   named: readonly { value: string }[],
@@ -33,17 +32,17 @@ const isPoint = (key: string): boolean => key !== '' && Number.isFinite(Number(k
 const maxRanges = 20;
 
 /**
- * Points of a scale that are too many to be shown each, as at most twenty ranges of neighbours, `first–last`; anything else, such as options
- * that are called by numbers, as it is. In reading order.
+ * Groups the points of a numeric scale into at most twenty ranges `first–last` if there are more than `maxEntries`; returns other
+ * entries unchanged, including options with numeric names. `entries` must be in reading order.
  */
 export function inRanges<T>(
   named: readonly { value: string }[],
   entries: readonly [key: string, value: T][],
-  atMost: number,
+  maxEntries: number,
 ): [key: string, value: T | number][] {
   if (
     named.length > 0 ||
-    entries.length <= atMost ||
+    entries.length <= maxEntries ||
     !entries.every(([key, value]) => isPoint(key) && typeof value === 'number')
   )
     return [...entries];

@@ -18,7 +18,7 @@ import { time } from './time.ts';
 import type { QuestionTypeName } from './type-names.ts';
 import { yesNo } from './yes-no.ts';
 
-/** All that is known of each type. A type that is missing here does not compile. */
+/** The implementation of every question type; the compiler reports a missing one. */
 export const registry: Readonly<Record<QuestionTypeName, QuestionType>> = {
   MULTIPLE_CHOICE: multipleChoice,
   CHECKBOXES: checkboxes,

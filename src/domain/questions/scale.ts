@@ -22,23 +22,23 @@ export interface Scale {
   step: number;
 }
 
-/** Scales with more points than this keep the number itself instead of the point's index. */
+/** Scales with more points than this store the number itself instead of the point's index. */
 const maxPoints = 10_000;
 const numberOnly: AllowedFields = { value: ['numberValue'] };
 const maxSteps = 1e9;
-/** Of the largest number on the scale: below it, neighbouring points could not be told apart for sure. */
-const finestStep = 1e-12;
-/** How far the last digits of a computed number may stray, of the largest number on the scale. */
-const noise = 8 * Number.EPSILON;
+/** Smallest step, relative to the largest absolute value on the scale: finer points could not be distinguished as doubles. */
+const minRelativeStep = 1e-12;
+/** Accepted rounding error of a computed value, relative to the largest absolute value on the scale. */
+const roundingTolerance = 8 * Number.EPSILON;
 
-/** Author's settings of a numeric scale, with the type's own defaults. */
+/** Schema of a numeric scale's settings, with the type's defaults. */
 export function scaleSettings(defaults: Scale): z.ZodType<Record<string, unknown>> {
-  const figure = z.number().min(-1e12).max(1e12);
+  const bounded = z.number().min(-1e12).max(1e12);
   return z
     .strictObject({
-      min: figure.default(defaults.min),
-      max: figure.default(defaults.max),
-      step: figure.default(defaults.step),
+      min: bounded.default(defaults.min),
+      max: bounded.default(defaults.max),
+      step: bounded.default(defaults.step),
     })
     .refine(({ min, max }) => min < max, { path: ['max'], message: 'must be above min' })
     .refine(({ step }) => step > 0, { path: ['step'], message: 'must be above 0' })
@@ -46,7 +46,7 @@ export function scaleSettings(defaults: Scale): z.ZodType<Record<string, unknown
       path: ['step'],
       message: 'must divide the scale into 1 to a billion steps',
     })
-    .refine((scale) => !(scale.step > 0) || scale.step >= sizeOf(scale) * finestStep, {
+    .refine((scale) => !(scale.step > 0) || scale.step >= sizeOf(scale) * minRelativeStep, {
       path: ['step'],
       message: 'is too fine for numbers of this size',
     });
@@ -58,7 +58,7 @@ export function scaleOf({ settings }: Question): Scale {
 
 const decimals = ({ min, step }: Scale): number => Math.max(decimalsOf(min), decimalsOf(step));
 
-/** Points of the scale; the last one may lie below `max` when the step does not divide the scale. */
+/** Number of points; the last point is below `max` if the step does not divide the range. */
 export function pointCount({ min, max, step }: Scale): number {
   return Math.floor(roundTo((max - min) / step, 9)) + 1;
 }
@@ -68,13 +68,13 @@ export function pointAt(scale: Scale, index: number): number {
 }
 
 /**
- * The index of a value on the scale, or undefined when it is not on it. A value is on it if it is spelled like a point (0.3 is on a
- * scale of tenths), or strays from one by no more than computing with doubles does (0.1 + 0.2).
+ * The index of a value on the scale (from 0), or undefined if it is not a point. Rounding errors of double arithmetic are tolerated:
+ * 0.1 + 0.2 is the point 0.3 on a scale of tenths.
  */
 export function indexOn(scale: Scale, value: number): number | undefined {
   const index = Math.round((value - scale.min) / scale.step);
   if (index < 0 || index >= pointCount(scale)) return undefined;
-  return Math.abs(pointAt(scale, index) - value) <= sizeOf(scale) * noise ? index : undefined;
+  return Math.abs(pointAt(scale, index) - value) <= sizeOf(scale) * roundingTolerance ? index : undefined;
 }
 
 const sizeOf = ({ min, max }: Scale): number => Math.max(Math.abs(min), Math.abs(max));
@@ -83,7 +83,7 @@ const isCoded = (scale: Scale): boolean => pointCount(scale) <= maxPoints;
 
 const pointsCache = new WeakMap<Question, ReadonlyMap<number, number>>();
 
-/** Index by value for a question's scale, made once: answers are looked up far more often than questions change. */
+/** Point index by value, cached by question object, as lookups are far more frequent than edits. Empty for uncoded scales. */
 function pointsOf(question: Question, scale: Scale): ReadonlyMap<number, number> {
   let points = pointsCache.get(question);
   if (!points) {
@@ -97,11 +97,11 @@ function pointsOf(question: Question, scale: Scale): ReadonlyMap<number, number>
 
 interface ScaleTypeOptions {
   scale?(question: Question): Scale;
-  /** However many steps there are, as far as they are coded; otherwise more than 20 are shown in bins. */
+  /** Whether the distribution of a coded scale lists every point; if false, scales of more than 20 steps are binned. */
   showsEveryStep?: boolean;
 }
 
-/** A number on a scale from min to max in steps. */
+/** A question type for numbers from min to max in fixed steps. */
 export function createScaleType(
   settings: z.ZodType<Record<string, unknown>>,
   { scale = scaleOf, showsEveryStep = true }: ScaleTypeOptions = {},
@@ -117,9 +117,9 @@ export function createScaleType(
       const { numberValue } = placed.answer;
       if (!refuseExtraFields(placed, numberOnly, context) || numberValue === undefined) return;
       const own = scale(question);
-      const known = pointsOf(question, own).get(numberValue);
-      if (known !== undefined) {
-        row.codes[slotAt(question)] = known + 1;
+      const exactIndex = pointsOf(question, own).get(numberValue);
+      if (exactIndex !== undefined) {
+        row.codes[slotAt(question)] = exactIndex + 1;
         return;
       }
       const { min, max, step } = own;
@@ -204,7 +204,7 @@ function pointStatistic(
   };
 }
 
-/** Twenty equal bins over the whole scale, [low, high), the last one closed. */
+/** Counts in twenty equal bins over the whole scale: half-open intervals [low, high), the last one closed. */
 function binned(scale: Scale, points: readonly { value: number; count: number }[]): Record<string, number> {
   const width = (scale.max - scale.min) / maxBins;
   const digits = edgeDigits(scale);
@@ -221,7 +221,7 @@ function binned(scale: Scale, points: readonly { value: number; count: number }[
   );
 }
 
-/** Statistic of numbers that are kept as they are, from what the database has measured. */
+/** Statistic of uncoded numbers from the moments that the database computed. */
 export function numberStatistic({ moments }: Extract<CountResult, { kind: 'number' }>, base: number): TypeStatistic {
   const { ends } = moments;
   return {

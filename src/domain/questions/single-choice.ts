@@ -20,7 +20,7 @@ const maxOtherLength = 500;
 const optionOnly: AllowedFields = { value: ['optionId'] };
 const optionOrOther: AllowedFields = { value: ['optionId', 'textValue'] };
 
-/** One option of several, or a text of one's own where the author allows it: MULTIPLE_CHOICE and DROPDOWN. */
+/** MULTIPLE_CHOICE and DROPDOWN: one option, or a free text if the author allows it. */
 export const singleChoice: QuestionType = {
   optionSource: 'author',
   hasRows: false,
@@ -97,7 +97,7 @@ export const singleChoice: QuestionType = {
   },
 };
 
-/** “Other” as a category, where it is or was allowed; once it is not any more, only where somebody gave one. */
+/** The category “Other” if it is or was allowed; hidden if it is no longer allowed. */
 function otherCategories(question: Question): Category[] {
   return 'other' in question.slots.texts
     ? [{ ...otherCategory, isHidden: question.settings['allowOther'] !== true }]

@@ -1,7 +1,7 @@
 import type { QuestionType } from './contract.ts';
 import { createScaleType, scaleSettings } from './scale.ts';
 
-/** A handle on a range: 0 to 100 in whole steps unless the author says otherwise. */
+/** A slider: by default 0 to 100 in steps of 1. */
 export const slider: QuestionType = createScaleType(scaleSettings({ min: 0, max: 100, step: 1 }), {
   showsEveryStep: false,
 });

@@ -3,14 +3,14 @@ import type { Question, SlotCounts, Slots } from '../survey.ts';
 import { registry } from './registry.ts';
 
 /**
- * Of one survey. All surveys share one table, and each column of it costs every insert of every survey something, also where it is empty:
- * with a thousand an insert of a few rows takes about twice as long as with a hundred, with four thousand ten times.
+ * Maximum code positions of one survey. All surveys share one table, and each column, even an empty one, slows down every insert:
+ * with 1,000 columns an insert of a few rows takes about twice as long as with 100, with 4,000 ten times.
  */
 export const maxCodePositions = 1000;
 
 /**
- * Gives every column that a question needs, and has not got yet, the survey's next free position. Positions are never taken back: a
- * stored response keeps its meaning whatever happens to its question. VALIDATION_ERROR where the survey has not so many left.
+ * Assigns the survey's next free positions to the columns that a question needs and does not have yet. Positions are never reused, so
+ * stored responses keep their meaning. Throws VALIDATION_ERROR if the survey would exceed `maxCodePositions`.
  */
 export function allocateSlots(question: Question, counts: SlotCounts): { slots: Slots; counts: SlotCounts } {
   const needed = registry[question.type].slotKeys(question);
@@ -37,6 +37,10 @@ function extend(
 ): { slots: Record<string, number>; next: number } {
   const slots = { ...known };
   let next = from;
-  for (const key of keys) slots[key] ??= next++;
+  for (const key of keys) {
+    if (slots[key] !== undefined) continue;
+    slots[key] = next;
+    next += 1;
+  }
   return { slots, next };
 }

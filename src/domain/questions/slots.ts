@@ -1,6 +1,6 @@
 import type { Question, Slots } from '../survey.ts';
 
-/** The position of a question's column of codes. Every question that can be answered has been given its columns: a missing one is a mistake of ours. */
+/** The position of a question's code column. Throws if it is not assigned, which a stored question always is. */
 export const slotAt = (question: Question, key = ''): number =>
   question.slots.codes[key] ?? missing(question, 'codes', key);
 export const numberSlotAt = (question: Question, key = ''): number =>
@@ -8,7 +8,7 @@ export const numberSlotAt = (question: Question, key = ''): number =>
 export const textSlotAt = (question: Question, key = ''): number =>
   question.slots.texts[key] ?? missing(question, 'texts', key);
 
-/** Positions of a question's columns by their keys; columns that the question has not been given yet are left out. */
+/** Positions of a question's code columns; columns that are not assigned yet are omitted. */
 export function slotsAt(question: Question, keys: readonly string[]): number[] {
   return keys.flatMap((key) => question.slots.codes[key] ?? []);
 }

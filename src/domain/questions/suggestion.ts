@@ -6,7 +6,7 @@ import { registry } from './registry.ts';
 export const aspects = ['clarity', 'bias', 'length', 'engagement'] as const;
 export type Aspect = (typeof aspects)[number];
 
-/** A better wording. `value` names the option that is worded anew; null: a new option. */
+/** A proposed wording. An option's `value` names the option to reword; null adds a new option. */
 export interface Suggestion {
   aspect: Aspect;
   problem: string;
@@ -14,7 +14,7 @@ export interface Suggestion {
   options?: readonly { value: string | null; text: string }[] | undefined;
 }
 
-/** What a respondent reads of a question, as far as a suggestion can change it. */
+/** The parts of a question's wording that a suggestion can change. */
 export interface QuestionWording {
   text: string;
   options: readonly { id: string; text: string }[];
@@ -32,7 +32,7 @@ export function isSameWording(one: QuestionWording, other: QuestionWording): boo
 
 type Change = z.output<typeof questionChangeBody>;
 
-/** The suggestion as the change that an author would send. */
+/** Converts a suggestion to the request body of a question change. */
 export function changeFromSuggestion(
   question: Question,
   { text, options }: Pick<Suggestion, 'text' | 'options'>,
@@ -49,12 +49,12 @@ export function changeFromSuggestion(
   };
 }
 
-/** The change that brings a former wording back; options that came since are hidden. */
+/** The change that restores an earlier wording; options added since become hidden. */
 export function changeToWording({ text, options }: QuestionWording): Change {
   return { text, ...(options.length > 0 && { options: options.map((option) => ({ ...option })) }) };
 }
 
-/** Whether the suggestion takes options away: answers may have chosen them, so that is left to an author's own hand. */
+/** Whether the suggestion removes options. Answers may refer to them, so only an author may remove them. */
 export function removesOptions(question: Question, { options }: Pick<Suggestion, 'options'>): boolean {
   return (
     options !== undefined &&
@@ -62,7 +62,7 @@ export function removesOptions(question: Question, { options }: Pick<Suggestion,
   );
 }
 
-/** Without what the type cannot take and without what changes nothing; undefined when nothing is left. */
+/** Drops the parts of a suggestion that the type does not support or that change nothing; undefined if nothing is left. */
 export function effectiveSuggestion(question: Question, given: Suggestion): Suggestion | undefined {
   const present = visibleOptions(question);
   const takesOptions =

@@ -1,11 +1,11 @@
 import type { PlacedAnswer, ReadContext } from './contract.ts';
 
-/** A text that comes back as it was sent: well-formed and without NUL (PostgreSQL and JSON readers refuse those). */
+/** Whether a text can be stored unchanged: well-formed UTF-16 without NUL (PostgreSQL and JSON parsers reject both). */
 export function isPlainText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000');
 }
 
-/** The one answer of a single-answer question; reports every further one. */
+/** The first answer of a single-answer question; reports every further one. */
 export function singleAnswer(answers: readonly PlacedAnswer[], context: ReadContext): PlacedAnswer {
   for (let n = 1; n < answers.length; n += 1)
     context.report(answers[n]?.index ?? 0, '', 'this question takes one answer');
@@ -14,14 +14,14 @@ export function singleAnswer(answers: readonly PlacedAnswer[], context: ReadCont
 
 type ValueField = 'textValue' | 'numberValue' | 'optionId';
 
-/** What the answers to a type of question may hold beside their question. */
+/** Fields that an answer to a question type may have besides `questionId`. */
 export interface AllowedFields {
   value: readonly ValueField[];
   row?: boolean;
   rank?: boolean;
 }
 
-/** Reports value fields and places that the type has no use for. Fields are named one by one, which is quicker than to go over their names. */
+/** Reports fields that the type does not use; true if there are none. Fields are checked one by one, which is faster than a loop over keys. */
 export function refuseExtraFields(
   { index, answer }: PlacedAnswer,
   allowed: AllowedFields,
@@ -53,11 +53,14 @@ function refuseValue(index: number, field: ValueField, { value }: AllowedFields,
 
 const local =
   /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;
-/** Spaces, control characters and marks of direction, which make one address look like another. */
+/** Spaces, control characters and direction marks, which can make two addresses look the same. */
 const invisible = /[\p{C}\p{Z}]/u;
 const label = /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]{0,61}[\p{L}\p{N}\p{M}])?$/u;
 
-/** A pragmatic reading of RFC 5321 and 6531: a dot-atom, an @, and a domain of at least two labels (no IP address); at most 254 characters. */
+/**
+ * Checks an e-mail answer by a subset of RFC 5321 and 6531: a dot-atom, @, and a domain of at least two labels (no IP address); at most
+ * 254 characters. Stricter than auth's `isEmail`, which also allows local accounts such as `admin@localhost`.
+ */
 export function isEmailAddress(text: string): boolean {
   const at = text.lastIndexOf('@');
   if (at < 1 || at > 64 || text.length > 254) return false;
@@ -71,7 +74,7 @@ export function isEmailAddress(text: string): boolean {
   );
 }
 
-/** A day of the Gregorian calendar, YYYY-MM-DD, of the years 1 to 9999: there is no year 0, and no date parameter takes one. */
+/** Whether a text is a Gregorian date, YYYY-MM-DD, in the years 1 to 9999 (PostgreSQL and ISO parameters have no year 0). */
 export function isCalendarDay(text: string): boolean {
   const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
   if (!parts) return false;
@@ -81,7 +84,7 @@ export function isCalendarDay(text: string): boolean {
   return year >= 1 && date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
 
-/** HH:MM or HH:MM:SS on a 24-hour clock. */
+/** Whether a text is HH:MM or HH:MM:SS on a 24-hour clock. */
 export function isClockTime(text: string): boolean {
   return /^(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?$/.test(text);
 }

@@ -9,13 +9,13 @@ export interface TextTypeOptions {
   settings: QuestionType['settings'];
   /** How the database groups the texts. */
   by: TextKey;
-  /** Whether a text says nothing: then the question is not answered, and the text not looked at further. */
+  /** Whether a text counts as no answer; it is then neither checked nor stored. */
   isNoAnswer?(text: string): boolean;
-  /** What is wrong with a text, or undefined. */
+  /** Error message for an invalid text, or undefined. */
   problemOf(text: string, settings: Readonly<Record<string, unknown>>): string | undefined;
   statistic: QuestionType['statistic'];
   noDimension: string;
-  /** What the text is to a program; default 'text'. */
+  /** Format of the text in exports; default 'text'. */
   form?: TextForm;
   /** Default 'bars'. */
   chart?: ChartKind;
@@ -23,7 +23,7 @@ export interface TextTypeOptions {
 
 const textOnly: AllowedFields = { value: ['textValue'] };
 
-/** A question that is answered with one text. */
+/** A question type whose answer is one text. */
 export function createTextType(options: TextTypeOptions): QuestionType {
   return {
     optionSource: 'none',
@@ -74,7 +74,7 @@ function otherWords(result: CountResult | undefined): { words: number; count: nu
 export const countsByKey = (results: readonly CountResult[]): Record<string, number> =>
   Object.fromEntries(textCounts(results[0]).map(({ key, count }) => [key, count]));
 
-/** Counts by key, and how many of the `base` who answered gave one that is not among them, as only the most frequent keys are counted one by one. */
+/** Counts of the most frequent keys; `otherAnswers` is the number of the `base` answers with other keys. */
 export function keyedCounts(
   results: readonly CountResult[],
   base: number,
@@ -85,30 +85,31 @@ export function keyedCounts(
 }
 
 const patterns = new Map<string, RE2JS>();
-/** Each may hold some megabytes of what it has learned about texts. */
+/** A compiled pattern may hold several MB of cached automaton states. */
 const maxCachedPatterns = 200;
-/** Instructions of a compiled pattern: with so many, the longest text still takes well below a fifth of a second. */
-const largestPattern = 1500;
+/** Maximum instructions of a compiled pattern: with these, the longest text takes well below 0.2 s. */
+const maxProgramSize = 1500;
 
-/** A pattern must match the whole text. RE2 runs in linear time, so an author's pattern cannot stall the service. */
+/** Whether a pattern matches the whole text. RE2 runs in linear time, so an author's pattern cannot stall the service. */
 function matchesPattern(pattern: string, text: string): boolean {
   let compiled = patterns.get(pattern);
   if (!compiled) {
     if (patterns.size >= maxCachedPatterns) patterns.clear();
-    patterns.set(pattern, (compiled = RE2JS.compile(pattern)));
+    compiled = RE2JS.compile(pattern);
+    patterns.set(pattern, compiled);
   }
   return compiled.matches(text);
 }
 
 function patternProblem(text: string): string | undefined {
   try {
-    return RE2JS.compile(text).programSize() > largestPattern ? 'repeats too much' : undefined;
+    return RE2JS.compile(text).programSize() > maxProgramSize ? 'repeats too much' : undefined;
   } catch {
     return 'must be a regular expression in RE2 syntax';
   }
 }
 
-/** Of a longer one nothing more is looked at: reading it would take the longer, the longer it is. */
+/** An author's pattern. `abort` keeps overlong patterns from being compiled. */
 const pattern = z
   .string()
   .min(1)
@@ -118,7 +119,7 @@ const pattern = z
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
-/** SHORT_TEXT and LONG_TEXT: free wording of bounded length, counted by its words. */
+/** SHORT_TEXT and LONG_TEXT: free text with a maximum length (code points), counted by words. */
 export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; isMultiLine: boolean }): QuestionType {
   const type = createTextType({
     settings: z.strictObject({
@@ -128,9 +129,9 @@ export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; 
     by: 'words',
     isNoAnswer: (text) => text !== '' && text.trim() === '',
     problemOf(text, settings) {
-      const most = Number(settings['maxLength'] ?? maxLength);
+      const limit = Number(settings['maxLength'] ?? maxLength);
       if (text === '') return 'must not be empty';
-      if (text.length > most && [...text].length > most) return `must have at most ${most} characters`;
+      if (text.length > limit && [...text].length > limit) return `must have at most ${limit} characters`;
       if (!isMultiLine && /[\r\n]/.test(text)) return 'must be a single line';
       const form = settings['pattern'];
       return typeof form === 'string' && !matchesPattern(form, text)

@@ -1,4 +1,4 @@
-/** The question types by their names in the interface. */
+/** The names of the question types in the API. */
 export const questionTypeNames = [
   'MULTIPLE_CHOICE',
   'CHECKBOXES',

@@ -2,13 +2,13 @@ import type { Question } from '../survey.ts';
 import type { Dimension } from './contract.ts';
 import { registry } from './registry.ts';
 
-/** What keeps a question from being a variable, and whether that is the part that was named. */
+/** Why a question cannot be a variable; `isOfPart`: because of the named part. */
 export interface NotAVariable {
   message: string;
   isOfPart: boolean;
 }
 
-/** A question, or a part of it named by id or value (a row of a MATRIX, an item of a RANKING), as a variable. */
+/** A question as a variable, or the part of it (row of a MATRIX, item of a RANKING) with the given id or value. */
 export function questionVariable(question: Question, part?: string): Dimension | NotAVariable {
   const { hasParts = false, dimension } = registry[question.type];
   const whole = dimension(question);

@@ -7,7 +7,7 @@ import { type AllowedFields, refuseExtraFields, singleAnswer } from './text-chec
 
 const optionOrText: AllowedFields = { value: ['optionId', 'textValue'] };
 
-/** Yes or no; the answer is one of the two options that the service made, or the text “yes” or “no”. */
+/** Yes or no; the answer is the id of one of the two fixed options, or the text “yes” or “no”. */
 export const yesNo: QuestionType = {
   ...singleChoice,
   optionSource: 'fixed',

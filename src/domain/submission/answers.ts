@@ -16,11 +16,11 @@ export interface CompiledQuestion {
   codes: readonly number[];
   numbers: readonly number[];
   texts: readonly number[];
-  /** Which of the visible questions it is, from 0; −1: hidden. */
+  /** Index among the visible questions, from 0; −1 if hidden. */
   place: number;
 }
 
-/** A survey made ready for checking many submissions. */
+/** A survey prepared for checking many submissions. */
 export interface CompiledSurvey {
   survey: SurveyWithQuestions;
   /** Visible questions by id. */
@@ -28,19 +28,19 @@ export interface CompiledSurvey {
   /** Visible questions in order. */
   visible: readonly CompiledQuestion[];
   required: readonly CompiledQuestion[];
-  /** All questions, hidden ones too, in order. */
+  /** All questions in order, including hidden ones. */
   all: readonly CompiledQuestion[];
   /** A row without answers. */
   emptyRow: AnswerRow;
-  /** Ids of uploads that a submission's answers name; empty for surveys without such questions. */
+  /** Ids of the uploads (at most 500) that a submission's answers name; empty for surveys without upload questions. */
   uploadIdsIn(answers: unknown): string[];
 }
 
 export interface CheckOptions {
-  /** A partial submission may leave required questions out. */
+  /** A partial submission may omit required questions. */
   isComplete: boolean;
   uploads: ReadonlyMap<string, KnownUpload>;
-  /** What the response held before: questions answered now are replaced, the others stay. */
+  /** The stored row of a resumed response: questions answered now are replaced, the others stay. */
   previous?: AnswerRow | undefined;
 }
 
@@ -88,8 +88,8 @@ function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>):
 }
 
 /**
- * Checks a submission's answers and encodes them; every problem is reported with its path (`answers.3.numberValue`). A required question
- * that is not answered has no place among the answers: its path ends in its id. Written by hand because it runs for every response.
+ * Checks a submission's answers and encodes them as a row, or returns up to 50 issues with paths (`answers.3.numberValue`). The path of
+ * a missing required question ends in its id. Written by hand instead of with zod because it runs for every response.
  */
 export function checkAnswers(
   compiled: CompiledSurvey,
@@ -112,9 +112,12 @@ export function checkAnswers(
     const before = issues.length;
     if (previous) clear(row, item);
     item.type.read(item.question, answers[item.place] ?? [], row, context);
-    if (issues.length > before) (reported ??= new Set()).add(item);
+    if (issues.length > before) {
+      reported ??= new Set();
+      reported.add(item);
+    }
   }
-  // Past the limit of findings the rest has not been looked at, so nothing can be said to be missing.
+  // At the limit of issues the remaining answers were not read, so missing ones are unknown.
   if (isComplete && issues.length < maxIssues && Array.isArray(given))
     for (const item of compiled.required) {
       const message = reported?.has(item) ? undefined : missingMessage(item, row, answers[item.place] !== undefined);
@@ -127,9 +130,9 @@ export function checkAnswers(
 interface GroupedAnswers {
   /** The questions in the order of their first answers. */
   answered: CompiledQuestion[];
-  /** The answers to each, by its place. */
+  /** The answers by the question's `place`. */
   answers: (PlacedAnswer[] | undefined)[];
-  /** Questions with an answer whose shape was reported: they are not also reported as missing. Made when first needed. */
+  /** Questions with an answer whose shape was reported: they are not also reported as missing. Created when first needed. */
   misshaped: Set<CompiledQuestion> | undefined;
 }
 
@@ -157,8 +160,10 @@ function groupAnswer(
   if (questionId === undefined) return;
   const item = itemOf(compiled, questionId, grouped.answered);
   if (!item) issues.push({ path: `answers.${index}.questionId`, message: 'is not a question of this survey' });
-  else if (!isFine) (grouped.misshaped ??= new Set()).add(item);
-  else {
+  else if (!isFine) {
+    grouped.misshaped ??= new Set();
+    grouped.misshaped.add(item);
+  } else {
     const answers = grouped.answers[item.place];
     if (answers) answers.push({ index, answer });
     else {
@@ -168,7 +173,7 @@ function groupAnswer(
   }
 }
 
-/** Nearly all who answer do so in the survey's order: two ids are compared sooner than one is looked up. */
+/** The question of an answer. Answers usually follow the survey's order, and comparing two ids is faster than a map lookup. */
 function itemOf(
   { visible, byId }: CompiledSurvey,
   questionId: string,
@@ -180,7 +185,7 @@ function itemOf(
   return last?.question.id === questionId ? last : byId.get(questionId);
 }
 
-/** The question that a misshaped answer names, if it does so properly. */
+/** The `questionId` of a misshaped answer, if it is a string. */
 function questionIdOf(answer: unknown): string | undefined {
   return typeof answer === 'object' &&
     answer !== null &&
@@ -190,7 +195,7 @@ function questionIdOf(answer: unknown): string | undefined {
     : undefined;
 }
 
-/** Undefined where nothing is missing. What was given may be no answer, of which the type can say why. */
+/** Error message if a required question is not (fully) answered, else undefined. `isGiven`: the submission has an entry for it, which may count as no answer. */
 export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: boolean): string | undefined {
   const isThere = isAnswered(row, item);
   const missingPart =
@@ -200,7 +205,7 @@ export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: 
   return `question ${id} is required${missingPart === '' ? '' : `, ${missingPart}`}: ${text.slice(0, 100).toWellFormed()}`;
 }
 
-/** Whether an answer is as nearly all are, a question and one value; of the others it takes a longer look to say what they are. */
+/** Fast check for the most common shape of an answer: `questionId` and one value, nothing else. */
 function isPlain(answer: unknown): answer is GivenAnswer {
   if (typeof answer !== 'object' || answer === null) return false;
   const { questionId, textValue, numberValue, optionId } = answer as Record<string, unknown>;
@@ -214,6 +219,7 @@ function isPlain(answer: unknown): answer is GivenAnswer {
   return fields === 2;
 }
 
+/** Checks the shape of an answer and reports every issue; `index` is its place in the submission. */
 export function isWellShaped(answer: unknown, index: number, issues: ValidationIssue[]): answer is GivenAnswer {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     issues.push({ path: `answers.${index}`, message: 'must be an object' });
@@ -252,7 +258,7 @@ export function isWellShaped(answer: unknown, index: number, issues: ValidationI
   return issues.length === before;
 }
 
-/** Finite, and whole numbers within 2^53 − 1. */
+/** Whether a value is a finite number and, if an integer, at most 2^53 − 1 in absolute value. */
 function isExact(value: unknown): boolean {
   return (
     typeof value === 'number' && Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
@@ -265,7 +271,7 @@ function emptyRow({ codes, numbers, texts }: SlotCounts): AnswerRow {
 }
 
 export function initialRow({ emptyRow, survey }: CompiledSurvey, previous: AnswerRow | undefined): AnswerRow {
-  // A copy is made sooner than an array is filled.
+  // Copying an array is faster than filling one.
   if (!previous)
     return { codes: emptyRow.codes.slice(), numbers: emptyRow.numbers.slice(), texts: emptyRow.texts.slice() };
   const { slotCounts } = survey;
@@ -289,7 +295,7 @@ function isAnswered(row: AnswerRow, item: CompiledQuestion): boolean {
   return false;
 }
 
-/** The stored answers in the interface's shape, question by question in the survey's order, hidden questions included. */
+/** The stored answers in API shape, in the survey's order, including those to hidden questions. */
 export function readAnswers(compiled: CompiledSurvey, row: AnswerRow): GivenAnswer[] {
   return compiled.all.flatMap((item) => {
     if (!isAnswered(row, item)) return [];

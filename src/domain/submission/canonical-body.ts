@@ -1,28 +1,28 @@
 /**
- * A body as JSON, written the same however its keys are ordered: the answers by themselves behind the other fields, as they are usually written: without
- * white space, and each with its question first. So nearly all of it is at hand where the answers need not be parsed.
+ * Canonical JSON of a body, independent of key order: the other fields first, then the answers, without white space and each with
+ * `questionId` first. Most clients write answers like this, so the fast reader can reuse their bytes without parsing.
  */
 export function canonicalBody(body: unknown): string {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return canonical(body, 0);
   return canonicalBodyWith(body, canonical((body as { answers?: unknown }).answers, 1));
 }
 
-/** The same of a body whose answers are at hand as such a text, whatever they are in `body`. */
+/** Canonical JSON of a body whose answers are given as canonical text; `body.answers` is ignored. */
 export function canonicalBodyWith(body: object, answersText: string): string {
   const { answers, ...fields } = body as Readonly<Record<string, unknown>>;
   return canonical(fields, 0) + answersText;
 }
 
-/** Whether what a part of a body was read from is the text that it counts as. */
+/** Whether a parsed part of a body was already written in canonical form. */
 export const isCanonical = (part: unknown, text: string): boolean => canonical(part, 0) === text;
 
-/** As a former version wrote a body. */
+/** Canonical form of earlier versions, with all keys in code unit order; stored idempotency records still contain its hash. */
 export const legacyCanonicalBody = (body: unknown): string => canonical(body, 0, byCodeUnits);
 
 const maxDepth = 16;
 const firstKey = 'questionId';
 
-/** Deeper nesting is never valid; cut off here, it cannot exhaust the stack either. */
+/** Cuts nesting deeper than 16, which is never valid, so that it cannot exhaust the stack. */
 function canonical(value: unknown, depth: number, order = questionIdFirst): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (depth > maxDepth) return '…';

@@ -2,40 +2,40 @@ import type { AnswerRow, GivenAnswer, PlacedAnswer, ReadContext } from '../quest
 import { type CompiledQuestion, type CompiledSurvey, initialRow, isWellShaped, missingMessage } from './answers.ts';
 import { type BytePattern, bytePattern, matchesAt } from './byte-pattern.ts';
 
-/** A value as clients write it, up to the end of its answer, and the one code that it comes to. */
+/** A value as clients write it, up to the closing brace of its answer, and the single code that encodes it. */
 interface KnownValue {
   pattern: BytePattern;
   slot: number;
   code: number;
-  /** Kept where there may be several: then they are looked at together. */
+  /** Set if the question takes several answers, which must be read together. */
   answer: GivenAnswer | undefined;
 }
 
 interface FastQuestion {
   item: CompiledQuestion;
   style: JsonStyle;
-  /** How each of its answers begins. */
+  /** The first bytes of each answer to it. */
   head: BytePattern;
-  /** What it is answered with where there are few values, found out when it is first answered. */
+  /** Values that encode to one code, determined when the question is first answered. */
   values: readonly KnownValue[] | undefined;
   takesSeveral: boolean;
 }
 
-/** How a client writes JSON: most without white space, as JavaScript does; others with a space behind each comma and colon, as Python does. */
+/** Separators in a client's JSON: without white space, as JavaScript writes, or with a space after each, as Python writes. */
 export interface JsonStyle {
   comma: string;
   colon: string;
 }
 
-/** A body that is being read. */
+/** The bytes of a body and the state of reading them. */
 export interface SubmissionBytes {
   bytes: Buffer;
   view: DataView;
-  /** How long it is. */
+  /** Length in bytes. */
   end: number;
-  /** What has been read of the answers is written as `canonicalBody` writes it, as far as it was not parsed. */
+  /** Whether the unparsed answers read so far are in the form of `canonicalBody`. */
   isCanonical: boolean;
-  /** Those of the answers that were parsed. */
+  /** The answers that had to be parsed. */
   parsed: ParsedAnswer[];
 }
 
@@ -46,14 +46,14 @@ interface ParsedAnswer {
 
 const [space, comma, bracket, openBrace, brace] = [0x20, 0x2c, 0x5d, 0x7b, 0x7d];
 const notMatched = -1;
-/** Of one question: looking through many would take longer than parsing. */
+/** Maximum known values of one question: comparing with more would take longer than parsing. */
 const maxValues = 30;
 const smallNumbers = Array.from({ length: 12 }, (_, number) => number);
 
 /**
- * A quicker way to the row of a whole submission: compares the bytes of its answers with what they are where they are written as nearly all
- * clients write them: in the survey's order, each with its question first. Gives where they end; `elsewhere` where they are written otherwise,
- * or anything is wrong with them: parsing them and `checkAnswers` then find the same row or say what is wrong.
+ * Reads the answers of a complete submission by comparing bytes with the expected ones, if they are in the survey's order and each
+ * starts with `questionId`, as most clients write them. Returns the offset after the answers, or `notMatched` (−1) if they are written
+ * differently or are invalid: the general path (JSON.parse, `checkAnswers`) then finds the same row or reports the issues.
  */
 export function createFastAnswerReader(compiled: CompiledSurvey, style: JsonStyle) {
   let questions: readonly FastQuestion[] | undefined;
@@ -80,7 +80,7 @@ interface Position {
   at: number;
 }
 
-/** Reads all answers to a question; gives where the next begins. */
+/** Reads all answers to a question; returns the offset of the next question's answer. */
 function readQuestion(compiled: CompiledSurvey, question: FastQuestion, place: Position, row: AnswerRow): number {
   question.values ??= valuesOf(compiled, question);
   const { text, at } = place;
@@ -95,7 +95,7 @@ function valueAt(values: readonly KnownValue[], { view, end }: SubmissionBytes, 
   return undefined;
 }
 
-/** Where the answer after one that ends here begins; here where the list ends. */
+/** The offset of the next answer, or the same offset at the end of the list. */
 function nextAnswer(text: SubmissionBytes, at: number): number {
   const { bytes } = text;
   if (bytes[at] !== comma) return bytes[at] === bracket ? at : notMatched;
@@ -105,7 +105,7 @@ function nextAnswer(text: SubmissionBytes, at: number): number {
   return bytes[following] === openBrace ? following : notMatched;
 }
 
-/** As `checkAnswers` reads them, answer by answer. */
+/** Reads the answers to a question one by one, as `checkAnswers` does. */
 function readOneByOne({ item, head, values = [] }: FastQuestion, { text, at }: Position, row: AnswerRow): number {
   const answers: PlacedAnswer[] = [];
   let from = at;
@@ -120,11 +120,14 @@ function readOneByOne({ item, head, values = [] }: FastQuestion, { text, at }: P
   return from !== notMatched && readsWithoutIssues(item, answers, row) ? from : notMatched;
 }
 
-/** A text without anything that JSON writes in another way. */
+/** A `textValue` without JSON escapes. */
 const plainText = /^"textValue": ?"([^"\\\u0000-\u001f\ufffd]*)"\}$/;
 const textAt = '"textValue":'.length;
 
-/** What an answer holds beside its question, up to the first brace. What is no UTF-8 has become U+FFFD, and only by its number could a sign be written that no text may hold. */
+/**
+ * Parses the rest of an answer after `questionId`. U+FFFD may stand for invalid UTF-8, and `\u` escapes may encode lone surrogates or
+ * NUL: both go to the general path.
+ */
 function parseAnswer(
   { question }: CompiledQuestion,
   body: SubmissionBytes,
@@ -157,7 +160,7 @@ function readsWithoutIssues(item: CompiledQuestion, answers: readonly PlacedAnsw
 
 const noUploads: ReadContext['uploads'] = new Map();
 
-/** Tries every option and the first figures: those count that come to one code and nothing else. */
+/** Reads every option (at most 30) and the numbers 0 to 11 as answers, and returns those that are encoded by exactly one code. */
 function valuesOf(compiled: CompiledSurvey, question: FastQuestion): KnownValue[] {
   const {
     item,
@@ -172,7 +175,7 @@ function valuesOf(compiled: CompiledSurvey, question: FastQuestion): KnownValue[
     const answer = JSON.parse(`{"questionId":${JSON.stringify(id)},${text}`) as GivenAnswer;
     const row = initialRow(compiled, undefined);
     if (!readsWithoutIssues(item, [{ index: 0, answer }], row)) return [];
-    // Only its own positions: to look at all of a large survey takes half a second for its questions together, in which nobody else is served.
+    // Checks only the question's own positions: checking the whole row would block the event loop for half a second in large surveys.
     const [slot, ...others] = item.codes.filter((at) => row.codes[at] !== 0);
     const isOneCode =
       slot !== undefined &&

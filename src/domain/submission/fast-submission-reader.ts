@@ -6,12 +6,12 @@ import { canonicalBodyWith, isCanonical } from './canonical-body.ts';
 import { createFastAnswerReader, type JsonStyle, type SubmissionBytes } from './fast-answer-reader.ts';
 import { readSubmission, type Submission } from './submission.ts';
 
-/** A whole submission that is in order. */
+/** A complete, valid submission. */
 export interface FastSubmission {
-  /** What it says beside its answers. */
+  /** The fields other than the answers; `answers` is empty. */
   submission: Submission;
   row: AnswerRow;
-  /** The body as `canonicalBody` gives it, while the bytes are there; undefined where they have to be parsed for it. */
+  /** The body as `canonicalBody` writes it, or undefined if that requires parsing. Valid only while the buffer is unchanged. */
   canonical(): string | undefined;
 }
 
@@ -22,13 +22,13 @@ const jsonStyles: readonly JsonStyle[] = [
   { comma: ', ', colon: ': ' },
 ];
 const [space, quote, comma, bracket, brace] = [0x20, 0x22, 0x2c, 0x5d, 0x7d];
-/** Holds fewer answers than a submission may have. */
+/** Larger bodies take the general path; a body of this size has fewer answers than the limit of a submission. */
 const maxBytes = 100_000;
 
 /**
- * A quicker way to read a body: its answers, nearly all of it, are compared with what they may be, and only what stands before and behind them
- * is parsed. Undefined where the body is written otherwise, is of a response that goes on, or anything is wrong with it: reading it as a whole
- * then finds the same or says what is wrong.
+ * Creates the fast path for reading a body: the answers, which are most of it, are compared bytewise with the expected ones, and only
+ * the fields around them are parsed. Returns undefined if the body is written differently, belongs to a partial or resumed response, or
+ * is invalid: the general path then gives the same result or reports the issues.
  */
 export function createFastSubmissionReader(compiled: CompiledSurvey): FastSubmissionReader {
   const frames = jsonStyles.map((style) => createAnswersFrame(compiled, style));
@@ -51,14 +51,14 @@ export function createFastSubmissionReader(compiled: CompiledSurvey): FastSubmis
   };
 }
 
-/** What stands around answers. */
+/** The bytes that introduce the answers. */
 function createAnswersFrame(compiled: CompiledSurvey, style: JsonStyle) {
   const { comma, colon } = style;
   return {
     isCompact: comma === ',',
-    /** Where they come first. */
+    /** If the answers are the first field. */
     opening: bytePattern(`{"answers"${colon}[`),
-    /** Where they come behind something else. No text within JSON can hold this, since a quote in it is written with a backslash. */
+    /** If they follow another field. This cannot occur inside a JSON string, where quotes are escaped. */
     inside: Buffer.from(`${comma}"answers"${colon}[`),
     readAnswers: createFastAnswerReader(compiled, style),
   };
@@ -66,7 +66,7 @@ function createAnswersFrame(compiled: CompiledSurvey, style: JsonStyle) {
 
 type AnswersFrame = ReturnType<typeof createAnswersFrame>;
 
-/** `before`: the bytes in front of the answers' field. */
+/** `before`: number of bytes before the `answers` field. */
 function readAround(
   compiled: CompiledSurvey,
   { isCompact, opening, inside, readAnswers }: AnswersFrame,
@@ -92,14 +92,17 @@ type Fields = Record<string, unknown>;
 
 const noFields: Fields = {};
 
-/** Each side is an object by itself where the answers are a field of the body, not of something in it. */
+/** Parses the fields before and after the answers. Each side must form an object, so `answers` is a field of the body itself, not nested. */
 function fieldsAround(bytes: Buffer, before: number, behind: number): Fields | undefined {
-  const first =
-    before === 0 ? noFields : startsFieldAt(bytes, 1) ? fieldsIn(`${bytes.toString('utf8', 0, before)}}`) : undefined;
+  const first = before === 0 ? noFields : fieldsBefore(bytes, before);
   const others = first && fieldsBehind(bytes, behind);
   if (!others || first === noFields) return others;
-  // To copy takes as long as to parse.
+  // Avoids the copy, which takes as long as parsing.
   return others === noFields ? first : { ...first, ...others };
+}
+
+function fieldsBefore(bytes: Buffer, before: number): Fields | undefined {
+  return startsFieldAt(bytes, 1) ? fieldsIn(`${bytes.toString('utf8', 0, before)}}`) : undefined;
 }
 
 function fieldsBehind(bytes: Buffer, at: number): Fields | undefined {
@@ -109,10 +112,10 @@ function fieldsBehind(bytes: Buffer, at: number): Fields | undefined {
     : undefined;
 }
 
-/** Whether a field begins there: an object without any would be one as well. */
+/** Whether a field starts at this offset; without this check an empty side would also parse as an object. */
 const startsFieldAt = (bytes: Buffer, at: number): boolean => bytes[bytes[at] === space ? at + 1 : at] === quote;
 
-/** What is no UTF-8 has become U+FFFD, and only by its number could a sign be written that no text may hold. */
+/** Parses an object. U+FFFD (possibly invalid UTF-8) and `\u` escapes (possibly lone surrogates) go to the general path. */
 function fieldsIn(object: string): Fields | undefined {
   if (object.includes('\ufffd') || object.includes('\\u')) return undefined;
   try {
@@ -123,7 +126,7 @@ function fieldsIn(object: string): Fields | undefined {
   }
 }
 
-/** Undefined where a field is wrong, or says that the response goes on or went on before. */
+/** Undefined if a field is invalid or the submission is partial or resumes a response. */
 function completeSubmission(fields: Fields): Submission | undefined {
   if ('answers' in fields) return undefined;
   fields['answers'] = [];

@@ -2,7 +2,7 @@ import type { ValidationIssue } from '../../errors.ts';
 import { canonicalLanguage, languageMessage } from '../language.ts';
 import { isCalendarDay } from '../questions/text-checks.ts';
 
-/** A submission's fields beside its answers, read and checked; `answers` are checked against the survey later. */
+/** The validated fields of a submission; `answers` is checked against the survey later (`checkAnswers`). */
 export interface Submission {
   answers: unknown;
   isComplete: boolean;
@@ -30,14 +30,14 @@ const knownFields = new Set([
 ]);
 const maxMetadataPairs = 20;
 
-/** Reads a submission's body; every problem becomes a finding. Written by hand because it runs for every response. */
+/** Reads a submission's body and reports every validation issue. Written by hand instead of with zod because it runs for every response. */
 export function readSubmission(value: unknown, issues: ValidationIssue[]): Submission | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     issues.push({ path: '', message: 'the body must be an object with `answers`' });
     return undefined;
   }
   const body = value as Record<string, unknown>;
-  // Sooner than `Object.keys`: what JSON was parsed to inherits nothing.
+  // Faster than `Object.keys`, and safe because parsed JSON inherits no enumerable keys.
   for (const key in body) {
     if (knownFields.has(key)) continue;
     issues.push({ path: key.slice(0, 100), message: 'this field is not known' });
@@ -52,7 +52,7 @@ export function readSubmission(value: unknown, issues: ValidationIssue[]): Submi
       text.length <= 200 ? undefined : 'is too long',
     ),
     startedAtMs: readTime(body['startedAt'], issues),
-    // An empty field of a form: nobody is named.
+    // An empty form field counts as omitted.
     respondent: readText(body['respondent'], 'respondent', issues, respondentProblem) || undefined,
     metadata: readMetadata(body['metadata'], issues),
     language: readLanguage(body['language'], issues),
@@ -62,7 +62,10 @@ export function readSubmission(value: unknown, issues: ValidationIssue[]): Submi
   };
 }
 
-/** What names nobody would be shared by many, and what no path can hold could not be erased: clients turn `/..` into the folder above. The empty text counts as left out. */
+/**
+ * Error message for an invalid respondent, or undefined. Blank names would be shared by many respondents; `.` and `..` could not be
+ * erased, because clients resolve them in the path of the erasure call. The empty text counts as omitted.
+ */
 export function respondentProblem(text: string): string | undefined {
   if (text === '') return undefined;
   if (text.trim() === '') return 'must not be blank: leave it out where there is none';
@@ -70,7 +73,7 @@ export function respondentProblem(text: string): string | undefined {
   return text.length <= 200 || [...text].length <= 200 ? undefined : 'must have at most 200 characters';
 }
 
-/** The nil and the max UUID are what unset fields look like: many clients would name one response. */
+/** Error message for an invalid response id, or undefined. Refuses the nil and max UUID, which clients send for unset fields. */
 export function responseIdProblem(text: string): string | undefined {
   const id = text.toLowerCase();
   if (!idPattern.test(id)) return 'must be a UUID';
@@ -95,7 +98,7 @@ function readText(
   return typeof value === 'string' ? value : undefined;
 }
 
-/** In its canonical form, so that one language counts as one. */
+/** The canonical language tag, so that spellings of a language are counted together. */
 function readLanguage(value: unknown, issues: ValidationIssue[]): string | undefined {
   const text = readText(value, 'language', issues, (given) =>
     canonicalLanguage(given) === undefined ? languageMessage : undefined,
@@ -110,11 +113,11 @@ function readTime(value: unknown, issues: ValidationIssue[]): number | undefined
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** A moment in ISO 8601 with its zone, in Unix milliseconds; NaN for anything else, and for days that no calendar has, which `Date.parse` moves into the next month. */
+/** Parses an ISO 8601 time with zone to Unix milliseconds. NaN for anything else, also for days such as 30 February, which `Date.parse` moves to March. */
 export function parseTimestamp(text: string): number {
-  const isWritten = text.length <= 40 && timePattern.test(text);
-  // Every month has the first 28.
-  return isWritten && (text.slice(8, 10) <= '28' || isCalendarDay(text.slice(0, 10))) ? Date.parse(text) : Number.NaN;
+  const hasForm = text.length <= 40 && timePattern.test(text);
+  // Days up to the 28th exist in every month.
+  return hasForm && (text.slice(8, 10) <= '28' || isCalendarDay(text.slice(0, 10))) ? Date.parse(text) : Number.NaN;
 }
 
 function readMetadata(value: unknown, issues: ValidationIssue[]): Record<string, string> | undefined {
@@ -137,7 +140,7 @@ function readMetadata(value: unknown, issues: ValidationIssue[]): Record<string,
 
 const maxDurationMs = 30 * 24 * 3600 * 1000;
 
-/** From start to submission; −1 without a start, and where it would not lie between 0 and 30 days: the clock was wrong, and a mean of such durations says nothing. */
+/** Milliseconds from start to submission; −1 without a start or outside 0 to 30 days, where the client's clock must be wrong. */
 export function durationMs(startedAtMs: number | undefined, submittedAtMs: number): number {
   const tookMs = startedAtMs === undefined ? -1 : submittedAtMs - startedAtMs;
   return tookMs >= 0 && tookMs <= maxDurationMs ? tookMs : -1;

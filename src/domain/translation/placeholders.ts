@@ -1,13 +1,13 @@
-/** What a program or a browser reads in a text: `{{name}}`, `${name}`, `{0}`, `%s`, tags, addresses. */
+/** Text that a program or browser interprets: `{{name}}`, `${name}`, `{0}`, `%s`, HTML tags, URLs, `[NAME_1]`. */
 const placeholderPattern =
   /\{\{[^{}]*\}\}|\$\{[^{}]*\}|\{[\w.-]+\}|%(?:\d+\$)?[sd]|<\/?[a-z][^<>]*>|https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]]|\[[A-Z]+_\d+\]/gi;
 
-/** The placeholders of a text, each as often as it stands there, in an order of their own. */
+/** The placeholders of a text, sorted, with repetitions. */
 export function placeholdersOf(text: string): string[] {
   return (text.match(placeholderPattern) ?? []).sort();
 }
 
-/** The placeholders that one of the two texts has and the other has not, or has less often. */
+/** The placeholders that occur more often in one text than in the other. */
 export function placeholderDifferences(source: string, text: string): string[] {
   const rest = placeholdersOf(text);
   const missing = placeholdersOf(source).filter((found) => {

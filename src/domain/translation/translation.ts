@@ -25,7 +25,7 @@ export function directionOf(language: string): 'ltr' | 'rtl' {
   return ['ar', 'he'].includes(language.split('-')[0]?.toLowerCase() ?? '') ? 'rtl' : 'ltr';
 }
 
-/** One string in another language. `source`: a hash of the wording that it translates. */
+/** One string in another language. `source`: hash of the original wording. */
 export interface TranslatedString {
   text: string;
   source: string;
@@ -37,7 +37,7 @@ export interface Translation {
   updatedAt: Date;
 }
 
-/** A translation as a translator sends it: every part may be left out, null takes a string back. */
+/** A translation as a client sends it: omitted fields stay unchanged, null removes a string. */
 export interface TranslationInput {
   title?: string | null | undefined;
   description?: string | null | undefined;
@@ -52,7 +52,7 @@ interface QuestionTranslationInput {
   rows?: readonly { id: string; text: string | null }[] | undefined;
 }
 
-/** Something of a survey that can be translated. `key` is its name in storage, `path` that in the interface. */
+/** A translatable string. `key` is its name in storage, `path` its name in the API. */
 interface SourceString {
   key: string;
   path: string;
@@ -61,7 +61,7 @@ interface SourceString {
 
 const keyOf = (question: Pick<Question, 'id'>, field: 'text' | 'description'): string => `${question.id}.${field}`;
 
-/** Everything of a survey that a respondent reads, in the order shown. Empty descriptions are nothing to translate. */
+/** All non-empty strings of a survey that respondents see, in display order. */
 export function sourceStrings(survey: SurveyWithQuestions): SourceString[] {
   return [
     { key: 'title', path: 'title', text: survey.title },
@@ -89,7 +89,7 @@ export interface ReadTranslation {
   issues: ValidationIssue[];
 }
 
-/** Holds what was sent against the survey: names of what is not there become findings. */
+/** Checks a translation against its survey. Unknown, hidden and repeated ids become validation issues. */
 export function readTranslation(
   survey: SurveyWithQuestions,
   input: TranslationInput,
@@ -134,7 +134,7 @@ export function readTranslation(
   return read;
 }
 
-/** A translation as the interface shows it, with what has become stale (its source was reworded since) and what is missing. */
+/** The API representation of a translation, with its stale strings (the source was reworded since) and its missing ones. */
 export function describeTranslation(
   survey: SurveyWithQuestions,
   translation: Translation,
@@ -193,7 +193,7 @@ export function translateSurvey(survey: SurveyWithQuestions, translation: Transl
   };
 }
 
-/** The strings for a copy of their survey; `newIds` tells what each question, option and row is called there. What was not copied is left out. */
+/** Translates the keys of strings to a copied survey. `newIds` maps ids of questions, options and rows; strings of others are dropped. */
 export function copyStrings(
   strings: Translation['strings'],
   newIds: ReadonlyMap<string, string>,
@@ -209,12 +209,12 @@ export function copyStrings(
   );
 }
 
-/** Of the languages there are, the one that was asked for or comes nearest: `es-MX` is answered by `es`, `zh-TW` by `zh-Hant`. */
-export function chooseLanguage(asked: string | undefined, available: readonly string[]): string | undefined {
-  if (asked === undefined) return undefined;
-  const wanted = asked.toLowerCase();
-  const [base = '', ...rest] = wanted.split('-');
+/** The available language that matches the requested one best: `es-MX` matches `es`, `zh-TW` matches `zh-Hant`. */
+export function chooseLanguage(requested: string | undefined, available: readonly string[]): string | undefined {
+  if (requested === undefined) return undefined;
+  const tag = requested.toLowerCase();
+  const [base = '', ...rest] = tag.split('-');
   const isTraditional = rest.some((part) => ['hant', 'tw', 'hk', 'mo'].includes(part));
-  const candidates = [wanted, ...(base === 'zh' ? [isTraditional ? 'zh-hant' : 'zh-hans'] : []), base];
+  const candidates = [tag, ...(base === 'zh' ? [isTraditional ? 'zh-hant' : 'zh-hans'] : []), base];
   return candidates.flatMap((candidate) => available.filter((language) => language.toLowerCase() === candidate)).at(0);
 }

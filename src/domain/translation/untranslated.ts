@@ -1,14 +1,14 @@
 import type { SurveyWithQuestions } from '../survey.ts';
 import { sourceStrings, type Translation } from './translation.ts';
 
-/** A string of a survey that wants translating. `longest`: characters that its translation may have. */
+/** A string that needs a translation. `maxLength`: maximum characters of the translation. */
 export interface Untranslated {
   key: string;
   text: string;
   maxLength: number;
 }
 
-/** What has no translation, or one of a wording that is gone; in the order shown. */
+/** Strings without a translation, or with one of an earlier wording; in display order. */
 export function untranslated(
   survey: SurveyWithQuestions,
   translation: Translation | undefined,
@@ -19,7 +19,7 @@ export function untranslated(
     .map(({ key, text }) => ({ key, text, maxLength: maxLengthOf(key) }));
 }
 
-/** As long as the same string may be by hand. */
+/** The same limits as for the author's own wording. */
 function maxLengthOf(key: string): number {
   if (key === 'title') return 300;
   if (key.endsWith('description')) return 5000;
@@ -29,7 +29,7 @@ function maxLengthOf(key: string): number {
 const maxStringsPerBatch = 40;
 const maxCharactersPerBatch = 6000;
 
-/** Strings that are sent together: few enough for one reply to hold them all. */
+/** Splits strings into batches that fit into one AI reply: at most 40 strings and 6,000 characters, or one longer string. */
 export function inBatches<T extends { text: string }>(strings: readonly T[]): T[][] {
   const batches: T[][] = [];
   let remaining = 0;
