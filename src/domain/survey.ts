@@ -2,7 +2,8 @@ import type { QuestionTypeName } from './questions/type-names.ts';
 
 export const surveyStatuses = ['DRAFT', 'ACTIVE', 'PAUSED', 'CLOSED'] as const;
 export type SurveyStatus = (typeof surveyStatuses)[number];
-export type Visibility = 'PUBLIC' | 'PRIVATE';
+export const visibilities = ['PUBLIC', 'PRIVATE'] as const;
+export type Visibility = (typeof visibilities)[number];
 /** Why a survey is closed: set by hand, by its end time, or by its quota. */
 export type ClosedReason = 'MANUAL' | 'ENDED' | 'QUOTA';
 

@@ -1,3 +1,4 @@
+import { type SurveyEventName, surveyEvents, type WebhookEventName } from '../domain/events.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../platform/secrets.ts';
@@ -49,16 +50,20 @@ export function createEnqueueDelivery(jobs: JobSender, log: Log) {
 /** Events that transactions have left in the outbox, told to endpoints; the row's id names the cause. */
 export function webhookOutboxHandlers(fanOut: Pick<FanOut, 'publishEvent'>): Record<string, OutboxHandler[]> {
   const publish =
-    (timeField: string): OutboxHandler =>
-    ({ id, kind, payload }) =>
+    (event: WebhookEventName, timeField: string): OutboxHandler =>
+    ({ id, payload }) =>
       fanOut.publishEvent({
-        event: kind,
+        event,
         key: `outbox:${id}`,
         surveyId: String(payload['surveyId']),
         occurredAt: new Date(String(payload[timeField])),
         data: payload,
       });
-  return { 'survey.published': [publish('publishedAt')], 'quota.reached': [publish('reachedAt')] };
+  const timeFields: Readonly<Record<SurveyEventName, string>> = {
+    'survey.published': 'publishedAt',
+    'quota.reached': 'reachedAt',
+  };
+  return Object.fromEntries(surveyEvents.map((event) => [event, [publish(event, timeFields[event])]]));
 }
 
 /** Delivers in this process; gives the tasks that keep the deliveries in order. */

@@ -1,3 +1,4 @@
+import { responseEvents, type WebhookEventName } from '../domain/events.ts';
 import type { ResponseHead } from '../domain/response-row.ts';
 import type { Log } from '../log.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
@@ -9,7 +10,7 @@ import { createBacklogLimit } from './backlog-limit.ts';
 
 /** Something that endpoints may want to hear of. `key` names its cause: however often it is told, each endpoint gets it once. */
 export interface WebhookEvent {
-  event: string;
+  event: WebhookEventName;
   key: string;
   surveyId: string;
   occurredAt: Date;
@@ -107,7 +108,7 @@ export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, n
 
 export type FanOut = ReturnType<typeof createFanOut>;
 
-const isOfResponse = (event: string) => event === 'response.submitted' || event === 'response.completed';
+const isOfResponse = (event: string) => responseEvents.some((name) => name === event);
 const responseEventKinds = ['submitted', 'completed'] as const;
 
 /** An id that a client has made may come again after days, for another response: that has a submission of its own. */

@@ -1,3 +1,4 @@
+import type { ProblemCode } from '../../errors.ts';
 import type { Access, Route } from '../routing/route.ts';
 import { problemSchema } from '../schemas/common.ts';
 import { liveClientMessageSchema, liveServerMessageSchema } from '../schemas/live.ts';
@@ -10,7 +11,6 @@ import { describeSettings } from './question-settings.ts';
 import { headers, refusalReplies, repliesOf } from './replies.ts';
 import { namedRequestExamples, requestExamples } from './request-examples.ts';
 import { createSchemaComponents, type JsonSchema, type SchemaComponents } from './schema-components.ts';
-import { webSocketOperation } from './websocket-operation.ts';
 
 export interface OpenApiOptions {
   /** The routes below the base address. */
@@ -197,4 +197,52 @@ function webhooksOf(components: SchemaComponents): OpenApiDocument['webhooks'] {
       },
     ]),
   );
+}
+
+const webSocketRefusals: readonly ProblemCode[] = [
+  'VALIDATION_ERROR',
+  'UNAUTHORIZED',
+  'FORBIDDEN',
+  'RATE_LIMITED',
+  'INTERNAL_ERROR',
+  'SERVICE_UNAVAILABLE',
+];
+
+/** The WebSocket as an operation, although it is no route: the upgrade and how it is refused. `refer` gives the reply for a code, by status. */
+function webSocketOperation(
+  problemReplies: (codes: readonly ProblemCode[]) => Record<string, JsonSchema>,
+): Record<string, unknown> {
+  return {
+    get: {
+      operationId: 'getLive',
+      tags: ['Live'],
+      summary: 'Open the WebSocket',
+      description:
+        'Upgrades to a WebSocket; what both sides say then stands under the Live tag, as LiveClientMessage and LiveServerMessage. The ticket stands for who took it: no other token is needed.',
+      security: [],
+      parameters: [
+        {
+          name: 'ticket',
+          in: 'query',
+          required: true,
+          description: 'From `POST /live/tickets`',
+          schema: { type: 'string' },
+        },
+        {
+          name: 'Sec-WebSocket-Protocol',
+          in: 'header',
+          required: true,
+          description: 'Holds `survey.v1`',
+          schema: { type: 'string' },
+        },
+      ],
+      responses: {
+        '101': {
+          description: 'The connection stands',
+          headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
+        },
+        ...problemReplies(webSocketRefusals),
+      },
+    },
+  };
 }

@@ -1,4 +1,6 @@
 import type { z } from 'zod';
+import { providerNames } from '../../ai/providers/providers.ts';
+import { translationLanguages } from '../../domain/translation/translation.ts';
 import type { Route } from '../routing/route.ts';
 import { exampleIds } from './example-survey.ts';
 import { type JsonSchema, toJsonSchema } from './schema-components.ts';
@@ -58,11 +60,8 @@ const pathParameterDescriptions: Readonly<Record<string, readonly [description: 
   jobId: ['The job: the `jobId` of the reply 202'],
   reportId: ['The report'],
   suggestionId: ['The suggestion, by its `id`'],
-  language: [
-    'A language that there are translations into: en, es, fr, de, it, pt, nl, pl, ru, zh-Hans, zh-Hant, ja, ko, ar or he',
-    'de',
-  ],
-  provider: ['`openai`, `anthropic`, `gemini` or `azure`', 'openai'],
+  language: [`The language of the translation: ${translationLanguages.join(', ')}`, 'de'],
+  provider: [`The AI provider: ${providerNames.join(', ')}`, 'openai'],
   respondent: ['The `respondent` of the submissions, percent-encoded', 'guest-17'],
 };
 

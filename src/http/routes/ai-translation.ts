@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { describeSurveyJob } from '../../ai/survey-jobs.ts';
-import { translationLanguages } from '../../domain/translation/translation.ts';
+import { type TranslationLanguage, translationLanguages } from '../../domain/translation/translation.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -45,7 +45,7 @@ export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
         if (!head.aiEnabled) throw new Problem('AI_DISABLED');
         const survey = await deps.surveys.load(head.id);
         if (!survey) throw notFound('survey');
-        const own = languages.findIndex((language) => language === survey.language);
+        const own = languages.indexOf(survey.language as TranslationLanguage);
         if (own >= 0) throw validationProblem([{ path: `languages.${own}`, message: 'is the survey’s own language' }]);
         const { name: provider, models } = await deps.providers.pick(name);
         const job = describeSurveyJob({

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { Problem } from '../../errors.ts';
 import type { AiUsageStore, UsageRow, UsageSums } from '../../stores/postgres/ai/usage.ts';
 import { ok, type Route, route } from '../routing/route.ts';
-import { providerSchema } from '../schemas/ai.ts';
-import { usageSchema } from '../schemas/ai-usage.ts';
+import { providerSchema, usageSchema } from '../schemas/ai.ts';
 import { idSchema } from '../schemas/common.ts';
 import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
 

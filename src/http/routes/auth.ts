@@ -11,14 +11,8 @@ import type { UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import type { Principal } from '../routing/principal.ts';
 import { ok, type Route, route } from '../routing/route.ts';
-import {
-  givenPasswordField,
-  idSchema,
-  newPasswordField,
-  roleSchema,
-  tokenPairFields,
-  userSchema,
-} from '../schemas/accounts.ts';
+import { givenPasswordField, newPasswordField, roleSchema, tokenPairFields, userSchema } from '../schemas/accounts.ts';
+import { idSchema } from '../schemas/common.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import { presentUser } from './users.ts';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { editionsOf, type KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
 import { parseFilter } from '../../domain/analytics/crosstab.ts';
+import { exportFileTypes, responseFieldNames } from '../../domain/export-formats.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
@@ -23,20 +24,6 @@ export interface ExportRoutesDeps {
   newId(): string;
 }
 
-/** The names of columns that are no questions. */
-const responseColumns = [
-  'id',
-  'surveyId',
-  'surveyVersion',
-  'submittedAt',
-  'completedAt',
-  'isComplete',
-  'durationSeconds',
-  'language',
-  'respondent',
-  'metadata',
-];
-
 const exportBody = z
   .strictObject({
     format: exportFormatSchema,
@@ -56,7 +43,7 @@ const exportBody = z
       .max(1000)
       .optional()
       .describe(
-        `What the file shows, in this order: any of ${responseColumns.join(', ')}, and ids of questions. Without it: all of these (surveyId in JSON and NDJSON only, since it is the same in every line), questions that were removed left out`,
+        `What the file shows, in this order: any of ${responseFieldNames.join(', ')}, and ids of questions. Without it: all of these (surveyId in JSON and NDJSON only, since it is the same in every line), questions that were removed left out`,
       ),
     labels: z
       .enum(['text', 'value'])
@@ -200,7 +187,7 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
       handle: async ({ params }) => ok(presentExport(await find(params['exportId']))),
     }),
     {
-      mediaTypes: Object.values(fileTypes).map(({ mediaType }) => mediaType.split(';', 1)[0] ?? mediaType),
+      mediaTypes: Object.values(exportFileTypes).map(({ mediaType }) => mediaType.split(';', 1)[0] ?? mediaType),
       ...route({
         method: 'GET',
         path: '/exports/{exportId}/download',
@@ -221,7 +208,7 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
           const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
           if (size === undefined || record.sha256 === null)
             throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');
-          const { mediaType, ending } = fileTypes[record.format];
+          const { mediaType, ending } = exportFileTypes[record.format];
           return replyWithFile(request, {
             path: deps.files.path(record.id),
             size,
@@ -264,7 +251,7 @@ function assertColumnsAndFilters(
     if ('message' in parsed) issues.push({ path: `filters.${index}`, message: parsed.message });
   }
   for (const [index, name] of columns.entries()) {
-    if (!responseColumns.includes(name) && !survey.questions.some(({ id }) => id === name))
+    if (!responseFieldNames.some((field) => field === name) && !survey.questions.some(({ id }) => id === name))
       issues.push({ path: `columns.${index}`, message: 'is neither a column nor a question of this survey' });
     else if (columns.indexOf(name) < index) issues.push({ path: `columns.${index}`, message: 'is named twice' });
     else if (name === 'respondent' && survey.isAnonymous)
@@ -272,16 +259,6 @@ function assertColumnsAndFilters(
   }
   if (issues.length > 0) throw validationProblem(issues);
 }
-
-const fileTypes: Record<ExportRecord['format'], { mediaType: string; ending: string }> = {
-  CSV: { mediaType: 'text/csv; charset=utf-8', ending: 'csv' },
-  EXCEL: { mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', ending: 'xlsx' },
-  PDF: { mediaType: 'application/pdf', ending: 'pdf' },
-  JSON: { mediaType: 'application/json', ending: 'json' },
-  NDJSON: { mediaType: 'application/x-ndjson', ending: 'ndjson' },
-  PARQUET: { mediaType: 'application/vnd.apache.parquet', ending: 'parquet' },
-  SPSS: { mediaType: 'application/x-spss-sav', ending: 'sav' },
-};
 
 /** A survey's title as a part of a file name: no path, no control characters, not too long. */
 function fileNameOf(title: string): string {

@@ -4,7 +4,13 @@ import type { SurveyActors } from '../../actors/survey-cache.ts';
 import { transitionSurvey } from '../../actors/survey-transitions.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { freePoints } from '../../domain/questions/ordered-options.ts';
-import { type Survey, type SurveyWithQuestions, surveyStatuses, visibleQuestions } from '../../domain/survey.ts';
+import {
+  type Survey,
+  type SurveyWithQuestions,
+  surveyStatuses,
+  visibilities,
+  visibleQuestions,
+} from '../../domain/survey.ts';
 import { copyStrings } from '../../domain/translation/translation.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -33,7 +39,7 @@ const fields = {
   description: z.string().max(5000).nullable(),
   status: z.enum(surveyStatuses),
   isAnonymous: z.boolean(),
-  visibility: z.enum(['PUBLIC', 'PRIVATE']),
+  visibility: z.enum(visibilities),
   responseQuota: z.number().int().min(1).nullable(),
   submissionRateLimit: z
     .number()

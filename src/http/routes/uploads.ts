@@ -9,7 +9,7 @@ import { inspectContent } from '../../stores/uploads/media-type.ts';
 import type { Uploads } from '../../stores/uploads/uploads.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
 import { created, type Route, route } from '../routing/route.ts';
-import { uploadSchema } from '../schemas/uploads.ts';
+import { countSchema, idSchema } from '../schemas/common.ts';
 import { replyWithFile } from '../server/file-reply.ts';
 
 export interface UploadRoutesDeps {
@@ -20,6 +20,14 @@ export interface UploadRoutesDeps {
   now(): number;
   newId(): string;
 }
+
+const uploadSchema = z
+  .strictObject({
+    uploadId: idSchema.describe('The `textValue` of the answer'),
+    size: countSchema.describe('Bytes'),
+    mimeType: z.string().describe('Found by looking at the content'),
+  })
+  .meta({ id: 'Upload', description: 'A file that an answer can name; it goes after 24 hours unless one does.' });
 
 export function uploadRoutes(deps: UploadRoutesDeps): DescribedRoute[] {
   return [uploadRoute(deps), downloadRoute(deps)];

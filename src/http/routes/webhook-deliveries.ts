@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { WebhookEventName } from '../../domain/events.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
-import type { Delivery, DeliveryStore } from '../../stores/postgres/webhook-deliveries.ts';
+import { type Delivery, type DeliveryStore, deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
 import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { aboutSurvey, accepted, page, type Route, route } from '../routing/route.ts';
 import { pageFields, startField, untilField } from '../schemas/query-fields.ts';
@@ -16,11 +17,13 @@ export interface WebhookDeliveryRoutesDeps {
   newId(): string;
 }
 
-type WebhookEvent = z.output<typeof webhookEventSchema>;
-
 const common = { tag: 'Webhooks', access: { kind: 'editor' }, limit: 'api' } as const;
 const replayRange = z
-  .strictObject({ since: startField, until: untilField, status: z.enum(['DELIVERED', 'FAILED']).optional() })
+  .strictObject({
+    since: startField,
+    until: untilField,
+    status: z.enum(deliveryStatuses).exclude(['PENDING']).optional(),
+  })
   .refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
 
 /** What was sent to an endpoint, and what is sent again. */
@@ -44,7 +47,7 @@ function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRo
       const webhook = await webhookOf(request, webhooks);
       assertActive(webhook);
       const [id, at] = [newId(), new Date(now())];
-      const event = request.body?.event ?? (webhook.events[0] as WebhookEvent);
+      const event = request.body?.event ?? (webhook.events[0] as WebhookEventName);
       const data = {
         ...sampleData(event, { surveyId: webhook.surveyId ?? newId(), responseId: newId(), at: at.toISOString() }),
         test: true,
@@ -80,7 +83,7 @@ function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
       'Newest first, with all attempts. What is settled is kept for 30 days, of one endpoint the newest million.',
     query: z.strictObject({
       ...pageFields(100),
-      status: z.enum(['PENDING', 'DELIVERED', 'FAILED']).optional(),
+      status: z.enum(deliveryStatuses).optional(),
       event: webhookEventSchema.optional(),
     }),
     reply: z.array(deliverySchema),
@@ -163,7 +166,7 @@ const wakeDelivery = (jobs: JobSender, webhookId: string): void =>
   void jobs.add('webhooks', { webhookId }, { once: webhookId }).catch(() => undefined);
 
 function sampleData(
-  event: WebhookEvent,
+  event: WebhookEventName,
   { surveyId, responseId, at }: { surveyId: string; responseId: string; at: string },
 ): Record<string, unknown> {
   switch (event) {

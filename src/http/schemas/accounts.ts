@@ -5,7 +5,6 @@ import { userRoles } from '../../auth/roles.ts';
 import { auditActions, auditObjectKinds } from '../../stores/postgres/audit-actions.ts';
 import { idSchema, timeSchema } from './common.ts';
 
-export { idSchema };
 export const roleSchema = z.enum(userRoles).meta({
   id: 'Role',
   description: 'ADMIN: everything. EDITOR: own surveys and those shared with it. VIEWER: reads what is shared with it.',

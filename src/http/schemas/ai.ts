@@ -1,19 +1,17 @@
 import { z } from 'zod';
+import { providerNames } from '../../ai/providers/providers.ts';
+import { sentiments } from '../../domain/analytics/sentiment.ts';
 import { newQuestionBody } from '../../domain/questions/question-definition.ts';
-import { type ProblemCode, problemTable } from '../../errors.ts';
-import { countSchema, idSchema, languageSchema } from './common.ts';
+import { aiJobStatuses } from '../../stores/postgres/ai/jobs.ts';
+import { countSchema, daySchema, idSchema, languageSchema, problemCodeSchema } from './common.ts';
 import { directionSchema, surveyWithQuestionsSchema } from './surveys.ts';
 
-const codes = Object.keys(problemTable) as [ProblemCode, ...ProblemCode[]];
-
 export const providerSchema = z
-  .enum(['openai', 'anthropic', 'gemini', 'azure'])
+  .enum(providerNames)
   .meta({ id: 'AiProvider', description: 'Left out of a request: the first configured one.' });
 
 const progress = z.number().min(0).max(1).describe('0 to 1');
-export const jobStatusSchema = z
-  .enum(['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'])
-  .meta({ id: 'AiJobStatus', description: 'How far the work is.' });
+export const jobStatusSchema = z.enum(aiJobStatuses).meta({ id: 'AiJobStatus', description: 'How far the work is.' });
 
 /** The 202 reply of work that goes on behind it. */
 export const acceptedJobSchema = z
@@ -26,7 +24,7 @@ export const jobSchema = z
     status: jobStatusSchema,
     progress,
     result: z.unknown().describe('What the 200 reply would have held; null until then'),
-    error: z.strictObject({ code: z.enum(codes), message: z.string() }).nullable(),
+    error: z.strictObject({ code: problemCodeSchema, message: z.string() }).nullable(),
   })
   .meta({ id: 'AiJob', description: 'Work by an AI provider.' });
 
@@ -46,9 +44,7 @@ export const conversationSchema = z
   .strictObject({ conversationId: idSchema, message: z.string(), draft: draftSurveySchema })
   .meta({ id: 'AiConversation', description: 'A draft that is refined in conversation.' });
 
-export const sentimentSchema = z
-  .enum(['positive', 'negative', 'neutral', 'mixed'])
-  .meta({ id: 'Sentiment', description: 'How a text feels.' });
+export const sentimentSchema = z.enum(sentiments).meta({ id: 'Sentiment', description: 'How a text feels.' });
 const sentimentCounts = z
   .strictObject({ positive: countSchema, negative: countSchema, neutral: countSchema, mixed: countSchema })
   .meta({ id: 'SentimentCounts', description: 'Texts by sentiment.' });
@@ -142,3 +138,23 @@ export const providerSettingsSchema = z
 export const providerTestSchema = z
   .strictObject({ ok: z.literal(true), latencyMs: z.number().min(0), model: z.string() })
   .meta({ id: 'AiProviderTest', description: 'The provider answered.' });
+
+const usageCounters = {
+  calls: countSchema,
+  failedCalls: countSchema.describe('Those without a reply; their tokens are not known'),
+  inputTokens: countSchema,
+  outputTokens: countSchema,
+  costUsd: z.number().min(0).nullable().describe('US dollars by list prices; null where no price is known'),
+  unpricedCalls: countSchema.describe('Calls to models whose price is not known: they are not in `costUsd`'),
+};
+
+export const usageSchema = z
+  .strictObject({
+    ...usageCounters,
+    byModel: z
+      .array(z.strictObject({ provider: providerSchema, model: z.string(), ...usageCounters }))
+      .describe('The dearest first'),
+    byTask: z.array(z.strictObject({ task: z.string(), ...usageCounters })),
+    byDay: z.array(z.strictObject({ day: daySchema, ...usageCounters })).describe('UTC days with calls, oldest first'),
+  })
+  .meta({ id: 'AiUsage', description: 'What calls to AI providers took.' });

@@ -55,7 +55,7 @@ export const paginationSchema = z
   })
   .meta({ id: 'Pagination', description: 'Where this page stands in its list.' });
 
-const codes = Object.keys(problemTable) as [ProblemCode, ...ProblemCode[]];
+export const problemCodeSchema = z.enum(Object.keys(problemTable) as [ProblemCode, ...ProblemCode[]]);
 
 export const validationIssueSchema = z
   .strictObject({
@@ -68,7 +68,7 @@ export const problemSchema = z
   .strictObject({
     success: z.literal(false),
     message: z.string().describe('For people; its wording may change'),
-    code: z.enum(codes),
+    code: problemCodeSchema,
     requestId: z.string().describe('The same as the X-Request-Id header'),
     details: z
       .union([z.array(validationIssueSchema).max(20), z.record(z.string(), z.unknown())])

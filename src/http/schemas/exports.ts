@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { exportFormats } from '../../domain/export-formats.ts';
+import { exportStatuses } from '../../stores/postgres/exports.ts';
 import { countSchema, idSchema, timeSchema } from './common.ts';
 
-export const exportFormats = ['CSV', 'EXCEL', 'PDF', 'JSON', 'NDJSON', 'PARQUET', 'SPSS'] as const;
 export const exportFormatSchema = z
   .enum(exportFormats)
   .meta({ id: 'ExportFormat', description: 'EXCEL gives .xlsx, SPSS gives .sav.' });
-export const exportStatusSchema = z.enum(['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'EXPIRED']).meta({
+export const exportStatusSchema = z.enum(exportStatuses).meta({
   id: 'ExportStatus',
   description:
     'PENDING → PROCESSING → COMPLETED or FAILED; a file expires after seven days, or when a response that it may show is deleted.',

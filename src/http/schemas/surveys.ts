@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { surveyStatuses } from '../../domain/survey.ts';
+import { surveyStatuses, visibilities } from '../../domain/survey.ts';
 import { countSchema, idSchema, languageSchema, timeSchema } from './common.ts';
 import { publicQuestionSchema, questionSchema } from './questions.ts';
 
@@ -9,7 +9,7 @@ export const surveyStatusSchema = z.enum(surveyStatuses).meta({
     'Every status may be set from every other, unless the end has passed or the quota is full. Only an ACTIVE survey takes responses.',
 });
 export const visibilitySchema = z
-  .enum(['PUBLIC', 'PRIVATE'])
+  .enum(visibilities)
   .meta({ id: 'Visibility', description: 'A PRIVATE survey takes submissions only with its token.' });
 
 const fields = {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { webhookEvents } from '../../domain/events.ts';
+import { deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
 import { countSchema, idSchema, timeSchema } from './common.ts';
 
-export const webhookEvents = ['response.submitted', 'response.completed', 'survey.published', 'quota.reached'] as const;
 export const webhookEventSchema = z.enum(webhookEvents).meta({ id: 'WebhookEvent', description: 'What happened.' });
 
 const fields = {
@@ -66,7 +67,7 @@ export const deliverySchema = z
     id: idSchema,
     event: webhookEventSchema,
     webhookId: idSchema,
-    status: z.enum(['PENDING', 'DELIVERED', 'FAILED']),
+    status: z.enum(deliveryStatuses),
     attempts: z.array(attemptSchema),
     nextAttemptAt: timeSchema.nullable(),
     createdAt: timeSchema.optional(),

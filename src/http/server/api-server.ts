@@ -19,7 +19,7 @@ import { exportRoutes } from '../routes/exports.ts';
 import { publicSurveyRoutes } from '../routes/public.ts';
 import { questionRoutes } from '../routes/questions.ts';
 import { responseRoutes } from '../routes/responses.ts';
-import { surveyOwnerRoute } from '../routes/survey-owner.ts';
+import { surveyOwnerRoute } from '../routes/members.ts';
 import { surveyRoutes } from '../routes/surveys.ts';
 import { translationRoutes } from '../routes/translations.ts';
 import { uploadRoutes } from '../routes/uploads.ts';

@@ -1,3 +1,4 @@
+import type { ResponseFieldName } from '../../domain/export-formats.ts';
 import { bitsPerWord, type ExportColumn } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
@@ -20,9 +21,8 @@ const responseFields = {
   language: { type: 'text', read: (record) => (record.language === '' ? null : record.language) },
   respondent: { type: 'text', read: (record) => (record.respondent === '' ? null : record.respondent) },
   metadata: { type: 'text', read: ({ metadata }) => metadataText(metadata) },
-} as const satisfies Record<string, { type: CellType; read(record: ResponseRecord): CellValue }>;
+} as const satisfies Record<ResponseFieldName, { type: CellType; read(record: ResponseRecord): CellValue }>;
 
-export type ResponseFieldName = keyof typeof responseFields;
 const defaultFields = [
   'id',
   'surveyId',

@@ -1,4 +1,4 @@
-import type { ExportFormat } from '../../stores/postgres/exports.ts';
+import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { Writer } from './writer.ts';
 
 /** Who writes which format. Loaded when asked for: the libraries of one format are a quarter of a second to the process of another. */

@@ -1,7 +1,8 @@
+import type { ResponseFieldName } from '../../domain/export-formats.ts';
 import type { GivenAnswer } from '../../domain/questions/contract.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
-import type { Layout, ResponseFieldName } from './columns.ts';
+import type { Layout } from './columns.ts';
 import type { FileContent, Writer } from './writer.ts';
 
 /** An array of responses in the interface's shape, one a line. */

@@ -1,11 +1,12 @@
 import type { Editions } from '../../domain/analytics/annotation-variables.ts';
+import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { Question } from '../../domain/survey.ts';
 import { type Sql, withPostgres } from './client.ts';
 import { writeOutbox } from './surveys.ts';
 import type { OwnedDataTransfer } from './users.ts';
 
-export type ExportFormat = 'CSV' | 'EXCEL' | 'PDF' | 'JSON' | 'NDJSON' | 'PARQUET' | 'SPSS';
-export type ExportStatus = 'PENDING' | 'PROCESSING' | 'COMPLETED' | 'FAILED' | 'EXPIRED';
+export const exportStatuses = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'EXPIRED'] as const;
+export type ExportStatus = (typeof exportStatuses)[number];
 
 /** What was asked for, as JSON keeps it. */
 export interface ExportOptions {

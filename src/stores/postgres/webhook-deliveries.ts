@@ -1,6 +1,7 @@
 import { type Sql, withPostgres } from './client.ts';
 
-export type DeliveryStatus = 'PENDING' | 'DELIVERED' | 'FAILED';
+export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** One try to deliver, as the log shows it. */
 export interface DeliveryAttempt {

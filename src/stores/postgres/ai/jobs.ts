@@ -8,7 +8,8 @@ import { createAiNotes } from './notes.ts';
 import { createAiResults } from './results.ts';
 import { createAiThemes, lockedExistingSurvey } from './themes.ts';
 
-export type AiJobStatus = 'PENDING' | 'RUNNING' | 'COMPLETED' | 'FAILED' | 'CANCELLED';
+export const aiJobStatuses = ['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
+export type AiJobStatus = (typeof aiJobStatuses)[number];
 
 /** Work by a provider, over a survey's answers or to write a survey. */
 export interface AiJob {
