@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Ai, aiKeyContext } from '../../ai/ai.ts';
 import { providerDefaults } from '../../ai/providers/models.ts';
+import type { Provider } from '../../ai/providers/provider.ts';
 import { providerNames } from '../../ai/providers/providers.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { parseReply } from '../../ai/tasks/parse-reply.ts';
@@ -172,8 +173,8 @@ async function presentProvider({ find, settingsStore }: AiSettingsRoutesDeps, pr
 const testReplySchema = z.strictObject({ word: z.string() });
 
 async function testProvider({ providers }: AiSettingsRoutesDeps, provider: ProviderName) {
-  // A reply that was kept would say nothing about the provider.
-  const chosen = { ...(await providers.pick(provider)), kept: undefined };
+  // A cached reply would say nothing about the provider.
+  const chosen: Provider = { ...(await providers.pick(provider)), replyCache: undefined };
   const startedAt = performance.now();
   const task = {
     name: 'test',
