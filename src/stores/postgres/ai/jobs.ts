@@ -220,7 +220,7 @@ export function createAiStore(sql: Sql) {
 
     findErased: rows.findErased,
 
-    /** Drops what was stored of responses that were erased meanwhile: to be asked for after `saveFindings`. */
+    /** Drops what was stored of responses that were erased meanwhile: to be asked for after `saveAnnotations`. */
     dropErased: async (responseIds: readonly string[]): Promise<void> => {
       const erased = await rows.findErased(responseIds);
       if (erased.length > 0) await rows.removeOfResponses(erased);

@@ -44,7 +44,7 @@ describe('an analysis whose calls are under way', () => {
               })),
             };
 
-  /** The store, of which `saveFindings` waits or fails as it is told. */
+  /** The store, of which `saveAnnotations` waits or fails as it is told. */
   const saving = (before: (save: number) => Promise<void>): Pick<AiStore, 'saveAnnotations'> => {
     const { saveAnnotations } = createAiStore(scene.postgres.sql);
     let saves = 0;
@@ -382,8 +382,8 @@ describe('an analysis whose calls are under way', () => {
   });
 
   for (const [what, step] of [
-    ['themes cannot be named', 'nameThemes'],
-    ['findings cannot be stored', 'saveFindings'],
+    ['themes cannot be named', 'registerThemes'],
+    ['findings cannot be stored', 'saveAnnotations'],
   ] as const)
     it(`fails only when the call is written down whose ${what}`, async () => {
       let write = (): void => undefined;
