@@ -1,5 +1,9 @@
-import type { SubmissionRequest } from '../../actors/submissions/plan.ts';
-import type { SubmissionOutcome, SubmissionRateLimitStatus, Submissions } from '../../actors/submissions/submit.ts';
+import type {
+  SubmissionOutcome,
+  SubmissionRateLimitStatus,
+  SubmissionRequest,
+} from '../../actors/submissions/request.ts';
+import type { Submissions } from '../../actors/submissions/submit.ts';
 import { readSubmission } from '../../domain/submission/submission.ts';
 import { notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import { rateLimitHeaders } from '../routing/dispatch.ts';
