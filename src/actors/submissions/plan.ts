@@ -13,7 +13,7 @@ import type { CachedSurvey } from '../survey-cache.ts';
 import { type ContinuedResponse, type ContinuedResponseDeps, findContinued } from './continued-response.ts';
 import { closedProblem, isInvited, refusal } from './refusals.ts';
 import { bodyDigest } from './repeats.ts';
-import { replyText } from './reply.ts';
+import { replyText } from './reply-text.ts';
 import type { SubmissionRequest, UnparsedSubmission } from './request.ts';
 import type { EvictedResponse, RestoredResponse, SavedResponse } from './saved-response.ts';
 

@@ -30,6 +30,7 @@ const refusals = {
   wrongResumeToken: { code: 'FORBIDDEN', message: 'The resumeToken is not that of this response' },
 
   // 404 Not Found
+  unknownSurvey: { code: 'NOT_FOUND', message: 'There is no such survey' },
   noResponseToContinue: { code: 'NOT_FOUND', message: 'There is no such response to continue' },
 
   // 409 Conflict

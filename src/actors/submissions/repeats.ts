@@ -5,7 +5,7 @@ import type { Secrets } from '../../platform/secrets.ts';
 import type { IdempotencyRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
 import { hashOfKey } from '../../stores/redis/intake/idempotency.ts';
 import { refusal } from './refusals.ts';
-import { replayedReply } from './reply.ts';
+import { replayedReply } from './reply-text.ts';
 import type { SubmissionRequest } from './request.ts';
 
 const digestLength = 12;

@@ -9,7 +9,7 @@ import type { FrozenSubmissions } from './frozen-submissions.ts';
 import { planSubmission, type SubmissionPlan } from './plan.ts';
 import { intakeRefusal, refusal } from './refusals.ts';
 import { findReplay } from './repeats.ts';
-import { replayedReply, replayedReplyFrom } from './reply.ts';
+import { replayedReply, replayedReplyFrom } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus } from './request.ts';
 import type { EvictedResponse } from './saved-response.ts';
 
