@@ -64,7 +64,7 @@ function startRoute({ providers, conversations, newId }: AiConversationRoutesDep
         provider,
         converseTask({ draft: null, history: [], message: prompt, questionCount }),
         AbortSignal.timeout(turnTimeoutMs),
-        messageTo(reader),
+        { reader: messageTo(reader) },
       );
       const conversation: StoredConversation = {
         id: newId(),
@@ -117,7 +117,9 @@ function messageRoute(deps: AiConversationRoutesDeps): Route {
         message,
         questionCount: null,
       });
-      const { value } = await ask(provider, task, AbortSignal.timeout(turnTimeoutMs), messageTo(reader));
+      const { value } = await ask(provider, task, AbortSignal.timeout(turnTimeoutMs), {
+        reader: messageTo(reader),
+      });
       const turns = [
         ...conversation.turns,
         { role: 'user' as const, text: message },

@@ -9,9 +9,8 @@ import { createSuggestionStore } from '../../stores/postgres/ai/suggestions.ts';
 import { createGuard } from '../../webhooks/guard.ts';
 import type { PipelineOptions } from '../options.ts';
 import { startAiJobs } from './jobs.ts';
-import { createRecentChanges } from './recent-changes.ts';
 
-/** Works AI jobs off in this process; gives the tasks that keep them in order. */
+/** Runs AI jobs in this process; returns the periodic tasks that go with them. */
 export function startAi({
   settings,
   stores,
@@ -21,10 +20,6 @@ export function startAi({
   log,
 }: Pick<PipelineOptions, 'settings' | 'stores' | 'core' | 'secrets' | 'workers' | 'log'>) {
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
-  const changes = createRecentChanges();
-  core
-    .onSurveyChanged(changes.record)
-    .catch((error: unknown) => log.debug({ err: error }, 'subscribing to survey changes failed'));
   const { providers, usage } = createAi({
     settings,
     stored: createAiSettingsStore(stores.sql),
@@ -32,8 +27,7 @@ export function startAi({
     guard,
     sql: stores.sql,
     redis: stores.sharedRedis,
-    patienceMs: Infinity,
-    isChangedSince: changes.hasChangedSince,
+    maxWaitMs: Infinity,
     log,
   });
   const { batchSize, batchDelayMs, batchesAtOnce, isAnonymising } = settings.ai;
@@ -55,7 +49,7 @@ export function startAi({
     caughtUp: core.reading.caughtUp,
     providers,
     workers,
-    paid: stores.unsavedReplies,
+    unsavedReplies: stores.unsavedReplies,
     log,
     batchSize,
     batchDelayMs,
