@@ -136,7 +136,12 @@ describe('a call within limits', () => {
     };
     const { metered, sent } = scene({
       budget: { acquire, recordUsage: async () => {}, pause: async () => {} },
-      surveys: { isEnabled: async () => ((looks += 1), true) },
+      surveys: {
+        async isEnabled() {
+          looks += 1;
+          return true;
+        },
+      },
     });
     await ask(metered, task, endless.signal);
     assert.deepEqual([sent(), takes, looks], [1, 1, 1]);

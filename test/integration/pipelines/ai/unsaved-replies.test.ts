@@ -49,7 +49,8 @@ describe('the batches of an analysis', () => {
     let saves = 0;
     return {
       async saveAnnotations(...given) {
-        await before((saves += 1));
+        saves += 1;
+        await before(saves);
         await saveAnnotations(...given);
       },
     };
@@ -209,7 +210,10 @@ describe('the batches of an analysis', () => {
       await createAiAnnotationRows(sql).removeOfResponses([responseId]);
       await add(answersOf(5));
       const saved: unknown[] = [];
-      ai.answer = (call) => (saved.push(call.user), answerTo(call));
+      ai.answer = (call) => {
+        saved.push(call.user);
+        return answerTo(call);
+      };
       await run();
       assert.doesNotMatch(JSON.stringify(saved), /secret/i);
       const [left] = await sql<{ notes: number; themes: number }[]>`
@@ -322,14 +326,22 @@ describe('the batches of an analysis', () => {
   });
 
   it('count as progress when their answers are stored or known, not when they are read', async () => {
-    const told: (number | null)[] = [];
+    const published: (number | null)[] = [];
     let prepared = 0;
     const { add, run } = await scene.openSurvey({
       type: 'sentiment',
       batchSize: 10,
       batchesAtOnce: 2,
-      anonymiseAll: async (texts) => ((prepared += 1), [...texts]),
-      store: { heartbeat: async (_, progress) => (told.push(progress), true) },
+      anonymiseAll: async (texts) => {
+        prepared += 1;
+        return [...texts];
+      },
+      store: {
+        async heartbeat(_, progress) {
+          published.push(progress);
+          return true;
+        },
+      },
     });
     await add(answersOf(20));
     let answer = (): void => undefined;
@@ -337,20 +349,20 @@ describe('the batches of an analysis', () => {
     const first = run();
     await eventually(() => assert.deepEqual([ai.calls.length, prepared], [2, 2]));
     for (let turns = 0; turns < 200; turns += 1) await turn();
-    assert.deepEqual(told, [], 'nothing is answered yet');
+    assert.deepEqual(published, [], 'nothing is answered yet');
     answer();
     await first;
-    assert.equal(told[0], 0.5);
-    told.length = 0;
+    assert.equal(published[0], 0.5);
+    published.length = 0;
     await add(answersOf(20).map((text) => `new ${text}`));
     ai.holdUntil = new Promise<void>((resolve) => (answer = resolve));
     const second = run();
-    await eventually(() => assert.deepEqual([ai.calls.length, told], [2, [0.5]]));
+    await eventually(() => assert.deepEqual([ai.calls.length, published], [2, [0.5]]));
     answer();
     await second;
     assert.ok(
-      told.every((progress) => progress !== null && progress >= 0.5 && progress <= 0.99),
-      JSON.stringify(told),
+      published.every((progress) => progress !== null && progress >= 0.5 && progress <= 0.99),
+      JSON.stringify(published),
     );
   });
 });

@@ -22,7 +22,10 @@ const taskOf = (data: unknown): Task<unknown> => ({
 function scene() {
   const stored = new Map<string, string>();
   const replyCache: ReplyCache = {
-    get: async (key) => (await turn(), stored.get(key)),
+    async get(key) {
+      await turn();
+      return stored.get(key);
+    },
     async set(key, text) {
       await turn();
       stored.set(key, text);
