@@ -1,6 +1,7 @@
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Sql, Tx } from '../stores/postgres/client.ts';
+import type { ScheduledTask } from './schedule.ts';
 
 export interface OutboxRow {
   id: number;
@@ -104,19 +105,30 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = exponentia
     }
   };
 
+  const purge = async (): Promise<void> =>
+    void (await sql`DELETE FROM outbox WHERE done_at < now() - make_interval(days => ${retentionDays})`);
+
+  const measure = async (): Promise<void> => {
+    const [row] = await sql<{ seconds: number; failing: number }[]>`
+      SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS seconds,
+        count(*) FILTER (WHERE attempts > 0) AS failing
+      FROM outbox WHERE done_at IS NULL`;
+    metrics.outboxState({ oldestSeconds: Math.max(0, row?.seconds ?? 0), failing: row?.failing ?? 0 });
+  };
+
+  const tasks: ScheduledTask[] = [
+    { name: 'purge delivered outbox events', everyMs: 3_600_000, run: purge },
+    { name: 'measure the outbox', everyMs: 5000, run: measure },
+  ];
+
   return {
     start(): void {
       running = loop();
     },
-    /** Shows how long the oldest event has waited, and how many have failed at least once. */
-    async measure(): Promise<void> {
-      const [row] = await sql<{ seconds: number; failing: number }[]>`
-        SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS seconds, count(*) FILTER (WHERE attempts > 0) AS failing FROM outbox WHERE done_at IS NULL`;
-      metrics.outboxState({ oldestSeconds: Math.max(0, row?.seconds ?? 0), failing: row?.failing ?? 0 });
-    },
-    /** Forgets what was delivered a week ago. */
-    purge: async (): Promise<void> =>
-      void (await sql`DELETE FROM outbox WHERE done_at < now() - make_interval(days => ${retentionDays})`),
+    tasks,
+    /** Writes to the metrics how long the oldest event has waited, and how many failed at least once. */
+    measure,
+    /** Ends after the event at hand. */
     async stop(): Promise<void> {
       isStopping = true;
       wake();

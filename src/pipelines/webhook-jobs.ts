@@ -83,7 +83,7 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
     newId: deps.newId,
   });
   const enqueueDelivery = createEnqueueDelivery(workers, log);
-  workers.consume('webhooks', async ({ webhookId }) => {
+  const consumer = workers.consume('webhooks', async ({ webhookId }) => {
     if ((await deliverer.drain(webhookId)) === 'more') enqueueDelivery([webhookId], 0);
   });
   const endpointsWithWork = createPageCursor((after, most) => webhooks.findDue(new Date(now()), most, after), {
@@ -130,7 +130,7 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
     async stop(): Promise<void> {
       deliverer.stop();
       const timer = setTimeout(deliverer.abort, graceMs);
-      await workers.stop();
+      await consumer.stop();
       clearTimeout(timer);
       deliverer.abort();
     },
