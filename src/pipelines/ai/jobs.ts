@@ -16,8 +16,8 @@ import {
 } from '../../stores/postgres/ai/jobs.ts';
 import { isPostgresUnavailable, retryOnOutage } from '../../stores/postgres/client.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
-import { createPageCursor } from '../page-cursor.ts';
-import type { ScheduledTask } from '../schedule.ts';
+
+import { createPageCursor, type ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
 import { type AnalyseDeps, analyseAnswers } from './analysis/analyse-answers.ts';
 import { type GenerateDeps, generate } from './generate.ts';

@@ -131,7 +131,8 @@ describe('AI jobs', () => {
 
   it('say that a store was away where that is what they failed with, and call nothing else so', async () => {
     const failedWith = async (error: Error) =>
-      (await workedOff(() => ({ responses: { countBySurvey: () => Promise.reject(error), async *stream() {} } }))).job?.error;
+      (await workedOff(() => ({ responses: { countBySurvey: () => Promise.reject(error), async *stream() {} } }))).job
+        ?.error;
     for (const error of [refused(), late()])
       assert.deepEqual(await failedWith(error), {
         code: 'SERVICE_UNAVAILABLE',
