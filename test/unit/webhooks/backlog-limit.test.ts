@@ -7,7 +7,10 @@ describe('the backlog limit of an endpoint', () => {
     const state = { nowMs: 0, waiting: 0, counts: 0 };
     const limit = createBacklogLimit({
       monotonicMs: () => state.nowMs,
-      countPending: async (ids) => ((state.counts += 1), new Map(ids.map((id) => [id, state.waiting]))),
+      countPending: async (ids) => {
+        state.counts += 1;
+        return new Map(ids.map((id) => [id, state.waiting]));
+      },
     });
     return {
       state,

@@ -44,7 +44,11 @@ describe('fan-out of stored responses', () => {
         markDeleted: async (_hooks, keys) => void deleted.push(keys),
         countPending: async (ids) => new Map(ids.map((id) => [id, alreadyWaiting])),
       },
-      metrics: { webhookOverflowed: (count) => (overflow += count) },
+      metrics: {
+        webhookOverflowed: (count) => {
+          overflow += count;
+        },
+      },
       enqueueDelivery: (ids) => void hinted.push(...ids),
       now: () => startMs,
       newId,

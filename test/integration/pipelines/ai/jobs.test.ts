@@ -96,7 +96,12 @@ describe('AI jobs', () => {
       anonymiseAll: undefined,
       responses: { countBySurvey: async () => new Map(), async *stream() {} },
       paid: { list: async () => [], remove: async () => {} },
-      workers: { add: async () => {}, consume: (_: string, handler: typeof work) => void (work = handler) },
+      workers: {
+        add: async () => {},
+        consume: (_: string, handler: typeof work) => {
+          work = handler;
+        },
+      },
       newId: () => newId(),
       now: Date.now,
       ...replaced({ store, surveys }),
