@@ -3,7 +3,7 @@ import type { AnswerRow, KnownUpload } from '../../domain/questions/contract.ts'
 import { encodeResponse, type ResponseHead } from '../../domain/response-row.ts';
 import { checkAnswers } from '../../domain/submission/answers.ts';
 import { durationMs, type Submission } from '../../domain/submission/submission.ts';
-import { conflict, notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
+import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import { isServerGeneratedId, responseIdFromKey } from '../../platform/ids.ts';
 import { isEqualInConstantTime, type Secrets } from '../../platform/secrets.ts';
 import { encodeRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
@@ -12,7 +12,7 @@ import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
 import type { Intake, ResponseState } from '../../stores/redis/intake/intake.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import { bodyDigest } from './body-digest.ts';
-import { closedProblem } from './refusals.ts';
+import { closedProblem, refusals } from './refusals.ts';
 import type { EvictedResponse, RestoredResponse, SavedResponse } from './saved-response.ts';
 
 /** A submission as it comes in from a route. */
@@ -278,25 +278,22 @@ async function findContinued(
   if (responseId === undefined) {
     return resumeToken === undefined
       ? { observedVersion: null }
-      : {
-          observedVersion: null,
-          problem: validationProblem([{ path: 'responseId', message: 'is needed with resumeToken' }]),
-        };
+      : { observedVersion: null, problem: refusals.resumeTokenWithoutId() };
   }
   if (resumeToken === undefined) return { observedVersion: 0 };
   if (!deps.secrets.isResumeToken(surveyId, responseId, resumeToken))
-    return { observedVersion: null, problem: new Problem('FORBIDDEN', 'The resumeToken is not that of this response') };
+    return { observedVersion: null, problem: refusals.wrongResumeToken() };
   const state: ResponseState | undefined = await deps.intake.state(responseId);
   if (state && (state.version < 1 || state.surveyId !== surveyId))
-    return { observedVersion: null, problem: notFound('response to continue') };
-  if (state?.isComplete) return { observedVersion: state.version, problem: alreadyComplete() };
+    return { observedVersion: null, problem: refusals.nothingToContinue() };
+  if (state?.isComplete) return { observedVersion: state.version, problem: refusals.alreadyComplete() };
   if (state && state.savedState !== '')
     return { observedVersion: state.version, saved: JSON.parse(state.savedState) as SavedResponse };
   // Whoever continued it since has seen a later version: then it is asked again.
   if (restored && (state === undefined || state.version === restored.observedVersion))
     return {
       observedVersion: restored.observedVersion,
-      ...(restored.isComplete ? { problem: alreadyComplete() } : { saved: restored.saved }),
+      ...(restored.isComplete ? { problem: refusals.alreadyComplete() } : { saved: restored.saved }),
     };
   const known = state && {
     observedVersion: state.version,
@@ -307,8 +304,6 @@ async function findContinued(
     evicted: { surveyId, responseId, known, codePositions: cached.survey.slotCounts.codes },
   };
 }
-
-const alreadyComplete = (): Problem => conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed');
 
 /**
  * What keeps a response from an id of the service's own: that another has it. Of responses that were complete at once the intake keeps no
@@ -321,10 +316,9 @@ export async function idTakenProblem(
 ): Promise<Problem | undefined> {
   const stored = await findStored(responseId);
   if (!stored) return undefined;
-  if (stored === 'deleted')
-    return conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of a response that was deleted');
+  if (stored === 'deleted') return refusals.idOfDeletedResponse();
   const isSame = stored.surveyId === surveyId && stored.isComplete;
-  return isSame ? alreadyComplete() : conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of another response');
+  return isSame ? refusals.alreadyComplete() : refusals.idOfAnotherResponse();
 }
 
 function tokenProblem(
@@ -335,7 +329,7 @@ function tokenProblem(
   const given = surveyToken ?? submission?.surveyToken;
   const isRight =
     given !== undefined && survey.accessToken !== null && isEqualInConstantTime(survey.accessToken, given);
-  return isRight ? undefined : new Problem('FORBIDDEN', 'This survey takes submissions only with its token');
+  return isRight ? undefined : refusals.wrongSurveyToken();
 }
 
 interface AnswerInput {
@@ -430,7 +424,7 @@ function encodePlan(
   const line = encodeResponse(head, row);
   if (line.length > maxRowBytes / 3 && Buffer.byteLength(line) > maxRowBytes)
     return {
-      ...refusedPlan(responseId, observedVersion, tooLarge()),
+      ...refusedPlan(responseId, observedVersion, refusals.rowTooLarge(maxRowBytes)),
       idHash: idHashOf({ submission }, continued),
       isComplete,
       uploadIds,
@@ -460,9 +454,6 @@ function encodePlan(
     uploadIds,
   };
 }
-
-const tooLarge = (): Problem =>
-  new Problem('PAYLOAD_TOO_LARGE', `A response may take ${maxRowBytes / 1024} KiB as it is stored`);
 
 /** The reply as JSON, put together by hand: ids, times and tokens hold nothing that would have to be escaped. */
 function replyText(responseId: string, submittedAtMs: number, resumeToken: string | undefined): string {

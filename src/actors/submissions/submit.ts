@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { canonicalBody, legacyCanonicalBody } from '../../domain/submission/canonical-body.ts';
-import { conflict, notFound, Problem, tooManyConflicts, unavailable } from '../../errors.ts';
+import { Problem, tooManyConflicts } from '../../errors.ts';
 import { responseIdFromKey } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { IdempotencyRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
@@ -23,7 +23,7 @@ import {
   type UnparsedSubmission,
   type UploadReservations,
 } from './plan.ts';
-import { quotaProblem } from './refusals.ts';
+import { refusals } from './refusals.ts';
 import type { EvictedResponse, RestoredResponse } from './saved-response.ts';
 
 /** Where the caller stands with the submission limit. */
@@ -278,7 +278,7 @@ async function handleResult(
         rateLimit,
       };
     case 'MISMATCH':
-      return refuse(mismatch());
+      return refuse(refusals.otherBodyBefore());
     case 'LOOKUP': {
       const replay = await findReplay(deps, attempt, plan);
       attempt.isLookedUp = true;
@@ -289,13 +289,9 @@ async function handleResult(
           : { kind: 'accepted', replyText: replay, isReplay: true, rateLimit };
     }
     case 'FULL':
-      return refuse(
-        unavailable('The intake is full: too many responses of this survey wait for the response store', 5),
-      );
+      return refuse(refusals.intakeFull());
     case 'LIMITED':
-      return refuse(
-        new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(result.resetMs / 1000)) }),
-      );
+      return refuse(refusals.rateLimited(result.resetMs));
     case 'REFUSED': {
       const obstacle =
         plan.problem ??
@@ -306,17 +302,15 @@ async function handleResult(
       return obstacle ? refuse(obstacle) : 'again';
     }
     case 'QUOTA':
-      return refuse(quotaProblem());
+      return refuse(refusals.quotaReached());
     case 'COMPLETE':
-      return refuse(conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed'));
+      return refuse(refusals.alreadyComplete());
     case 'STALE':
       return (await refreshSurvey(deps, cached)) ? 'again' : 'later';
     case 'NEWER':
       return refuse(newerFormatProblem());
     case 'FROZEN':
-      return (await waitUntilReleased(deps, attempt))
-        ? 'released'
-        : refuse(unavailable('The survey is being changed right now', 1));
+      return (await waitUntilReleased(deps, attempt)) ? 'released' : refuse(refusals.surveyFrozen());
     case 'UNKNOWN': {
       // The intake has forgotten the survey; or it was deleted, and this process has not heard of that.
       const fresh = await deps.actors.renew(cached.survey.id);
@@ -351,7 +345,7 @@ async function restoreEvicted(
     if (error instanceof Problem) return error;
     throw error;
   }
-  return attempt.restored ? undefined : notFound('response to continue');
+  return attempt.restored ? undefined : refusals.nothingToContinue();
 }
 
 /** Asks the response store for a key or an id that was used in the last days: the reply of then, a problem where the body was another, undefined where it knows of none. */
@@ -374,14 +368,8 @@ async function findReplay(
   const repeated = [known.at(-1), known[0]].find(
     (record) => record?.digest === digest && record.surveyId === request.surveyId,
   );
-  return repeated ? replayedReply(deps, request, keyHash, repeated) : mismatch();
+  return repeated ? replayedReply(deps, request, keyHash, repeated) : refusals.otherBodyBefore();
 }
-
-const mismatch = (): Problem =>
-  conflict(
-    'IDEMPOTENCY_MISMATCH',
-    'This key or responseId was used before: with another body, in another survey, or for a response that was deleted. To go on with a response that was saved, send its resumeToken beside its responseId',
-  );
 
 /** Waits while the survey is held back, unless that has taken too long already. */
 async function waitUntilReleased({ frozenSubmissions }: SubmitContext, attempt: SubmissionAttempt): Promise<boolean> {

@@ -505,12 +505,7 @@ describe('a submission as most are', () => {
     const bytes = Buffer.from(JSON.stringify({ ...around, answers, ...beside }));
     const read = (given: Buffer) => {
       readings += 1;
-      return readSubmissionRequest({
-        ...call,
-        contentType: 'application/json',
-        contentEncoding: undefined,
-        bytes: given,
-      });
+      return readSubmissionRequest({ ...call, contentType: 'application/json', contentEncoding: undefined }, given);
     };
     const coming = send({ ...call, bytes, read });
     // The bytes were only lent.

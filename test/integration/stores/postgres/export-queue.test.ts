@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/platform/ids.ts';
-import { createExportStore, maxOpenExports } from '../../src/stores/postgres/exports.ts';
-import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../support/owned-database.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import { createExportStore, maxOpenExports } from '../../../../src/stores/postgres/exports.ts';
+import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
 
 describe('the line of exports', () => {
   let database: OwnedDatabase;

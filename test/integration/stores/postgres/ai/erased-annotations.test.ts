@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/platform/ids.ts';
-import { createAiAnnotationRows } from '../../src/stores/postgres/ai/annotations.ts';
-import { createAiStore } from '../../src/stores/postgres/ai/jobs.ts';
-import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../support/owned-database.ts';
+import { newId } from '../../../../../src/platform/ids.ts';
+import { createAiAnnotationRows } from '../../../../../src/stores/postgres/ai/annotations.ts';
+import { createAiStore } from '../../../../../src/stores/postgres/ai/jobs.ts';
+import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../../support/owned-database.ts';
 
 const digest = Buffer.alloc(16);
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/platform/ids.ts';
-import { createAiStore } from '../../src/stores/postgres/ai/jobs.ts';
-import { createBoundedConcurrency } from '../../src/stores/postgres/bounded-concurrency.ts';
-import { freshDatabase } from '../support/auth-server.ts';
-import { eventually } from '../support/eventually.ts';
+import { newId } from '../../../../../src/platform/ids.ts';
+import { createAiStore } from '../../../../../src/stores/postgres/ai/jobs.ts';
+import { createBoundedConcurrency } from '../../../../../src/stores/postgres/bounded-concurrency.ts';
+import { freshDatabase } from '../../../../support/auth-server.ts';
+import { eventually } from '../../../../support/eventually.ts';
 
 describe('reads of what analyses found, while somebody waits for them', () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
-import { newId } from '../../src/platform/ids.ts';
-import { createAiAnnotationRows } from '../../src/stores/postgres/ai/annotations.ts';
-import { createAiStore } from '../../src/stores/postgres/ai/jobs.ts';
-import { migratePostgres } from '../../src/stores/postgres/migrate.ts';
-import { eventually } from '../support/eventually.ts';
-import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../support/owned-database.ts';
+import { newId } from '../../../../../src/platform/ids.ts';
+import { createAiAnnotationRows } from '../../../../../src/stores/postgres/ai/annotations.ts';
+import { createAiStore } from '../../../../../src/stores/postgres/ai/jobs.ts';
+import { migratePostgres } from '../../../../../src/stores/postgres/migrate.ts';
+import { eventually } from '../../../../support/eventually.ts';
+import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../../support/owned-database.ts';
 
 const digest = Buffer.alloc(16);
 

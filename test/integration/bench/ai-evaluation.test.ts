@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { languageOf } from '../../bench/support/ai-evaluation.ts';
-import { goldThemes, labelledAnswers, surveyTopics, themedAnswers } from '../../bench/support/labelled-answers.ts';
-import { sentiments } from '../../src/domain/analytics/sentiment.ts';
-import { type AiProviderServer, type SeenCall, startAiProvider } from '../support/ai-provider.ts';
+import { languageOf } from '../../../bench/support/ai-evaluation.ts';
+import { goldThemes, labelledAnswers, surveyTopics, themedAnswers } from '../../../bench/support/labelled-answers.ts';
+import { sentiments } from '../../../src/domain/analytics/sentiment.ts';
+import { type AiProviderServer, type SeenCall, startAiProvider } from '../../support/ai-provider.ts';
 
-const main = fileURLToPath(new URL('../../bench/eval-ai.js', import.meta.url));
+const main = fileURLToPath(new URL('../../../bench/eval-ai.js', import.meta.url));
 
 function run(env: Record<string, string>): Promise<{ code: number | null; lines: string[] }> {
   return new Promise((resolve) => {
