@@ -6,8 +6,8 @@ import type { Secrets } from '../../platform/secrets.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import { maxOldSecrets, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { canonicalUrl, type Guard } from '../../webhooks/guard.ts';
-import { secretContext } from '../../webhooks/secret-context.ts';
-import { makeSecret } from '../../webhooks/sign.ts';
+
+import { makeSecret, secretContext } from '../../webhooks/sign.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
 import { objectFromPath } from '../routing/audit.ts';
 import type { SurveyAccess } from '../routing/dispatch.ts';

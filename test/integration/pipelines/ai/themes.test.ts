@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
-import { loadKnownThemes } from '../../../../src/pipelines/ai/analysis/known-themes.ts';
+import { loadKnownThemes } from '../../../../src/pipelines/ai/analysis/themes.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
 import { createAiStore, type SurveyJob } from '../../../../src/stores/postgres/ai/jobs.ts';

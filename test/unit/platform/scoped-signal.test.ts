@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { withScopedSignal } from '../../../../src/ai/providers/scoped-signal.ts';
+import { withScopedSignal } from '../../../src/platform/scoped-signal.ts';
 
-describe('a signal that many calls follow', () => {
-  it('is taken for no leak, and is followed until they have ended', async (t) => {
+describe('a scoped signal', () => {
+  it('follows another signal until its work has ended, with no warning about a leak', async (t) => {
     const warnings: Error[] = [];
     const warn = (warning: Error): void => void warnings.push(warning);
     process.on('warning', warn);

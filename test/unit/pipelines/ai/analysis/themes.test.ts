@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Provider } from '../../../../../src/ai/providers/provider.ts';
 import { Problem, type ProblemCode } from '../../../../../src/errors.ts';
-import { type MergeThemesDeps, mergeThemes } from '../../../../../src/pipelines/ai/analysis/merge-themes.ts';
+import { mergeThemes, type ThemesDeps } from '../../../../../src/pipelines/ai/analysis/themes.ts';
 import type { SurveyJob } from '../../../../../src/stores/postgres/ai/jobs.ts';
 
 /** The end of an analysis whose provider fails so; `done` is what the store is told. */
@@ -19,7 +19,7 @@ async function merged(code: ProblemCode): Promise<string[]> {
     mergeThemes: async () => void done.push('merged'),
     settleThemes: async () => void done.push('settled'),
     dropUnusedThemes: async () => undefined,
-  } as unknown as MergeThemesDeps['store'];
+  } as unknown as ThemesDeps['store'];
   const provider: Provider = {
     name: 'openai',
     models: { high: 'large', low: 'small' },
@@ -27,7 +27,7 @@ async function merged(code: ProblemCode): Promise<string[]> {
   };
   const job = { id: 'job', surveyId: 'survey', topic: 'themes' } as unknown as SurveyJob;
   await mergeThemes(
-    { store, log: { warn: () => undefined } as unknown as MergeThemesDeps['log'] },
+    { store, log: { warn: () => undefined } as unknown as ThemesDeps['log'] },
     { job, provider, signal: new AbortController().signal },
   );
   return done;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Question, SurveyWithQuestions } from '../../../../../src/domain/survey.ts';
-import { openAnswerReader } from '../../../../../src/pipelines/ai/analysis/open-answers.ts';
+import { openAnswerReader } from '../../../../../src/pipelines/ai/analysis/new-answers.ts';
 import type { ResponseRecord } from '../../../../../src/stores/clickhouse/responses.ts';
 
 /** One answer to a LONG_TEXT, as an analysis reads it. */
