@@ -1,27 +1,27 @@
 import type { Redis } from 'ioredis';
-import { createAccessTokens } from '../../auth/access-tokens.ts';
-import { createAccountGuard } from '../../auth/account-guard.ts';
-import { createPasswords } from '../../auth/passwords.ts';
-import { createRefresh } from '../../auth/refresh.ts';
-import { createSignIn } from '../../auth/sign-in.ts';
-import { makeSigningKey, readSigningKeys, type SigningKeys } from '../../auth/signing-keys.ts';
-import type { Log } from '../../log.ts';
-import { loadOrCreateSecret, type Secrets } from '../../platform/secrets.ts';
-import { type Settings, SettingsError } from '../../settings.ts';
-import { createApiKeyStore } from '../../stores/postgres/api-keys.ts';
-import { type Audit, createAudit } from '../../stores/postgres/audit.ts';
-import type { Sql } from '../../stores/postgres/client.ts';
-import { createMemberStore } from '../../stores/postgres/members.ts';
-import { createSessionStore } from '../../stores/postgres/sessions.ts';
-import { createUserStore, type OwnedDataTransfer } from '../../stores/postgres/users.ts';
-import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
-import { apiKeyRoutes } from '../routes/api-keys.ts';
-import { auditRoutes } from '../routes/audit.ts';
-import { authRoutes } from '../routes/auth.ts';
-import { memberRoutes } from '../routes/members.ts';
-import { userRoutes } from '../routes/users.ts';
-import { createAuthenticator } from './authenticator.ts';
-import type { Route } from './route.ts';
+import { createAccessTokens } from '../auth/access-tokens.ts';
+import { createAccountGuard } from '../auth/account-guard.ts';
+import { createPasswords } from '../auth/passwords.ts';
+import { createRefresh } from '../auth/refresh.ts';
+import { createSignIn } from '../auth/sign-in.ts';
+import { makeSigningKey, readSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
+import type { Log } from '../log.ts';
+import { loadOrCreateSecret, type Secrets } from '../platform/secrets.ts';
+import { type Settings, SettingsError } from '../settings.ts';
+import { createApiKeyStore } from '../stores/postgres/api-keys.ts';
+import { type Audit, createAudit } from '../stores/postgres/audit.ts';
+import type { Sql } from '../stores/postgres/client.ts';
+import { createMemberStore } from '../stores/postgres/members.ts';
+import { createSessionStore } from '../stores/postgres/sessions.ts';
+import { createUserStore, type OwnedDataTransfer } from '../stores/postgres/users.ts';
+import type { PermissionChange } from '../stores/redis/permission-notifications.ts';
+import { apiKeyRoutes } from './routes/api-keys.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { authRoutes } from './routes/auth.ts';
+import { memberRoutes } from './routes/members.ts';
+import { userRoutes } from './routes/users.ts';
+import { createAuthenticator } from './routing/authenticator.ts';
+import type { Route } from './routing/route.ts';
 
 export interface AuthenticationDeps {
   sql: Sql;
@@ -30,15 +30,15 @@ export interface AuthenticationDeps {
   secrets: Secrets;
   log: Log;
   settings: Pick<Settings, 'dataDir' | 'jwtPrivateKey' | 'accessTokenTtlSeconds' | 'refreshTokenTtlSeconds'>;
-  /** Moves what a deleted user owns beside surveys. */
+  /** Moves what a deleted user owned, besides surveys. */
   handOver?: OwnedDataTransfer;
-  /** Tells all processes of a change that somebody's open connections depend on. */
+  /** Tells all processes of a change of rights, since open connections depend on them. */
   publishRightsChange?(change: PermissionChange): void;
   nowMs(): number;
   newId(): string;
 }
 
-/** All that has to do with who somebody is: stores, tokens, the check of every call, and the routes. */
+/** Accounts and sign-in: stores, tokens, the authentication of every call, and the routes. */
 export async function createAuthentication(deps: AuthenticationDeps) {
   const { sql, secrets, log, settings, nowMs, newId } = deps;
   const stores = {
@@ -90,7 +90,7 @@ export async function createAuthentication(deps: AuthenticationDeps) {
     authenticate: authenticator.authenticate,
     current: authenticator.current,
     isAlive: authenticator.isAlive,
-    /** Rights were changed by another process. */
+    /** To be called when another process has changed rights. */
     clearCache: authenticator.clearCache,
     audit,
     members: stores.members,
@@ -121,7 +121,7 @@ async function loadSigningKeys({ jwtPrivateKey, dataDir }: AuthenticationDeps['s
   }
 }
 
-/** Behind the reply, and alike for every outcome, so that its time tells nothing. */
+/** Records sign-ins without waiting, and alike for every outcome, so that the time of the reply reveals nothing. */
 function recordSignIn(audit: Audit) {
   return ({
     isSuccess,

@@ -1,18 +1,17 @@
-import { newId } from '../../platform/ids.ts';
-import { createAuthentication } from '../routing/authentication.ts';
-import { createDispatch } from '../routing/dispatch.ts';
-import { createRateLimits } from '../routing/rate-limits.ts';
-import { createRouteTable } from '../routing/route.ts';
-import { createSurveyAccess } from '../routing/survey-access.ts';
-import { createAddressReader } from './client-address.ts';
-import type { ApiServerOptions } from './options.ts';
-import { createRootRoutes } from './root-routes.ts';
-import { createServer } from './server.ts';
-import { assertNativeServer, warnOfTrimmedHeaders } from './uwebsockets.ts';
+import { newId } from '../platform/ids.ts';
+import { type ApiServerOptions, createRootRoutes } from './api-routes.ts';
+import { createAuthentication } from './authentication.ts';
+import { createDispatch } from './routing/dispatch.ts';
+import { createRateLimits } from './routing/rate-limits.ts';
+import { createRouteTable } from './routing/route-table.ts';
+import { createSurveyAccess } from './routing/survey-access.ts';
+import { createAddressReader } from './server/client-address.ts';
+import { createServer } from './server/server.ts';
+import { assertNativeServer, warnOfTrimmedHeaders } from './server/uwebsockets.ts';
 
 export type MetricsServerOptions = Omit<ApiServerOptions, 'jobs' | 'isPortShared' | 'drawReport'>;
 
-/** `/health/*` and `/metrics` alone, for a process that serves no interface: what ingest and jobs have done is theirs to tell. */
+/** A server with /health/* and /metrics alone, for processes without the http role. */
 export async function createMetricsServer({
   settings,
   stores,
