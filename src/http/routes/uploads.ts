@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { CurrentSurvey } from '../../actors/current-survey.ts';
-import { closedProblem } from '../../actors/submissions/refusals.ts';
+import { closedProblem, isInvited } from '../../actors/submissions/refusals.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import type { Question } from '../../domain/survey.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
-import { isEqualInConstantTime } from '../../platform/secrets.ts';
 import { inspectContent } from '../../stores/uploads/media-type.ts';
 import type { Uploads } from '../../stores/uploads/uploads.ts';
 import { objectInSurvey } from '../routing/audit.ts';
@@ -111,15 +110,12 @@ function findOpenQuestion(
   { token, nowMs }: { token: string | undefined; nowMs: number },
 ): Question {
   const { survey } = cached;
-  const isTokenRight =
-    survey.visibility === 'PUBLIC' ||
-    (token !== undefined && survey.accessToken !== null && isEqualInConstantTime(survey.accessToken, token));
-  if (!isTokenRight) throw new Problem('FORBIDDEN', 'This survey takes uploads only with its token');
+  if (!isInvited(survey, token)) throw new Problem('FORBIDDEN', 'This survey takes uploads only with its token');
   const question = survey.questions.find(({ id, isHidden }) => id === questionId && !isHidden);
   if (!question) throw notFound('question');
   if (question.type !== 'FILE_UPLOAD')
     throw validationProblem([{ path: 'questionId', message: `takes no files: its type is ${question.type}` }]);
-  const problem = closedProblem(cached, nowMs);
+  const problem = closedProblem(survey, nowMs);
   if (problem) throw problem;
   return question;
 }
