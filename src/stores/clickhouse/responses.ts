@@ -1,16 +1,17 @@
+import { codeColumn } from '../../domain/response-row.ts';
 import type { ClickHouse } from './client.ts';
 import { runScans } from './counts/scans.ts';
 import { collectCount, countScan } from './counts/summary.ts';
 import { createTimeBudget } from './counts/time-left.ts';
 import { decodeCursor, encodeCursor } from './read/cursor.ts';
 import { findPageKeys, findRecordsByKeys } from './read/pages.ts';
-import { type RecordCells, type ResponseRecord, recordColumns, toRecord } from './read/record.ts';
+import { isTombstone, type RecordCells, type ResponseRecord, recordColumns, toRecord } from './read/record.ts';
 import { columnNames, conditionsOf, existingColumns, type Selection, selectionSlots } from './read/selection.ts';
 import { createStoredRows } from './read/stored-rows.ts';
 import { walkRecords } from './read/walk.ts';
 import { createCodeColumns } from './schema/code-columns.ts';
 import type { Placement } from './schema/placement.ts';
-import { isUuid, sqlInteger, sqlMoment, sqlUuid } from './sql-literals.ts';
+import { isUuid, sqlMoment, sqlUuid } from './sql-literals.ts';
 import { createErasure } from './write/erasure.ts';
 import { createInsert } from './write/insert.ts';
 
@@ -61,10 +62,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     async findAll(responseId: string): Promise<ResponseRecord[]> {
       if (!isUuid(responseId)) return [];
       // Without FINAL, as the index on response_id then leaves only this response's few versions to read.
-      const rows = await clickhouse.select<[number, ...RecordCells]>(
-        `SELECT is_deleted, ${recordColumns()} FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
+      const rows = await clickhouse.select<RecordCells>(
+        `SELECT ${recordColumns()} FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
       );
-      return rows.flatMap(([isDeleted, ...cells]) => (isDeleted === 1 ? [] : [toRecord(cells)]));
+      return rows.filter((cells) => !isTombstone(cells)).map(toRecord);
     },
 
     /** Whether a response with this id, or the one that was submitted at this moment, has been deleted. */
@@ -87,15 +88,13 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       { submittedAtMs, codeColumns }: { submittedAtMs?: number | undefined; codeColumns?: number | undefined },
     ): Promise<ResponseRecord | undefined> {
       const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${sqlMoment(submittedAtMs)}`;
-      const rows = await clickhouse.select<[number, ...RecordCells]>(
-        `SELECT is_deleted, ${await columnsToRead(codeColumns)} FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} ${moment} AND response_id = ${sqlUuid(responseId)}
+      const rows = await clickhouse.select<RecordCells>(
+        `SELECT ${await columnsToRead(codeColumns)} FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} ${moment} AND response_id = ${sqlUuid(responseId)}
          ORDER BY submitted_at DESC, version DESC LIMIT 1 BY submitted_at`,
         { timeoutMs: newestTimeoutMs },
       );
-      const [row] = rows.filter(([isDeleted]) => isDeleted === 0);
-      if (row === undefined) return undefined;
-      const [, ...cells] = row;
-      return toRecord(cells);
+      const newest = rows.find((cells) => !isTombstone(cells));
+      return newest && toRecord(newest);
     },
 
     /** A page, newest first by submittedAt. Following `nextCursor` shows every response once, whatever arrives meanwhile. */
@@ -162,7 +161,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       const asked = slots.filter((slot) => slot < existing);
       if (asked.length === 0) return false;
       const rows = await clickhouse.select<[number]>(
-        `SELECT 1 FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND (${asked.map((slot) => `c${sqlInteger(slot)} != 0`).join(' OR ')}) LIMIT 1`,
+        `SELECT 1 FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND (${asked.map((slot) => `${codeColumn(slot)} != 0`).join(' OR ')}) LIMIT 1`,
         { timeoutMs: countTimeoutMs },
       );
       return rows.length > 0;

@@ -1,6 +1,7 @@
 import { notFound } from '../../errors.ts';
+import { uuid } from '../../platform/ids.ts';
 
-const uuidPattern = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const uuidPattern = new RegExp(`^${uuid}$`, 'i');
 
 /** An id in a statement. What is not a UUID names nothing: NOT_FOUND. */
 export function sqlUuid(id: string): string {

@@ -3,7 +3,7 @@ import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment } from '../sql-literals.ts';
 import { type CsvColumn, csvCell } from './csv-cells.ts';
-import { type RecordCells, type ResponseRecord, recordColumns, toRecord } from './record.ts';
+import { type RecordCells, type ResponseRecord, recordColumns, textsOf, toRecord } from './record.ts';
 import { allOf, columnNames, conditionsOf, type Selection, selectionSlots } from './selection.ts';
 
 /** A step of the time line; a span is some of them, as many as the memory for it holds. */
@@ -171,7 +171,7 @@ const fixedRowBytes = 200;
 /** About what the rows take in memory: answers in words differ by thousands, everything else by little. */
 function approximateBytes(rows: readonly RecordCells[]): number {
   return rows.reduce(
-    (sum, [, , , , , , , , , , , , texts]) => texts.reduce((length, text) => length + text.length, sum + fixedRowBytes),
+    (sum, cells) => textsOf(cells).reduce((length, text) => length + text.length, sum + fixedRowBytes),
     0,
   );
 }

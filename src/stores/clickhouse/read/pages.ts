@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../client.ts';
 import { sqlInteger, sqlMoment, sqlUuid } from '../sql-literals.ts';
 import { keysetCondition, type ResponseKey } from './cursor.ts';
-import { type RecordCells, type ResponseRecord, toRecord } from './record.ts';
+import { keyOf, type RecordCells, type ResponseRecord, toRecord } from './record.ts';
 import { allOf, type Conditions } from './selection.ts';
 
 export interface PageQuery {
@@ -54,9 +54,10 @@ export async function findRecordsByKeys(
      WHERE ${surveyCondition} AND toUnixTimestamp64Milli(submitted_at) IN (${moments.join(', ')}) AND response_id IN (${keys.map((key) => sqlUuid(key.responseId)).join(', ')})`,
   );
   // An id that came again after it was forgotten stands for several.
-  const found = new Map(rows.map((row) => [`${row[1]} ${row[2]}`, row]));
-  return keys.flatMap(({ responseId, submittedAtMs }) => {
-    const row = found.get(`${responseId} ${submittedAtMs}`);
-    return row ? [toRecord(row)] : [];
+  const nameOf = ({ responseId, submittedAtMs }: ResponseKey) => `${responseId} ${submittedAtMs}`;
+  const found = new Map(rows.map((cells) => [nameOf(keyOf(cells)), cells]));
+  return keys.flatMap((key) => {
+    const cells = found.get(nameOf(key));
+    return cells ? [toRecord(cells)] : [];
   });
 }

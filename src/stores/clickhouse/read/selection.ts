@@ -1,4 +1,5 @@
 import { bitsPerWord, type Dimension } from '../../../domain/questions/contract.ts';
+import { codeColumn } from '../../../domain/response-row.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
 import { sqlInteger, sqlMoment, sqlUuid } from '../sql-literals.ts';
 import { type AnnotationLocation, hasAnnotation } from './annotation-conditions.ts';
@@ -28,7 +29,7 @@ export type ColumnOf = (slot: number) => string;
 
 export async function columnNames(columns: CodeColumns, slots: readonly number[]): Promise<ColumnOf> {
   const existing = await columns.existing(slots.reduce((most, slot) => Math.max(most, slot + 1), 0));
-  return (slot) => (slot < existing ? `c${sqlInteger(slot)}` : 'toUInt16(0)');
+  return (slot) => (slot < existing ? codeColumn(slot) : 'toUInt16(0)');
 }
 
 /** A selection in SQL. `key` is the part that the sorting key answers: true for every version of a response or for none. */
@@ -59,7 +60,7 @@ export function conditionsOf(selection: Selection, columnOf: ColumnOf, annotatio
 
 /** The code columns by these positions that exist. */
 export function existingColumns(slots: readonly number[], columnOf: ColumnOf): string[] {
-  return [...new Set(slots)].filter((slot) => columnOf(slot) === `c${slot}`).map((slot) => `c${slot}`);
+  return [...new Set(slots)].filter((slot) => columnOf(slot) === codeColumn(slot)).map(codeColumn);
 }
 
 export function allOf(conditions: readonly string[]): string {

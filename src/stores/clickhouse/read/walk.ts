@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../client.ts';
 import { sqlInteger, sqlMoment } from '../sql-literals.ts';
 import { keysetCondition, type ResponseKey } from './cursor.ts';
-import { type RecordCells, type ResponseRecord, toRecord } from './record.ts';
+import { keyOf, type RecordCells, type ResponseRecord, toRecord } from './record.ts';
 import { allOf, type Conditions } from './selection.ts';
 
 export interface RecordQuery {
@@ -52,7 +52,7 @@ export async function* walkRecords(
       found += rows.length;
       const last = rows.at(-1);
       if (last === undefined || rows.length < pageRows) break;
-      after = { submittedAtMs: last[2], responseId: last[1] };
+      after = keyOf(last);
     }
     fromMs = step.lastMs + 1;
     // Where the conditions leave few of many, longer steps; each still gives at most `recordsAtOnce` at a time.

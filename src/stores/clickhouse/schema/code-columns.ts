@@ -1,3 +1,4 @@
+import { codeColumn } from '../../../domain/response-row.ts';
 import type { ClickHouse } from '../client.ts';
 import { sqlString } from '../sql-literals.ts';
 import { type Placement, storageTable, tablesToChange } from './placement.ts';
@@ -78,5 +79,8 @@ async function countColumns(clickhouse: ClickHouse): Promise<number> {
 
 /** Small numbers in 16 bits: T64 cuts the empty upper bits, which halves the time of a scan and leaves a third on disk. */
 export function codeColumnDefinitions(from: number, to: number): string[] {
-  return Array.from({ length: to - from }, (_, index) => `c${from + index} UInt16 DEFAULT 0 CODEC(T64, LZ4)`);
+  return Array.from(
+    { length: to - from },
+    (_, index) => `${codeColumn(from + index)} UInt16 DEFAULT 0 CODEC(T64, LZ4)`,
+  );
 }

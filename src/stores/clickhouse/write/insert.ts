@@ -1,3 +1,4 @@
+import { codeColumn, responseColumns } from '../../../domain/response-row.ts';
 import { Problem } from '../../../errors.ts';
 import type { ClickHouse } from '../client.ts';
 import { isMalformed, isOutOfMemory } from '../errors.ts';
@@ -60,12 +61,12 @@ export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { clu
   };
 }
 
-const fixedColumns =
-  'survey_id, response_id, submitted_at, version, is_deleted, survey_version, is_complete, completed_at, duration_ms, language, respondent, metadata, numbers, texts';
-
-/** Only the code columns that the rows may use: of the others, which wide surveys have left, no row is looked at one by one. */
+/** Names only the code columns that the rows may use, because ClickHouse fills each named column row by row. */
 function columnList(codeColumns: number): string {
-  return [fixedColumns, ...Array.from({ length: codeColumns }, (_, slot) => `c${slot}`)].join(', ');
+  return [
+    ...responseColumns.map(({ name }) => name),
+    ...Array.from({ length: codeColumns }, (_, slot) => codeColumn(slot)),
+  ].join(', ');
 }
 
 const newline = Buffer.from('\n');
