@@ -1,14 +1,11 @@
 import { codeColumn } from '../../domain/response-row.ts';
 import type { ClickHouse } from './client.ts';
-import { runScans } from './counts/scans.ts';
+import { createTimeBudget, runScans } from './counts/scans.ts';
 import { collectCount, countScan } from './counts/summary.ts';
-import { createTimeBudget } from './counts/time-left.ts';
-import { decodeCursor, encodeCursor } from './read/cursor.ts';
-import { findPageKeys, findRecordsByKeys } from './read/pages.ts';
+import { decodeCursor, encodeCursor, findPageKeys, findRecordsByKeys, walkRecords } from './read/pages.ts';
 import { isTombstone, type RecordCells, type ResponseRecord, recordColumns, toRecord } from './read/record.ts';
 import { columnNames, conditionsOf, existingColumns, type Selection, selectionSlots } from './read/selection.ts';
 import { createStoredRows } from './read/stored-rows.ts';
-import { walkRecords } from './read/walk.ts';
 import { createCodeColumns } from './schema/code-columns.ts';
 import type { Placement } from './schema/placement.ts';
 import { isUuid, sqlMoment, sqlUuid } from './sql-literals.ts';

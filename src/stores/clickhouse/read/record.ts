@@ -1,6 +1,5 @@
 import type { AnswerRow } from '../../../domain/questions/contract.ts';
 import { codeColumn, decodeValues, fieldIndex, responseColumns } from '../../../domain/response-row.ts';
-import type { ResponseKey } from './cursor.ts';
 
 /** The newest version of a stored response. */
 export interface ResponseRecord {
@@ -17,6 +16,12 @@ export interface ResponseRecord {
   respondent: string;
   metadata: Readonly<Record<string, string>>;
   row: AnswerRow;
+}
+
+/** The place of a response among those of its survey, by submission time and id; never changes. */
+export interface ResponseKey {
+  submittedAtMs: number;
+  responseId: string;
 }
 
 /** One row of a SELECT of `recordColumns`: the values in the order of the response row, then its codes as one array. */
