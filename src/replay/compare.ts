@@ -1,10 +1,10 @@
-import type { Row } from '../file/table.ts';
-import type { Analytics, Statistic } from '../service/replies.ts';
-import type { CountPair, Counts, ImportedQuestion } from '../types/adapter.ts';
-import { typeAdapters } from '../types/adapters.ts';
+import type { Analytics, Statistic } from './replies.ts';
+import type { Row } from './table.ts';
+import type { CountPair, Counts, ImportedQuestion } from './types/adapter.ts';
+import { typeAdapters } from './types/adapters.ts';
 
 export interface Difference {
-  /** The question, or what else was counted. */
+  /** The question or other count. */
   where: string;
   cell: string;
   inFile: number;
@@ -12,16 +12,16 @@ export interface Difference {
 }
 
 export interface Comparison {
-  /** How many cells were compared. */
+  /** Number of compared cells. */
   cells: number;
   differences: readonly Difference[];
 }
 
-/** The file's rows by what became of a question's answer. */
+/** The rows of the file that answer a question. */
 export interface AnswerSplit {
   /** Rows whose answer was submitted. */
   submitted: readonly Row[];
-  /** Answers that could not be submitted, by why. */
+  /** Number of answers that could not be submitted, by reason. */
   leftOut: ReadonlyMap<string, number>;
 }
 
@@ -37,7 +37,7 @@ export function splitAnswers({ found }: ImportedQuestion, rows: readonly Row[]):
   return { submitted, leftOut };
 }
 
-/** Compares what analytics counts with the file: the responses, and every cell of every question. */
+/** Compares the counts of analytics with the file: responses, and every cell of every question. */
 export function compareAll(
   questions: readonly ImportedQuestion[],
   rows: readonly Row[],
@@ -72,7 +72,7 @@ function compareQuestion(question: ImportedQuestion, rows: readonly Row[], stati
   ]);
 }
 
-/** Cell by cell; a cell that only one of them has counts as 0 in the other. */
+/** Compares cell by cell; a missing cell counts as 0. */
 export function compareCells(where: string, { inFile, inService }: CountPair): Comparison {
   const [file, service] = [flat(inFile), flat(inService)];
   const cells = [...new Set([...file.keys(), ...service.keys()])];
@@ -87,7 +87,7 @@ export function mergeComparisons(all: readonly Comparison[]): Comparison {
   };
 }
 
-/** Counts are whole and equal or not; the allowance is for means, whose last digits depend on the order of adding. */
+/** Integers must be equal; other numbers may differ by 1e-9, as the last digits of means depend on the order of addition. */
 function isEqual(a: number, b: number): boolean {
   return (
     a === b ||

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What the replay reads of the service's replies; other fields are ignored. */
+/** The fields of the service's replies that the replay reads; others are ignored. */
 
 export const envelopeSchema = z.union([
   z.object({ success: z.literal(true), data: z.unknown() }),

@@ -1,17 +1,16 @@
 import { z } from 'zod';
-import type { GivenAnswer } from '../../domain/questions/contract.ts';
-import type { Column, Row } from '../file/table.ts';
-import { cellAt } from '../file/table.ts';
-import type { ImportedQuestion } from '../types/adapter.ts';
-import { typeAdapters } from '../types/adapters.ts';
+import type { GivenAnswer } from '../domain/questions/contract.ts';
 import { type Api, RequestRefused } from './api.ts';
 import type { ImportedSurvey } from './survey.ts';
+import { type Column, cellAt, type Row } from './table.ts';
+import type { ImportedQuestion } from './types/adapter.ts';
+import { typeAdapters } from './types/adapters.ts';
 
 export interface SubmitOptions {
   api: Api;
   survey: ImportedSurvey;
   rows: readonly Row[];
-  /** The same for the same file, so that no row is counted twice in a survey. */
+  /** Hash of the file, part of the idempotency keys, so that no row is counted twice in a survey. */
   digest: string;
   idColumn: Column | undefined;
   concurrency: number;
@@ -19,13 +18,13 @@ export interface SubmitOptions {
 }
 
 export interface Submitted {
-  /** Rows that the service would not take, with what it said; `row` from 0. */
+  /** Refused rows with the service's message; `row` from 0. */
   refused: readonly { row: number; message: string }[];
-  /** Rows that it had taken before. */
+  /** Rows that were accepted by an earlier run. */
   replayedCount: number;
 }
 
-/** Submits every row, so many at a time. Throws when the survey takes none at all: it is closed, gone, or the service is away. */
+/** Submits every row, `concurrency` at a time. Throws an Error if the survey accepts no responses or the service is unavailable. */
 export async function submitRows({
   api,
   survey,
@@ -51,7 +50,8 @@ export async function submitRows({
       if (!isAboutRow(error)) throw error;
       refused.push({ row: place, message: error.message });
     }
-    onProgress((done += 1));
+    done += 1;
+    onProgress(done);
   };
   const submitLoop = async (): Promise<void> => {
     while (!isStopped && next < rows.length) await submitRow(next++);
@@ -66,11 +66,11 @@ export async function submitRows({
   return { refused: refused.sort((a, b) => a.row - b.row), replayedCount };
 }
 
-/** A body that is wrong or too large: other rows may be fine. */
+/** Whether only this row is refused, as invalid or too large. */
 const isAboutRow = (error: unknown): error is RequestRefused =>
   error instanceof RequestRefused && (error.status === 400 || error.status === 413);
 
-/** A row's answers; what is empty is not answered, and what the service would not take is left out. */
+/** The answers of a row, without empty cells and those that the service would refuse. */
 export function answersOf(questions: readonly ImportedQuestion[], row: Row): GivenAnswer[] {
   return questions
     .filter(

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { questionTypeNames } from '../../domain/questions/type-names.ts';
+import { questionTypeNames } from '../domain/questions/type-names.ts';
 import type { Column } from './table.ts';
 
 const columnOverride = z.strictObject({
@@ -11,15 +11,15 @@ const columnOverride = z.strictObject({
 });
 
 /**
- * Overrules what is recognised, by the header of a question or by the number of a column from 0:
+ * Overrides what is recognised, by the header of a question or by the index of a column from 0:
  *
  *     {"columns": {"How old are you?": {"type": "DROPDOWN", "options": ["under 30", "30 to 59", "60 and over"]},
  *                  "4": {"question": "Where do you live?"},
  *                  "17": {"ignore": true}}}
  *
- * `type` is any question type but FILE_UPLOAD; `question` is another wording; `options` are the texts to choose from, in order (answers
- * beside them are left out and counted); `ignore` leaves the columns out. A header stands for all the columns under it, a number for one
- * column, which then makes a question of its own. CHECKBOXES, RANKING and MATRIX need a header with several columns.
+ * `type` is any question type except FILE_UPLOAD; `question` is another wording; `options` are the options in order (other answers are
+ * left out and counted); `ignore` leaves the columns out. A header names all columns under it; an index names one column, which becomes a
+ * question of its own. CHECKBOXES, RANKING and MATRIX need a header with several columns.
  */
 const mappingSchema = z.strictObject({ columns: z.record(z.string(), columnOverride) });
 
@@ -37,18 +37,18 @@ export function readMapping(path: string): Mapping {
   );
 }
 
-/** What is wished for the question that a column stands under. */
+/** The override of the question that a column belongs to. */
 export const overrideForQuestion = ({ columns }: Mapping, { question }: Column): ColumnOverride | undefined =>
   Object.hasOwn(columns, question) ? columns[question] : undefined;
 
-/** What is wished for this very column. */
+/** The override of this column. */
 export const overrideForColumn = ({ columns }: Mapping, { index }: Column): ColumnOverride | undefined =>
   Object.hasOwn(columns, String(index)) ? columns[String(index)] : undefined;
 
-/** Throws when the mapping names what the file has not: a misspelt header must not be lost in silence. */
-export function checkNames({ columns: wishes }: Mapping, columns: readonly Column[]): void {
+/** Throws an Error if the mapping names a header or column that the file does not have. */
+export function checkNames({ columns: overrides }: Mapping, columns: readonly Column[]): void {
   const known = new Set(columns.flatMap(({ question, index }) => [question, String(index)]));
-  const stray = Object.keys(wishes).find((name) => !known.has(name));
-  if (stray !== undefined)
-    throw new Error(`The mapping names “${stray}”, which is no header and no column number of the file`);
+  const unknown = Object.keys(overrides).find((name) => !known.has(name));
+  if (unknown !== undefined)
+    throw new Error(`The mapping names “${unknown}”, which is no header and no column number of the file`);
 }

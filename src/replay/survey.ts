@@ -1,25 +1,24 @@
-import type { DetectedQuestion } from '../file/question.ts';
-import type { ImportedQuestion, Named } from '../types/adapter.ts';
-import { typeAdapters } from '../types/adapters.ts';
 import type { Api } from './api.ts';
+import type { DetectedQuestion } from './recognise.ts';
 import { questionSchema, type ServiceQuestion, surveySchema } from './replies.ts';
+import type { ImportedQuestion, Named } from './types/adapter.ts';
+import { typeAdapters } from './types/adapters.ts';
 
 export interface ImportedSurvey {
   id: string;
   questions: readonly ImportedQuestion[];
 }
 
-export interface SurveyPlan {
+interface SurveyPlan {
   title: string;
-  /** Of the file, for people. */
   description: string;
   questions: readonly DetectedQuestion[];
 }
 
-/** A file's rows come from one address: more a minute than any of them, the interface's maximum. */
+/** The maximum that the interface allows, because all rows come from one address. */
 const submissionsAMinute = 10_000_000;
 
-/** Makes the survey and publishes it. */
+/** Creates a survey and publishes it. */
 export async function createSurvey(api: Api, { title, description, questions }: SurveyPlan): Promise<ImportedSurvey> {
   const { data } = await api.call(surveySchema, ['POST', '/surveys'], {
     body: { title, description, submissionRateLimit: submissionsAMinute },
@@ -27,7 +26,7 @@ export async function createSurvey(api: Api, { title, description, questions }: 
   return finishSurvey(api, data, questions);
 }
 
-/** Takes an existing survey instead, made from the same file: what it lacks is added. Throws where it asks something else. */
+/** Continues a survey made from the same file and adds missing questions. Throws an Error if its questions differ. */
 export async function continueSurvey(
   api: Api,
   surveyId: string,
@@ -68,7 +67,7 @@ async function addQuestion(api: Api, surveyId: string, found: DetectedQuestion):
 
 const withText = (text: string) => ({ text });
 
-/** What the service is to offer: the columns of a list to tick or to rank are its options, those of a matrix its rows. */
+/** Texts of options and rows: the columns of CHECKBOXES and RANKING are options, those of MATRIX are rows. */
 function textsOf({ type, items, options }: DetectedQuestion): { options: readonly string[]; rows: readonly string[] } {
   const { itemsAre } = typeAdapters[type];
   const texts = items.map(({ text }) => text);

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
-import { envelopeSchema, sessionSchema } from './replies.ts';
+import { type Analytics, analyticsSchema, envelopeSchema, sessionSchema } from './replies.ts';
 
-/** The service said no, and would say it again. `details` is what it found, as JSON. */
+/** A refusal of the service that a repetition would not change. */
 export class RequestRefused extends Error {
   readonly status: number;
-  constructor(call: string, status: number, said: string) {
-    super(`${call} was refused with ${status}: ${said}`);
-    this.name = 'Refusal';
+  constructor(call: string, status: number, reason: string) {
+    super(`${call} was refused with ${status}: ${reason}`);
+    this.name = 'RequestRefused';
     this.status = status;
   }
 }
@@ -18,7 +18,7 @@ export interface ApiOptions {
   /** Such as http://127.0.0.1:3000, without a path. */
   origin: string;
   credentials: Credentials;
-  /** Called before a pause that the service asked for, or that a broken connection makes necessary. */
+  /** Called before a pause that the service requests (Retry-After) or that follows a broken connection. */
   onPause?(seconds: number, why: string): void;
   sleep?(ms: number): Promise<unknown>;
 }
@@ -26,13 +26,13 @@ export interface ApiOptions {
 export interface CallOptions {
   body?: unknown;
   idempotencyKey?: string;
-  /** No token is sent. */
+  /** Sends no token. */
   isPublic?: boolean;
 }
 
 export interface Reply<T> {
   data: T;
-  /** The service had done this before, and did not do it again. */
+  /** Whether the service recognised a repeat by its idempotency key. */
   isReplay: boolean;
 }
 
@@ -40,8 +40,8 @@ const maxPauses = 60;
 const maxBrokenConnections = 30;
 
 /**
- * Calls the public interface. 429 and 503 are waited out as their Retry-After says; a connection that breaks is tried again where the
- * call can be repeated safely; an expired session is opened anew. Everything else that is no success throws a Refusal.
+ * Calls the public interface. Waits as Retry-After says on 429 and 503, repeats safe calls after a broken connection, and logs in again
+ * when the session has expired. Throws RequestRefused for other failures.
  */
 export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOptions) {
   let token: string | undefined;
@@ -65,7 +65,7 @@ export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOp
     await sleep(seconds * 1000);
   };
 
-  /** The first reply that is neither a request to wait nor a broken connection. */
+  /** Repeats until a reply is neither 429 nor 503, within the limits above. */
   const send = async (method: string, path: string, options: CallOptions): Promise<Response> => {
     const isRepeatable = method === 'GET' || options.idempotencyKey !== undefined;
     for (let [pauses, broken] = [0, 0]; ; ) {
@@ -131,9 +131,24 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What broke a connection: fetch itself only says that it failed. */
+/** The cause of a broken connection; the message of fetch itself is only “fetch failed”. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (!(cause instanceof Error)) return String(cause);
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);
+}
+
+/** Stays below the general limit of 100 calls a minute. */
+const pollIntervalMs = 1000;
+const maxWaitMs = 60_000;
+
+/** Polls until analytics counts the expected number of responses, or until no further one has come for a minute. */
+export async function waitForAnalytics(api: Api, surveyId: string, expected: number): Promise<Analytics> {
+  let [shown, since] = [-1, performance.now()];
+  for (;;) {
+    const { data } = await api.call(analyticsSchema, ['GET', `/analytics/surveys/${surveyId}`]);
+    if (data.totalResponses > shown) [shown, since] = [data.totalResponses, performance.now()];
+    if (shown >= expected || performance.now() - since > maxWaitMs) return data;
+    await delay(pollIntervalMs);
+  }
 }

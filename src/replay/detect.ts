@@ -1,5 +1,3 @@
-import { hasOptions, recogniseColumn, shapeAs } from './column-types.ts';
-import { type GroupShape, matrixOptions, recogniseGroup } from './groups.ts';
 import {
   type ColumnOverride,
   checkNames,
@@ -8,7 +6,16 @@ import {
   overrideForColumn,
   overrideForQuestion,
 } from './mapping.ts';
-import type { DetectedQuestion, Item } from './question.ts';
+import {
+  type DetectedQuestion,
+  type GroupShape,
+  hasOptions,
+  type Item,
+  matrixOptions,
+  recogniseColumn,
+  recogniseGroup,
+  shapeAs,
+} from './recognise.ts';
 import { type Column, type Row, type Table, valuesOf } from './table.ts';
 
 export interface Detection {
@@ -17,7 +24,7 @@ export interface Detection {
   idColumn: Column | undefined;
 }
 
-/** Recognises the questions of a file; what the mapping says goes before. Throws where the mapping does not fit the file. */
+/** Recognises the questions of a file, with the overrides of the mapping. Throws an Error if the mapping does not fit the file. */
 export function detect({ columns, rows }: Table, mapping: Mapping = emptyMapping): Detection {
   checkNames(mapping, columns);
   const isOverridden = (column: Column): boolean =>
@@ -39,7 +46,7 @@ const placeOf = ({ items }: DetectedQuestion): number => items[0]?.index ?? 0;
 
 const idWord = /^(?:id|uuid|guid|identifier|(?:respondent|response|participant|user|person|case|record|session)id)$/;
 
-/** Named as an id, filled in every row, and never the same twice. */
+/** Whether the column is named as an id and has a different value in every row. */
 function isIdentifier({ question, part, index }: Column, rows: readonly Row[]): boolean {
   const words = question
     .replace(/([a-z])([A-Z])/g, '$1 $2')
@@ -50,20 +57,20 @@ function isIdentifier({ question, part, index }: Column, rows: readonly Row[]): 
   return rows.length > 0 && values.length === rows.length && new Set(values).size === values.length;
 }
 
-/** The questions in the columns under one header: usually one. */
+/** The questions of the columns under one header, usually one. */
 function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapping): DetectedQuestion[] {
-  const wish = run[0] && overrideForQuestion(mapping, run[0]);
+  const override = run[0] && overrideForQuestion(mapping, run[0]);
   const free = run.filter((column) => column.part !== '' && overrideForColumn(mapping, column) === undefined);
-  const group = free.length > 1 || isGroupType(wish?.type) ? groupOf(free, rows, wish) : undefined;
+  const group = free.length > 1 || isGroupType(override?.type) ? groupOf(free, rows, override) : undefined;
   const alone = run.filter((column) => !group?.columns.includes(column));
   const single = alone.map((column) =>
     columnQuestion(column, {
       rows,
-      wish: overrideForColumn(mapping, column) ?? (group ? undefined : wish),
+      override: overrideForColumn(mapping, column) ?? (group ? undefined : override),
       isAlone: run.length === 1,
     }),
   );
-  return group ? [groupQuestion(group, wish), ...single] : single;
+  return group ? [groupQuestion(group, override), ...single] : single;
 }
 
 const isGroupType = (type: ColumnOverride['type']): type is GroupShape['type'] =>
@@ -80,35 +87,35 @@ function groupOf(
   return { type, columns, options: type === 'MATRIX' ? (options ?? matrixOptions(columns, rows)) : [] };
 }
 
-function groupQuestion({ type, columns, options }: GroupShape, wish: ColumnOverride | undefined): DetectedQuestion {
-  if (wish?.options && type !== 'MATRIX')
+function groupQuestion({ type, columns, options }: GroupShape, override: ColumnOverride | undefined): DetectedQuestion {
+  if (override?.options && type !== 'MATRIX')
     throw new Error(`The mapping gives options to a question of type ${type}, which takes them from its columns`);
   return {
     type,
-    text: wish?.question ?? wording(columns[0]?.question ?? ''),
+    text: override?.question ?? wording(columns[0]?.question ?? ''),
     items: itemsOf(columns),
-    options: wish?.options ?? options,
+    options: override?.options ?? options,
     dayOrder: 'year',
   };
 }
 
 function columnQuestion(
   column: Column,
-  { rows, wish, isAlone }: { rows: readonly Row[]; wish: ColumnOverride | undefined; isAlone: boolean },
+  { rows, override, isAlone }: { rows: readonly Row[]; override: ColumnOverride | undefined; isAlone: boolean },
 ): DetectedQuestion {
   const { question, part, index } = column;
-  const type = wish?.type;
+  const type = override?.type;
   if (isGroupType(type))
     throw new Error(`The mapping asks for ${type}, which takes a header with several columns, for column ${index}`);
   const values = valuesOf(rows, index);
   const found = recogniseColumn(values);
   const shape =
-    type === undefined && wish?.options === undefined
+    type === undefined && override?.options === undefined
       ? found
-      : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, wish?.options);
-  if (wish?.options && shape.options.length === 0)
+      : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, override?.options);
+  if (override?.options && shape.options.length === 0)
     throw new Error(`The mapping gives options to a question of type ${shape.type}, which has none`);
-  const text = wish?.question ?? question;
+  const text = override?.question ?? question;
   const isPart = part !== '' && !isAlone;
   return {
     ...shape,
@@ -117,7 +124,7 @@ function columnQuestion(
   };
 }
 
-/** Columns as items with texts of their own: a text that comes again is numbered. */
+/** Items with unique texts: repeated texts are numbered. */
 function itemsOf(columns: readonly Column[]): Item[] {
   const taken = new Set<string>();
   return columns.map(({ index, part }) => {

@@ -1,17 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
-import { decodeText } from './decode.ts';
 
-/** A column of a file of responses. Columns that stand under one question follow each other and share its `run`. */
+/** A column of a file of responses. Neighbouring columns of one question share its `run`. */
 export interface Column {
-  /** Place in the file, from 0. */
+  /** Index in the file, from 0. */
   index: number;
-  /** Number of the question that the column stands under. */
+  /** Index of the question that the column belongs to, from 0. */
   run: number;
   /** The question's wording, on one line. */
   question: string;
-  /** The option, row or item that the column stands for; '' where it stands for the question itself. */
+  /** The option, row or item of the column; '' if the column is the whole question. */
   part: string;
 }
 
@@ -19,20 +18,20 @@ export type Row = readonly string[];
 
 export interface Table {
   columns: readonly Column[];
-  /** Cells as the file has them, one a column. */
+  /** Cells as in the file, one for each column. */
   rows: readonly Row[];
-  /** What a reader of the file should know, as sentences. */
+  /** Remarks to print, as sentences. */
   remarks: readonly string[];
 }
 
-/** Reads a CSV file. `digest` stands for its content: the same bytes have the same one. */
+/** Reads a CSV file. `digest` is a hash of its bytes. */
 export function readTable(path: string): { table: Table; digest: string } {
   const bytes = readFileSync(path);
   const lines = parse(decodeText(bytes), { relax_column_count: true, skip_empty_lines: true });
   return { table: tableOf(lines), digest: createHash('sha256').update(bytes).digest('hex').slice(0, 32) };
 }
 
-/** A cell without outer space; '' is a question that was not answered. */
+/** The trimmed cell; '' means that the question was not answered. */
 export function cellAt(row: Row, index: number): string {
   return (row[index] ?? '').trim();
 }
@@ -42,7 +41,7 @@ export function valuesOf(rows: readonly Row[], index: number): string[] {
   return rows.map((row) => cellAt(row, index)).filter((cell) => cell !== '');
 }
 
-/** Tells the header from the rows: one line of names, or two where the second names what the columns of a question stand for. */
+/** Separates the header from the rows: one line of names, or two if the second names the options, rows or items of columns. */
 export function tableOf(lines: readonly Row[]): Table {
   const names = (lines[0] ?? []).map(oneLine);
   if (names.length === 0) throw new Error('The file is empty');
@@ -54,7 +53,7 @@ export function tableOf(lines: readonly Row[]): Table {
   return {
     columns: columnsOf(names, parts),
     rows: given.map((row) => names.map((_, index) => row[index] ?? '')),
-    remarks: longer > 0 ? [`${longer} rows have more cells than the header; what is beyond it is left out.`] : [],
+    remarks: longer > 0 ? [`${longer} rows have more cells than the header; their surplus cells are left out.`] : [],
   };
 }
 
@@ -72,8 +71,8 @@ function columnsOf(names: readonly string[], parts: readonly string[] | undefine
 }
 
 /**
- * A second header row is there when it says “Response”, or when it names the columns that the first row leaves without a name: no such
- * name stands below as an answer, unless it is the column's only answer, as in a list to tick.
+ * Whether the second line belongs to the header: it says “Response”, or it names all columns that the first line leaves unnamed, and no such
+ * name is an answer below, unless it is the column's only answer, as with checkboxes.
  */
 function hasPartNames(names: readonly string[], [, second = [], ...rows]: readonly Row[]): boolean {
   if (second.some((cell) => plainAnswer.test(cell.trim()))) return true;
@@ -88,5 +87,22 @@ function hasPartNames(names: readonly string[], [, second = [], ...rows]: readon
   );
 }
 
-/** A header's wording: exports break lines and double spaces in it. */
+/** A header on one line: exports contain line breaks and double spaces. */
 export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
+
+/** Windows-1252 at 0x80–0x9f; its five unassigned bytes stay control characters, as in browsers. */
+const upperControls = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
+/**
+ * Decodes UTF-8 (without its byte-order mark) or, if the bytes are not valid UTF-8, Windows-1252, which older survey tools write. Node 20
+ * decodes `windows-1252` as Latin-1, hence the table.
+ */
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return Buffer.from(bytes)
+      .toString('latin1')
+      .replace(/[\u0080-\u009f]/g, (char) => upperControls[char.charCodeAt(0) - 0x80] ?? char);
+  }
+}

@@ -1,25 +1,24 @@
-import type { DetectedQuestion } from '../file/question.ts';
-import type { Row } from '../file/table.ts';
-import type { Api } from '../service/api.ts';
-import { type CrosstabReply, crosstabSchema } from '../service/replies.ts';
-import type { ImportedSurvey } from '../service/survey.ts';
-import type { ImportedQuestion } from '../types/adapter.ts';
-import { typeAdapters } from '../types/adapters.ts';
+import type { Api } from './api.ts';
 import { type Comparison, compareCells, mergeComparisons } from './compare.ts';
+import type { DetectedQuestion } from './recognise.ts';
+import { type CrosstabReply, crosstabSchema } from './replies.ts';
+import type { ImportedSurvey } from './survey.ts';
+import type { Row } from './table.ts';
+import type { ImportedQuestion } from './types/adapter.ts';
+import { typeAdapters } from './types/adapters.ts';
 
-/** What is crossed: a question by its place in the survey, or a row (item) of it. */
+/** A variable of a crosstab: a question by its index in the survey, or one of its rows or items. */
 export interface Variable {
   place: number;
   item: string | undefined;
-  /** For people. */
   title: string;
 }
 
 const singleChoiceTypes: readonly string[] = ['YES_NO', 'MULTIPLE_CHOICE', 'DROPDOWN', 'LIKERT_SCALE'];
 
 /**
- * Finds what a name means: the wording of a question or a part of it that no other has, or a matrix row or ranked item by its text, with
- * the question's wording and “ › ” before it where several have the same. Throws an Error that says what is wrong.
+ * Finds a variable by name: the wording of a question or a unique part of it, or the text of a matrix row or ranked item, preceded by the
+ * question's wording and “ › ” if several have the same text. Throws an Error if there is none or several.
  */
 export function findVariable(questions: readonly DetectedQuestion[], name: string): Variable {
   const wanted = name.trim().toLowerCase();
@@ -44,7 +43,7 @@ export function findVariable(questions: readonly DetectedQuestion[], name: strin
   return checkCrossable(questions, variable, name);
 }
 
-/** The first and the last question with a single choice; undefined when there are not two. */
+/** The first and the last single-choice question; undefined if there are not two. */
 export function defaultVariables(questions: readonly DetectedQuestion[]): [Variable, Variable] | undefined {
   const able = questions.flatMap((question, place) =>
     singleChoiceTypes.includes(question.type) ? [{ place, item: undefined, title: question.text }] : [],
@@ -96,7 +95,7 @@ export function askCrosstab(
 export interface CrosstabPair {
   questions: readonly ImportedQuestion[];
   rows: readonly Row[];
-  /** In the rows and in the columns. */
+  /** Of the rows and of the columns. */
   variables: readonly [Variable, Variable];
   reply: CrosstabReply;
 }
@@ -131,7 +130,7 @@ function categoriesOf(question: ImportedQuestion, row: Row, item: string | undef
     : [];
 }
 
-/** Counts rows of the file that fall into a category of both; a row with several categories counts once in each. */
+/** Counts the rows of the file with a category in both variables; a row counts once in each of its categories. */
 function crossFile(rows: readonly Row[], first: (row: Row) => string[], second: (row: Row) => string[]) {
   const cells: Record<string, Record<string, number>> = {};
   const rowTotals: Record<string, number> = {};
