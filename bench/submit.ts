@@ -48,7 +48,7 @@ async function compare(ours: BenchService): Promise<void> {
   const loadOn = (port: number, duration: number, next: () => Buffer = () => request) =>
     runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: next });
   let keys = 0;
-  const keyedRequest = (): Buffer => postBytes(path, body, `Idempotency-Key: bench-${(keys += 1)}-of-this-run\r\n`);
+  const keyedRequest = (): Buffer => postBytes(path, body, `Idempotency-Key: bench-${++keys}-of-this-run\r\n`);
   const [limit, peer] = [
     await startPeer('peer-bare'),
     await startPeer('peer-fastify', { DATABASE_URL: ours.peerDatabaseUrl }),

@@ -161,7 +161,7 @@ async function fetchLoop(atOnce: number): Promise<Rate> {
   const [startedAt, spent] = [performance.now(), cpuSeconds(process.pid)];
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
-      while ((left -= 1) >= 0)
+      while (--left >= 0)
         await (await fetch(`http://127.0.0.1:${receiver.port}/bare`, { method: 'POST', headers, body })).arrayBuffer();
     }),
   );

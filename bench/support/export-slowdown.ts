@@ -72,7 +72,9 @@ function makeFilesContinuously(client: Client, surveyId: string, format: string)
   let isStopping = false;
   let current = '';
   let begin: () => void = () => undefined;
-  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
   const run = async () => {
     while (!isStopping) {
       current = (await client.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format })).exportId;

@@ -47,8 +47,10 @@ export function openReceiver({ port, path, hello, hear }: ReceiverOptions): Prom
       head = Buffer.concat([head, chunk]);
       const end = head.indexOf(headEnd);
       if (end < 0) return;
-      if (!head.toString('latin1', 0, 12).endsWith('101'))
-        return reject(new Error(head.toString('latin1').slice(0, 300)));
+      if (!head.toString('latin1', 0, 12).endsWith('101')) {
+        reject(new Error(head.toString('latin1').slice(0, 300)));
+        return;
+      }
       isOpen = true;
       counter.take(head.subarray(end + 4));
       if (hello !== undefined) socket.write(textFrame(hello));

@@ -80,9 +80,10 @@ function keepBusy({ host, port }: LoadOptions, traffic: Traffic): Promise<void> 
     // Reading into one buffer costs less than a stream: what the load costs is taken from whom it measures.
     const onread = {
       buffer: Buffer.allocUnsafe(readAtOnceBytes),
-      callback: (size: number, buffer: Uint8Array) => (
-        receive(Buffer.from(buffer.buffer, buffer.byteOffset, size)), true
-      ),
+      callback: (size: number, buffer: Uint8Array) => {
+        receive(Buffer.from(buffer.buffer, buffer.byteOffset, size));
+        return true;
+      },
     };
     const socket: Socket = connect({ host, port, noDelay: true, onread });
     const send = (): void => {

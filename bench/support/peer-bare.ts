@@ -15,7 +15,9 @@ const app = uWS.App();
 app.post('/*', (res) => {
   let isAborted = false;
   let chunks: Buffer = Buffer.alloc(0);
-  res.onAborted(() => (isAborted = true));
+  res.onAborted(() => {
+    isAborted = true;
+  });
   res.onData((chunk, isLast) => {
     chunks = chunks.length === 0 && isLast ? Buffer.from(chunk) : Buffer.concat([chunks, Buffer.from(chunk)]);
     if (!isLast || isAborted) return;

@@ -7,7 +7,9 @@ let received = 0;
 const app = uWS.App();
 app.post('/*', (res) => {
   let isAborted = false;
-  res.onAborted(() => (isAborted = true));
+  res.onAborted(() => {
+    isAborted = true;
+  });
   res.onData((_chunk, isLast) => {
     if (!isLast || isAborted) return;
     received += 1;

@@ -38,11 +38,13 @@ describe('clients that speak badly', () => {
     return new Promise((resolve) => {
       const startedAt = performance.now();
       let [said, n] = ['', 0];
-      const timer = every && setInterval(() => socket.write(every((n += 1))), 500);
+      const timer = every && setInterval(() => socket.write(every(++n)), 500);
       const limit = setTimeout(() => socket.destroy(), closedWithinMs + 5000);
       socket.removeAllListeners('error');
       socket.on('error', () => undefined);
-      socket.on('data', (piece) => (said += piece.toString('latin1')));
+      socket.on('data', (piece) => {
+        said += piece.toString('latin1');
+      });
       socket.on('close', () => {
         clearInterval(timer);
         clearTimeout(limit);

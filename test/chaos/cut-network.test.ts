@@ -26,7 +26,9 @@ describe('a client that is gone from the network without a word', () => {
   const begin = ([command = '', ...args]: readonly string[]): (() => string[]) => {
     let said = '';
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    child.stdout.on('data', (piece) => (said += String(piece)));
+    child.stdout.on('data', (piece) => {
+      said += String(piece);
+    });
     children.push(child);
     return () => said.trim().split('\n');
   };

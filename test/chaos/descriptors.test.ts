@@ -38,8 +38,12 @@ describe('a service whose file descriptors are used up', () => {
       const socket = connect(service.port, '127.0.0.1');
       const connection: Connection = { socket, said: '', error: '', isClosed: false };
       sockets.push(socket);
-      socket.on('data', (piece) => (connection.said += piece.toString('latin1')));
-      socket.on('error', (error) => (connection.error = 'code' in error ? String(error.code) : error.message));
+      socket.on('data', (piece) => {
+        connection.said += piece.toString('latin1');
+      });
+      socket.on('error', (error) => {
+        connection.error = 'code' in error ? String(error.code) : error.message;
+      });
       socket.on('close', () => {
         connection.isClosed = true;
         resolve(connection);

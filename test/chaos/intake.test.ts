@@ -20,7 +20,9 @@ describe('a small intake', () => {
   const dataDir = temporaryDataDir();
   const memoryBytes = 32 * 1024 * 1024;
   let intake: Awaited<ReturnType<typeof startWithIntake>>;
-  before(async () => void (intake = await startWithIntake(dataDir, memoryBytes)));
+  before(async () => {
+    intake = await startWithIntake(dataDir, memoryBytes);
+  });
   after(async () => {
     await intake.service.stop();
     rmSync(dataDir, { recursive: true, force: true });

@@ -220,7 +220,7 @@ describe('analyses of open answers', () => {
       analyse(id, { analysisType: 'sentiment' }),
     ]);
     assert.deepEqual([first?.status, second?.status], [202, 202], JSON.stringify(first?.body));
-    const { jobId } = first?.body.data;
+    const jobId = first?.body.data.jobId;
     assert.equal(second?.body.data.jobId, jobId);
     const job = await admin.get(`/ai/jobs/${jobId}`);
     assert.deepEqual([job.status, job.result, job.error], ['RUNNING', null, null]);

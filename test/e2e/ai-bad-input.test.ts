@@ -28,10 +28,15 @@ describe('bad input to AI', () => {
   let service: AiFixture['service'];
   let ai: AiFixture['ai'];
   let admin: Client;
-  useAi((scene) => void ({ service, ai, admin } = scene), {
-    env: { AI_ANONYMIZE_PII: 'false', AI_BATCH_SIZE: '100' },
-    answer: goodReply,
-  });
+  useAi(
+    (scene) => {
+      ({ service, ai, admin } = scene);
+    },
+    {
+      env: { AI_ANONYMIZE_PII: 'false', AI_BATCH_SIZE: '100' },
+      answer: goodReply,
+    },
+  );
 
   const said = ({ status, body }: Reply) => [status, body.code];
   const made = async (client = admin): Promise<Made> => {

@@ -36,7 +36,12 @@ describe('surveys written in conversation', () => {
   let service: AiFixture['service'];
   let ai: AiFixture['ai'];
   let admin: Client;
-  useAi((scene) => void ({ service, ai, admin } = scene), { answer: spoken });
+  useAi(
+    (scene) => {
+      ({ service, ai, admin } = scene);
+    },
+    { answer: spoken },
+  );
   const begin = async (body: object = {}) =>
     admin.create('/ai/conversations', { prompt: 'About our canteen', ...body });
   const say = (id: string, message: unknown) =>

@@ -31,7 +31,12 @@ describe('surveys written to order', () => {
   let service: AiFixture['service'];
   let ai: AiFixture['ai'];
   let admin: Client;
-  useAi((scene) => void ({ service, ai, admin } = scene), { answer: writtenSurvey });
+  useAi(
+    (scene) => {
+      ({ service, ai, admin } = scene);
+    },
+    { answer: writtenSurvey },
+  );
   const generate = (body: Record<string, unknown>) =>
     admin.call('POST', '/ai/generate-survey', {
       body: { prompt: 'What do people think of our canteen?', questionCount: 5, ...body },

@@ -69,7 +69,9 @@ describe('turns that are told while they are written', () => {
     it(`come word by word from ${provider}, and end with the usual reply`, async () => {
       const { begin, say, client, used } = await enter();
       let goOn = (): void => undefined;
-      scene.ai.midway = new Promise((resolve) => (goOn = resolve));
+      scene.ai.midway = new Promise((resolve) => {
+        goOn = resolve;
+      });
       const first = await begin({ provider });
       assert.deepEqual(
         [first.reply.status, first.reply.headers.get('content-type'), first.reply.headers.get('cache-control')],
@@ -148,9 +150,11 @@ describe('turns that are told while they are written', () => {
     const { begin, say, client } = await enter();
     const first = await begin();
     await first.ended;
-    const { conversationId } = first.events.at(-1)?.data.data;
+    const conversationId = first.events.at(-1)?.data.data.conversationId;
     let goOn = (): void => undefined;
-    scene.ai.midway = new Promise((resolve) => (goOn = resolve));
+    scene.ai.midway = new Promise((resolve) => {
+      goOn = resolve;
+    });
     scene.ai.answer = () => draft('Taken.');
     const left = await say(conversationId, 'And the price?');
     await left.next('text');
@@ -165,9 +169,11 @@ describe('turns that are told while they are written', () => {
     const { begin, say } = await enter();
     const first = await begin();
     await first.ended;
-    const { conversationId } = first.events.at(-1)?.data.data;
+    const conversationId = first.events.at(-1)?.data.data.conversationId;
     let goOn = (): void => undefined;
-    scene.ai.midway = new Promise((resolve) => (goOn = resolve));
+    scene.ai.midway = new Promise((resolve) => {
+      goOn = resolve;
+    });
     const both = await Promise.all(['One', 'Two'].map((text) => say(conversationId, text)));
     goOn();
     await Promise.all(both.map(({ ended }) => ended));

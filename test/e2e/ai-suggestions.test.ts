@@ -26,7 +26,12 @@ describe('suggestions for a question', () => {
   let service: AiFixture['service'];
   let ai: AiFixture['ai'];
   let admin: Client;
-  useAi((scene) => void ({ service, ai, admin } = scene), { answer: suggested });
+  useAi(
+    (scene) => {
+      ({ service, ai, admin } = scene);
+    },
+    { answer: suggested },
+  );
 
   const make = async (fields: object = {}) => {
     const survey = await admin.create('/surveys', { title: 'Shops', ...fields });

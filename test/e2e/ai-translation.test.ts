@@ -19,7 +19,12 @@ function translated({ user }: SeenCall): unknown {
 describe('surveys translated by a provider', () => {
   let ai: AiFixture['ai'];
   let admin: Client;
-  useAi((scene) => void ({ ai, admin } = scene), { answer: translated });
+  useAi(
+    (scene) => {
+      ({ ai, admin } = scene);
+    },
+    { answer: translated },
+  );
 
   const make = async () => {
     const survey = await admin.create('/surveys', {

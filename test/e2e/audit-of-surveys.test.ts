@@ -6,7 +6,12 @@ import { eventually } from '../support/eventually.ts';
 import { useService } from '../support/use-service.ts';
 
 let admin: Client;
-useService((served) => ({ admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+useService(
+  (served) => {
+    ({ admin } = served);
+  },
+  { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
+);
 
 interface Entry {
   action: string;

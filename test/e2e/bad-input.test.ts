@@ -445,7 +445,10 @@ describe('bad input', () => {
     return new Promise((resolve, reject) => {
       const socket = connect(service.port, '127.0.0.1');
       let text = '';
-      const timer = setTimeout(() => (socket.destroy(), resolve(text)), 5000);
+      const timer = setTimeout(() => {
+        socket.destroy();
+        resolve(text);
+      }, 5000);
       const done = () => {
         clearTimeout(timer);
         socket.destroy();

@@ -5,7 +5,12 @@ import { eventually } from '../support/eventually.ts';
 import { useService } from '../support/use-service.ts';
 
 let admin: Client;
-useService((served) => ({ admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+useService(
+  (served) => {
+    ({ admin } = served);
+  },
+  { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
+);
 
 const statusOf = async (method: string, path: string, body?: unknown): Promise<number> =>
   (await admin.call(method, path, { body })).status;

@@ -78,7 +78,9 @@ describe('responses that the response store cannot read', () => {
 
   describe('though others can', () => {
     let stores: Stores;
-    before(async () => void (stores = await openStoresOf(service)));
+    before(async () => {
+      stores = await openStoresOf(service);
+    });
     after(() => stores.close());
 
     const shardOf = (surveyId: string) => stores.shards.of(surveyId);

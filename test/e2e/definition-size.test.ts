@@ -4,7 +4,9 @@ import type { Client } from '../support/client.ts';
 import { useService } from '../support/use-service.ts';
 
 let admin: Client;
-useService((served) => ({ admin } = served));
+useService((served) => {
+  ({ admin } = served);
+});
 
 describe('a survey that grows', () => {
   it('is refused further questions at two MiB, and can be answered and made smaller', async () => {

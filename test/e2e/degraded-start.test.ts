@@ -26,7 +26,7 @@ let databases = 2;
 async function ownStores(away: readonly StoreName[], fault: Fault) {
   const shared = await sharedStores();
   const name = `degraded_${randomBytes(6).toString('hex')}`;
-  const index = (databases += 1);
+  const index = ++databases;
   const at = (url: string, pathname: string) => Object.assign(new URL(url), { pathname }).href;
   const urls = {
     redis: at(shared.redisUrl, `/${index}`),

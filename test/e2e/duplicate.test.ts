@@ -9,7 +9,9 @@ import { useService } from '../support/use-service.ts';
 describe('a copy of a survey', () => {
   let service: RunningService;
   let admin: Client;
-  useService((served) => ({ service, admin } = served));
+  useService((served) => {
+    ({ service, admin } = served);
+  });
 
   const signIn = async (role: 'EDITOR' | 'VIEWER'): Promise<{ id: string; client: Client }> => {
     const client = await signInNewUser(service, admin, role);

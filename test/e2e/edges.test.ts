@@ -20,7 +20,9 @@ const pathOf = (reply: { body: any }): string | undefined => reply.body.details?
 describe('at the edges of what is taken', () => {
   let admin: Client;
   before(async () => void (await sharedStores()));
-  useService((served) => ({ admin } = served));
+  useService((served) => {
+    ({ admin } = served);
+  });
 
   describe('texts of a survey', () => {
     const tried = async (body: object, id?: string) => {

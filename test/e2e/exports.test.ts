@@ -138,7 +138,7 @@ describe('exports', () => {
     assert.deepEqual(row, expected);
     const workbook = new exceljs.Workbook();
     await workbook.xlsx.load(new Uint8Array((await file({ format: 'EXCEL', columns })).bytes).buffer);
-    assert.deepEqual((workbook.worksheets[0]?.getRow(2).values as unknown[]).slice(1), [version, full.id]);
+    assert.deepEqual((workbook.worksheets[0]?.getRow(2).values as unknown[] | undefined)?.slice(1), [version, full.id]);
     assert.ok((await file({ format: 'SPSS', columns })).bytes.includes('surveyVersion'));
   });
 

@@ -27,7 +27,12 @@ function answer({ user }: SeenCall): unknown {
 
 describe('docs/guide/ai.md', () => {
   let service: AiFixture['service'];
-  useAi((scene) => void ({ service } = scene), { answer });
+  useAi(
+    (scene) => {
+      ({ service } = scene);
+    },
+    { answer },
+  );
 
   it('its tour writes a survey, analyses answers and streams a conversation', {
     skip: missing('bash', 'curl'),

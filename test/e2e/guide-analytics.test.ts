@@ -6,7 +6,9 @@ import { useService } from '../support/use-service.ts';
 
 describe('docs/guide/analytics.md', () => {
   let service: RunningService;
-  useService((served) => ({ service } = served));
+  useService((served) => {
+    ({ service } = served);
+  });
 
   it('its tour prints the weighted crosstab, its banner and filtered statistics', {
     skip: missing('bash', 'curl'),

@@ -9,7 +9,9 @@ import { useService } from '../support/use-service.ts';
 
 describe('docs/guide/exports.md', () => {
   let service: RunningService;
-  useService((served) => ({ service } = served));
+  useService((served) => {
+    ({ service } = served);
+  });
 
   it('its tour downloads the responses in two formats', { skip: missing('bash', 'curl') }, async () => {
     await pasteInFolder(tourOf('docs/guide/exports.md', service), (stdout, folder) => {

@@ -6,7 +6,9 @@ import { useService } from '../support/use-service.ts';
 
 describe('README.md', () => {
   let service: RunningService;
-  useService((served) => ({ service } = served));
+  useService((served) => {
+    ({ service } = served);
+  });
 
   it('its five minutes ask two questions, take two responses and count them', {
     skip: missing('bash', 'curl'),

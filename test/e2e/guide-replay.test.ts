@@ -9,7 +9,9 @@ const main = fileURLToPath(new URL('../../src/replay/main.js', import.meta.url))
 
 describe('docs/guide/replay.md', () => {
   let service: RunningService;
-  useService((served) => ({ service } = served));
+  useService((served) => {
+    ({ service } = served);
+  });
 
   it('its tour makes a survey from a file and finds every count equal', { skip: missing('bash') }, async () => {
     // The command without its build step, which would replace the build that other tests run from if a source changed meanwhile.

@@ -6,7 +6,9 @@ import { useService } from '../support/use-service.ts';
 
 describe('docs/guide/submitting.md', () => {
   let service: RunningService;
-  useService((served) => ({ service } = served));
+  useService((served) => {
+    ({ service } = served);
+  });
 
   it('its tour repeats a submission, resumes a response and is refused at the quota', {
     skip: missing('bash', 'curl'),

@@ -7,7 +7,12 @@ import { useService } from '../support/use-service.ts';
 
 describe('docs/guide/webhooks.md', () => {
   let service: RunningService;
-  useService((served) => ({ service } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+  useService(
+    (served) => {
+      ({ service } = served);
+    },
+    { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
+  );
 
   it('its tour verifies the signatures, shows the deliveries and sends them again', {
     skip: missing('bash', 'curl'),

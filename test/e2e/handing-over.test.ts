@@ -11,7 +11,12 @@ import { startReceiver } from '../support/webhook-receiver.ts';
 
 let admin: Client;
 let service: RunningService;
-useService((served) => ({ admin, service } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+useService(
+  (served) => {
+    ({ admin, service } = served);
+  },
+  { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
+);
 
 const person = async (role: 'ADMIN' | 'EDITOR' | 'VIEWER' = 'EDITOR') => {
   const client = await signInNewUser(service, admin, role);

@@ -10,7 +10,9 @@ const from = (days: number) => new Date(Date.now() + days * daySeconds * 1000).t
 
 describe('what lists and analytics say of a survey as a whole', () => {
   let admin: Client;
-  useService((served) => ({ admin } = served));
+  useService((served) => {
+    ({ admin } = served);
+  });
 
   it('is of the responses asked for: complete ones, partial ones, those of some days', async () => {
     const { id } = await admin.create('/surveys', { title: 'Heads', status: 'ACTIVE' });

@@ -5,7 +5,9 @@ import type { Client } from '../support/client.ts';
 import { useService } from '../support/use-service.ts';
 
 let admin: Client;
-useService((served) => ({ admin } = served));
+useService((served) => {
+  ({ admin } = served);
+});
 
 describe('what was taken out of a survey', () => {
   it('can be looked up by who reads its responses, and is not shown otherwise', async () => {

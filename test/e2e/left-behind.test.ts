@@ -8,7 +8,12 @@ import { useService } from '../support/use-service.ts';
 
 let service: RunningService;
 let admin: Client;
-useService((served) => ({ service, admin } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+useService(
+  (served) => {
+    ({ service, admin } = served);
+  },
+  { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
+);
 
 const person = async (role: 'ADMIN' | 'EDITOR' | 'VIEWER') => {
   const client = await signInNewUser(service, admin, role);

@@ -213,7 +213,9 @@ async function cutOff({ closed }: LiveSocket): Promise<void> {
 async function openStalledEvents({ port }: RunningService, token: string, surveyId: string) {
   const socket: Socket = connect({ host: '127.0.0.1', port });
   let text = '';
-  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1');
+  });
   socket.on('error', () => undefined);
   socket.write(
     `GET /api/v1/surveys/${surveyId}/live?channels=responses HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`,

@@ -20,7 +20,10 @@ describe('live streams across HTTP processes', () => {
   const dataDir = temporaryDataDir();
   const started: RunningService[] = [];
   const open: LiveSocket[] = [];
-  before(async () => (stores = await sharedStores()));
+  before(async () => {
+    stores = await sharedStores();
+    return stores;
+  });
   after(async () => {
     for (const { socket } of open) socket.terminate();
     for (const service of started) await service.stop();

@@ -10,7 +10,9 @@ import { useService } from '../support/use-service.ts';
 describe('surveys in, responses through, analytics out', () => {
   let service: RunningService;
   let admin: Client;
-  useService((served) => ({ service, admin } = served));
+  useService((served) => {
+    ({ service, admin } = served);
+  });
 
   const analytics = (id: string, query = '') => admin.get(`/analytics/surveys/${id}${query}`);
   const statistic = (data: any, full: FullSurvey, type: keyof FullSurvey['questions']) =>

@@ -224,9 +224,9 @@ describe('several HTTP processes on one port', () => {
     );
     process.kill(killed, 'SIGKILL');
     const before = accepted;
-    await eventually(() => assert.ok(accepted - before > 20, `${accepted - before} were accepted`)).finally(
-      () => void (isEnough = true),
-    );
+    await eventually(() => assert.ok(accepted - before > 20, `${accepted - before} were accepted`)).finally(() => {
+      isEnough = true;
+    });
     await load;
     await eventually(async () => {
       const text = await figures();

@@ -41,7 +41,10 @@ describe('npm run reconcile', () => {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+      });
     return new Promise((resolve) => child.once('close', (code) => resolve({ code, said })));
   }
 
@@ -161,7 +164,9 @@ describe('npm run reconcile', () => {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     let said = '';
-    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
     assert.equal(await new Promise((resolve) => child.once('close', resolve)), 1);
     assert.match(said, /No stores/);
   });

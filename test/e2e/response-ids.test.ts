@@ -15,7 +15,9 @@ import { useService } from '../support/use-service.ts';
 describe('the id of a response', () => {
   let admin: Client;
   before(async () => void (await sharedStores()));
-  useService((served) => ({ admin } = served));
+  useService((served) => {
+    ({ admin } = served);
+  });
 
   async function survey(): Promise<{ id: string; answers: (score: number) => object[] }> {
     const { id } = await admin.create('/surveys', { title: 'Ids' });

@@ -18,7 +18,9 @@ describe('a response that is continued long after it was saved', () => {
   let redis: Redis;
   let survey: FullSurvey;
   before(async () => void (await sharedStores()));
-  useService((served) => ({ service, admin } = served));
+  useService((served) => {
+    ({ service, admin } = served);
+  });
   before(async () => {
     redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
     await redis.connect();

@@ -6,7 +6,9 @@ import { useService } from '../support/use-service.ts';
 
 describe('changing a survey that people have answered', () => {
   let admin: Client;
-  useService((served) => ({ admin } = served));
+  useService((served) => {
+    ({ admin } = served);
+  });
 
   const past = () => new Date(Date.now() - 1000).toISOString();
   const later = () => new Date(Date.now() + 3_600_000).toISOString();
@@ -55,9 +57,10 @@ describe('changing a survey that people have answered', () => {
         isRequired: true,
       });
       let isOver = false;
-      const change = outcome('PUT', `/surveys/questions/${question.id}`, { settings: { max: 10 } }).finally(
-        () => (isOver = true),
-      );
+      const change = outcome('PUT', `/surveys/questions/${question.id}`, { settings: { max: 10 } }).finally(() => {
+        isOver = true;
+        return isOver;
+      });
       const replies: Promise<{ status: number; body: any }>[] = [];
       for (let n = 0; !isOver; n += 1) {
         // At first nobody answers; in later rounds the first answers come sooner.
@@ -67,11 +70,10 @@ describe('changing a survey that people have answered', () => {
       }
       const [status] = await change;
       seen[status === 200 ? 'changed' : 'refused'] += 1;
-      const accepted = (await Promise.all(replies)).filter(
-        (reply) => (
-          assert.ok(reply.status === 201 || reply.status === 503, JSON.stringify(reply.body)), reply.status === 201
-        ),
-      );
+      const accepted = (await Promise.all(replies)).filter((reply) => {
+        assert.ok(reply.status === 201 || reply.status === 503, JSON.stringify(reply.body));
+        return reply.status === 201;
+      });
       await eventually(async () => {
         const { responseCount, distribution } = await admin.get(`/analytics/surveys/${id}/questions/${question.id}`);
         assert.deepEqual([responseCount, distribution['4'] ?? 0], [accepted.length, accepted.length]);

@@ -10,7 +10,9 @@ import { useService } from '../support/use-service.ts';
 
 let service: RunningService;
 let admin: Client;
-useService((served) => ({ service, admin } = served));
+useService((served) => {
+  ({ service, admin } = served);
+});
 
 const visit = (id: string, query = '', headers: Record<string, string> = {}) =>
   createClient(service).call('GET', `/public/surveys/${id}${query}`, { headers });
@@ -67,7 +69,7 @@ describe('a translation by hand', () => {
       ['Gut', 'Bad'],
     );
     assert.deepEqual(
-      (shown.questions[0]?.settings['rows'] as { text: string }[]).map(({ text }) => text),
+      (shown.questions[0]?.settings['rows'] as { text: string }[] | undefined)?.map(({ text }) => text),
       ['Soup', 'Brot'],
     );
     assert.equal((await read(id)).title, 'Lunch');

@@ -283,7 +283,9 @@ describe('uploads', () => {
       const socket = connect(service.port, '127.0.0.1');
       let answer = '';
       const isChunked = 'transfer-encoding' in headers;
-      socket.on('data', (bytes) => (answer += bytes.toString()));
+      socket.on('data', (bytes) => {
+        answer += bytes.toString();
+      });
       socket.on('error', () => undefined);
       socket.on('close', () => resolve(answer));
       socket.write(
@@ -327,7 +329,9 @@ describe('uploads', () => {
     await send(target, body);
     const resting = memory();
     let highest = resting;
-    const watch = setInterval(() => (highest = Math.max(highest, memory())), 20);
+    const watch = setInterval(() => {
+      highest = Math.max(highest, memory());
+    }, 20);
     const replies = await Promise.all(Array.from({ length: 8 }, () => send(target, body)));
     clearInterval(watch);
     assert.deepEqual(

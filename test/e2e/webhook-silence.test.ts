@@ -9,7 +9,12 @@ import { startReceiver } from '../support/webhook-receiver.ts';
 
 let admin: Client;
 let service: RunningService;
-useService((served) => ({ admin, service } = served), { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } });
+useService(
+  (served) => {
+    ({ admin, service } = served);
+  },
+  { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
+);
 
 describe('the endpoint of somebody who may not see the survey any more', () => {
   it('stays switched on as its owner left it, says why nothing is sent, and goes on by itself', async () => {

@@ -27,7 +27,10 @@ export function createChance(seed: number): Chance {
   };
   const weighted = <T>(from: readonly (readonly [number, T])[]): T => {
     let at = next() * from.reduce((sum, [weight]) => sum + weight, 0);
-    for (const [weight, entry] of from) if ((at -= weight) < 0) return entry;
+    for (const [weight, entry] of from) {
+      at -= weight;
+      if (at < 0) return entry;
+    }
     return pick(from)[1];
   };
   return { next, below, is: (share) => next() < share, pick, weighted };

@@ -33,7 +33,7 @@ const texts: readonly string[] = [
   '"; DROP TABLE responses; --',
   "\\'; SELECT 1",
   '{{7*7}}',
-  '${1}',
+  `$${'{1}'}`,
   '=1+1',
   '<script>',
   '{id:String}',

@@ -145,14 +145,14 @@ const wellFormed = (text: string) => text.toWellFormed();
 
 function queryOf({ chance, ids, sampler }: RequestMakerDeps, { parameters }: Operation): string {
   const pairs: string[] = [];
-  const valueOf = (name: string, schema: Schema): string => {
+  const valueFor = (name: string, schema: Schema): string => {
     if (chance.is(0.3)) return encodeURIComponent(wellFormed(hostileText(chance))).slice(0, 3000);
     if (name === 'filter') return `${ids.of('questionId')}:${chance.pick(['yes', 'a', '', 'x:y', '9', '__proto__'])}`;
     return encodeURIComponent(wellFormed(String(sampler.of(schema, name))));
   };
   for (const { name, in: place, schema, required } of parameters)
     if (place === 'query' && (required || chance.is(0.25)))
-      for (let times = chance.is(0.1) ? 2 : 1; times > 0; times -= 1) pairs.push(`${name}=${valueOf(name, schema)}`);
+      for (let times = chance.is(0.1) ? 2 : 1; times > 0; times -= 1) pairs.push(`${name}=${valueFor(name, schema)}`);
   if (chance.is(0.05))
     pairs.push(
       chance.pick([

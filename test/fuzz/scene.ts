@@ -22,7 +22,7 @@ export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
   let [editorToken, n] = ['', 0];
   const goodBodies: Record<string, () => unknown> = {
     'POST /responses/surveys/{surveyId}/submit': () => ({
-      answers: answersOf(full, (n += 1)),
+      answers: answersOf(full, ++n),
       ...(n % 3 === 0 && { responseId: crypto.randomUUID(), isComplete: n % 2 === 0 }),
       ...(n % 5 === 0 && {
         respondent: 'guest',

@@ -66,7 +66,9 @@ function exchange(socket: Socket, request: FuzzRequest): Promise<WireOutcome> {
     };
     // In two steps: after a stall of this very process timers come first, and the reply that has long been there only then.
     let timer = setTimeout(
-      () => (timer = setTimeout(() => end('silent'), brokenPatienceMs)),
+      () => {
+        timer = setTimeout(() => end('silent'), brokenPatienceMs);
+      },
       request.isBroken || isBeyondParser(request) ? 1 : patienceMs,
     );
     socket.removeAllListeners();

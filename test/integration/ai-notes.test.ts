@@ -118,7 +118,10 @@ describe('notes on batches of answers', () => {
       saving = Promise.all([
         store.saveSummary(scope, newId(), { basis: 'b', summary: 's' }),
         store.saveAnnotations(scope, newId(), [foundIn(undefined, { sentiment: 'neutral' })]),
-      ]).finally(() => (isOver = true));
+      ]).finally(() => {
+        isOver = true;
+        return isOver;
+      });
       await eventually(
         async () =>
           assert.ok(

@@ -6,7 +6,9 @@ import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../support/ow
 
 describe('the line of exports', () => {
   let database: OwnedDatabase;
-  before(async () => void (database = await ownedDatabase()));
+  before(async () => {
+    database = await ownedDatabase();
+  });
   after(() => database?.drop());
 
   it('has as many files of one user as others can bear, and of each other user as many', async () => {

@@ -100,7 +100,7 @@ export async function openAnalysisFixture() {
         texts.map((text) =>
           responseLine({
             surveyId: survey.id,
-            submittedAtMs: givenStart + (told += 1) * (isEarlier ? -1 : 1),
+            submittedAtMs: givenStart + ++told * (isEarlier ? -1 : 1),
             codes: [1],
             texts: [text],
           }),

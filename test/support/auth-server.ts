@@ -5,6 +5,7 @@ import { emailKey } from '../../src/auth/email.ts';
 import { createPasswords } from '../../src/auth/passwords.ts';
 import type { UserRole } from '../../src/auth/roles.ts';
 import { makeSigningKey } from '../../src/auth/signing-keys.ts';
+import { withAudit } from '../../src/http/routing/audit.ts';
 import { createAuthentication } from '../../src/http/routing/authentication.ts';
 import { createDispatch } from '../../src/http/routing/dispatch.ts';
 import { createRateLimits } from '../../src/http/routing/rate-limits.ts';
@@ -95,7 +96,7 @@ export async function startAuthServer({
     metrics,
   });
   const server = createServer({
-    api: createRouteTable([...people.routes, ...probes]),
+    api: createRouteTable([...withAudit(people.routes, people.audit), ...probes]),
     root: createRouteTable([]),
     dispatch,
     addressOf: createAddressReader(['127.0.0.1']),

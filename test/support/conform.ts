@@ -23,9 +23,15 @@ export function assertConforms(route: `${Method} ${string}`, reply: Reply): void
   assert.ok(declared, `there is no route ${route}`);
   const where = `${route} (${reply.status})`;
   assertStandardHeaders(declared, reply, where);
-  if (reply.status >= 400) return assertProblem(declared, reply, where);
+  if (reply.status >= 400) {
+    assertProblem(declared, reply, where);
+    return;
+  }
   const { data: schema, mediaType } = promised(declared, reply, where);
-  if (!schema) return assertMediaType(mediaType, reply, where);
+  if (!schema) {
+    assertMediaType(mediaType, reply, where);
+    return;
+  }
   assert.match(reply.headers.get('content-type') ?? '', /^application\/json/, where);
   const { success, data, pagination, ...rest } = reply.body;
   assert.equal(success, true, where);

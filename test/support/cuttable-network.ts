@@ -17,7 +17,9 @@ export function createCuttableNetwork(retries: number): CuttableNetwork | undefi
   const id = randomBytes(3).toString('hex');
   const [server, client] = [`survey-${id}s`, `survey-${id}c`];
   const run = (...args: string[]) => spawnSync('ip', args).status === 0;
-  const remove = () => [server, client].forEach((name) => run('netns', 'del', name));
+  const remove = () => {
+    for (const name of [server, client]) run('netns', 'del', name);
+  };
   const isLaid =
     run('netns', 'add', server) &&
     run('netns', 'add', client) &&

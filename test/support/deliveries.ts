@@ -74,9 +74,11 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
         now: () => state.nowMs,
         random: () => 0.5,
         newId,
-        send: async ({ headers }) => (
-          state.attemptsAt.push(state.nowMs), state.signatures.push(headers['webhook-signature'] ?? ''), state.answer
-        ),
+        send: async ({ headers }) => {
+          state.attemptsAt.push(state.nowMs);
+          state.signatures.push(headers['webhook-signature'] ?? '');
+          return state.answer;
+        },
       });
       return { state, deliverer };
     },

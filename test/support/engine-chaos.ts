@@ -53,6 +53,7 @@ export interface EngineChaosReport {
 const attachedWithinMs = 10_000;
 const storedWithinMs = 20_000;
 const acceptedWithinMs = 60_000;
+const comparedWithinMs = 150_000;
 const triggeredWithinMs = 1500;
 const detachWithinMs = 500;
 const answersWithinMs = 3000;
@@ -90,7 +91,7 @@ export async function runEngineChaos({
     const survey = await admin.create('/surveys', { title: 'Faults', status: 'ACTIVE' });
     const accepted = new Set<string>();
     const triggered: Record<string, number> = {};
-    let [given, hung] = [0, 0];
+    let [late, hung] = [0, 0];
     for (const fault of faults) {
       const name = `${fault.effect} at ${fault.calls}`;
       const inject = await injectInto(strace, await enginePid(stores), fault, join(dataDir, 'strace'));
@@ -101,27 +102,28 @@ export async function runEngineChaos({
       await eventually(
         async () => {
           const { totalResponses } = await admin.get(`/analytics/surveys/${survey.id}`);
-          if (totalResponses >= accepted.size - given) return;
+          if (totalResponses >= accepted.size - late) return;
           throw Object.assign(new Error(`${totalResponses} of ${accepted.size} after ${name}, ${fault.when}`), {
-            lost: accepted.size - totalResponses,
+            late: accepted.size - totalResponses,
           });
         },
         storedWithinMs,
         100,
-      ).catch((error: Error & { lost?: number }) => {
-        // What is lost by now is not waited for again.
-        given = error.lost ?? given;
+      ).catch((error: Error & { late?: number }) => {
+        // The next fault does not wait for these again; the comparison at the end does.
+        late = error.late ?? late;
         say(error.message.slice(0, 150));
       });
       if (bite) say(`${name}, ${fault.when}: ${bite}`);
     }
-    return {
-      triggered,
-      hung,
-      accepted: accepted.size,
-      ...(await compare(admin, survey.id, accepted)),
-      missing: await missingRows(service),
-    };
+    // The check of what was stored runs once a minute, and stores again what an engine has lost since.
+    let compared = await compare(admin, survey.id, accepted);
+    const deadline = performance.now() + comparedWithinMs;
+    while (compared.lost.length > 0 && performance.now() < deadline) {
+      await pause(1000);
+      compared = await compare(admin, survey.id, accepted);
+    }
+    return { triggered, hung, accepted: accepted.size, ...compared, missing: await missingRows(service) };
   } finally {
     await service?.stop();
     await stores.stop();

@@ -50,9 +50,18 @@ export function fakeResponse({ roomBytes = Number.POSITIVE_INFINITY }: FakeRespo
     return piece;
   };
   const response = {
-    onAborted: (listener: () => void) => (onAborted = listener),
-    onData: (listener: typeof onData) => (onData = listener),
-    onWritable: (listener: typeof onWritable) => (onWritable = listener),
+    onAborted: (listener: () => void) => {
+      onAborted = listener;
+      return onAborted;
+    },
+    onData: (listener: typeof onData) => {
+      onData = listener;
+      return onData;
+    },
+    onWritable: (listener: typeof onWritable) => {
+      onWritable = listener;
+      return onWritable;
+    },
     cork(work: () => void) {
       corked += 1;
       work();

@@ -87,7 +87,9 @@ export async function sendPaced(
       `/api/v1/responses/surveys/${surveyId}/submit`,
       addresses[n % addresses.length] ?? '127.0.0.1',
       JSON.stringify(body()),
-    ).then((status) => void (statuses[status] = (statuses[status] ?? 0) + 1));
+    ).then((status) => {
+      statuses[status] = (statuses[status] ?? 0) + 1;
+    });
     running.add(call);
     void call.finally(() => running.delete(call));
   }

@@ -9,7 +9,9 @@ const real = Date;
 let offsetMs = 0;
 
 if (file !== undefined) {
-  const read = () => void (offsetMs = Number(readFileSync(file, 'utf8')));
+  const read = () => {
+    offsetMs = Number(readFileSync(file, 'utf8'));
+  };
   read();
   process.on('SIGUSR2', read);
   const now = () => real.now() + offsetMs;

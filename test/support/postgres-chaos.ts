@@ -295,7 +295,10 @@ function startWatch({ service, admin, surveyId, load, storedIds, say }: WatchOpt
       item.running ??= item
         .look()
         .catch((error: unknown) => say(`a look failed: ${String(error)}`))
-        .finally(() => (item.running = undefined));
+        .finally(() => {
+          item.running = undefined;
+          return item.running;
+        });
     }
     const refused = Object.values(load.refused).reduce((sum, count) => sum + count, 0);
     const second = Math.round((performance.now() - startedAt) / 1000);

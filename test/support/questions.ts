@@ -6,7 +6,7 @@ import { everyType, type TypeName } from './every-type.ts';
 
 let ids = 0;
 /** Ids that are easy to read in a failure: 00000000-0000-7000-8000-00000000002a. */
-export const nextId = (): string => `00000000-0000-7000-8000-${(ids += 1).toString(16).padStart(12, '0')}`;
+export const nextId = (): string => `00000000-0000-7000-8000-${(++ids).toString(16).padStart(12, '0')}`;
 
 const at = new Date('2026-01-01T00:00:00.000Z');
 

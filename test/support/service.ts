@@ -138,8 +138,12 @@ export function sharedStoreUrls(): Record<string, string> {
 
 function collect(child: ChildProcess) {
   let [printed, logs] = ['', ''];
-  child.stdout?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  child.stderr?.on('data', (chunk: Buffer) => (logs += chunk.toString()));
+  child.stdout?.on('data', (chunk: Buffer) => {
+    printed += chunk.toString();
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    logs += chunk.toString();
+  });
   return { printed: () => printed, logs: () => logs };
 }
 

@@ -158,7 +158,7 @@ async function startArrivals() {
   let requests = 0;
   let verifier: Webhook | undefined;
   const receiver = await startReceiver((received, reply) => {
-    const { event, data } = verifier?.verify(received.body, received.headers) as {
+    const { event, data } = (verifier as Webhook).verify(received.body, received.headers) as {
       event: string;
       data: { surveyId: string; responseId?: string };
     };
@@ -176,7 +176,9 @@ async function startArrivals() {
     requests: () => requests,
     repeated: () => requests - ids.size,
     toldOf: (surveyId: string) => toldOf.get(surveyId)?.size ?? 0,
-    expectSecret: (secret: string) => void (verifier = new Webhook(secret)),
+    expectSecret: (secret: string) => {
+      verifier = new Webhook(secret);
+    },
   };
 }
 

@@ -13,7 +13,7 @@ export interface Received {
 }
 
 /** Answers a request; what it returns is the status, unless it has answered already. */
-export type Answer = (received: Received, reply: ServerResponse, request: IncomingMessage) => number | void;
+export type Answer = (received: Received, reply: ServerResponse, request: IncomingMessage) => number | undefined;
 
 export interface Receiver {
   url: string;
@@ -62,7 +62,9 @@ export async function startReceiver(answer: Answer = () => 200): Promise<Receive
     receiver.sockets.now += 1;
     receiver.sockets.most = Math.max(receiver.sockets.most, receiver.sockets.now);
     socket.on('error', () => undefined);
-    socket.on('close', () => (receiver.sockets.now -= 1));
+    socket.on('close', () => {
+      receiver.sockets.now -= 1;
+    });
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;

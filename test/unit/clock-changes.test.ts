@@ -142,7 +142,10 @@ describe('a clock that is set', () => {
       root: healthRoutes({
         isDraining: () => false,
         fullIntakeProblem: () => undefined,
-        writeToIntake: async () => (writes += 1),
+        writeToIntake: async () => {
+          writes += 1;
+          return writes;
+        },
         dependencies: {},
       }),
     });

@@ -8,6 +8,7 @@ import type { JobSender } from '../../pipelines/queues.ts';
 import { type AiJob, type AiStore, isOfSurvey, type SurveyJob } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiUse } from '../routing/audit.ts';
 import type { SurveyAccess } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, type Outcome, ok, type Route, route } from '../routing/route.ts';
@@ -48,6 +49,7 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
     query,
     reply: z.union([analysisSchema, acceptedJobSchema]),
     replyStatus: 200,
+    audit: aiUse,
     isPaged: 'sometimes',
     async handle({ body: { analysisType, provider: name }, query: paging, survey, principal }) {
       if (!survey.aiEnabled) throw new Problem('AI_DISABLED');
@@ -116,6 +118,7 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
     limit: 'api',
     reply: jobSchema,
     replyStatus: 200,
+    audit: aiUse,
     handle: async ({ params, principal }) => {
       const { job, mayCancel } = await permittedJob(deps, params['jobId'] ?? '', principal);
       if (!mayCancel) throw new Problem('FORBIDDEN');

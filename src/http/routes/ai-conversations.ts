@@ -11,6 +11,7 @@ import { wordingSchema } from '../../domain/questions/option-list.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { ConversationStore, StoredConversation } from '../../stores/postgres/ai/conversations.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, created, ok, type Route, route } from '../routing/route.ts';
 import { conversationSchema, providerSchema } from '../schemas/ai.ts';
@@ -51,6 +52,7 @@ function startRoute({ providers, conversations, newId }: AiConversationRoutesDep
     summary: 'Begin to write a survey in conversation',
     reply: conversationSchema,
     replyStatus: 201,
+    audit: aiUse,
     isStreamed: true,
     description: `The first draft has exactly \`questionCount\` questions where that is given; later drafts have up to ${maxDraftQuestions}. Nothing becomes a survey until it is saved; 30 days after the last turn it is forgotten.\n\n${streamingDescription}`,
     body: z.strictObject({
@@ -104,6 +106,7 @@ function messageRoute(deps: AiConversationRoutesDeps): Route {
     summary: 'Say what should be different',
     reply: conversationSchema,
     replyStatus: 200,
+    audit: aiUse,
     isStreamed: true,
     description: `Of two messages at once one is taken, the other is 409 CONVERSATION_CHANGED; after saving, 409 ALREADY_SAVED. What fails leaves the draft as it was.\n\n${streamingDescription}`,
     body: z.strictObject({ message: messageField }),
@@ -140,6 +143,7 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
     summary: 'Save the draft as a survey',
     reply: surveyWithQuestionsSchema,
     replyStatus: 201,
+    audit: aiUse,
     description: 'As a DRAFT of the caller, once: 409 ALREADY_SAVED.',
     async handle({ params, principal }) {
       const { id } = await ownConversation(deps, params, principal);

@@ -6,6 +6,7 @@ import { notFound } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiUse } from '../routing/audit.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, generatedSurveySchema, providerSchema } from '../schemas/ai.ts';
 import { presentSurveyWithQuestions } from '../schemas/present-survey.ts';
@@ -45,6 +46,7 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
       body,
       reply: z.union([generatedSurveySchema, acceptedJobSchema]),
       replyStatus: 200,
+      audit: aiUse,
       handle: async ({ body: { prompt, questionCount, provider: name, save }, principal }) => {
         const provider = await deps.providers.pick(name);
         const request = { prompt, questionCount: String(questionCount), provider: provider.name, save: String(save) };

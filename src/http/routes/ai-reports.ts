@@ -9,6 +9,7 @@ import type { ReportStore, StoredReport } from '../../stores/postgres/ai/reports
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { DescribedRoute, OtherReply } from '../reference/described-route.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiUse } from '../routing/audit.ts';
 import { type Outcome, ok, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, reportSchema } from '../schemas/ai.ts';
 import { contentDisposition } from '../server/file-reply.ts';
@@ -46,6 +47,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
       query,
       reply: z.union([reportSchema, acceptedJobSchema]),
       replyStatus: 200,
+      audit: aiUse,
       isBodyOptional: true,
       body: z.strictObject({ includeRecommendations: z.boolean().default(true), provider: providerSchema.optional() }),
       async handle({ body, query: { format }, survey: head, principal }) {

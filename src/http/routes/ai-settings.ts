@@ -9,8 +9,8 @@ import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { ProviderName } from '../../settings.ts';
 import type { AiSettingsStore } from '../../stores/postgres/ai/provider-settings.ts';
-import type { Audit } from '../../stores/postgres/audit.ts';
 import type { Guard } from '../../webhooks/guard.ts';
+import { aiUse, objectFromPath } from '../routing/audit.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
 import { providerSchema, providerSettingsSchema, providerTestSchema } from '../schemas/ai.ts';
 import { pageFields, slicePage } from '../schemas/query-fields.ts';
@@ -19,7 +19,6 @@ export interface AiSettingsRoutesDeps extends Pick<Ai, 'find' | 'fromEnvironment
   settingsStore: AiSettingsStore;
   secrets: Pick<Secrets, 'seal'>;
   guard: Pick<Guard, 'check'>;
-  audit: Pick<Audit, 'record'>;
 }
 
 const name = z.string().trim().min(1).max(200);
@@ -45,7 +44,7 @@ const common = { tag: 'AI', access: { kind: 'admin' }, limit: 'api' } as const;
 const testTimeoutMs = 20_000;
 
 export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
-  const { settingsStore, audit } = deps;
+  const { settingsStore } = deps;
   const present = (provider: ProviderName) => presentProvider(deps, provider);
   return [
     route({
@@ -74,7 +73,15 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       description: 'What is left out is as the environment says. Whether the key is good, POST …/test tells.',
       reply: providerSettingsSchema,
       replyStatus: 200,
-      handle: async ({ params, body: settings, principal }) => {
+      audit: {
+        action: 'ai-provider.changed',
+        objectKind: 'ai-provider',
+        describe: ({ params, body: settings }) => ({
+          objectId: params['provider'] ?? '',
+          details: { fields: Object.keys(settings) },
+        }),
+      },
+      handle: async ({ params, body: settings }) => {
         const provider = providerOf(params['provider']);
         await assertUsable(deps, provider, settings);
         await settingsStore.save({
@@ -86,13 +93,6 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
           modelHigh: settings.models?.high ?? null,
           modelLow: settings.models?.low ?? null,
         });
-        await audit.record({
-          actor: principal,
-          action: 'ai-provider.changed',
-          objectKind: 'ai-provider',
-          objectId: provider,
-          details: { fields: Object.keys(settings) },
-        });
         return ok(await present(provider));
       },
     }),
@@ -103,6 +103,7 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       summary: 'Ask an AI provider for a word',
       reply: providerTestSchema,
       replyStatus: 200,
+      audit: aiUse,
       handle: async ({ params }) => ok(await testProvider(deps, providerOf(params['provider']))),
     }),
     route({
@@ -113,15 +114,14 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       description: 'Settings of the environment count again.',
       reply: providerSettingsSchema,
       replyStatus: 200,
-      handle: async ({ params, principal }) => {
+      audit: {
+        action: 'ai-provider.removed',
+        objectKind: 'ai-provider',
+        describe: objectFromPath('provider'),
+      },
+      handle: async ({ params }) => {
         const provider = providerOf(params['provider']);
         if (!(await settingsStore.remove(provider))) throw notFound('setting');
-        await audit.record({
-          actor: principal,
-          action: 'ai-provider.removed',
-          objectKind: 'ai-provider',
-          objectId: provider,
-        });
         return ok(await present(provider));
       },
     }),

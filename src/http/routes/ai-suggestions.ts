@@ -24,6 +24,7 @@ import {
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, suggestionSchema, suggestionsSchema } from '../schemas/ai.ts';
@@ -48,6 +49,7 @@ const ofSuggestion = {
   limit: 'api',
   reply: suggestionSchema,
   replyStatus: 200,
+  audit: aiUse,
 } as const;
 
 export function aiSuggestionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
@@ -62,6 +64,7 @@ function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
     summary: 'Find out how a question could be better',
     reply: z.union([suggestionsSchema, acceptedJobSchema]),
     replyStatus: 200,
+    audit: aiUse,
     description:
       'Suggestions are kept until they are decided one by one; those of the question that nobody decided make room. A question without faults gets none. ' +
       'What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`; equal work that is already going on is joined.',

@@ -6,6 +6,7 @@ import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
+import { aiUse } from '../routing/audit.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, translatedSchema } from '../schemas/ai.ts';
 
@@ -41,6 +42,7 @@ export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
       body,
       reply: z.union([translatedSchema, acceptedJobSchema]),
       replyStatus: 200,
+      audit: aiUse,
       async handle({ body: { languages, provider: name }, survey: head, principal }) {
         if (!head.aiEnabled) throw new Problem('AI_DISABLED');
         const survey = await deps.surveys.load(head.id);

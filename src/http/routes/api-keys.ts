@@ -3,8 +3,8 @@ import { hashOpaqueToken, makeOpaqueToken } from '../../auth/opaque-tokens.ts';
 import { isRoleWithin } from '../../auth/roles.ts';
 import { notFound, Problem } from '../../errors.ts';
 import type { ApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
-import type { Audit } from '../../stores/postgres/audit.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
+import { objectFromPath } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { created, ok, page, type Route, route } from '../routing/route.ts';
 import { apiKeySchema, roleSchema } from '../schemas/accounts.ts';
@@ -14,7 +14,6 @@ import { pageFields } from '../schemas/query-fields.ts';
 export interface ApiKeyRoutesDeps {
   apiKeys: Pick<ApiKeyStore, 'list' | 'create' | 'roleOf' | 'remove'>;
   rightsChanged(change: PermissionChange): void;
-  audit: Pick<Audit, 'record'>;
   newId(): string;
 }
 
@@ -56,7 +55,7 @@ function listRoute({ apiKeys }: ApiKeyRoutesDeps): Route {
   });
 }
 
-function createRoute({ apiKeys, audit, newId }: ApiKeyRoutesDeps): Route {
+function createRoute({ apiKeys, newId }: ApiKeyRoutesDeps): Route {
   return route({
     ...common,
     method: 'POST',
@@ -68,6 +67,11 @@ function createRoute({ apiKeys, audit, newId }: ApiKeyRoutesDeps): Route {
     body: newKeyBody,
     reply: apiKeySchema.extend({ key: z.string().describe('Shown here only') }),
     replyStatus: 201,
+    audit: {
+      action: 'api-key.created',
+      objectKind: 'api-key',
+      describe: ({ body }, data) => ({ objectId: String(data['id']), details: { role: body.role } }),
+    },
     handle: async ({ body: { name, role, requestsPerMinute }, principal }) => {
       // Or a stolen key would live on in its copies.
       if (principal.keyId !== null) throw new Problem('FORBIDDEN', 'An API key cannot make API keys');
@@ -83,19 +87,12 @@ function createRoute({ apiKeys, audit, newId }: ApiKeyRoutesDeps): Route {
         keyHash: hashOpaqueToken(secret),
         lastFour: secret.slice(-4),
       });
-      await audit.record({
-        actor: principal,
-        action: 'api-key.created',
-        objectKind: 'api-key',
-        objectId: key.id,
-        details: { role },
-      });
       return created({ ...presentKey(key), key: secret });
     },
   });
 }
 
-function removeRoute({ apiKeys, rightsChanged, audit }: ApiKeyRoutesDeps): Route {
+function removeRoute({ apiKeys, rightsChanged }: ApiKeyRoutesDeps): Route {
   return route({
     ...common,
     method: 'DELETE',
@@ -106,6 +103,7 @@ function removeRoute({ apiKeys, rightsChanged, audit }: ApiKeyRoutesDeps): Route
     access: { kind: 'user' },
     reply: deletedSchema,
     replyStatus: 200,
+    audit: { action: 'api-key.deleted', objectKind: 'api-key', describe: objectFromPath('id') },
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
       const role = await apiKeys.roleOf(id, visibleTo(principal));
@@ -114,7 +112,6 @@ function removeRoute({ apiKeys, rightsChanged, audit }: ApiKeyRoutesDeps): Route
         throw new Problem('FORBIDDEN', 'An API key cannot delete a key with a stronger role');
       if (!role || !(await apiKeys.remove(id, visibleTo(principal)))) throw notFound('API key');
       rightsChanged({ keyId: id });
-      await audit.record({ actor: principal, action: 'api-key.deleted', objectKind: 'api-key', objectId: id });
       return ok({ id, deleted: true });
     },
   });

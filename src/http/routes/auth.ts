@@ -5,7 +5,6 @@ import type { Passwords } from '../../auth/passwords.ts';
 import type { Refresh } from '../../auth/refresh.ts';
 import type { SignIn } from '../../auth/sign-in.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
-import type { Audit } from '../../stores/postgres/audit.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
 import type { UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
@@ -24,7 +23,6 @@ export interface AuthRoutesDeps {
   passwords: Passwords;
   accountGuard: AccountGuard;
   rightsChanged(change: PermissionChange): void;
-  audit: Pick<Audit, 'record'>;
 }
 
 const loginBody = z.strictObject({
@@ -74,7 +72,7 @@ function refreshRoute({ refresh }: AuthRoutesDeps): Route {
   });
 }
 
-function logoutRoute({ sessions, rightsChanged, audit }: AuthRoutesDeps): Route {
+function logoutRoute({ sessions, rightsChanged }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/logout',
@@ -87,6 +85,11 @@ function logoutRoute({ sessions, rightsChanged, audit }: AuthRoutesDeps): Route 
     body: z.strictObject({ refreshToken: refreshTokenField.optional() }),
     reply: z.object({ ended: z.literal(true) }),
     replyStatus: 200,
+    audit: {
+      action: 'session.ended',
+      objectKind: 'session',
+      describe: ({ principal }) => ({ objectId: sessionOf(principal) }),
+    },
     handle: async ({ principal, body }) => {
       const sessionId = sessionOf(principal);
       const { refreshToken } = body;
@@ -94,7 +97,6 @@ function logoutRoute({ sessions, rightsChanged, audit }: AuthRoutesDeps): Route 
         await sessions.endByToken(hashOpaqueToken(refreshToken), principal.userId, 'signed out');
       await sessions.end(sessionId, 'signed out');
       rightsChanged({ userId: principal.userId });
-      await audit.record({ actor: principal, action: 'session.ended', objectKind: 'session', objectId: sessionId });
       return ok({ ended: true });
     },
   });
@@ -120,7 +122,7 @@ function meRoute({ users }: AuthRoutesDeps): Route {
 }
 
 function passwordRoute(deps: AuthRoutesDeps): Route {
-  const { users, passwords, accountGuard, rightsChanged, audit } = deps;
+  const { users, passwords, accountGuard, rightsChanged } = deps;
   return route({
     method: 'POST',
     path: '/auth/password',
@@ -132,6 +134,11 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     body: passwordBody,
     reply: userSchema,
     replyStatus: 200,
+    audit: {
+      action: 'user.password-changed',
+      objectKind: 'user',
+      describe: ({ principal }) => ({ objectId: principal.userId }),
+    },
     handle: async ({ principal, body }) => {
       const keptSessionId = sessionOf(principal);
       // A stolen access token must not be a way to guess the password; the address says nothing here.
@@ -149,7 +156,6 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
         }));
       if (!isChanged) throw validationProblem([{ path: 'currentPassword', message: 'is not the current password' }]);
       rightsChanged({ userId: user.id });
-      await audit.record({ actor: principal, action: 'user.password-changed', objectKind: 'user', objectId: user.id });
       return ok(presentUser((await users.find(user.id)) ?? user));
     },
   });

@@ -96,6 +96,7 @@ export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadL
       limit: 'api',
       reply: z.strictObject({ revived: z.number() }),
       replyStatus: 200,
+      audit: 'by handler',
       handle: async ({ principal }) => {
         let revived = 0;
         const letters = await oldest();

@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import type { ResponseErasure } from '../../actors/erasure.ts';
 import { validationProblem } from '../../errors.ts';
-import type { Audit } from '../../stores/postgres/audit.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
 import { accepted, ok, route } from '../routing/route.ts';
 import { countSchema } from '../schemas/common.ts';
 
 export interface ErasureRoutesDeps {
   erasure: Pick<ResponseErasure, 'eraseRespondent'>;
-  audit: Pick<Audit, 'record'>;
 }
 
 const replySchema = z
@@ -20,7 +18,7 @@ const replySchema = z
   })
   .meta({ id: 'Erasure', description: 'What was erased.' });
 
-export function erasureRoutes({ erasure, audit }: ErasureRoutesDeps): DescribedRoute[] {
+export function erasureRoutes({ erasure }: ErasureRoutesDeps): DescribedRoute[] {
   const respondentRoute = route({
     method: 'DELETE',
     path: '/surveys/{id}/respondents/{respondent}',
@@ -33,19 +31,17 @@ export function erasureRoutes({ erasure, audit }: ErasureRoutesDeps): DescribedR
     limit: 'api',
     reply: replySchema,
     replyStatus: 200,
-    handle: async ({ params, survey, principal }) => {
+    audit: {
+      action: 'respondent.erased',
+      objectKind: 'survey',
+      // The respondent is not named: the audit outlives what was erased.
+      describe: ({ survey }, data) => ({ objectId: survey.id, details: { deleted: data['responses'] } }),
+    },
+    handle: async ({ params, survey }) => {
       const respondent = params['respondent'] ?? '';
       if ([...respondent].length > 200)
         throw validationProblem([{ path: 'respondent', message: 'must have at most 200 characters' }]);
       const { removed, isFinished } = await erasure.eraseRespondent(survey.id, respondent);
-      // Not who: the audit outlives what was erased.
-      await audit.record({
-        actor: principal,
-        action: 'respondent.erased',
-        objectKind: 'survey',
-        objectId: survey.id,
-        details: { deleted: removed },
-      });
       const data = { id: respondent, deleted: isFinished, responses: removed, isFinished };
       return isFinished ? ok(data) : accepted(data);
     },

@@ -9,6 +9,7 @@ import type { ExportFiles } from '../../stores/export-files.ts';
 import { type ExportRecord, type ExportStore, maxOpenExports } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
+import { objectInSurvey } from '../routing/audit.ts';
 import { accepted, ok, page, route } from '../routing/route.ts';
 import { deletedSchema, idSchema } from '../schemas/common.ts';
 import { acceptedExportSchema, exportFormatSchema, exportSchema, exportStatusSchema } from '../schemas/exports.ts';
@@ -117,6 +118,14 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
       body: exportBody,
       reply: acceptedExportSchema,
       replyStatus: 202,
+      audit: {
+        action: 'export.requested',
+        objectKind: 'export',
+        describe: ({ survey }, data) => ({
+          objectId: String(data['exportId']),
+          details: { surveyId: survey.id, format: data['format'] },
+        }),
+      },
       handle: async ({ params, body, principal }) => {
         const survey = await deps.surveys.load(params['surveyId'] ?? '');
         if (!survey) throw notFound('survey');
@@ -200,6 +209,7 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
         reply: null,
         replyMediaType: 'application/octet-stream',
         replyStatus: 200,
+        audit: { action: 'export.downloaded', objectKind: 'export', describe: objectInSurvey('exportId') },
         handle: async (request) => {
           const record = await find(request.params['exportId']);
           if (record.status === 'EXPIRED')
@@ -229,6 +239,7 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
       limit: 'api',
       reply: deletedSchema,
       replyStatus: 200,
+      audit: { action: 'export.deleted', objectKind: 'export', describe: objectInSurvey('exportId') },
       handle: async ({ params, principal, right }) => {
         const record = await find(params['exportId']);
         if (record.userId !== principal.userId && right === 'read') throw new Problem('FORBIDDEN');

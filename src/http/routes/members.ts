@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Survey } from '../../domain/survey.ts';
 import { notFound, tooManyConflicts, validationProblem } from '../../errors.ts';
-import type { Audit } from '../../stores/postgres/audit.ts';
 import type { Member, MemberStore } from '../../stores/postgres/members.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
@@ -13,7 +12,6 @@ import { surveySchema } from '../schemas/surveys.ts';
 
 export interface MemberRoutesDeps {
   members: MemberStore;
-  audit: Pick<Audit, 'record'>;
   rightsChanged(change: PermissionChange): void;
 }
 
@@ -41,7 +39,7 @@ function listRoute({ members }: MemberRoutesDeps): Route {
   });
 }
 
-function putRoute({ members, audit, rightsChanged }: MemberRoutesDeps): Route {
+function putRoute({ members, rightsChanged }: MemberRoutesDeps): Route {
   return route({
     ...common,
     method: 'PUT',
@@ -52,26 +50,27 @@ function putRoute({ members, audit, rightsChanged }: MemberRoutesDeps): Route {
     body: z.strictObject({ role: memberRoleSchema }),
     reply: memberSchema,
     replyStatus: 200,
-    handle: async ({ params, body, survey, principal }) => {
+    audit: {
+      action: 'member.set',
+      objectKind: 'survey',
+      describe: ({ survey, params, body }) => ({
+        objectId: survey.id,
+        details: { userId: params['userId'], role: body.role },
+      }),
+    },
+    handle: async ({ params, body, survey }) => {
       const userId = params['userId'] ?? '';
       if (userId === survey.ownerId)
         throw validationProblem([{ path: 'userId', message: 'the owner has the survey already' }]);
       const member = await members.put(survey.id, userId, body.role);
       if (!member) throw notFound('user');
       rightsChanged({ surveyId: survey.id });
-      await audit.record({
-        actor: principal,
-        action: 'member.set',
-        objectKind: 'survey',
-        objectId: survey.id,
-        details: { userId, role: body.role },
-      });
       return ok(presentMember(member));
     },
   });
 }
 
-function removeRoute({ members, audit, rightsChanged }: MemberRoutesDeps): Route {
+function removeRoute({ members, rightsChanged }: MemberRoutesDeps): Route {
   return route({
     ...common,
     method: 'DELETE',
@@ -81,17 +80,19 @@ function removeRoute({ members, audit, rightsChanged }: MemberRoutesDeps): Route
     access: { ...common.access, orSelf: 'userId' },
     reply: z.object({ id: z.uuid().describe("The user's id"), deleted: z.literal(true) }),
     replyStatus: 200,
-    handle: async ({ params, survey, principal }) => {
+    audit: {
+      action: 'member.removed',
+      objectKind: 'survey',
+      describe: ({ survey, params: { userId }, principal }) => ({
+        objectId: survey.id,
+        action: userId === principal.userId ? 'member.left' : 'member.removed',
+        details: { userId },
+      }),
+    },
+    handle: async ({ params, survey }) => {
       const userId = params['userId'] ?? '';
       if (!(await members.remove(survey.id, userId))) throw notFound('member');
       rightsChanged({ surveyId: survey.id });
-      await audit.record({
-        actor: principal,
-        action: userId === principal.userId ? 'member.left' : 'member.removed',
-        objectKind: 'survey',
-        objectId: survey.id,
-        details: { userId },
-      });
       return ok({ id: userId, deleted: true });
     },
   });
@@ -124,6 +125,12 @@ export function surveyOwnerRoute(deps: SurveyOwnerRouteDeps): Route {
     body: z.strictObject({ userId: idInputSchema }),
     reply: surveySchema,
     replyStatus: 200,
+    audit: {
+      action: 'survey.handed-over',
+      objectKind: 'survey',
+      describe: ({ survey: { id, ownerId } }, data) =>
+        data['ownerId'] === ownerId ? undefined : { objectId: id, details: { from: ownerId, to: data['ownerId'] } },
+    },
     handle: async ({ body: { userId }, survey }) => {
       const saved = survey.ownerId === userId ? survey : await handOver(deps, survey, userId);
       return ok(

@@ -14,6 +14,7 @@ import { allocateSlots } from '../../domain/questions/slot-allocation.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, tooManyConflicts, validationProblem } from '../../errors.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
+import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { created, ok, type Route, route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { questionSchema } from '../schemas/questions.ts';
@@ -49,6 +50,14 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       body: newQuestionBody,
       reply: questionSchema,
       replyStatus: 201,
+      audit: {
+        action: 'question.created',
+        objectKind: 'question',
+        describe: ({ survey }, data) => ({
+          objectId: String(data['id']),
+          details: { surveyId: survey.id, type: data['type'] },
+        }),
+      },
       handle: async ({ params, body }) => {
         const id = deps.newId();
         const survey = await changeWording(params['surveyId'] ?? '', (current) =>
@@ -69,6 +78,14 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       body: questionChangeBody,
       reply: questionSchema,
       replyStatus: 200,
+      audit: {
+        action: 'question.changed',
+        objectKind: 'question',
+        describe: ({ params, survey, body }) => ({
+          objectId: params['questionId'] ?? '',
+          details: { surveyId: survey.id, fields: fieldNamesOf(body) },
+        }),
+      },
       handle: async ({ params, body, survey }) => {
         const id = params['questionId'] ?? '';
         // Another process may have changed it a moment ago.
@@ -103,6 +120,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       limit: 'api',
       reply: deletedSchema,
       replyStatus: 200,
+      audit: { action: 'question.deleted', objectKind: 'question', describe: objectInSurvey('questionId') },
       handle: async ({ params }) => {
         const id = params['questionId'] ?? '';
         await changeWording(params['surveyId'] ?? '', (current) => hideQuestion(current, id));
@@ -118,6 +136,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       limit: 'api',
       reply: z.array(questionSchema),
       replyStatus: 200,
+      audit: { action: 'questions.reordered', objectKind: 'survey', describe: objectFromPath('surveyId') },
       body: z.strictObject({ questionIds: z.array(z.string()).max(questionsAtMost) }),
       handle: async ({ params, body }) => {
         const saved = await changeWording(params['surveyId'] ?? '', (current) =>

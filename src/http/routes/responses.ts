@@ -5,6 +5,7 @@ import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { notFound } from '../../errors.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import { objectInSurvey } from '../routing/audit.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import {
@@ -114,6 +115,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       limit: 'api',
       reply: deletedSchema,
       replyStatus: 200,
+      audit: { action: 'response.deleted', objectKind: 'response', describe: objectInSurvey('responseId') },
       handle: async ({ params, survey }) => {
         const record = await deps.reading.find(params['responseId'] ?? '');
         // Of one that could not be stored there is no record.

@@ -15,9 +15,15 @@ import { copyStrings } from '../../domain/translation/translation.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
+import { fieldNamesOf, objectFromPath } from '../routing/audit.ts';
 import { created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { deletedSchema, languageField } from '../schemas/common.ts';
-import { presentSurvey, presentSurveyWithHidden, presentSurveyWithQuestions } from '../schemas/present-survey.ts';
+import {
+  effectiveStatus,
+  presentSurvey,
+  presentSurveyWithHidden,
+  presentSurveyWithQuestions,
+} from '../schemas/present-survey.ts';
 import { booleanField, pageFields, timestampField } from '../schemas/query-fields.ts';
 import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
@@ -159,6 +165,11 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       body: newSurveyBody,
       reply: surveyWithQuestionsSchema,
       replyStatus: 201,
+      audit: {
+        action: 'survey.created',
+        objectKind: 'survey',
+        describe: (_request, data) => ({ objectId: String(data['id']) }),
+      },
       handle: async ({ body, principal }) => {
         const nowMs = deps.now();
         const draft = applyFields(blankSurvey(deps.newId(), principal.userId, nowMs), body, nowMs);
@@ -212,6 +223,14 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       body: surveyChangeBody,
       reply: surveyWithQuestionsSchema,
       replyStatus: 200,
+      audit: {
+        action: 'survey.changed',
+        objectKind: 'survey',
+        describe: ({ body, survey }, data) => ({
+          objectId: survey.id,
+          details: { fields: fieldNamesOf(body), ...statusChange(survey, data) },
+        }),
+      },
       handle: async ({ params, body, right, survey: before }) => {
         const id = params['id'] ?? '';
         const { language = before.language } = body;
@@ -239,6 +258,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       limit: 'api',
       reply: deletedSchema,
       replyStatus: 200,
+      audit: { action: 'survey.deleted', objectKind: 'survey', describe: objectFromPath('id') },
       handle: async ({ params }) => {
         const id = params['id'] ?? '';
         await deps.surveys.remove(id);
@@ -259,6 +279,11 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       body: z.strictObject({ status: z.literal('ACTIVE', { error: 'only ACTIVE can be published' }).optional() }),
       reply: surveyWithQuestionsSchema,
       replyStatus: 200,
+      audit: {
+        action: 'survey.published',
+        objectKind: 'survey',
+        describe: ({ survey }, data) => ({ objectId: survey.id, details: statusChange(survey, data) }),
+      },
       handle: async ({ params, right }) =>
         ok(await presentWithQuestions(await deps.actors.setStatus(params['id'] ?? '', 'ACTIVE', 'publish'), right)),
     }),
@@ -275,6 +300,14 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       body: z.strictObject({ title: title.optional() }),
       reply: surveyWithQuestionsSchema,
       replyStatus: 201,
+      audit: {
+        action: 'survey.duplicated',
+        objectKind: 'survey',
+        describe: ({ survey }, data) => ({
+          objectId: String(data['id']),
+          details: { from: survey.id, surveyId: survey.id },
+        }),
+      },
       handle: async ({ params, body, principal }) => {
         if (principal.role === 'VIEWER') throw new Problem('FORBIDDEN', 'A VIEWER may only read');
         const source = await deps.surveys.load(params['id'] ?? '');
@@ -308,6 +341,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       limit: 'api',
       reply: surveySchema,
       replyStatus: 200,
+      audit: { action: 'survey.token-rotated', objectKind: 'survey', describe: objectFromPath('id') },
       handle: async ({ params, right }) => {
         const survey = await deps.actors.edit(params['id'] ?? '', (current) => {
           if (current.visibility !== 'PRIVATE')
@@ -318,6 +352,15 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       },
     }),
   ];
+}
+
+/** The change of status by a call. A survey whose dates have passed counts as closed, whatever its row still says. */
+function statusChange(
+  survey: Survey,
+  { status }: Record<string, unknown>,
+): { status?: { from: unknown; to: unknown } } {
+  const from = effectiveStatus(survey, Date.now());
+  return status === from ? {} : { status: { from, to: status } };
 }
 
 interface CopyOptions {

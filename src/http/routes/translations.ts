@@ -8,7 +8,6 @@ import {
   translationLanguages,
 } from '../../domain/translation/translation.ts';
 import { notFound, validationProblem } from '../../errors.ts';
-import type { Audit } from '../../stores/postgres/audit.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
@@ -18,7 +17,6 @@ import { translationListItemSchema, translationSchema } from '../schemas/surveys
 export interface TranslationRoutesDeps {
   surveys: Pick<SurveyStore, 'load'>;
   translations: TranslationStore;
-  audit: Pick<Audit, 'record'>;
   now(): number;
 }
 
@@ -103,23 +101,21 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
       access: edit,
       reply: z.strictObject({ id: z.string().describe('The language'), deleted: z.literal(true) }),
       replyStatus: 200,
-      handle: async ({ params, survey, principal }) => {
+      audit: {
+        action: 'translation.deleted',
+        objectKind: 'survey',
+        describe: ({ params, survey }) => ({ objectId: survey.id, details: { language: languageOf(params) } }),
+      },
+      handle: async ({ params, survey }) => {
         const language = languageOf(params);
         if (!(await translations.remove(survey.id, language))) throw notFound('translation');
-        await deps.audit.record({
-          actor: principal,
-          action: 'translation.deleted',
-          objectKind: 'survey',
-          objectId: survey.id,
-          details: { language },
-        });
         return ok({ id: language, deleted: true });
       },
     }),
   ];
 }
 
-function putRoute({ surveys, translations, audit, now }: TranslationRoutesDeps): Route {
+function putRoute({ surveys, translations, now }: TranslationRoutesDeps): Route {
   return route({
     ...common,
     method: 'PUT',
@@ -129,8 +125,13 @@ function putRoute({ surveys, translations, audit, now }: TranslationRoutesDeps):
     body,
     reply: translationSchema,
     replyStatus: 200,
+    audit: {
+      action: 'translation.changed',
+      objectKind: 'survey',
+      describe: ({ params, survey }) => ({ objectId: survey.id, details: { language: languageOf(params) } }),
+    },
     description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null takes one back. What is not translated is shown in the survey’s own language.`,
-    handle: async ({ params, body, principal }) => {
+    handle: async ({ params, body }) => {
       const survey = await loadSurvey(surveys, params);
       const language = languageOf(params);
       if (!translationLanguages.some((known) => known === language))
@@ -145,13 +146,6 @@ function putRoute({ surveys, translations, audit, now }: TranslationRoutesDeps):
         strings,
         removedKeys,
         at: new Date(now()),
-      });
-      await audit.record({
-        actor: principal,
-        action: 'translation.changed',
-        objectKind: 'survey',
-        objectId: survey.id,
-        details: { language },
       });
       return ok(describeTranslation(survey, translation, wordingHash));
     },

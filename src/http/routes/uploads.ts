@@ -8,6 +8,7 @@ import { isEqualInConstantTime } from '../../platform/secrets.ts';
 import { inspectContent } from '../../stores/uploads/media-type.ts';
 import type { Uploads } from '../../stores/uploads/uploads.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
+import { objectInSurvey } from '../routing/audit.ts';
 import { created, type Route, route } from '../routing/route.ts';
 import { countSchema, idSchema } from '../schemas/common.ts';
 import { replyWithFile } from '../server/file-reply.ts';
@@ -88,6 +89,7 @@ function downloadRoute({ uploads }: UploadRoutesDeps): DescribedRoute {
     reply: null,
     replyMediaType: 'application/octet-stream',
     replyStatus: 200,
+    audit: { action: 'upload.downloaded', objectKind: 'upload', describe: objectInSurvey('uploadId') },
     handle: async (request) => {
       const upload = await uploads.find(request.params['uploadId'] ?? '');
       if (!upload) throw notFound('upload');

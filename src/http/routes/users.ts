@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { emailKey } from '../../auth/email.ts';
 import type { Passwords } from '../../auth/passwords.ts';
 import { notFound } from '../../errors.ts';
-import type { Audit } from '../../stores/postgres/audit.ts';
 import type { User, UserChange, UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
-import { created, ok, page, type Route, route } from '../routing/route.ts';
+import { type AuditEvent, objectFromPath } from '../routing/audit.ts';
+import { created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { emailField, newPasswordField, roleSchema, userSchema } from '../schemas/accounts.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { pageFields } from '../schemas/query-fields.ts';
@@ -14,7 +14,6 @@ export interface UserRoutesDeps {
   users: Pick<UserStore, 'find' | 'list' | 'create' | 'change' | 'remove'>;
   passwords: Pick<Passwords, 'hash'>;
   rightsChanged(change: PermissionChange): void;
-  audit: Pick<Audit, 'record'>;
   newId(): string;
 }
 
@@ -53,7 +52,7 @@ function listRoute({ users }: UserRoutesDeps): Route {
   });
 }
 
-function createRoute({ users, passwords, audit, newId }: UserRoutesDeps): Route {
+function createRoute({ users, passwords, newId }: UserRoutesDeps): Route {
   return route({
     ...common,
     method: 'POST',
@@ -63,20 +62,18 @@ function createRoute({ users, passwords, audit, newId }: UserRoutesDeps): Route 
     body: newUserBody,
     reply: userSchema,
     replyStatus: 201,
-    handle: async ({ body: { email, password, role }, principal }) => {
+    audit: {
+      action: 'user.created',
+      objectKind: 'user',
+      describe: ({ body }, data) => ({ objectId: String(data['id']), details: { role: body.role } }),
+    },
+    handle: async ({ body: { email, password, role } }) => {
       const user = await users.create({
         id: newId(),
         email,
         emailKey: emailKey(email),
         passwordHash: await passwords.hash(password),
         role,
-      });
-      await audit.record({
-        actor: principal,
-        action: 'user.created',
-        objectKind: 'user',
-        objectId: user.id,
-        details: { role },
       });
       return created(presentUser(user));
     },
@@ -99,7 +96,7 @@ function readRoute({ users }: UserRoutesDeps): Route {
   });
 }
 
-function changeRoute({ users, passwords, rightsChanged, audit }: UserRoutesDeps): Route {
+function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route {
   return route({
     ...common,
     method: 'PUT',
@@ -111,6 +108,7 @@ function changeRoute({ users, passwords, rightsChanged, audit }: UserRoutesDeps)
     body: userChangeBody,
     reply: userSchema,
     replyStatus: 200,
+    audit: { action: 'user.changed', objectKind: 'user', describe: changedFields },
     handle: async ({ params, body, principal }) => {
       const { email, password, role, isDisabled } = body;
       const change: UserChange = {
@@ -121,19 +119,26 @@ function changeRoute({ users, passwords, rightsChanged, audit }: UserRoutesDeps)
       };
       const user = await users.change(params['id'] ?? '', change, principal.sessionId);
       rightsChanged({ userId: user.id });
-      // Names of what changed; values only where they are no personal data.
-      const details = {
-        fields: Object.keys(body),
-        ...(role !== undefined && { role }),
-        ...(isDisabled !== undefined && { isDisabled }),
-      };
-      await audit.record({ actor: principal, action: 'user.changed', objectKind: 'user', objectId: user.id, details });
       return ok(presentUser(user));
     },
   });
 }
 
-function removeRoute({ users, rightsChanged, audit }: UserRoutesDeps): Route {
+/** Names of the changed fields; values only where they are not personal data. */
+function changedFields({
+  params,
+  body,
+}: Pick<RouteRequest<z.output<typeof userChangeBody>>, 'params' | 'body'>): ReturnType<AuditEvent['describe']> {
+  const { role, isDisabled } = body;
+  const details = {
+    fields: Object.keys(body),
+    ...(role !== undefined && { role }),
+    ...(isDisabled !== undefined && { isDisabled }),
+  };
+  return { objectId: params['id'] ?? '', details };
+}
+
+function removeRoute({ users, rightsChanged }: UserRoutesDeps): Route {
   return route({
     ...common,
     method: 'DELETE',
@@ -143,18 +148,12 @@ function removeRoute({ users, rightsChanged, audit }: UserRoutesDeps): Route {
       'Surveys of the user go to the calling ADMIN (to the longest-standing other ADMIN if it is the caller who goes), and so do webhooks: those bound to these surveys go on, others are switched off. Export files go to the owners of their surveys. The last active ADMIN stays (CONFLICT, reason LAST_ADMIN).',
     reply: deletedSchema,
     replyStatus: 200,
+    audit: { action: 'user.deleted', objectKind: 'user', describe: objectFromPath('id') },
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
       const heirId = await users.remove(id, principal.userId);
       rightsChanged({ userId: id });
-      await audit.record({
-        actor: principal,
-        action: 'user.deleted',
-        objectKind: 'user',
-        objectId: id,
-        details: { heirId },
-      });
-      return ok({ id, deleted: true });
+      return { ...ok({ id, deleted: true }), auditDetails: { heirId } };
     },
   });
 }

@@ -4,6 +4,7 @@ import { conflict, notFound } from '../../errors.ts';
 import type { JobSender } from '../../pipelines/queues.ts';
 import { type Delivery, type DeliveryStore, deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
 import type { Webhook, WebhookStore } from '../../stores/postgres/webhooks.ts';
+import { objectFromPath } from '../routing/audit.ts';
 import { aboutSurvey, accepted, page, type Route, route } from '../routing/route.ts';
 import { pageFields, startField, untilField } from '../schemas/query-fields.ts';
 import { deliverySchema, replaySchema, webhookEventSchema } from '../schemas/webhooks.ts';
@@ -43,6 +44,7 @@ function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRo
     isBodyOptional: true,
     reply: deliverySchema,
     replyStatus: 202,
+    audit: { action: 'webhook.tested', objectKind: 'webhook', describe: objectFromPath('id') },
     handle: async (request) => {
       const webhook = await webhookOf(request, webhooks);
       assertActive(webhook);
@@ -109,6 +111,11 @@ function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRout
     description: 'With the same `webhook-id`, and the whole schedule before it.',
     reply: deliverySchema,
     replyStatus: 202,
+    audit: {
+      action: 'webhook.redelivered',
+      objectKind: 'webhook',
+      describe: ({ params }) => ({ objectId: params['id'] ?? '', details: { deliveryId: params['deliveryId'] } }),
+    },
     handle: async (request) => {
       const webhook = await webhookOf(request, webhooks);
       await requireDelivery(deliveries.find(webhook.id, request.params['deliveryId'] ?? ''));
@@ -133,6 +140,7 @@ function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesD
     body: replayRange,
     reply: replaySchema,
     replyStatus: 202,
+    audit: { action: 'webhook.replayed', objectKind: 'webhook', describe: objectFromPath('id') },
     handle: async (request) => {
       const webhook = await webhookOf(request, webhooks);
       assertActive(webhook);

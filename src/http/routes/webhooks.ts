@@ -9,9 +9,10 @@ import { canonicalUrl, type Guard } from '../../webhooks/guard.ts';
 import { secretContext } from '../../webhooks/secret-context.ts';
 import { makeSecret } from '../../webhooks/sign.ts';
 import type { DescribedRoute } from '../reference/described-route.ts';
+import { objectFromPath } from '../routing/audit.ts';
 import type { SurveyAccess } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
-import { created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
+import { aboutSurvey, created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { deletedSchema, idInputSchema, idSchema } from '../schemas/common.ts';
 import { pageFields } from '../schemas/query-fields.ts';
 import { webhookEventSchema, webhookSchema, webhookWithSecretSchema } from '../schemas/webhooks.ts';
@@ -107,7 +108,7 @@ function listRoute({ webhooks }: WebhookRoutesDeps): Route {
 }
 
 function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
-  const { webhooks, secrets, audit, now, newId } = deps;
+  const { webhooks, secrets, now, newId } = deps;
   const declared = route({
     ...common,
     method: 'POST',
@@ -118,6 +119,14 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
     body: newWebhookBody,
     reply: webhookWithSecretSchema,
     replyStatus: 201,
+    audit: {
+      action: 'webhook.created',
+      objectKind: 'webhook',
+      describe: (_request, data) => ({
+        objectId: String(data['id']),
+        details: { events: data['events'], surveyId: data['surveyId'] },
+      }),
+    },
     handle: async ({ body, principal }) => {
       const url = await allowedUrl(deps.guard, body.url);
       await assertSurveyAllowed(deps, principal, body.surveyId);
@@ -139,13 +148,6 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
         updatedAt: at,
       };
       await webhooks.create(webhook);
-      await audit.record({
-        actor: principal,
-        action: 'webhook.created',
-        objectKind: 'webhook',
-        objectId: id,
-        details: { events: webhook.events, surveyId: webhook.surveyId },
-      });
       return created({ ...presentWebhook(webhook), secret });
     },
   });
@@ -179,6 +181,7 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
     body: changeBody,
     reply: webhookSchema,
     replyStatus: 200,
+    audit: 'by handler',
     handle: async (request) => {
       const { body, principal } = request;
       const before = await webhookOf(request, webhooks);
@@ -218,7 +221,7 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
   });
 }
 
-function removeRoute({ webhooks, audit }: WebhookRoutesDeps): Route {
+function removeRoute({ webhooks }: WebhookRoutesDeps): Route {
   return route({
     ...common,
     method: 'DELETE',
@@ -227,23 +230,17 @@ function removeRoute({ webhooks, audit }: WebhookRoutesDeps): Route {
     description: 'Its deliveries go with it.',
     reply: deletedSchema,
     replyStatus: 200,
+    audit: { action: 'webhook.deleted', objectKind: 'webhook', describe: objectFromPath('id') },
     handle: async (request) => {
       const webhook = await webhookOf(request, webhooks);
       const { id } = webhook;
       if (!(await webhooks.remove(id))) throw notFound('webhook');
-      await audit.record({
-        actor: request.principal,
-        action: 'webhook.deleted',
-        objectKind: 'webhook',
-        objectId: id,
-        details: surveyDetails(webhook),
-      });
-      return ok({ id, deleted: true });
+      return aboutSurvey(webhook.surveyId, ok({ id, deleted: true }));
     },
   });
 }
 
-function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Route {
+function rotateRoute({ webhooks, secrets, now }: WebhookRoutesDeps): Route {
   const rotate = (id: string, secret: string): Promise<boolean> => {
     const nowMs = now();
     return webhooks.rotate(id, secrets.seal(secret, secretContext(id)), {
@@ -274,18 +271,12 @@ function rotateRoute({ webhooks, secrets, audit, now }: WebhookRoutesDeps): Rout
     description: `The reply holds the new \`secret\`, which is not shown again. The replaced one signs deliveries beside it for 24 hours, and so does each of those before it. While ${maxOldSecrets} replaced secrets sign, another rotation is a 429.`,
     reply: webhookWithSecretSchema,
     replyStatus: 200,
+    audit: { action: 'webhook.secret-rotated', objectKind: 'webhook', describe: objectFromPath('id') },
     handle: async (request) => {
       const secret = makeSecret();
       await assertRotated(request, secret);
       const rotated = await webhookOf(request, webhooks);
-      await audit.record({
-        actor: request.principal,
-        action: 'webhook.secret-rotated',
-        objectKind: 'webhook',
-        objectId: rotated.id,
-        details: surveyDetails(rotated),
-      });
-      return ok({ ...presentWebhook(rotated), secret });
+      return aboutSurvey(rotated.surveyId, ok({ ...presentWebhook(rotated), secret }));
     },
   });
 }

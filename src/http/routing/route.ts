@@ -3,6 +3,7 @@ import type { TextListener } from '../../ai/json-text-stream.ts';
 import type { Survey } from '../../domain/survey.ts';
 import type { StreamingBody } from '../server/reply.ts';
 import type { HeaderName } from '../server/request-head.ts';
+import type { AuditEvent } from './audit.ts';
 import type { Principal } from './principal.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -43,8 +44,8 @@ export type Outcome =
       data: unknown;
       pagination?: Pagination;
       headers?: readonly (readonly [string, string])[];
-      /** The survey that the deed concerns, where the path does not say so: for the audit, the caller is not told. */
-      surveyId?: string;
+      /** Recorded with the audit event of the route; not sent. */
+      auditDetails?: Readonly<Record<string, unknown>>;
     }
   | { kind: 'text'; status: number; text: string; mediaType: string; headers?: readonly (readonly [string, string])[] }
   | {
@@ -69,9 +70,9 @@ export const page = (data: unknown, pagination: Pagination): Outcome => ({
   pagination,
 });
 
-/** The same, of a deed that concerns this survey; null: of none, or of all. */
+/** The same outcome; its audit event also names the survey. Null or undefined: no survey, or all. */
 export const aboutSurvey = (surveyId: string | null | undefined, outcome: Outcome): Outcome =>
-  outcome.kind === 'json' && surveyId ? { ...outcome, surveyId } : outcome;
+  outcome.kind === 'json' && surveyId ? { ...outcome, auditDetails: { surveyId } } : outcome;
 
 export interface RouteRequest<Body = unknown, Query = unknown> {
   params: Readonly<Record<string, string>>;
@@ -126,11 +127,16 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   isPaged?: boolean | 'sometimes';
   /** The reply may be told while it is written: see streamed-reply.ts. */
   isStreamed?: boolean;
+  /** What the audit records of a call; `by handler`: the handler records it itself, as one call may have several events. */
+  audit?: AuditEvent<RouteRequest<z.output<Body>, z.output<Query>>> | 'by handler';
   handle(call: RouteRequest<z.output<Body>, z.output<Query>>): Promise<Outcome>;
 }
 
 /** A route with its types forgotten, as the table holds it. */
-export type Route = Omit<RouteSpec, 'handle'> & { handle(call: RouteRequest<never, never>): Promise<Outcome> };
+export type Route = Omit<RouteSpec, 'handle' | 'audit'> & {
+  audit?: AuditEvent<RouteRequest<never, never>> | 'by handler';
+  handle(call: RouteRequest<never, never>): Promise<Outcome>;
+};
 
 /** Declares a route; the types of body and query follow from the schemas. */
 export function route<Body extends z.ZodType, Query extends z.ZodType>(spec: RouteSpec<Body, Query>): Route {

@@ -5,7 +5,6 @@ import { createAiStore } from '../../stores/postgres/ai/jobs.ts';
 import { createAiSettingsStore } from '../../stores/postgres/ai/provider-settings.ts';
 import { createReportStore } from '../../stores/postgres/ai/reports.ts';
 import { createSuggestionStore } from '../../stores/postgres/ai/suggestions.ts';
-import { createAudit } from '../../stores/postgres/audit.ts';
 import { createGuard } from '../../webhooks/guard.ts';
 import { aiAnalysisRoutes } from '../routes/ai-analysis.ts';
 import { aiConversationRoutes } from '../routes/ai-conversations.ts';
@@ -77,7 +76,7 @@ export function aiRoutes(
       actors: core.actors,
       ...clock,
     }),
-    ...aiSettingsRoutes({ ...ai, settingsStore, secrets, guard, audit: createAudit(stores.sql, log) }),
+    ...aiSettingsRoutes({ ...ai, settingsStore, secrets, guard }),
     ...aiUsageRoutes({ usage: ai.usage }),
   ];
 }

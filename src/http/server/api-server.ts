@@ -16,16 +16,16 @@ import { deadLetterRoutes } from '../routes/dead-letters.ts';
 import { docsRoutes, openApiRoute } from '../routes/docs.ts';
 import { erasureRoutes } from '../routes/erasure.ts';
 import { exportRoutes } from '../routes/exports.ts';
+import { surveyOwnerRoute } from '../routes/members.ts';
 import { publicSurveyRoutes } from '../routes/public.ts';
 import { questionRoutes } from '../routes/questions.ts';
 import { responseRoutes } from '../routes/responses.ts';
-import { surveyOwnerRoute } from '../routes/members.ts';
 import { surveyRoutes } from '../routes/surveys.ts';
 import { translationRoutes } from '../routes/translations.ts';
 import { uploadRoutes } from '../routes/uploads.ts';
 import { webhookDeliveryRoutes } from '../routes/webhook-deliveries.ts';
 import { webhookRoutes } from '../routes/webhooks.ts';
-import { withAudit } from '../routing/audit-events.ts';
+import { withAudit } from '../routing/audit.ts';
 import { type Authentication, createAuthentication } from '../routing/authentication.ts';
 import { createDispatch, type SurveyAccess } from '../routing/dispatch.ts';
 import { createRateLimits, type RateLimits } from '../routing/rate-limits.ts';
@@ -187,7 +187,7 @@ function apiRoutes(
       newId: id,
     }),
     submitRoute({ submit: core.submit, limits }),
-    ...erasureRoutes({ erasure: core.erasure, audit: authentication.audit }),
+    ...erasureRoutes({ erasure: core.erasure }),
     ...responseRoutes({ responses, reading, surveys, erasure: core.erasure }),
     ...deadLetterRoutes({
       stream: stores.stream,
@@ -213,7 +213,7 @@ function apiRoutes(
       newId: id,
     }),
     ...publicSurveyRoutes({ currentSurvey, whileAway, translations: stores.translations, now }),
-    ...translationRoutes({ surveys, translations: stores.translations, audit: authentication.audit, now }),
+    ...translationRoutes({ surveys, translations: stores.translations, now }),
     ...uploadRoutes({ uploads: core.uploads, currentSurvey, maxBytes: settings.uploadMaxBytes, now, newId: id }),
   ];
 }

@@ -27,7 +27,7 @@ import { openStores } from '../../../src/stores/stores.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startLoopback } from '../../support/loopback-server.ts';
 import { type OwnedDatabase, ownedDatabase } from '../../support/owned-database.ts';
-import { type Proxy, startProxy } from '../../support/proxy.ts';
+import { startProxy, type Proxy as TcpProxy } from '../../support/proxy.ts';
 import { blankSurvey, withQuestion } from '../../support/questions.ts';
 import { sharedStores } from '../../support/stores.ts';
 
@@ -40,7 +40,7 @@ const roomBytes = 1024 * 1024;
 describe('definitions of open surveys in Redis', () => {
   let redis: Redis;
   let database: OwnedDatabase;
-  let proxy: Proxy;
+  let proxy: TcpProxy;
   let throughProxy: Sql;
   let here: ReturnType<typeof process>;
   /** Another process, between which and PostgreSQL the proxy stands. */

@@ -38,9 +38,9 @@ describe('surveys in memory beside the intake', () => {
     const world = {
       loads: 0,
       changes: Promise.resolve(given),
-      beforeLoad: async () => undefined as void,
-      afterLoad: async () => undefined as void,
-      beforeAnnounce: async () => undefined as void,
+      beforeLoad: async (): Promise<void> => undefined,
+      afterLoad: async (): Promise<void> => undefined,
+      beforeAnnounce: async (): Promise<void> => undefined,
     };
     const actors = createSurveyActors({
       audit: { record: async () => undefined },
@@ -53,8 +53,8 @@ describe('surveys in memory beside the intake', () => {
           return found;
         },
         // One after the other, as a locked row lets them.
-        change: (_id, decide) =>
-          (world.changes = world.changes.then(async () => {
+        change: (_id, decide) => {
+          world.changes = world.changes.then(async () => {
             const current = row.survey;
             if (!current) throw notFound('survey');
             const change = await decide(current, undefined as never);
@@ -62,9 +62,17 @@ describe('surveys in memory beside the intake', () => {
               row.survey = { ...change.survey, revision: Math.max(current.revision, change.survey.revision) + 1 };
             for (const { kind } of change?.events ?? []) events.push(kind);
             return row.survey ?? assert.fail();
-          })),
+          });
+          return world.changes;
+        },
       },
-      intake: { ...intake, announce: async (facts) => (await world.beforeAnnounce(), intake.announce(facts)) },
+      intake: {
+        ...intake,
+        announce: async (facts) => {
+          await world.beforeAnnounce();
+          return intake.announce(facts);
+        },
+      },
       countResponses: async () => ({ total: 0, complete: 0 }),
       broadcast: () => undefined,
       now: Date.now,
@@ -258,7 +266,9 @@ describe('surveys in memory beside the intake', () => {
     try {
       actors.evict(id);
       let go: () => void = () => undefined;
-      const held = new Promise<void>((resolve) => (go = resolve));
+      const held = new Promise<void>((resolve) => {
+        go = resolve;
+      });
       world.afterLoad = () => held;
       const asked = actors.lookUp(id);
       await eventually(() => assert.equal(world.loads, 1));

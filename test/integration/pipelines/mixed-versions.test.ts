@@ -85,7 +85,10 @@ describe('an older version beside a newer one', () => {
         isDeleted: async () => false,
         forward: async () => undefined,
         onStored: () => undefined,
-        sink: acceptingSink(async ({ lines }) => (stored.push(`${name} ${lines.toString()}`), { kind: 'stored' })),
+        sink: acceptingSink(async ({ lines }) => {
+          stored.push(`${name} ${lines.toString()}`);
+          return { kind: 'stored' };
+        }),
       });
     const older = ingest('older', stream);
     older.start();

@@ -9,7 +9,9 @@ import { eventually } from '../../support/eventually.ts';
 describe('the outbox', () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
   const running: { stop(): Promise<void> }[] = [];
-  before(async () => void (database = await freshDatabase()));
+  before(async () => {
+    database = await freshDatabase();
+  });
   beforeEach(async () => void (await database.sql`DELETE FROM outbox`));
   after(async () => {
     await Promise.all(running.map((outbox) => outbox.stop()));
@@ -64,7 +66,10 @@ describe('the outbox', () => {
           if (at.length < 3) throw new Error('not yet');
         },
       },
-      (attempts) => (asked.push(attempts), 400 * (attempts + 1)),
+      (attempts) => {
+        asked.push(attempts);
+        return 400 * (attempts + 1);
+      },
     );
     await eventually(async () =>
       assert.equal((await database.sql`SELECT FROM outbox WHERE done_at IS NULL`).length, 0),
@@ -81,8 +86,13 @@ describe('the outbox', () => {
     let release: () => void = () => undefined;
     let isTold = false;
     const outbox = start({
-      hanging: () => new Promise((resolve) => (release = resolve)),
-      quick: async () => void (isTold = true),
+      hanging: () =>
+        new Promise((resolve) => {
+          release = resolve;
+        }),
+      quick: async () => {
+        isTold = true;
+      },
     });
     await eventually(() => assert.ok(isTold));
     release();

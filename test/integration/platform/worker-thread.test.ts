@@ -100,7 +100,10 @@ describe('the anonymiser on a thread of its own', () => {
       (_, n) => `The Manager of the Canteen told Peter Miller that table ${n % 9} was free.`,
     );
     let isOver = false;
-    const masked = anonymiseAll(texts).finally(() => (isOver = true));
+    const masked = anonymiseAll(texts).finally(() => {
+      isOver = true;
+      return isOver;
+    });
     let turns = 0;
     // A turn each millisecond: as many as there can be would take the thread's own time.
     for (; !isOver; turns += 1) await turn(1);

@@ -54,7 +54,10 @@ it('counts that nobody saved when a process died are those of the intake again, 
     intake,
     log,
     actors: {
-      quotaFilled: async (surveyId) => (closed.push(surveyId), undefined as never),
+      quotaFilled: async (surveyId) => {
+        closed.push(surveyId);
+        return undefined as never;
+      },
       repairSuperseded: async () => false,
     },
   })();

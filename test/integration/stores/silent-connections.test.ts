@@ -22,7 +22,9 @@ const silenceSeconds = 3;
 describe('a connection that is silently dead', { concurrency: true }, () => {
   let stores: SharedStores;
   const ends: (() => Promise<unknown>)[] = [];
-  before(async () => void (stores = await sharedStores()));
+  before(async () => {
+    stores = await sharedStores();
+  });
   // Clients before their proxies.
   after(async () => {
     for (const end of ends.reverse()) await end();
@@ -212,7 +214,10 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
   it('to Redis on which news are waited for is replaced, and news are heard again', async () => {
     const proxy = await proxyTo(stores.redisUrl);
     const [listener, sender] = [createWaitingRedis(proxy.url, log), createSharedRedis(stores.redisUrl, log)];
-    ends.push(async () => (listener.disconnect(), sender.disconnect()));
+    ends.push(async () => {
+      listener.disconnect();
+      return sender.disconnect();
+    });
     await Promise.all([listener.connect(), sender.connect()]);
     const heard = new Set<string>();
     listener.on('message', (_, message: string) => heard.add(message));

@@ -160,13 +160,10 @@ describe('deliveries in the database', () => {
     await deliveries.add(Array.from({ length: 400 }, () => rowFor(id, startMs)));
     const processes = [world(), world()] as const;
     const sent = () => processes.reduce((sum, { state }) => sum + state.attemptsAt.length, 0);
-    const at = (nowMs: number) =>
-      processes.forEach(({ state }) =>
-        Object.assign(state, {
-          nowMs,
-          answer: { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 },
-        }),
-      );
+    const at = (nowMs: number): void => {
+      const answer = { kind: 'replied', status: 200, response: '', retryAfter: undefined, latencyMs: 1 };
+      for (const { state } of processes) Object.assign(state, { nowMs, answer });
+    };
     const isLookedAt = async (nowMs: number) => (await webhooks.findDue(new Date(nowMs), 10_000)).includes(id);
     const pace = (maxPerSecond: number) =>
       webhooks.save({ ...row, maxPerSecond, updatedAt: new Date(row.updatedAt.getTime() + maxPerSecond) });

@@ -167,7 +167,7 @@ describe('sending to strangers', () => {
     const server = await startNameServer({
       // Public when it is saved, inside when it is used; nobody may keep the answer.
       'rebind.example.com': () =>
-        (asked += 1) <= 2 ? [{ type: 'A', data: '93.184.216.34' }] : [{ type: 'A', data: '127.0.0.1' }],
+        ++asked <= 2 ? [{ type: 'A', data: '93.184.216.34' }] : [{ type: 'A', data: '127.0.0.1' }],
       'six.example.com': () => [{ type: 'AAAA', data: '::1' }],
       'mapped.example.com': () => [{ type: 'AAAA', data: '::ffff:127.0.0.1' }],
       'mixed.example.com': () => [
@@ -198,7 +198,13 @@ describe('sending to strangers', () => {
     const inside = await listener();
     const { port } = new URL(inside.url);
     let asked = 0;
-    const guard = createGuard({ isPrivateAllowed: true, resolve: async () => ((asked += 1), ['127.0.0.1']) });
+    const guard = createGuard({
+      isPrivateAllowed: true,
+      resolve: async () => {
+        asked += 1;
+        return ['127.0.0.1'];
+      },
+    });
     const agent = agentOf();
     for (let n = 0; n < 3; n += 1)
       assert.equal((await post(`http://pinned.example.com:${port}/`, guard, agent)).kind, 'replied');

@@ -37,7 +37,10 @@ function open({
       },
     },
     intake: {
-      announce: async () => (await onAnnounce(count), true),
+      announce: async () => {
+        await onAnnounce(count);
+        return true;
+      },
       restoreDeleted: async () => true,
       revision: async () => undefined,
       counts: async () => ({ total: count.total, completed: 0 }),
@@ -76,7 +79,13 @@ describe('switching anonymity on', () => {
   });
 
   it('is taken back where a response came in before the intake knew of it', async () => {
-    const survey = open({ total: 0, onAnnounce: (count) => (count.total = 1) });
+    const survey = open({
+      total: 0,
+      onAnnounce: (count) => {
+        count.total = 1;
+        return count.total;
+      },
+    });
     assert.deepEqual([await survey.set(true), survey.isAnonymous()], ['The survey has responses', false]);
   });
 
@@ -91,7 +100,13 @@ describe('switching anonymity on', () => {
   });
 
   it('leaves everything else of a refused change undone too: fields, status, and what would be announced', async () => {
-    const survey = open({ total: 0, onAnnounce: (count) => (count.total = 1) });
+    const survey = open({
+      total: 0,
+      onAnnounce: (count) => {
+        count.total = 1;
+        return count.total;
+      },
+    });
     const { revision: _, ...before } = survey.row.survey;
     assert.equal(
       await survey.put({ isAnonymous: true, title: 'Changed', responseQuota: 7 }, 'ACTIVE'),
@@ -121,7 +136,10 @@ describe('switching anonymity on', () => {
   it('is taken back where the rest of the change is refused after all', async () => {
     const survey = open({
       total: 0,
-      onAnnounce: () => (survey.row.survey = { ...survey.row.survey, endsAt: new Date(survey.clock.nowMs - 1) }),
+      onAnnounce: () => {
+        survey.row.survey = { ...survey.row.survey, endsAt: new Date(survey.clock.nowMs - 1) };
+        return survey.row.survey;
+      },
     });
     assert.match(await survey.put({ isAnonymous: true, title: 'Changed' }, 'ACTIVE'), /^The survey has ended/);
     const { isAnonymous, title, status } = survey.row.survey;
@@ -131,7 +149,10 @@ describe('switching anonymity on', () => {
   it('fails where another switches it off before the rest is saved, and nothing of it stays', async () => {
     const survey = open({
       total: 0,
-      onAnnounce: () => (survey.row.survey = { ...survey.row.survey, isAnonymous: false }),
+      onAnnounce: () => {
+        survey.row.survey = { ...survey.row.survey, isAnonymous: false };
+        return survey.row.survey;
+      },
     });
     assert.match(await survey.put({ isAnonymous: true, title: 'Changed' }), /^The survey is being chan/);
     assert.deepEqual([survey.isAnonymous(), survey.row.survey.title], [false, blankSurvey().title]);
@@ -142,7 +163,7 @@ describe('switching anonymity on', () => {
     let calls = 0;
     const survey: ReturnType<typeof open> = open({
       total: 0,
-      onAnnounce: (count) => ((calls += 1) === 2 ? meanwhile(survey, count) : undefined),
+      onAnnounce: (count) => (++calls === 2 ? meanwhile(survey, count) : undefined),
     });
     return { first: await survey.set(true), survey };
   };
@@ -187,7 +208,7 @@ describe('switching anonymity on', () => {
     const survey: ReturnType<typeof open> = open({
       total: 0,
       onAnnounce: async () => {
-        if ((calls += 1) !== 2) return;
+        if (++calls !== 2) return;
         second = await survey.put({ isAnonymous: true });
         survey.row.survey = { ...survey.row.survey, endsAt: new Date(survey.clock.nowMs - 1) };
       },

@@ -13,7 +13,10 @@ function actorsOf(loaded: SurveyWithQuestions) {
   const actors = createSurveyActors({
     audit: { record: async () => undefined },
     surveys: {
-      load: async () => ((seen.loads += 1), loaded),
+      load: async () => {
+        seen.loads += 1;
+        return loaded;
+      },
       change: () => Promise.reject(new Error('not asked for')),
     },
     intake: {
@@ -45,12 +48,12 @@ describe('a survey that nobody asks for', () => {
     const { actors, seen } = actorsOf(survey);
     try {
       const first = await actors.lookUp(survey.id);
-      assert.ok(first && first.actor.getSnapshot().hasTag('accepting'));
+      assert.ok(first?.actor.getSnapshot().hasTag('accepting'));
       actors.sweep();
       assert.equal(actors.peek(survey.id), first, 'what is in use stays as it is');
       seen.nowMs += 21_000;
       actors.sweep();
-      assert.equal(first.actor.getSnapshot().status, 'stopped');
+      assert.equal(first?.actor.getSnapshot().status, 'stopped');
       const again = actors.peek(survey.id);
       assert.notEqual(again, first);
       assert.deepEqual(again?.survey, survey);

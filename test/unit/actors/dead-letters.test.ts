@@ -142,7 +142,11 @@ describe('a response whose last save lies among the dead letters', () => {
     assert.deepEqual((await setUp(wayBack).asked({ observedVersion: 2, submittedAtMs: at }))?.saved.row.texts, [
       'buried',
     ]);
-    const wayThere = { meanwhile: (world: { letters: readonly string[] }) => void (world.letters = [letter]) };
+    const wayThere = {
+      meanwhile: (world: { letters: readonly string[] }) => {
+        world.letters = [letter];
+      },
+    };
     assert.deepEqual((await setUp(wayThere).asked({ observedVersion: 2, submittedAtMs: at }))?.saved.row.texts, [
       'buried',
     ]);
@@ -206,7 +210,10 @@ describe('uploads of a response that lies among the dead letters', () => {
     const rows = {
       findUnverifiedResponses: async () => [file.response],
       markStored: async () => void did.push('kept'),
-      removeOfResponses: async () => (did.push('removed'), [file.id]),
+      removeOfResponses: async () => {
+        did.push('removed');
+        return [file.id];
+      },
       removeUnclaimed: async () => [],
       findExisting: async () => [],
     } as unknown as UploadsDeps['rows'];
@@ -218,7 +225,16 @@ describe('uploads of a response that lies among the dead letters', () => {
 
   it('stay as long as it may be put back, and wherever it is put meanwhile', async () => {
     assert.equal(await sweep(setUp({ letters: [letter] }).isThere), 'kept');
-    assert.equal(await sweep(setUp({ meanwhile: (world) => void (world.letters = [letter]) }).isThere), 'kept');
+    assert.equal(
+      await sweep(
+        setUp({
+          meanwhile: (world) => {
+            world.letters = [letter];
+          },
+        }).isThere,
+      ),
+      'kept',
+    );
     assert.equal(await sweep(setUp({ stored: record(1) }).isThere), 'kept');
     assert.equal(await sweep(setUp({}).isThere), 'removed');
   });
@@ -244,7 +260,11 @@ describe('a question that only dead letters answer', () => {
       meanwhile: (world) => void Object.assign(world, { letters: [], stored: undefined }),
     });
     assert.equal(await wayBack.hasAnswers(1), true);
-    const wayThere = setUp({ meanwhile: (world) => void (world.letters = [letter]) });
+    const wayThere = setUp({
+      meanwhile: (world) => {
+        world.letters = [letter];
+      },
+    });
     assert.equal(await wayThere.hasAnswers(1), true);
   });
 

@@ -162,7 +162,12 @@ describe('a response of which something could not be stored', () => {
         limitExpiry: nothing,
       },
       reading: { caughtUp: nothing },
-      uploads: { removeOfResponses: async () => (world.traces += 1) },
+      uploads: {
+        removeOfResponses: async () => {
+          world.traces += 1;
+          return world.traces;
+        },
+      },
       uploadRows: { markUnverified: async (ids) => void world.doubted.push(...ids) },
       annotations: { removeOfResponses: nothing },
       deadLetters,

@@ -14,7 +14,10 @@ const againMs = 2000;
 /** Asks for what PostgreSQL is `asked` by the test, at a time that stands still but for `nowMs`. */
 function scene() {
   const world = { nowMs: 0, asked: 0, answer: async (): Promise<string> => 'read' };
-  const ask = () => ((world.asked += 1), world.answer());
+  const ask = () => {
+    world.asked += 1;
+    return world.answer();
+  };
   const whileAway = createPostgresFallback({
     log: createLog('silent'),
     monotonicMs: () => world.nowMs,
@@ -58,7 +61,10 @@ describe('another source in the place of PostgreSQL', () => {
   it('makes nobody wait for a PostgreSQL that hangs, but the first', async () => {
     const { world, ask } = scene();
     let goOn: (value: string) => void = () => undefined;
-    world.answer = () => new Promise((resolve) => (goOn = resolve));
+    world.answer = () =>
+      new Promise((resolve) => {
+        goOn = resolve;
+      });
     assert.equal(await ask(stored), 'stored');
     const before = performance.now();
     for (let n = 0; n < 100; n += 1) assert.equal(await ask(stored), 'stored');
@@ -84,7 +90,10 @@ describe('another source in the place of PostgreSQL', () => {
   it('is not gone to for a question that was lost before others were answered', async () => {
     const { world, ask } = scene();
     let fail: (error: unknown) => void = () => undefined;
-    world.answer = () => new Promise((_, reject) => (fail = reject));
+    world.answer = () =>
+      new Promise((_, reject) => {
+        fail = reject;
+      });
     const lost = ask(none);
     world.nowMs += 1;
     world.answer = async () => 'read';

@@ -130,10 +130,24 @@ describe('a call within limits', () => {
     t.mock.method(performance, 'now', () => 0);
     const asked: string[] = [];
     let begin = (): void => undefined;
-    const mayBegin = new Promise<void>((resolve) => (begin = resolve));
+    const mayBegin = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const { metered, sent } = scene({
-      budget: { acquire: async () => (asked.push('room'), 0), recordUsage: async () => {}, pause: async () => {} },
-      surveys: { isEnabled: async () => (asked.push('switch'), true) },
+      budget: {
+        acquire: async () => {
+          asked.push('room');
+          return 0;
+        },
+        recordUsage: async () => {},
+        pause: async () => {},
+      },
+      surveys: {
+        isEnabled: async () => {
+          asked.push('switch');
+          return true;
+        },
+      },
     });
     const done = askDeferred(metered, task, { signal, begin: () => mayBegin });
     while (asked.length < 2) await turn();
@@ -154,7 +168,10 @@ describe('a call within limits', () => {
       const settled: number[] = [];
       const { metered, sent } = scene({
         budget: {
-          acquire: async () => ((takes += 1), 0),
+          acquire: async () => {
+            takes += 1;
+            return 0;
+          },
           recordUsage: async (_, { tokens }) => void settled.push(tokens),
           pause: async () => {},
         },
@@ -180,7 +197,12 @@ describe('a call within limits', () => {
     };
     const { metered, sent } = scene({
       budget: { acquire, recordUsage: async () => {}, pause: async () => {} },
-      surveys: { isEnabled: async () => ((looks += 1), true) },
+      surveys: {
+        isEnabled: async () => {
+          looks += 1;
+          return true;
+        },
+      },
     });
     await ask(metered, task, endless.signal);
     assert.deepEqual([sent(), takes, looks], [1, 1, 2], 'whether AI is on is asked again, and last');
@@ -199,7 +221,16 @@ describe('a call within limits', () => {
       },
     };
     const { metered } = scene(
-      { budget: { acquire: async () => (steps.push('room'), 0), recordUsage: async () => {}, pause: async () => {} } },
+      {
+        budget: {
+          acquire: async () => {
+            steps.push('room');
+            return 0;
+          },
+          recordUsage: async () => {},
+          pause: async () => {},
+        },
+      },
       {},
       provider,
     );
@@ -215,10 +246,24 @@ describe('a call within limits', () => {
     t.mock.method(performance, 'now', () => 0);
     const asked: string[] = [];
     let come = (): void => undefined;
-    const isNear = new Promise<void>((resolve) => (come = resolve));
+    const isNear = new Promise<void>((resolve) => {
+      come = resolve;
+    });
     const { metered, sent } = scene({
-      budget: { acquire: async () => (asked.push('room'), 0), recordUsage: async () => {}, pause: async () => {} },
-      surveys: { isEnabled: async () => (asked.push('switch'), true) },
+      budget: {
+        acquire: async () => {
+          asked.push('room');
+          return 0;
+        },
+        recordUsage: async () => {},
+        pause: async () => {},
+      },
+      surveys: {
+        isEnabled: async () => {
+          asked.push('switch');
+          return true;
+        },
+      },
     });
     const done = askDeferred(metered, task, { signal, near: () => isNear, begin: async () => undefined });
     while (asked.length < 1) await turn();
@@ -280,14 +325,22 @@ describe('a call within limits', () => {
 
   it('is written down before its answer is given, but for who has another to make', async () => {
     let write = (): void => undefined;
-    const written = new Promise<void>((resolve) => (write = resolve));
+    const written = new Promise<void>((resolve) => {
+      write = resolve;
+    });
     const { metered } = scene({ usage: { record: () => written } });
     let isAnswered = false;
-    const asked = ask(metered, task, signal).finally(() => (isAnswered = true));
+    const asked = ask(metered, task, signal).finally(() => {
+      isAnswered = true;
+      return isAnswered;
+    });
     let isNoted = false;
     const { value, noted } = await askDeferred(metered, task, { signal });
     assert.deepEqual(value, {});
-    void noted.then(() => (isNoted = true));
+    void noted.then(() => {
+      isNoted = true;
+      return isNoted;
+    });
     for (let turns = 0; turns < 20; turns += 1) await turn();
     assert.deepEqual([isAnswered, isNoted], [false, false]);
     write();
@@ -300,7 +353,9 @@ describe('a call within limits', () => {
   ] as const)
     it(`is written down before it is told that its answer could not be used: ${how}`, async () => {
       let write = (): void => undefined;
-      const written = new Promise<void>((resolve) => (write = resolve));
+      const written = new Promise<void>((resolve) => {
+        write = resolve;
+      });
       const { metered } = scene({ usage: { record: async ({ isFailed }) => (isFailed ? undefined : written) } });
       let calls = 0;
       const provider: Provider = {
@@ -316,7 +371,10 @@ describe('a call within limits', () => {
         .rejects(ask(provider, { ...task, read: () => ({ wrong: ['all of it'] }) }, signal), {
           code: 'AI_PROVIDER_ERROR',
         })
-        .then(() => (isTold = true));
+        .then(() => {
+          isTold = true;
+          return isTold;
+        });
       while (calls < 2) await turn();
       for (let turns = 0; turns < 20; turns += 1) await turn();
       assert.equal(isTold, false);

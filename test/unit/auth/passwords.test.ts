@@ -34,7 +34,13 @@ describe('the gate', () => {
     });
     const [started, finish]: [number[], (() => void)[]] = [[], []];
     const work = Array.from({ length: 5 }, (_, n) =>
-      gate.run(() => new Promise<number>((resolve) => (started.push(n), finish.push(() => resolve(n))))),
+      gate.run(
+        () =>
+          new Promise<number>((resolve) => {
+            started.push(n);
+            finish.push(() => resolve(n));
+          }),
+      ),
     );
     await assert.rejects(
       gate.run(async () => 0),

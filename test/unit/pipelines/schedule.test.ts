@@ -45,7 +45,11 @@ describe('the schedule', () => {
         {
           name: 'long',
           everyMs: 1000,
-          run: () => new Promise<void>((resolve, reject) => (finish.push(resolve), fail.push(reject))),
+          run: () =>
+            new Promise<void>((resolve, reject) => {
+              finish.push(resolve);
+              fail.push(reject);
+            }),
         },
       ],
       log,
@@ -56,7 +60,10 @@ describe('the schedule', () => {
     await pass(1500);
     assert.equal(finish.length, 2);
     let isStopped = false;
-    const stopped = schedule.stop().then(() => (isStopped = true));
+    const stopped = schedule.stop().then(() => {
+      isStopped = true;
+      return isStopped;
+    });
     await turn();
     assert.equal(isStopped, false);
     finish[1]?.();

@@ -20,7 +20,7 @@ async function standIn(answers: Record<string, Answer[]>, credentials: Credentia
     const left = answers[path] ?? [];
     const answer =
       path === '/auth/login'
-        ? { status: 200, body: { success: true, data: { accessToken: `t${(logins += 1)}` } } }
+        ? { status: 200, body: { success: true, data: { accessToken: `t${++logins}` } } }
         : left.length > 1
           ? left.shift()
           : left[0];
@@ -44,7 +44,9 @@ async function standIn(answers: Record<string, Answer[]>, credentials: Credentia
 }
 
 const servers: Server[] = [];
-after(() => servers.forEach((server) => server.close()));
+after(() => {
+  for (const server of servers) server.close();
+});
 
 describe('the replay’s client', () => {
   it('signs in once and says whom it is', async () => {

@@ -39,7 +39,7 @@ function watched({
     };
   };
   const table: CrosstabCounts = { cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 };
-  const countBanner = async (): Promise<CrosstabCounts[]> => [{ ...table, total: (scene.counted += 1) }];
+  const countBanner = async (): Promise<CrosstabCounts[]> => [{ ...table, total: ++scene.counted }];
   const crosstab: CrosstabStore = {
     countBanner,
     countCrosstab: () => assert.fail(),

@@ -62,8 +62,15 @@ function setUp(
   const secret = makeSecret();
   const deps: DeliverDeps = {
     webhooks: {
-      lease: async () => (did.push('lease'), { ...webhook, ...fakes.webhook }),
-      renewLease: async ({ nextSendAt }) => (did.push('extend'), turns.push(nextSendAt), true),
+      lease: async () => {
+        did.push('lease');
+        return { ...webhook, ...fakes.webhook };
+      },
+      renewLease: async ({ nextSendAt }) => {
+        did.push('extend');
+        turns.push(nextSendAt);
+        return true;
+      },
       release: async () => void did.push('release'),
       markFailing: async () => undefined,
       pause: async () => undefined,
@@ -131,7 +138,9 @@ describe('delivering to an endpoint', () => {
 
   it('sends no more than a few while their outcomes cannot be written: a crash would send all of them once more', async () => {
     let answer: () => void = () => undefined;
-    const stuck = new Promise<void>((resolve) => (answer = resolve));
+    const stuck = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     const { deliverer, rows, count } = setUp({ settle: () => stuck });
     const draining = deliverer.drain(webhook.id);
     await eventually(() => assert.ok(count('send') >= 10));

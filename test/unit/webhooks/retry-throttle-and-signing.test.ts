@@ -122,7 +122,9 @@ describe('signatures', () => {
   const body = JSON.stringify({ event: 'survey.published', text: 'ünïcödé 🙂' });
   // Looked at when a test runs: while files are loaded, the clock may be one that a test of another file has set.
   let timestamp = 0;
-  beforeEach(() => void (timestamp = Math.floor(Date.now() / 1000)));
+  beforeEach(() => {
+    timestamp = Math.floor(Date.now() / 1000);
+  });
 
   it('pass the independent library, for each of several secrets', () => {
     for (let n = 0; n < 200; n += 1) {
@@ -214,7 +216,11 @@ describe('fan-out of stored responses', () => {
         markDeleted: async (_hooks, keys) => void deleted.push(keys),
         countPending: async (ids) => new Map(ids.map((id) => [id, alreadyWaiting])),
       },
-      metrics: { webhookOverflowed: (count) => (overflow += count) },
+      metrics: {
+        webhookOverflowed: (count) => {
+          overflow += count;
+        },
+      },
       enqueueDelivery: (ids) => void hinted.push(...ids),
       now: () => startMs,
       newId,
@@ -379,7 +385,10 @@ describe('the room in an endpoint’s line', () => {
     const state = { nowMs: 0, waiting: 0, counts: 0 };
     const room = createBacklogLimit({
       monotonicMs: () => state.nowMs,
-      countPending: async (ids) => ((state.counts += 1), new Map(ids.map((id) => [id, state.waiting]))),
+      countPending: async (ids) => {
+        state.counts += 1;
+        return new Map(ids.map((id) => [id, state.waiting]));
+      },
     });
     return {
       state,

@@ -23,8 +23,15 @@ async function endpoints(scopes: (string | null)[]) {
   const listeners = createSubscriptionLookup({
     mayWait: () => state.mayWait,
     webhooks: {
-      findSubscriptions: async (surveyIds) => (away(), surveyIds.includes(heard) ? [listener] : []),
-      listSubscribedSurveys: async () => (away(), (state.asked += 1), scopes),
+      findSubscriptions: async (surveyIds) => {
+        away();
+        return surveyIds.includes(heard) ? [listener] : [];
+      },
+      listSubscribedSurveys: async () => {
+        away();
+        state.asked += 1;
+        return scopes;
+      },
     },
   });
   await eventually(() => assert.ok(state.asked > 0));

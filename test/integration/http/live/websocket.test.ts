@@ -76,7 +76,9 @@ describe('the live socket', () => {
   const openDead = () => {
     const socket = connect({ host: '127.0.0.1', port });
     let heard = Buffer.alloc(0);
-    socket.on('data', (chunk) => (heard = Buffer.concat([heard, chunk])));
+    socket.on('data', (chunk) => {
+      heard = Buffer.concat([heard, chunk]);
+    });
     const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
     socket.write(
       'GET /live?ticket=t HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: survey.v1\r\n\r\n',
@@ -95,7 +97,9 @@ describe('the live socket', () => {
       socket.once('unexpected-response', (_request, response) => {
         let text = '';
         response
-          .on('data', (piece) => (text += String(piece)))
+          .on('data', (piece) => {
+            text += String(piece);
+          })
           .on('end', () => resolve({ status: response.statusCode, headers: response.headers, body: JSON.parse(text) }));
       });
     });
@@ -150,7 +154,10 @@ describe('the live socket', () => {
     assert.deepEqual(cases[2]?.reply.body.details, [{ path: 'Sec-WebSocket-Protocol', message: 'must be survey.v1' }]);
     assert.equal((await refusal('?ticket=', { headers: { 'x-request-id': 'mine' } })).body.requestId, 'mine');
     isAllowed = false;
-    const late = await refusal('?ticket=').finally(() => (isAllowed = true));
+    const late = await refusal('?ticket=').finally(() => {
+      isAllowed = true;
+      return isAllowed;
+    });
     assert.deepEqual(
       [late.status, late.body.code, late.headers['retry-after'], late.headers['x-ratelimit-limit']],
       [429, 'RATE_LIMITED', '7', '100'],

@@ -56,7 +56,9 @@ describe('an analysis of many answers', () => {
       });
       let [ended, most] = [0, 0];
       let answer = (): void => undefined;
-      ai.holdUntil = new Promise<void>((resolve) => (answer = resolve));
+      ai.holdUntil = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
       ai.answer = (call) => {
         most = Math.max(most, ai.calls.length - ended++);
         return 'same' in call.schema.properties

@@ -155,7 +155,7 @@ describe('an analysis during which the database restarts', () => {
     let reads = 0;
     const flaky = new Proxy(sql, {
       apply(target, self, given: [readonly string[], ...unknown[]]) {
-        if (given[0].join('').includes('SELECT id, note') && (reads += 1) === 1) throw connectionRefused();
+        if (given[0].join('').includes('SELECT id, note') && ++reads === 1) throw connectionRefused();
         return Reflect.apply(target, self, given);
       },
     });

@@ -96,7 +96,12 @@ describe('AI jobs', () => {
       anonymiseAll: undefined,
       responses: { countBySurvey: async () => new Map(), async *stream() {} },
       paid: { list: async () => [], remove: async () => {} },
-      workers: { add: async () => {}, consume: (_: string, handler: typeof work) => void (work = handler) },
+      workers: {
+        add: async () => {},
+        consume: (_: string, handler: typeof work) => {
+          work = handler;
+        },
+      },
       newId: () => newId(),
       now: Date.now,
       ...replaced({ store, surveys }),
@@ -131,7 +136,8 @@ describe('AI jobs', () => {
 
   it('say that a store was away where that is what they failed with, and call nothing else so', async () => {
     const failedWith = async (error: Error) =>
-      (await workedOff(() => ({ responses: { countBySurvey: () => Promise.reject(error), async *stream() {} } }))).job?.error;
+      (await workedOff(() => ({ responses: { countBySurvey: () => Promise.reject(error), async *stream() {} } }))).job
+        ?.error;
     for (const error of [refused(), late()])
       assert.deepEqual(await failedWith(error), {
         code: 'SERVICE_UNAVAILABLE',

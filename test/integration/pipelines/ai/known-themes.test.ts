@@ -49,7 +49,10 @@ describe('the names of themes', () => {
     await sql.begin(async (tx) => {
       await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
       let isOver = false;
-      forgetting = rows.removeLeftoverThemes().finally(() => (isOver = true));
+      forgetting = rows.removeLeftoverThemes().finally(() => {
+        isOver = true;
+        return isOver;
+      });
       const isHeld = async () =>
         (await sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).length > 0;
       await eventually(async () => assert.ok(isOver || (await isHeld())), 30_000, 5);

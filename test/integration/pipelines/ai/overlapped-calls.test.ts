@@ -50,7 +50,7 @@ describe('an analysis whose calls are under way', () => {
     let saves = 0;
     return {
       async saveAnnotations(...given) {
-        await before((saves += 1));
+        await before(++saves);
         await saveAnnotations(...given);
       },
     };
@@ -74,7 +74,9 @@ describe('an analysis whose calls are under way', () => {
   it('makes the next batch ready meanwhile, and no more', async () => {
     const prepared: string[] = [];
     let answer = (): void => undefined;
-    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     const { add, run } = await scene.openSurvey({
       type: 'sentiment',
       batchSize: 10,
@@ -102,7 +104,7 @@ describe('an analysis whose calls are under way', () => {
     let keeps = 0;
     return {
       async save(...given) {
-        await before((keeps += 1));
+        await before(++keeps);
         await scene.paid.save(...given);
       },
     };
@@ -111,7 +113,9 @@ describe('an analysis whose calls are under way', () => {
   for (const type of ['sentiment', 'themes', 'summary'] as const)
     it(`sends no batch before the reply to the one that was answered is kept: ${type}`, async () => {
       let keep = (): void => undefined;
-      const mayKeep = new Promise<void>((resolve) => (keep = resolve));
+      const mayKeep = new Promise<void>((resolve) => {
+        keep = resolve;
+      });
       const { add, run, id } = await scene.openSurvey({
         type,
         batchSize: 10,
@@ -130,9 +134,13 @@ describe('an analysis whose calls are under way', () => {
 
   it('stores a reply beside the next call, but never more of them than calls may be under way', async () => {
     let store = (): void => undefined;
-    const mayStore = new Promise<void>((resolve) => (store = resolve));
+    const mayStore = new Promise<void>((resolve) => {
+      store = resolve;
+    });
     let prepare = (): void => undefined;
-    const isThirdPrepared = new Promise<void>((resolve) => (prepare = resolve));
+    const isThirdPrepared = new Promise<void>((resolve) => {
+      prepare = resolve;
+    });
     const anonymiseAll = async (texts: readonly string[]): Promise<string[]> => {
       if (texts[0] === 'answer 20') prepare();
       return [...texts];
@@ -149,7 +157,10 @@ describe('an analysis whose calls are under way', () => {
       if (textsOf(call)[0] === 'answer 10') ai.holdUntil = isThirdPrepared;
       return undefined;
     };
-    const done = run().finally(() => (ai.faultOf = undefined));
+    const done = run().finally(() => {
+      ai.faultOf = undefined;
+      return ai.faultOf;
+    });
     await eventually(() => assert.equal(ai.calls.length, 3));
     for (let turns = 0; turns < 200; turns += 1) await turn();
     assert.deepEqual([ai.calls.length, await storedOf(id)], [3, 0]);
@@ -161,7 +172,9 @@ describe('an analysis whose calls are under way', () => {
 
   it('stores a reply before the next call where it cannot be kept', async () => {
     let store = (): void => undefined;
-    const mayStore = new Promise<void>((resolve) => (store = resolve));
+    const mayStore = new Promise<void>((resolve) => {
+      store = resolve;
+    });
     const keep = async (): Promise<void> => {
       throw new Error('away');
     };
@@ -259,7 +272,10 @@ describe('an analysis whose calls are under way', () => {
       await createAiAnnotationRows(sql).removeOfResponses([responseId]);
       await add(answersOf(5));
       const saved: unknown[] = [];
-      ai.answer = (call) => (saved.push(call.user), answerTo(call));
+      ai.answer = (call) => {
+        saved.push(call.user);
+        return answerTo(call);
+      };
       await run();
       assert.doesNotMatch(JSON.stringify(saved), /secret/i);
       const [left] = await sql<{ notes: number; themes: number }[]>`
@@ -305,12 +321,17 @@ describe('an analysis whose calls are under way', () => {
 
   it('stores that the provider refuses an answer before the next call, for nothing else tells who takes the job over', async () => {
     let store = (): void => undefined;
-    const mayStore = new Promise<void>((resolve) => (store = resolve));
+    const mayStore = new Promise<void>((resolve) => {
+      store = resolve;
+    });
     let saves = 0;
     const { add, run, id } = await scene.openSurvey({
       type: 'sentiment',
       batchSize: 4,
-      store: saving(() => ((saves += 1), mayStore)),
+      store: saving(() => {
+        saves += 1;
+        return mayStore;
+      }),
     });
     ai.answer = (call) => (isHeard(call) ? answerTo(call) : {});
     await add(['a', 'b', 'bad', 'd', 'e', 'f', 'g', 'h']);
@@ -326,7 +347,9 @@ describe('an analysis whose calls are under way', () => {
   it('looks beside the next call for responses that were erased, and ends when that is over', async () => {
     const { dropErased } = createAiStore(scene.postgres.sql);
     let go = (): void => undefined;
-    const mayGo = new Promise<void>((resolve) => (go = resolve));
+    const mayGo = new Promise<void>((resolve) => {
+      go = resolve;
+    });
     let looks = 0;
     const { add, run } = await scene.openSurvey({
       type: 'sentiment',
@@ -341,7 +364,10 @@ describe('an analysis whose calls are under way', () => {
     });
     await add(answersOf(20));
     let isOver = false;
-    const done = run().finally(() => (isOver = true));
+    const done = run().finally(() => {
+      isOver = true;
+      return isOver;
+    });
     await eventually(() => assert.deepEqual([ai.calls.length, looks], [2, 2]));
     for (let turns = 0; turns < 200; turns += 1) await turn();
     assert.equal(isOver, false);
@@ -388,13 +414,12 @@ describe('an analysis whose calls are under way', () => {
     it(`fails only when the call is written down whose ${what}`, async () => {
       let write = (): void => undefined;
       let isWritten = false;
-      const noted = new Promise<void>(
-        (resolve) =>
-          (write = () => {
-            isWritten = true;
-            resolve();
-          }),
-      );
+      const noted = new Promise<void>((resolve) => {
+        write = () => {
+          isWritten = true;
+          resolve();
+        };
+      });
       const fail = async () => {
         setTimeout(write, 200);
         throw new Error('no room');
@@ -451,12 +476,22 @@ describe('an analysis whose calls are under way', () => {
       type: 'sentiment',
       batchSize: 10,
       batchesAtOnce: 2,
-      anonymiseAll: async (texts) => ((prepared += 1), [...texts]),
-      store: { heartbeat: async (_, progress) => (told.push(progress), true) },
+      anonymiseAll: async (texts) => {
+        prepared += 1;
+        return [...texts];
+      },
+      store: {
+        heartbeat: async (_, progress) => {
+          told.push(progress);
+          return true;
+        },
+      },
     });
     await add(answersOf(20));
     let answer = (): void => undefined;
-    ai.holdUntil = new Promise<void>((resolve) => (answer = resolve));
+    ai.holdUntil = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     const first = run();
     await eventually(() => assert.deepEqual([ai.calls.length, prepared], [2, 2]));
     for (let turns = 0; turns < 200; turns += 1) await turn();
@@ -466,7 +501,9 @@ describe('an analysis whose calls are under way', () => {
     assert.equal(told[0], 0.5);
     told.length = 0;
     await add(answersOf(20).map((text) => `new ${text}`));
-    ai.holdUntil = new Promise<void>((resolve) => (answer = resolve));
+    ai.holdUntil = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     const second = run();
     await eventually(() => assert.deepEqual([ai.calls.length, told], [2, [0.5]]));
     answer();

@@ -89,6 +89,9 @@ describe('a report on paper', { skip }, () => {
       'zh-Hans': '建议',
     };
     for (const [language, heading] of Object.entries(headings))
-      assert.ok(drawn[translationLanguages.findIndex((known) => known === language)]?.includes(heading), language);
+      assert.ok(
+        drawn[translationLanguages.indexOf(language as (typeof translationLanguages)[number])]?.includes(heading),
+        language,
+      );
   });
 });

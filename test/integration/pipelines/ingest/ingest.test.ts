@@ -28,12 +28,24 @@ function counting() {
   return {
     seen,
     metrics: {
-      inserted: (rows: number) => void (seen.inserted += rows),
-      insertRetried: () => void (seen.insertRetried += 1),
-      deadLettered: () => void (seen.deadLettered += 1),
-      ingestFenced: () => void (seen.ingestFenced += 1),
-      rowsMissing: (rows: number) => void (seen.missing += rows),
-      rechecked: () => void (seen.rechecked += 1),
+      inserted: (rows: number) => {
+        seen.inserted += rows;
+      },
+      insertRetried: () => {
+        seen.insertRetried += 1;
+      },
+      deadLettered: () => {
+        seen.deadLettered += 1;
+      },
+      ingestFenced: () => {
+        seen.ingestFenced += 1;
+      },
+      rowsMissing: (rows: number) => {
+        seen.missing += rows;
+      },
+      rechecked: () => {
+        seen.rechecked += 1;
+      },
       shardState: () => undefined,
     },
   };
@@ -116,8 +128,7 @@ describe('the ingest of a shard', () => {
   const losing = (lose: (attempt: number) => boolean): BatchSink & { attempts(): number } => {
     let attempts = 0;
     return {
-      insertBatch: async (batch) =>
-        lose((attempts += 1)) ? { kind: 'stored' } : database.responses.insertBatch(batch),
+      insertBatch: async (batch) => (lose(++attempts) ? { kind: 'stored' } : database.responses.insertBatch(batch)),
       insertRecords: createIdempotencyRecords(database.clickhouse).insert,
       missing: createBatchCheck(database.responses.storedRows),
       attempts: () => attempts,
@@ -137,7 +148,10 @@ describe('the ingest of a shard', () => {
       metrics,
       leaseMs: 1500,
       forward: () => slow('handed on'),
-      sink: taking(async () => (await slow('stored'), { kind: 'stored' })),
+      sink: taking(async () => {
+        await slow('stored');
+        return { kind: 'stored' };
+      }),
     });
     try {
       await acknowledged(shard, last);
@@ -529,7 +543,13 @@ describe('the ingest of a shard', () => {
       );
     const last = await add(shard, ['[]'], 3);
     const { metrics } = counting();
-    const ingest = start(shard, { metrics, sink: taking(async ({ rows }) => (sizes.push(rows), { kind: 'stored' })) });
+    const ingest = start(shard, {
+      metrics,
+      sink: taking(async ({ rows }) => {
+        sizes.push(rows);
+        return { kind: 'stored' };
+      }),
+    });
     try {
       await acknowledged(shard, last);
     } finally {

@@ -45,7 +45,7 @@ const versionsOf = async (surveyId: string): Promise<number[]> =>
     >`SELECT version FROM survey_versions WHERE survey_id = ${surveyId} ORDER BY version`
   ).map(({ version }) => version);
 
-const sweep = (letters: readonly string[], hoursLater = 48, caughtUp = async () => undefined as void) =>
+const sweep = (letters: readonly string[], hoursLater = 48, caughtUp = async (): Promise<void> => undefined) =>
   createRemoveOldVersions({
     versions: createSurveyVersions(database.sql),
     responses: stored.responses,

@@ -340,7 +340,10 @@ test('a banner is counted in one statement, and as each of its tables alone', as
   const { countBanner, countCrosstab } = createCrosstabStore({
     clickhouse: {
       ...database.clickhouse,
-      select: (sql, ...given) => (statements.push(sql), database.clickhouse.select(sql, ...given)),
+      select: (sql, ...given) => {
+        statements.push(sql);
+        return database.clickhouse.select(sql, ...given);
+      },
     },
   });
   // A statement that was disproved by a merge runs again, and one over rows that lie in several parts may count a table twice.

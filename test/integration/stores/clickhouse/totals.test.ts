@@ -524,7 +524,10 @@ test('numbers and their bins come from one state of the table, by one statement 
   const watched = createTotalsStore({
     clickhouse: {
       ...database.clickhouse,
-      select: (sql, options) => (statements.push(sql), database.clickhouse.select(sql, options)),
+      select: (sql, options) => {
+        statements.push(sql);
+        return database.clickhouse.select(sql, options);
+      },
     },
   });
   const ask = () =>
@@ -552,7 +555,13 @@ function disturbed(before: (sql: string) => Promise<void>) {
     return database.clickhouse.select(sql, { ...options, timeoutMs: 60_000 });
   };
   const store = createTotalsStore({ clickhouse: { ...database.clickhouse, select }, now: () => nowMs });
-  return { store, limits, pass: (ms: number) => void (nowMs += ms) };
+  return {
+    store,
+    limits,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
 }
 
 test('numbers that grow with every response are counted twice at most, and the last bin reaches to the greatest', async () => {
@@ -567,11 +576,12 @@ test('numbers that grow with every response are counted twice at most, and the l
   const { store } = disturbed(async (sql) => {
     if (!sql.includes('quantileExact')) return;
     full += 1;
+    greatest += 50;
     await database.store([
       responseLine({
         surveyId,
         codes: [1],
-        numbers: [(greatest += 50)],
+        numbers: [greatest],
         submittedAtMs: givenStart + greatest * 3_600_000,
       }),
     ]);
@@ -604,15 +614,17 @@ test('all statements of a count share one bound of time, and none is made again 
   let greatest = 100;
   const { store, limits, pass } = disturbed(async (sql) => {
     pass(8000);
-    if (sql.includes('quantileExact'))
+    if (sql.includes('quantileExact')) {
+      greatest += 50;
       await database.store([
         responseLine({
           surveyId,
           codes: [1],
-          numbers: [(greatest += 50)],
+          numbers: [greatest],
           submittedAtMs: givenStart + greatest * 3_600_000,
         }),
       ]);
+    }
   });
   const { total } = await store.countSurvey({ surveyId, plans });
   assert.deepEqual([total, limits], [3, [30_000, 22_000, 14_000]]);

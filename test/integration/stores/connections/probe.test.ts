@@ -50,7 +50,11 @@ describe('a store that cannot be used when the service starts is told with its s
       isTold(/the server of REDIS_URL \(127\.0\.0\.1:1\) cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1$/),
     );
     await assert.rejects(
-      meetRedis(changed(stores.redisUrl, (url) => (url.password = 'hidden'))),
+      meetRedis(
+        changed(stores.redisUrl, (url) => {
+          url.password = 'hidden';
+        }),
+      ),
       isTold(/REDIS_URL \(127\.0\.0\.1:\d+\) cannot be used: WRONGPASS/),
     );
   });
@@ -62,11 +66,19 @@ describe('a store that cannot be used when the service starts is told with its s
       isTold(/the server of DATABASE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: connect ECONNREFUSED/),
     );
     await assert.rejects(
-      meetPostgres(changed(stores.databaseUrl, (url) => (url.password = 'hidden'))),
+      meetPostgres(
+        changed(stores.databaseUrl, (url) => {
+          url.password = 'hidden';
+        }),
+      ),
       isTold(/DATABASE_URL \(.*\) cannot be used: password authentication failed/),
     );
     await assert.rejects(
-      meetPostgres(changed(stores.databaseUrl, (url) => (url.pathname = '/nowhere'))),
+      meetPostgres(
+        changed(stores.databaseUrl, (url) => {
+          url.pathname = '/nowhere';
+        }),
+      ),
       isTold(/DATABASE_URL \(.*\/nowhere\) cannot be used: database "nowhere" does not exist/),
     );
   });
@@ -78,7 +90,11 @@ describe('a store that cannot be used when the service starts is told with its s
       isTold(/the server of CLICKHOUSE_URL \(127\.0\.0\.1:1\/survey\) cannot be used: connect ECONNREFUSED/),
     );
     await assert.rejects(
-      meetClickHouse(changed(stores.clickhouseUrl, (url) => (url.password = 'hidden'))),
+      meetClickHouse(
+        changed(stores.clickhouseUrl, (url) => {
+          url.password = 'hidden';
+        }),
+      ),
       isTold(/CLICKHOUSE_URL \(.*\) cannot be used: .*password is incorrect/),
     );
   });
@@ -99,12 +115,17 @@ describe('a store that cannot be used when the service starts is told with its s
   });
 
   it('and ends the start with that line', async () => {
-    const wrong = (url: string) => changed(url, (found) => (found.password = 'hidden'));
+    const wrong = (url: string) =>
+      changed(url, (found) => {
+        found.password = 'hidden';
+      });
     const starts: [string, string, RegExp][] = [
       ['REDIS_JOBS_URL', wrong(stores.redisJobsUrl), /WRONGPASS/],
       [
         'DATABASE_URL',
-        changed(stores.databaseUrl, (url) => (url.pathname = '/nowhere')),
+        changed(stores.databaseUrl, (url) => {
+          url.pathname = '/nowhere';
+        }),
         /database "nowhere" does not exist/,
       ],
       ['CLICKHOUSE_URL', wrong(stores.clickhouseUrl), /password is incorrect/],
@@ -132,9 +153,24 @@ describe('a store that cannot be used when the service starts is told with its s
     ]);
     for (const meet of away) await assert.rejects(meet, isUnreachableError);
     const refused = [
-      () => meetRedis(changed(stores.redisUrl, (url) => (url.password = 'hidden'))),
-      () => meetPostgres(changed(stores.databaseUrl, (url) => (url.pathname = '/nowhere'))),
-      () => meetClickHouse(changed(stores.clickhouseUrl, (url) => (url.password = 'hidden'))),
+      () =>
+        meetRedis(
+          changed(stores.redisUrl, (url) => {
+            url.password = 'hidden';
+          }),
+        ),
+      () =>
+        meetPostgres(
+          changed(stores.databaseUrl, (url) => {
+            url.pathname = '/nowhere';
+          }),
+        ),
+      () =>
+        meetClickHouse(
+          changed(stores.clickhouseUrl, (url) => {
+            url.password = 'hidden';
+          }),
+        ),
     ];
     for (const meet of refused) await assert.rejects(meet, (error) => !isUnreachableError(error));
   });

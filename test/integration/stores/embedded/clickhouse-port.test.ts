@@ -329,7 +329,9 @@ async function throwAt(port: number, chance: Chance, bytes: Buffer): Promise<str
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   let heard = '';
   socket.on('error', () => {});
-  socket.on('data', (piece) => (heard += piece.toString('latin1').slice(0, 100)));
+  socket.on('data', (piece) => {
+    heard += piece.toString('latin1').slice(0, 100);
+  });
   const isClosed = closeOf(socket);
   await chance.weighted<() => Promise<void>>([
     [5, async () => void socket.write(bytes)],

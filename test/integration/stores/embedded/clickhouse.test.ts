@@ -276,7 +276,10 @@ test('a heavy scalar subquery does not hold up the other requests', {
   let isDone = false;
   const heavy = value(
     'SELECT 1 WHERE 1 != (SELECT count() FROM numbers(60000000) WHERE sipHash64(number) = 1)',
-  ).finally(() => (isDone = true));
+  ).finally(() => {
+    isDone = true;
+    return isDone;
+  });
   let answered = 0;
   while (!isDone && answered < 20) {
     await value('SELECT 1');

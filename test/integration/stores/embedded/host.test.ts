@@ -149,7 +149,15 @@ test('a store that answers nothing any more is killed and started again, one tha
       readyTimeoutMs: 5000,
       stopSignal: 'SIGTERM',
       stopTimeoutMs: 1000,
-      healthChecks: [{ isResponding: async () => ((asked += 1), !isHung), timeoutMs: 1000 }],
+      healthChecks: [
+        {
+          isResponding: async () => {
+            asked += 1;
+            return !isHung;
+          },
+          timeoutMs: 1000,
+        },
+      ],
     },
     createLog('silent'),
   );

@@ -14,7 +14,9 @@ describe('room for calls to AI providers', () => {
     redises = Array.from({ length: 4 }, () => createSharedRedis(redisJobsUrl, createLog('error')));
     await Promise.all(redises.map((redis) => redis.connect()));
   });
-  after(() => redises.forEach((redis) => redis.disconnect()));
+  after(() => {
+    for (const redis of redises) redis.disconnect();
+  });
   const wide = { requestsPerMinute: 1000, tokensPerMinute: 1_000_000 };
 
   it('is exact over several processes that ask at once', async () => {

@@ -12,7 +12,15 @@ import { sharedStores } from '../../../support/stores.ts';
 /** What a log was told, as JSON lines. */
 function written() {
   const lines: string[] = [];
-  const log = pino({}, new Writable({ write: (line, _, done) => (lines.push(String(line)), done()) }));
+  const log = pino(
+    {},
+    new Writable({
+      write: (line, _, done) => {
+        lines.push(String(line));
+        return done();
+      },
+    }),
+  );
   return { log, warnings: () => lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40) };
 }
 

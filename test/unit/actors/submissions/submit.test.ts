@@ -288,7 +288,7 @@ describe('a response to be continued whose answers only the response store has',
     let asked = 0;
     const { submit } = submitWith({
       state: async () => undefined,
-      restore: async () => ((asked += 1) === 1 ? { observedVersion: 4, isComplete: false, saved } : undefined),
+      restore: async () => (++asked === 1 ? { observedVersion: 4, isComplete: false, saved } : undefined),
       append: async ({ mustRefuse }) => ({
         code: mustRefuse ? 'REFUSED' : 'CHANGED',
         remaining: 7,
@@ -306,9 +306,10 @@ describe('a response to be continued whose answers only the response store has',
     const { submit } = submitWith({
       state: async () => undefined,
       restore: async () => ({ observedVersion: 4, isComplete: false, saved }),
-      append: async ({ mustRefuse }) => (
-        (appended += 1), { code: mustRefuse ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' }
-      ),
+      append: async ({ mustRefuse }) => {
+        appended += 1;
+        return { code: mustRefuse ? 'REFUSED' : 'CHANGED', remaining: 7, resetMs: 1000, text: '' };
+      },
     });
     const outcome = await submit(continued);
     assert.ok(outcome.kind === 'refused');
@@ -371,9 +372,15 @@ describe('submissions to a survey that is held back', () => {
         quotaFilled: never,
       },
       intake: {
-        append: async () => ((asked.appends += 1), result((await isHeld()) ? 'FROZEN' : 'ACCEPTED')),
+        append: async () => {
+          asked.appends += 1;
+          return result((await isHeld()) ? 'FROZEN' : 'ACCEPTED');
+        },
         state: never,
-        isFrozen: async () => ((asked.looks += 1), isHeld()),
+        isFrozen: async () => {
+          asked.looks += 1;
+          return isHeld();
+        },
       },
       findStored: never,
       restore: never,
@@ -496,10 +503,15 @@ describe('a submission as most are', () => {
     });
     const call = { surveyId: survey.id, idempotencyKey, surveyToken: undefined, address: 'here' };
     const bytes = Buffer.from(JSON.stringify({ ...around, answers, ...beside }));
-    const read = (given: Buffer) => (
-      (readings += 1),
-      readSubmissionRequest({ ...call, contentType: 'application/json', contentEncoding: undefined, bytes: given })
-    );
+    const read = (given: Buffer) => {
+      readings += 1;
+      return readSubmissionRequest({
+        ...call,
+        contentType: 'application/json',
+        contentEncoding: undefined,
+        bytes: given,
+      });
+    };
     const coming = send({ ...call, bytes, read });
     // The bytes were only lent.
     bytes.fill(0);

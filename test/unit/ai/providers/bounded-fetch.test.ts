@@ -110,7 +110,9 @@ describe('a fetch with bounds', () => {
   it('sends nothing before it has leave, and nothing without', async () => {
     answer = (response) => response.end('{"a":1}');
     let begin = (): void => undefined;
-    const leave = new Promise<void>((resolve) => (begin = resolve));
+    const leave = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const held: RequestInit & DeferredRequestInit = { method: 'POST', body: '{}', begin: () => leave };
     const reply = bounded(url, held);
     for (let turns = 0; turns < 20; turns += 1) await turn();
@@ -136,15 +138,22 @@ describe('a fetch with bounds', () => {
 
   it('counts its time from when it has leave until the reply is whole', async (t) => {
     let arrived = (): void => undefined;
-    const hasArrived = new Promise<void>((resolve) => (arrived = resolve));
+    const hasArrived = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
     answer = (response) => void response.writeHead(200).write('{', () => arrived());
     t.mock.timers.enable({ apis: ['setTimeout'] });
     let begin = (): void => undefined;
-    const leave = new Promise<void>((resolve) => (begin = resolve));
+    const leave = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const held: RequestInit & DeferredRequestInit = { method: 'POST', body: '{}', begin: () => leave };
     let isOver = false;
     const outcome = assert.rejects(
-      bounded(url, held).finally(() => (isOver = true)),
+      bounded(url, held).finally(() => {
+        isOver = true;
+        return isOver;
+      }),
       /timed out/,
     );
     t.mock.timers.tick(bounds.timeoutMs * 2);

@@ -25,7 +25,10 @@ const taskOf = (data: unknown): Task<unknown> => ({
 function scene() {
   const stored = new Map<string, string>();
   const replyCache: ReplyCache = {
-    get: async (key) => (await turn(), stored.get(key)),
+    get: async (key) => {
+      await turn();
+      return stored.get(key);
+    },
     async set(key, text) {
       await turn();
       stored.set(key, text);
@@ -142,7 +145,13 @@ describe('equal calls at once', () => {
   it('wait for none that is only made ready, and fail with no reason of one that never began', async () => {
     const { calls, asked, askedAhead } = scene();
     let refuse = (_: unknown): void => undefined;
-    const ready = askedAhead('a', () => new Promise((_, reject) => (refuse = reject)));
+    const ready = askedAhead(
+      'a',
+      () =>
+        new Promise((_, reject) => {
+          refuse = reject;
+        }),
+    );
     const outcome = assert.rejects(ready, InvalidReply);
     await turns();
     const other = asked('a');

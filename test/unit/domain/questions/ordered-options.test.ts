@@ -97,7 +97,7 @@ describe('options that are a scale', () => {
     }).question;
     const shorter = changed(
       question,
-      [0, 2, 3].map((index) => question.options[index]!),
+      [0, 2, 3].map((index) => question.options[index] as (typeof question.options)[number]),
     );
     const boxes = (...counts: [number, number][]) =>
       (({ topBox, bottomBox }) => [topBox, bottomBox])(statistic(shorter, counts));
@@ -123,7 +123,7 @@ describe('options that are a scale', () => {
     }).question;
     const shorter = changed(
       question,
-      [0, 2, 3].map((index) => question.options[index]!),
+      [0, 2, 3].map((index) => question.options[index] as (typeof question.options)[number]),
     );
     const found = statistic(shorter, [
       [2, 3],

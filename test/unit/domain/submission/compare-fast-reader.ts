@@ -17,7 +17,7 @@ export function compareReadings(bodies: number, seed = 20260115): { read: number
   let [read, left, canonical] = [0, 0, 0];
   const compare = (bytes: Buffer) => {
     const found = readUsual(bytes);
-    if (!found) return void (left += 1);
+    if (!found) return void ++left;
     read += 1;
     const { submission, row } = found;
     assert.deepEqual({ submission: { ...submission, answers: [] }, row }, readGenerally(bytes), bytes.toString());

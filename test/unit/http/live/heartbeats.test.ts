@@ -45,8 +45,13 @@ async function listen() {
     end: unused,
     close: unused,
     onEnd: () => undefined,
-    onWritable: (go) => void (writable = go),
-    write: (text) => ((state.text += text), !state.isFull),
+    onWritable: (go) => {
+      writable = go;
+    },
+    write: (text) => {
+      state.text += text;
+      return !state.isFull;
+    },
   };
   const survey = blankSurvey(surveyId, surveyId, 0);
   const session = openEventStream(

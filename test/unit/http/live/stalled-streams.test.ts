@@ -19,7 +19,9 @@ function open() {
       state.bytes += text.length;
       return !state.isFull;
     },
-    onWritable: (listener) => void (writable = listener),
+    onWritable: (listener) => {
+      writable = listener;
+    },
     onEnd: (listener) => void ends.push(listener),
     end: unused,
     close() {
@@ -29,7 +31,9 @@ function open() {
   };
   const members = new Set<LiveConnection>();
   const deps = {
-    ...bareLive(members, (_, change) => void (state.connected += change)),
+    ...bareLive(members, (_, change) => {
+      state.connected += change;
+    }),
     monotonicMs: () => state.nowMs,
   };
   openEventStream(deps, listener, body);

@@ -13,14 +13,25 @@ function connection(limitBytes: number, declaredBytes?: number) {
   let abort: () => void = () => undefined;
   const state = { isPaused: false };
   const response = {
-    onData: (listener: typeof onData) => (onData = listener),
-    pause: () => (state.isPaused = true),
-    resume: () => (state.isPaused = false),
+    onData: (listener: typeof onData) => {
+      onData = listener;
+      return onData;
+    },
+    pause: () => {
+      state.isPaused = true;
+      return state.isPaused;
+    },
+    resume: () => {
+      state.isPaused = false;
+      return state.isPaused;
+    },
   };
   const stream = receiveStream(response as unknown as HttpResponse, {
     limitBytes,
     declaredBytes,
-    onAbort: (listener) => (abort = listener),
+    onAbort: (listener) => {
+      abort = listener;
+    },
   });
   const receive = (text: string, isLast = false) => {
     const memory = new Uint8Array(Buffer.from(text));

@@ -33,7 +33,7 @@ async function rotate({ untilMs, rotatedAt }: { untilMs: readonly number[]; rota
   };
   let attempts = 0;
   const deps = {
-    webhooks: { find: async () => webhook, rotate: async () => (attempts += 1) >= rotatedAt },
+    webhooks: { find: async () => webhook, rotate: async () => ++attempts >= rotatedAt },
     secrets: { seal: () => Buffer.alloc(0) },
     audit: { record: async () => undefined },
     now: () => nowMs,

@@ -27,9 +27,13 @@ describe('a reply that is told while it is written', () => {
         route({ ...common, path: '/whole', handle: ({ reader }) => write(reader) }),
       ],
     });
-  before(async () => void (server = await open()));
+  before(async () => {
+    server = await open();
+  });
   after(() => server.stop());
-  beforeEach(() => void (server.refused.length = 0));
+  beforeEach(() => {
+    server.refused.length = 0;
+  });
   const call = (path = '/told', init: RequestInit = {}) =>
     fetch(`${server.origin}/api/v1${path}`, { method: 'POST', headers: { accept: 'text/event-stream' }, ...init });
 
@@ -95,7 +99,9 @@ describe('a reply that is told while it is written', () => {
       write = async (reader) => {
         if (!isEarly) reader?.onText('One');
         begun = true;
-        await new Promise<void>((resolve) => (goOn = resolve));
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
         reader?.onText('Two');
         ended = true;
         throw conflict('ALREADY_SAVED', 'It is saved');
@@ -115,7 +121,9 @@ describe('a reply that is told while it is written', () => {
     let goOn = (): void => undefined;
     write = async (reader) => {
       reader?.onText('One');
-      await new Promise<void>((resolve) => (goOn = resolve));
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
       return ok('end');
     };
     const reply = await fetch(`${stopping.origin}/api/v1/told`, {

@@ -60,9 +60,13 @@ describe('a reply', () => {
     const { response, written, abort } = fakeResponse();
     const reply = openReply(response);
     let heard = 0;
-    reply.onAbort(() => (heard += 1));
+    reply.onAbort(() => {
+      heard += 1;
+    });
     abort();
-    reply.onAbort(() => (heard += 1));
+    reply.onAbort(() => {
+      heard += 1;
+    });
     reply.send(200, [], 'x');
     reply.sendHead(204, []);
     reply.sendAndClose(413, [], 'x');

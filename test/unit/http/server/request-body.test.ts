@@ -63,7 +63,9 @@ describe('an incoming body', () => {
     const body = receiveBody(connection.response, {
       limitBytes: 100,
       declaredBytes: 50,
-      onAbort: (listener) => (leave = listener),
+      onAbort: (listener) => {
+        leave = listener;
+      },
     });
     connection.receive('{"a":', false);
     leave();

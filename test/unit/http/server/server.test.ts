@@ -241,7 +241,9 @@ describe('the server', () => {
     );
     const isAnswered = once(honest, 'close');
     let heard = '';
-    honest.on('data', (bytes) => (heard += bytes.toString()));
+    honest.on('data', (bytes) => {
+      heard += bytes.toString();
+    });
     for (let n = 0; n < 5; n += 1) {
       assert.equal(heard, '', `answered after ${n} of 5 pieces`);
       await new Promise((resolve) => honest.write(Buffer.alloc(100_000, 'a'), resolve));

@@ -8,7 +8,7 @@ describe('reports that are asked for at once', () => {
   it('are drawn one after the other, as many as need not wait long; the others are told to come again', async () => {
     let [atOnce, most] = [0, 0];
     const draw = createReportDrawer(async () => {
-      most = Math.max(most, (atOnce += 1));
+      most = Math.max(most, ++atOnce);
       await new Promise((resolve) => setImmediate(resolve));
       atOnce -= 1;
       return new Uint8Array([1]);

@@ -32,7 +32,11 @@ function setUp(whileReading: () => Promise<string> | string) {
   const files = createExportFiles(mkdtempSync(join(dataDir, 'files-')));
   const deps: RunExportDeps = {
     exports: {
-      start: async () => (isOpen() ? ((row.status = 'PROCESSING'), record()) : undefined),
+      start: async () => {
+        if (!isOpen()) return undefined;
+        row.status = 'PROCESSING';
+        return record();
+      },
       find: async () => record(),
       saveProgress: async () => isOpen(),
       fail: async () => true,
@@ -76,7 +80,8 @@ describe('a run of an export', () => {
     let other: Promise<string> | undefined;
     const { deps, assertKept } = setUp(async () => {
       if (other) return 'what the second run read';
-      await (other = runExport(deps, exportId));
+      other = runExport(deps, exportId);
+      await other;
       return 'what the first run read, which ends last';
     });
     const outcomes = [await runExport(deps, exportId), await other];
@@ -86,7 +91,7 @@ describe('a run of an export', () => {
 
   it('takes the file that a run left which died before it said so', async () => {
     let reads = 0;
-    const { deps, assertKept } = setUp(() => 'x'.repeat((reads += 1)));
+    const { deps, assertKept } = setUp(() => 'x'.repeat(++reads));
     const { complete } = deps.exports;
     deps.exports.complete = async () => Promise.reject(new Error('no connection'));
     await assert.rejects(runExport(deps, exportId), /no connection/);
@@ -96,7 +101,10 @@ describe('a run of an export', () => {
   });
 
   it('removes its file where nobody wants it any more', async () => {
-    const { deps, row, lying } = setUp(() => ((row.status = 'EXPIRED'), ''));
+    const { deps, row, lying } = setUp(() => {
+      row.status = 'EXPIRED';
+      return '';
+    });
     assert.equal(await runExport(deps, exportId), 'cancelled');
     assert.deepEqual(lying(), []);
   });

@@ -207,10 +207,11 @@ describe('surveys whose end has come', () => {
     const close = createCloseEndedSurveys({
       surveys: { findDueToClose: async ({ now }) => (now.getTime() === 5 ? ['one', 'newer', 'two'] : []) },
       actors: {
-        timeReached: async (surveyId) =>
-          surveyId === 'newer'
-            ? Promise.reject(unavailable('only a newer version can'))
-            : (closed.push(surveyId), undefined as never),
+        timeReached: async (surveyId) => {
+          if (surveyId === 'newer') throw unavailable('only a newer version can');
+          closed.push(surveyId);
+          return undefined as never;
+        },
       },
       now: () => 5,
       log,

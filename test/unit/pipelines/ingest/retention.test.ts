@@ -9,11 +9,23 @@ const startMs = 1_800_000_000_000;
 function stored(batches: number, bytes: number) {
   const trimmed: string[] = [];
   let surplus = 0;
-  const memory = { surplusBytes: () => surplus, freed: (freed: number) => void (surplus -= freed) };
+  const memory = {
+    surplusBytes: () => surplus,
+    freed: (freed: number) => {
+      surplus -= freed;
+    },
+  };
   const retention = createRetention({ stream: { trim: async (_, from) => void trimmed.push(from) }, shard, memory });
   for (let second = 0; second < batches; second += 1)
     retention.add([{ id: `${startMs + second * 1000}-0`, rows: Buffer.alloc(bytes - 200) }]);
-  return { retention, trimmed, want: (wanted: number) => void (surplus = wanted), surplus: () => surplus };
+  return {
+    retention,
+    trimmed,
+    want: (wanted: number) => {
+      surplus = wanted;
+    },
+    surplus: () => surplus,
+  };
 }
 
 describe('what is stored already', () => {

@@ -17,7 +17,9 @@ test('a server is not silent that answered while this process stood still', asyn
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   let isAsked = (): void => {};
-  const asked = new Promise<void>((resolve) => (isAsked = resolve));
+  const asked = new Promise<void>((resolve) => {
+    isAsked = resolve;
+  });
   let hasStood = false;
   const ping = async (): Promise<void> => {
     const socket = connect(port, '127.0.0.1');

@@ -65,7 +65,9 @@ describe('the first contact with a store', () => {
     let end: () => void = () => undefined;
     const contact = contactOf(({ serverAnswered }) => {
       serverAnswered();
-      return new Promise<void>((resolve) => (end = resolve));
+      return new Promise<void>((resolve) => {
+        end = resolve;
+      });
     });
     // Longer than an attempt may wait for an answer.
     const longer = new Promise((_, reject) => setTimeout(() => reject(new Away()), 60));
@@ -116,7 +118,9 @@ describe('the first answers', () => {
     let end: () => void = () => undefined;
     const preparing = contactOf(({ serverAnswered }) => {
       serverAnswered();
-      return new Promise<void>((resolve) => (end = resolve));
+      return new Promise<void>((resolve) => {
+        end = resolve;
+      });
     });
     setTimeout(() => end(), 120);
     await waitForStores([preparing], patience);
@@ -135,7 +139,11 @@ describe('what waits for stores', () => {
   it('starts once when all are reached, and stops', async () => {
     const told: string[] = [];
     let reach: () => void = () => undefined;
-    const late = { ready: new Promise<void>((resolve) => (reach = resolve)) };
+    const late = {
+      ready: new Promise<void>((resolve) => {
+        reach = resolve;
+      }),
+    };
     const stop = startWhenReady([late, { ready: Promise.resolve() }], () => {
       told.push('started');
       return async () => void told.push('stopped');
@@ -151,8 +159,15 @@ describe('what waits for stores', () => {
 
   it('never starts when it was stopped before, and its stop waits for nothing', async () => {
     let reach: () => void = () => undefined;
-    const stop = startWhenReady([{ ready: new Promise<void>((resolve) => (reach = resolve)) }], () =>
-      assert.fail('it started'),
+    const stop = startWhenReady(
+      [
+        {
+          ready: new Promise<void>((resolve) => {
+            reach = resolve;
+          }),
+        },
+      ],
+      () => assert.fail('it started'),
     );
     await stop();
     reach();

@@ -29,7 +29,13 @@ test('who leaves the queue of a lane takes no place, and a failed work gives its
   const stay = new AbortController().signal;
   const leaving = new AbortController();
   let release = () => {};
-  const first = lane.run(() => new Promise<void>((resolve) => (release = resolve)), stay);
+  const first = lane.run(
+    () =>
+      new Promise<void>((resolve) => {
+        release = resolve;
+      }),
+    stay,
+  );
   const second = lane.run(async () => assert.fail('it left'), leaving.signal);
   const third = lane.run(() => Promise.reject(new Error('failed work')), stay);
   const fourth = lane.run(async () => 'served', stay);

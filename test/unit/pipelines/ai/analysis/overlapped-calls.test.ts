@@ -16,7 +16,9 @@ async function turns(count = 20): Promise<void> {
 /** Something that lasts until it is told to end. */
 function gate(): { ended: Promise<void>; end(): void } {
   let end = (): void => undefined;
-  const ended = new Promise<void>((resolve) => (end = resolve));
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
   return { ended, end };
 }
 
@@ -80,12 +82,18 @@ describe('calls that are under way together', () => {
     const begun: number[] = [];
     const stores = [gate(), gate(), gate(), gate()];
     let isOver = false;
-    const call = async (n: number) => (begun.push(n), n);
+    const call = async (n: number) => {
+      begun.push(n);
+      return n;
+    };
     const all = overlapCalls(
       () => numbers(4),
       { atOnce: 1, delayMs: 0, signal },
       { call, store: nothing, finish: (n) => stores[n]?.ended ?? nothing() },
-    ).then(() => (isOver = true));
+    ).then(() => {
+      isOver = true;
+      return isOver;
+    });
     while (begun.length < 2) await turn();
     await turns();
     assert.deepEqual(begun, [0, 1], 'neither is finished yet');

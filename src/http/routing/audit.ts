@@ -1,0 +1,74 @@
+import type { Audit, AuditRecord } from '../../stores/postgres/audit.ts';
+import type { Outcome, Route, RouteRequest } from './route.ts';
+
+/** The audit event of a route: what is recorded after a call has succeeded. */
+export interface AuditEvent<Request = RouteRequest> extends Pick<AuditRecord, 'action' | 'objectKind'> {
+  /**
+   * Names the object, and what else is worth recording. `data` is that of a JSON reply, otherwise empty; `call` is method and path.
+   * Returns undefined if the call changed nothing.
+   */
+  describe(request: Request, data: Record<string, unknown>, call: string): AuditedObject | undefined;
+}
+
+/** `action` replaces that of the event. `details` hold names of changed fields but no values, since those may have to be erased. */
+type AuditedObject = Pick<AuditRecord, 'objectId'> & Partial<Pick<AuditRecord, 'action' | 'details'>>;
+
+/** Names of the fields that a body sets. */
+export const fieldNamesOf = (body: unknown): string[] =>
+  typeof body === 'object' && body !== null ? Object.keys(body) : [];
+
+/** The object is named by the path. */
+export const objectFromPath =
+  (name: string): AuditEvent['describe'] =>
+  ({ params }) => ({ objectId: params[name] ?? '' });
+
+/** The object is named by the path and belongs to a survey. */
+export const objectInSurvey =
+  (name: string): AuditEvent['describe'] =>
+  ({ params, survey }) => ({ objectId: params[name] ?? '', details: { surveyId: survey.id } });
+
+/** Every use of AI is recorded, since it sends data to a provider. */
+export const aiUse: AuditEvent = {
+  action: 'ai.used',
+  objectKind: 'ai',
+  describe: (
+    { params, survey }: Pick<RouteRequest, 'params'> & Partial<Pick<RouteRequest, 'survey'>>,
+    _data,
+    call,
+  ) => ({
+    objectId: params['id'] ?? params['surveyId'] ?? params['questionId'] ?? Object.values(params)[0] ?? 'none',
+    details: { ...(survey && { surveyId: survey.id }), call },
+  }),
+};
+
+/** The same routes; each records its audit event when its handler has succeeded. */
+export function withAudit(routes: readonly Route[], audit: Pick<Audit, 'record'>): Route[] {
+  return routes.map((entry) => {
+    const { audit: event } = entry;
+    if (!event || event === 'by handler') return entry;
+    const { action, objectKind } = event;
+    const handle = async (request: RouteRequest): Promise<Outcome> => {
+      const outcome = await entry.handle(request as RouteRequest<never, never>);
+      if (!isAuditable(outcome)) return outcome;
+      const data = outcome.kind === 'json' ? (outcome.data as Record<string, unknown>) : {};
+      const recorded = event.describe(request as RouteRequest<never, never>, data, `${entry.method} ${entry.path}`);
+      if (!recorded) return outcome;
+      const details = { ...recorded.details, ...outcomeDetails(outcome) };
+      await audit.record({ actor: request.principal, action, objectKind, ...recorded, details });
+      return outcome;
+    };
+    return { ...entry, handle };
+  });
+}
+
+/** A 304 is not recorded. Each part of a file is, since a client that asks for all parts has the file. */
+const isAuditable = (outcome: Outcome): boolean => outcome.kind === 'json' || outcome.kind === 'stream';
+
+function outcomeDetails(outcome: Outcome): Readonly<Record<string, unknown>> {
+  if (outcome.kind === 'json') return outcome.auditDetails ?? {};
+  const range =
+    outcome.kind === 'stream' && outcome.status === 206
+      ? outcome.headers.find(([name]) => name === 'content-range')
+      : undefined;
+  return range ? { range: range[1] } : {};
+}
