@@ -1,4 +1,4 @@
-import { createLruCache } from './lru-cache.ts';
+import { createLruCache } from '../platform/lru-cache.ts';
 
 export interface BacklogLimitDeps {
   /** How many deliveries wait for each endpoint, counted up to its bound. */
@@ -27,7 +27,7 @@ const shortBacklog = 10_000;
 export function createBacklogLimit({ countPending, monotonicMs = () => performance.now() }: BacklogLimitDeps) {
   const known = createLruCache<{ count: number; countedAtMs: number }>(maxEndpoints);
   const backlogOf = (webhookId: string) =>
-    known.get(webhookId, () => ({ count: 0, countedAtMs: Number.NEGATIVE_INFINITY }));
+    known.getOrCreate(webhookId, () => ({ count: 0, countedAtMs: Number.NEGATIVE_INFINITY }));
 
   const isStale = ({ webhookId, wanted, maxWaiting }: BacklogRequest): boolean => {
     const { count, countedAtMs } = backlogOf(webhookId);

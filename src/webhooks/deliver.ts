@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../log.ts';
+import { createLruCache } from '../platform/lru-cache.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import { leaseAheadMs, type Webhook, type WebhookStore } from '../stores/postgres/webhooks.ts';
 import { type AttemptOutcome, evaluateAttempt } from './attempt-outcome.ts';
 import { createDueMessages } from './due-messages.ts';
-import { createLruCache } from './lru-cache.ts';
 import { bodyOf, type Message } from './message.ts';
 import { createOutcomeWriter } from './outcome-writer.ts';
 import { secretContext } from './secret-context.ts';
@@ -151,7 +151,7 @@ export function createDeliverer(deps: DeliverDeps) {
     nextSendAt: noted,
   }: Webhook): Pick<DeliveryRun, 'turnInMs' | 'nextTurnAt' | 'takeTurn'> => {
     if (maxPerSecond === null) return { turnInMs: () => 0, nextTurnAt: () => null, takeTurn: () => () => undefined };
-    const pace = throttles.get(id, createRateThrottle);
+    const pace = throttles.getOrCreate(id, createRateThrottle);
     const notBefore = performance.now() + (noted ? noted.getTime() - now() : 0);
     const turnInMs = () => Math.max(pace.waitMs(maxPerSecond), notBefore - performance.now(), 0);
     const nextTurnAt = () => (turnInMs() > 0 ? new Date(Math.ceil(now() + turnInMs())) : null);
@@ -185,7 +185,7 @@ export function createDeliverer(deps: DeliverDeps) {
     };
     const run: DeliveryRun = {
       webhook,
-      agent: agents.get(webhook.id, createEndpointAgent),
+      agent: agents.getOrCreate(webhook.id, createEndpointAgent),
       secrets: secretsOf(webhook, deps),
       ...turns,
       sliceUntil,

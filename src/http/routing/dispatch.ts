@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { isId } from '../../platform/ids.ts';
 import { validate } from '../../platform/zod-messages.ts';
-import { missingOwnerOf } from '../../stores/postgres/foreign-key-violation.ts';
+import { missingOwnerOf } from '../../stores/postgres/errors.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
 import { takesOneValue } from '../schemas/query-fields.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';

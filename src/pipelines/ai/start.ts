@@ -3,8 +3,8 @@ import { createAnonymiserWorker } from '../../ai/privacy/anonymise-in-worker.ts'
 import { newId } from '../../platform/ids.ts';
 import { createConversationStore } from '../../stores/postgres/ai/conversations.ts';
 import { createAiStore } from '../../stores/postgres/ai/jobs.ts';
-import { createAiSettingsStore } from '../../stores/postgres/ai/provider-settings.ts';
 import { createReportStore } from '../../stores/postgres/ai/reports.ts';
+import { createAiSettingsStore } from '../../stores/postgres/ai/settings.ts';
 import { createSuggestionStore } from '../../stores/postgres/ai/suggestions.ts';
 import { createGuard } from '../../webhooks/guard.ts';
 import type { PipelineOptions } from '../options.ts';

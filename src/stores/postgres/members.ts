@@ -1,7 +1,8 @@
 import type { UserRole } from '../../auth/roles.ts';
 import type { Survey } from '../../domain/survey.ts';
 import { isId } from '../../platform/ids.ts';
-import { retryOnDeadlock, type Sql, type Tx, withPostgres } from './client.ts';
+import { type Sql, type Tx, withPostgres } from './client.ts';
+import { retryOnDeadlock } from './errors.ts';
 import { type SurveyRow, surveyFromRow } from './survey-rows.ts';
 import { writeOutbox } from './surveys.ts';
 

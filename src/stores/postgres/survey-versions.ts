@@ -1,5 +1,4 @@
-import { type Sql, withPostgres } from './client.ts';
-import { withLongTimeout } from './with-long-timeout.ts';
+import { type Sql, withLongTimeout, withPostgres } from './client.ts';
 
 /** Versions of a survey, the newest ones, that are kept whatever names them. */
 export const keptVersions = 20;

@@ -1,4 +1,5 @@
-import { retryOnDeadlock, type Sql, withPostgres } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
+import { retryOnDeadlock } from './errors.ts';
 import type { OwnedDataTransfer } from './users.ts';
 
 /** An endpoint that is told of events. */

@@ -10,7 +10,7 @@ import { askDeferred } from '../../../ai/tasks/ask.ts';
 import { yieldToNextCall } from '../../../ai/yield-to-next-call.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
-import { retryOnOutage } from '../../../stores/postgres/client.ts';
+import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 import { askWithBisection } from './ask-with-bisection.ts';
 import { createProgressReporter } from './job-progress.ts';
 import { type KnownThemes, loadKnownThemes } from './known-themes.ts';

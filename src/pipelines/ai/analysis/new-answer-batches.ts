@@ -1,7 +1,7 @@
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import type { ResponseStore } from '../../../stores/clickhouse/responses.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
-import { retryOnOutage } from '../../../stores/postgres/client.ts';
+import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 import { createBatcher } from './batches.ts';
 import { type OpenAnswer, openAnswerReader } from './open-answers.ts';
 

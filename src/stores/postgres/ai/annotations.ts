@@ -1,7 +1,6 @@
 import type { AnnotationKind } from '../../../domain/analytics/annotation-variables.ts';
 import { unsavedReplyTtlSeconds } from '../../redis/ai/unsaved-replies.ts';
-import { type Sql, withPostgres } from '../client.ts';
-import { withLongTimeout } from '../with-long-timeout.ts';
+import { type Sql, withLongTimeout, withPostgres } from '../client.ts';
 import { type AnalysisTopic, createAiThemes, deleteUnusedThemes, lockTopic } from './themes.ts';
 
 /** What was found in one answer. */

@@ -1,8 +1,7 @@
 import type { ProblemCode } from '../../../errors.ts';
 import { createBoundedConcurrency } from '../bounded-concurrency.ts';
-import { type Sql, withPostgres } from '../client.ts';
+import { type Sql, withLongTimeout, withPostgres } from '../client.ts';
 import type { OwnedDataTransfer } from '../users.ts';
-import { withLongTimeout } from '../with-long-timeout.ts';
 import { createAiAnnotationRows } from './annotations.ts';
 import { createAiNotes } from './notes.ts';
 import { createAiResults } from './results.ts';

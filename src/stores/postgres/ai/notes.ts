@@ -1,5 +1,6 @@
-import { retryOnOutage, type Sql } from '../client.ts';
-import { withLongTimeout } from '../with-long-timeout.ts';
+import type { Sql } from '../client.ts';
+import { withLongTimeout } from '../client.ts';
+import { retryOnOutage } from '../errors.ts';
 import { type AnalysisTopic, lockedExistingSurvey } from './themes.ts';
 
 const pageRows = 500;

@@ -1,5 +1,5 @@
 import type { Sql, Tx } from '../client.ts';
-import { withLongTimeout } from '../with-long-timeout.ts';
+import { withLongTimeout } from '../client.ts';
 
 /** An analysis of a survey by one model in one wording. */
 export interface AnalysisTopic {

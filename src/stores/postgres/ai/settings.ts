@@ -1,7 +1,7 @@
 import type { ProviderName } from '../../../settings.ts';
 import { type Sql, withPostgres } from '../client.ts';
 
-/** A provider as an ADMIN set it up. */
+/** A provider as configured by an ADMIN. */
 export interface StoredAiProvider {
   provider: ProviderName;
   keySealed: Buffer;
@@ -45,10 +45,27 @@ export function createAiSettingsStore(sql: Sql) {
         await sql`INSERT INTO ai_settings ${sql(columns)} ON CONFLICT (provider) DO UPDATE SET ${sql(columns)}`;
       }),
 
-    /** False if there was nothing. */
+    /** Returns false if there were no settings. */
     remove: (provider: ProviderName): Promise<boolean> =>
       withPostgres(async () => (await sql`DELETE FROM ai_settings WHERE provider = ${provider}`).count > 0),
   };
 }
 
 export type AiSettingsStore = ReturnType<typeof createAiSettingsStore>;
+
+/** Whether AI is enabled for a survey; false for a deleted one. */
+export function createSurveyAiSwitch(sql: Sql) {
+  return {
+    isEnabled: async (surveyId: string): Promise<boolean> => {
+      const [row] = await withPostgres(
+        () =>
+          sql<
+            { isOn: boolean }[]
+          >`SELECT ai_enabled AS "isOn" FROM surveys WHERE id = ${surveyId} AND deleted_at IS NULL`,
+      );
+      return row?.isOn ?? false;
+    },
+  };
+}
+
+export type SurveyAiSwitch = ReturnType<typeof createSurveyAiSwitch>;
