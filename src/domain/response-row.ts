@@ -32,9 +32,9 @@ interface ResponseColumn {
 }
 
 /**
- * The columns of a row before its codes, in stored order, by field. Rows in the stream, the table, inserts and readers follow this order.
- * The codes come after them, so that a row may end early. The first three are part of the row format: `rowPrefix` and append.lua read them
- * from rows that may not decode.
+ * The columns of a row before its codes, in stored order, by field. Rows in the stream, the table, inserts and readers
+ * follow this order. The codes come after them, so that a row may end early. The first three are part of the row
+ * format: `rowPrefix` and append.lua read them from rows that may not decode.
  */
 const columns = {
   surveyId: { name: 'survey_id', sqlType: 'UUID', encode: (head) => `"${head.surveyId}"` },
@@ -77,8 +77,8 @@ export const codeColumn = (slot: number): string => `c${slot}`;
 const encoders: readonly ResponseColumn['encode'][] = Object.values(columns).map(({ encode }) => encode);
 
 /**
- * Encodes a response as one line of JSONCompactEachRow. This happens once, at acceptance; the ingest only joins lines. Trailing zero codes
- * are omitted (missing columns default to 0).
+ * Encodes a response as one line of JSONCompactEachRow. This happens once, at acceptance; the ingest only joins lines.
+ * Trailing zero codes are omitted (missing columns default to 0).
  */
 export function encodeResponse(head: ResponseHead, row: AnswerRow, isDeleted = false): string {
   let line = '';
@@ -216,7 +216,8 @@ export function idsOfLine(line: string): { surveyId: string; responseId: string 
 }
 
 /**
- * Number of code positions in a line: its top-level items after the fixed columns. Also works for lines that do not parse as JSON.
+ * Number of code positions in a line: its top-level items after the fixed columns. Also works for lines that do not
+ * parse as JSON.
  */
 export function codePositionsOf(line: string): number {
   let [items, depth, isText] = [1, 0, false];

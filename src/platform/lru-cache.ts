@@ -1,6 +1,7 @@
 /**
- * A cache that holds at least the `capacity` most recently used keys and at most twice as many. When the recent generation is full, it
- * replaces the previous one, so that every operation is O(1). `onEvict` gets each value that leaves by lack of use or by `clear`.
+ * A cache that holds at least the `capacity` most recently used keys and at most twice as many. When the recent
+ * generation is full, it replaces the previous one, so that every operation is O(1). `onEvict` gets each value that
+ * leaves by lack of use or by `clear`.
  */
 export function createLruCache<Value>(capacity: number, onEvict?: (value: Value) => void) {
   let recent = new Map<string, Value>();

@@ -10,7 +10,10 @@ export interface SemaphoreOptions {
   queueFullMessage?: string;
 }
 
-/** Bounds expensive work: runs `concurrency` tasks at once, queues `maxQueued` in order, and refuses the rest immediately. */
+/**
+ * Bounds expensive work: runs `concurrency` tasks at once, queues `maxQueued` in order, and refuses the rest
+ * immediately.
+ */
 export function createSemaphore({
   concurrency,
   maxQueued = Number.POSITIVE_INFINITY,

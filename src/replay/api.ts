@@ -40,8 +40,8 @@ const maxPauses = 60;
 const maxBrokenConnections = 30;
 
 /**
- * Calls the public interface. Waits as Retry-After says on 429 and 503, repeats safe calls after a broken connection, and logs in again
- * when the session has expired. Throws RequestRefused for other failures.
+ * Calls the public interface. Waits as Retry-After says on 429 and 503, repeats safe calls after a broken connection,
+ * and logs in again when the session has expired. Throws RequestRefused for other failures.
  */
 export function createApi({ origin, credentials, onPause, sleep = delay }: ApiOptions) {
   let token: string | undefined;

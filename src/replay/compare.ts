@@ -87,7 +87,10 @@ export function mergeComparisons(all: readonly Comparison[]): Comparison {
   };
 }
 
-/** Integers must be equal; other numbers may differ by 1e-9, as the last digits of means depend on the order of addition. */
+/**
+ * Integers must be equal; other numbers may differ by 1e-9, as the last digits of means depend on the order of
+ * addition.
+ */
 function isEqual(a: number, b: number): boolean {
   return (
     a === b ||

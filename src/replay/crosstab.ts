@@ -17,8 +17,9 @@ export interface Variable {
 const singleChoiceTypes: readonly string[] = ['YES_NO', 'MULTIPLE_CHOICE', 'DROPDOWN', 'LIKERT_SCALE'];
 
 /**
- * Finds a variable by name: the wording of a question or a unique part of it, or the text of a matrix row or ranked item, preceded by the
- * question's wording and “ › ” if several have the same text. Throws an Error if there is none or several.
+ * Finds a variable by name: the wording of a question or a unique part of it, or the text of a matrix row or ranked
+ * item, preceded by the question's wording and “ › ” if several have the same text. Throws an Error if there is none or
+ * several.
  */
 export function findVariable(questions: readonly DetectedQuestion[], name: string): Variable {
   const wanted = name.trim().toLowerCase();
@@ -100,7 +101,10 @@ export interface CrosstabPair {
   reply: CrosstabReply;
 }
 
-/** Compares a crosstab with the file: its cells, the totals of its rows and columns, and how many answered both questions. */
+/**
+ * Compares a crosstab with the file: its cells, the totals of its rows and columns, and how many answered both
+ * questions.
+ */
 export function compareCrosstab({ questions, rows, variables: [first, second], reply }: CrosstabPair): Comparison {
   const own = crossFile(
     rows,

@@ -24,7 +24,10 @@ export interface Detection {
   idColumn: Column | undefined;
 }
 
-/** Recognises the questions of a file, with the overrides of the mapping. Throws an Error if the mapping does not fit the file. */
+/**
+ * Recognises the questions of a file, with the overrides of the mapping. Throws an Error if the mapping does not fit
+ * the file.
+ */
 export function detect({ columns, rows }: Table, mapping: Mapping = emptyMapping): Detection {
   checkNames(mapping, columns);
   const isOverridden = (column: Column): boolean =>

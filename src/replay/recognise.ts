@@ -5,7 +5,10 @@ import { type Column, cellAt, oneLine, type Row, valuesOf } from './table.ts';
 /** All types except FILE_UPLOAD, as a CSV contains no files. */
 export type ReplayedType = Exclude<QuestionTypeName, 'FILE_UPLOAD'>;
 
-/** A column of a question: an option of CHECKBOXES, an item of RANKING, a row of MATRIX, or the only column of another type. */
+/**
+ * A column of a question: an option of CHECKBOXES, an item of RANKING, a row of MATRIX, or the only column of another
+ * type.
+ */
 export interface Item {
   index: number;
   /** Unique within the question. */
@@ -148,7 +151,9 @@ export function isoDay(text: string, order: DayOrder): string | undefined {
   return isCalendarDay(iso) ? iso : undefined;
 }
 
-/** A question of several columns; columns under the same header that are not in `columns` are questions of their own. */
+/**
+ * A question of several columns; columns under the same header that are not in `columns` are questions of their own.
+ */
 export interface GroupShape {
   type: 'CHECKBOXES' | 'RANKING' | 'MATRIX';
   columns: readonly Column[];
@@ -172,8 +177,8 @@ export function matrixOptions(columns: readonly Column[], rows: readonly Row[]):
 }
 
 /**
- * Whether the cells are ranks: whole numbers from 1 to the number of columns, and in most rows no number occurs twice. Ratings of five things
- * from 1 to 5 repeat numbers; ranks do so by mistake only.
+ * Whether the cells are ranks: whole numbers from 1 to the number of columns, and in most rows no number occurs twice.
+ * Ratings of five things from 1 to 5 repeat numbers; ranks do so by mistake only.
  */
 function areRanks(columns: readonly Column[], rows: readonly Row[]): boolean {
   const ranked = rows

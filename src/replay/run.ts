@@ -26,7 +26,10 @@ export interface ReplayOptions {
 
 const refusalsShown = 20;
 
-/** Imports a file as a survey with responses, prints the analytics of the service, and compares. Returns whether everything is equal. */
+/**
+ * Imports a file as a survey with responses, prints the analytics of the service, and compares. Returns whether
+ * everything is equal.
+ */
 export async function replay(options: ReplayOptions): Promise<boolean> {
   const {
     api,

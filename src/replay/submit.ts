@@ -24,7 +24,10 @@ export interface Submitted {
   replayedCount: number;
 }
 
-/** Submits every row, `concurrency` at a time. Throws an Error if the survey accepts no responses or the service is unavailable. */
+/**
+ * Submits every row, `concurrency` at a time. Throws an Error if the survey accepts no responses or the service is
+ * unavailable.
+ */
 export async function submitRows({
   api,
   survey,

@@ -41,7 +41,10 @@ export function valuesOf(rows: readonly Row[], index: number): string[] {
   return rows.map((row) => cellAt(row, index)).filter((cell) => cell !== '');
 }
 
-/** Separates the header from the rows: one line of names, or two if the second names the options, rows or items of columns. */
+/**
+ * Separates the header from the rows: one line of names, or two if the second names the options, rows or items of
+ * columns.
+ */
 export function tableOf(lines: readonly Row[]): Table {
   const names = (lines[0] ?? []).map(oneLine);
   if (names.length === 0) throw new Error('The file is empty');
@@ -71,8 +74,8 @@ function columnsOf(names: readonly string[], parts: readonly string[] | undefine
 }
 
 /**
- * Whether the second line belongs to the header: it says “Response”, or it names all columns that the first line leaves unnamed, and no such
- * name is an answer below, unless it is the column's only answer, as with checkboxes.
+ * Whether the second line belongs to the header: it says “Response”, or it names all columns that the first line leaves
+ * unnamed, and no such name is an answer below, unless it is the column's only answer, as with checkboxes.
  */
 function hasPartNames(names: readonly string[], [, second = [], ...rows]: readonly Row[]): boolean {
   if (second.some((cell) => plainAnswer.test(cell.trim()))) return true;
@@ -94,8 +97,8 @@ export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim(
 const upperControls = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
 /**
- * Decodes UTF-8 (without its byte-order mark) or, if the bytes are not valid UTF-8, Windows-1252, which older survey tools write. Node 20
- * decodes `windows-1252` as Latin-1, hence the table.
+ * Decodes UTF-8 (without its byte-order mark) or, if the bytes are not valid UTF-8, Windows-1252, which older survey
+ * tools write. Node 20 decodes `windows-1252` as Latin-1, hence the table.
  */
 export function decodeText(bytes: Uint8Array): string {
   try {

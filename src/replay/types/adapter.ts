@@ -40,8 +40,8 @@ export interface TypeAdapter {
   /** The answers of a filled row without a problem. */
   answers(question: ImportedQuestion, row: Row): BareAnswer[];
   /**
-   * Counts the rows of the file in the cells of analytics. Uses the keys of the statistic only if the file cannot know them, such as the
-   * edges of bins.
+   * Counts the rows of the file in the cells of analytics. Uses the keys of the statistic only if the file cannot know
+   * them, such as the edges of bins.
    */
   count(question: ImportedQuestion, rows: readonly Row[], statistic: Statistic): CountPair;
   /** The categories of a row in a crosstab, as option values; `item` is a matrix row or a ranked item. */

@@ -51,7 +51,10 @@ export const selectAll: TypeAdapter = {
   categories: (question, row) => ticked(question.found, row).map((text) => valueOf(question, text)),
 };
 
-/** RANKING: items in order of preference. In a crosstab its category is the item ranked first, or the rank of the given item. */
+/**
+ * RANKING: items in order of preference. In a crosstab its category is the item ranked first, or the rank of the given
+ * item.
+ */
 export const ranking: TypeAdapter = {
   itemsAre: 'options',
   crossedBy: ['question', 'item'],

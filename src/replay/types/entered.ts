@@ -127,7 +127,10 @@ function countNumbers({ found }: ImportedQuestion, rows: readonly Row[], statist
 const numbersIn = (found: DetectedQuestion, rows: readonly Row[]): number[] =>
   rows.map((row) => Number(onlyCell(found, row)));
 
-/** Whether a number belongs to a key of analytics: a value, or a bin “low–high” without its upper edge, except for the last bin. */
+/**
+ * Whether a number belongs to a key of analytics: a value, or a bin “low–high” without its upper edge, except for the
+ * last bin.
+ */
 function isIn(key: string, isLast: boolean): (value: number) => boolean {
   const [low = Number.NaN, high] = key.split('–').map(Number);
   if (high === undefined) return (value) => value === low;

@@ -40,7 +40,10 @@ const countTimeoutMs = 30_000;
 /** A respondent waits for it. */
 const newestTimeoutMs = 5000;
 
-/** Responses in ClickHouse. Everything that reads sees each response once, in its newest version, and none that was deleted. */
+/**
+ * Responses in ClickHouse. Everything that reads sees each response once, in its newest version, and none that was
+ * deleted.
+ */
 export function createResponseStore({ clickhouse, cluster }: { clickhouse: ClickHouse } & Placement) {
   const columns = createCodeColumns(clickhouse, { cluster });
   const table = clickhouse.table('responses');
@@ -55,7 +58,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     storedRows: createStoredRows(clickhouse),
     ...createErasure(clickhouse, { cluster }),
 
-    /** The response with this id; where the id came again after it was forgotten all of them, the last that was submitted first. */
+    /**
+     * The response with this id; where the id came again after it was forgotten all of them, the last that was
+     * submitted first.
+     */
     async findAll(responseId: string): Promise<ResponseRecord[]> {
       if (!isUuid(responseId)) return [];
       // Without FINAL, as the index on response_id then leaves only this response's few versions to read.
@@ -94,7 +100,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       return newest && toRecord(newest);
     },
 
-    /** A page, newest first by submittedAt. Following `nextCursor` shows every response once, whatever arrives meanwhile. */
+    /**
+     * A page, newest first by submittedAt. Following `nextCursor` shows every response once, whatever arrives
+     * meanwhile.
+     */
     async list({ page = 1, cursor, limit, codeColumns, ...selection }: ListQuery): Promise<ResponsePage> {
       const after = cursor === undefined ? undefined : decodeCursor(selection.surveyId, cursor);
       const conditions = await conditionsFor(selection);
@@ -122,7 +131,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       };
     },
 
-    /** Every response of the selection that is stored now, oldest first, in flat memory. `persist` runs a step of the walk, again if it likes. */
+    /**
+     * Every response of the selection that is stored now, oldest first, in flat memory. `persist` runs a step of the
+     * walk, again if it likes.
+     */
     async *stream(
       selection: Selection,
       { codeColumns, withRetries = runOnce }: { codeColumns?: number | undefined; withRetries?: RetryStep } = {},
@@ -179,7 +191,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
   }
 }
 
-/** Counting and looking for the page are two reads, between which responses come and go: what the page shows is the newer of the two. */
+/**
+ * Counting and looking for the page are two reads, between which responses come and go: what the page shows is the
+ * newer of the two.
+ */
 function consistentTotal(
   counted: number,
   { offset, found, limit }: { offset: number; found: number; limit: number },

@@ -29,7 +29,9 @@ export function sqlDouble(value: number): string {
   return `toFloat64(${value})`;
 }
 
-/** Finite doubles as one array, exactly; a list of plain literals is planned at once, where a conversion of each is not. */
+/**
+ * Finite doubles as one array, exactly; a list of plain literals is planned at once, where a conversion of each is not.
+ */
 export function sqlDoubleArray(values: readonly number[]): string {
   const literals = values.map((value) => {
     if (!Number.isFinite(value)) throw new RangeError(`${value} is not a finite number`);

@@ -11,7 +11,10 @@ export interface BoundedConcurrencyOptions {
 
 const timeoutMessage = 'Reading this many answers took too long';
 
-/** Runs reads of all annotations of a survey for open requests. Few run at once, so that most connections stay free for quick statements. */
+/**
+ * Runs reads of all annotations of a survey for open requests. Few run at once, so that most connections stay free for
+ * quick statements.
+ */
 export function createBoundedConcurrency(
   sql: Sql,
   { maxConcurrent = 2, timeoutMs = 20_000 }: BoundedConcurrencyOptions = {},

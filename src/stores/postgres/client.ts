@@ -18,9 +18,10 @@ const replyMarginSeconds = 2;
 const defaultReplyTimeoutSeconds = statementTimeoutMs / 1000 + replyMarginSeconds;
 
 /**
- * Opens the connection pool of PostgreSQL. Bigints are parsed as numbers, because none exceeds 2^53. A statement may take 10 s, connecting
- * 5 s. A connection that owes a reply and receives no byte for 12 s is destroyed: its statements fail with CONNECTION_CLOSED, and idle
- * connections are closed too. TCP keepalive (from 10 s) does not notice a server or proxy that is frozen.
+ * Opens the connection pool of PostgreSQL. Bigints are parsed as numbers, because none exceeds 2^53. A statement may
+ * take 10 s, connecting 5 s. A connection that owes a reply and receives no byte for 12 s is destroyed: its statements
+ * fail with CONNECTION_CLOSED, and idle connections are closed too. TCP keepalive (from 10 s) does not notice a server
+ * or proxy that is frozen.
  */
 export function createPostgres(
   url: string,
@@ -41,8 +42,8 @@ export function createPostgres(
 }
 
 /**
- * Runs a step and turns an unavailable database, or a reply that takes longer than `timeoutMs`, into SERVICE_UNAVAILABLE. Other errors
- * pass unchanged.
+ * Runs a step and turns an unavailable database, or a reply that takes longer than `timeoutMs`, into
+ * SERVICE_UNAVAILABLE. Other errors pass unchanged.
  */
 export async function withPostgres<T>(step: () => Promise<T>, timeoutMs = 6000): Promise<T> {
   try {

@@ -6,7 +6,10 @@ const deadlockCode = '40P01';
 const serializationFailureCode = '40001';
 const foreignKeyViolationCode = '23503';
 
-/** Error codes of Node, postgres.js and PostgreSQL for a database that is unavailable or overloaded, as opposed to a wrong statement. */
+/**
+ * Error codes of Node, postgres.js and PostgreSQL for a database that is unavailable or overloaded, as opposed to a
+ * wrong statement.
+ */
 const unavailableCodes = new Set([
   'CONNECTION_CLOSED',
   'CONNECTION_ENDED',
@@ -37,8 +40,8 @@ export function isPostgresUnavailable(error: unknown): boolean {
 }
 
 /**
- * Which owner of a row was deleted while the row was written, from a foreign-key violation: the caller, or another user named by the call.
- * Undefined for other errors.
+ * Which owner of a row was deleted while the row was written, from a foreign-key violation: the caller, or another user
+ * named by the call. Undefined for other errors.
  */
 export function missingOwnerOf(error: unknown): 'caller' | 'person' | undefined {
   if (!(error instanceof Error) || codeOf(error) !== foreignKeyViolationCode) return undefined;
@@ -47,7 +50,9 @@ export function missingOwnerOf(error: unknown): 'caller' | 'person' | undefined 
   return /_(owner|user)_id_fkey$/.test(constraint) ? 'caller' : undefined;
 }
 
-/** Repeats a statement or transaction that was rolled back by a deadlock or serialization failure, at most three times. */
+/**
+ * Repeats a statement or transaction that was rolled back by a deadlock or serialization failure, at most three times.
+ */
 export async function retryOnDeadlock<T>(step: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1)
     try {
@@ -62,8 +67,8 @@ export async function retryOnDeadlock<T>(step: () => Promise<T>): Promise<T> {
 const maxDeadlockAttempts = 3;
 
 /**
- * Repeats a step while PostgreSQL or Redis is unavailable, after each of these waits. For results that are expensive to make; the step
- * must be repeatable.
+ * Repeats a step while PostgreSQL or Redis is unavailable, after each of these waits. For results that are expensive to
+ * make; the step must be repeatable.
  */
 export async function retryOnOutage<T>(
   step: () => Promise<T>,

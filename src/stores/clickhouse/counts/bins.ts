@@ -57,8 +57,8 @@ export function areSameBins(one: Bins, other: Bins): boolean {
 }
 
 /**
- * Bins of whole numbers: one for each number up to `binCount`, otherwise of a round width (1, 2 or 5 times a power of ten) at its
- * multiples, so that bins of two selections can be compared.
+ * Bins of whole numbers: one for each number up to `binCount`, otherwise of a round width (1, 2 or 5 times a power of
+ * ten) at its multiples, so that bins of two selections can be compared.
  */
 export function wholeBins(min: number, max: number): Bins {
   if (max - min < binCount)
@@ -75,7 +75,10 @@ export function wholeBins(min: number, max: number): Bins {
     }
 }
 
-/** Lower edges of equal bins from min to max. The same values are shown and counted by, so that they cannot differ by rounding. */
+/**
+ * Lower edges of equal bins from min to max. The same values are shown and counted by, so that they cannot differ by
+ * rounding.
+ */
 export function binEdges(min: number, max: number): number[] {
   if (min === max) return [min];
   const width = max - min;
@@ -89,7 +92,9 @@ interface BinnedRows extends Bins {
   count: number;
   /** [lower edge, count] of bins; empty ones may be missing. */
   rows: readonly (readonly (number | null)[])[];
-  /** The current range; answers beyond the assumed range were counted in the outermost bins, which then reach this far. */
+  /**
+   * The current range; answers beyond the assumed range were counted in the outermost bins, which then reach this far.
+   */
   range?: NumberRange | null | undefined;
 }
 

@@ -58,8 +58,8 @@ export function codeStep(
 }
 
 /**
- * The plan for many responses: one grouping set a position. Rows: place in `slots`, code, [count]. In a result row all columns except the
- * grouped one are 0, so the greatest is its value.
+ * The plan for many responses: one grouping set a position. Rows: place in `slots`, code, [count]. In a result row all
+ * columns except the grouped one are 0, so the greatest is its value.
  */
 function codeScans(
   wanted: readonly CountedSlot[],
@@ -80,7 +80,9 @@ function codeStatement(source: string, slots: readonly CountedSlot[], columnOf: 
     WHERE value != 0 GROUP BY place, code`;
 }
 
-/** SQL for the codes in `value` as Array(UInt64): the value itself, or at `bitPlaces` the numbers of the bits set in it. */
+/**
+ * SQL for the codes in `value` as Array(UInt64): the value itself, or at `bitPlaces` the numbers of the bits set in it.
+ */
 function codesOfValue(bitPlaces: readonly number[]): string {
   const bits = `arrayPushFront(arrayMap(bit -> toUInt64(bit + 1), bitPositionsToArray(value)), toUInt64(${anyBitCode}))`;
   return bitPlaces.length === 0
@@ -88,7 +90,10 @@ function codesOfValue(bitPlaces: readonly number[]): string {
     : `if(place IN (${bitPlaces.join(', ')}), ${bits}, [toUInt64(value)])`;
 }
 
-/** SQL for the index of the grouped column, from `mask`, the result of `grouping`: its bits are 0 for the grouped column, highest bit first. */
+/**
+ * SQL for the index of the grouped column, from `mask`, the result of `grouping`: its bits are 0 for the grouped
+ * column, highest bit first.
+ */
 export function placeOfMask(columns: readonly string[]): string {
   const masks = columns.map((_, index) => 2 ** columns.length - 1 - 2 ** (columns.length - 1 - index));
   return `transform(mask, [${masks.join(', ')}], [${masks.map((_, index) => index).join(', ')}], toUInt64(0))`;
@@ -149,8 +154,9 @@ function collectBases(rows: readonly ScanRow[], count: number): number[] {
 }
 
 /**
- * The ARRAY JOIN plan, for few responses: one pass that turns each response into one row a position. It takes 0.1 ms a position plus 12 ns
- * a position and response; grouping sets take 0.7 ms and 5 ns. Each column is read once, even if it is counted and in a base.
+ * The ARRAY JOIN plan, for few responses: one pass that turns each response into one row a position. It takes 0.1 ms a
+ * position plus 12 ns a position and response; grouping sets take 0.7 ms and 5 ns. Each column is read once, even if it
+ * is counted and in a base.
  */
 function arrayJoinScan(
   counted: readonly CountedSlot[],
@@ -183,7 +189,9 @@ function arrayJoinScan(
   };
 }
 
-/** `found`: the codes at single positions, then those of each group, then for each group 1 if any of its codes is not 0. */
+/**
+ * `found`: the codes at single positions, then those of each group, then for each group 1 if any of its codes is not 0.
+ */
 function slotArrayExpression(
   single: readonly number[],
   groups: readonly (readonly number[])[],

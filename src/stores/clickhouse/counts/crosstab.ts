@@ -18,7 +18,10 @@ import { sqlInteger, sqlString, sqlUuid } from '../sql-literals.ts';
 import { collectAnsweredCategories, dimensionWords, hasHiddenCategories, hiddenCategoryScan } from './dimension.ts';
 import { createTimeBudget, runScans, type ScanRow } from './scans.ts';
 
-/** The weight of a response: a number among its answers or in its metadata. Usable from 1e-12 to 1e12, so that squares stay precise. */
+/**
+ * The weight of a response: a number among its answers or in its metadata. Usable from 1e-12 to 1e12, so that squares
+ * stay precise.
+ */
 export type CrosstabWeight = { kind: 'number'; slot: number; presence: number } | { kind: 'metadata'; key: string };
 
 export interface CrosstabQuery extends DateRange {
@@ -172,8 +175,8 @@ function joinAnnotations(
 }
 
 /**
- * Cells and totals in one pass: ARRAY JOIN spreads each group over its codes and, in both directions, over `allCodes`. Groups outside the
- * table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
+ * Cells and totals in one pass: ARRAY JOIN spreads each group over its codes and, in both directions, over `allCodes`.
+ * Groups outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
  */
 function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
   const [down, across] = [

@@ -4,8 +4,8 @@ import { sqlInteger } from '../sql-literals.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 /**
- * A dimension in SQL: stored words to group by, and the codes that a group of words stands for. Grouping by stored words and decoding the
- * groups makes questions with several answers as cheap as those with one.
+ * A dimension in SQL: stored words to group by, and the codes that a group of words stands for. Grouping by stored
+ * words and decoding the groups makes questions with several answers as cheap as those with one.
  */
 export interface DimensionWords {
   /** Expressions over a response; at least one. */
@@ -54,8 +54,9 @@ function firstRanked(items: readonly { slot: number; code: number }[], columnOf:
 }
 
 /**
- * Counts the hidden categories of a dimension over the whole survey: rows of (0, code, '', [responses]). Only hidden categories are grouped
- * by, because all combinations of a question with several answers may be as many as the responses. Not for annotations.
+ * Counts the hidden categories of a dimension over the whole survey: rows of (0, code, '', [responses]). Only hidden
+ * categories are grouped by, because all combinations of a question with several answers may be as many as the
+ * responses. Not for annotations.
  */
 export function hiddenCategoryScan({ categories, source }: Dimension, columnOf: ColumnOf): Scan {
   const { words, codesOf } = dimensionWords(

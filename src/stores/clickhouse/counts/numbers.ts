@@ -22,8 +22,8 @@ interface NumberCounts {
 const maxSeparateNumbers = 8;
 
 /**
- * Counts moments and bins of numbers in one statement. Bins depend on the range of answers, so the last known range is assumed; the
- * statement reads the current range too, and `areBinsRight` says whether they agree.
+ * Counts moments and bins of numbers in one statement. Bins depend on the range of answers, so the last known range is
+ * assumed; the statement reads the current range too, and `areBinsRight` says whether they agree.
  */
 export function numberStep(
   requests: readonly NumberRequest[],
@@ -83,8 +83,9 @@ interface NumberExpression {
 }
 
 /**
- * The ARRAY JOIN plan of numbers: text after FROM that yields one row for each number of each response, with its `value` and its `position`
- * in the list, from 1. It takes less time to plan than expressions for each of many numbers, and more to run.
+ * The ARRAY JOIN plan of numbers: text after FROM that yields one row for each number of each response, with its
+ * `value` and its `position` in the list, from 1. It takes less time to plan than expressions for each of many numbers,
+ * and more to run.
  */
 const numberRows = (numbers: readonly NumberExpression[], source: string): string =>
   `(SELECT [${numbers.map(({ value }) => value).join(', ')}] AS found, [${numbers.map(({ isPresent }) => isPresent).join(', ')}] AS present FROM ${source})
@@ -107,7 +108,9 @@ type Moments = Omit<NumberMoments, 'bins'> & {
 
 const momentColumns = 8;
 
-/** Moments of all numbers in one row of figures. The median of an even number of values is the mean of the middle two. */
+/**
+ * Moments of all numbers in one row of figures. The median of an even number of values is the mean of the middle two.
+ */
 function momentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
   const columns = requests.flatMap((request) => {
     const { scale, isWhole } = request;
@@ -186,15 +189,16 @@ const withoutRoundingNoise = (figure: number | null): number | null =>
   figure === null ? null : Number(figure.toPrecision(14));
 
 /**
- * SQL for the mean. Integer parts are added as integers and fractions with compensation (Kahan), so that small numbers keep their digits
- * beside large ones that cancel out. Integer parts fit into 64 bits, because no answer is beyond 2^53 − 1.
+ * SQL for the mean. Integer parts are added as integers and fractions with compensation (Kahan), so that small numbers
+ * keep their digits beside large ones that cancel out. Integer parts fit into 64 bits, because no answer is beyond 2^53
+ * − 1.
  */
 const meanOf = (value: string, present: string): string =>
   `(toFloat64(sumIf(toInt128(toInt64(${value})), ${present})) + sumKahanIf(${value} - trunc(${value}), ${present})) / countIf(${present})`;
 
 /**
- * Reads ranges: rows of (place in `requests`, 0, '', [min, max, answers with a fraction]), nulls if nobody answered. Several numbers of a
- * small survey are read by the ARRAY JOIN plan.
+ * Reads ranges: rows of (place in `requests`, 0, '', [min, max, answers with a fraction]), nulls if nobody answered.
+ * Several numbers of a small survey are read by the ARRAY JOIN plan.
  */
 export function rangeScan(
   requests: readonly NumberRequest[],

@@ -2,16 +2,19 @@ import type { ClickHouse } from '../client.ts';
 import { sqlUuid } from '../sql-literals.ts';
 
 /**
- * The times (submitted_at) at which a survey has rows in more than one part of the table. A part holds each response once, so reading
- * without FINAL is exact at all other times. FINAL costs five times a plain scan, because granules hold rows of neighbouring surveys too.
- * `buckets` are indices of intervals of `widthMs` milliseconds since 1970.
+ * The times (submitted_at) at which a survey has rows in more than one part of the table. A part holds each response
+ * once, so reading without FINAL is exact at all other times. FINAL costs five times a plain scan, because granules
+ * hold rows of neighbouring surveys too. `buckets` are indices of intervals of `widthMs` milliseconds since 1970.
  */
 export type OverlappingMoments =
   | { kind: 'none' }
   | { kind: 'some'; widthMs: number; buckets: ReadonlySet<number> }
   | { kind: 'all' };
 
-/** For one hour with rows in several parts: first time, last time (Unix ms) and number of rows of each part, concatenated. */
+/**
+ * For one hour with rows in several parts: first time, last time (Unix ms) and number of rows of each part,
+ * concatenated.
+ */
 export type PartStatistics = readonly number[];
 
 const maxHours = 5000;
@@ -19,7 +22,10 @@ const maxBuckets = 2000;
 const maxRows = 500_000;
 const widthsMs = [1, 1000, 60_000, 3_600_000];
 
-/** Selects the statistics of all hours with several parts, from the table's projection. One row above the limit shows that there are too many. */
+/**
+ * Selects the statistics of all hours with several parts, from the table's projection. One row above the limit shows
+ * that there are too many.
+ */
 export function partStatisticsStatement(clickhouse: ClickHouse, surveyId: string): string {
   return `SELECT arrayFlatten(groupArray([toFloat64(toUnixTimestamp64Milli(first)), toFloat64(toUnixTimestamp64Milli(last)), toFloat64(amount)])) AS figures FROM
     (SELECT shardNum() AS shard, _part AS part, toStartOfHour(submitted_at) AS hour, min(submitted_at) AS first, max(submitted_at) AS last, count() AS amount

@@ -6,8 +6,8 @@ import type { NumberRange } from './bins.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 /**
- * The pattern that finds words. ClickHouse takes longer to compile the pattern for all scripts (`any`) than to count some ten thousand
- * texts, so words are counted with the shorter pattern (`usual`) until a text needs the other.
+ * The pattern that finds words. ClickHouse takes longer to compile the pattern for all scripts (`any`) than to count
+ * some ten thousand texts, so words are counted with the shorter pattern (`usual`) until a text needs the other.
  */
 export type WordReading = 'usual' | 'any';
 
@@ -29,7 +29,9 @@ export interface Step<Result> {
   collect(rows: readonly ScanRow[][]): Result;
 }
 
-/** Up to this many rows, the ARRAY JOIN plan is faster than grouping sets; see docs/decisions/024-plans-of-counts.md. */
+/**
+ * Up to this many rows, the ARRAY JOIN plan is faster than grouping sets; see docs/decisions/024-plans-of-counts.md.
+ */
 const maxSmallSurveyRows = 75_000;
 const maxCachedSurveys = 10_000;
 const ttlMs = 60_000;

@@ -116,7 +116,10 @@ function positionStep(plans: readonly CountPlan[], context: PlanContext): Step<C
   };
 }
 
-/** Each requested position once. If both codes and bits of a position are requested, its codes are counted, as the bits follow from them. */
+/**
+ * Each requested position once. If both codes and bits of a position are requested, its codes are counted, as the bits
+ * follow from them.
+ */
 function countedSlots(requests: readonly CountRequest[], others: readonly number[] = []): CountedSlot[] {
   const bits = requests.flatMap((request) => (request.kind === 'bits' ? request.slots : []));
   const codes = requests.flatMap((request) => (request.kind === 'codes' ? [request.slot] : []));

@@ -15,11 +15,17 @@ import {
 export type ScanRow = readonly [place: number, code: number, label: string, figures: readonly (number | null)[]];
 
 export interface Scan {
-  /** A SELECT of (place, code, label, figures). `source` is the text after FROM, including a WHERE; it yields each counted response once. */
+  /**
+   * A SELECT of (place, code, label, figures). `source` is the text after FROM, including a WHERE; it yields each
+   * counted response once.
+   */
   statement(source: string): string;
   /** Whether all figures are counts or sums, so that superseded versions can be counted apart and subtracted. */
   isAdditive: boolean;
-  /** Whether figures of disjoint sets of responses can be combined, so that only overlapping parts need their versions merged. */
+  /**
+   * Whether figures of disjoint sets of responses can be combined, so that only overlapping parts need their versions
+   * merged.
+   */
   isMergeable?: boolean;
   /** Whether the scan reads all responses of the survey, whatever is selected. */
   isOfWholeSurvey?: boolean;
@@ -35,7 +41,10 @@ export interface ScanScope {
   timeLeftMs(): number;
 }
 
-/** Returns a function that gives the milliseconds left of a time limit, at least 1, because ClickHouse takes 0 for no limit. */
+/**
+ * Returns a function that gives the milliseconds left of a time limit, at least 1, because ClickHouse takes 0 for no
+ * limit.
+ */
 export function createTimeBudget(limitMs: number, now: () => number = () => performance.now()): () => number {
   const endsAtMs = now() + limitMs;
   return () => Math.max(1, endsAtMs - now());
@@ -52,9 +61,10 @@ export interface ScanResults {
 const maxAttempts = 3;
 
 /**
- * Runs scans over the newest versions of a survey's responses in one statement, so all read the same state of the table. Versions are not
- * merged while reading; where parts overlap, superseded versions are counted apart and subtracted. The statement also returns the part
- * statistics of the state it read; if they show overlaps that were not assumed, it runs again.
+ * Runs scans over the newest versions of a survey's responses in one statement, so all read the same state of the
+ * table. Versions are not merged while reading; where parts overlap, superseded versions are counted apart and
+ * subtracted. The statement also returns the part statistics of the state it read; if they show overlaps that were not
+ * assumed, it runs again.
  */
 export async function runScans(scope: ScanScope, scans: readonly Scan[]): Promise<ScanResults> {
   const disjoint = disjointSurveysOf(scope.clickhouse);
@@ -76,7 +86,8 @@ const maxDisjointSurveys = 10_000;
 const disjointSurveys = new WeakMap<ClickHouse, LruCache<true>>();
 
 /**
- * Surveys without overlapping parts when last counted. Assuming the same again saves a query; the counting statement verifies it.
+ * Surveys without overlapping parts when last counted. Assuming the same again saves a query; the counting statement
+ * verifies it.
  */
 function disjointSurveysOf(clickhouse: ClickHouse): LruCache<true> {
   let surveys = disjointSurveys.get(clickhouse);

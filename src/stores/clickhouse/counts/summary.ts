@@ -11,8 +11,8 @@ export interface SurveySummary {
 }
 
 /**
- * Figures by day (since 1970) and completeness: [responses, sum of durations in ms, responses with a duration, last submission]. The
- * table's projection answers it if the selection consists of full hours and completeness only.
+ * Figures by day (since 1970) and completeness: [responses, sum of durations in ms, responses with a duration, last
+ * submission]. The table's projection answers it if the selection consists of full hours and completeness only.
  */
 export const summaryScan: Scan = {
   isAdditive: true,

@@ -27,7 +27,10 @@ interface TextKeyKind {
   keysIn?(counted: string, reading: WordReading): string;
   /** Maximum number of keys, the most frequent ones. */
   maxKeys: number;
-  /** Whether the keys left out are counted too. Needs memory for all distinct keys, so only words do it, which often exceed `maxKeys`. */
+  /**
+   * Whether the keys left out are counted too. Needs memory for all distinct keys, so only words do it, which often
+   * exceed `maxKeys`.
+   */
   isCutOff?: true;
 }
 
@@ -39,7 +42,8 @@ const textKeyKinds: Record<TextKey, TextKeyKind> = {
   hour: { of: (text) => `substring(${text}, 1, 2)`, maxKeys: 24 },
   // Stored as "<upload id> <media type>".
   mediaType: { of: (text) => `substring(${text}, position(${text}, ' ') + 1)`, maxKeys: 10_000 },
-  // Splits at ASCII punctuation first (words contain none once apostrophes are ’), so that the slow pattern runs once for each distinct piece.
+  // Splits at ASCII punctuation first (words contain none once apostrophes are ’), so that the slow pattern runs once
+  // for each distinct piece.
   words: {
     of: (text) => `arrayJoin(${tokensOf(text)})`,
     keysIn: (piece, reading) => `arrayJoin(${wordListOf(piece, reading)})`,

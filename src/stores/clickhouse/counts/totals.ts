@@ -97,8 +97,8 @@ export function createTotalsStore({
   };
 
   /**
-   * Counts again if words need the full pattern, and, while at least half of the time is left, if the range of a number has changed so that
-   * its bins differ.
+   * Counts again if words need the full pattern, and, while at least half of the time is left, if the range of a number
+   * has changed so that its bins differ.
    */
   async function countAll(
     scope: ScanScope,

@@ -16,9 +16,9 @@ const firstRangeRows = 5000;
 const rangeGrowth = 8;
 
 /**
- * The keys of a page, newest first. FINAL reads all rows of a time range, so the range is kept short: reading the sorting key backwards
- * (cheap, without merging versions) tells how far back the first `firstRangeRows` rows reach. The range grows if the conditions leave too
- * few of them.
+ * The keys of a page, newest first. FINAL reads all rows of a time range, so the range is kept short: reading the
+ * sorting key backwards (cheap, without merging versions) tells how far back the first `firstRangeRows` rows reach. The
+ * range grows if the conditions leave too few of them.
  */
 export async function findPageKeys(
   clickhouse: ClickHouse,
@@ -72,8 +72,8 @@ const walkRows = 5000;
 const maxSpanRows = 1_000_000;
 
 /**
- * All responses of a selection that exist when the walk begins, oldest first. It walks the sorting key in spans, each a bounded query:
- * memory stays flat, a slow reader keeps no query open, and a broken connection costs one span.
+ * All responses of a selection that exist when the walk begins, oldest first. It walks the sorting key in spans, each a
+ * bounded query: memory stays flat, a slow reader keeps no query open, and a broken connection costs one span.
  */
 export async function* walkRecords(
   clickhouse: ClickHouse,
@@ -132,7 +132,10 @@ export function encodeCursor(surveyId: string, { submittedAtMs, responseId }: Re
   return Buffer.from(`${submittedAtMs}.${responseId}.${surveyTagOf(surveyId)}`).toString('base64url');
 }
 
-/** Throws a VALIDATION_ERROR for a text that is no cursor of this survey. Cursors of former versions have no survey tag and are accepted. */
+/**
+ * Throws a VALIDATION_ERROR for a text that is no cursor of this survey. Cursors of former versions have no survey tag
+ * and are accepted.
+ */
 export function decodeCursor(surveyId: string, cursor: string): ResponseKey {
   const [ms = '', responseId = '', tag = surveyTagOf(surveyId), ...rest] = Buffer.from(cursor, 'base64url')
     .toString('latin1')
@@ -145,7 +148,10 @@ export function decodeCursor(surveyId: string, cursor: string): ResponseKey {
 /** The random end of the id, enough to tell surveys apart. */
 const surveyTagOf = (surveyId: string): string => surveyId.slice(-12);
 
-/** SQL condition for places before or after a key, in the order (submitted_at, response_id). The first part can use the sorting key. */
+/**
+ * SQL condition for places before or after a key, in the order (submitted_at, response_id). The first part can use the
+ * sorting key.
+ */
 function keysetCondition(side: '<' | '>', { submittedAtMs, responseId }: ResponseKey): string {
   const moment = sqlMoment(submittedAtMs);
   return `submitted_at ${side}= ${moment} AND (submitted_at ${side} ${moment} OR response_id ${side} ${sqlUuid(responseId)})`;

@@ -124,7 +124,9 @@ function hasAnnotation(
   return `response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE ${ofEdition(edition, surveyId)} AND value = ${sqlString(value)}${ofQuestion(questionId)})`;
 }
 
-/** Subquery of (response_id, codes): the codes of a response's annotations, ascending, as Array(UInt32), in one pass. */
+/**
+ * Subquery of (response_id, codes): the codes of a response's annotations, ascending, as Array(UInt32), in one pass.
+ */
 export function annotationCodes(
   { edition, questionId }: Pick<AnnotationSource, 'edition' | 'questionId'>,
   categories: readonly Category[],
