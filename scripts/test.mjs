@@ -1,74 +1,30 @@
-// npm test [-- group | part of a file name …]: sets everything up, starts the stores and runs the tests: the pure ones, then the others in lanes.
+// npm test [-- group | part of a file name …]: sets everything up and runs the unit tests, then the others in lanes with stores.
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { prepare, root, stop } from './prepare.mjs';
 
 const groups = ['unit', 'integration', 'e2e', 'fuzz', 'chaos'];
 
-// Files of a lane run one after the other on stores of their own, so that nothing of one file reaches another that runs beside it.
-// Most of them wait more than they work, so that lanes beside each other take little longer than one.
+// A lane runs its files one after the other, on stores of its own.
+// Tests with stores wait more than they compute, so that four lanes take little longer than one.
 const lanes = 4;
 
-// The longest begin first, lest one of them runs on when the other lanes have nothing left.
-const longest = [
-  'chaos/ai-kill',
-  'chaos/export',
-  'e2e/ai-providers',
-  'e2e/degraded-start',
-  'e2e/live-events',
-  'e2e/ai-generation',
-  'e2e/processes',
-  'e2e/ai-analysis',
-  'e2e/retention',
-  'e2e/ai-privacy',
-  'chaos/webhook-kill',
-  'e2e/exports',
-  'e2e/replay',
-  'e2e/live-limits',
-  'chaos/stores-in-trouble',
-  'e2e/ai-annotations',
-  'e2e/webhooks',
-  'e2e/live',
-  'e2e/live-processes',
-  'e2e/ai-limits',
-  'chaos/kill',
-  'chaos/silent-postgres',
-  'integration/stores/embedded/stores',
-  'integration/stores/clickhouse/exactness',
-  'chaos/connections',
-  'integration/stores/clickhouse/responses',
-  'integration/pipelines/ai/report-pdf',
-  'e2e/ai-long-work',
-  'e2e/people',
-  'e2e/ai-bad-input',
-  'integration/ai/privacy/hostile-texts',
-  'fuzz/api',
-  'e2e/guide-live',
-  'chaos/outage',
-  'e2e/main-journey',
-  'e2e/ai-themes',
-  'integration/stores/clickhouse/cluster',
-  'integration/http/live/websocket',
-  'integration/stores/embedded/clickhouse',
-  'e2e/left-behind',
-  'integration/http/routing/authorization-matrix',
-  'chaos/live',
-  'chaos/clock',
-];
+// The longest test takes two minutes.
+const maxMinutesPerFile = 15;
 
-// The longest takes two minutes.
-const patienceMinutes = 15;
+// Files of this suffix compare times of milliseconds, so nothing may run beside them.
+const aloneSuffix = '.alone';
 
-// They compare times of milliseconds, so nothing may run beside them.
-const alone = ['integration/http/routes/authentication', 'e2e/webhook-isolation'];
+// Unit tests share so many processes: most of a file's time would go into loading what its neighbours load too.
+const unitProcesses = 3;
 
-// The pure ones of two processes, all others being of a third: HTTP and its schemas, which take the longest to load, and the domain with what mostly waits for time to pass.
-const pureParts = [/^unit\/(?:http|auth|settings)/, /^unit\/(?:domain|pipelines|webhooks)/];
+// How many seconds each file took here, from the runs before: the longest begin first, lest one of them runs on when the other lanes have
+// nothing left. Where nothing is known, as in a fresh clone, the size of a file stands in for it.
+const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json');
 
-// What is tested so runs a few times each: V8 finds it worth optimising six times later than usual, which saves an eighth of the processor time.
-// Three processes have no processor left for helpers of each: what those do beside a process costs a tenth more than in it.
-const mostlyOnce = ['--interrupt-budget=400000', '--single-threaded'];
+// Unit tests run most code a few times only: optimising it later saves an eighth of the processor time, and helper threads cost a tenth.
+const runsOnce = ['--interrupt-budget=400000', '--single-threaded'];
 
 const words = process.argv.slice(2);
 const askedGroups = words.filter((word) => groups.includes(word));
@@ -77,13 +33,11 @@ const filters = words.filter((word) => !groups.includes(word));
 const totalLine = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)\n/gm;
 
 prepare();
-const files = groups
-  .filter((name) => askedGroups.length === 0 || askedGroups.includes(name))
-  .flatMap(testFiles)
-  .sort((a, b) => rankOf(a) - rankOf(b));
+const durations = readDurations();
+const files = groups.filter((name) => askedGroups.length === 0 || askedGroups.includes(name)).flatMap(testFiles);
 if (files.length === 0) stop(`No test file matches ${words.join(' ') || 'test/'}`);
-const isPure = (file) => nameOf(file).startsWith('unit/');
-const [pure, others] = [files.filter(isPure), files.filter((file) => !isPure(file))];
+const isUnit = (file) => nameOf(file).startsWith('unit/');
+const [unit, others] = [files.filter(isUnit), files.filter((file) => !isUnit(file)).sort(byDuration)];
 
 const children = new Set();
 let interrupted;
@@ -95,9 +49,10 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 }
 
 const [failed, heard] = [[], []];
-if (pure.length > 0) await runTogether(pure);
+if (unit.length > 0) await runTogether(unit);
 if (others.length > 0 && !interrupted) await runInLanes(others);
 showTotals();
+writeDurations();
 if (failed.length > 0) process.stderr.write(`\nFailed: ${failed.join(', ')}\n`);
 process.exit(failed.length > 0 || interrupted ? 1 : 0);
 
@@ -119,31 +74,55 @@ function nameOf(file) {
   return file.slice(join(root, 'dist', 'test').length + 1, -'.test.js'.length);
 }
 
-function rankOf(file) {
-  const rank = longest.indexOf(nameOf(file));
-  return rank === -1 ? longest.length : rank;
+/** Those of which no run is on record come first, the largest of them before the others. */
+function byDuration(a, b) {
+  const [known, other] = [durations[nameOf(a)], durations[nameOf(b)]];
+  if (known === undefined && other === undefined) return statSync(b).size - statSync(a).size;
+  return (other ?? Number.POSITIVE_INFINITY) - (known ?? Number.POSITIVE_INFINITY);
 }
 
-/** Pure tests share three processes: most of a file's time would go into loading what the others load too. What they say is shown when they have ended. */
-async function runTogether(pureFiles) {
-  process.stderr.write(`\n── unit: ${pureFiles.length} files\n`);
-  const partOf = (file) => pureParts.findIndex((part) => part.test(nameOf(file)));
-  const parts = [-1, ...pureParts.keys()]
-    .map((index) => pureFiles.filter((file) => partOf(file) === index))
-    .filter((part) => part.length > 0);
+function readDurations() {
+  try {
+    return JSON.parse(readFileSync(durationsFile, 'utf8'));
+  } catch {
+    return {};
+  }
+}
+
+function writeDurations() {
+  mkdirSync(dirname(durationsFile), { recursive: true });
+  writeFileSync(durationsFile, JSON.stringify(durations, null, 2));
+}
+
+/** Runs unit tests in a few processes, neighbours together, and shows what they say when they have ended. */
+async function runTogether(unitFiles) {
+  process.stderr.write(`\n── unit: ${unitFiles.length} files\n`);
   const results = await Promise.all(
-    parts.map((part) =>
-      runNode([...mostlyOnce, join(root, 'scripts', 'load-tests.mjs'), ...part], { hasSourceMaps: false }),
+    partsOf(unitFiles, unitProcesses).map((part) =>
+      runNode([...runsOnce, join(root, 'scripts', 'load-tests.mjs'), ...part], { hasSourceMaps: false }),
     ),
   );
   for (const { said } of results) hear(said);
   if (results.some(({ code }) => code !== 0)) failed.push('unit');
 }
 
+/** Splits a sorted list of files into parts of about the same size in bytes. */
+function partsOf(list, count) {
+  const sizes = list.map((file) => statSync(file).size);
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const parts = Array.from({ length: count }, () => []);
+  let before = 0;
+  for (const [index, file] of list.entries()) {
+    parts[Math.min(count - 1, Math.floor((before / total) * count))].push(file);
+    before += sizes[index];
+  }
+  return parts.filter((part) => part.length > 0);
+}
+
 async function runInLanes(lanedFiles) {
   process.stderr.write(`\n── ${lanedFiles.length} files with stores\n`);
   const stores = await startStores(Math.min(lanes, lanedFiles.length));
-  const isAlone = (file) => alone.includes(nameOf(file));
+  const isAlone = (file) => nameOf(file).endsWith(aloneSuffix);
   const crowd = lanedFiles.filter((file) => !isAlone(file));
   await Promise.all(stores.map((set) => runLane(set, crowd)));
   await runLane(stores[0], lanedFiles.filter(isAlone));
@@ -155,10 +134,10 @@ async function runLane({ environment }, waiting) {
   for (let file = waiting.shift(); file && !interrupted; file = waiting.shift()) {
     const startedAt = performance.now();
     const { code, said } = await runNode([file], { env: { ...process.env, ...environment } });
-    if (code !== 0) failed.push(nameOf(file));
-    process.stdout.write(
-      `${nameOf(file)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)${code === 0 ? '' : ': FAILED'}\n`,
-    );
+    const seconds = (performance.now() - startedAt) / 1000;
+    if (code === 0) durations[nameOf(file)] = Math.round(seconds * 10) / 10;
+    else failed.push(nameOf(file));
+    process.stdout.write(`${nameOf(file)} (${seconds.toFixed(1)} s)${code === 0 ? '' : ': FAILED'}\n`);
     hear(said);
   }
 }
@@ -196,9 +175,9 @@ function runNode(args, { hasSourceMaps = true, ...options } = {}) {
     const pieces = [];
     child.stdout?.on('data', (piece) => pieces.push(piece));
     const deadline = setTimeout(() => {
-      pieces.push(Buffer.from(`\nEnded after ${patienceMinutes} minutes: a test waits for ever.\n`));
+      pieces.push(Buffer.from(`\nEnded after ${maxMinutesPerFile} minutes: a test never ends.\n`));
       killWithItsOwn(child, 'SIGKILL');
-    }, patienceMinutes * 60_000);
+    }, maxMinutesPerFile * 60_000);
     const end = (code) => {
       clearTimeout(deadline);
       children.delete(child);

@@ -20,6 +20,9 @@ export interface ResponseHead {
   metadata: Readonly<Record<string, string>>;
 }
 
+/** Bytes that a row may take as a line: a response that is saved in parts can grow beyond what one request may hold. */
+export const maxRowBytes = 1024 * 1024;
+
 /** The version of a tombstone: 2^32 − 1, the highest possible. */
 export const tombstoneVersion = 4_294_967_295;
 

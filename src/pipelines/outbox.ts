@@ -1,6 +1,8 @@
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
+import { backoffMs } from '../platform/backoff.ts';
 import type { Sql, Tx } from '../stores/postgres/client.ts';
+import type { ScheduledTask } from './schedule.ts';
 
 export interface OutboxRow {
   id: number;
@@ -8,7 +10,7 @@ export interface OutboxRow {
   payload: Record<string, unknown>;
 }
 
-/** Carries one kind of event to whom it concerns; idempotent, because a crash repeats it. */
+/** Handles events of one kind; idempotent, because a crash repeats them. */
 export type OutboxHandler = (row: OutboxRow) => Promise<void>;
 
 export interface OutboxDeps {
@@ -16,27 +18,32 @@ export interface OutboxDeps {
   handlers: Readonly<Record<string, readonly OutboxHandler[]>>;
   log: Log;
   metrics: Pick<Metrics, 'outboxFailed' | 'outboxState'>;
-  /** Milliseconds from a failed attempt to the next. */
-  pauseMs?: (attempts: number) => number;
+  /** Milliseconds to wait after a failed attempt; short in tests. */
+  pauseMs?: (failures: number) => number;
 }
 
 type StoredRow = OutboxRow & { attempts: number };
 
 const batchSize = 50;
 const idleMs = 200;
-/** A pass that takes longer gives the rest of its rows back: it holds them locked. */
+/** A pass locks its rows; after this time it releases the rest. */
 const maxPassMs = 2000;
 const retentionDays = 7;
-const maxBackoffMs = 300_000;
-
-const exponentialBackoffMs = (attempts: number): number => Math.min(maxBackoffMs, 500 * 2 ** Math.min(attempts, 20));
+const backoff = { firstMs: 500, maxMs: 300_000 };
 
 /**
- * Delivers what transactions have left in the outbox, at least once. Each kind has a line of its own, in the order of its writing; a row that
- * fails steps out of it for a while, longer each time. So neither a failing row nor a slow kind keeps others waiting. Several processes may run
- * it: each takes rows that no other has locked, of kinds that it knows; a kind that is new waits for a process that knows it.
+ * Delivers the events that transactions wrote to the outbox, at least once. Each kind has its own queue, in the order
+ * of writing, and a row that fails is retried later with backoff, so neither a failing row nor a slow kind delays
+ * others. Several processes may run it: each takes rows that no other has locked, of the kinds that it knows. A kind
+ * that only a newer version knows waits for such a process.
  */
-export function createOutbox({ sql, handlers, log, metrics, pauseMs = exponentialBackoffMs }: OutboxDeps) {
+export function createOutbox({
+  sql,
+  handlers,
+  log,
+  metrics,
+  pauseMs = (failures) => backoffMs(failures, backoff),
+}: OutboxDeps) {
   let isStopping = false;
   let wake: () => void = () => undefined;
   let running: Promise<void> = Promise.resolve();
@@ -54,15 +61,20 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = exponentia
         { err: error, outboxId: row.id, kind: row.kind, attempts: attempts + 1, againInMs: waitMs },
         'an outbox event could not be delivered yet',
       );
-      await tx`UPDATE outbox SET attempts = attempts + 1, next_attempt_at = clock_timestamp() + make_interval(secs => ${waitMs / 1000}) WHERE id = ${row.id}`;
+      await tx`
+        UPDATE outbox
+        SET attempts = attempts + 1, next_attempt_at = clock_timestamp() + make_interval(secs => ${waitMs / 1000})
+        WHERE id = ${row.id}`;
     }
   };
 
-  /** Gives whether there may be more at once. */
+  /** Resolves with whether there may be more due rows. */
   const deliverBatch = (kind: string): Promise<boolean> =>
     sql.begin(async (tx) => {
       const rows = await tx<StoredRow[]>`
-        SELECT id, kind, payload, attempts FROM outbox WHERE done_at IS NULL AND kind = ${kind} AND (attempts = 0 OR next_attempt_at <= now()) ORDER BY id LIMIT ${batchSize} FOR UPDATE SKIP LOCKED`;
+        SELECT id, kind, payload, attempts FROM outbox
+        WHERE done_at IS NULL AND kind = ${kind} AND (attempts = 0 OR next_attempt_at <= now())
+        ORDER BY id LIMIT ${batchSize} FOR UPDATE SKIP LOCKED`;
       const until = performance.now() + maxPassMs;
       for (const row of rows) {
         if (isStopping || performance.now() > until) return true;
@@ -80,9 +92,9 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = exponentia
   };
 
   const startDuePasses = async (): Promise<void> => {
-    const due = await sql<
-      { kind: string }[]
-    >`SELECT DISTINCT kind FROM outbox WHERE done_at IS NULL AND kind = ANY(${kinds}) AND (attempts = 0 OR next_attempt_at <= now())`;
+    const due = await sql<{ kind: string }[]>`
+      SELECT DISTINCT kind FROM outbox
+      WHERE done_at IS NULL AND kind = ANY(${kinds}) AND (attempts = 0 OR next_attempt_at <= now())`;
     for (const { kind } of due)
       if (!passes.has(kind))
         passes.set(
@@ -104,19 +116,30 @@ export function createOutbox({ sql, handlers, log, metrics, pauseMs = exponentia
     }
   };
 
+  const purge = async (): Promise<void> =>
+    void (await sql`DELETE FROM outbox WHERE done_at < now() - make_interval(days => ${retentionDays})`);
+
+  const measure = async (): Promise<void> => {
+    const [row] = await sql<{ seconds: number; failing: number }[]>`
+      SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS seconds,
+        count(*) FILTER (WHERE attempts > 0) AS failing
+      FROM outbox WHERE done_at IS NULL`;
+    metrics.outboxState({ oldestSeconds: Math.max(0, row?.seconds ?? 0), failing: row?.failing ?? 0 });
+  };
+
+  const tasks: ScheduledTask[] = [
+    { name: 'purge delivered outbox events', everyMs: 3_600_000, run: purge },
+    { name: 'measure the outbox', everyMs: 5000, run: measure },
+  ];
+
   return {
     start(): void {
       running = loop();
     },
-    /** Shows how long the oldest event has waited, and how many have failed at least once. */
-    async measure(): Promise<void> {
-      const [row] = await sql<{ seconds: number; failing: number }[]>`
-        SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0)::float8 AS seconds, count(*) FILTER (WHERE attempts > 0) AS failing FROM outbox WHERE done_at IS NULL`;
-      metrics.outboxState({ oldestSeconds: Math.max(0, row?.seconds ?? 0), failing: row?.failing ?? 0 });
-    },
-    /** Forgets what was delivered a week ago. */
-    purge: async (): Promise<void> =>
-      void (await sql`DELETE FROM outbox WHERE done_at < now() - make_interval(days => ${retentionDays})`),
+    tasks,
+    /** Writes to the metrics how long the oldest event has waited, and how many failed at least once. */
+    measure,
+    /** Ends after the event at hand. */
     async stop(): Promise<void> {
       isStopping = true;
       wake();

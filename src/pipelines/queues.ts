@@ -1,46 +1,56 @@
 import { z } from 'zod';
 import { isId } from '../platform/ids.ts';
 
-/** What a job queue carries and how it is worked off. */
+/** Payload, retries and concurrency of one job queue. */
 export interface QueueSpec<Payload extends z.ZodType = z.ZodType> {
   payload: Payload;
-  /** How often BullMQ runs a job whose handler throws. */
+  /** How often a job runs when its handler keeps throwing. */
   attempts: number;
-  /** Pause before the next of these runs; doubles each time. */
+  /** Milliseconds before the second attempt; doubles each time. */
   backoffMs: number;
   /** Jobs at once in one process. */
   concurrency: number;
+  /** When a job counts as abandoned by a killed process, and how often that may happen; BullMQ's defaults (30 s, once) if absent. */
+  stalled?: { lockMs: number; checkMs: number; maxCount: number };
 }
 
 const id = z.string().refine(isId, 'must be a UUID in lower case');
 
 /**
- * The job catalogue. Payloads are ids: the truth is read again when the job runs. A job is only a hint, Postgres holds the record,
- * so a lost or repeated job does no harm. What a newer version adds to a payload is passed over.
+ * The job catalogue. The keys are the names of the queues in Redis. A payload holds ids only: PostgreSQL holds the
+ * record and is read again when the job runs, so a lost or repeated job does no harm. Unknown fields, which a newer
+ * version may add, are ignored.
  */
 export const queues = {
-  /** An endpoint has deliveries that are due. Waits on other people's servers, so many run at once. */
+  /** An endpoint has due deliveries. Jobs wait for other people's servers, so many run at once. */
   webhooks: { payload: z.object({ webhookId: id }), attempts: 1, backoffMs: 1000, concurrency: 500 },
-  /** A file is to be made. One at a time in a process: each keeps a processor busy for seconds. */
-  exports: { payload: z.object({ exportId: id }), attempts: 5, backoffMs: 2000, concurrency: 1 },
-  /** Analyses of answers by an AI provider. Wait on the provider, for hours where there are many answers. */
+  /** Writes one export file. One at a time in a process, because each keeps a processor busy for seconds. */
+  exports: {
+    payload: z.object({ exportId: id }),
+    attempts: 5,
+    backoffMs: 2000,
+    concurrency: 1,
+    stalled: { lockMs: 15_000, checkMs: 5000, maxCount: 5 },
+  },
+  /** Analyses answers by an AI provider, for hours if there are many. */
   analyses: { payload: z.object({ aiJobId: id }), attempts: 1, backoffMs: 1000, concurrency: 10 },
-  /** Other work by an AI provider, which somebody waits for. */
+  /** Other work by an AI provider, whose result somebody waits for. */
   ai: { payload: z.object({ aiJobId: id }), attempts: 1, backoffMs: 1000, concurrency: 10 },
 } as const satisfies Record<string, QueueSpec>;
 
 export type QueueName = keyof typeof queues;
 export type Payload<Name extends QueueName> = z.output<(typeof queues)[Name]['payload']>;
 
-/** Puts jobs into queues. */
+export interface AddOptions {
+  /** While a job of this name waits, no second one is added; while it runs, one follows it. */
+  once?: string;
+  /** BullMQ's job id: while a job of this id waits, runs or is to be retried, adding it again changes nothing. */
+  jobId?: string;
+  delayMs?: number;
+}
+
+/** Adds jobs to queues. */
 export interface JobSender {
-  /**
-   * `once`: while a job of this name waits, no second one is added; while it runs, one follows it. Rejects soon when Redis is away:
-   * who adds must have a sweeper behind it.
-   */
-  add<Name extends QueueName>(
-    name: Name,
-    payload: Payload<Name>,
-    options?: { once?: string; delayMs?: number },
-  ): Promise<void>;
+  /** Rejects within seconds while Redis is away: a periodic task of the caller must find what was not added. */
+  add<Name extends QueueName>(name: Name, payload: Payload<Name>, options?: AddOptions): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { type SurveyEventName, surveyEvents, type WebhookEventName } from '../domain/events.ts';
+import { type SurveyEventName, surveyEvents } from '../domain/events.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Secrets } from '../platform/secrets.ts';
@@ -10,9 +10,8 @@ import type { FanOut } from '../webhooks/fan-out.ts';
 import { createGuard } from '../webhooks/guard.ts';
 import { createSender } from '../webhooks/send.ts';
 import type { OutboxHandler } from './outbox.ts';
-import { createPageCursor } from './page-cursor.ts';
 import type { JobSender } from './queues.ts';
-import type { ScheduledTask } from './schedule.ts';
+import { createPageCursor, type ScheduledTask } from './schedule.ts';
 import type { Workers } from './workers.ts';
 
 export interface WebhookJobsDeps {
@@ -27,53 +26,62 @@ export interface WebhookJobsDeps {
   newId(): string;
 }
 
+/** Endpoints that a turn of the sweep wakes. */
 const sweepPageSize = 1000;
-const graceMs = 2000;
+/** How long attempts under way may take when the service stops. */
+const stopGraceMs = 2000;
 const deduplicationWindowMs = 15_000;
 const logRetentionMs = 30 * 86_400_000;
-/** Of one endpoint's log: at thousands of events a second thirty days of them would fill any disk. */
+/** Deliveries kept of one endpoint: at thousands of events a second, thirty days of them would fill any disk. */
 const keptAtMost = 1_000_000;
-const maxPurgeRounds = 200;
+const maxStatements = 200;
 
-/** Says that endpoints have work; `turn` tells apart hints that would otherwise count as one. A lost hint is made good by the sweeper within about a second. */
+/**
+ * Adds a delivery job for each endpoint. Jobs with the same `suffix` that wait at once become one. A job that cannot be
+ * added is replaced by the sweep within about a second.
+ */
 export function createEnqueueDelivery(jobs: JobSender, log: Log) {
-  return (webhookIds: readonly string[], delayMs: number, turn = ''): void => {
+  return (webhookIds: readonly string[], delayMs: number, suffix = ''): void => {
     for (const webhookId of webhookIds)
       jobs
-        .add('webhooks', { webhookId }, { once: webhookId + turn, delayMs })
+        .add('webhooks', { webhookId }, { once: webhookId + suffix, delayMs })
         .catch((error: unknown) =>
           log.debug({ err: error, webhookId }, 'enqueueing a delivery job failed, the sweeper will find the endpoint'),
         );
   };
 }
 
-/** Events that transactions have left in the outbox, told to endpoints; the row's id names the cause. */
+/** The field of an outbox event that says when it happened. */
+const timeFields: Readonly<Record<SurveyEventName, string>> = {
+  'survey.published': 'publishedAt',
+  'quota.reached': 'reachedAt',
+};
+
+/** Publishes outbox events to endpoints; the row's id names the cause. */
 export function webhookOutboxHandlers(fanOut: Pick<FanOut, 'publishEvent'>): Record<string, OutboxHandler[]> {
   const publish =
-    (event: WebhookEventName, timeField: string): OutboxHandler =>
+    (event: SurveyEventName): OutboxHandler =>
     ({ id, payload }) =>
       fanOut.publishEvent({
         event,
         key: `outbox:${id}`,
         surveyId: String(payload['surveyId']),
-        occurredAt: new Date(String(payload[timeField])),
+        occurredAt: new Date(String(payload[timeFields[event]])),
         data: payload,
       });
-  const timeFields: Readonly<Record<SurveyEventName, string>> = {
-    'survey.published': 'publishedAt',
-    'quota.reached': 'reachedAt',
-  };
-  return Object.fromEntries(surveyEvents.map((event) => [event, [publish(event, timeFields[event])]]));
+  return Object.fromEntries(surveyEvents.map((event) => [event, [publish(event)]]));
 }
 
-/** Delivers in this process; gives the tasks that keep the deliveries in order. */
+/**
+ * Delivers webhooks in this process. PostgreSQL holds the deliveries and the lease of each endpoint; a BullMQ job only
+ * wakes an endpoint. The sweep finds endpoints whose job was lost and those with a retry that is due.
+ */
 export function startWebhookJobs(deps: WebhookJobsDeps) {
   const { webhooks, deliveries, workers, metrics, log, now } = deps;
-  const send = createSender({ guard: createGuard({ isPrivateAllowed: deps.settings.webhookAllowPrivate }) });
   const deliverer = createDeliverer({
     webhooks,
     deliveries,
-    send,
+    send: createSender({ guard: createGuard({ isPrivateAllowed: deps.settings.webhookAllowPrivate }) }),
     secrets: deps.secrets,
     scheduleSeconds: deps.settings.webhookRetryScheduleSeconds,
     metrics,
@@ -83,61 +91,52 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
     newId: deps.newId,
   });
   const enqueueDelivery = createEnqueueDelivery(workers, log);
-  workers.consume('webhooks', async ({ webhookId }) => {
+  const consumer = workers.consume('webhooks', async ({ webhookId }) => {
     if ((await deliverer.drain(webhookId)) === 'more') enqueueDelivery([webhookId], 0);
   });
-  const endpointsWithWork = createPageCursor((after, most) => webhooks.findDue(new Date(now()), most, after), {
+
+  const endpointsWithWork = createPageCursor((after, limit) => webhooks.findDue(new Date(now()), limit, after), {
     limit: sweepPageSize,
     cursorOf: (id) => id,
   });
+  const sweep = async (): Promise<void> => {
+    // A job whose process died blocks its name until BullMQ finds it stalled, so the sweep uses a new name every 15 s.
+    const suffix = `.${Math.floor(now() / deduplicationWindowMs)}`;
+    enqueueDelivery(await endpointsWithWork(), 0, suffix);
+  };
+  const measure = async (): Promise<void> => {
+    const { oldestPending, disabled } = await webhooks.stats();
+    const oldestPendingSeconds = oldestPending === null ? 0 : Math.max(0, (now() - oldestPending.getTime()) / 1000);
+    metrics.webhookState({ oldestPendingSeconds, disabled });
+  };
+  const expire = () => repeatWhileFull(() => deliveries.expire(new Date(now())));
+  const purge = () => repeatWhileFull(() => deliveries.purge({ before: new Date(now() - logRetentionMs), keptAtMost }));
   const tasks: ScheduledTask[] = [
-    {
-      // A job that died with its process keeps later hints back until it is found to be stalled: the sweeper's are not counted together with those.
-      name: 'enqueue endpoints with due deliveries',
-      everyMs: 1000,
-      run: async () => enqueueDelivery(await endpointsWithWork(), 0, `.${Math.floor(now() / deduplicationWindowMs)}`),
-    },
-    {
-      name: 'measure webhooks',
-      everyMs: 5000,
-      run: async () => {
-        const { oldestPending, disabled } = await webhooks.stats();
-        metrics.webhookState({
-          oldestPendingSeconds: oldestPending === null ? 0 : Math.max(0, (now() - oldestPending.getTime()) / 1000),
-          disabled,
-        });
-      },
-    },
+    { name: 'enqueue endpoints with due deliveries', everyMs: 1000, run: sweep },
+    { name: 'measure webhooks', everyMs: 5000, run: measure },
     {
       name: 'disable endpoints of deleted surveys',
       everyMs: 60_000,
       run: () => webhooks.disableOrphans(new Date(now())),
     },
-    {
-      name: 'expire webhook deliveries',
-      everyMs: 30_000,
-      run: () => repeatUntilDone(() => deliveries.expire(new Date(now()))),
-    },
-    {
-      name: 'purge webhook deliveries',
-      everyMs: 60_000,
-      run: () => repeatUntilDone(() => deliveries.purge({ before: new Date(now() - logRetentionMs), keptAtMost })),
-    },
+    { name: 'expire webhook deliveries', everyMs: 30_000, run: expire },
+    { name: 'purge webhook deliveries', everyMs: 60_000, run: purge },
   ];
+
   return {
     tasks,
-    /** Lets attempts that are nearly there end; the rest is sent again after the next start. */
+    /** Lets attempts under way end within the grace time, then cuts them: they are repeated after the next start. */
     async stop(): Promise<void> {
       deliverer.stop();
-      const timer = setTimeout(deliverer.abort, graceMs);
-      await workers.stop();
+      const timer = setTimeout(deliverer.abort, stopGraceMs);
+      await consumer.stop();
       clearTimeout(timer);
       deliverer.abort();
     },
   };
 }
 
-/** A statement takes so many rows at most: goes on while there may be more. */
-async function repeatUntilDone(step: () => Promise<number>): Promise<void> {
-  for (let part = 0; part < maxPurgeRounds; part += 1) if ((await step()) < maxRowsPerStatement) return;
+/** Repeats a statement that changes a bounded number of rows while it reaches its bound. */
+async function repeatWhileFull(statement: () => Promise<number>): Promise<void> {
+  for (let count = 0; count < maxStatements; count += 1) if ((await statement()) < maxRowsPerStatement) return;
 }

@@ -1,26 +1,37 @@
-import { Queue, UnrecoverableError, Worker } from 'bullmq';
+import { type ConnectionOptions, Queue, UnrecoverableError, Worker } from 'bullmq';
 import { PermanentFailure } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { StoreConnection } from '../stores/connections/store-connection.ts';
-import { drainDelay, senderConnection, workerConnection } from './queue-connections.ts';
-import { type JobSender, type Payload, type QueueName, queues } from './queues.ts';
+import { type JobSender, type Payload, type QueueName, type QueueSpec, queues } from './queues.ts';
 
 export interface WorkersOptions {
-  /** The Redis for jobs. */
+  /** URL of the Redis for jobs. */
   url: string;
-  /** Until it is reached, jobs are refused. */
+  /** Jobs are refused until this connection is ready. */
   contact: Pick<StoreConnection, 'assertReady'>;
   log: Log;
 }
 
-export interface Workers extends JobSender {
-  /** Works a queue off in this process; a payload that does not fit its schema fails for good. */
-  consume<Name extends QueueName>(name: Name, handle: (payload: Payload<Name>) => Promise<void>): void;
-  /** Takes no more jobs and lets those that run end; then the connections. */
+export interface Consumer {
+  /** Takes no more jobs of the queue and resolves when the running ones have ended. */
   stop(): Promise<void>;
 }
 
-/** The job queues of one process, over connections of their own. */
+export interface Workers extends JobSender {
+  /**
+   * Runs the jobs of a queue in this process. A PermanentFailure, or a payload that does not match its schema, fails
+   * the job without further attempts. `onExhausted` is called when the last attempt has thrown.
+   */
+  consume<Name extends QueueName>(
+    name: Name,
+    handle: (payload: Payload<Name>) => Promise<void>,
+    onExhausted?: (payload: Payload<Name>) => Promise<void>,
+  ): Consumer;
+  /** Stops all consumers and closes the connections. */
+  stop(): Promise<void>;
+}
+
+/** The job queues of one process: the only place that uses BullMQ. Queues and workers have connections of their own. */
 export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
   const queuesByName = new Map<QueueName, Queue>();
   const workers: Worker[] = [];
@@ -36,26 +47,44 @@ export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
   };
 
   return {
-    async add(name, payload, { once, delayMs = 0 } = {}) {
+    async add(name, payload, { once, jobId, delayMs = 0 } = {}) {
       contact.assertReady();
       const { attempts, backoffMs } = queues[name];
       await queueOf(name).add(name, payload, {
         attempts,
         backoff: { type: 'exponential', delay: backoffMs },
         removeOnComplete: true,
-        removeOnFail: { count: 1000 },
+        // A failed job that is kept would block its id.
+        removeOnFail: jobId === undefined ? { count: 1000 } : true,
+        ...(jobId !== undefined && { jobId }),
         ...(delayMs > 0 && { delay: delayMs }),
         ...(once !== undefined && { deduplication: { id: once, keepLastIfActive: true } }),
       });
     },
-    consume(name, handle) {
-      const { payload, concurrency } = queues[name];
-      const process = async (job: { data: unknown }) =>
-        run(() => handle(payload.parse(job.data) as Parameters<typeof handle>[0]));
-      const worker = new Worker(name, process, { connection: workerConnection(url), concurrency, drainDelay });
+    consume(name, handle, onExhausted) {
+      const { payload, attempts, concurrency, stalled }: QueueSpec = queues[name];
+      const parse = (data: unknown) => payload.parse(data) as Parameters<typeof handle>[0];
+      const exhausted = async (data: unknown) => onExhausted?.(parse(data));
+      const worker = new Worker(name, (job) => run(() => handle(parse(job.data))), {
+        connection: workerConnection(url),
+        concurrency,
+        drainDelay: maxReadSeconds,
+        ...(stalled && {
+          lockDuration: stalled.lockMs,
+          stalledInterval: stalled.checkMs,
+          maxStalledCount: stalled.maxCount,
+        }),
+      });
       worker.on('error', logError(name));
-      worker.on('failed', (job, error) => log.warn({ err: error, queue: name, jobId: job?.id }, 'a job failed'));
+      worker.on('failed', (job, error) => {
+        log.warn({ err: error, queue: name, jobId: job?.id }, 'a job failed');
+        if (job && job.attemptsMade >= attempts)
+          exhausted(job.data).catch((failure: unknown) =>
+            log.warn({ err: failure, queue: name, jobId: job.id }, 'a job that failed for good could not be recorded'),
+          );
+      });
       workers.push(worker);
+      return { stop: () => worker.close() };
     },
     async stop() {
       await Promise.allSettled(workers.map((worker) => worker.close()));
@@ -64,13 +93,44 @@ export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
   };
 }
 
+/** Tells BullMQ not to repeat what would fail again. */
 async function run(step: () => Promise<void>): Promise<void> {
   try {
     await step();
   } catch (error) {
-    // Running it again would change nothing.
     if (error instanceof PermanentFailure || (error instanceof Error && error.name === 'ZodError'))
       throw new UnrecoverableError(error.message);
     throw error;
   }
+}
+
+const retryStrategy = (times: number) => Math.min(50 * times, 1000);
+const sendTimeoutMs = 2000;
+/** A worker waits for jobs in blocking reads of at most this length; BullMQ shortens them for delayed jobs. */
+const maxReadSeconds = 5;
+/** Longer than any blocking read of a worker (10 s at most): a connection silent for this long is dead and is replaced. */
+const workerSilenceMs = 15_000;
+
+/** For adding jobs: fails within seconds while Redis is away. */
+function senderConnection(url: string): ConnectionOptions {
+  return {
+    url,
+    maxRetriesPerRequest: 1,
+    enableOfflineQueue: true,
+    commandTimeout: sendTimeoutMs,
+    connectTimeout: sendTimeoutMs,
+    socketTimeout: 5000,
+    retryStrategy,
+  };
+}
+
+/** For running jobs: waits for as long as Redis is away. */
+function workerConnection(url: string): ConnectionOptions {
+  return {
+    url,
+    maxRetriesPerRequest: null,
+    connectTimeout: sendTimeoutMs,
+    socketTimeout: workerSilenceMs,
+    retryStrategy,
+  };
 }

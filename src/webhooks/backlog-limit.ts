@@ -1,7 +1,7 @@
 import { createLruCache } from '../platform/lru-cache.ts';
 
 export interface BacklogLimitDeps {
-  /** How many deliveries wait for each endpoint, counted up to its bound. */
+  /** Pending deliveries of each endpoint, counted up to its limit. */
   countPending(webhookIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   monotonicMs?(): number;
 }
@@ -15,14 +15,14 @@ export interface BacklogRequest {
 
 const maxEndpoints = 10_000;
 const recountMs = 5000;
-/** An endpoint that is full is counted again no more often than this: counting a long line takes a while. */
+/** A full backlog is counted at most this often: counting a long one takes a while. */
 const fullRecountMs = 1000;
-/** A line as short as this is counted as often as it matters. */
+/** A backlog with a limit as low as this is counted whenever a request does not fit. */
 const shortBacklog = 10_000;
 
 /**
- * Says how many more deliveries may wait for an endpoint. Between two counts everything added counts as still waiting; what other processes
- * add meanwhile is not known, so the bound may be passed by a few seconds' events.
+ * Limits how many deliveries wait for an endpoint. Between two counts everything added counts as waiting; what other
+ * processes add is unknown until the next count, so the limit may be exceeded by the events of a few seconds.
  */
 export function createBacklogLimit({ countPending, monotonicMs = () => performance.now() }: BacklogLimitDeps) {
   const known = createLruCache<{ count: number; countedAtMs: number }>(maxEndpoints);
@@ -37,21 +37,21 @@ export function createBacklogLimit({ countPending, monotonicMs = () => performan
   };
 
   return {
-    /** What was to be added may not have been: their lines are counted again before anything is said of them. */
+    /** Counts these backlogs again before the next request, because what was reserved may not have been added. */
     markStale(webhookIds: Iterable<string>): void {
       for (const webhookId of webhookIds) backlogOf(webhookId).countedAtMs = Number.NEGATIVE_INFINITY;
     },
-    /** How many of the wanted fit, for each endpoint; they count as added. */
-    async reserve(wishes: readonly BacklogRequest[]): Promise<ReadonlyMap<string, number>> {
-      const stale = wishes.filter(isStale).map(({ webhookId }) => webhookId);
+    /** How many of the wanted deliveries fit, by endpoint; they count as added. */
+    async reserve(requests: readonly BacklogRequest[]): Promise<ReadonlyMap<string, number>> {
+      const stale = requests.filter(isStale).map(({ webhookId }) => webhookId);
       if (stale.length > 0)
         for (const [webhookId, count] of await countPending(stale))
           Object.assign(backlogOf(webhookId), { count, countedAtMs: monotonicMs() });
       return new Map(
-        wishes.map(({ webhookId, wanted, maxWaiting }) => {
-          const line = backlogOf(webhookId);
-          const fitting = Math.max(0, Math.min(wanted, maxWaiting - line.count));
-          line.count += fitting;
+        requests.map(({ webhookId, wanted, maxWaiting }) => {
+          const backlog = backlogOf(webhookId);
+          const fitting = Math.max(0, Math.min(wanted, maxWaiting - backlog.count));
+          backlog.count += fitting;
           return [webhookId, fitting];
         }),
       );

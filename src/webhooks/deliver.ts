@@ -4,20 +4,19 @@ import { createLruCache } from '../platform/lru-cache.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import { leaseAheadMs, type Webhook, type WebhookStore } from '../stores/postgres/webhooks.ts';
-import { type AttemptOutcome, evaluateAttempt } from './attempt-outcome.ts';
-import { createDueMessages } from './due-messages.ts';
-import { bodyOf, type Message } from './message.ts';
-import { createOutcomeWriter } from './outcome-writer.ts';
-import { secretContext } from './secret-context.ts';
-import { createEndpointAgent, type EndpointAgent, type Send, socketsPerEndpoint } from './send.ts';
-import { signedHeaders } from './sign.ts';
-import { createRateThrottle } from './throttle.ts';
+import { bodyOf, createDueMessages, createOutcomeWriter, type Message } from './delivery-queue.ts';
+import { type EndpointLease, leaseEndpoint, safetyMarginMs } from './lease.ts';
+import { type AttemptOutcome, evaluateAttempt } from './retry.ts';
+import { createAgentPool, type EndpointAgent, maxEndpoints, type Send, socketsPerEndpoint } from './send.ts';
+import { openSecrets, signedHeaders } from './sign.ts';
+import { createRateThrottle, type RateThrottle } from './throttle.ts';
 
 export interface DeliverDeps {
   webhooks: Pick<WebhookStore, 'lease' | 'renewLease' | 'release' | 'markFailing' | 'pause' | 'disable'>;
   deliveries: Pick<DeliveryStore, 'findDue' | 'findPendingOfBatch' | 'bindBatch' | 'saveResults'>;
   send: Send;
   secrets: Pick<Secrets, 'open'>;
+  /** Seconds before each retry, see `retry.ts`. */
   scheduleSeconds: readonly number[];
   metrics: { webhookAttempted(result: AttemptOutcome['result']): void };
   log: Log;
@@ -26,244 +25,168 @@ export interface DeliverDeps {
   newId(): string;
 }
 
-/** After a crash nobody delivers to the endpoint for this long. */
-const leaseMs = 6000;
-const renewMs = 1500;
-/** Without renewal no attempt begins any more this long before the lease ends. */
-const safetyMarginMs = 2500;
-/** After this time another job goes on, so that endpoints without end let others in. */
+/** After this time another job continues, so that endpoints with endless work let others in. */
 const sliceMs = 20_000;
-const maxAgents = 1000;
-/** Who waits for a turn looks this often whether the run is lost. */
+/** How often a loop that waits for its turn checks whether its lease is lost. */
 const pollMs = 200;
 
-/** What one process needs to deliver to one endpoint for a while. */
+/** One lease at work. */
 interface DeliveryRun {
-  webhook: Webhook;
+  lease: EndpointLease;
   agent: EndpointAgent;
   secrets: readonly string[];
-  /** When another job should go on. */
+  messages: ReturnType<typeof createDueMessages>;
+  outcomes: ReturnType<typeof createOutcomeWriter>;
+  /** On the monotonic clock, in milliseconds. */
   sliceUntil: number;
-  /** How long its pace holds the next event back; 0 without one. */
-  turnInMs(): number;
-  /** When that is, for the row; null: at once. */
-  nextTurnAt(): Date | null;
-  /** An event that stands for so many others goes now, unless the turn is given back. */
-  takeTurn(events: number): () => void;
-  /** Keeps the endpoint, and writes down its next turn; a failure is left to the lease. */
-  renew(): Promise<void>;
-  /** Nothing may be sent any more. */
+  /** Whether nothing may be sent any more. */
   isLost(): boolean;
-  /** Nothing should be begun any more. */
+  /** Whether nothing should be started any more. */
   isOver(): boolean;
-  end(): void;
 }
 
-/** Delivers what is due, endpoint by endpoint: each with its own lease, connections and pace, so that none waits for another. */
+/** Sends due deliveries, endpoint by endpoint: each has its own lease, connections and rate, so that none waits for another. */
 export function createDeliverer(deps: DeliverDeps) {
   const { webhooks, deliveries, send, metrics, log, now } = deps;
-  const agents = createLruCache<EndpointAgent>(maxAgents, (agent) => agent.destroy());
-  const throttles = createLruCache<ReturnType<typeof createRateThrottle>>(maxAgents);
-  /** Endpoints at hand. A lease that ran out while PostgreSQL was away must not let this process in twice. */
+  const agents = createAgentPool();
+  const throttles = createLruCache<RateThrottle>(maxEndpoints);
+  /** Endpoints of this process. A lease that ran out while PostgreSQL was away must not let it in twice. */
   const inProgress = new Set<string>();
   let isStopping = false;
   let isAborted = false;
 
-  const attempt = async ({ webhook, agent, secrets, end }: DeliveryRun, message: Message): Promise<AttemptOutcome> => {
-    const startedAtMs = now();
-    const body = bodyOf(message);
-    const headers = signedHeaders(
-      { webhookId: message.webhookId, timestamp: Math.floor(startedAtMs / 1000), body },
-      secrets,
-    );
-    const sent = await send({ url: webhook.url, headers, body, agent });
-    const tries = Math.max(...message.deliveries.map((delivery) => delivery.tries));
-    const verdict = evaluateAttempt(sent, {
-      startedAtMs,
-      nowMs: now(),
-      tries,
-      scheduleSeconds: deps.scheduleSeconds,
-      random: deps.random(),
-      failingSince: webhook.failingSince,
-    });
-    metrics.webhookAttempted(verdict.result);
-    if (verdict.disableReason !== undefined || verdict.pauseUntilMs !== undefined) end();
-    return verdict;
+  const throttleOf = (webhookId: string): RateThrottle => {
+    const throttle = throttles.get(webhookId) ?? createRateThrottle();
+    throttles.set(webhookId, throttle);
+    return throttle;
   };
 
-  /** Notes what the attempt says of the endpoint itself; only changes are written. */
-  const recordEndpointState = async ({ webhook }: DeliveryRun, verdict: AttemptOutcome): Promise<void> => {
-    if (verdict.disableReason !== undefined) {
-      log.warn({ webhookId: webhook.id, reason: verdict.disableReason }, 'a webhook endpoint was disabled');
-      await webhooks.disable(webhook.id, { at: new Date(now()), reason: verdict.disableReason });
+  const attempt = async ({ lease, agent, secrets }: DeliveryRun, message: Message): Promise<AttemptOutcome> => {
+    const startedAtMs = now();
+    const body = bodyOf(message);
+    const timestamp = Math.floor(startedAtMs / 1000);
+    const headers = signedHeaders({ webhookId: message.webhookId, timestamp, body }, secrets);
+    const sent = await send({ url: lease.webhook.url, headers, body, agent });
+    const outcome = evaluateAttempt(sent, {
+      startedAtMs,
+      nowMs: now(),
+      tries: Math.max(...message.deliveries.map((delivery) => delivery.tries)),
+      scheduleSeconds: deps.scheduleSeconds,
+      random: deps.random(),
+      failingSince: lease.webhook.failingSince,
+    });
+    metrics.webhookAttempted(outcome.result);
+    if (outcome.disableReason !== undefined || outcome.pauseUntilMs !== undefined) lease.end();
+    return outcome;
+  };
+
+  /** Writes what the attempt means for the endpoint itself; only changes. */
+  const saveEndpointState = async (webhook: Webhook, outcome: AttemptOutcome): Promise<void> => {
+    if (outcome.disableReason !== undefined) {
+      log.warn({ webhookId: webhook.id, reason: outcome.disableReason }, 'a webhook endpoint was disabled');
+      await webhooks.disable(webhook.id, { at: new Date(now()), reason: outcome.disableReason });
     }
-    if (verdict.pauseUntilMs !== undefined) await webhooks.pause(webhook.id, new Date(verdict.pauseUntilMs));
-    const isDelivered = verdict.status === 'DELIVERED';
+    if (outcome.pauseUntilMs !== undefined) await webhooks.pause(webhook.id, new Date(outcome.pauseUntilMs));
+    const isDelivered = outcome.status === 'DELIVERED';
     if (isDelivered === (webhook.failingSince === null)) return;
     webhook.failingSince = isDelivered ? null : new Date(now());
     await webhooks.markFailing(webhook.id, webhook.failingSince);
   };
 
-  const sendLoop = async (
-    run: DeliveryRun,
-    waiting: ReturnType<typeof createDueMessages>,
-    settler: ReturnType<typeof createOutcomeWriter>,
-  ): Promise<void> => {
-    while (!run.isOver()) {
-      await settler.waitForRoom();
-      const message = await waiting.next(run.isOver);
-      if (!message) return;
-      if (!(await waitForTurn(run, message))) return waiting.done(message);
-      const verdict = await attempt(run, message);
-      // We cut it ourselves: the endpoint is not to blame, and the delivery stays due.
-      if (isAborted && verdict.result === 'connection') return waiting.done(message);
-      await recordEndpointState(run, verdict).catch((error: unknown) =>
-        log.warn({ err: error, webhookId: run.webhook.id }, "an endpoint's state could not be written"),
-      );
-      void settler.add(message, verdict).then(() => waiting.done(message));
-    }
-  };
-
-  /** Waits until the endpoint's pace lets the message go; false when it should not be sent by this run. A turn that would come after its slice is left to another. */
+  /** Waits until the endpoint's rate allows the message; false when this run should not send it, as its turn comes after the slice. */
   const waitForTurn = async (
-    { webhook, sliceUntil, turnInMs, takeTurn, renew, isLost, isOver }: DeliveryRun,
+    { lease, sliceUntil, isLost, isOver }: DeliveryRun,
     message: Message,
   ): Promise<boolean> => {
+    const { webhook, turns } = lease;
     if (webhook.maxPerSecond === null) return !isOver();
     for (let waitMs = 1; waitMs > 0 && !isLost(); ) {
-      waitMs = turnInMs();
+      waitMs = turns.waitMs();
       if (performance.now() + waitMs > sliceUntil) return false;
       if (waitMs > 0) await sleep(Math.min(waitMs, pollMs));
     }
     if (isLost()) return false;
-    const giveBack = takeTurn(message.deliveries.length);
-    // Should this process die now, its lease alone would keep others away for less long.
-    if (turnInMs() > safetyMarginMs) await renew();
+    const giveBack = turns.take(message.deliveries.length);
+    // If this process died now, its lease would keep others away for less than the turn takes.
+    if (turns.waitMs() > safetyMarginMs) await lease.renew();
     if (!isLost()) return true;
     giveBack();
     return false;
   };
 
-  /** The turns of one run: not before that which the row names, since another process may have had those before it. */
-  const turnScheduleOf = ({
-    id,
-    maxPerSecond,
-    nextSendAt: noted,
-  }: Webhook): Pick<DeliveryRun, 'turnInMs' | 'nextTurnAt' | 'takeTurn'> => {
-    if (maxPerSecond === null) return { turnInMs: () => 0, nextTurnAt: () => null, takeTurn: () => () => undefined };
-    const pace = throttles.getOrCreate(id, createRateThrottle);
-    const notBefore = performance.now() + (noted ? noted.getTime() - now() : 0);
-    const turnInMs = () => Math.max(pace.waitMs(maxPerSecond), notBefore - performance.now(), 0);
-    const nextTurnAt = () => (turnInMs() > 0 ? new Date(Math.ceil(now() + turnInMs())) : null);
-    return { turnInMs, nextTurnAt, takeTurn: (events) => pace.take(maxPerSecond, events) };
+  const sendLoop = async (run: DeliveryRun): Promise<void> => {
+    const { lease, messages, outcomes } = run;
+    while (!run.isOver()) {
+      await outcomes.waitForRoom();
+      const message = await messages.next(run.isOver);
+      if (!message) return;
+      if (!(await waitForTurn(run, message))) return messages.done(message);
+      const outcome = await attempt(run, message);
+      // The stop cut the connection: the endpoint is not to blame, and the delivery stays due.
+      if (isAborted && outcome.result === 'connection') return messages.done(message);
+      await saveEndpointState(lease.webhook, outcome).catch((error: unknown) =>
+        log.warn({ err: error, webhookId: lease.webhook.id }, "an endpoint's state could not be written"),
+      );
+      void outcomes.add(message, outcome).then(() => messages.done(message));
+    }
   };
 
-  const deliverUntilDone = async (
-    webhook: Webhook,
-    holder: string,
-    turns: ReturnType<typeof turnScheduleOf>,
-  ): Promise<'idle' | 'more'> => {
+  const deliverUntilDone = async (lease: EndpointLease): Promise<'idle' | 'more'> => {
+    const { webhook } = lease;
     const sliceUntil = performance.now() + sliceMs;
-    let safeUntil = performance.now() + leaseMs - safetyMarginMs;
-    let isEnded = false;
-    const isLost = () => isEnded || isStopping || performance.now() > safeUntil;
-    const renew = (): Promise<void> => {
-      const askedAt = performance.now();
-      return webhooks
-        .renewLease({
-          webhookId: webhook.id,
-          holder,
-          nowMs: now(),
-          untilMs: now() + leaseMs,
-          asOf: webhook.updatedAt,
-          nextSendAt: turns.nextTurnAt(),
-        })
-        .then(
-          (isKept) => void (isKept ? (safeUntil = askedAt + leaseMs - safetyMarginMs) : run.end()),
-          () => undefined,
-        );
-    };
+    const isLost = () => isStopping || lease.isLost();
     const run: DeliveryRun = {
-      webhook,
-      agent: agents.getOrCreate(webhook.id, createEndpointAgent),
-      secrets: secretsOf(webhook, deps),
-      ...turns,
+      lease,
+      agent: agents.get(webhook.id),
+      secrets: openSecrets(webhook, deps.secrets, now()),
+      messages: createDueMessages({ deliveries, webhook, now, newId: deps.newId }),
+      outcomes: createOutcomeWriter({ saveResults: deliveries.saveResults, log }),
       sliceUntil,
-      renew,
       isLost,
       isOver: () => isLost() || performance.now() > sliceUntil,
-      end: () => void (isEnded = true),
     };
-    const renewal = setInterval(() => void renew(), renewMs);
-    const waiting = createDueMessages({ deliveries, webhook, now, newId: deps.newId });
-    const settler = createOutcomeWriter({ settle: deliveries.saveResults, log });
-    const failing = (error: unknown) => {
-      run.end();
+    const endLease = (error: unknown) => {
+      lease.end();
       throw error;
     };
-    // One lane's trouble ends the others, but is told only when all have ended: until then the endpoint is ours, or another run would send what they have sent.
-    const loops = Array.from({ length: socketsPerEndpoint }, () => sendLoop(run, waiting, settler).catch(failing));
+    // An error ends all loops, and is thrown when they have ended: until then the endpoint is ours, or another run would repeat what they send.
+    const loops = Array.from({ length: socketsPerEndpoint }, () => sendLoop(run).catch(endLease));
     const ends = await Promise.allSettled(loops);
-    await settler.flush();
-    clearInterval(renewal);
+    await run.outcomes.flush();
     const failed = ends.find((end) => end.status === 'rejected');
     if (failed) throw failed.reason;
-    // A turn that comes just after the slice is waited for by the next run.
+    // A turn that comes just after the slice is left to the next run, which waits for it.
     const isTurnLeft = webhook.maxPerSecond !== null && performance.now() > sliceUntil - leaseAheadMs;
-    return (run.isOver() || isTurnLeft) && !isEnded ? 'more' : 'idle';
+    return (run.isOver() || isTurnLeft) && !lease.isEnded() ? 'more' : 'idle';
   };
 
-  const withLease = async (webhookId: string): Promise<'idle' | 'more'> => {
-    const holder = deps.newId();
-    const webhook = await webhooks.lease({ webhookId, holder, nowMs: now(), untilMs: now() + leaseMs });
-    if (!webhook) return 'idle';
-    const turns = turnScheduleOf(webhook);
+  const deliverTo = async (webhookId: string): Promise<'idle' | 'more'> => {
+    const lease = await leaseEndpoint(webhookId, { ...deps, throttleOf });
+    if (!lease) return 'idle';
     try {
-      return await deliverUntilDone(webhook, holder, turns);
+      return await deliverUntilDone(lease);
     } finally {
-      await webhooks
-        .release({ webhook, at: turns.nextTurnAt() }, holder)
-        .catch((error: unknown) =>
-          log.warn({ err: error, webhookId }, 'releasing the lease of an endpoint failed, it expires by itself'),
-        );
+      await lease.release();
     }
   };
 
   return {
-    /** Works off what is due for an endpoint. `more`: there may be more at once; another job should follow. */
+    /** Sends what is due for an endpoint. `more`: another job should continue at once. */
     async drain(webhookId: string): Promise<'idle' | 'more'> {
       if (isStopping || inProgress.has(webhookId)) return 'idle';
       inProgress.add(webhookId);
-      return withLease(webhookId).finally(() => inProgress.delete(webhookId));
+      return deliverTo(webhookId).finally(() => inProgress.delete(webhookId));
     },
-    /** No attempt begins any more; those under way end. */
+    /** Lets no further attempt begin; those under way end. */
     stop(): void {
       isStopping = true;
     },
-    /** Cuts the attempts that are under way; their deliveries stay due. */
+    /** Cuts the attempts under way; their deliveries stay due. */
     abort(): void {
       isStopping = isAborted = true;
-      agents.clear();
+      agents.destroyAll();
     },
   };
 }
 
 export type Deliverer = ReturnType<typeof createDeliverer>;
-
-/** What was sealed under a former SECRETS_KEY cannot be read: the present secret has to be rotated then, and those that it replaced are left out. */
-function secretsOf(webhook: Webhook, { secrets, now }: Pick<DeliverDeps, 'secrets' | 'now'>): string[] {
-  const open = (sealed: Uint8Array): string | undefined => {
-    try {
-      return secrets.open(sealed, secretContext(webhook.id));
-    } catch {
-      return undefined;
-    }
-  };
-  const present = open(webhook.secretSealed);
-  if (present === undefined)
-    throw new Error(
-      'the secret of this endpoint was sealed under another SECRETS_KEY: rotate it, and what waits is sent',
-    );
-  const former = webhook.oldSecrets.filter(({ until }) => until.getTime() > now());
-  return [present, ...former.flatMap(({ sealed }) => open(sealed) ?? [])];
-}

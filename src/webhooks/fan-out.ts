@@ -8,7 +8,7 @@ import { decodeRowsOf } from '../stores/redis/intake/entry-rows.ts';
 import type { StreamEntry } from '../stores/redis/intake/stream.ts';
 import { createBacklogLimit } from './backlog-limit.ts';
 
-/** Something that endpoints may want to hear of. `key` names its cause: however often it is told, each endpoint gets it once. */
+/** Something that happened. `key` names its cause: however often it is published, each endpoint gets it once. */
 export interface WebhookEvent {
   event: WebhookEventName;
   key: string;
@@ -17,31 +17,33 @@ export interface WebhookEvent {
   data: Readonly<Record<string, unknown>>;
 }
 
-/** The part of a stream's entry that is looked at. */
-export type CommittedEntry = Pick<StreamEntry, 'id' | 'surveyIds' | 'rows'>;
+/** The fields of a stream entry that are read. */
+export type StoredEntry = Pick<StreamEntry, 'id' | 'surveyIds' | 'rows'>;
 
 export interface FanOutDeps {
   webhooks: Pick<WebhookStore, 'findSubscriptions'>;
   deliveries: Pick<DeliveryStore, 'add' | 'markDeleted' | 'countPending'>;
   metrics: { webhookOverflowed(deliveries: number): void };
-  /** Says that endpoints have work; a hint that may be lost. */
+  /** Wakes the delivery of endpoints; a hint that may be lost. */
   enqueueDelivery(webhookIds: readonly string[], delayMs: number): void;
   now(): number;
   newId(nowMs: number): string;
   log: Pick<Log, 'warn'>;
 }
 
+/** How long the first event of a batch waits for others, unless there are `fullBatch` at once. */
 const batchWaitMs = 1000;
 const fullBatch = 100;
 
 /**
- * Writes a delivery for every endpoint that listens, at most one a cause and endpoint: it may be told the same again after a crash.
- * Endpoints are asked for once a batch of responses, a few times a second, so an endpoint hears of everything that is committed after its creation.
+ * Writes a delivery for every endpoint that listens to an event, at most one for each cause and endpoint, because a
+ * crash repeats events. Listeners are read for each batch of responses, so an endpoint gets everything that is stored
+ * after its creation.
  */
 export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, now, newId, log }: FanOutDeps) {
   const backlogLimit = createBacklogLimit(deliveries);
 
-  /** What finds no room any more is written down as not sent: it is in the log, and can be replayed. */
+  /** Marks deliveries beyond an endpoint's backlog limit as overflow: they are logged, not sent, and can be replayed. */
   const limitBacklog = async (
     rows: readonly NewDelivery[],
     listeners: readonly Subscription[],
@@ -65,8 +67,8 @@ export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, n
     });
   };
 
-  const write = async (occurrences: readonly WebhookEvent[], listeners: readonly Subscription[]) => {
-    const candidates = rowsFor(occurrences, listeners, { nowMs: now(), newId });
+  const write = async (events: readonly WebhookEvent[], listeners: readonly Subscription[]) => {
+    const candidates = rowsFor(events, listeners, { nowMs: now(), newId });
     if (candidates.length === 0) return;
     const written = await limitBacklog(candidates, listeners);
     await deliveries.add(written).catch((error: unknown) => {
@@ -82,24 +84,24 @@ export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, n
     if (later.size > 0) enqueueDelivery([...later], batchWaitMs);
   };
   return {
-    async publishEvent(occurrence: WebhookEvent): Promise<void> {
-      await write([occurrence], await webhooks.findSubscriptions([occurrence.surveyId]));
+    async publishEvent(event: WebhookEvent): Promise<void> {
+      await write([event], await webhooks.findSubscriptions([event.surveyId]));
     },
 
-    /** Tells of stored responses: submitted at the first version, completed at the complete one. */
-    async publishResponses(entries: readonly CommittedEntry[]): Promise<void> {
+    /** Publishes stored responses: `response.submitted` for the first version, `response.completed` for the complete one. */
+    async publishResponses(entries: readonly StoredEntry[]): Promise<void> {
       const surveyIds = [...new Set(entries.flatMap((entry) => entry.surveyIds))];
       if (surveyIds.length === 0) return;
       const listeners = (await webhooks.findSubscriptions(surveyIds)).filter((listener) =>
-        listener.events.some(isOfResponse),
+        listener.events.some(isResponseEvent),
       );
       if (listeners.length === 0) return;
-      const { occurrences, deletedKeys } = readResponseEvents(
+      const { events, deletedKeys } = readResponseEvents(
         entries,
         new Set(listeners.map((listener) => listener.surveyId)),
         log,
       );
-      await write(occurrences, listeners);
+      await write(events, listeners);
       if (deletedKeys.length > 0)
         await deliveries.markDeleted([...new Set(listeners.map((listener) => listener.webhookId))], deletedKeys);
     },
@@ -108,10 +110,10 @@ export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, n
 
 export type FanOut = ReturnType<typeof createFanOut>;
 
-const isOfResponse = (event: string) => responseEvents.some((name) => name === event);
+const isResponseEvent = (event: string) => responseEvents.some((name) => name === event);
 const responseEventKinds = ['submitted', 'completed'] as const;
 
-/** An id that a client has made may come again after days, for another response: that has a submission of its own. */
+/** A client-made id may name another response days later, so the time of submission is part of its key. */
 function keyOf(
   kind: (typeof responseEventKinds)[number],
   { responseId, submittedAtMs }: Pick<ResponseHead, 'responseId' | 'submittedAtMs'>,
@@ -119,12 +121,12 @@ function keyOf(
   return `${kind}:${responseId}${isServerGeneratedId(responseId) ? '' : `:${submittedAtMs}`}`;
 }
 
-/** A former version named all responses under an id alike. */
+/** All keys that a response's deliveries may have, also those of a former version, which had no time. */
 const keysOf = (head: ResponseHead): string[] =>
   responseEventKinds.flatMap((kind) => [`${kind}:${head.responseId}`, keyOf(kind, head)]);
 
-function readResponseEvents(entries: readonly CommittedEntry[], wanted: ReadonlySet<string>, log: FanOutDeps['log']) {
-  const occurrences: WebhookEvent[] = [];
+function readResponseEvents(entries: readonly StoredEntry[], wanted: ReadonlySet<string>, log: FanOutDeps['log']) {
+  const events: WebhookEvent[] = [];
   const deletedKeys: string[] = [];
   for (const entry of entries) {
     if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => wanted.has(surveyId))) continue;
@@ -134,7 +136,7 @@ function readResponseEvents(entries: readonly CommittedEntry[], wanted: Readonly
       else {
         const data = { surveyId, responseId };
         if (head.version === 1)
-          occurrences.push({
+          events.push({
             event: 'response.submitted',
             key: keyOf('submitted', head),
             surveyId,
@@ -142,7 +144,7 @@ function readResponseEvents(entries: readonly CommittedEntry[], wanted: Readonly
             data,
           });
         if (head.isComplete)
-          occurrences.push({
+          events.push({
             event: 'response.completed',
             key: keyOf('completed', head),
             surveyId,
@@ -152,12 +154,12 @@ function readResponseEvents(entries: readonly CommittedEntry[], wanted: Readonly
       }
     }
   }
-  return { occurrences, deletedKeys };
+  return { events, deletedKeys };
 }
 
-/** One row an occurrence and endpoint. What goes in batches waits a second for company, unless there is enough already. */
+/** One row for each event and listening endpoint. Rows of endpoints with batches become due after `batchWaitMs`. */
 function rowsFor(
-  occurrences: readonly WebhookEvent[],
+  events: readonly WebhookEvent[],
   listeners: readonly Subscription[],
   { nowMs, newId }: { nowMs: number; newId: FanOutDeps['newId'] },
 ): NewDelivery[] {
@@ -165,16 +167,14 @@ function rowsFor(
   for (const listener of listeners)
     bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
   const counts = new Map<string, number>();
-  const pairs = occurrences.flatMap((occurrence) => {
-    const found = (bySurvey.get(occurrence.surveyId) ?? []).filter((listener) =>
-      listener.events.includes(occurrence.event),
-    );
+  const pairs = events.flatMap((event) => {
+    const found = (bySurvey.get(event.surveyId) ?? []).filter((listener) => listener.events.includes(event.event));
     for (const { webhookId } of found) counts.set(webhookId, (counts.get(webhookId) ?? 0) + 1);
-    return found.map((listener) => ({ occurrence, listener }));
+    return found.map((listener) => ({ event, listener }));
   });
   const createdAt = new Date(nowMs);
   const later = new Date(nowMs + batchWaitMs);
-  return pairs.map(({ occurrence: { event, key, occurredAt, data }, listener: { webhookId, isBatch } }) => ({
+  return pairs.map(({ event: { event, key, occurredAt, data }, listener: { webhookId, isBatch } }) => ({
     id: newId(nowMs),
     webhookId,
     event,

@@ -2,10 +2,10 @@ import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './public-address.ts';
 
-/** All addresses of a name; rejects if there are none. */
+/** Resolves a name to all its addresses; rejects if there are none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
-/** A connection was refused by us: the address behind the name is not public. */
+/** A connection was refused by the guard, because the name leads to an address that is not public. */
 export class BlockedAddress extends Error {
   readonly code = 'BLOCKED';
   constructor() {
@@ -15,18 +15,21 @@ export class BlockedAddress extends Error {
 }
 
 export interface GuardOptions {
-  /** For development and tests: any address and any port. */
+  /** Allows any address and port, for development and tests. */
   isPrivateAllowed: boolean;
   resolve?: Resolve;
 }
 
-/** Keeps requests to addresses that users entered away from our own network. */
+/** Keeps requests to addresses that users entered out of the service's own network (server-side request forgery). */
 export interface Guard {
-  /** Looks at the text alone. Undefined: nothing to say against it; otherwise why it is refused. */
+  /** Checks the text alone, without resolving the name. Why it is refused; undefined if it is allowed. */
   refusalOf(url: string): string | undefined;
-  /** The same, and all addresses behind the name. A name without addresses passes: it is checked again when it is used. */
+  /** Also checks all addresses of the name. A name without addresses passes: it is checked again when it is used. */
   check(url: string): Promise<string | undefined>;
-  /** For `http.request`: resolves, refuses if any address is special, and gives the addresses that were checked, so that the name is not asked twice. */
+  /**
+   * For `http.request`: resolves the name, refuses it if any address is not public, and returns the checked addresses,
+   * so that the name is not resolved a second time to something else.
+   */
   lookup: LookupFunction;
 }
 
@@ -64,7 +67,7 @@ export function createGuard({
   };
 }
 
-/** A URL that was let through, as it is called: names in ASCII (RFC 3492), and nothing in it that RFC 3986 does not know. */
+/** An allowed URL as it is requested: names in ASCII (RFC 3492), all other characters as in RFC 3986. */
 export function canonicalUrl(text: string): string {
   const url = new URL(text);
   const whole = url.href
@@ -78,18 +81,18 @@ export function canonicalUrl(text: string): string {
 
 const notPublic = 'must lead to a public address';
 const maxLength = 2048;
-/** Names that never lead to the internet (RFC 6761, 6762, 8375, and what clouds use inside). */
+/** Names that never lead to the internet (RFC 6761, 6762, 8375, and internal names of clouds). */
 const internalNames =
   /(^|\.)(localhost|local|internal|intranet|lan|home|corp|test|invalid|onion|home\.arpa|localdomain)$/;
 
 function refusalOfText(text: string, isPrivateAllowed: boolean): string | undefined {
-  // The parser would drop tabs and line breaks and turn backslashes: what was written must be what is used.
+  // The parser would drop tabs and line breaks and turn backslashes: the text must be what is requested.
   if (/[\u0000-\u0020\u007f-\u009f\\\u2028\u2029]/.test(text))
     return 'must not contain spaces, control characters or backslashes';
   if (!URL.canParse(text)) return 'must be a URL';
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must start with https:// or http://';
-  // What is kept, called and looked at again at every sending has nine characters for one of Chinese.
+  // The stored URL is percent-encoded, with nine characters for one of Chinese.
   if (text.length > maxLength || canonicalUrl(text).length > maxLength)
     return `must have at most ${maxLength} characters, percent-encoded`;
   if (url.username !== '' || url.password !== '' || /^[^/]*\/\/[^/?#]*@/.test(text))
@@ -105,13 +108,13 @@ function refusalOfText(text: string, isPrivateAllowed: boolean): string | undefi
 const withoutBrackets = (hostname: string): string => (hostname.startsWith('[') ? hostname.slice(1, -1) : hostname);
 
 export interface ResolveOptions {
-  /** Names of the hosts file count too, for development. */
+  /** Also reads the hosts file, for development. */
   isHostsFileRead: boolean;
-  /** `address:port` of the name servers; by default the system's. */
+  /** `address:port` of the name servers; the system's by default. */
   servers?: readonly string[];
 }
 
-/** Asks the name servers without the thread pool, so that slow names delay nobody else. */
+/** Asks the name servers without the thread pool of Node, so that slow names delay no other work. */
 export function createResolve({ isHostsFileRead, servers }: ResolveOptions): Resolve {
   const resolver = new Resolver({ timeout: 2000, tries: 2 });
   if (servers) resolver.setServers(servers);

@@ -1,8 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Whether an address may be reached by anybody on the internet: not private, loopback, link-local, shared, documentation, multicast or
- * reserved (IANA special-purpose registries), also where an IPv4 address is wrapped in an IPv6 one. What is not an address is not public.
+ * Whether an address is reachable on the internet: not private, loopback, link-local, shared, documentation, multicast
+ * or reserved (IANA special-purpose registries), also where an IPv4 address is embedded in an IPv6 one. False for a
+ * text that is no address.
  */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
@@ -11,7 +12,7 @@ export function isPublicAddress(address: string): boolean {
   const groups = groupsOf(address);
   const inner = embeddedIpv4(groups);
   if (inner !== undefined) return !specialIpv4.check(inner, 'ipv4');
-  // Only global unicast (2000::/3) is handed out; everything else is special by definition.
+  // Only global unicast (2000::/3) is assigned; everything else is special.
   return ((groups[0] ?? 0) & 0xe000) === 0x2000 && !specialIpv6.check(address, 'ipv6');
 }
 
@@ -48,7 +49,7 @@ for (const [network, bits] of [
 ] as const)
   specialIpv6.addSubnet(network, bits, 'ipv6');
 
-/** The IPv4 address inside a mapped (::ffff:0:0/96) or NAT64 (64:ff9b::/96) one: judged as what it leads to. */
+/** The IPv4 address inside a mapped (::ffff:0:0/96) or NAT64 (64:ff9b::/96) one. */
 function embeddedIpv4(groups: readonly number[]): string | undefined {
   const head = groups
     .slice(0, 6)
@@ -59,7 +60,7 @@ function embeddedIpv4(groups: readonly number[]): string | undefined {
   return `${high >> 8}.${high & 0xff}.${low >> 8}.${low & 0xff}`;
 }
 
-/** The eight groups of an IPv6 address; the URL parser brings every spelling into one. */
+/** The eight groups of an IPv6 address; the URL parser normalises its spelling. */
 function groupsOf(address: string): number[] {
   const [left = '', right] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const read = (part: string) =>

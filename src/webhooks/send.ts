@@ -24,14 +24,17 @@ export type SendResult =
 
 export type Send = (request: WebhookRequest) => Promise<SendResult>;
 
-/** Connections of one endpoint; never shared, so that one that hangs holds no other's. */
+/** Keep-alive connections of one endpoint; never shared, so that an endpoint that hangs delays no other. */
 export interface EndpointAgent {
   http: http.Agent;
   https: https.Agent;
   destroy(): void;
 }
 
+/** Connections to one endpoint, and so requests to it at once. */
 export const socketsPerEndpoint = 5;
+/** Endpoints whose connections are kept. */
+export const maxEndpoints = 1000;
 const maxReadBytes = 64 * 1024;
 const maxStoredBytes = 4 * 1024;
 
@@ -53,15 +56,41 @@ export function createEndpointAgent(): EndpointAgent {
   };
 }
 
+/** The connections of the most recently used endpoints. */
+export function createAgentPool() {
+  const agents = new Map<string, EndpointAgent>();
+  return {
+    get(webhookId: string): EndpointAgent {
+      const agent = agents.get(webhookId) ?? createEndpointAgent();
+      agents.delete(webhookId);
+      agents.set(webhookId, agent);
+      const [oldest] = agents;
+      if (oldest && agents.size > maxEndpoints) {
+        agents.delete(oldest[0]);
+        oldest[1].destroy();
+      }
+      return agent;
+    },
+    /** Cuts all connections, also those in use. */
+    destroyAll(): void {
+      for (const agent of agents.values()) agent.destroy();
+      agents.clear();
+    },
+  };
+}
+
 export interface SenderOptions {
   guard: Pick<Guard, 'refusalOf' | 'lookup'>;
-  /** For the whole exchange, from the look-up of the name to the end of the reply. */
+  /** Bound of the whole exchange, from the look-up of the name to the end of the reply. */
   timeoutMs?: number;
   /** Further certificate authorities (PEM), for tests. */
   ca?: string;
 }
 
-/** Posts to addresses that strangers chose: checked and pinned, no redirects, bounded in time and in what is read, nothing is unpacked. */
+/**
+ * Posts to addresses that users entered. The address is checked and pinned (see `guard.ts`), redirects are not
+ * followed, compressed replies are not unpacked, time and the size of the reply are bounded.
+ */
 export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): Send {
   const once = (request: WebhookRequest, untilMs: number, startedAt: number) =>
     new Promise<SendResult | 'stale'>((resolve) => {
@@ -115,7 +144,7 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
         });
       outgoing.on('error', (error: NodeJS.ErrnoException) => {
         if (error instanceof BlockedAddress) fail('blocked', error.message);
-        // The other side closed a kept connection just as we took it: not its answer to this request.
+        // The server closed a keep-alive connection just before the request was sent: try on another one.
         else if (outgoing.reusedSocket && !reply && (error.code === 'ECONNRESET' || error.code === 'EPIPE'))
           finish('stale');
         else fail('connection', errorTextOf(error));
@@ -155,7 +184,7 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
   };
 }
 
-/** Text that Postgres can keep: no NUL, no half characters. */
+/** The first 4 KiB of a reply as text that PostgreSQL can store: no NUL, no half characters. */
 function textOf(chunks: readonly Buffer[]): string {
   return Buffer.concat(chunks).subarray(0, maxStoredBytes).toString('utf8').replaceAll('\u0000', '\ufffd');
 }
@@ -171,7 +200,7 @@ const errorTexts: Readonly<Record<string, string>> = {
   ENETUNREACH: 'the network cannot be reached',
 };
 
-/** Only the code: messages of the library may name addresses inside. */
+/** By the code only: messages of the library may contain internal addresses. */
 function errorTextOf(error: NodeJS.ErrnoException): string {
   const code = error.code ?? 'UNKNOWN';
   return errorTexts[code] ?? (code.startsWith('HPE_') ? 'the reply is not HTTP' : `the connection failed (${code})`);

@@ -1,10 +1,36 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import type { Secrets } from '../platform/secrets.ts';
+import type { Webhook } from '../stores/postgres/webhooks.ts';
 
 const prefix = 'whsec_';
 const secretBytes = 32;
 
-/** A secret in the form of Standard Webhooks 1.0: `whsec_` and base64. */
+/** A new secret in the form of Standard Webhooks 1.0: `whsec_` and base64. */
 export const makeSecret = (): string => prefix + randomBytes(secretBytes).toString('base64');
+
+/** Binds a sealed secret to its endpoint: it cannot be opened from the row of another. */
+export const secretContext = (webhookId: string): string => `webhook:${webhookId}`;
+
+/**
+ * The secrets that sign an endpoint's messages: the current one, and replaced ones until they expire. Throws when the
+ * current one was sealed under another SECRETS_KEY; replaced ones that cannot be opened are left out.
+ */
+export function openSecrets(webhook: Webhook, secrets: Pick<Secrets, 'open'>, nowMs: number): string[] {
+  const open = (sealed: Uint8Array): string | undefined => {
+    try {
+      return secrets.open(sealed, secretContext(webhook.id));
+    } catch {
+      return undefined;
+    }
+  };
+  const current = open(webhook.secretSealed);
+  if (current === undefined)
+    throw new Error(
+      'the secret of this endpoint was sealed under another SECRETS_KEY: rotate it, and waiting deliveries are sent',
+    );
+  const replaced = webhook.oldSecrets.filter(({ until }) => until.getTime() > nowMs);
+  return [current, ...replaced.flatMap(({ sealed }) => open(sealed) ?? [])];
+}
 
 export interface Signable {
   webhookId: string;
@@ -13,7 +39,7 @@ export interface Signable {
   body: string;
 }
 
-/** The headers of Standard Webhooks 1.0: HMAC-SHA-256 of `id.timestamp.body`, one signature a secret. */
+/** The headers of Standard Webhooks 1.0: HMAC-SHA-256 of `id.timestamp.body`, one signature for each secret. */
 export function signedHeaders(
   { webhookId, timestamp, body }: Signable,
   secrets: readonly string[],

@@ -4,26 +4,31 @@ import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts'
 
 export interface SubscriptionLookupDeps {
   webhooks: Pick<WebhookStore, 'findSubscriptions' | 'listSubscribedSurveys'>;
-  /** Whether events may wait for PostgreSQL; when they may not, what was last known of the endpoints decides. */
+  /** Whether events may wait for PostgreSQL, as the intake has room for them. */
   mayWait(): boolean;
 }
 
 const refreshMs = 1000;
 
 /**
- * Endpoints that listen to surveys. PostgreSQL is asked each time. While it is away and the intake has no room for events that wait, events of
- * surveys that no endpoint listened to when it was last there are let go, so that responses nobody is told of do not fill the intake. An
- * endpoint that was made within the second before the outage may miss events of that time.
+ * Finds the endpoints that listen to surveys, in PostgreSQL each time. While it is away and the intake has no room for
+ * waiting events, events of surveys without a listener at the last refresh are dropped, so that responses that no
+ * endpoint listens to do not fill the intake. An endpoint created in the second before the outage may miss events.
  */
 export function createSubscriptionLookup({ webhooks, mayWait }: SubscriptionLookupDeps) {
-  /** Surveys that active endpoints listen to; null: an endpoint listens to all that its owner may see. */
-  let scopes: ReadonlySet<string | null> | undefined;
+  /** Surveys that active endpoints listen to; null among them: some endpoint listens to all surveys of its owner. */
+  let subscribed: ReadonlySet<string | null> | undefined;
 
   const refresh = async (): Promise<void> => {
-    scopes = new Set(await webhooks.listSubscribedSurveys());
+    subscribed = new Set(await webhooks.listSubscribedSurveys());
   };
   const timer = setInterval(() => void refresh().catch(() => undefined), refreshMs);
   timer.unref();
+
+  const isWithoutListener = (surveyIds: readonly string[]): boolean => {
+    if (subscribed === undefined || subscribed.has(null)) return false;
+    return !surveyIds.some((surveyId) => subscribed?.has(surveyId));
+  };
 
   return {
     async forSurveys(surveyIds: readonly string[]): Promise<Subscription[]> {
@@ -32,9 +37,7 @@ export function createSubscriptionLookup({ webhooks, mayWait }: SubscriptionLook
       } catch (error) {
         const isAway =
           isPostgresUnavailable(error) || (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
-        const isUnheard =
-          scopes !== undefined && !scopes.has(null) && surveyIds.every((surveyId) => !scopes?.has(surveyId));
-        if (!isAway || !isUnheard || mayWait()) throw error;
+        if (!isAway || mayWait() || !isWithoutListener(surveyIds)) throw error;
         return [];
       }
     },

@@ -78,23 +78,23 @@ describe('exports of many responses', () => {
       20,
     );
   const day = 86_400_000;
-  /** The jobs' own care for files, on these stores, at another time. */
+  /** Removes expired files on these stores as if `ms` milliseconds had passed. */
   const tidyIn = async (ms: number): Promise<void> => {
     const opened = await openStoresOf({ dataDir }, stores);
-    const nobody = () => Promise.reject(new Error('nothing is made here'));
+    const unused = () => {
+      throw new Error('no job is added or run here');
+    };
     const jobs = createExportJobs({
-      redisUrl: stores.redisJobsUrl ?? '',
+      workers: { add: unused, consume: unused },
       exports: opened.exports,
       files: opened.exportFiles,
-      caughtUp: nobody,
-      makeFile: nobody,
+      caughtUp: unused,
+      makeFile: unused,
       publishProgress: () => undefined,
       now: () => Date.now() + ms,
-      log: createLog('error'),
       metrics: createMetrics(),
     });
     await jobs.removeExpired();
-    await jobs.stop();
     await opened.close();
   };
   const whole = new Map<string, Promise<any>>();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { maxUnwrittenMessages } from '../../src/webhooks/outcome-writer.ts';
+import { maxUnwrittenMessages } from '../../src/webhooks/delivery-queue.ts';
 import { socketsPerEndpoint } from '../../src/webhooks/send.ts';
 import { runWebhookChaos } from '../support/webhook-chaos.ts';
 

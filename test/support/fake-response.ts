@@ -69,7 +69,9 @@ export function fakeResponse({ roomBytes = Number.POSITIVE_INFINITY }: FakeRespo
     },
     writeStatus(status: string) {
       touch('status');
-      written.status = status;
+      const [line = '', ...headers] = status.split('\r\n');
+      written.status = line;
+      head += headers.map((header) => `${header}\r\n`).join('');
     },
     writeHeader(name: string, value: string) {
       touch('header');

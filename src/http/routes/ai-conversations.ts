@@ -66,7 +66,7 @@ function startRoute({ providers, conversations, newId }: AiConversationRoutesDep
         provider,
         converseTask({ draft: null, history: [], message: prompt, questionCount }),
         AbortSignal.timeout(turnTimeoutMs),
-        messageTo(reader),
+        { reader: messageTo(reader) },
       );
       const conversation: StoredConversation = {
         id: newId(),
@@ -120,7 +120,9 @@ function messageRoute(deps: AiConversationRoutesDeps): Route {
         message,
         questionCount: null,
       });
-      const { value } = await ask(provider, task, AbortSignal.timeout(turnTimeoutMs), messageTo(reader));
+      const { value } = await ask(provider, task, AbortSignal.timeout(turnTimeoutMs), {
+        reader: messageTo(reader),
+      });
       const turns = [
         ...conversation.turns,
         { role: 'user' as const, text: message },

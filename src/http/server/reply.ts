@@ -42,21 +42,28 @@ const statusLines = new Map(
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * Writes status and headers. uWS writes values as they are, so a line break in one would start a new header: such a header is left out,
- * and the rest travels as the tail of the first one, since a call into the server costs more than the text.
+ * Writes status and headers. A header whose value holds a line break is left out: uWS writes values as they are, so it would start
+ * another header. All headers are written as the tail of the status, since each call into uWS costs more than the text.
  */
 function writeHead(res: HttpResponse, status: number, headers: readonly Header[]): void {
-  res.writeStatus(statusLines.get(status) ?? String(status));
-  let name = '';
-  let block = '';
-  for (const [key, value] of headers) {
-    if (!headerValue.test(value)) continue;
-    if (name === '') {
-      name = key;
-      block = value;
-    } else block += `\r\n${key}: ${value}`;
-  }
-  if (name !== '') res.writeHeader(name, block);
+  let block = statusLines.get(status) ?? String(status);
+  for (const [name, value] of headers) if (headerValue.test(value)) block += `\r\n${name}: ${value}`;
+  res.writeStatus(block);
+}
+
+/** A reply with its whole body. */
+export interface WholeReply {
+  status: number;
+  headers: readonly Header[];
+  body: string | Uint8Array;
+}
+
+/** Sends a reply on a response that is neither replied to nor broken off. */
+export function sendReply(res: HttpResponse, { status, headers, body }: WholeReply): void {
+  res.cork(() => {
+    writeHead(res, status, headers);
+    res.end(body);
+  });
 }
 
 /** Takes hold of a uWS response; must be called before the first await. */
@@ -104,7 +111,10 @@ export function openReply(res: HttpResponse): ReplyChannel {
         },
         write: (text) => {
           let isTaken = true;
-          if (!isOver) res.cork(() => void (isTaken = res.write(text)));
+          if (!isOver)
+            res.cork(() => {
+              isTaken = res.write(text);
+            });
           return isTaken;
         },
         onWritable: (listener) =>

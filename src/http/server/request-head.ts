@@ -1,5 +1,6 @@
 import type { HttpRequest } from 'uWebSockets.js';
 import { type Problem, validationProblem } from '../../errors.ts';
+import { newId } from '../../platform/ids.ts';
 
 /**
  * Every header that the service reads; no other one reaches a handler. The word says what becomes of a value that holds anything but
@@ -73,9 +74,9 @@ export function readRequestHead(req: HttpRequest): RequestHead {
   };
   req.forEach((name, value) => {
     if (!isKnownHeader(name)) return;
-    if (isRefusedHeader(name, value)) return refuse(name, 'may hold visible ASCII characters, blanks and tabs only');
     const previous = headers.get(name);
-    if (previous === undefined) headers.set(name, value);
+    if (isRefusedHeader(name, value)) refuse(name, 'may hold visible ASCII characters, blanks and tabs only');
+    else if (previous === undefined) headers.set(name, value);
     else if (framingHeaders.has(name)) refuse(name, 'the header is given twice');
     else headers.set(name, `${previous}, ${value}`);
   });
@@ -96,3 +97,10 @@ export function readRequestHead(req: HttpRequest): RequestHead {
 const framingHeaders: ReadonlySet<string> = new Set<HeaderName>(['content-length', 'transfer-encoding', 'host']);
 
 const isKnownHeader = (name: string): name is HeaderName => rulesByName.has(name);
+
+const requestIdPattern = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** The client's X-Request-Id if it is a plain one, else a new id. */
+export function requestIdOf(given: string | undefined): string {
+  return given !== undefined && requestIdPattern.test(given) ? given : newId();
+}

@@ -1,14 +1,10 @@
 import { Problem } from '../../errors.ts';
 import type { Outcome } from '../routing/route.ts';
-import type { ReplyChannel } from './reply.ts';
+import type { Header, ReplyChannel, WholeReply } from './reply.ts';
 
-type Header = readonly [string, string];
-
-const plainHeaders: readonly Header[] = [
-  ['x-content-type-options', 'nosniff'],
-  ['cache-control', 'no-store'],
-];
-/** Proxies are asked not to keep events back. */
+const nosniff: Header = ['x-content-type-options', 'nosniff'];
+const plainHeaders: readonly Header[] = [nosniff, ['cache-control', 'no-store']];
+/** `x-accel-buffering` asks proxies not to buffer events. */
 const eventHeaders: readonly Header[] = [
   ['content-type', 'text/event-stream; charset=utf-8'],
   ['x-accel-buffering', 'no'],
@@ -19,11 +15,11 @@ const jsonHeaders: readonly Header[] = [['content-type', 'application/json; char
 export interface ResponseContext {
   isHead: boolean;
   requestId: string;
-  /** Nobody can be sure where this request ends and the next one begins, or that it ends at all. */
+  /** It is not certain where the request ends and the next one begins. */
   mustClose?: boolean;
 }
 
-/** Writes an outcome or a problem; gives the status. */
+/** Writes an outcome or a problem; returns the HTTP status. */
 export async function writeResponse(
   reply: ReplyChannel,
   outcome: Outcome | Problem,
@@ -45,17 +41,21 @@ export async function writeResponse(
     else await reply.stream(outcome.status, [...outcome.headers, ...headers], outcome.source, outcome.totalBytes);
     return outcome.status;
   }
-  const text = bodyText(outcome);
-  const type: readonly Header[] =
-    outcome.kind === 'json'
-      ? jsonHeaders
-      : [
-          ['content-type', outcome.mediaType],
-          ['x-content-type-options', 'nosniff'],
-        ];
-  writeText(reply, outcome.status, [...type, ...headers, ...(outcome.headers ?? [])], text, context);
+  writeText(reply, textReply(outcome, headers), context);
   return outcome.status;
 }
+
+/** A reply whose body is JSON or text; `headers` stand between those of the media type and those of the outcome. */
+export function textReply(outcome: Outcome & { kind: 'json' | 'text' }, headers: readonly Header[]): TextReply {
+  const type = outcome.kind === 'json' ? jsonHeaders : [['content-type', outcome.mediaType] as const, nosniff];
+  return {
+    status: outcome.status,
+    headers: [...type, ...headers, ...(outcome.headers ?? [])],
+    body: bodyText(outcome),
+  };
+}
+
+type TextReply = WholeReply & { body: string };
 
 /** The body of a reply that has one as a whole. */
 export function bodyText(outcome: Outcome): string {
@@ -75,25 +75,21 @@ export const problemText = ({ message, code, details }: Problem, requestId: stri
 
 function writeText(
   reply: ReplyChannel,
-  status: number,
-  headers: Header[],
-  text: string,
+  { status, headers, body }: TextReply,
   { isHead, mustClose = false }: ResponseContext,
 ): void {
-  if (mustClose) reply.sendAndClose(status, headers, text);
-  else if (isHead) reply.sendHead(status, headers, Buffer.byteLength(text));
-  else reply.send(status, headers, text);
+  if (mustClose) reply.sendAndClose(status, headers, body);
+  else if (isHead) reply.sendHead(status, headers, Buffer.byteLength(body));
+  else reply.send(status, headers, body);
 }
 
 function writeProblem(reply: ReplyChannel, problem: Problem, extraHeaders: Header[], context: ResponseContext): number {
   const headers: Header[] = [...jsonHeaders, ...extraHeaders, ...problem.headers];
   if (problem.retryAfterSeconds !== undefined) headers.push(['retry-after', String(problem.retryAfterSeconds)]);
   if (problem.status === 401) headers.push(['www-authenticate', 'Bearer']);
-  const text = problemText(problem, context.requestId);
-  // What was not read, or belongs to who knows what, would be taken for the next request.
-  writeText(reply, problem.status, headers, text, {
-    ...context,
-    mustClose: problem.status === 413 || context.mustClose === true,
-  });
+  const { status } = problem;
+  const body = problemText(problem, context.requestId);
+  // The unread rest of a body would be taken for the next request.
+  writeText(reply, { status, headers, body }, { ...context, mustClose: status === 413 || context.mustClose === true });
   return problem.status;
 }

@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import type { SubmissionOutcome, Submissions } from '../../actors/submissions/submit.ts';
+import type { SubmissionOutcome } from '../../actors/submissions/request.ts';
+import type { Submissions } from '../../actors/submissions/submit.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -9,19 +10,11 @@ import type { RateLimits } from '../routing/rate-limits.ts';
 import { defaultMaxBodyBytes, type Outcome } from '../routing/route.ts';
 import { rateLimitKeyOf, socketAddressText } from '../server/client-address.ts';
 import { corsHeaders } from '../server/cors.ts';
-import { openReply } from '../server/reply.ts';
-import { isRefusedHeader } from '../server/request-head.ts';
-import { requestIdOf } from '../server/request-id.ts';
-import { writeResponse } from '../server/write-response.ts';
-import {
-  acceptedReplyBody,
-  idempotencyKeyPattern,
-  rateLimitResetAt,
-  readSubmissionRequest,
-  replyToSubmission,
-} from './submit-route.ts';
-
-type Header = readonly [string, string];
+import { type Header, openReply, sendReply } from '../server/reply.ts';
+import { isRefusedHeader, requestIdOf } from '../server/request-head.ts';
+import { textReply, writeResponse } from '../server/write-response.ts';
+import { acceptedReply, replyToSubmission } from './reply.ts';
+import { idempotencyKeyPattern, readSubmissionRequest, type SubmissionCall, submitPath } from './submit-route.ts';
 
 export interface SubmitFastPathOptions {
   submit: Submissions;
@@ -32,29 +25,44 @@ export interface SubmitFastPathOptions {
   metrics: Pick<Metrics, 'requested' | 'refused'>;
 }
 
-/** A call on its way through the door. */
+/** The request context of a submission on the fast path. */
 interface FastPathRequest {
   res: HttpResponse;
+  /** `performance.now()` */
   startedAt: number;
-  surveyId: string;
-  address: string;
-  head: FastPathHeaders;
+  requestId: string;
+  origin: string | undefined;
+  call: SubmissionCall;
+  /** Replied to, or broken off by the client. */
   isOver: boolean;
 }
 
-export const submitPath = '/responses/surveys/{surveyId}/submit';
 /**
- * A second, shorter way to the submit route for its usual calls, because most of what this service does is this one call: the same
- * reading, the same decision and the same replies, with less between them. It takes a call or leaves it to the general way, before
- * anything of it is used up. `track` is told when a call begins and, by the function that it gives, when it has ended.
+ * A shorter path for submissions with usual headers, because most of what this service does is this one call: same reading, same decision,
+ * same replies, with less between them (docs/decisions/005; `npm test -- e2e/submit-fast-path` compares both paths). Returns false, with
+ * nothing read, if the call must take the general path. `trackRequest` is called at the begin, and its result when the call has ended.
  */
 export function createSubmitFastPath(options: SubmitFastPathOptions) {
   return (res: HttpResponse, req: HttpRequest, trackRequest: () => () => void): boolean => {
     const surveyId = req.getParameter(0);
-    const head = isId(surveyId) ? readFastPathHeaders(req) : undefined;
-    if (!head) return false;
-    const address = rateLimitKeyOf(options.addressOf(socketAddressText(res.getRemoteAddress()), head.forwardedFor));
-    const request: FastPathRequest = { res, startedAt: performance.now(), surveyId, address, head, isOver: false };
+    const headers = isId(surveyId) ? readFastPathHeaders(req) : undefined;
+    if (!surveyId || !headers) return false;
+    const address = options.addressOf(socketAddressText(res.getRemoteAddress()), headers['x-forwarded-for']);
+    const request: FastPathRequest = {
+      res,
+      startedAt: performance.now(),
+      requestId: requestIdOf(headers['x-request-id']),
+      origin: headers.origin,
+      call: {
+        surveyId,
+        contentType: headers['content-type'],
+        contentEncoding: undefined,
+        idempotencyKey: headers['idempotency-key'],
+        surveyToken: headers['x-survey-token'],
+        address: rateLimitKeyOf(address),
+      },
+      isOver: false,
+    };
     const finish = trackRequest();
     let isBodyComplete = false;
     res.onAborted(() => {
@@ -74,75 +82,40 @@ export function createSubmitFastPath(options: SubmitFastPathOptions) {
 
 export type SubmitFastPath = ReturnType<typeof createSubmitFastPath>;
 
-interface FastPathHeaders {
-  contentType: string | undefined;
-  contentLength: number;
-  idempotencyKey: string | undefined;
-  surveyToken: string | undefined;
-  forwardedFor: string | undefined;
-  origin: string | undefined;
-  requestId: string;
-}
+const usualHeaders = [
+  'host',
+  'content-type',
+  'content-length',
+  'idempotency-key',
+  'x-survey-token',
+  'x-forwarded-for',
+  'x-request-id',
+  'origin',
+] as const;
+type FastPathHeaders = Partial<Record<(typeof usualHeaders)[number], string>>;
 
-const jsonType = 'application/json';
+const isUsualHeader = (name: string): name is keyof FastPathHeaders => usualHeaders.some((usual) => usual === name);
 const lengthPattern = /^\d{1,7}$/;
 
-/** The headers that count; undefined when there is anything unusual about them, which the general way knows better. */
+/**
+ * The headers that matter; other headers are ignored. Undefined if the call must take the general path: a query, a repeated header, a
+ * value that is refused, a body that is chunked, compressed, too large or of unknown length.
+ */
 function readFastPathHeaders(req: HttpRequest): FastPathHeaders | undefined {
-  // A query has nothing to say here.
   if (req.getQuery()) return undefined;
-  let [contentType, contentLength, idempotencyKey, surveyToken, forwardedFor, origin, requestId, host]: (
-    | string
-    | undefined
-  )[] = [];
-  let isSimple = true;
-  const once = (previous: string | undefined, value: string): string => {
-    if (previous !== undefined) isSimple = false;
-    return value;
-  };
+  const headers: FastPathHeaders = {};
+  let isUsual = true;
   req.forEach((name, value) => {
-    if (isRefusedHeader(name, value)) isSimple = false;
-    switch (name) {
-      case 'host':
-        return void (host = once(host, value));
-      case 'content-type':
-        return void (contentType = once(contentType, value));
-      case 'content-length':
-        return void (contentLength = once(contentLength, value));
-      case 'idempotency-key':
-        return void (idempotencyKey = once(idempotencyKey, value));
-      case 'x-survey-token':
-        return void (surveyToken = once(surveyToken, value));
-      case 'x-forwarded-for':
-        return void (forwardedFor = once(forwardedFor, value));
-      case 'x-request-id':
-        return void (requestId = once(requestId, value));
-      case 'origin':
-        return void (origin = once(origin, value));
-      case 'transfer-encoding':
-      case 'content-encoding':
-        isSimple = false;
-    }
+    if (isRefusedHeader(name, value) || name === 'transfer-encoding' || name === 'content-encoding') isUsual = false;
+    if (!isUsualHeader(name)) return;
+    if (headers[name] !== undefined) isUsual = false;
+    headers[name] = value;
   });
-  if (
-    !isSimple ||
-    contentLength === undefined ||
-    !lengthPattern.test(contentLength) ||
-    Number(contentLength) > defaultMaxBodyBytes
-  )
-    return undefined;
-  return {
-    contentType,
-    contentLength: Number(contentLength),
-    idempotencyKey,
-    surveyToken,
-    forwardedFor,
-    origin,
-    requestId: requestIdOf(requestId),
-  };
+  const length = headers['content-length'] ?? '';
+  return isUsual && lengthPattern.test(length) && Number(length) <= defaultMaxBodyBytes ? headers : undefined;
 }
 
-/** Gives the whole body: as uWS lends it when it comes in one piece, which is until the call returns. */
+/** Hands over the whole body. One that comes in one piece is not copied: uWS takes its memory back when `onBody` returns. */
 function collectBody(res: HttpResponse, onBody: (bytes: Buffer) => void): void {
   let chunks: Buffer | undefined;
   res.onData((chunk, isLast) => {
@@ -153,36 +126,30 @@ function collectBody(res: HttpResponse, onBody: (bytes: Buffer) => void): void {
 }
 
 function respond(options: SubmitFastPathOptions, request: FastPathRequest, bytes: Buffer): Promise<void> {
-  return submitBody(options, request, bytes).then(
+  return submitBody(options, request.call, bytes).then(
     (outcome) =>
-      outcome.kind === 'accepted' && !outcome.isReplay
+      outcome.kind === 'accepted'
         ? sendAccepted(options, request, outcome)
-        : sendGeneralReply(options, request, replyToSubmission(outcome, request.address, options.limits)),
+        : sendGeneralReply(options, request, replyToSubmission(outcome, request.call.address, options.limits)),
     (error: unknown) => sendGeneralReply(options, request, Promise.reject(error)),
   );
 }
 
-/** Reads the call at once, since its bytes are only lent; never throws, since that would end the process. */
+/** Reads the bytes before it returns, since they are only lent until then. Never throws, since that would end the process. */
 function submitBody(
   { submit }: SubmitFastPathOptions,
-  { head, surveyId, address }: FastPathRequest,
+  call: SubmissionCall,
   bytes: Buffer,
 ): Promise<SubmissionOutcome> {
   try {
-    const { contentType, idempotencyKey, surveyToken } = head;
-    const read = (body: Buffer) =>
-      readSubmissionRequest({
-        surveyId,
-        contentType,
-        contentEncoding: undefined,
-        idempotencyKey,
-        surveyToken,
-        address,
-        bytes: body,
-      });
-    const isSimple =
-      contentType === jsonType && (idempotencyKey === undefined || idempotencyKeyPattern.test(idempotencyKey));
-    return submit(isSimple ? { surveyId, idempotencyKey, surveyToken, address, bytes, read } : read(bytes));
+    const { contentType, idempotencyKey } = call;
+    const isUsual =
+      contentType === 'application/json' &&
+      (idempotencyKey === undefined || idempotencyKeyPattern.test(idempotencyKey));
+    if (!isUsual) return submit(readSubmissionRequest(call, bytes));
+    const { surveyId, surveyToken, address } = call;
+    const read = (body: Buffer) => readSubmissionRequest(call, body);
+    return submit({ surveyId, idempotencyKey, surveyToken, address, bytes, read });
   } catch (error) {
     return Promise.reject(error);
   }
@@ -191,38 +158,33 @@ function submitBody(
 function sendAccepted(
   options: SubmitFastPathOptions,
   request: FastPathRequest,
-  { replyText, rateLimit }: SubmissionOutcome & { kind: 'accepted' },
+  outcome: SubmissionOutcome & { kind: 'accepted' },
 ): void {
-  const { res, head } = request;
   if (!request.isOver) {
     request.isOver = true;
-    // One call into the server instead of seven: all headers travel as the tail of the status.
-    let statusAndHeaders = `201 Created\r\ncontent-type: application/json; charset=utf-8\r\nx-content-type-options: nosniff\r\nx-request-id: ${head.requestId}\r\nx-ratelimit-limit: ${rateLimit.limit}\r\nx-ratelimit-remaining: ${rateLimit.remaining}\r\nx-ratelimit-reset: ${rateLimitResetAt(rateLimit)}`;
-    for (const [name, value] of corsHeaders(options.corsOrigins, head.origin, true))
-      statusAndHeaders += `\r\n${name}: ${value}`;
-    res.cork(() => {
-      res.writeStatus(statusAndHeaders);
-      res.end(acceptedReplyBody(replyText));
-    });
+    sendReply(request.res, textReply(acceptedReply(outcome), standardHeaders(options, request)));
   }
   options.metrics.requested(submitPath, 201, (performance.now() - request.startedAt) / 1000);
 }
 
-/** Refusals, repeats and what went wrong. */
+/** Sends a refusal, or what an error became. */
 async function sendGeneralReply(
   options: SubmitFastPathOptions,
   request: FastPathRequest,
   pending: Promise<Outcome>,
 ): Promise<void> {
-  const { res, head, startedAt } = request;
-  const { requestId } = head;
+  const { res, requestId, startedAt } = request;
   const outcome = await pending.catch((error: unknown) =>
     toProblem(error, options.log, { requestId, route: submitPath }),
   );
   if (outcome instanceof Problem) options.metrics.refused(outcome.code);
-  const headers: Header[] = [['x-request-id', requestId], ...corsHeaders(options.corsOrigins, head.origin, true)];
   const status = request.isOver
-    ? 0
-    : await writeResponse(openReply(res), outcome, headers, { isHead: false, requestId });
-  options.metrics.requested(submitPath, status === 0 ? 499 : status, (performance.now() - startedAt) / 1000);
+    ? 499
+    : await writeResponse(openReply(res), outcome, standardHeaders(options, request), { isHead: false, requestId });
+  options.metrics.requested(submitPath, status, (performance.now() - startedAt) / 1000);
 }
+
+const standardHeaders = ({ corsOrigins }: SubmitFastPathOptions, { requestId, origin }: FastPathRequest): Header[] => [
+  ['x-request-id', requestId],
+  ...corsHeaders(corsOrigins, origin, true),
+];

@@ -1,28 +1,29 @@
-import type { SubmissionRequest } from '../../actors/submissions/plan.ts';
-import type { SubmissionOutcome, SubmissionRateLimitStatus, Submissions } from '../../actors/submissions/submit.ts';
+import type { SubmissionRequest } from '../../actors/submissions/request.ts';
+import type { Submissions } from '../../actors/submissions/submit.ts';
 import { readSubmission } from '../../domain/submission/submission.ts';
-import { notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
-import { rateLimitHeaders } from '../routing/dispatch.ts';
+import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { RateLimits } from '../routing/rate-limits.ts';
-import { defaultMaxBodyBytes, type Outcome, type Route, route } from '../routing/route.ts';
+import { defaultMaxBodyBytes, type Route, route } from '../routing/route.ts';
 import { submissionBodySchema, submissionReplySchema } from '../schemas/responses.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import { assertJsonType, parseJsonOfAnyDepth } from '../server/request-body.ts';
-import type { HeaderName } from '../server/request-head.ts';
+import { replyToSubmission } from './reply.ts';
 
 export interface SubmitRouteDeps {
   submit: Submissions;
   limits: Pick<RateLimits, 'consume'>;
 }
 
-/** What an idempotency key may be. */
+export const submitPath = '/responses/surveys/{surveyId}/submit';
+
+/** Visible ASCII, so that a key with other bytes is refused rather than taken for another key. */
 export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
 
-/** The one public door that must be fast: its body is checked by hand, and its limit is counted by the intake. */
+/** The general path of a submission. It is a raw route, since the body is checked by hand and the limit is counted by the intake. */
 export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
   return route({
     method: 'POST',
-    path: '/responses/surveys/{surveyId}/submit',
+    path: submitPath,
     tag: 'Responses',
     summary: 'Submit a response, whole or in parts',
     description: [
@@ -38,105 +39,49 @@ export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
     maxBodyBytes: defaultMaxBodyBytes,
     reply: submissionReplySchema,
     replyStatus: 201,
-    handle: async (request) => {
-      const header = (name: HeaderName) => request.header(name);
-      const submission = readSubmissionRequest({
-        surveyId: request.params['surveyId'] ?? '',
+    handle: async ({ params, header, address, rawBody }) => {
+      const call: SubmissionCall = {
+        surveyId: params['surveyId'] ?? '',
         contentType: header('content-type'),
         contentEncoding: header('content-encoding'),
         idempotencyKey: header('idempotency-key'),
         surveyToken: header('x-survey-token'),
-        address: rateLimitKeyOf(request.address),
-        bytes: request.rawBody,
-      });
-      return replyToSubmission(await submit(submission), submission.address, limits);
+        address: rateLimitKeyOf(address),
+      };
+      return replyToSubmission(await submit(readSubmissionRequest(call, rawBody)), call.address, limits);
     },
   });
 }
 
-/** What of a call to submit matters, as it came. */
-export interface SubmissionHttpRequest {
+/** A call to submit, before its body is read. */
+export interface SubmissionCall {
   surveyId: string;
   contentType: string | undefined;
   contentEncoding: string | undefined;
   idempotencyKey: string | undefined;
   surveyToken: string | undefined;
-  /** The key that limits count the client under. */
+  /** The key under which limits count the client. */
   address: string;
-  bytes: Buffer;
 }
 
-/** Reads the call as far as it can be read: what is wrong travels on, because refused submissions are counted too. */
-export function readSubmissionRequest({
-  surveyId,
-  contentType,
-  contentEncoding,
-  idempotencyKey,
-  surveyToken,
-  address,
-  bytes,
-}: SubmissionHttpRequest): SubmissionRequest {
+/**
+ * Reads headers and body. Never refuses: a problem travels on with the submission, because refused submissions count for the limit, and
+ * because a repeat gets its first reply even if the survey is closed by now.
+ */
+export function readSubmissionRequest(call: SubmissionCall, bytes: Buffer): SubmissionRequest {
+  const { surveyId, surveyToken, address, idempotencyKey } = call;
   const issues: ValidationIssue[] = [];
   try {
-    assertJsonType(contentType, contentEncoding);
+    assertJsonType(call.contentType, call.contentEncoding);
     if (idempotencyKey !== undefined && !idempotencyKeyPattern.test(idempotencyKey))
       throw validationProblem([{ path: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' }]);
     const body = parseJsonOfAnyDepth(bytes);
     const submission = readSubmission(body, issues);
     const problem = submission ? undefined : validationProblem(issues);
-    return { surveyId, submission, issues, body, idempotencyKey, problem, surveyToken, address };
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    return {
-      surveyId,
-      submission: undefined,
-      issues,
-      body: null,
-      idempotencyKey: undefined,
-      problem: error,
-      surveyToken,
-      address,
-    };
+    return { surveyId, surveyToken, address, submission, issues, body, idempotencyKey, problem };
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    const unread = { submission: undefined, body: null, idempotencyKey: undefined };
+    return { surveyId, surveyToken, address, ...unread, issues, problem };
   }
-}
-
-/** The reply to what became of a submission. Throws refusals, with the headers of where the caller stands. */
-export async function replyToSubmission(
-  outcome: SubmissionOutcome,
-  address: string,
-  limits: Pick<RateLimits, 'consume'>,
-): Promise<Outcome> {
-  if (outcome.kind !== 'unknown survey') return acceptedReply(outcome);
-  const rateLimit = await limits.consume('api', address);
-  if (!rateLimit.isAllowed)
-    throw new Problem('RATE_LIMITED', undefined, {
-      retryAfterSeconds: rateLimit.retryAfterSeconds,
-      headers: rateLimitHeaders(rateLimit),
-    });
-  throw new Problem('NOT_FOUND', notFound('survey').message, { headers: rateLimitHeaders(rateLimit) });
-}
-
-function rateLimitHeadersOf(rateLimit: SubmissionRateLimitStatus | undefined): (readonly [string, string])[] {
-  if (!rateLimit) return [];
-  return rateLimitHeaders({ ...rateLimit, resetAt: rateLimitResetAt(rateLimit) });
-}
-
-/** When the limit's window ends, in Unix seconds. */
-export function rateLimitResetAt({ resetMs }: SubmissionRateLimitStatus): number {
-  return Math.ceil((Date.now() + Math.max(0, resetMs)) / 1000);
-}
-
-/** The body of a reply to an accepted submission. */
-export const acceptedReplyBody = (replyText: string): string => `{"success":true,"data":${replyText}}`;
-
-function acceptedReply(outcome: Exclude<SubmissionOutcome, { kind: 'unknown survey' }>): Outcome {
-  const headers = rateLimitHeadersOf(outcome.rateLimit);
-  if (outcome.kind === 'refused') throw outcome.problem.with(headers);
-  return {
-    kind: 'text',
-    status: 201,
-    mediaType: 'application/json; charset=utf-8',
-    text: acceptedReplyBody(outcome.replyText),
-    headers: outcome.isReplay ? [...headers, ['idempotent-replayed', 'true']] : headers,
-  };
 }

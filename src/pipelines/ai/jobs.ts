@@ -1,7 +1,7 @@
 import type { Provider } from '../../ai/providers/provider.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { providerNames } from '../../ai/providers/providers.ts';
-import { waitsForLimits } from '../../ai/providers/waits-for-limits.ts';
+import { waitForRateLimits } from '../../ai/providers/retries.ts';
 import { queueOf, type SurveyJobKind, surveyJobKindOf } from '../../ai/survey-jobs.ts';
 import { type AnalysisType, analysisTypes } from '../../ai/tasks/analyse-answers.ts';
 import { Problem, unavailable } from '../../errors.ts';
@@ -16,8 +16,8 @@ import {
 } from '../../stores/postgres/ai/jobs.ts';
 import { isPostgresUnavailable, retryOnOutage } from '../../stores/postgres/errors.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
-import { createPageCursor } from '../page-cursor.ts';
-import type { ScheduledTask } from '../schedule.ts';
+
+import { createPageCursor, type ScheduledTask } from '../schedule.ts';
 import type { Workers } from '../workers.ts';
 import { type AnalyseDeps, analyseAnswers } from './analysis/analyse-answers.ts';
 import { type GenerateDeps, generate } from './generate.ts';
@@ -52,12 +52,13 @@ const orphanPageSize = 100;
 
 /** Works AI jobs off. Postgres is the record: a job that a dead process had is taken over, and goes on where its stored findings end. */
 export function startAiJobs(deps: AiJobsDeps) {
-  const { store, workers, log } = deps;
+  const { store, workers } = deps;
   const stopping = new AbortController();
-  for (const queue of ['ai', 'analyses'] as const)
+  const consumers = (['ai', 'analyses'] as const).map((queue) =>
     workers.consume(queue, async ({ aiJobId }) => {
       if (!stopping.signal.aborted) await runJob(deps, aiJobId, stopping.signal);
-    });
+    }),
+  );
   const orphans = createPageCursor(store.listStale, { limit: orphanPageSize, cursorOf: ({ id }) => id });
   const tasks: ScheduledTask[] = [
     {
@@ -81,7 +82,7 @@ export function startAiJobs(deps: AiJobsDeps) {
     tasks,
     stop: async (): Promise<void> => {
       stopping.abort();
-      log.debug('releasing AI jobs');
+      await Promise.all(consumers.map((consumer) => consumer.stop()));
     },
   };
 }
@@ -211,7 +212,7 @@ async function providerOf({ providers, store, log }: AiJobsDeps, job: AiJob): Pr
         );
   };
   const name = providerNames.find((known) => known === request['provider']);
-  return waitsForLimits(
+  return waitForRateLimits(
     await providers.pick(name, {
       userId: ownerId,
       surveyId: surveyId ?? undefined,

@@ -1,30 +1,32 @@
+import type { Core } from '../../actors/core.ts';
 import { createAi } from '../../ai/ai.ts';
 import { createAnonymiserWorker } from '../../ai/privacy/anonymise-in-worker.ts';
+import type { Log } from '../../log.ts';
 import { newId } from '../../platform/ids.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { Settings } from '../../settings.ts';
 import { createConversationStore } from '../../stores/postgres/ai/conversations.ts';
 import { createAiStore } from '../../stores/postgres/ai/jobs.ts';
 import { createReportStore } from '../../stores/postgres/ai/reports.ts';
 import { createAiSettingsStore } from '../../stores/postgres/ai/settings.ts';
 import { createSuggestionStore } from '../../stores/postgres/ai/suggestions.ts';
+import type { Stores } from '../../stores/stores.ts';
 import { createGuard } from '../../webhooks/guard.ts';
-import type { PipelineOptions } from '../options.ts';
+import type { Workers } from '../workers.ts';
 import { startAiJobs } from './jobs.ts';
-import { createRecentChanges } from './recent-changes.ts';
 
-/** Works AI jobs off in this process; gives the tasks that keep them in order. */
-export function startAi({
-  settings,
-  stores,
-  core,
-  secrets,
-  workers,
-  log,
-}: Pick<PipelineOptions, 'settings' | 'stores' | 'core' | 'secrets' | 'workers' | 'log'>) {
+export interface StartAiOptions {
+  settings: Settings;
+  stores: Stores;
+  core: Core;
+  secrets: Secrets;
+  workers: Workers;
+  log: Log;
+}
+
+/** Runs AI jobs in this process; returns their periodic tasks. */
+export function startAi({ settings, stores, core, secrets, workers, log }: StartAiOptions) {
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
-  const changes = createRecentChanges();
-  core
-    .onSurveyChanged(changes.record)
-    .catch((error: unknown) => log.debug({ err: error }, 'subscribing to survey changes failed'));
   const { providers, usage } = createAi({
     settings,
     stored: createAiSettingsStore(stores.sql),
@@ -32,8 +34,7 @@ export function startAi({
     guard,
     sql: stores.sql,
     redis: stores.sharedRedis,
-    patienceMs: Infinity,
-    isChangedSince: changes.hasChangedSince,
+    maxWaitMs: Infinity,
     log,
   });
   const { batchSize, batchDelayMs, batchesAtOnce, isAnonymising } = settings.ai;
@@ -55,7 +56,7 @@ export function startAi({
     caughtUp: core.reading.caughtUp,
     providers,
     workers,
-    paid: stores.unsavedReplies,
+    unsavedReplies: stores.unsavedReplies,
     log,
     batchSize,
     batchDelayMs,

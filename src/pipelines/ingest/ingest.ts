@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import { backoffMs } from '../../platform/backoff.ts';
 import type { StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import {
@@ -17,7 +18,7 @@ import { FencedError, keepLease, type Lease } from './lease.ts';
 import { createLossDetector, type LossDetector } from './loss-detector.ts';
 import { createRetainedRowsCheck } from './retained-rows-check.ts';
 import { createRetention, type IntakeMemoryBudget } from './retention.ts';
-import { type BatchSink, createStoreBatch } from './store-batch.ts';
+import { type BatchSink, createStoreBatch, retryBackoff } from './store-batch.ts';
 
 export interface IngestDeps {
   stream: Stream;
@@ -203,7 +204,7 @@ export function createIngest(deps: IngestDeps) {
           { err: error, attempt, shard: held.owner.shard.index },
           'forwarding stored responses failed, will retry',
         );
-        await sleep(Math.min(5000, 100 * 2 ** Math.min(attempt, 6)));
+        await sleep(backoffMs(attempt, retryBackoff));
       }
     }
   };

@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
+import { backoffMs } from '../../platform/backoff.ts';
 import type { InsertOutcome } from '../../stores/clickhouse/write/insert.ts';
 import type { ShardLease, Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import { type BatchKeys, batchKeysOf } from './batch-check.ts';
@@ -47,7 +48,8 @@ export interface BatchPart {
 const maxTooLargeRefusals = 3;
 /** So few rows are not halved for lack of memory: it is others who take it. */
 const minRowsToHalve = 64;
-const maxBackoffMs = 5000;
+/** Waits between attempts of ingest. */
+export const retryBackoff = { firstMs: 100, maxMs: 5000 };
 
 /**
  * Stores a batch and looks whether it is there: resolves, with what names its rows, when the store holds every row, or the dead letters do where the store cannot read
@@ -61,8 +63,7 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
     /** Rows that the store cannot read. */
     const deadLetterLines = new Set<string>();
 
-    const waitBefore = (attempt: number): Promise<void> =>
-      sleep(Math.min(maxBackoffMs, 100 * 2 ** Math.min(attempt, 6)));
+    const waitBefore = (attempt: number): Promise<void> => sleep(backoffMs(attempt, retryBackoff));
 
     const store = async (piece: BatchPart): Promise<void> => {
       const { lines, rows } = piece;

@@ -2,7 +2,7 @@ import type { SurveyActors } from '../../actors/survey-cache.ts';
 import type { Log } from '../../log.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { DefinitionStore } from '../../stores/redis/intake/definitions.ts';
-import { createPageCursor } from '../page-cursor.ts';
+import { createPageCursor } from '../schedule.ts';
 
 export interface DefinitionBackfillDeps {
   surveys: Pick<SurveyStore, 'open' | 'load'>;

@@ -57,7 +57,7 @@ function setUp(
   const rows = Array.from({ length: fakes.webhook?.isBatch ? 300 : 100 }, deliveryOf);
   const settled = new Set<string>();
   const did: string[] = [];
-  /** As the row was told of them. */
+  /** The next turns that were stored in the row. */
   const turns: (Date | null)[] = [];
   const secret = makeSecret();
   const deps: DeliverDeps = {
@@ -119,7 +119,7 @@ describe('delivering to an endpoint', () => {
     assert.equal(settled.size, rows.length);
   });
 
-  it('waits for a new secret where SECRETS_KEY was changed, and needs none of those that were replaced', async () => {
+  it('waits for a new secret after SECRETS_KEY was changed, and needs none of the replaced ones', async () => {
     const [former, present] = [Buffer.from('former'), Buffer.from('present')];
     const open = (sealed: Uint8Array) => {
       if (Buffer.from(sealed).equals(former)) throw new Error('Unsupported state or unable to authenticate data');
@@ -136,7 +136,7 @@ describe('delivering to an endpoint', () => {
     assert.equal(rotated.settled.size, rotated.rows.length);
   });
 
-  it('sends no more than a few while their outcomes cannot be written: a crash would send all of them once more', async () => {
+  it('sends only a few messages while their outcomes cannot be written, because a crash would repeat them', async () => {
     let answer: () => void = () => undefined;
     const stuck = new Promise<void>((resolve) => {
       answer = resolve;
@@ -151,7 +151,7 @@ describe('delivering to an endpoint', () => {
     assert.equal(count('send'), rows.length);
   });
 
-  it('gives the endpoint back only when all that it sent is written down, also when the rows cannot be read any more', async () => {
+  it('releases the lease only when all outcomes are written, even if rows can no longer be read', async () => {
     let reads = 0;
     const rows = Array.from({ length: 8 }, deliveryOf);
     const due = async () => {
@@ -166,14 +166,14 @@ describe('delivering to an endpoint', () => {
     assert.equal(did.at(-1), 'release');
   });
 
-  it('is at an endpoint once at a time, even if the lease has run out', async () => {
+  it('delivers to an endpoint once at a time, even if the lease has run out', async () => {
     const { deliverer, rows, count } = setUp({ settle: () => new Promise((resolve) => setTimeout(resolve, 5)) });
     await Promise.all([deliverer.drain(webhook.id), deliverer.drain(webhook.id), deliverer.drain(webhook.id)]);
     assert.equal(count('lease'), 1);
     assert.equal(count('send'), rows.length);
   });
 
-  it('leaves what its pace allows only later to a later run, and sends it then', async (test) => {
+  it('leaves messages whose turn comes after the slice to a later run', async (test) => {
     const { deliverer, settled, count } = setUp({ webhook: { isBatch: true, maxPerSecond: 1 } });
     const clock = performance.now.bind(performance);
     let ahead = 0;
@@ -185,7 +185,7 @@ describe('delivering to an endpoint', () => {
     }
   });
 
-  it('notes a turn that outlasts the lease before it sends what takes it: should it die then, nobody else begins before the next', async () => {
+  it('notes a turn that is longer than the lease before it sends, so that no other process sends earlier after a crash', async () => {
     const batches = setUp({ webhook: { isBatch: true, maxPerSecond: 1 } });
     await batches.deliverer.drain(webhook.id);
     assert.deepEqual(batches.did, ['lease', 'extend', 'send', 'settle', 'release']);
@@ -193,10 +193,10 @@ describe('delivering to an endpoint', () => {
     assert.ok(aheadMs > 90_000 && aheadMs <= 100_000, `${aheadMs} ms`);
     const quick = setUp({ webhook: { maxPerSecond: 1000 } });
     await quick.deliverer.drain(webhook.id);
-    assert.equal(quick.count('extend'), 0, 'the lease keeps others away for long enough');
+    assert.equal(quick.count('extend'), 0, 'the lease keeps others away long enough');
   });
 
-  it('sends nothing when noting the turn takes so long that the endpoint may be another’s by then', async (test) => {
+  it('sends nothing when noting the turn takes so long that the lease may be lost', async (test) => {
     const clock = performance.now.bind(performance);
     let ahead = 0;
     test.mock.method(performance, 'now', () => clock() + ahead);
@@ -213,10 +213,10 @@ describe('delivering to an endpoint', () => {
     assert.equal(count('send'), 0);
     isAway = false;
     await deliverer.drain(webhook.id);
-    assert.equal(count('send'), 1, 'the turn that nobody used is still there');
+    assert.equal(count('send'), 1, 'the unused turn is still there');
   });
 
-  it('says that there is more where the next turn comes just after its slice', async (test) => {
+  it('reports more work when the next turn comes just after its slice', async (test) => {
     const clock = performance.now.bind(performance);
     let ahead = 0;
     test.mock.method(performance, 'now', () => clock() + ahead);
@@ -225,7 +225,7 @@ describe('delivering to an endpoint', () => {
     const draining = deliverer.drain(webhook.id);
     await eventually(() => assert.equal(count('settle'), 1));
     test.mock.timers.tick(1500);
-    assert.ok(turns[0], 'whoever goes on if this process dies is told of the next turn');
+    assert.ok(turns[0], 'the next turn is stored for a process that takes over');
     // Renewed all the time, to just before the end of its slice.
     for (let renewals = 0; renewals < 13; renewals += 1) {
       ahead += 1500;
@@ -236,7 +236,7 @@ describe('delivering to an endpoint', () => {
     assert.equal(count('send'), 2);
   });
 
-  it('stops at once where it waits for its turn', async () => {
+  it('stops at once while it waits for its turn', async () => {
     const { deliverer, count } = setUp({ webhook: { maxPerSecond: 0.1 } });
     const draining = deliverer.drain(webhook.id);
     await eventually(() => assert.equal(count('settle'), 1));

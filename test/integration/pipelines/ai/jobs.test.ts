@@ -95,7 +95,7 @@ describe('AI jobs', () => {
       batchesAtOnce: 1,
       anonymiseAll: undefined,
       responses: { countBySurvey: async () => new Map(), async *stream() {} },
-      paid: { list: async () => [], remove: async () => {} },
+      unsavedReplies: { list: async () => [], remove: async () => {} },
       workers: {
         add: async () => {},
         consume: (_: string, handler: typeof work) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
-import { createPageCursor } from '../../../../src/pipelines/page-cursor.ts';
+import { createPageCursor } from '../../../../src/pipelines/schedule.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
 import { createConversationStore } from '../../../../src/stores/postgres/ai/conversations.ts';

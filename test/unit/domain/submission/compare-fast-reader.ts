@@ -55,15 +55,17 @@ export const readUsual = createFastSubmissionReader(compiled);
 
 /** A body that is taken as it is and not of a response that goes on; without the answers as they were given. */
 export function readGenerally(bytes: Buffer): Omit<FastSubmission, 'canonical'> | undefined {
-  const { submission, problem, issues } = readSubmissionRequest({
-    surveyId: survey.id,
-    contentType: 'application/json',
-    contentEncoding: undefined,
-    idempotencyKey: undefined,
-    surveyToken: undefined,
-    address: 'here',
+  const { submission, problem, issues } = readSubmissionRequest(
+    {
+      surveyId: survey.id,
+      contentType: 'application/json',
+      contentEncoding: undefined,
+      idempotencyKey: undefined,
+      surveyToken: undefined,
+      address: 'here',
+    },
     bytes,
-  });
+  );
   if (!submission || problem || issues.length > 0) return undefined;
   const { answers, isComplete, responseId, resumeToken } = submission;
   if (!isComplete || responseId !== undefined || resumeToken !== undefined) return undefined;

@@ -76,15 +76,17 @@ describe('a body', () => {
         ...Object.fromEntries(foreign.filter((name) => name !== '__proto__').map((name) => [name, 'x'])),
       }),
     );
-    const { issues } = readSubmissionRequest({
-      surveyId: 'x',
-      contentType: 'application/json',
-      contentEncoding: undefined,
-      idempotencyKey: undefined,
-      surveyToken: undefined,
-      address: 'x',
+    const { issues } = readSubmissionRequest(
+      {
+        surveyId: 'x',
+        contentType: 'application/json',
+        contentEncoding: undefined,
+        idempotencyKey: undefined,
+        surveyToken: undefined,
+        address: 'x',
+      },
       bytes,
-    });
+    );
     assert.deepEqual(issues.map(({ path }) => path).sort(), foreign.filter((name) => name !== '__proto__').sort());
   });
 

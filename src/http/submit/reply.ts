@@ -1,0 +1,47 @@
+import { refusal } from '../../actors/submissions/refusals.ts';
+import type { SubmissionOutcome, SubmissionRateLimitStatus } from '../../actors/submissions/request.ts';
+import { Problem } from '../../errors.ts';
+import { type RateLimits, rateLimitHeaders } from '../routing/rate-limits.ts';
+import type { Outcome } from '../routing/route.ts';
+import type { Header } from '../server/reply.ts';
+
+type TextOutcome = Outcome & { kind: 'text' };
+
+const replayedHeader: Header = ['idempotent-replayed', 'true'];
+
+/** The reply to an accepted submission, for the fast path and the general path. A repeat gets the reply of the first call, and a header. */
+export function acceptedReply({
+  replyText,
+  isReplay,
+  rateLimit,
+}: SubmissionOutcome & { kind: 'accepted' }): TextOutcome {
+  return {
+    kind: 'text',
+    status: 201,
+    mediaType: 'application/json; charset=utf-8',
+    text: `{"success":true,"data":${replyText}}`,
+    headers: [...submissionLimitHeaders(rateLimit), ...(isReplay ? [replayedHeader] : [])],
+  };
+}
+
+/**
+ * The reply to any submission. Throws refusals, with the rate-limit status of the caller. Submissions to an unknown survey have no survey
+ * whose limit could count them, so they count as general calls of the address.
+ */
+export async function replyToSubmission(
+  outcome: SubmissionOutcome,
+  address: string,
+  limits: Pick<RateLimits, 'consume'>,
+): Promise<Outcome> {
+  if (outcome.kind === 'accepted') return acceptedReply(outcome);
+  if (outcome.kind === 'refused')
+    throw outcome.problem.with(outcome.rateLimit ? submissionLimitHeaders(outcome.rateLimit) : []);
+  const rateLimit = await limits.consume('api', address);
+  const { isAllowed, retryAfterSeconds } = rateLimit;
+  const problem = isAllowed ? refusal('unknownSurvey') : new Problem('RATE_LIMITED', undefined, { retryAfterSeconds });
+  throw problem.with(rateLimitHeaders(rateLimit));
+}
+
+function submissionLimitHeaders({ limit, remaining, resetMs }: SubmissionRateLimitStatus): Header[] {
+  return rateLimitHeaders({ limit, remaining, resetAt: Math.ceil((Date.now() + Math.max(0, resetMs)) / 1000) });
+}

@@ -1,0 +1,93 @@
+import type { Core } from '../../actors/core.ts';
+import { createDeadLetters } from '../../actors/dead-letters.ts';
+import type { Log } from '../../log.ts';
+import { createSessionStore } from '../../stores/postgres/sessions.ts';
+import { createDeletedSurveys } from '../../stores/postgres/survey-retention.ts';
+import { createSurveyVersions } from '../../stores/postgres/survey-versions.ts';
+import type { Stores } from '../../stores/stores.ts';
+import type { ScheduledTask } from '../schedule.ts';
+import { createCloseEndedSurveys } from './close-ended-surveys.ts';
+import { createDefinitionBackfill } from './definition-backfill.ts';
+import { createReconcileCounts } from './reconcile-counts.ts';
+import { createRemoveOldVersions } from './remove-old-versions.ts';
+
+export interface MaintenanceDeps {
+  stores: Stores;
+  core: Core;
+  log: Log;
+  /** Aborted when the service stops: tasks end after the item at hand. */
+  stopping: AbortSignal;
+}
+
+const secondMs = 1000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+
+/** Periodic tasks that need PostgreSQL and the intake only. */
+export function maintenanceTasks({ stores, core, log, stopping }: MaintenanceDeps): ScheduledTask[] {
+  return [
+    {
+      name: 'close surveys whose end has come',
+      everyMs: secondMs,
+      run: createCloseEndedSurveys({ ...core, ...stores, log, stopping }),
+    },
+    {
+      name: 'keep definitions of open surveys',
+      everyMs: minuteMs,
+      run: createDefinitionBackfill({ ...stores, actors: core.actors, log, stopping }),
+    },
+    {
+      name: 'reconcile response counts with the intake',
+      everyMs: 10 * minuteMs,
+      run: createReconcileCounts({ ...stores, actors: core.actors, log }),
+    },
+    {
+      name: 'delete expired sessions',
+      everyMs: hourMs,
+      run: async () => void (await createSessionStore(stores.sql).sweep()),
+    },
+    {
+      name: 'remove what is left of surveys that were deleted long ago',
+      everyMs: hourMs,
+      run: async () => void (await createDeletedSurveys(stores.sql, log).purge(core.now(), stopping)),
+    },
+  ];
+}
+
+/** Periodic tasks that also need ClickHouse. */
+export function responseMaintenanceTasks({ stores, core, log, stopping }: MaintenanceDeps): ScheduledTask[] {
+  return [
+    {
+      name: 'erase deleted responses for good',
+      everyMs: hourMs,
+      run: async () => void (await stores.responses.eraseDeleted()),
+    },
+    {
+      name: 'remove AI annotations of deleted responses and former analyses',
+      everyMs: hourMs,
+      run: () => stores.annotations.sweep(core.now()),
+    },
+    {
+      name: 'delete responses past their retention',
+      everyMs: 10 * minuteMs,
+      run: async () => void (await core.erasure.eraseExpired()),
+    },
+    {
+      name: 'remove uploads that nobody claimed',
+      everyMs: 10 * minuteMs,
+      run: async () => void (await core.uploads.sweep()),
+    },
+    {
+      name: 'remove survey versions that nothing refers to',
+      everyMs: 6 * hourMs,
+      run: createRemoveOldVersions({
+        ...stores,
+        ...core,
+        versions: createSurveyVersions(stores.sql),
+        deadLetters: createDeadLetters(stores),
+        log,
+        stopping,
+      }),
+    },
+  ];
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../../../src/platform/ids.ts';
+import { createExportStore, maxOpenExports } from '../../../../src/stores/postgres/exports.ts';
+import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
+
+describe('the line of exports', () => {
+  let database: OwnedDatabase;
+  before(async () => {
+    database = await ownedDatabase();
+  });
+  after(() => database?.drop());
+
+  it('has as many files of one user as others can bear, and of each other user as many', async () => {
+    const { surveyId } = await analysedSurvey(database, '');
+    const other = newId();
+    await database.sql`INSERT INTO users ${database.sql({ id: other, email: 'b@example.org', email_key: 'b@example.org', password_hash: '-', role: 'VIEWER' })}`;
+    const exports = createExportStore(database.sql);
+    const ask = async (userId: string) => {
+      const id = newId();
+      const isMade = await exports.create({
+        id,
+        surveyId,
+        userId,
+        format: 'CSV',
+        options: { filters: [], labels: 'text' },
+        surveyVersion: 1,
+        createdAt: new Date(),
+      });
+      assert.equal((await exports.find(id)) !== undefined, isMade);
+      return { id, isMade };
+    };
+    const first = await ask(other);
+    for (let n = 1; n < maxOpenExports; n += 1) assert.equal((await ask(other)).isMade, true);
+    assert.equal((await ask(other)).isMade, false);
+    assert.equal((await ask(database.ownerId)).isMade, true);
+    assert.equal(
+      (await database.sql`SELECT FROM outbox WHERE kind = 'export.requested'`).length,
+      maxOpenExports + 1,
+      'nothing is put in line for what is refused',
+    );
+    assert.deepEqual([await exports.fail(first.id, 'no'), await exports.fail(first.id, 'no')], [true, false]);
+    assert.equal((await ask(other)).isMade, true);
+  });
+});

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  decodeResponse,
+  encodeResponse,
+  encodeTombstone,
+  type ResponseHead,
+} from '../../../src/domain/response-row.ts';
+import { newId, newResponseId } from '../../../src/platform/ids.ts';
+import type { NewDelivery } from '../../../src/stores/postgres/webhook-deliveries.ts';
+import type { Subscription } from '../../../src/stores/postgres/webhooks.ts';
+import { createFanOut } from '../../../src/webhooks/fan-out.ts';
+
+const startMs = Date.UTC(2026, 0, 1);
+
+describe('fan-out of stored responses', () => {
+  const [surveyId, otherId, webhookId, batchHookId] = [newId(), newId(), newId(), newId()];
+  const head = (fields: Partial<ResponseHead>): ResponseHead => ({
+    surveyId,
+    responseId: newId(),
+    submittedAtMs: startMs,
+    version: 1,
+    surveyVersion: 1,
+    isComplete: true,
+    completedAtMs: startMs + 1,
+    durationMs: -1,
+    language: '',
+    respondent: 'line\nbreak',
+    metadata: {},
+    ...fields,
+  });
+  const encode = (fields: Partial<ResponseHead>) =>
+    encodeResponse(head(fields), { codes: [], numbers: [], texts: [] } as never);
+  const run = async (lines: string[], listeners: Subscription[], alreadyWaiting = 0) => {
+    const logged: unknown[] = [];
+    const added: NewDelivery[] = [];
+    const deleted: (readonly string[])[] = [];
+    const hinted: string[] = [];
+    let overflow = 0;
+    const fanOut = createFanOut({
+      webhooks: { findSubscriptions: async () => listeners },
+      deliveries: {
+        add: async (rows) => void added.push(...rows),
+        markDeleted: async (_hooks, keys) => void deleted.push(keys),
+        countPending: async (ids) => new Map(ids.map((id) => [id, alreadyWaiting])),
+      },
+      metrics: {
+        webhookOverflowed: (count) => {
+          overflow += count;
+        },
+      },
+      enqueueDelivery: (ids) => void hinted.push(...ids),
+      now: () => startMs,
+      newId,
+      log: { warn: (...said: unknown[]) => void logged.push(said) },
+    });
+    await fanOut.publishResponses([{ id: '5-0', surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) }]);
+    return { added, deleted, hinted, overflow, logged };
+  };
+  const maxWaiting = 1000;
+  const both = ['response.submitted', 'response.completed'];
+
+  it('publishes the first and the complete version of a response, and no other survey', async () => {
+    const lines = [
+      encode({}),
+      encode({ isComplete: false, completedAtMs: 0 }),
+      encode({ version: 2, isComplete: false }),
+      encode({ version: 3 }),
+      encode({ surveyId: otherId }),
+    ];
+    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting }]);
+    const expected = lines.slice(0, 4).map((line) => decodeResponse(line).head);
+    assert.deepEqual(
+      added.map(({ event, data }) => [event, data['responseId']]),
+      [
+        ['response.submitted', expected[0]?.responseId],
+        ['response.completed', expected[0]?.responseId],
+        ['response.submitted', expected[1]?.responseId],
+        ['response.completed', expected[3]?.responseId],
+      ],
+    );
+    assert.deepEqual(
+      added.map(({ occurredAt }) => occurredAt.getTime() - startMs),
+      [0, 1, 0, 1],
+    );
+  });
+
+  it('skips a row that cannot be read, and logs its place but nothing of its content', async () => {
+    const good = [encode({}), encode({})];
+    const spoilt = encode({ language: 'a secret' }).slice(0, -1);
+    const { added, logged } = await run(
+      [good[0] ?? '', spoilt, good[1] ?? '', `["${otherId}" of others`],
+      [{ webhookId, surveyId, events: ['response.submitted'], isBatch: false, maxWaiting }],
+    );
+    assert.deepEqual(
+      added.map(({ data }) => data['responseId']),
+      good.map((line) => decodeResponse(line).head.responseId),
+    );
+    assert.deepEqual(logged, [[{ entry: '5-0', place: 1 }, 'a row of the stream could not be read']]);
+  });
+
+  it('gives the same cause the same key when a batch is repeated', async () => {
+    const lines = [encode({}), encode({})];
+    const [once, again] = await Promise.all(
+      [1, 2].map(() => run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting }])),
+    );
+    assert.deepEqual(
+      once?.added.map((row) => row.eventKey),
+      again?.added.map((row) => row.eventKey),
+    );
+    assert.equal(new Set(once?.added.map((row) => row.eventKey)).size, 4);
+  });
+
+  it('publishes each response under a client-made id that is used again days later, and deletes only the one', async () => {
+    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting }];
+    const responseId = newId();
+    const [first, second] = [encode({ responseId }), encode({ responseId, submittedAtMs: startMs + 200_000_000 })];
+    const keysOf = async (lines: string[]) => (await run(lines, listeners)).added.map(({ eventKey }) => eventKey);
+    assert.equal(new Set(await keysOf([first, second])).size, 4);
+    assert.deepEqual(
+      await keysOf([encode({ responseId, isComplete: false }), encode({ responseId, version: 2 })]),
+      await keysOf([first]),
+      'saves of one response',
+    );
+    const {
+      deleted: [gone = []],
+    } = await run([encodeTombstone(surveyId, responseId, startMs)], listeners);
+    assert.deepEqual(
+      (await keysOf([first, second])).map((key) => gone.includes(key)),
+      [true, true, false, false],
+    );
+    const own = newResponseId();
+    assert.deepEqual(
+      await keysOf([encode({ responseId: own })]),
+      [`submitted:${own}`, `completed:${own}`],
+      'ids of the service are used once',
+    );
+  });
+
+  it('marks deletions, and gives each endpoint only the events that it listens to', async () => {
+    const gone = newId();
+    const listeners = [
+      { webhookId, surveyId, events: ['response.completed'], isBatch: false, maxWaiting },
+      { webhookId: batchHookId, surveyId, events: ['response.submitted'], isBatch: true, maxWaiting },
+    ];
+    const { added, deleted } = await run([encode({}), encodeTombstone(surveyId, gone, startMs)], listeners);
+    assert.ok(
+      deleted[0]?.includes(`submitted:${gone}`) && deleted[0].includes(`completed:${gone}`),
+      'under the keys of a former version',
+    );
+    const told = new Map(added.map((row) => [row.webhookId, [row.event, row.nextAttemptAt.getTime() - startMs]]));
+    assert.deepEqual(
+      told,
+      new Map([
+        [batchHookId, ['response.submitted', 1000]],
+        [webhookId, ['response.completed', 0]],
+      ]),
+    );
+    assert.equal(added.length, 2);
+  });
+
+  it('does not count deliveries that could not be written', async () => {
+    const written: NewDelivery[] = [];
+    let tries = 0;
+    const fanOut = createFanOut({
+      webhooks: {
+        findSubscriptions: async () => [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting: 12_000 }],
+      },
+      deliveries: {
+        add: async (rows) => {
+          tries += 1;
+          if (tries < 4) throw new Error('the disk is full');
+          written.push(...rows);
+        },
+        markDeleted: async () => undefined,
+        countPending: async (ids) => new Map(ids.map((id) => [id, written.length])),
+      },
+      metrics: { webhookOverflowed: () => assert.fail('there is room') },
+      enqueueDelivery: () => undefined,
+      now: () => startMs,
+      newId,
+      log: { warn: () => undefined },
+    });
+    const entries = [
+      {
+        id: '5-0',
+        surveyIds: [surveyId],
+        rows: Buffer.from(Array.from({ length: 3000 }, () => encode({})).join('\n')),
+      },
+    ];
+    for (let attempt = 0; attempt < 3; attempt += 1) await assert.rejects(fanOut.publishResponses(entries), /disk/);
+    await fanOut.publishResponses(entries);
+    assert.deepEqual([written.length, written.filter((row) => row.overflowLimit !== undefined).length], [6000, 0]);
+  });
+
+  it('marks deliveries beyond the backlog limit as overflow, and wakes no endpoint for them', async () => {
+    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting: 10 }];
+    const lines = Array.from({ length: 4 }, () => encode({}));
+    const some = await run(lines, listeners, 5);
+    assert.deepEqual(
+      some.added.map((row) => row.overflowLimit),
+      [...Array.from({ length: 5 }, () => undefined), 10, 10, 10],
+    );
+    assert.deepEqual([some.hinted, some.overflow], [[webhookId], 3]);
+    const none = await run(lines, listeners, 10);
+    assert.ok(none.added.length === 8 && none.added.every((row) => row.overflowLimit === 10));
+    assert.deepEqual([none.hinted, none.overflow], [[], 8]);
+  });
+});
