@@ -61,7 +61,10 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
   /** A client without room gets what is newest when it has room again. */
   const sendLatest = (group: SubscriberGroup, client: ClientStream): void => {
     if (!group.latest) return;
-    if (!client.isCongested) return client.write([group.latest]);
+    if (!client.isCongested) {
+      client.write([group.latest]);
+      return;
+    }
     // It waits once, however many come meanwhile: one that never has room must not gather them.
     if (group.waiting.has(client)) return;
     group.waiting.add(client);

@@ -48,7 +48,10 @@ export function createFollower(
     const fresh =
       first && isAfter(first.position, position) ? events : events.filter((event) => isAfter(event.position, position));
     if (fresh.length === 0) return;
-    if (skipped === 0 && !client.isCongested) return send(fresh);
+    if (skipped === 0 && !client.isCongested) {
+      send(fresh);
+      return;
+    }
     if (skipped === 0) {
       // All before it has been sent, however long ago the last event was.
       if (fresh[0]) position = { ...fresh[0].position, row: fresh[0].position.row - 1 };

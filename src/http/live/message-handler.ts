@@ -1,7 +1,7 @@
 import { notFound, Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isId } from '../../platform/ids.ts';
-import { validateInput } from '../routing/dispatch.ts';
+import { validateInput } from '../routing/read-input.ts';
 import { liveClientMessageSchema } from '../schemas/live.ts';
 import { createLiveMessage } from './client-stream.ts';
 import { liveLimits } from './live-limits.ts';
@@ -44,12 +44,16 @@ export function createMessageHandler({ session, close, log }: MessageHandlerDeps
     handle(text: string, isBinary: boolean): void {
       if (isBinary) {
         session.sendProblem('UNSUPPORTED_MEDIA_TYPE', 'Messages are JSON texts');
-        return close(1003, 'Only text is understood');
+        close(1003, 'Only text is understood');
+        return;
       }
-      if (takeToken()) return void (queue = queue.then(() => handleSafely(text)));
+      if (takeToken()) {
+        queue = queue.then(() => handleSafely(text));
+        return;
+      }
       refusedCount += 1;
-      if (refusedCount > maxRefused) return close(1008, 'Too many messages');
-      if (refusedCount % 50 === 1) session.sendProblem('RATE_LIMITED', `At most ${perSecond} messages a second`);
+      if (refusedCount > maxRefused) close(1008, 'Too many messages');
+      else if (refusedCount % 50 === 1) session.sendProblem('RATE_LIMITED', `At most ${perSecond} messages a second`);
     },
   };
 }

@@ -3,8 +3,8 @@ import type { Survey } from '../../domain/survey.ts';
 import { notFound, Problem, type ProblemCode, validationProblem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import type { SurveyAccess } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
+import type { SurveyAccess } from '../routing/survey-access.ts';
 import type { AnalyticsPushes } from './analytics-pushes.ts';
 import { type ClientStream, createLiveMessage, type LiveMessage } from './client-stream.ts';
 import type { Feed } from './feed.ts';
@@ -126,7 +126,9 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
       const position = only?.follower?.deliveredPosition();
       return position && encodeLiveCursor(position);
     },
-    setPrincipal: (current: Principal): void => void (principal = current),
+    setPrincipal(current: Principal): void {
+      principal = current;
+    },
 
     /** Begins to listen, or listens to more of a survey. Throws a Problem when that may not be. */
     async subscribe({ surveyId, channels, after }: SubscribeRequest): Promise<void> {

@@ -3,10 +3,10 @@ import { Problem, unavailable, validationProblem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Tickets } from '../../stores/redis/websocket-tickets.ts';
-import type { Authentication } from '../routing/authentication.ts';
-import { rateLimitHeaders, toProblem } from '../routing/dispatch.ts';
+import type { Authentication } from '../authentication.ts';
+import { toProblem } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
-import type { RateLimits } from '../routing/rate-limits.ts';
+import { type RateLimits, rateLimitHeaders } from '../routing/rate-limits.ts';
 import { rateLimitKeyOf, socketAddressText } from '../server/client-address.ts';
 import { openReply } from '../server/reply.ts';
 import { readRequestHead, requestIdOf } from '../server/request-head.ts';
@@ -69,7 +69,9 @@ export function addLiveWebSocket(app: Pick<TemplatedApp, 'ws'>, path: string, de
     upgrade: (res, req, context) => void handleUpgrade(deps, { path, res, req, context, opened }),
     // No more than this before the cork is over: the server then looks at what was the request's state, by now free memory that anything may
     // have been written to, and would close the connection by what it finds.
-    open: (ws) => void (justOpened = ws),
+    open: (ws) => {
+      justOpened = ws;
+    },
     message: (ws, bytes, isBinary) =>
       ws.getUserData().handlers?.messageHandler.handle(Buffer.from(bytes).toString(), isBinary),
     drain: (ws) => ws.getUserData().handlers?.drained(),

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Log } from '../../log.ts';
+import type { Header } from '../server/reply.ts';
 
 /** Where a caller stands: what the X-RateLimit headers say. */
 export interface RateLimitStatus {
@@ -86,4 +87,12 @@ function rateLimitStatus(limit: number, result: RateLimiterRes, isAllowed: boole
     isAllowed,
     retryAfterSeconds: Math.max(1, Math.ceil(msLeft / 1000)),
   };
+}
+
+export function rateLimitHeaders(status: Pick<RateLimitStatus, 'limit' | 'remaining' | 'resetAt'>): Header[] {
+  return [
+    ['x-ratelimit-limit', String(status.limit)],
+    ['x-ratelimit-remaining', String(status.remaining)],
+    ['x-ratelimit-reset', String(status.resetAt)],
+  ];
 }

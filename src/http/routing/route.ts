@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { TextListener } from '../../ai/json-text-stream.ts';
 import type { Survey } from '../../domain/survey.ts';
+import type { ProblemCode } from '../../errors.ts';
 import type { StreamingBody } from '../server/reply.ts';
 import type { HeaderName } from '../server/request-head.ts';
 import type { AuditEvent } from './audit.ts';
@@ -100,6 +101,19 @@ export interface RouteRequest<Body = unknown, Query = unknown> {
   replyHeaders(): readonly (readonly [string, string])[];
 }
 
+/** A successful reply of a route beside the declared one. */
+export interface OtherReply {
+  status: number;
+  description: string;
+  /** `data` of the envelope; without it the reply is no JSON, and `mediaType` says what it is. */
+  data?: z.ZodType;
+  mediaType?: string;
+  /** Has no body at all. */
+  isEmpty?: true;
+  /** Beside those of every reply. */
+  headers?: readonly string[];
+}
+
 export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.ZodType = z.ZodType> {
   method: Method;
   /** Below the base address, with `{name}` parameters: `/surveys/{surveyId}`. Parameters that end in `Id`, and `id`, are UUIDs. */
@@ -127,6 +141,14 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   isPaged?: boolean | 'sometimes';
   /** The reply may be told while it is written: see streamed-reply.ts. */
   isStreamed?: boolean;
+  /** For the reference: codes beyond those that follow from access, limit, query and body. */
+  refusals?: readonly ProblemCode[];
+  /** For the reference: a public route that looks at a token all the same. */
+  takesBearer?: boolean;
+  /** For the reference: further successful replies. */
+  otherReplies?: readonly OtherReply[];
+  /** For the reference: what a file may be; just `replyMediaType` if left out. */
+  mediaTypes?: readonly string[];
   /** What the audit records of a call; `by handler`: the handler records it itself, as one call may have several events. */
   audit?: AuditEvent<RouteRequest<z.output<Body>, z.output<Query>>> | 'by handler';
   handle(call: RouteRequest<z.output<Body>, z.output<Query>>): Promise<Outcome>;
@@ -144,89 +166,3 @@ export function route<Body extends z.ZodType, Query extends z.ZodType>(spec: Rou
 }
 
 export const defaultMaxBodyBytes = 256 * 1024;
-
-export interface RouteMatch {
-  route: Route;
-  params: Record<string, string>;
-}
-
-interface TrieNode {
-  fixed: Map<string, TrieNode>;
-  variable: TrieNode | undefined;
-  routes: Map<Method, { route: Route; names: string[] }>;
-}
-
-const emptyTrieNode = (): TrieNode => ({ fixed: new Map(), variable: undefined, routes: new Map() });
-
-/** Builds the look-up from method and path to route. Fixed segments win over parameters. */
-export function createRouteTable(routes: readonly Route[]) {
-  const root = emptyTrieNode();
-  for (const entry of routes) insertRoute(root, entry);
-  return {
-    routes,
-    /** The route and its percent-decoded parameters, or undefined when no path and method fit. */
-    match(method: Method, path: string): RouteMatch | undefined {
-      const segments = path.split('/');
-      const values: string[] = [];
-      const node = findNode(root, segments, 1, values, method);
-      const found = node?.routes.get(method);
-      if (!found) return undefined;
-      const params: Record<string, string> = {};
-      for (const [index, name] of found.names.entries()) params[name] = values[index] ?? '';
-      return { route: found.route, params };
-    },
-  };
-}
-
-export type RouteTable = ReturnType<typeof createRouteTable>;
-
-function insertRoute(root: TrieNode, entry: Route): void {
-  let node = root;
-  const names: string[] = [];
-  for (const segment of entry.path.split('/').slice(1)) {
-    const name = /^\{(\w+)\}$/.exec(segment)?.[1];
-    if (name !== undefined) {
-      names.push(name);
-      node = node.variable ??= emptyTrieNode();
-    } else {
-      let next = node.fixed.get(segment);
-      if (!next) node.fixed.set(segment, (next = emptyTrieNode()));
-      node = next;
-    }
-  }
-  if (node.routes.has(entry.method)) throw new Error(`two routes for ${entry.method} ${entry.path}`);
-  node.routes.set(entry.method, { route: entry, names });
-}
-
-function findNode(
-  node: TrieNode,
-  segments: string[],
-  at: number,
-  values: string[],
-  method: Method,
-): TrieNode | undefined {
-  if (at === segments.length) return node.routes.has(method) ? node : undefined;
-  const segment = segments[at] ?? '';
-  const fixed = node.fixed.get(segment);
-  if (fixed) {
-    const found = findNode(fixed, segments, at + 1, values, method);
-    if (found) return found;
-  }
-  if (!node.variable || segment === '') return undefined;
-  const depth = values.length;
-  const decoded = decodeSegment(segment);
-  if (decoded === undefined) return undefined;
-  values.push(decoded);
-  const found = findNode(node.variable, segments, at + 1, values, method);
-  if (!found) values.length = depth;
-  return found;
-}
-
-function decodeSegment(segment: string): string | undefined {
-  if (!segment.includes('%')) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return undefined;
-  }
-}

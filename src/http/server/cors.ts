@@ -1,4 +1,5 @@
-import type { Method, RouteTable } from '../routing/route.ts';
+import type { Method } from '../routing/route.ts';
+import type { RouteTable } from '../routing/route-table.ts';
 
 type Header = readonly [string, string];
 

@@ -111,7 +111,10 @@ export function openReply(res: HttpResponse): ReplyChannel {
         },
         write: (text) => {
           let isTaken = true;
-          if (!isOver) res.cork(() => void (isTaken = res.write(text)));
+          if (!isOver)
+            res.cork(() => {
+              isTaken = res.write(text);
+            });
           return isTaken;
         },
         onWritable: (listener) =>

@@ -74,9 +74,9 @@ export function readRequestHead(req: HttpRequest): RequestHead {
   };
   req.forEach((name, value) => {
     if (!isKnownHeader(name)) return;
-    if (isRefusedHeader(name, value)) return refuse(name, 'may hold visible ASCII characters, blanks and tabs only');
     const previous = headers.get(name);
-    if (previous === undefined) headers.set(name, value);
+    if (isRefusedHeader(name, value)) refuse(name, 'may hold visible ASCII characters, blanks and tabs only');
+    else if (previous === undefined) headers.set(name, value);
     else if (framingHeaders.has(name)) refuse(name, 'the header is given twice');
     else headers.set(name, `${previous}, ${value}`);
   });

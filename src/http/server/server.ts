@@ -3,7 +3,8 @@ import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { RequestContext } from '../routing/dispatch.ts';
-import { defaultMaxBodyBytes, type Method, type Outcome, type RouteMatch, type RouteTable } from '../routing/route.ts';
+import { defaultMaxBodyBytes, type Method, type Outcome } from '../routing/route.ts';
+import type { RouteMatch, RouteTable } from '../routing/route-table.ts';
 import type { SubmitFastPath } from '../submit/fast-path.ts';
 import { submitPath } from '../submit/submit-route.ts';
 import { socketAddressText } from './client-address.ts';
@@ -52,7 +53,9 @@ export function createServer(options: ServerOptions) {
   options.addWebSockets?.(app);
   const trackRequest = () => {
     inFlight += 1;
-    return () => void (inFlight -= 1);
+    return () => {
+      inFlight -= 1;
+    };
   };
   const handleRequest = (res: HttpResponse, req: HttpRequest): void => {
     const end = trackRequest();

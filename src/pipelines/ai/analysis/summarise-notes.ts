@@ -4,7 +4,7 @@ import { type StoredSummary, type Summary, summaryTask } from '../../../ai/tasks
 import { ask } from '../../../ai/tasks/ask.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
-import { retryOnOutage } from '../../../stores/postgres/client.ts';
+import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 
 export interface SummariseNotesDeps {
   store: Pick<

@@ -2,7 +2,7 @@ import { type AnalysisType, analysisTasks } from '../../../ai/tasks/analyse-answ
 import { parseReplyText } from '../../../ai/tasks/parse-reply.ts';
 import type { Log } from '../../../log.ts';
 import type { SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
-import { retryOnOutage } from '../../../stores/postgres/client.ts';
+import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 import type { UnsavedReplies } from '../../../stores/redis/ai/unsaved-replies.ts';
 import type { OpenAnswer } from './new-answers.ts';
 
