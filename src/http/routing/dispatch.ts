@@ -2,7 +2,7 @@ import type { Survey } from '../../domain/survey.ts';
 import { notFound, Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import { missingOwnerOf } from '../../stores/postgres/foreign-key-violation.ts';
+import { missingOwnerOf } from '../../stores/postgres/errors.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { Header, ReplyChannel } from '../server/reply.ts';
