@@ -5,7 +5,7 @@ import type { Secrets } from '../platform/secrets.ts';
 import { createSemaphore } from '../platform/semaphore.ts';
 import type { Settings } from '../settings.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
-import { retentionRules } from '../stores/postgres/retention.ts';
+import { retentionRules } from '../stores/postgres/survey-retention.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createUploads } from '../stores/uploads/uploads.ts';
 import { createConsistentReads } from './consistent-reads.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { SurveyAiSwitch } from '../stores/postgres/ai/survey-ai-enabled.ts';
+import type { SurveyAiSwitch } from '../stores/postgres/ai/settings.ts';
 import type { AiUsageStore } from '../stores/postgres/ai/usage.ts';
 import type { ProviderBudget, ProviderLimits } from '../stores/redis/ai/provider-budget.ts';
 import { costOf } from './providers/models.ts';

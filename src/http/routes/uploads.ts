@@ -6,7 +6,6 @@ import type { Question } from '../../domain/survey.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import { inspectContent } from '../../stores/uploads/media-type.ts';
 import type { Uploads } from '../../stores/uploads/uploads.ts';
-import type { DescribedRoute } from '../reference/described-route.ts';
 import { objectInSurvey } from '../routing/audit.ts';
 import { created, type Route, route } from '../routing/route.ts';
 import { countSchema, idSchema } from '../schemas/common.ts';
@@ -29,7 +28,7 @@ const uploadSchema = z
   })
   .meta({ id: 'Upload', description: 'A file that an answer can name; it goes after 24 hours unless one does.' });
 
-export function uploadRoutes(deps: UploadRoutesDeps): DescribedRoute[] {
+export function uploadRoutes(deps: UploadRoutesDeps): Route[] {
   return [uploadRoute(deps), downloadRoute(deps)];
 }
 
@@ -76,8 +75,8 @@ function uploadRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRou
   });
 }
 
-function downloadRoute({ uploads }: UploadRoutesDeps): DescribedRoute {
-  const download = route({
+function downloadRoute({ uploads }: UploadRoutesDeps): Route {
+  return route({
     method: 'GET',
     path: '/uploads/{uploadId}',
     tag: 'Uploads',
@@ -87,6 +86,7 @@ function downloadRoute({ uploads }: UploadRoutesDeps): DescribedRoute {
     limit: 'api',
     reply: null,
     replyMediaType: 'application/octet-stream',
+    mediaTypes: ['*/*'],
     replyStatus: 200,
     audit: { action: 'upload.downloaded', objectKind: 'upload', describe: objectInSurvey('uploadId') },
     handle: async (request) => {
@@ -101,7 +101,6 @@ function downloadRoute({ uploads }: UploadRoutesDeps): DescribedRoute {
       });
     },
   });
-  return { ...download, mediaTypes: ['*/*'] };
 }
 
 /** The question, if it takes files now from who asks; the refusals are those of a submission. */

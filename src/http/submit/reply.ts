@@ -1,8 +1,7 @@
 import { refusal } from '../../actors/submissions/refusals.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus } from '../../actors/submissions/request.ts';
 import { Problem } from '../../errors.ts';
-import { rateLimitHeaders } from '../routing/dispatch.ts';
-import type { RateLimits } from '../routing/rate-limits.ts';
+import { type RateLimits, rateLimitHeaders } from '../routing/rate-limits.ts';
 import type { Outcome } from '../routing/route.ts';
 import type { Header } from '../server/reply.ts';
 

@@ -14,7 +14,7 @@ import {
   isOfSurvey,
   type SurveyJob,
 } from '../../stores/postgres/ai/jobs.ts';
-import { isPostgresUnavailable, retryOnOutage } from '../../stores/postgres/client.ts';
+import { isPostgresUnavailable, retryOnOutage } from '../../stores/postgres/errors.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
 
 import { createPageCursor, type ScheduledTask } from '../schedule.ts';

@@ -8,7 +8,7 @@ import { ask, type Task } from '../../../src/ai/tasks/ask.ts';
 import { type CallPurpose, rateLimited, type UsageMeterDeps } from '../../../src/ai/usage.ts';
 import { Problem } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
-import { retryOnOutage } from '../../../src/stores/postgres/client.ts';
+import { retryOnOutage } from '../../../src/stores/postgres/errors.ts';
 
 const { signal } = new AbortController();
 const task: Task<unknown> = {

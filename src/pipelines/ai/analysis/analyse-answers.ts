@@ -11,7 +11,7 @@ import type { SurveyWithQuestions } from '../../../domain/survey.ts';
 import type { Log } from '../../../log.ts';
 import { forEachConcurrently } from '../../../platform/for-each-concurrently.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
-import { retryOnOutage } from '../../../stores/postgres/client.ts';
+import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 import { askWithBisection } from './ask-with-bisection.ts';
 import { type AnswerBatch, type NewAnswersDeps, type NewAnswersOptions, newAnswerBatches } from './new-answers.ts';
 import { type PrepareAnswersDeps, prepareAnswers } from './prepare-answers.ts';

@@ -3,7 +3,7 @@ import { registry } from '../../../domain/questions/registry.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../../domain/survey.ts';
 import type { ResponseRecord, ResponseStore } from '../../../stores/clickhouse/responses.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
-import { retryOnOutage } from '../../../stores/postgres/client.ts';
+import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 
 export interface OpenAnswer {
   responseId: string;

@@ -5,7 +5,7 @@ import { themeKey } from '../../../domain/analytics/theme-key.ts';
 import { Problem } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
-import { retryOnOutage } from '../../../stores/postgres/client.ts';
+import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 
 export interface ThemesDeps {
   store: Pick<AiStore, 'themeCounts' | 'registerThemes' | 'mergeThemes' | 'settleThemes' | 'dropUnusedThemes'>;
