@@ -3,11 +3,11 @@ import { createLog } from '../../src/log.ts';
 import type { BatchSink } from '../../src/pipelines/ingest/store-batch.ts';
 import { isServerGeneratedId, newId } from '../../src/platform/ids.ts';
 import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import type { IntakeSubmission } from '../../src/stores/redis/intake/append-protocol.ts';
 import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { createIntake, type Intake } from '../../src/stores/redis/intake/intake.ts';
 import type { Shards } from '../../src/stores/redis/intake/shards.ts';
 import { createStream, type StreamEntry } from '../../src/stores/redis/intake/stream.ts';
-import type { IntakeSubmission } from '../../src/stores/redis/intake/submission.ts';
 import { createLiveStream } from '../../src/stores/redis/live-stream.ts';
 import { sharedStores } from './stores.ts';
 

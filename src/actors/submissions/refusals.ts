@@ -3,8 +3,8 @@ import { maxRowBytes } from '../../domain/response-row.ts';
 import type { Survey, SurveyWithQuestions } from '../../domain/survey.ts';
 import { type ConflictReason, Problem, type ProblemCode } from '../../errors.ts';
 import { isEqualInConstantTime } from '../../platform/secrets.ts';
+import type { AppendCode } from '../../stores/redis/intake/append-protocol.ts';
 import { newerFormat } from '../../stores/redis/intake/intake.ts';
-import type { AppendCode } from '../../stores/redis/intake/submission.ts';
 
 interface Refusal {
   /** Decides the HTTP status: see `problemTable` in errors.ts. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Problem } from '../../errors.ts';
+import type { AppendCode, AppendResult } from '../../stores/redis/intake/append-protocol.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
-import type { AppendCode, AppendResult } from '../../stores/redis/intake/submission.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import { accepted, append, rateLimitAfter, type SubmissionAttempt, type SubmissionsDeps } from './attempt.ts';
 import { idTakenProblem } from './continued-response.ts';

@@ -1,4 +1,94 @@
-import type { AppendCode, AppendResult, IntakeSubmission } from './submission.ts';
+/** One submission as `append.lua` takes it. */
+export interface IntakeSubmission {
+  surveyId: string;
+  /** Revision of the survey that the submission was checked against. */
+  revision: number;
+  /** Keyed hash under which the submission limit is counted; '' = not to be counted (again). */
+  caller: string;
+  limit: number;
+  /** It is refused unless it is a repeat; the script still counts the limit. */
+  mustRefuse: boolean;
+  /** Hash of the idempotency key, see idempotency.ts; '' = none. */
+  keyHash: string;
+  /** Digest of the body, 12 characters; '' where no repeat can be recognised. */
+  digest: string;
+  /** Its identity in the form of an earlier version; undefined once no such record can be left. */
+  legacy?: LegacyIdentity | undefined;
+  isComplete: boolean;
+  responseId: string;
+  /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
+  idHash: string;
+  /** Version of the response that the caller has read; 0: the id is new; null: the service made the id, and no state is kept. */
+  observedVersion: number | null;
+  submittedAtMs: number;
+  /** The response store was asked for records of the key and the id, and has none. */
+  isLookupDone: boolean;
+  row: string;
+  savedState: string;
+  /** Idempotency records for the response store, a line each; '' = none. */
+  idempotencyRecords: string;
+}
+
+/** A submission's identity as an earlier version remembered it. */
+export interface LegacyIdentity {
+  /** The idempotency key as the client sent it; '' = none. */
+  key: string;
+  digest: string;
+}
+
+/**
+ * What the script decides about a submission. What each code leads to: actors/submissions/retry.ts. Their order gives the numbers that
+ * the script returns; `appendPrelude` defines them there.
+ */
+export const appendCodes = [
+  /** In the stream. */
+  'ACCEPTED',
+  /** In the stream, and it took the last seat of the quota. */
+  'FILLED',
+  /** It repeats an accepted submission; `text` says which. */
+  'REPLAY',
+  /** Its key or id was used for another submission. */
+  'MISMATCH',
+  /** The caller is over the submission limit. */
+  'LIMITED',
+  /** Another revision of the survey is in force. */
+  'STALE',
+  /** `mustRefuse` was set, and it is no repeat. */
+  'REFUSED',
+  /** The quota is reached. */
+  'QUOTA',
+  /** The response has another version than the observed one, or was deleted. */
+  'CHANGED',
+  /** The response is complete already. */
+  'COMPLETE',
+  /** The survey was never announced, or is evicted. */
+  'UNKNOWN',
+  /** The survey is frozen while a question changes. */
+  'FROZEN',
+  /** The response's state has the form of a newer version. */
+  'NEWER',
+  /** The key or id was used in the last days: the response store must be asked for its record. */
+  'LOOKUP',
+  /** Too many bytes of the survey wait for the response store. */
+  'FULL',
+] as const;
+
+export type AppendCode = (typeof appendCodes)[number];
+
+/** Goes before `append.lua`: a local of each code with its number. */
+export const appendPrelude = `local ${appendCodes.join(', ')} = ${appendCodes.map((_, number) => number).join(', ')}\n`;
+
+export interface AppendResult {
+  code: AppendCode;
+  /** −1 where nothing was counted. */
+  remaining: number;
+  resetMs: number;
+  /**
+   * Of a REPLAY: whether the first submission was complete and when it was submitted, as in `1 mwsgqb0z` (see `decodeMoment`). A text
+   * that begins with a brace is the reply as an earlier version stored it.
+   */
+  text: string;
+}
 
 /** A submission on its way into the intake. */
 export interface QueuedSubmission {
@@ -7,7 +97,7 @@ export interface QueuedSubmission {
   reject(error: unknown): void;
 }
 
-/** Submissions of one caller of which nothing need be remembered: the script takes them together. */
+/** Complete submissions of one caller for which nothing need be remembered: the script decides about them together. */
 interface BulkGroup {
   limit: number;
   members: QueuedSubmission[];
@@ -21,7 +111,7 @@ interface SingleGroup {
 }
 
 interface SurveyBatch {
-  /** Counted from 1. */
+  /** From 1. */
   index: number;
   surveyId: string;
   revision: number;
@@ -30,36 +120,18 @@ interface SurveyBatch {
   singleGroups: Map<string, SingleGroup>;
 }
 
-/** The arguments of `append.lua` after the batch's own, and how to read its reply. */
+/** The arguments of `append.lua` after those of the batch, and the reader of its reply. */
 export interface EncodedBatch {
   fields: (string | number)[];
-  /** Hands each result to whoever waits for it and tells how many met each; throws when the reply is not what the script gives. */
-  resolveAll(results: readonly string[], tell: ReportOutcome): void;
+  /** Hands each result to its caller and reports the number of each code; throws when the reply is malformed. */
+  resolveAll(results: readonly string[], report: ReportOutcome): void;
 }
 
 type ReportOutcome = (code: AppendCode, count: number) => void;
 
-const codes: readonly AppendCode[] = [
-  'ACCEPTED',
-  'FILLED',
-  'REPLAY',
-  'MISMATCH',
-  'LIMITED',
-  'STALE',
-  'REFUSED',
-  'QUOTA',
-  'CHANGED',
-  'COMPLETE',
-  'UNKNOWN',
-  'FROZEN',
-  'NEWER',
-  'LOOKUP',
-  'FULL',
-];
-
 /**
- * Puts the submissions of a tick into as few arguments as can be. Most are whole, carry no key and are not refused: those of one
- * survey and caller travel as one text of many lines, and the script decides about all of them with a few numbers.
+ * Encodes the submissions of a tick in as few arguments as possible. Most are complete, have no key and need not be refused: those of
+ * one survey and caller travel as one text of many lines, and the script decides about all of them with a few numbers.
  */
 export function encodeBatch(batch: readonly QueuedSubmission[]): EncodedBatch {
   const surveyBatches = createSurveyBatches();
@@ -92,31 +164,30 @@ export function encodeBatch(batch: readonly QueuedSubmission[]): EncodedBatch {
 
 const [blankDigest, blankHash] = [' '.repeat(12), ' '.repeat(24)];
 
-/** What names a submission, with every part at its place. */
-function encodeIdentity(appendix: IntakeSubmission): string {
+/** Identity of a submission as fixed-width text; `append.lua` says which part stands where. */
+function encodeIdentity(submission: IntakeSubmission): string {
   const { isComplete, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
-    appendix;
-  const flags = `${isComplete ? 1 : 0}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(appendix) ? 1 : 0}`;
+    submission;
+  const flags = `${isComplete ? 1 : 0}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
   return `${flags}${encodeMoment(submittedAtMs)}${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}${observedVersion ?? ''}${legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : ''}`;
 }
 
-/** Whether something may be, or is to be, kept of it beside its row. */
+/** Whether the script keeps, or may have kept, a state of the response beside its row. */
 const hasState = ({ observedVersion, savedState }: IntakeSubmission): boolean =>
   observedVersion !== null || savedState !== '';
 
-/** A moment as the scripts keep it: Unix milliseconds to base 36, 8 digits from 1972 to 2059. */
+/** A time as the scripts keep it: Unix milliseconds in base 36, 8 digits from 1972 to 2059. */
 export const encodeMoment = (ms: number): string => ms.toString(36).padStart(8, '0');
 
-/** The reverse. */
 export const decodeMoment = (text: string): number => Number.parseInt(text, 36);
 
-/** Rows of so many characters are counted by their bytes too: see `append.lua`. */
+/** Rows with more characters may be large ones, whose bytes count too: `largeRow` of `append.lua`, at most 3 bytes a character. */
 const largeRowCharacters = 16_384 / 3;
 
 const fitsBulkGroup = (item: IntakeSubmission): boolean =>
   !item.mustRefuse && item.keyHash === '' && item.isComplete && !hasState(item) && item.row.length < largeRowCharacters;
 
-/** The surveys of a batch. Two revisions of one may meet while it is being changed: each is looked at by itself. */
+/** The surveys of a batch. While a survey changes, a batch may hold two of its revisions, which are checked apart. */
 function createSurveyBatches() {
   const all: SurveyBatch[] = [];
   const byName = new Map<string, SurveyBatch>();
@@ -164,9 +235,9 @@ function resolveAll(
   for (const [index, item] of singles.entries()) report(resolveSingle(item, results[groups.length + index] ?? ''), 1);
 }
 
-/** Reads `left counted passed accepted code isFilled`. */
+/** Reads `reset counted passed accepted code isFilled`. */
 function resolveBulkGroup({ limit, members }: BulkGroup, result: string, report: ReportOutcome): void {
-  const [left = 0, counted = 0, passed = 0, accepted = 0, number = -1, isFilled = 0] = result.split(' ').map(Number);
+  const [resetMs = 0, counted = 0, passed = 0, accepted = 0, number = -1, isFilled = 0] = result.split(' ').map(Number);
   const between = codeOf(number);
   const filling = isFilled === 1 ? accepted - 1 : -1;
   const before = counted - members.length;
@@ -174,7 +245,7 @@ function resolveBulkGroup({ limit, members }: BulkGroup, result: string, report:
     resolve({
       code: index === filling ? 'FILLED' : index < accepted ? 'ACCEPTED' : index < passed ? between : 'LIMITED',
       remaining: counted < 0 ? -1 : Math.max(0, limit - before - index - 1),
-      resetMs: left,
+      resetMs,
       text: '',
     });
   report('ACCEPTED', accepted - isFilled);
@@ -183,7 +254,7 @@ function resolveBulkGroup({ limit, members }: BulkGroup, result: string, report:
   report('LIMITED', members.length - passed);
 }
 
-/** Reads `code remaining left text`. */
+/** Reads `code remaining reset text`. */
 function resolveSingle({ resolve }: QueuedSubmission, result: string): AppendCode {
   const first = result.indexOf(' ');
   const second = result.indexOf(' ', first + 1);
@@ -199,7 +270,7 @@ function resolveSingle({ resolve }: QueuedSubmission, result: string): AppendCod
 }
 
 function codeOf(number: number): AppendCode {
-  const code = codes[number];
+  const code = appendCodes[number];
   if (!code) throw new Error('the intake script returned an unknown code');
   return code;
 }

@@ -17,7 +17,7 @@
 local prefix, windowMs, memoryTtl, answersTtl = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local pendingAtMost, largeBytesAtMost = tonumber(ARGV[5]), tonumber(ARGV[6])
 if pendingAtMost < 0 then pendingAtMost = nil end
-local ACCEPTED, FILLED, REPLAY, MISMATCH, LIMITED, STALE, REFUSED, QUOTA, CHANGED, COMPLETE, UNKNOWN, FROZEN, NEWER, LOOKUP, FULL = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14
+-- ACCEPTED, FILLED and the other codes are locals that append-protocol.ts defines before this script.
 local largeRow = 16384
 
 -- While a survey is held back nothing is accepted: somebody makes sure that nobody answers what he is about to change.

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { type Problem, unavailable } from '../../../errors.ts';
-import { assetPath } from '../../../platform/assets.ts';
+import { intakeScript } from './scripts.ts';
 import { definitionBytesKey, definitionKey, type Shards, surveyKey } from './shards.ts';
 
 /** What takes submissions to a survey while PostgreSQL is away: its row with all questions, packed. */
@@ -37,7 +36,7 @@ export function createDefinitionStore({ redis: plain, shards, maxBytes }: Defini
   const redis = plain as DefinitionRedis;
   redis.defineCommand('saveDefinition', {
     numberOfKeys: 3,
-    lua: readFileSync(assetPath('src/stores/redis/intake/definition.lua'), 'utf8'),
+    lua: intakeScript('definition'),
   });
   const put = (surveyId: string, revision: number, packed: Buffer | ''): Promise<number> => {
     const shard = shards.of(surveyId);

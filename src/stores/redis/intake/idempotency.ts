@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { assetPath } from '../../../platform/assets.ts';
+import { intakeScript } from './scripts.ts';
 import type { Shards } from './shards.ts';
 
 /** Hexadecimal digits of a hash by which a key is remembered: 8 choose where, 14 are its name there. */
@@ -37,7 +36,7 @@ export function createIdempotencyGenerations(plain: Redis, { all }: Pick<Shards,
   const redis = plain as GenerationsRedis;
   redis.defineCommand('rotateGenerations', {
     numberOfKeys: all.length,
-    lua: readFileSync(assetPath('src/stores/redis/intake/rotate-generations.lua'), 'utf8'),
+    lua: intakeScript('rotate-generations'),
   });
   return {
     /** Closes and drops what may be closed and dropped. True: there is more to drop at once. */

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { assetPath } from '../../../platform/assets.ts';
 import { deletionKey, isDeletionNoted } from './deleted-responses.ts';
+import { intakeScript } from './scripts.ts';
 import type { Shard } from './shards.ts';
 
 /** One entry of a shard's stream: the submissions that one tick accepted. */
@@ -55,18 +54,16 @@ type StreamRedis = Redis & {
   findDeadLettersBuffer(letters: string, after: string, surveyId: string, responseId: string): Promise<Buffer[]>;
 };
 
-const script = (name: string): string => readFileSync(assetPath(`src/stores/redis/intake/${name}.lua`), 'utf8');
-
 /** The consuming side of the intake's streams. */
 export function createStream(plain: Redis) {
   const redis = plain as StreamRedis;
-  redis.defineCommand('leaseShard', { numberOfKeys: 1, lua: script('lease-shard') });
-  redis.defineCommand('writeAsOwner', { numberOfKeys: 1, lua: script('write-as-owner') });
-  redis.defineCommand('trimShard', { numberOfKeys: 1, lua: script('trim-stream') });
-  redis.defineCommand('requeueDeadLetter', { numberOfKeys: 1, lua: script('requeue-dead-letter') });
-  redis.defineCommand('shardStats', { numberOfKeys: 1, lua: script('shard-stats') });
-  redis.defineCommand('newestId', { numberOfKeys: 1, lua: script('newest-id') });
-  redis.defineCommand('findDeadLetters', { numberOfKeys: 1, lua: script('find-dead-letters') });
+  redis.defineCommand('leaseShard', { numberOfKeys: 1, lua: intakeScript('lease-shard') });
+  redis.defineCommand('writeAsOwner', { numberOfKeys: 1, lua: intakeScript('write-as-owner') });
+  redis.defineCommand('trimShard', { numberOfKeys: 1, lua: intakeScript('trim-stream') });
+  redis.defineCommand('requeueDeadLetter', { numberOfKeys: 1, lua: intakeScript('requeue-dead-letter') });
+  redis.defineCommand('shardStats', { numberOfKeys: 1, lua: intakeScript('shard-stats') });
+  redis.defineCommand('newestId', { numberOfKeys: 1, lua: intakeScript('newest-id') });
+  redis.defineCommand('findDeadLetters', { numberOfKeys: 1, lua: intakeScript('find-dead-letters') });
   const writeAsOwner = async (lease: ShardLease, ...args: (string | Buffer)[]): Promise<boolean> =>
     (await redis.writeAsOwner(`${lease.shard.prefix}owner`, lease.shard.prefix, lease.name, lease.fence, ...args)) ===
     1;

@@ -14,9 +14,9 @@ import { createFastSubmissionReader } from '../../../../src/domain/submission/fa
 import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { unavailable } from '../../../../src/errors.ts';
 import { readSubmissionRequest } from '../../../../src/http/submit/submit-route.ts';
+import type { AppendResult, IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
 import { encodeMoment } from '../../../../src/stores/redis/intake/append-protocol.ts';
 import { hashOfKey } from '../../../../src/stores/redis/intake/idempotency.ts';
-import type { AppendResult, IntakeSubmission } from '../../../../src/stores/redis/intake/submission.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { newId, newResponseId } from '../../../../src/platform/ids.ts';
+import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
 import { createIntake, type IntakeDeps } from '../../../../src/stores/redis/intake/intake.ts';
 import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
-import type { IntakeSubmission } from '../../../../src/stores/redis/intake/submission.ts';
 import { appendix } from '../../../support/intake.ts';
 
 const whole = (): IntakeSubmission => appendix(newId(), { caller: 'somebody', responseId: newResponseId(), row: '[]' });

@@ -1,0 +1,119 @@
+import { unavailable } from '../../../errors.ts';
+import type { Metrics } from '../../../metrics.ts';
+import {
+  type AppendCode,
+  type AppendResult,
+  type EncodedBatch,
+  encodeBatch,
+  type IntakeSubmission,
+  type QueuedSubmission,
+} from './append-protocol.ts';
+import type { MemoryPressure } from './memory-pressure.ts';
+import type { IntakeScripts } from './scripts.ts';
+import type { Shard } from './shards.ts';
+
+/** Bounds that depend on how much memory is free. */
+export type IntakeMemory = Pick<MemoryPressure, 'hasSpareMemory' | 'maxPendingBytesPerSurvey' | 'sliceBytes'>;
+
+export interface ShardQueueDeps {
+  append: IntakeScripts['append'];
+  shard: Shard;
+  metrics: Pick<Metrics, 'committed' | 'submitted'>;
+  memory: IntakeMemory;
+}
+
+const limitWindowMs = 60_000;
+/** How long keys and ids are remembered: the contract promises 24 h at least. Older ones only the response store knows. */
+export const idempotencyTtlSeconds = 48 * 3600;
+/** How long the answers of open responses stay here: until the response store has them, and for respondents who go from page to page. */
+const answersTtlSeconds = { usual: 900, whenFull: 60 };
+const maxBatchSubmissions = 1000;
+/** Characters of a batch's rows, which become one stream entry: it is read and stored as a whole. */
+const maxBatchCharacters = 4 * 1024 * 1024;
+
+/** After these codes a submission is retried, so the metrics count only what comes of that. */
+const retriedCodes = new Set<AppendCode>(['STALE', 'FROZEN', 'UNKNOWN', 'CHANGED', 'LOOKUP']);
+
+/** The error of every failure: the submission may or may not be stored, and a repeat with the same key finds out. */
+export const notStored = (cause: unknown) => unavailable('Responses cannot be stored durably right now', 2, cause);
+
+/**
+ * One shard's queue, which makes the group commit: while a batch is being stored, later submissions gather for the next. All
+ * submissions of a batch travel in one atomic script, and Redis syncs them to disk before it replies (`appendfsync always`), so they
+ * share the cost of one sync.
+ */
+export function createShardQueue({ append, shard, metrics, memory }: ShardQueueDeps) {
+  const waiting: QueuedSubmission[] = [];
+  let isBusy = false;
+  let isScheduled = false;
+
+  const flush = () => {
+    isScheduled = false;
+    if (isBusy || waiting.length === 0) return;
+    isBusy = true;
+    void send(waiting.splice(0, batchSize(waiting)));
+  };
+
+  const sendNext = () => {
+    isBusy = false;
+    flush();
+  };
+
+  const report = (code: AppendCode, count: number) => {
+    if (count > 0 && !retriedCodes.has(code)) metrics.submitted(code, count);
+  };
+
+  const send = async (batch: QueuedSubmission[]): Promise<void> => {
+    const startedAt = performance.now();
+    let encoded: EncodedBatch;
+    let results: string[];
+    try {
+      encoded = encodeBatch(batch);
+      const limits = {
+        limitWindowMs,
+        idempotencyTtlSeconds,
+        answersTtlSeconds: memory.hasSpareMemory() ? answersTtlSeconds.usual : answersTtlSeconds.whenFull,
+        maxPendingBytesPerSurvey: memory.maxPendingBytesPerSurvey(),
+        maxLargeBytesPerCaller: memory.sliceBytes(),
+      };
+      results = await append(shard, limits, encoded.fields);
+    } catch (error) {
+      // Those that gathered meanwhile are refused too: the next batch would take as long to fail.
+      rejectAll([...batch, ...waiting.splice(0)], error);
+      return sendNext();
+    }
+    const tookSeconds = (performance.now() - startedAt) / 1000;
+    // The next batch is sent before this one's callers are resolved, so that Redis works meanwhile.
+    sendNext();
+    try {
+      encoded.resolveAll(results, report);
+      metrics.committed(batch.length, tookSeconds);
+    } catch (error) {
+      rejectAll(batch, error);
+    }
+  };
+
+  return (submission: IntakeSubmission): Promise<AppendResult> =>
+    new Promise((resolve, reject) => {
+      waiting.push({ submission, resolve, reject });
+      if (isScheduled) return;
+      isScheduled = true;
+      setImmediate(flush);
+    });
+}
+
+/** Number of waiting submissions that travel together: the first, and as many after it as the bounds allow. */
+function batchSize(waiting: readonly QueuedSubmission[]): number {
+  let [count, chars] = [0, 0];
+  for (const { submission } of waiting) {
+    chars += submission.row.length;
+    if (count === maxBatchSubmissions || (count > 0 && chars > maxBatchCharacters)) break;
+    count += 1;
+  }
+  return count;
+}
+
+function rejectAll(items: readonly QueuedSubmission[], error: unknown): void {
+  const problem = notStored(error);
+  for (const item of items) item.reject(problem);
+}
