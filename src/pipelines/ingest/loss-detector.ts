@@ -20,7 +20,7 @@ export interface LossDetectorDeps {
 }
 
 /** A server that tells its start to the second, at another moment of that second each time, was not started again. */
-const startToleranceMs = 5000;
+const startToleranceMs = 1500;
 
 /**
  * Looks once more whether the response store holds what it was seen to hold: what was stored in the last minutes, by sums, and after each start, of this

@@ -49,6 +49,28 @@ const unavailableTypes = new Set([
   'THREAD_WAS_CANCELED',
 ]);
 
+/** It cannot read or write files of its own: to be repaired there, whatever the statement was. */
+const fileTypes = new Set([
+  'CORRUPTED_DATA',
+  'CHECKSUM_DOESNT_MATCH',
+  'BAD_SIZE_OF_FILE_IN_DATA_PART',
+  'NO_FILE_IN_DATA_PART',
+  'UNEXPECTED_FILE_IN_DATA_PART',
+  'BROKEN_PROJECTION',
+  'FILE_DOESNT_EXIST',
+  'CANNOT_OPEN_FILE',
+  'CANNOT_READ_FROM_FILE_DESCRIPTOR',
+  'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
+  'CANNOT_FSYNC',
+  'CANNOT_CLOSE_FILE',
+  'CANNOT_STAT',
+  'STD_EXCEPTION',
+  'POCO_EXCEPTION',
+  'UNKNOWN_EXCEPTION',
+]);
+/** Data of a part that end too early have the type of a request that does. */
+const damagedPart = /while reading from part/i;
+
 /** It has not got the memory for it now: with fewer rows at once it may. */
 const memoryTypes = new Set([
   'MEMORY_LIMIT_EXCEEDED',
@@ -93,8 +115,12 @@ export function isUnreachable(error: unknown): boolean {
 /** What a caller sees: SERVICE_UNAVAILABLE while the store is away or busy, anything else as it is. */
 export function toProblem(error: unknown): unknown {
   if (error instanceof Problem) return error;
-  if (error instanceof ClickHouseError && !unavailableTypes.has(error.type ?? '')) return error;
+  if (error instanceof ClickHouseError && !isFailureOfServer(error)) return error;
   return unavailable('The response store cannot be reached', 2, error);
+}
+
+function isFailureOfServer({ type = '', message }: ClickHouseError): boolean {
+  return unavailableTypes.has(type) || fileTypes.has(type) || damagedPart.test(message);
 }
 
 /** Whether sending the same rows again can never succeed. */

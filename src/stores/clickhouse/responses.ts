@@ -11,6 +11,7 @@ import { walkRecords } from './read/walk.ts';
 import { createCodeColumns } from './schema/code-columns.ts';
 import type { Placement } from './schema/placement.ts';
 import { isUuid, sqlInteger, sqlMoment, sqlUuid } from './sql-literals.ts';
+import { createDamagedParts } from './write/damaged-parts.ts';
 import { createErasure } from './write/erasure.ts';
 import { createInsert } from './write/insert.ts';
 
@@ -55,6 +56,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
   return {
     insertBatch: createInsert(clickhouse, columns, { cluster }),
     storedRows: createStoredRows(clickhouse),
+    damagedParts: createDamagedParts(clickhouse, { cluster }),
     ...createErasure(clickhouse, { cluster }),
 
     /** The response with this id; where the id came again after it was forgotten all of them, the last that was submitted first. */
