@@ -38,11 +38,11 @@ export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
   const logError = (queue: QueueName) => (error: Error) => log.warn({ err: error, queue }, 'job queue error');
 
   const queueOf = (name: QueueName): Queue => {
-    let queue = queuesByName.get(name);
-    if (!queue) {
-      queuesByName.set(name, (queue = new Queue(name, { connection: senderConnection(url) })));
-      queue.on('error', logError(name));
-    }
+    const known = queuesByName.get(name);
+    if (known) return known;
+    const queue = new Queue(name, { connection: senderConnection(url) });
+    queue.on('error', logError(name));
+    queuesByName.set(name, queue);
     return queue;
   };
 

@@ -1,9 +1,9 @@
-/** Longer than anybody wants to know. */
+/** Longer than any caller looks back. */
 const memoryMs = 60_000;
 
-/** Remembers for a while when surveys were changed, as this process heard of it. */
+/** Keeps for a while when this process was notified of changed surveys. */
 export function createRecentChanges() {
-  /** The oldest first. */
+  /** Oldest first. */
   const changedAt = new Map<string, number>();
   return {
     record(surveyId: string): void {
@@ -15,7 +15,7 @@ export function createRecentChanges() {
         changedAt.delete(id);
       }
     },
-    /** By `performance.now()`. */
+    /** `sinceMs` is a value of `performance.now()`. */
     hasChangedSince: (surveyId: string, sinceMs: number): boolean => (changedAt.get(surveyId) ?? -Infinity) >= sinceMs,
   };
 }

@@ -16,13 +16,13 @@ export interface TranslateOrder {
   languages: readonly string[];
   provider: Provider;
   signal: AbortSignal;
-  /** Is told how far it is, 0 to 1. */
+  /** Called with the progress, 0 to 1. */
   report(progress: number): Promise<unknown>;
 }
 
 const concurrency = 4;
 
-/** Has the texts of a survey translated that need it. Each batch is stored as it comes: who begins again sends only the rest. */
+/** Translates the texts of a survey that need it. Each batch is stored when it arrives, so a repeated job sends only the rest. */
 export async function translate(
   { translations, now }: TranslateDeps,
   { survey, languages, provider, signal, report }: TranslateOrder,
@@ -64,7 +64,7 @@ function stored(batch: readonly Untranslated[], texts: readonly string[]) {
   );
 }
 
-/** Works a list off, a few at a time; the first failure ends it once what is under way has come to its end. */
+/** Runs a task for each item, a few at a time. The first failure ends it when running tasks have ended. */
 async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = items[Symbol.iterator]();
   let failure: unknown;
