@@ -31,11 +31,11 @@ export interface ServiceOptions {
 
 export interface Service {
   /** Waits until the stores are reached or the deadlines pass; rejects when one refuses to be used. */
-  meetStores(patience?: StartDeadlines): Promise<void>;
+  waitForStores(deadlines?: StartDeadlines): Promise<void>;
   /** Why stores are not reached yet, in words for the operator. */
-  troubles(): string[];
+  storeProblems(): string[];
   /** Resolves when PostgreSQL is reached. */
-  controlPlane: Promise<void>;
+  postgresReady: Promise<void>;
   /** Resolves when all stores are reached and everything runs. */
   complete: Promise<void>;
   /**
@@ -70,7 +70,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const secrets = createSecrets(settings.secretsKey ?? loadOrCreateSecret(settings.dataDir, 'secrets-key'));
   const stores = await openStores({ urls, settings, log, metrics });
   const { contacts } = stores;
-  const workers = createWorkers({ url: urls.redisJobs, contact: contacts.jobs, log });
+  const workers = createWorkers({ url: urls.redisJobs, connection: contacts.jobs, log });
   const core = createCore({ settings, stores, metrics, secrets, log });
   const shared = { settings, stores, core, metrics, secrets, log, collectMetrics };
   const http = roles.includes('http')
@@ -103,15 +103,16 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     .catch((error: unknown) => log.warn({ err: error }, 'subscribing to messages of other processes failed'));
   const complete = Promise.all(contacts.all.map(({ ready }) => ready)).then(() => undefined);
   return {
-    meetStores: async (patience) => {
-      await waitForStores(contacts.all, patience);
+    waitForStores: async (deadlines) => {
+      await waitForStores(contacts.all, deadlines);
       // A refusal after the start is logged only: what can be served is served.
       for (const { name: store, refused } of contacts.all)
         void refused.then((error) => log.error({ err: error, store }, 'a store refuses to be used'));
       if (contacts.jobs.isReady) await within(subscribeTimeoutMs, subscribed);
     },
-    troubles: () => contacts.all.filter(({ isReady }) => !isReady).map((contact) => contact.describeProblem()),
-    controlPlane: contacts.postgres.ready,
+    storeProblems: () =>
+      contacts.all.filter(({ isReady }) => !isReady).map((connection) => connection.describeProblem()),
+    postgresReady: contacts.postgres.ready,
     complete,
     async firstAdmin() {
       const { adminEmail: email, adminPassword: password } = settings;

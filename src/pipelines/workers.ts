@@ -8,7 +8,7 @@ export interface WorkersOptions {
   /** URL of the Redis for jobs. */
   url: string;
   /** Jobs are refused until this connection is ready. */
-  contact: Pick<StoreConnection, 'assertReady'>;
+  connection: Pick<StoreConnection, 'assertReady'>;
   log: Log;
 }
 
@@ -32,7 +32,7 @@ export interface Workers extends JobSender {
 }
 
 /** The job queues of one process: the only place that uses BullMQ. Queues and workers have connections of their own. */
-export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
+export function createWorkers({ url, connection, log }: WorkersOptions): Workers {
   const queuesByName = new Map<QueueName, Queue>();
   const workers: Worker[] = [];
   const logError = (queue: QueueName) => (error: Error) => log.warn({ err: error, queue }, 'job queue error');
@@ -48,7 +48,7 @@ export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
 
   return {
     async add(name, payload, { once, jobId, delayMs = 0 } = {}) {
-      contact.assertReady();
+      connection.assertReady();
       const { attempts, backoffMs } = queues[name];
       await queueOf(name).add(name, payload, {
         attempts,

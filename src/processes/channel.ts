@@ -6,31 +6,31 @@ export interface HttpProcessStart {
   urls: StoreUrls;
   name: string;
   /** How long it waits for the first answers of the stores; the default if absent. */
-  patienceMs?: number | undefined;
+  storesTimeoutMs?: number | undefined;
 }
 
-const [urlsVariable, nameVariable, patienceVariable] = [
+const [urlsVariable, nameVariable, storesTimeoutVariable] = [
   'SURVEY_WORKER_URLS',
   'SURVEY_WORKER_NAME',
-  'SURVEY_WORKER_PATIENCE_MS',
+  'SURVEY_WORKER_STORES_TIMEOUT_MS',
 ];
 
-export function writeHttpProcessStart({ urls, name, patienceMs }: HttpProcessStart): Record<string, string> {
+export function writeHttpProcessStart({ urls, name, storesTimeoutMs }: HttpProcessStart): Record<string, string> {
   return {
     [urlsVariable]: JSON.stringify(urls),
     [nameVariable]: name,
-    ...(patienceMs !== undefined && { [patienceVariable]: String(patienceMs) }),
+    ...(storesTimeoutMs !== undefined && { [storesTimeoutVariable]: String(storesTimeoutMs) }),
   };
 }
 
 /** Undefined: this is the main process. */
 export function readHttpProcessStart(env: NodeJS.ProcessEnv): HttpProcessStart | undefined {
-  const [urls, patienceMs] = [env[urlsVariable], env[patienceVariable]];
+  const [urls, storesTimeoutMs] = [env[urlsVariable], env[storesTimeoutVariable]];
   if (urls === undefined) return undefined;
   return {
     urls: JSON.parse(urls) as StoreUrls,
     name: env[nameVariable] ?? 'http',
-    patienceMs: patienceMs === undefined ? undefined : Number(patienceMs),
+    storesTimeoutMs: storesTimeoutMs === undefined ? undefined : Number(storesTimeoutMs),
   };
 }
 

@@ -16,7 +16,7 @@ import { createHttpProcesses, freePort } from './http-processes.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 
 /** How long HTTP processes wait for the first answers of stores when the main process has waited in vain. */
-const shortPatienceMs = 2000;
+const shortStoresTimeoutMs = 2000;
 /** Between attempts to create the first ADMIN while PostgreSQL is away. */
 const firstAdminRetryMs = 1000;
 const stopDeadlineMs = 10_000;
@@ -72,14 +72,14 @@ async function startMainProcess(context: ProcessContext): Promise<void> {
   const roles = hasHttpProcesses ? settings.roles.filter((role) => role !== 'http') : settings.roles;
   const service = await createService({ settings, urls, roles, log, isPortShared: false, processName: 'main' });
   shutdown.add(() => service.stop(stopDeadlineMs));
-  await service.meetStores();
+  await service.waitForStores();
   // Before anything listens: a client that finds the service ready can sign in.
   const firstAdmin = await createFirstAdmin(service);
   try {
     const port = hasHttpProcesses ? await startHttpProcesses(context, urls, service) : await service.start();
-    const troubles = service.troubles();
-    printBanner(settings, firstAdmin.admin, { port, troubles });
-    if (!firstAdmin.isDone || troubles.length > 0) void completeStart(service, firstAdmin.isDone, log);
+    const problems = service.storeProblems();
+    printBanner(settings, firstAdmin.admin, { port, problems });
+    if (!firstAdmin.isDone || problems.length > 0) void completeStart(service, firstAdmin.isDone, log);
   } catch (error) {
     // A created password that is not shown is lost.
     print(adminLines(firstAdmin.admin));
@@ -100,7 +100,7 @@ async function startHttpProcesses(
       ...writeHttpProcessStart({
         urls,
         name,
-        patienceMs: service.troubles().length > 0 ? shortPatienceMs : undefined,
+        storesTimeoutMs: service.storeProblems().length > 0 ? shortStoresTimeoutMs : undefined,
       }),
       PORT: String(port),
       DATA_DIR: settings.dataDir,
@@ -114,7 +114,7 @@ async function startHttpProcesses(
 
 async function startHttpProcess(
   { settings, log, shutdown }: ProcessContext,
-  { urls, name, patienceMs }: HttpProcessStart,
+  { urls, name, storesTimeoutMs }: HttpProcessStart,
 ): Promise<void> {
   const main = createMainProcessClient();
   const service = await createService({
@@ -128,7 +128,7 @@ async function startHttpProcess(
   });
   shutdown.add(() => service.stop(stopDeadlineMs));
   main.answerMetricsRequests(service.collectOwnMetrics);
-  await service.meetStores(patienceMs === undefined ? {} : { answerMs: patienceMs });
+  await service.waitForStores(storesTimeoutMs === undefined ? {} : { answerMs: storesTimeoutMs });
   const port = (await service.start()) ?? settings.port;
   log.info({ port }, 'listening');
   main.listening(port);
@@ -149,7 +149,7 @@ async function createFirstAdmin(service: Service): Promise<{ isDone: boolean; ad
 /** After a degraded start: creates the first ADMIN when PostgreSQL is reached, and reports when all stores are. */
 async function completeStart(service: Service, hasFirstAdmin: boolean, log: Log): Promise<void> {
   try {
-    await service.controlPlane;
+    await service.postgresReady;
     for (let isDone = hasFirstAdmin; !isDone; ) {
       const firstAdmin = await createFirstAdmin(service);
       ({ isDone } = firstAdmin);
@@ -180,16 +180,16 @@ function storeUrls(settings: Settings, stores: EmbeddedStores): StoreUrls {
 function printBanner(
   settings: Settings,
   admin: FirstAdmin,
-  { port, troubles }: { port: number | undefined; troubles: readonly string[] },
+  { port, problems }: { port: number | undefined; problems: readonly string[] },
 ): void {
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
   const address = settings.publicUrl?.replace(/\/$/, '') ?? `http://${host}:${port}`;
   const servesHttp = settings.roles.includes('http');
   const roles = servesHttp ? '' : `: ${settings.roles.join(', ')}`;
   print([
-    troubles.length === 0
+    problems.length === 0
       ? `Survey service is ready${roles}.`
-      : `Survey service runs DEGRADED${roles}: ${troubles.join('; ')}. What is missing is tried again until it is there.`,
+      : `Survey service runs DEGRADED${roles}: ${problems.join('; ')}. What is missing is tried again until it is there.`,
     ...(servesHttp ? [`  base address  ${address}/api/v1`, `  console       ${address}/docs`] : []),
     ...(!servesHttp && port !== undefined ? [`  metrics       http://${host}:${port}/metrics`] : []),
     `  data          ${settings.dataDir}`,
