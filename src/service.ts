@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { createCore } from './actors/core.ts';
 import { ensureFirstAdmin } from './auth/first-admin.ts';
 import { createPasswords } from './auth/passwords.ts';
-import { createApiServer } from './http/server/api-server.ts';
-import { createMetricsServer } from './http/server/metrics-server.ts';
+import { createApiServer } from './http/api-server.ts';
+import { createMetricsServer } from './http/metrics-server.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type MetricFamilies } from './metrics.ts';
 import { createReportDrawer } from './pipelines/ai/draw-report.ts';
@@ -99,7 +99,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     name: `${hostname()}-${process.pid}-${newId().slice(-8)}`,
   });
   const subscribed = contacts.jobs.ready
-    .then(() => Promise.all([core.subscribe(), http?.hear()]))
+    .then(() => Promise.all([core.subscribe(), http?.subscribe()]))
     .catch((error: unknown) => log.warn({ err: error }, 'subscribing to messages of other processes failed'));
   const complete = Promise.all(contacts.all.map(({ ready }) => ready)).then(() => undefined);
   return {

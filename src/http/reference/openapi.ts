@@ -4,7 +4,6 @@ import { problemSchema } from '../schemas/common.ts';
 import { liveClientMessageSchema, liveServerMessageSchema } from '../schemas/live.ts';
 import { webhookBodySchema } from '../schemas/webhooks.ts';
 import { basePath } from '../server/server.ts';
-import type { DescribedRoute } from './described-route.ts';
 import { introduction, tagDescriptions } from './descriptions.ts';
 import { parametersOf } from './parameters.ts';
 import { describeSettings } from './question-settings.ts';
@@ -14,9 +13,9 @@ import { createSchemaComponents, type JsonSchema, type SchemaComponents } from '
 
 export interface OpenApiOptions {
   /** The routes below the base address. */
-  routes: readonly DescribedRoute[];
+  routes: readonly Route[];
   /** Routes at the root that are worth describing. */
-  rootRoutes?: readonly DescribedRoute[];
+  rootRoutes?: readonly Route[];
   /** Where the service is reached; without it the document says so relative to itself. */
   publicUrl?: string | undefined;
   version: string;
@@ -46,7 +45,7 @@ export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version
   // Every reply before any body: see the schema book.
   const replies = new Map(all.map((route) => [route, repliesOf(route, components, problems)]));
   components.body(liveClientMessageSchema);
-  const operation = (route: DescribedRoute) => operationOf(route, components, replies.get(route) ?? {});
+  const operation = (route: Route) => operationOf(route, components, replies.get(route) ?? {});
   const isLive = routes.some(({ path }) => path === '/live/tickets');
   const paths = {
     ...pathsOf(routes, operation),
@@ -81,7 +80,7 @@ export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version
   };
 }
 
-function tagsOf(routes: readonly DescribedRoute[]): OpenApiDocument['tags'] {
+function tagsOf(routes: readonly Route[]): OpenApiDocument['tags'] {
   const used = new Set(routes.map(({ tag }) => tag));
   const described = Object.entries(tagDescriptions)
     .filter(([name]) => used.delete(name))
@@ -90,16 +89,17 @@ function tagsOf(routes: readonly DescribedRoute[]): OpenApiDocument['tags'] {
 }
 
 function pathsOf(
-  routes: readonly DescribedRoute[],
-  operation: (route: DescribedRoute) => JsonSchema,
+  routes: readonly Route[],
+  operation: (route: Route) => JsonSchema,
   shared: JsonSchema = {},
 ): OpenApiDocument['paths'] {
   const paths: OpenApiDocument['paths'] = {};
-  for (const route of routes) (paths[route.path] ??= { ...shared })[route.method.toLowerCase()] = operation(route);
+  for (const route of routes)
+    paths[route.path] = { ...(paths[route.path] ?? shared), [route.method.toLowerCase()]: operation(route) };
   return paths;
 }
 
-function operationOf(route: DescribedRoute, components: SchemaComponents, responses: JsonSchema): JsonSchema {
+function operationOf(route: Route, components: SchemaComponents, responses: JsonSchema): JsonSchema {
   const parameters = parametersOf(route);
   const body = requestBodyOf(route, components);
   return {
@@ -144,7 +144,7 @@ function rightText(access: Access): string | undefined {
   }
 }
 
-function requestBodyOf(route: DescribedRoute, components: SchemaComponents): JsonSchema | undefined {
+function requestBodyOf(route: Route, components: SchemaComponents): JsonSchema | undefined {
   if (!route.body)
     return route.bodyKind === 'stream'
       ? { required: true, description: 'The file itself, with its Content-Type.', content: { '*/*': {} } }

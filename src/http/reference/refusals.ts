@@ -1,6 +1,5 @@
 import { type ProblemCode, problemTable } from '../../errors.ts';
 import type { Route } from '../routing/route.ts';
-import type { DescribedRoute } from './described-route.ts';
 
 const aiCodes: readonly ProblemCode[] = [
   'AI_DISABLED',
@@ -13,7 +12,7 @@ const aiCodes: readonly ProblemCode[] = [
 const allCodes = Object.keys(problemTable) as ProblemCode[];
 
 /** The codes that a call of the route can be refused with, in the order of the problem table; they follow from how it is declared. */
-export function refusalsOf(route: DescribedRoute): ProblemCode[] {
+export function refusalsOf(route: Route): ProblemCode[] {
   const codes = new Set<ProblemCode>([
     'INTERNAL_ERROR',
     ...(route.refusals ?? []),

@@ -1,9 +1,8 @@
 import { type ProblemCode, problemTable } from '../../errors.ts';
-import type { Route } from '../routing/route.ts';
+import type { OtherReply, Route } from '../routing/route.ts';
 import { eventStreamMediaType } from '../routing/streamed-reply.ts';
 import { acceptedJobSchema } from '../schemas/ai.ts';
 import { paginationSchema } from '../schemas/common.ts';
-import type { DescribedRoute, OtherReply } from './described-route.ts';
 import { refusalsOf } from './refusals.ts';
 import { replyExamples } from './reply-examples.ts';
 import type { JsonSchema, SchemaComponents } from './schema-components.ts';
@@ -42,7 +41,7 @@ export const rateLimitHeaderNames = ['X-RateLimit-Limit', 'X-RateLimit-Remaining
 
 /** All replies of a route by status; refusals are named components that `problems` collects. */
 export function repliesOf(
-  route: DescribedRoute,
+  route: Route,
   components: SchemaComponents,
   problems: Map<string, JsonSchema>,
 ): Record<string, JsonSchema> {
@@ -110,7 +109,7 @@ const streamedReply: OtherReply = {
 };
 
 /** What else a route may answer: files are sent in ranges too, or not again; work by an AI provider replies 202 when it takes longer than 20 seconds. */
-export function otherRepliesOf(route: DescribedRoute): readonly OtherReply[] {
+export function otherRepliesOf(route: Route): readonly OtherReply[] {
   const { tag, method, access, path, isStreamed = false, otherReplies: own = [] } = route;
   const otherReplies = isStreamed ? [...own, streamedReply] : own;
   const mayTakeLong =
@@ -121,11 +120,11 @@ export function otherRepliesOf(route: DescribedRoute): readonly OtherReply[] {
     : otherReplies;
 }
 
-const mediaTypesOf = ({ mediaTypes, replyMediaType = 'application/octet-stream' }: DescribedRoute): readonly string[] =>
+const mediaTypesOf = ({ mediaTypes, replyMediaType = 'application/octet-stream' }: Route): readonly string[] =>
   mediaTypes ?? [replyMediaType];
 
 /** Files beyond their whole: RFC 9110, sections 13 and 14. */
-function rangeRepliesOf(route: DescribedRoute): OtherReply[] {
+function rangeRepliesOf(route: Route): OtherReply[] {
   const ranges = mediaTypesOf(route).map(
     (mediaType): OtherReply => ({
       status: 206,
@@ -161,7 +160,7 @@ function envelope(data: JsonSchema, pagination?: JsonSchema, isAlwaysPaged = fal
   };
 }
 
-function contentOf(route: DescribedRoute, components: SchemaComponents): JsonSchema {
+function contentOf(route: Route, components: SchemaComponents): JsonSchema {
   if (route.reply) {
     const data = replyExamples[`${route.method} ${route.path}`];
     const { 'application/json': shown } = json(

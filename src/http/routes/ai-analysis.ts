@@ -9,9 +9,9 @@ import { type AiJob, type AiStore, isOfSurvey, type SurveyJob } from '../../stor
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
-import type { SurveyAccess } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, type Outcome, ok, type Route, route } from '../routing/route.ts';
+import type { SurveyAccess } from '../routing/survey-access.ts';
 import { acceptedJobSchema, analysisSchema, jobSchema, providerSchema } from '../schemas/ai.ts';
 import { pageFields } from '../schemas/query-fields.ts';
 import { presentGenerated } from './ai-generation.ts';

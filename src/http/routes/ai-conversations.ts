@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { streamJsonText, type TextListener } from '../../ai/json-text-stream.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { converseTask, maxDraftQuestions } from '../../ai/tasks/converse.ts';
-import { surveyFromDraft } from '../../ai/tasks/draft-survey.ts';
 import type { DraftSurvey } from '../../ai/tasks/generate-survey.ts';
+import { surveyFromDraft } from '../../ai/tasks/generate-survey.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { wordingSchema } from '../../domain/questions/option-list.ts';
 import { conflict, notFound } from '../../errors.ts';
@@ -66,7 +66,7 @@ function startRoute({ providers, conversations, newId }: AiConversationRoutesDep
         provider,
         converseTask({ draft: null, history: [], message: prompt, questionCount }),
         AbortSignal.timeout(turnTimeoutMs),
-        messageTo(reader),
+        { reader: messageTo(reader) },
       );
       const conversation: StoredConversation = {
         id: newId(),
@@ -120,7 +120,9 @@ function messageRoute(deps: AiConversationRoutesDeps): Route {
         message,
         questionCount: null,
       });
-      const { value } = await ask(provider, task, AbortSignal.timeout(turnTimeoutMs), messageTo(reader));
+      const { value } = await ask(provider, task, AbortSignal.timeout(turnTimeoutMs), {
+        reader: messageTo(reader),
+      });
       const turns = [
         ...conversation.turns,
         { role: 'user' as const, text: message },

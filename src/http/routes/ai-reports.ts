@@ -7,10 +7,9 @@ import { conflict, notFound, Problem } from '../../errors.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { ReportStore, StoredReport } from '../../stores/postgres/ai/reports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import type { DescribedRoute, OtherReply } from '../reference/described-route.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
-import { type Outcome, ok, route } from '../routing/route.ts';
+import { type OtherReply, type Outcome, ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, reportSchema } from '../schemas/ai.ts';
 import { contentDisposition } from '../server/file-reply.ts';
 
@@ -30,9 +29,10 @@ const query = z.strictObject({
     .describe('`pdf`: the report as a file, with a chart and a table of each question that it speaks of'),
 });
 
-export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
-  const pdfReply: OtherReply = { status: 200, description: 'Done', mediaType: 'application/pdf' };
-  const routes = [
+const pdfReply: OtherReply = { status: 200, description: 'Done', mediaType: 'application/pdf' };
+
+export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
+  return [
     route({
       method: 'POST',
       path: '/ai/surveys/{id}/report',
@@ -47,6 +47,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
       query,
       reply: z.union([reportSchema, acceptedJobSchema]),
       replyStatus: 200,
+      otherReplies: [pdfReply],
       audit: aiUse,
       isBodyOptional: true,
       body: z.strictObject({ includeRecommendations: z.boolean().default(true), provider: providerSchema.optional() }),
@@ -81,6 +82,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
       query,
       reply: reportSchema,
       replyStatus: 200,
+      otherReplies: [pdfReply],
       async handle({ params, query: { format }, survey: { id: surveyId } }) {
         return reportReply(deps, {
           stored: await find(deps, surveyId, params['reportId'] ?? ''),
@@ -90,7 +92,6 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
       },
     }),
   ];
-  return routes.map((one) => ({ ...one, otherReplies: [pdfReply] }));
 }
 
 interface ReportReplyOptions {

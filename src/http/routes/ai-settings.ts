@@ -8,7 +8,7 @@ import { parseReply } from '../../ai/tasks/parse-reply.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { ProviderName } from '../../settings.ts';
-import type { AiSettingsStore } from '../../stores/postgres/ai/provider-settings.ts';
+import type { AiSettingsStore } from '../../stores/postgres/ai/settings.ts';
 import type { Guard } from '../../webhooks/guard.ts';
 import { aiUse, objectFromPath } from '../routing/audit.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';

@@ -18,7 +18,8 @@ import {
 } from '../schemas/query-fields.ts';
 
 export interface AnalyticsRoutesDeps {
-  totals: TotalsStore;
+  /** Results are cached until the next batch of the survey. */
+  cachedTotals: TotalsStore;
   surveys: Pick<SurveyStore, 'load'>;
   annotations: Pick<AnnotationStore, 'findByNames'>;
 }
@@ -63,7 +64,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
           query.filter,
           'filter',
         );
-        return ok(await analyseSurvey(deps.totals, survey, { filters, startDate, endDate, isComplete }));
+        return ok(await analyseSurvey(deps.cachedTotals, survey, { filters, startDate, endDate, isComplete }));
       },
     }),
     route({
@@ -86,7 +87,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
           query.filter,
           'filter',
         );
-        return ok(await analyseQuestion(deps.totals, question, { filters, startDate, endDate, isComplete }));
+        return ok(await analyseQuestion(deps.cachedTotals, question, { filters, startDate, endDate, isComplete }));
       },
     }),
   ];

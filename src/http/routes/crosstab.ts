@@ -14,7 +14,8 @@ import { conditionsOf, dimensionOf, filterField, type NamedVariable } from '../s
 import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
 
 export interface CrosstabRouteDeps {
-  crosstab: CrosstabStore;
+  /** Results are cached until the next batch of the survey. */
+  cachedCrosstab: CrosstabStore;
   surveys: Pick<SurveyStore, 'load'>;
   annotations: Pick<AnnotationStore, 'findByNames'>;
 }
@@ -84,7 +85,7 @@ const description = [
   'An option that was removed is a row or column as long as anybody in the whole survey has chosen it, whatever is selected. A `banner` puts further questions in columns beside one another, all counted at one moment; each part is what crossing its question alone would give, over the responses that answered it and the question in the rows.',
 ].join('\n\n');
 
-export function crosstabRoute({ crosstab, surveys, annotations }: CrosstabRouteDeps): Route {
+export function crosstabRoute({ cachedCrosstab, surveys, annotations }: CrosstabRouteDeps): Route {
   return route({
     method: 'POST',
     path: '/analytics/surveys/{surveyId}/crosstab',
@@ -120,7 +121,7 @@ export function crosstabRoute({ crosstab, surveys, annotations }: CrosstabRouteD
       if (!rows || issues.length > 0) throw validationProblem(issues);
       refuseTooLarge(rows, columns);
       const filters = conditionsOf(scope, body.filters, 'filters');
-      const counted = await crosstab.countBanner({
+      const counted = await cachedCrosstab.countBanner({
         surveyId: survey.id,
         rows,
         columns,
@@ -130,7 +131,8 @@ export function crosstabRoute({ crosstab, surveys, annotations }: CrosstabRouteD
         endDate,
         isComplete,
       });
-      if (counted.every(hasNoUsableWeight)) await assertMetadataKeyExists(crosstab, survey.id, body.weightMetadataKey);
+      if (counted.every(hasNoUsableWeight))
+        await assertMetadataKeyExists(cachedCrosstab, survey.id, body.weightMetadataKey);
       const tables = interpretTables(
         rows,
         columns.flatMap((dimension, index) => (counted[index] ? [{ ...counted[index], columns: dimension }] : [])),

@@ -137,5 +137,8 @@ async function* singleChunk(bytes: Buffer): AsyncIterable<Uint8Array> {
 
 function memoize<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }

@@ -8,9 +8,8 @@ import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
 import { type ExportRecord, type ExportStore, maxOpenExports } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import type { DescribedRoute } from '../reference/described-route.ts';
 import { objectInSurvey } from '../routing/audit.ts';
-import { accepted, ok, page, route } from '../routing/route.ts';
+import { accepted, ok, page, type Route, route } from '../routing/route.ts';
 import { deletedSchema, idSchema } from '../schemas/common.ts';
 import { acceptedExportSchema, exportFormatSchema, exportSchema, exportStatusSchema } from '../schemas/exports.ts';
 import { endField, invertedRangeIssue, isRangeInverted, pageFields, startField } from '../schemas/query-fields.ts';
@@ -100,7 +99,7 @@ export function presentExport(record: ExportRecord) {
   };
 }
 
-export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
+export function exportRoutes(deps: ExportRoutesDeps): Route[] {
   const find = async (id: string | undefined): Promise<ExportRecord> => {
     const record = await deps.exports.find(id ?? '');
     if (!record) throw notFound('export');
@@ -195,40 +194,38 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
       replyStatus: 200,
       handle: async ({ params }) => ok(presentExport(await find(params['exportId']))),
     }),
-    {
+    route({
+      method: 'GET',
+      path: '/exports/{exportId}/download',
+      tag: 'Exports',
+      summary: 'Download the file',
+      description:
+        'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
+      access: { kind: 'survey', right: 'read', by: 'exportId' },
+      limit: 'api',
+      reply: null,
       mediaTypes: Object.values(exportFileTypes).map(({ mediaType }) => mediaType.split(';', 1)[0] ?? mediaType),
-      ...route({
-        method: 'GET',
-        path: '/exports/{exportId}/download',
-        tag: 'Exports',
-        summary: 'Download the file',
-        description:
-          'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
-        access: { kind: 'survey', right: 'read', by: 'exportId' },
-        limit: 'api',
-        reply: null,
-        replyMediaType: 'application/octet-stream',
-        replyStatus: 200,
-        audit: { action: 'export.downloaded', objectKind: 'export', describe: objectInSurvey('exportId') },
-        handle: async (request) => {
-          const record = await find(request.params['exportId']);
-          if (record.status === 'EXPIRED')
-            throw notFound(`file any more${record.error === null ? ': it has expired' : `. ${record.error}`}`);
-          if (record.status === 'FAILED') throw conflict('EXPORT_NOT_READY', 'The export failed: there is no file');
-          const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
-          if (size === undefined || record.sha256 === null)
-            throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');
-          const { mediaType, ending } = exportFileTypes[record.format];
-          return replyWithFile(request, {
-            path: deps.files.path(record.id),
-            size,
-            etag: record.sha256,
-            mediaType,
-            fileName: `${fileNameOf(request.survey.title)}-${record.createdAt.toISOString().slice(0, 10)}.${ending}`,
-          });
-        },
-      }),
-    },
+      replyMediaType: 'application/octet-stream',
+      replyStatus: 200,
+      audit: { action: 'export.downloaded', objectKind: 'export', describe: objectInSurvey('exportId') },
+      handle: async (request) => {
+        const record = await find(request.params['exportId']);
+        if (record.status === 'EXPIRED')
+          throw notFound(`file any more${record.error === null ? ': it has expired' : `. ${record.error}`}`);
+        if (record.status === 'FAILED') throw conflict('EXPORT_NOT_READY', 'The export failed: there is no file');
+        const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
+        if (size === undefined || record.sha256 === null)
+          throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');
+        const { mediaType, ending } = exportFileTypes[record.format];
+        return replyWithFile(request, {
+          path: deps.files.path(record.id),
+          size,
+          etag: record.sha256,
+          mediaType,
+          fileName: `${fileNameOf(request.survey.title)}-${record.createdAt.toISOString().slice(0, 10)}.${ending}`,
+        });
+      },
+    }),
     route({
       method: 'DELETE',
       path: '/exports/{exportId}',

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { Problem } from '../../errors.ts';
-import type { DescribedRoute } from '../reference/described-route.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { healthSchema } from '../schemas/common.ts';
 
@@ -26,8 +25,8 @@ const resultMaxAgeMs = 500;
 type Result = 'ok' | 'failed' | 'timed out';
 
 /** `/health/live` and `/health/ready`, for the root table. */
-export function healthRoutes(deps: HealthRoutesDeps): DescribedRoute[] {
-  return [liveRoute(), { ...readyRoute(deps), refusals: ['SERVICE_UNAVAILABLE'] }];
+export function healthRoutes(deps: HealthRoutesDeps): Route[] {
+  return [liveRoute(), readyRoute(deps)];
 }
 
 function liveRoute(): Route {
@@ -62,6 +61,7 @@ function readyRoute(deps: HealthRoutesDeps): Route {
     ignoresQuery: true,
     reply: healthSchema,
     replyStatus: 200,
+    refusals: ['SERVICE_UNAVAILABLE'],
     handle: async () => {
       const found = await checkCached();
       const checks = {

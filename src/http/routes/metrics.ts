@@ -1,10 +1,9 @@
 import { isIP } from 'node:net';
 import { Problem } from '../../errors.ts';
 import { formatMetrics, type MetricFamilies, metricsMediaType } from '../../metrics.ts';
-import type { DescribedRoute } from '../reference/described-route.ts';
 import type { Authenticate } from '../routing/principal.ts';
 import type { RateLimits } from '../routing/rate-limits.ts';
-import { type RouteRequest, route } from '../routing/route.ts';
+import { type Route, type RouteRequest, route } from '../routing/route.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { HeaderName } from '../server/request-head.ts';
 
@@ -16,8 +15,8 @@ export interface MetricsRouteDeps {
 }
 
 /** `/metrics`, for the root table. */
-export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRouteDeps): DescribedRoute {
-  const endpoint = route({
+export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRouteDeps): Route {
+  return route({
     method: 'GET',
     path: '/metrics',
     tag: 'Service',
@@ -30,6 +29,8 @@ export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRo
     reply: null,
     replyMediaType: 'text/plain',
     replyStatus: 200,
+    refusals: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'],
+    takesBearer: true,
     handle: async (request) => {
       if (!isLocal(request)) await assertAdmin(request, authenticate, limits);
       return {
@@ -41,7 +42,6 @@ export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRo
       };
     },
   });
-  return { ...endpoint, refusals: ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED'], takesBearer: true };
 }
 
 /** Headers by which a proxy shows itself. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { CurrentSurvey } from '../../actors/current-survey.ts';
 import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
-import { closedProblem } from '../../actors/submissions/refusals.ts';
-import type { CachedSurvey } from '../../actors/survey-cache.ts';
+import { isInvited } from '../../actors/submissions/refusals.ts';
+import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
+import { opennessOf } from '../../domain/openness.ts';
 import {
   type MatrixRow,
   type Option,
@@ -14,7 +14,6 @@ import {
 } from '../../domain/survey.ts';
 import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation/translation.ts';
 import { notFound } from '../../errors.ts';
-import { isEqualInConstantTime } from '../../platform/secrets.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { publicSurveySchema } from '../schemas/surveys.ts';
@@ -60,21 +59,14 @@ export function publicSurveyRoutes({ currentSurvey, whileAway, translations, now
       replyStatus: 200,
       handle: async ({ params, query: { lang }, header }) => {
         const cached = await currentSurvey(params['id'] ?? '');
-        if (!cached || !isOpenTo(cached, header('x-survey-token'), now())) throw notFound('survey');
-        const { survey } = cached;
+        const survey = cached?.survey;
+        if (!survey || !isInvited(survey, header('x-survey-token')) || opennessOf(survey, now()) !== 'open')
+          throw notFound('survey');
         const untranslated = async () => present(survey, survey.language, [survey.language]);
         return ok(await whileAway.ask(() => translated(survey, lang), untranslated));
       },
     }),
   ];
-}
-
-function isOpenTo(cached: CachedSurvey, token: string | undefined, nowMs: number): boolean {
-  const { visibility, accessToken } = cached.survey;
-  const isInvited =
-    visibility === 'PUBLIC' ||
-    (token !== undefined && accessToken !== null && isEqualInConstantTime(accessToken, token));
-  return isInvited && closedProblem(cached, nowMs) === undefined;
 }
 
 function present(survey: SurveyWithQuestions, language: string, languages: readonly string[]) {

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import type { CurrentSurvey } from '../../actors/current-survey.ts';
-import { closedProblem } from '../../actors/submissions/refusals.ts';
+import { closedProblem, isInvited } from '../../actors/submissions/refusals.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
+import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import type { Question } from '../../domain/survey.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
-import { isEqualInConstantTime } from '../../platform/secrets.ts';
 import { inspectContent } from '../../stores/uploads/media-type.ts';
 import type { Uploads } from '../../stores/uploads/uploads.ts';
-import type { DescribedRoute } from '../reference/described-route.ts';
 import { objectInSurvey } from '../routing/audit.ts';
 import { created, type Route, route } from '../routing/route.ts';
 import { countSchema, idSchema } from '../schemas/common.ts';
@@ -30,7 +28,7 @@ const uploadSchema = z
   })
   .meta({ id: 'Upload', description: 'A file that an answer can name; it goes after 24 hours unless one does.' });
 
-export function uploadRoutes(deps: UploadRoutesDeps): DescribedRoute[] {
+export function uploadRoutes(deps: UploadRoutesDeps): Route[] {
   return [uploadRoute(deps), downloadRoute(deps)];
 }
 
@@ -77,8 +75,8 @@ function uploadRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRou
   });
 }
 
-function downloadRoute({ uploads }: UploadRoutesDeps): DescribedRoute {
-  const download = route({
+function downloadRoute({ uploads }: UploadRoutesDeps): Route {
+  return route({
     method: 'GET',
     path: '/uploads/{uploadId}',
     tag: 'Uploads',
@@ -88,6 +86,7 @@ function downloadRoute({ uploads }: UploadRoutesDeps): DescribedRoute {
     limit: 'api',
     reply: null,
     replyMediaType: 'application/octet-stream',
+    mediaTypes: ['*/*'],
     replyStatus: 200,
     audit: { action: 'upload.downloaded', objectKind: 'upload', describe: objectInSurvey('uploadId') },
     handle: async (request) => {
@@ -102,7 +101,6 @@ function downloadRoute({ uploads }: UploadRoutesDeps): DescribedRoute {
       });
     },
   });
-  return { ...download, mediaTypes: ['*/*'] };
 }
 
 /** The question, if it takes files now from who asks; the refusals are those of a submission. */
@@ -112,15 +110,12 @@ function findOpenQuestion(
   { token, nowMs }: { token: string | undefined; nowMs: number },
 ): Question {
   const { survey } = cached;
-  const isTokenRight =
-    survey.visibility === 'PUBLIC' ||
-    (token !== undefined && survey.accessToken !== null && isEqualInConstantTime(survey.accessToken, token));
-  if (!isTokenRight) throw new Problem('FORBIDDEN', 'This survey takes uploads only with its token');
+  if (!isInvited(survey, token)) throw new Problem('FORBIDDEN', 'This survey takes uploads only with its token');
   const question = survey.questions.find(({ id, isHidden }) => id === questionId && !isHidden);
   if (!question) throw notFound('question');
   if (question.type !== 'FILE_UPLOAD')
     throw validationProblem([{ path: 'questionId', message: `takes no files: its type is ${question.type}` }]);
-  const problem = closedProblem(cached, nowMs);
+  const problem = closedProblem(survey, nowMs);
   if (problem) throw problem;
   return question;
 }

@@ -6,13 +6,11 @@ import type { Secrets } from '../../platform/secrets.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import { maxOldSecrets, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { canonicalUrl, type Guard } from '../../webhooks/guard.ts';
-
 import { makeSecret, secretContext } from '../../webhooks/sign.ts';
-import type { DescribedRoute } from '../reference/described-route.ts';
 import { objectFromPath } from '../routing/audit.ts';
-import type { SurveyAccess } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
 import { aboutSurvey, created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
+import type { SurveyAccess } from '../routing/survey-access.ts';
 import { deletedSchema, idInputSchema, idSchema } from '../schemas/common.ts';
 import { pageFields } from '../schemas/query-fields.ts';
 import { webhookEventSchema, webhookSchema, webhookWithSecretSchema } from '../schemas/webhooks.ts';
@@ -107,9 +105,9 @@ function listRoute({ webhooks }: WebhookRoutesDeps): Route {
   });
 }
 
-function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
+function createRoute(deps: WebhookRoutesDeps): Route {
   const { webhooks, secrets, now, newId } = deps;
-  const declared = route({
+  return route({
     ...common,
     method: 'POST',
     path: '/webhooks',
@@ -119,6 +117,8 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
     body: newWebhookBody,
     reply: webhookWithSecretSchema,
     replyStatus: 201,
+    // Of a survey that the caller may not know of.
+    refusals: ['NOT_FOUND'],
     audit: {
       action: 'webhook.created',
       objectKind: 'webhook',
@@ -151,8 +151,6 @@ function createRoute(deps: WebhookRoutesDeps): DescribedRoute {
       return created({ ...presentWebhook(webhook), secret });
     },
   });
-  // A survey that the caller may not know of cannot be listened to.
-  return { ...declared, refusals: ['NOT_FOUND'] };
 }
 
 function getRoute({ webhooks }: WebhookRoutesDeps): Route {

@@ -1,4 +1,4 @@
-import type { SubmissionRequest } from '../../actors/submissions/plan.ts';
+import type { SubmissionRequest } from '../../actors/submissions/request.ts';
 import type { Submissions } from '../../actors/submissions/submit.ts';
 import { readSubmission } from '../../domain/submission/submission.ts';
 import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { createRouteTable, type Method, ok, type Route, route } from '../../../../src/http/routing/route.ts';
+import { type Method, ok, type Route, route } from '../../../../src/http/routing/route.ts';
+import { createRouteTable } from '../../../../src/http/routing/route-table.ts';
 
 const make = (method: Method, path: string): Route =>
   route({
