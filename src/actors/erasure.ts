@@ -7,7 +7,7 @@ import type { DeletionCriterion, ResponseMarkedForDeletion } from '../stores/cli
 import type { ExportFiles } from '../stores/export-files.ts';
 import type { Audit } from '../stores/postgres/audit.ts';
 import type { AffectedResponses, ExportStore } from '../stores/postgres/exports.ts';
-import type { RetentionRule } from '../stores/postgres/retention.ts';
+import type { RetentionRule } from '../stores/postgres/survey-retention.ts';
 import type { UploadRows } from '../stores/postgres/uploads.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
 import type { Uploads } from '../stores/uploads/uploads.ts';

@@ -1,44 +1,44 @@
 import { assign, setup } from 'xstate';
-import type { ClosedReason, Survey, SurveyStatus } from '../domain/survey.ts';
+import { hasEnded, hasStarted, opennessOf } from '../domain/openness.ts';
+import type { Survey, SurveyStatus } from '../domain/survey.ts';
 
-/** What the machine remembers beside its state. */
-export interface SurveyContext {
-  startsAtMs: number | null;
-  endsAtMs: number | null;
-  closedReason: ClosedReason | null;
-}
+/** What the machine knows beside its state. */
+export type SurveyContext = Pick<Survey, 'startsAt' | 'endsAt' | 'closedReason'>;
 
 export type SurveyEvent =
-  /** Somebody sets the status, by Update or by Publish. `isFull`: all seats of the quota are taken. */
+  /** Somebody sets the status, with the update or the publish endpoint. `isFull`: all seats of the quota are taken. */
   | { type: 'SET_STATUS'; status: SurveyStatus; by: 'update' | 'publish'; isFull: boolean; nowMs: number }
   /** The clock has reached the start or the end. */
   | { type: 'TIME_REACHED'; nowMs: number }
   /** The last seat was taken. */
   | { type: 'QUOTA_FILLED' };
 
-/** What a move asks of the transaction that saves it. */
+/** What a transition asks of the transaction that saves it. */
 export type SurveyEffect =
-  /** stamp publishedAt and announce survey.published */
+  /** Set publishedAt and announce survey.published. */
   | 'announcePublished'
-  /** the same, if the move was asked for by the publish endpoint */
+  /** The same, if the publish endpoint asked for the transition. */
   | 'announceIfPublish'
   | 'stampClosed'
   | 'announceQuota'
-  /** the status asked for cannot be had: the end has passed, or no seat is free */
+  /** Refuse the status: the end has passed, or no seat of the quota is free. */
   | 'refuseEnded'
   | 'refuseFull';
 
-const isOver = ({ context, event }: { context: SurveyContext; event: SurveyEvent }) =>
-  'nowMs' in event && context.endsAtMs !== null && event.nowMs >= context.endsAtMs;
-const isEarly = ({ context, event }: { context: SurveyContext; event: SurveyEvent }) =>
-  'nowMs' in event && context.startsAtMs !== null && event.nowMs < context.startsAtMs;
+interface GuardArgs {
+  context: SurveyContext;
+  event: SurveyEvent;
+}
+
+const isOver = ({ context, event }: GuardArgs) => 'nowMs' in event && hasEnded(context, event.nowMs);
+const isEarly = ({ context, event }: GuardArgs) => 'nowMs' in event && !hasStarted(context, event.nowMs);
 const isFull = ({ event }: { event: SurveyEvent }) => event.type === 'SET_STATUS' && event.isFull;
 const wants = (event: SurveyEvent, status: SurveyStatus) => event.type === 'SET_STATUS' && event.status === status;
-const hasStarted = ({ context, event }: { context: SurveyContext; event: SurveyEvent }) => !isEarly({ context, event });
 
 /**
- * The life of a survey. Every status may be set from every other, unless the end has passed or the quota is full; `open` alone takes submissions. The machine is pure: the row in
- * Postgres is the truth, and saving and announcing are named effects that the caller carries out.
+ * The life of a survey. Every status may be set from every other, unless the end has passed or the quota is full; `open` alone
+ * takes submissions. The machine is pure: the row in PostgreSQL is the truth, and the caller carries out the named effects, which
+ * save and announce.
  */
 export const surveyMachine = setup({
   types: { context: {} as SurveyContext, events: {} as SurveyEvent, input: {} as SurveyContext },
@@ -51,7 +51,7 @@ export const surveyMachine = setup({
     tooLate: ({ context, event }) => (wants(event, 'ACTIVE') || wants(event, 'PAUSED')) && isOver({ context, event }),
     tooFull: ({ event }) => wants(event, 'ACTIVE') && isFull({ event }),
     isOver,
-    hasStarted,
+    isDue: (args) => !isEarly(args),
   },
   actions: {
     announcePublished: () => undefined,
@@ -69,7 +69,7 @@ export const surveyMachine = setup({
   id: 'survey',
   context: ({ input }) => input,
   initial: 'draft',
-  // What no state can follow.
+  // Refused in every state.
   on: {
     SET_STATUS: [
       { guard: 'tooLate', actions: ['refuseEnded'] },
@@ -87,12 +87,12 @@ export const surveyMachine = setup({
         ],
       },
     },
-    /** ACTIVE, but its start is still to come. */
+    /** ACTIVE, but before its start. */
     scheduled: {
       on: {
         TIME_REACHED: [
           { guard: 'isOver', target: 'closed', actions: ['closeByTime', 'stampClosed'] },
-          { guard: 'hasStarted', target: 'open' },
+          { guard: 'isDue', target: 'open' },
         ],
         SET_STATUS: [
           { guard: 'toDraft', target: 'draft' },
@@ -116,7 +116,7 @@ export const surveyMachine = setup({
     paused: {
       on: {
         TIME_REACHED: { guard: 'isOver', target: 'closed', actions: ['closeByTime', 'stampClosed'] },
-        // The seat was taken just before somebody paused: the filling still counts.
+        // The last seat was taken just before the survey was paused: the quota is filled all the same.
         QUOTA_FILLED: { target: 'closed', actions: ['closeByQuota', 'stampClosed', 'announceQuota'] },
         SET_STATUS: [
           { guard: 'toActiveEarly', target: 'scheduled', actions: ['announceIfPublish'] },
@@ -149,18 +149,16 @@ export const statusOfState: Record<SurveyState, SurveyStatus> = {
   closed: 'CLOSED',
 };
 
-/** The machine's state for a survey's row at a moment. */
-export function stateOf(survey: Pick<Survey, 'status' | 'startsAt' | 'endsAt'>, nowMs: number): SurveyState {
+/** The machine's state for a survey's row at a moment. Past its end an ACTIVE survey is `open` until TIME_REACHED closes it. */
+export function stateOf(survey: Parameters<typeof opennessOf>[0], nowMs: number): SurveyState {
   if (survey.status === 'DRAFT') return 'draft';
   if (survey.status === 'PAUSED') return 'paused';
   if (survey.status === 'CLOSED') return 'closed';
-  return survey.startsAt !== null && nowMs < survey.startsAt.getTime() ? 'scheduled' : 'open';
+  return opennessOf(survey, nowMs) === 'scheduled' ? 'scheduled' : 'open';
 }
 
-export function contextOf(survey: Pick<Survey, 'startsAt' | 'endsAt' | 'closedReason'>): SurveyContext {
-  return {
-    startsAtMs: survey.startsAt?.getTime() ?? null,
-    endsAtMs: survey.endsAt?.getTime() ?? null,
-    closedReason: survey.closedReason,
-  };
-}
+export const contextOf = ({ startsAt, endsAt, closedReason }: Survey): SurveyContext => ({
+  startsAt,
+  endsAt,
+  closedReason,
+});

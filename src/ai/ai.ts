@@ -4,15 +4,15 @@ import type { Log } from '../log.ts';
 import { newId } from '../platform/ids.ts';
 import type { Secrets } from '../platform/secrets.ts';
 import type { ProviderName, Settings } from '../settings.ts';
-import type { AiSettingsStore } from '../stores/postgres/ai/provider-settings.ts';
-import { createSurveyAiSwitch } from '../stores/postgres/ai/survey-ai-enabled.ts';
+import type { AiSettingsStore } from '../stores/postgres/ai/settings.ts';
+import { createSurveyAiSwitch } from '../stores/postgres/ai/settings.ts';
 import { createAiUsageStore } from '../stores/postgres/ai/usage.ts';
-import { retryOnOutage, type Sql } from '../stores/postgres/client.ts';
+import type { Sql } from '../stores/postgres/client.ts';
+import { retryOnOutage } from '../stores/postgres/errors.ts';
 import { createProviderBudget } from '../stores/redis/ai/provider-budget.ts';
 import type { Guard } from '../webhooks/guard.ts';
 import { createProviders, type EffectiveSettings } from './providers/providers.ts';
 import { createReplyCache } from './providers/reply-cache.ts';
-import type { UsageMeterDeps } from './usage.ts';
 
 export interface AiDeps {
   settings: Pick<Settings, 'ai'>;
@@ -21,39 +21,25 @@ export interface AiDeps {
   guard: Pick<Guard, 'refusalOf' | 'lookup'>;
   sql: Sql;
   redis: Redis;
-  /** How long a call may wait for the provider's limits; without it as long as a request may. */
-  patienceMs?: number;
-  /** See MeterDeps. */
-  isChangedSince?: UsageMeterDeps['isChangedSince'];
+  /** How long a call may wait for the provider's limits, in milliseconds; by default as long as an HTTP request may. Infinity for jobs. */
+  maxWaitMs?: number;
   log: Log;
 }
 
 const requestMaxWaitMs = 15_000;
 
-const atOnce: UsageMeterDeps['lasting'] = (step) => step();
-
 /** Binds a sealed key to its provider. */
 export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
 
-/** Everything that has to do with AI providers in one process. Without a key nothing here does anything but refuse. */
-export function createAi({
-  settings,
-  stored,
-  secrets,
-  guard,
-  sql,
-  redis,
-  patienceMs = requestMaxWaitMs,
-  isChangedSince,
-  log,
-}: AiDeps) {
+/** Composes the AI providers of one process. Without a key every call is refused. */
+export function createAi({ settings, stored, secrets, guard, sql, redis, maxWaitMs = requestMaxWaitMs, log }: AiDeps) {
   const find = async (name: ProviderName): Promise<EffectiveSettings | undefined> => {
     const own = settings.ai.providers[name];
     const row = await stored.find(name);
     if (!row) return own.apiKey === undefined ? undefined : { ...own, isAddressEntered: false, source: 'environment' };
     const { apiKey: _apiKey, ...rest } = own;
     return {
-      // What was not entered is as the environment says: an address, a deployment, models, limits.
+      // Address, deployment, models and limits that were not entered come from the environment.
       ...rest,
       apiKey: openSealedKey(secrets, row.keySealed, name),
       ...(row.endpoint !== null && (name === 'azure' ? { endpoint: row.endpoint } : { baseUrl: row.endpoint })),
@@ -71,11 +57,10 @@ export function createAi({
     budget: createProviderBudget(redis),
     usage,
     surveys: createSurveyAiSwitch(sql),
-    patienceMs,
-    lasting: patienceMs === Infinity ? retryOnOutage : atOnce,
+    maxWaitMs,
+    retryOnOutage: maxWaitMs === Infinity ? retryOnOutage : <T>(step: () => Promise<T>) => step(),
     newId: () => newId(),
     log,
-    ...(isChangedSince && { isChangedSince }),
   };
   return {
     find,
@@ -87,7 +72,7 @@ export function createAi({
 
 export type Ai = ReturnType<typeof createAi>;
 
-/** A key that was sealed under another master key has to be entered again. */
+/** Decrypts a stored key; one that was encrypted with another SECRETS_KEY has to be entered again. */
 function openSealedKey(secrets: Pick<Secrets, 'open'>, sealed: Buffer, name: ProviderName): string {
   try {
     return secrets.open(sealed, aiKeyContext(name));

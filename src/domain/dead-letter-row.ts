@@ -1,5 +1,5 @@
 import type { AnswerRow } from './questions/contract.ts';
-import { decodeResponse, type ResponseHead } from './response-row.ts';
+import { decodeResponse, idsOfLine, type ResponseHead } from './response-row.ts';
 
 /** The readable parts of a row that the response store rejected. */
 export interface DeadLetterRow {
@@ -12,19 +12,11 @@ export interface DeadLetterRow {
   text: string;
 }
 
-const idPattern = '([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})';
-const idsPattern = new RegExp(`^\\["${idPattern}","${idPattern}"`);
-
-/** Parses a row. The ids come first in a row, so they are usually readable even if the rest is not. */
+/** Parses a row: the ids, and the rest if it is readable. */
 export function readDeadLetterRow(row: Buffer): DeadLetterRow {
   const text = row.toString();
-  const found = idsPattern.exec(text);
-  return {
-    surveyId: found?.[1] ?? null,
-    responseId: found?.[2] ?? null,
-    ...(found ? decodeContent(text) : unreadable),
-    text,
-  };
+  const ids = idsOfLine(text) ?? { surveyId: null, responseId: null };
+  return { ...ids, ...(ids.surveyId === null ? unreadable : decodeContent(text)), text };
 }
 
 /** Whether the row has an answer at one of these code positions; true if its answers are unreadable. */

@@ -1,3 +1,4 @@
+import { uuid } from '../platform/ids.ts';
 import type { AnswerRow } from './questions/contract.ts';
 
 /** A stored response without its answers. */
@@ -19,19 +20,91 @@ export interface ResponseHead {
   metadata: Readonly<Record<string, string>>;
 }
 
+/** Bytes that a row may take as a line: a response that is saved in parts can grow beyond what one request may hold. */
+export const maxRowBytes = 1024 * 1024;
+
 /** The version of a tombstone: 2^32 − 1, the highest possible. */
 export const tombstoneVersion = 4_294_967_295;
 
+interface ResponseColumn {
+  /** Name in the `responses` table. */
+  name: string;
+  sqlType: string;
+  /** JSON text of the value. */
+  encode(head: ResponseHead, row: AnswerRow, isDeleted: boolean): string;
+}
+
 /**
- * Encodes a response as one line of JSONCompactEachRow, in the column order of the `responses` table. This happens once, at
- * acceptance; the ingest only joins lines. Trailing zero codes are omitted (missing columns default to 0).
+ * The columns of a row before its codes, in stored order, by field. Rows in the stream, the table, inserts and readers
+ * follow this order. The codes come after them, so that a row may end early. The first three are part of the row
+ * format: `rowPrefix` and append.lua read them from rows that may not decode.
  */
-export function encodeResponse(head: ResponseHead, row: AnswerRow): string {
-  return `["${head.surveyId}","${head.responseId}",${head.submittedAtMs},${head.version},0,${head.surveyVersion},${head.isComplete ? 1 : 0},${
-    head.completedAtMs
-  },${head.durationMs},${quoted(head.language)},${quoted(head.respondent)},${
-    isEmpty(head.metadata) ? '{}' : JSON.stringify(head.metadata)
-  },${row.numbers.length === 0 ? '[]' : JSON.stringify(row.numbers)},${quotedList(row.texts)}${codeList(row.codes)}]`;
+const columns = {
+  surveyId: { name: 'survey_id', sqlType: 'UUID', encode: (head) => `"${head.surveyId}"` },
+  responseId: { name: 'response_id', sqlType: 'UUID', encode: (head) => `"${head.responseId}"` },
+  submittedAtMs: { name: 'submitted_at', sqlType: "DateTime64(3, 'UTC')", encode: (head) => `${head.submittedAtMs}` },
+  version: { name: 'version', sqlType: 'UInt32', encode: (head) => `${head.version}` },
+  isDeleted: { name: 'is_deleted', sqlType: 'UInt8', encode: (_head, _row, isDeleted) => (isDeleted ? '1' : '0') },
+  surveyVersion: { name: 'survey_version', sqlType: 'UInt32', encode: (head) => `${head.surveyVersion}` },
+  isComplete: { name: 'is_complete', sqlType: 'UInt8', encode: (head) => (head.isComplete ? '1' : '0') },
+  completedAtMs: { name: 'completed_at', sqlType: "DateTime64(3, 'UTC')", encode: (head) => `${head.completedAtMs}` },
+  durationMs: { name: 'duration_ms', sqlType: 'Int64', encode: (head) => `${head.durationMs}` },
+  language: { name: 'language', sqlType: 'LowCardinality(String)', encode: (head) => quoted(head.language) },
+  respondent: { name: 'respondent', sqlType: 'String', encode: (head) => quoted(head.respondent) },
+  metadata: {
+    name: 'metadata',
+    sqlType: 'Map(LowCardinality(String), String)',
+    encode: (head) => (isEmpty(head.metadata) ? '{}' : JSON.stringify(head.metadata)),
+  },
+  numbers: {
+    name: 'numbers',
+    sqlType: 'Array(Float64)',
+    encode: (_head, { numbers }) => (numbers.length === 0 ? '[]' : JSON.stringify(numbers)),
+  },
+  texts: { name: 'texts', sqlType: 'Array(String)', encode: (_head, { texts }) => quotedList(texts) },
+} as const satisfies Record<string, ResponseColumn>;
+
+type ResponseField = keyof typeof columns;
+
+/** Name and SQL type of each column before the codes, in stored order. */
+export const responseColumns: readonly Pick<ResponseColumn, 'name' | 'sqlType'>[] = Object.values(columns);
+
+/** Index of each field among the values of a row. */
+export const fieldIndex = Object.fromEntries(Object.keys(columns).map((field, index) => [field, index])) as Readonly<
+  Record<ResponseField, number>
+>;
+
+/** Name of the column of a code position. */
+export const codeColumn = (slot: number): string => `c${slot}`;
+
+const encoders: readonly ResponseColumn['encode'][] = Object.values(columns).map(({ encode }) => encode);
+
+/**
+ * Encodes a response as one line of JSONCompactEachRow. This happens once, at acceptance; the ingest only joins lines.
+ * Trailing zero codes are omitted (missing columns default to 0).
+ */
+export function encodeResponse(head: ResponseHead, row: AnswerRow, isDeleted = false): string {
+  let line = '';
+  for (const encode of encoders) line += `${line === '' ? '[' : ','}${encode(head, row, isDeleted)}`;
+  return `${line}${codeList(row.codes)}]`;
+}
+
+/** The row that deletes a response: same key, highest version, no content. */
+export function encodeTombstone(surveyId: string, responseId: string, submittedAtMs: number): string {
+  const head: ResponseHead = {
+    surveyId,
+    responseId,
+    submittedAtMs,
+    version: tombstoneVersion,
+    surveyVersion: 0,
+    isComplete: false,
+    completedAtMs: 0,
+    durationMs: -1,
+    language: '',
+    respondent: '',
+    metadata: {},
+  };
+  return encodeResponse(head, { codes: [], numbers: [], texts: [] }, true);
 }
 
 /** Text that needs no JSON escapes: ASCII without control characters, quotes and backslashes. */
@@ -80,37 +153,24 @@ function isEmpty(object: object): boolean {
   return true;
 }
 
-/** The row that deletes a response: same key, highest version, no content. */
-export function encodeTombstone(surveyId: string, responseId: string, submittedAtMs: number): string {
-  return `["${surveyId}","${responseId}",${submittedAtMs},${tombstoneVersion},1,0,0,0,-1,"","",{},[],[]]`;
-}
-
-const firstCodeColumn = 14;
+const firstCodeIndex = responseColumns.length;
 
 const maxTimestampMs = 8.64e15;
 const isTimestamp = (value: unknown): boolean =>
   Number.isSafeInteger(value) && Math.abs(Number(value)) <= maxTimestampMs;
 
+export interface DecodedResponse {
+  head: ResponseHead;
+  row: AnswerRow;
+  isDeleted: boolean;
+}
+
 /** Decodes a line of `encodeResponse` or `encodeTombstone`. Throws an Error for any other line. */
-export function decodeResponse(line: string): { head: ResponseHead; row: AnswerRow; isDeleted: boolean } {
-  const cells: unknown = JSON.parse(line);
-  if (!Array.isArray(cells) || cells.length < firstCodeColumn) throw new Error('not a response row');
-  const [
-    surveyId,
-    responseId,
-    submittedAtMs,
-    version,
-    isDeleted,
-    surveyVersion,
-    isComplete,
-    completedAtMs,
-    durationMs,
-    language,
-    respondent,
-    metadata,
-    numbers,
-    texts,
-  ] = cells;
+export function decodeResponse(line: string): DecodedResponse {
+  const values: unknown = JSON.parse(line);
+  if (!Array.isArray(values) || values.length < firstCodeIndex) throw new Error('not a response row');
+  const decoded = decodeValues(values, values.slice(firstCodeIndex));
+  const { surveyId, responseId, submittedAtMs, completedAtMs, version } = decoded.head;
   if (
     typeof surveyId !== 'string' ||
     typeof responseId !== 'string' ||
@@ -119,27 +179,48 @@ export function decodeResponse(line: string): { head: ResponseHead; row: AnswerR
     !Number.isSafeInteger(version)
   )
     throw new Error('not a response row');
+  return decoded;
+}
+
+/** Converts values in column order, as the intake or ClickHouse returns them; their types are not checked. */
+export function decodeValues(values: readonly unknown[], codes: number[]): DecodedResponse {
   return {
     head: {
-      surveyId,
-      responseId,
-      submittedAtMs,
-      version,
-      surveyVersion,
-      isComplete: isComplete === 1,
-      completedAtMs,
-      durationMs,
-      language,
-      respondent,
-      metadata,
+      surveyId: values[fieldIndex.surveyId] as string,
+      responseId: values[fieldIndex.responseId] as string,
+      submittedAtMs: values[fieldIndex.submittedAtMs] as number,
+      version: values[fieldIndex.version] as number,
+      surveyVersion: values[fieldIndex.surveyVersion] as number,
+      isComplete: values[fieldIndex.isComplete] === 1,
+      completedAtMs: values[fieldIndex.completedAtMs] as number,
+      durationMs: values[fieldIndex.durationMs] as number,
+      language: values[fieldIndex.language] as string,
+      respondent: values[fieldIndex.respondent] as string,
+      metadata: values[fieldIndex.metadata] as Record<string, string>,
     },
-    row: { codes: cells.slice(firstCodeColumn), numbers, texts },
-    isDeleted: isDeleted === 1,
+    row: {
+      codes,
+      numbers: values[fieldIndex.numbers] as number[],
+      texts: values[fieldIndex.texts] as string[],
+    },
+    isDeleted: values[fieldIndex.isDeleted] === 1,
   };
 }
 
+const rowPrefix = new RegExp(`^\\["(${uuid})","(${uuid})"`);
+
+/** The survey's id at the start of a line of the stream; not checked. */
+export const surveyIdOfLine = (line: string): string => line.slice(2, 38);
+
+/** The ids at the start of a line; they are usually readable even if the line does not decode. */
+export function idsOfLine(line: string): { surveyId: string; responseId: string } | undefined {
+  const [, surveyId, responseId] = rowPrefix.exec(line) ?? [];
+  return surveyId === undefined || responseId === undefined ? undefined : { surveyId, responseId };
+}
+
 /**
- * Number of code positions in a line: its top-level items after the fixed columns. Also works for lines that do not parse as JSON.
+ * Number of code positions in a line: its top-level items after the fixed columns. Also works for lines that do not
+ * parse as JSON.
  */
 export function codePositionsOf(line: string): number {
   let [items, depth, isText] = [1, 0, false];
@@ -152,5 +233,5 @@ export function codePositionsOf(line: string): number {
     else if (character === ']' || character === '}') depth -= 1;
     else if (character === ',' && depth === 1) items += 1;
   }
-  return Math.max(0, items - firstCodeColumn);
+  return Math.max(0, items - firstCodeIndex);
 }

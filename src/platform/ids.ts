@@ -92,7 +92,9 @@ function checksumOf(id: Buffer): number {
   return (hash ^ (hash >>> 16)) & 0xffff;
 }
 
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** Pattern of a UUID in lower case, as source of a regular expression. */
+export const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
+const uuidPattern = new RegExp(`^${uuid}$`);
 
 /** Whether the text is a UUID of any version in lower case, the only spelling that the service uses. */
 export function isId(text: string): boolean {

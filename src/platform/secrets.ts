@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { makeDataDir, makeFolder } from './data-dir.ts';
 
@@ -63,26 +63,30 @@ export function isEqualInConstantTime(expected: string, given: string): boolean 
 }
 
 /** A secret of this installation: generated on first use and stored in DATA_DIR/keys, readable by its owner only. */
-export function loadOrCreateSecret(
-  dataDir: string,
-  name: string,
-  make: () => string = () => randomBytes(32).toString('base64url'),
-): string {
+export function loadOrCreateSecret(dataDir: string, name: string, make?: () => string): string {
   const folder = join(dataDir, 'keys');
-  const path = join(folder, name);
   makeDataDir(resolve(dataDir));
   makeFolder(folder, 0o700);
-  if (!existsSync(path)) {
-    const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
-    writeFileSync(draft, make(), { mode: 0o600 });
-    try {
-      // Linking is atomic: of processes that start concurrently one provides the secret, and none reads a partial file.
-      linkSync(draft, path);
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    } finally {
-      rmSync(draft, { force: true });
-    }
+  return readOrCreateSecretFile(join(folder, name), make);
+}
+
+/** The secret in a file. A missing or empty file is created first, readable by its owner only; the folder must exist. */
+export function readOrCreateSecretFile(
+  path: string,
+  make: () => string = () => randomBytes(32).toString('base64url'),
+): string {
+  const known = existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined;
+  if (known) return known;
+  const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  writeFileSync(draft, make(), { mode: 0o600 });
+  try {
+    // Both are atomic, so that no process reads a partial file. Linking fails if another process has provided the secret first.
+    if (known === undefined) linkSync(draft, path);
+    else renameSync(draft, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    rmSync(draft, { force: true });
   }
   return readFileSync(path, 'utf8').trim();
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { idsOfLine } from '../domain/response-row.ts';
 import type { RetainedRowsCheck } from '../pipelines/ingest/retained-rows-check.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { SavedCounts, SurveyStore } from '../stores/postgres/surveys.ts';
@@ -67,8 +68,11 @@ async function reconcileRetentionWindow({
   return isConsistent;
 }
 
-/** The survey and the response of a row: its answers are nobody's business here. */
-const describeRow = (line: string): string => `response ${line.slice(41, 77)} of survey ${line.slice(2, 38)}`;
+/** The ids of a row, without its answers. */
+function describeRow(line: string): string {
+  const { surveyId, responseId } = idsOfLine(line) ?? { surveyId: 'unknown', responseId: 'unknown' };
+  return `response ${responseId} of survey ${surveyId}`;
+}
 
 async function reconcileCounts(options: ReconcileOptions): Promise<boolean> {
   const { surveys, surveyId, print } = options;

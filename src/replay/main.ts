@@ -1,15 +1,14 @@
 import { basename } from 'node:path';
-import { detect } from './file/detect.ts';
-import { emptyMapping, readMapping } from './file/mapping.ts';
-import { readTable } from './file/table.ts';
+import { createApi } from './api.ts';
+import { defaultVariables, findVariable } from './crosstab.ts';
+import { detect } from './detect.ts';
+import { emptyMapping, readMapping } from './mapping.ts';
 import { type Options, readOptions, usage } from './options.ts';
-import { createProgressPrinter } from './progress.ts';
-import { detectionLines } from './report.ts';
+import { createProgressPrinter, detectionLines } from './report.ts';
 import { replay } from './run.ts';
-import { createApi } from './service/api.ts';
-import { defaultVariables, findVariable } from './verify/crosstab.ts';
+import { readTable } from './table.ts';
 
-/** `npm run replay`: 0 when all is equal, 1 when something differs or fails, 2 when the arguments are wrong. */
+/** Exit code of `npm run replay`: 0 if all is equal, 1 if something differs or fails, 2 for wrong arguments. */
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: readonly string[]): Promise<number> {
@@ -36,7 +35,7 @@ function parseArguments(args: readonly string[]): Options | number {
   }
 }
 
-/** Everything that can be wrong with the file and the wishes is found before the service is called. */
+/** Checks the file, the mapping and the crosstab's names before calling the service. */
 async function run(options: Options): Promise<boolean> {
   const { table, digest } = readTable(options.file);
   const detection = detect(table, options.mapping === undefined ? emptyMapping : readMapping(options.mapping));

@@ -1,28 +1,28 @@
 import { parseArgs } from 'node:util';
-import type { Credentials } from './service/api.ts';
+import type { Credentials } from './api.ts';
 
 export const usage = `npm run replay -- FILE.csv [options]
 
-Makes a survey from a CSV of responses, publishes it, submits every row through the public interface, prints the counts of every
-question and a crosstab, and compares them with the file's own, cell by cell. Ends with 1 when anything differs.
+Creates a survey from a CSV of responses, publishes it, submits every row through the public interface, prints the counts of every
+question and a crosstab, and compares them cell by cell with the file. Exits with 1 if anything differs.
 
   --url ORIGIN            the service (default http://127.0.0.1:3000)
-  --email E --password P  who makes the survey (default: ADMIN_EMAIL or admin@localhost, ADMIN_PASSWORD)
+  --email E --password P  who creates the survey (default: ADMIN_EMAIL or admin@localhost, ADMIN_PASSWORD)
   --token TOKEN           an access token or API key instead
   --title TEXT            the survey's title (default: the file's name)
-  --survey ID             go on with a survey that was made from the same file: no row is counted twice
-  --mapping FILE.json     overrules what is recognised (see below)
-  --crosstab A B          two questions to cross, by their wording or a part of it; a row of a matrix by its text
-  --concurrency N         submissions at a time, 1 to 1000 (default 32)
+  --survey ID             continue a survey made from the same file; no row is counted twice
+  --mapping FILE.json     overrides what is recognised (see below)
+  --crosstab A B          two questions to cross, by wording or a unique part of it; a matrix row by its text
+  --concurrency N         concurrent submissions, 1 to 1000 (default 32)
   --no-verify             do not compare
-  --detect                only say what is recognised; nothing is sent
+  --detect                print what is recognised and send nothing
 
-The file has one row of headers, or two where the second names options, rows or items. It is UTF-8 or Windows-1252. An empty cell is
-no answer. A column named as an id whose values are all different is sent as metadata.
+The file has one header row, or two if the second names options, rows or items. It is UTF-8 or Windows-1252. An empty cell is no
+answer. A column that is named as an id and has a different value in every row is sent as metadata.
 
 The mapping: {"columns": {"<header, or number of a column from 0>": {"type": "DROPDOWN", "question": "other wording",
-  "options": ["in", "this", "order"], "ignore": true}}}, each field optional. A header stands for all the columns under it; a number
-for one column, which then makes a question of its own. "type" is any question type but FILE_UPLOAD; CHECKBOXES, RANKING and MATRIX
+  "options": ["in", "this", "order"], "ignore": true}}}, each field optional. A header names all columns under it; a number
+names one column, which becomes a question of its own. "type" is any question type except FILE_UPLOAD; CHECKBOXES, RANKING and MATRIX
 need a header with several columns. Answers that do not fit the type are left out and counted.
 `;
 
@@ -39,13 +39,13 @@ export interface Options {
   isDetectingOnly: boolean;
 }
 
-/** The first ADMIN, where the environment names it. */
+/** Credentials from the environment. */
 export interface Defaults {
   email: string | undefined;
   password: string | undefined;
 }
 
-/** Reads the arguments; undefined asks for help. Throws an Error that says what is wrong with them. */
+/** Parses the arguments; undefined for --help. Throws an Error for wrong arguments. */
 export function readOptions(args: readonly string[], defaults: Defaults): Options | undefined {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -83,7 +83,7 @@ export function readOptions(args: readonly string[], defaults: Defaults): Option
   };
 }
 
-/** `--crosstab A B` has two values, of which the reader of arguments takes one: the other is the argument that follows it. */
+/** `--crosstab A B` has two values, but parseArgs reads one; the second is a positional argument. */
 function readPlaces(
   args: readonly string[],
   positionals: readonly string[],

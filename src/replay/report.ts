@@ -1,16 +1,15 @@
 import { inReadingOrder } from '../domain/questions/reading-order.ts';
-import type { Detection } from './file/detect.ts';
-import type { Table } from './file/table.ts';
-import type { CrosstabReply, Statistic } from './service/replies.ts';
-import { percentText, shorten, textTable } from './text-table.ts';
+import type { AnswerSplit, Difference } from './compare.ts';
+import type { Variable } from './crosstab.ts';
+import type { Detection } from './detect.ts';
+import type { CrosstabReply, Statistic } from './replies.ts';
+import type { Table } from './table.ts';
 import type { ImportedQuestion } from './types/adapter.ts';
-import type { AnswerSplit, Difference } from './verify/compare.ts';
-import type { Variable } from './verify/crosstab.ts';
 
 const wordsShown = 10;
 const differencesShown = 200;
 
-/** A question's counts as analytics has them, in the file's words. */
+/** A question's counts from analytics, with the texts of the file. */
 export function questionLines(
   { found, options, rows }: ImportedQuestion,
   { place, statistic, leftOut }: { place: number; statistic: Statistic } & Pick<AnswerSplit, 'leftOut'>,
@@ -66,7 +65,7 @@ export function differenceLines(differences: readonly Difference[]): string[] {
 
 type NamedTexts = readonly (readonly [text: string, { value: string }])[];
 
-/** In the order of the file; scales from their lowest point. */
+/** Distribution in the order of the file; scales from their lowest point. */
 function tableOf(
   { distribution, responseCount, averageRank }: Statistic,
   { options, rows }: Record<'options' | 'rows', NamedTexts>,
@@ -104,7 +103,7 @@ function wordLines({ topWords = [] }: Statistic): string[] {
   return words.length === 0 ? [] : [`  most frequent words: ${words.join(', ')}`];
 }
 
-/** What was recognised in a file. */
+/** Lines about the questions recognised in a file. */
 export function detectionLines({ rows, remarks }: Table, { questions, idColumn }: Detection): string[] {
   const lines = questions.map(({ type, text, items, options }, place) => {
     const parts = [
@@ -115,4 +114,59 @@ export function detectionLines({ rows, remarks }: Table, { questions, idColumn }
   });
   const id = idColumn ? [`Respondents are known by “${idColumn.question}”.`] : [];
   return [`${rows.length} rows, ${questions.length} questions`, ...remarks, ...id, ...lines];
+}
+
+const maxCellLength = 80;
+
+/** Lines of a table: the first column left-aligned, others right-aligned, long texts cut. */
+export function textTable(lines: readonly (readonly string[])[]): string[] {
+  const cut = lines.map((line) => line.map((cell, column) => shorten(cell, column === 0 ? maxCellLength : 18)));
+  const widths = Array.from({ length: Math.max(0, ...cut.map((line) => line.length)) }, (_, column) =>
+    Math.max(...cut.map((line) => lengthOf(line[column] ?? ''))),
+  );
+  return cut.map((line) =>
+    `  ${line.map((cell, column) => padded(cell, widths[column] ?? 0, column === 0)).join('  ')}`.trimEnd(),
+  );
+}
+
+function shorten(text: string, longest: number): string {
+  const line = [...text.replace(/\s+/g, ' ')];
+  return line.length <= longest
+    ? line.join('')
+    : `${line
+        .slice(0, longest - 1)
+        .join('')
+        .trimEnd()}…`;
+}
+
+const percentText = (count: number, base: number): string =>
+  base === 0 ? '–' : `${((count / base) * 100).toFixed(1)} %`;
+
+const lengthOf = (text: string): number => [...text].length;
+
+function padded(cell: string, width: number, isLeft: boolean): string {
+  const space = ' '.repeat(Math.max(0, width - lengthOf(cell)));
+  return isLeft ? cell + space : space + cell;
+}
+
+const maxLines = 10;
+
+/** Prints progress: in place on a terminal, otherwise at most ten lines. */
+export function createProgressPrinter(output: { isTTY?: boolean; write(text: string): unknown }) {
+  let pausedUntil = 0;
+  const isLive = output.isTTY === true;
+  return {
+    count(done: number, total: number): void {
+      if (isLive && (done % 25 === 0 || done === total))
+        output.write(`\r${done} of ${total} rows${done === total ? '\n' : ''}`);
+      const step = Math.ceil(total / maxLines);
+      if (!isLive && (done % step === 0 || done === total)) output.write(`${done} of ${total} rows\n`);
+    },
+    /** Prints a pause once, although many calls may wait at the same time. */
+    pause(seconds: number, why: string): void {
+      const now = Date.now();
+      if (now >= pausedUntil) output.write(`${isLive ? '\r' : ''}waiting ${seconds} s: ${why}\n`);
+      pausedUntil = Math.max(pausedUntil, now + seconds * 1000);
+    },
+  };
 }

@@ -1,12 +1,11 @@
-import type { Detection } from './file/detect.ts';
-import type { Table } from './file/table.ts';
+import { type Api, waitForAnalytics } from './api.ts';
+import { type Comparison, compareAll, mergeComparisons, splitAnswers, statisticOf } from './compare.ts';
+import { askCrosstab, compareCrosstab, type Variable } from './crosstab.ts';
+import type { Detection } from './detect.ts';
 import { crosstabLines, differenceLines, questionLines } from './report.ts';
-import type { Api } from './service/api.ts';
-import { type Submitted, submitRows } from './service/submit.ts';
-import { continueSurvey, createSurvey, type ImportedSurvey } from './service/survey.ts';
-import { waitForAnalytics } from './service/wait-for-analytics.ts';
-import { type Comparison, compareAll, mergeComparisons, splitAnswers, statisticOf } from './verify/compare.ts';
-import { askCrosstab, compareCrosstab, type Variable } from './verify/crosstab.ts';
+import { type Submitted, submitRows } from './submit.ts';
+import { continueSurvey, createSurvey, type ImportedSurvey } from './survey.ts';
+import type { Table } from './table.ts';
 
 export interface ReplayOptions {
   api: Api;
@@ -14,22 +13,23 @@ export interface ReplayOptions {
   detection: Detection;
   digest: string;
   title: string;
-  /** For people. */
   fileName: string;
-  /** A survey made before from the same file, to go on with; undefined makes one. */
+  /** A survey made earlier from the same file, to continue; undefined creates one. */
   surveyId: string | undefined;
   crosstab: readonly [Variable, Variable] | undefined;
   concurrency: number;
   isVerifying: boolean;
-  /** A line of the result. */
+  /** Prints a line of the result. */
   print(line: string): void;
-  /** How far it is. */
   onProgress(done: number, total: number): void;
 }
 
 const refusalsShown = 20;
 
-/** Turns a file into a survey with responses, prints what analytics makes of them, and compares. True when everything is equal. */
+/**
+ * Imports a file as a survey with responses, prints the analytics of the service, and compares. Returns whether
+ * everything is equal.
+ */
 export async function replay(options: ReplayOptions): Promise<boolean> {
   const {
     api,

@@ -26,11 +26,8 @@ const shortBacklog = 10_000;
  */
 export function createBacklogLimit({ countPending, monotonicMs = () => performance.now() }: BacklogLimitDeps) {
   const known = createLruCache<{ count: number; countedAtMs: number }>(maxEndpoints);
-  const backlogOf = (webhookId: string) => {
-    const backlog = known.get(webhookId) ?? { count: 0, countedAtMs: Number.NEGATIVE_INFINITY };
-    known.set(webhookId, backlog);
-    return backlog;
-  };
+  const backlogOf = (webhookId: string) =>
+    known.getOrCreate(webhookId, () => ({ count: 0, countedAtMs: Number.NEGATIVE_INFINITY }));
 
   const isStale = ({ webhookId, wanted, maxWaiting }: BacklogRequest): boolean => {
     const { count, countedAtMs } = backlogOf(webhookId);

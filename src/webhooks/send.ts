@@ -1,5 +1,6 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import { createLruCache } from '../platform/lru-cache.ts';
 import { BlockedAddress, type Guard } from './guard.ts';
 
 export interface WebhookRequest {
@@ -58,24 +59,11 @@ export function createEndpointAgent(): EndpointAgent {
 
 /** The connections of the most recently used endpoints. */
 export function createAgentPool() {
-  const agents = new Map<string, EndpointAgent>();
+  const agents = createLruCache<EndpointAgent>(maxEndpoints, (agent) => agent.destroy());
   return {
-    get(webhookId: string): EndpointAgent {
-      const agent = agents.get(webhookId) ?? createEndpointAgent();
-      agents.delete(webhookId);
-      agents.set(webhookId, agent);
-      const [oldest] = agents;
-      if (oldest && agents.size > maxEndpoints) {
-        agents.delete(oldest[0]);
-        oldest[1].destroy();
-      }
-      return agent;
-    },
+    get: (webhookId: string): EndpointAgent => agents.getOrCreate(webhookId, createEndpointAgent),
     /** Cuts all connections, also those in use. */
-    destroyAll(): void {
-      for (const agent of agents.values()) agent.destroy();
-      agents.clear();
-    },
+    destroyAll: agents.clear,
   };
 }
 
@@ -150,7 +138,8 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
         else fail('connection', errorTextOf(error));
       });
       outgoing.on('response', (incoming) => {
-        const state = (reply = { incoming, chunks: [] as Buffer[], bytes: 0 });
+        const state = { incoming, chunks: [] as Buffer[], bytes: 0 };
+        reply = state;
         incoming.on('data', (chunk: Buffer) => {
           state.bytes += chunk.length;
           if (state.bytes <= maxStoredBytes + chunk.length) state.chunks.push(chunk);

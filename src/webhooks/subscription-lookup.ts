@@ -1,5 +1,5 @@
 import { Problem } from '../errors.ts';
-import { isPostgresUnavailable } from '../stores/postgres/client.ts';
+import { isPostgresUnavailable } from '../stores/postgres/errors.ts';
 import type { Subscription, WebhookStore } from '../stores/postgres/webhooks.ts';
 
 export interface SubscriptionLookupDeps {

@@ -10,7 +10,7 @@ import { createResponseErasure } from '../../src/actors/erasure.ts';
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
 import { createAudit } from '../../src/stores/postgres/audit.ts';
-import { retentionRules } from '../../src/stores/postgres/retention.ts';
+import { retentionRules } from '../../src/stores/postgres/survey-retention.ts';
 import { responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads/uploads.ts';

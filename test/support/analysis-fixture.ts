@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { createBoundedFetch } from '../../src/ai/providers/bounded-fetch.ts';
 import { createOpenAi } from '../../src/ai/providers/openai.ts';
-import type { Provider, ReplyCache } from '../../src/ai/providers/provider.ts';
 import type { AnalysisType, StoredSummary } from '../../src/ai/tasks/analyse-answers.ts';
 import { blankSurvey } from '../../src/domain/blank-survey.ts';
 import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
@@ -20,13 +19,13 @@ import { freshDatabase } from './auth-server.ts';
 import { givenStart, openResponseDatabase, responseLine } from './response-database.ts';
 import { sharedStores } from './stores.ts';
 
-/** What a call was about. */
+/** The material that a call sent. */
 export const dataOf = ({ user }: SeenCall): any => JSON.parse(user[0] ?? '{}');
 
 export const textsOf = (call: SeenCall): string[] => dataOf(call).answers.map(({ text }: { text: string }) => text);
 export const answersOf = (count: number): string[] => Array.from({ length: count }, (_, n) => `answer ${n}`);
 
-/** As the database fails that is away. */
+/** The error of a database that is away. */
 export const connectionRefused = (): Error =>
   Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
 
@@ -35,18 +34,15 @@ export interface AnalysedSurveyOptions {
   batchSize: number;
   batchesAtOnce?: number;
   anonymiseAll?: AnalyseDeps['anonymiseAll'];
-  kept?: ReplyCache;
-  /** Until it resolves no call is written down. */
-  noted?: Promise<void>;
-  /** In place of what the store does. */
+  /** Replaces methods of the store. */
   store?: Partial<AiStore>;
-  /** In place of what reads from ClickHouse. */
+  /** Replaces the reading from ClickHouse. */
   select?: (real: ClickHouse['select']) => ClickHouse['select'];
-  /** In place of what keeps replies. */
-  paid?: Partial<UnsavedReplies>;
+  /** Replaces methods of the store of unsaved replies. */
+  unsavedReplies?: Partial<UnsavedReplies>;
 }
 
-/** Real stores and a stand-in of a provider, for analyses without a service around them. */
+/** Real stores and a simulated provider, for analyses without a service around them. */
 export async function openAnalysisFixture() {
   const ownerId = newId();
   const postgres = await freshDatabase();
@@ -55,19 +51,17 @@ export async function openAnalysisFixture() {
   const ai = await startAiProvider();
   const redis = createSharedRedis((await sharedStores()).redisJobsUrl, createLog('error'));
   await redis.connect();
-  const paid = createUnsavedReplies(redis);
+  const unsavedReplies = createUnsavedReplies(redis);
 
-  /** A survey with one open question; `asked` counts what the store is asked for, by name. */
+  /** Creates a survey with one open question; `asked` counts the calls of the store by method. */
   const openSurvey = async ({
     type,
     batchSize,
     batchesAtOnce = 1,
     anonymiseAll,
-    kept,
-    noted,
     store: replaced = {},
     select = (real) => real,
-    paid: replacedPaid = {},
+    unsavedReplies: replacedReplies = {},
   }: AnalysedSurveyOptions) => {
     const survey = { ...blankSurvey(newId(), ownerId, Date.now()), title: 'Canteen' };
     await createSurveyStore(postgres.sql).create(survey);
@@ -107,18 +101,13 @@ export async function openAnalysisFixture() {
         ),
       );
     const timeoutMs = 10_000;
-    const openAi = createOpenAi({
+    const provider = createOpenAi({
       apiKey: standInKey,
       baseUrl: ai.env['OPENAI_BASE_URL'],
       models: { high: 'large', low: 'small' },
       timeoutMs,
       fetch: createBoundedFetch({ maxReplyBytes: 1024 ** 2, timeoutMs }),
     });
-    const provider: Provider = {
-      ...openAi,
-      replyCache: kept,
-      complete: async (request) => ({ ...(await openAi.complete(request)), ...(noted && { noted }) }),
-    };
     const run = async (): Promise<StoredSummary | null> => {
       const job: SurveyJob = {
         id: newId(),
@@ -143,7 +132,7 @@ export async function openAnalysisFixture() {
         batchDelayMs: 0,
         batchesAtOnce,
         anonymiseAll,
-        paid: { ...paid, ...replacedPaid },
+        unsavedReplies: { ...unsavedReplies, ...replacedReplies },
         newId: () => newId(),
         log: createLog('error'),
       };
@@ -154,11 +143,7 @@ export async function openAnalysisFixture() {
           throw error;
         },
       );
-      assert.deepEqual(
-        getEventListeners(signal, 'abort'),
-        [],
-        'what the calls of a long job leave behind would grow with it',
-      );
+      assert.deepEqual(getEventListeners(signal, 'abort'), [], 'no listener is left on the signal of the job');
       await real.complete(job, conclusion);
       return conclusion;
     };
@@ -168,10 +153,10 @@ export async function openAnalysisFixture() {
   return {
     postgres,
     ai,
-    paid,
+    unsavedReplies,
     redis,
     openSurvey,
-    /** As at the start. */
+    /** Restores the provider to its initial state. */
     reset(): void {
       ai.calls.length = 0;
       ai.faults.length = 0;

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { type ProblemCode, problemTable } from '../../src/errors.ts';
-import type { OtherReply } from '../../src/http/reference/described-route.ts';
 import { refusalsOf } from '../../src/http/reference/refusals.ts';
 import { otherRepliesOf } from '../../src/http/reference/replies.ts';
-import type { Method, Route } from '../../src/http/routing/route.ts';
+import type { Method, OtherReply, Route } from '../../src/http/routing/route.ts';
 import { paginationSchema, problemSchema } from '../../src/http/schemas/common.ts';
 import type { Reply } from './client.ts';
 import { everyRoute } from './every-route.ts';

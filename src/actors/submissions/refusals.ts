@@ -1,53 +1,176 @@
-import { conflict, notFound, Problem, unavailable, validationProblem } from '../../errors.ts';
-import type { CachedSurvey } from '../survey-cache.ts';
+import { type Openness, opennessOf } from '../../domain/openness.ts';
+import { maxRowBytes } from '../../domain/response-row.ts';
+import type { Survey, SurveyWithQuestions } from '../../domain/survey.ts';
+import { type ConflictReason, Problem, type ProblemCode } from '../../errors.ts';
+import { isEqualInConstantTime } from '../../platform/secrets.ts';
+import { newerFormat } from '../../stores/redis/intake/intake.ts';
+import type { AppendCode } from '../../stores/redis/intake/submission.ts';
+
+interface Refusal {
+  /** Decides the HTTP status: see `problemTable` in errors.ts. */
+  code: ProblemCode;
+  /** Sent as `details.reason`. */
+  reason?: ConflictReason;
+  message: string;
+  retryAfterSeconds?: number;
+  /** The reply of the intake's script that leads to this refusal, see append-protocol.ts. */
+  intakeCode?: AppendCode;
+  /** The state of the survey that leads to it, see domain/openness.ts. */
+  openness?: readonly Openness[];
+}
 
 /**
- * Every refusal of a well-formed submission, by cause. `problemTable` (src/errors.ts) has the HTTP status of each code. Wrong answers are
- * a VALIDATION_ERROR (src/domain/submission), and a full intake is refused before anything is read (src/stores/redis/intake/memory-pressure.ts).
+ * Why a submission was refused: every refusal that a decision about it can lead to. Three more come from elsewhere: answers and fields
+ * that are not valid (VALIDATION_ERROR, from `checkAnswers` and `readSubmission`), uploads that cannot be reserved (from
+ * stores/uploads), and a store that is full, away or of a newer version (SERVICE_UNAVAILABLE, from stores/redis/intake).
  */
-export const refusals = {
-  unknownSurvey: () => notFound('survey'),
-  surveyNotActive: () => conflict('SURVEY_NOT_ACTIVE', 'This survey takes no responses now'),
-  surveyNotOpenYet: () => conflict('SURVEY_NOT_OPEN_YET', 'This survey has not started yet'),
-  surveyEnded: () => conflict('SURVEY_ENDED', 'This survey has ended'),
-  quotaReached: () => conflict('QUOTA_REACHED', 'This survey has all the responses it asked for'),
-  wrongSurveyToken: () => new Problem('FORBIDDEN', 'This survey takes submissions only with its token'),
-  wrongResumeToken: () => new Problem('FORBIDDEN', 'The resumeToken is not that of this response'),
-  resumeTokenWithoutId: () => validationProblem([{ path: 'responseId', message: 'is needed with resumeToken' }]),
-  nothingToContinue: () => notFound('response to continue'),
-  alreadyComplete: () => conflict('ALREADY_COMPLETE', 'This response is complete and cannot be changed'),
-  otherBodyBefore: () =>
-    conflict(
-      'IDEMPOTENCY_MISMATCH',
-      'This key or responseId was used before: with another body, in another survey, or for a response that was deleted. To go on with a response that was saved, send its resumeToken beside its responseId',
-    ),
-  idOfDeletedResponse: () => conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of a response that was deleted'),
-  idOfAnotherResponse: () => conflict('IDEMPOTENCY_MISMATCH', 'This responseId is that of another response'),
-  rowTooLarge: (maxBytes: number) =>
-    new Problem('PAYLOAD_TOO_LARGE', `A response may take ${maxBytes / 1024} KiB as it is stored`),
-  rateLimited: (resetMs: number) =>
-    new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(resetMs / 1000)) }),
-  intakeFull: () => unavailable('The intake is full: too many responses of this survey wait for the response store', 5),
-  surveyFrozen: () => unavailable('The survey is being changed right now', 1),
-} as const satisfies Record<string, (value: number) => Problem>;
+const refusals = {
+  // 403 Forbidden
+  surveyTokenNeeded: { code: 'FORBIDDEN', message: 'This survey takes submissions only with its token' },
+  wrongResumeToken: { code: 'FORBIDDEN', message: 'The resumeToken is not that of this response' },
 
-/** Why the survey takes no submissions at this moment. The clock is asked as well as the actor, whose timer may be late. */
-export function closedProblem({ actor, survey }: CachedSurvey, nowMs: number): Problem | undefined {
-  const snapshot = actor.getSnapshot();
-  if (survey.endsAt !== null && nowMs >= survey.endsAt.getTime() && survey.status !== 'DRAFT')
-    return refusals.surveyEnded();
-  if (survey.startsAt !== null && nowMs < survey.startsAt.getTime() && survey.status === 'ACTIVE')
-    return refusals.surveyNotOpenYet();
-  if (snapshot.hasTag('accepting')) return undefined;
-  if (snapshot.value === 'scheduled') return undefined;
-  if (snapshot.value === 'closed' && survey.closedReason === 'QUOTA') return refusals.quotaReached();
-  // A process whose clock is ahead may have closed the survey. An end that was moved since then is not why it was closed.
-  if (
-    snapshot.value === 'closed' &&
-    survey.endsAt !== null &&
-    survey.closedAt !== null &&
-    survey.endsAt <= survey.closedAt
-  )
-    return refusals.surveyEnded();
-  return refusals.surveyNotActive();
+  // 404 Not Found
+  unknownSurvey: { code: 'NOT_FOUND', message: 'There is no such survey' },
+  noResponseToContinue: { code: 'NOT_FOUND', message: 'There is no such response to continue' },
+
+  // 409 Conflict
+  surveyNotActive: {
+    code: 'CONFLICT',
+    reason: 'SURVEY_NOT_ACTIVE',
+    message: 'This survey takes no responses now',
+    openness: ['draft', 'paused', 'closed'],
+  },
+  surveyNotOpenYet: {
+    code: 'CONFLICT',
+    reason: 'SURVEY_NOT_OPEN_YET',
+    message: 'This survey has not started yet',
+    openness: ['scheduled'],
+  },
+  surveyEnded: {
+    code: 'CONFLICT',
+    reason: 'SURVEY_ENDED',
+    message: 'This survey has ended',
+    openness: ['ended'],
+  },
+  quotaReached: {
+    code: 'CONFLICT',
+    reason: 'QUOTA_REACHED',
+    message: 'This survey has all the responses it asked for',
+    openness: ['full'],
+    intakeCode: 'QUOTA',
+  },
+  alreadyComplete: {
+    code: 'CONFLICT',
+    reason: 'ALREADY_COMPLETE',
+    message: 'This response is complete and cannot be changed',
+    intakeCode: 'COMPLETE',
+  },
+  otherBody: {
+    code: 'CONFLICT',
+    reason: 'IDEMPOTENCY_MISMATCH',
+    message:
+      'This key or responseId was used before: with another body, in another survey, or for a response that was deleted. To go on with a response that was saved, send its resumeToken beside its responseId',
+    intakeCode: 'MISMATCH',
+  },
+  idOfDeletedResponse: {
+    code: 'CONFLICT',
+    reason: 'IDEMPOTENCY_MISMATCH',
+    message: 'This responseId is that of a response that was deleted',
+  },
+  idOfAnotherResponse: {
+    code: 'CONFLICT',
+    reason: 'IDEMPOTENCY_MISMATCH',
+    message: 'This responseId is that of another response',
+  },
+
+  // 413 Payload Too Large
+  responseTooLarge: {
+    code: 'PAYLOAD_TOO_LARGE',
+    message: `A response may take ${maxRowBytes / 1024} KiB as it is stored`,
+  },
+
+  // 429 Too Many Requests, until the window of the limit ends
+  rateLimited: { code: 'RATE_LIMITED', message: 'Too many requests', intakeCode: 'LIMITED' },
+
+  // 503 Service Unavailable
+  surveyFillsIntake: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The intake is full: too many responses of this survey wait for the response store',
+    retryAfterSeconds: 5,
+    intakeCode: 'FULL',
+  },
+  newerFormat: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: newerFormat.message,
+    retryAfterSeconds: newerFormat.retryAfterSeconds,
+    intakeCode: 'NEWER',
+  },
+  surveyFrozen: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The survey is being changed right now',
+    retryAfterSeconds: 1,
+    intakeCode: 'FROZEN',
+  },
+  surveyChangesTooOften: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The survey is being changed too often right now',
+    retryAfterSeconds: 1,
+  },
+  responseChangesTooOften: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'The response is being changed too often right now',
+    retryAfterSeconds: 1,
+  },
+  savedResponseNotStoredYet: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'What was saved of this response is still on its way to the response store',
+    retryAfterSeconds: 5,
+  },
+  savedResponseUnreadable: {
+    code: 'SERVICE_UNAVAILABLE',
+    message: 'What was saved of this response could not be stored, and waits for an administrator to put it back',
+    retryAfterSeconds: 300,
+  },
+} as const satisfies Record<string, Refusal>;
+
+export type RefusalName = keyof typeof refusals;
+
+type IntakeRefusalCode = Extract<(typeof refusals)[RefusalName], { intakeCode: AppendCode }>['intakeCode'];
+
+const rows = Object.entries(refusals) as [RefusalName, Refusal][];
+const nameByIntakeCode = new Map<AppendCode, RefusalName>(
+  rows.flatMap(([name, { intakeCode }]) => (intakeCode ? [[intakeCode, name]] : [])),
+);
+const nameByOpenness = new Map<Openness, RefusalName>(
+  rows.flatMap(([name, { openness = [] }]) => openness.map((state) => [state, name] as const)),
+);
+
+export function refusal(name: RefusalName, retryAfterSeconds?: number): Problem {
+  const row: Refusal = refusals[name];
+  const seconds = retryAfterSeconds ?? row.retryAfterSeconds;
+  return new Problem(row.code, row.message, {
+    ...(row.reason && { details: { reason: row.reason } }),
+    ...(seconds !== undefined && { retryAfterSeconds: seconds }),
+  });
 }
+
+/** The refusal that a code of the intake's script stands for. `resetMs`: how long the window of the submission limit lasts. */
+export function intakeRefusal(code: IntakeRefusalCode, resetMs: number): Problem {
+  const name = nameByIntakeCode.get(code);
+  if (name === undefined) throw new Error(`no refusal for the intake code ${code}`);
+  return refusal(name, code === 'LIMITED' ? Math.max(1, Math.ceil(resetMs / 1000)) : undefined);
+}
+
+/** The refusal of a survey that is not open at this moment. */
+export function closedProblem(survey: SurveyWithQuestions, nowMs: number): Problem | undefined {
+  const name = nameByOpenness.get(opennessOf(survey, nowMs));
+  return name && refusal(name);
+}
+
+/** Whether somebody who gives this token, or none, may respond to the survey. */
+export const isInvited = (
+  { visibility, accessToken }: Pick<Survey, 'visibility' | 'accessToken'>,
+  token: string | undefined,
+): boolean =>
+  visibility !== 'PRIVATE' ||
+  (token !== undefined && accessToken !== null && isEqualInConstantTime(accessToken, token));

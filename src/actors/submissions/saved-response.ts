@@ -1,12 +1,12 @@
 import type { DeadLetterRow } from '../../domain/dead-letter-row.ts';
 import type { AnswerRow } from '../../domain/questions/contract.ts';
 import type { ResponseHead } from '../../domain/response-row.ts';
-import { unavailable } from '../../errors.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { ConsistentReads } from '../consistent-reads.ts';
 import type { DeadLetters } from '../dead-letters.ts';
+import { refusal } from './refusals.ts';
 
-/** What was saved of an open response, so that it can go on. */
+/** What was saved of an open response, so that it can be continued. */
 export interface SavedResponse {
   submittedAtMs: number;
   startedAtMs: number | undefined;
@@ -20,13 +20,13 @@ export interface SavedResponse {
 export interface EvictedResponse {
   surveyId: string;
   responseId: string;
-  /** Undefined where the intake remembers nothing of it at all. */
+  /** What the intake still knows of it; undefined where that is nothing. */
   known: { observedVersion: number; submittedAtMs: number | undefined } | undefined;
-  /** Code positions that its survey has given out. */
+  /** Number of code positions that its survey has assigned. */
   codePositions: number;
 }
 
-/** What the response store knows of such a response. */
+/** An evicted response as it was found in the response store or among the dead letters. */
 export interface RestoredResponse {
   observedVersion: number;
   isComplete: boolean;
@@ -35,32 +35,24 @@ export interface RestoredResponse {
 
 export interface RestoreDeps {
   responses: Pick<ResponseStore, 'findNewest' | 'wasDeleted'>;
-  /** What could not be stored: it was accepted all the same. */
+  /** Rows that could not be stored were accepted all the same. */
   deadLetters: Pick<DeadLetters, 'ofResponse'>;
   reading: Pick<ConsistentReads, 'caughtUp'>;
 }
 
-/** Somebody has to look at why the row could not be read before anything changes. */
-const unreadableRetrySeconds = 300;
-
 /**
- * Brings back from the response store, or from what could not be stored there, what was saved of a response. What the intake knows of it
- * must be there: if it is still on its way, this waits for as long as reads do, and then says SERVICE_UNAVAILABLE. Undefined: there is no
- * such response.
+ * Restores an evicted response from the response store or the dead letters; undefined where there is none. If the intake knows a later
+ * version than is found, that is still on its way: this waits as long as consistent reads do, then throws SERVICE_UNAVAILABLE.
  */
 export function createRestore({ responses, deadLetters, reading }: RestoreDeps) {
-  /** Its newest save among the dead letters, unless the response was deleted. */
+  /** The newest save among the dead letters, unless the response was deleted. */
   const newestOf = async (
     rows: readonly DeadLetterRow[],
     { responseId, known, codePositions }: EvictedResponse,
   ): Promise<RestoredResponse | undefined> => {
     let newest: RestoredResponse | undefined;
     for (const { head, answers } of rows) {
-      if (!head || !answers)
-        throw unavailable(
-          'What was saved of this response could not be stored, and waits for an administrator to put it back',
-          unreadableRetrySeconds,
-        );
+      if (!head || !answers) throw refusal('savedResponseUnreadable');
       if (known?.submittedAtMs !== undefined && known.submittedAtMs !== head.submittedAtMs) continue;
       newest = newerOf(newest, {
         observedVersion: head.version,
@@ -85,20 +77,20 @@ export function createRestore({ responses, deadLetters, reading }: RestoreDeps) 
       found !== undefined && known !== undefined && found.observedVersion >= known.observedVersion;
     const early = known && (await findStored());
     if (isWhole(early)) return early;
-    // Where the intake says what must be there it is asked for again later, should it be put back in this moment; otherwise nobody would miss it.
+    // A dead letter may be requeued right now. If the intake knows the version, a missing one is noticed below; if not, the dead
+    // letters are read both before and after the stored rows.
     const before = known ? [] : await letters();
     await reading.caughtUp(surveyId);
     const after = known ? [] : await letters();
     const stored = await findStored();
     if (isWhole(stored)) return stored;
     const found = newerOf(stored, await newestOf(known ? await letters() : [...before, ...after], evicted));
-    if (known && !isWhole(found))
-      throw unavailable('What was saved of this response is still on its way to the response store', 5);
+    if (known && !isWhole(found)) throw refusal('savedResponseNotStoredYet');
     return found;
   };
 }
 
-/** Of an id that came again after it was forgotten, what was submitted last; of that, what was saved last. */
+/** The response that was submitted last, where an id was used again after it was evicted; of that response the last save. */
 function newerOf(one: RestoredResponse | undefined, other: RestoredResponse | undefined): RestoredResponse | undefined {
   if (!one || !other) return one ?? other;
   const isLater = other.saved.submittedAtMs - one.saved.submittedAtMs || other.observedVersion - one.observedVersion;
@@ -113,7 +105,7 @@ const restoredFrom = (record: ResponseRecord): RestoredResponse => ({
   saved: savedFromRecord(record),
 });
 
-/** What a stored response says of its state: all of it, except a start that is not believed. */
+/** The saved state of a stored response: all of it, except a start time that was rejected. */
 export function savedFromRecord({
   submittedAt,
   durationMs,
@@ -133,7 +125,7 @@ export function savedFromRecord({
   };
 }
 
-/** The same of a row as it was accepted, which leaves empty positions at its end out. */
+/** The same from an accepted row, which leaves out empty positions at its end. */
 function savedFromRow(
   { submittedAtMs, durationMs, language, respondent, metadata }: ResponseHead,
   { codes, numbers, texts }: AnswerRow,

@@ -1,20 +1,19 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { transformJSONSchema } from '@anthropic-ai/sdk/lib/transform-json-schema';
-import type { DeferredRequestInit } from './bounded-fetch.ts';
 import { effortOf } from './models.ts';
-import { type ProviderOptions, withoutSdkTimeout } from './openai.ts';
+import type { ProviderOptions } from './openai.ts';
 import { type Completion, type CompletionRequest, countOf, type Provider, RefusedReply } from './provider.ts';
 import { callFailure } from './provider-errors.ts';
 import { readEvents, streamHeaders, withStreamTimeout } from './streamed-reply.ts';
 
-/** Provider B. */
+/** Anthropic, through its Messages API. */
 export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
   const client = new Anthropic({
     apiKey,
     authToken: null,
     baseURL: baseUrl ?? null,
     maxRetries: 0,
-    ...withoutSdkTimeout(timeoutMs),
+    timeout: timeoutMs,
     logLevel: 'off',
     fetch,
   });
@@ -22,10 +21,9 @@ export function createAnthropic({ apiKey, baseUrl, models, timeoutMs, fetch }: P
     name: 'anthropic',
     models,
     async complete(request) {
-      if (request.wrote) await request.begin?.();
       const bounded = withStreamTimeout(request, timeoutMs);
       try {
-        return await (bounded.wrote ? completeStreamed(client, bounded, bounded.wrote) : complete(client, bounded));
+        return await (bounded.onText ? completeStreamed(client, bounded, bounded.onText) : complete(client, bounded));
       } catch (error) {
         throw callFailure(error, bounded.signal);
       }
@@ -40,7 +38,7 @@ function paramsOf({ model, system, turns, schema, maxOutputTokens }: CompletionR
     max_tokens: maxOutputTokens,
     system,
     messages: turns.map(({ role, text }) => ({ role, content: text })),
-    // This provider takes fewer keywords; the SDK moves the others into descriptions.
+    // Anthropic supports fewer keywords of JSON Schema; the SDK moves the others into descriptions.
     output_config: {
       format: { type: 'json_schema' as const, schema: transformJSONSchema({ ...schema }) },
       ...(effort === 'low' && { effort }),
@@ -49,19 +47,18 @@ function paramsOf({ model, system, turns, schema, maxOutputTokens }: CompletionR
 }
 
 async function complete(client: Anthropic, request: CompletionRequest): Promise<Completion> {
-  const fetchOptions: DeferredRequestInit = { begin: request.begin };
-  const reply = await client.messages.create(paramsOf(request), { signal: request.signal, fetchOptions });
+  const reply = await client.messages.create(paramsOf(request), { signal: request.signal });
   const tokens = { inputTokens: countOf(reply.usage?.input_tokens), outputTokens: countOf(reply.usage?.output_tokens) };
   if (reply.stop_reason === 'refusal') throw new RefusedReply(tokens);
   const text = (reply.content ?? []).map((block) => (block.type === 'text' ? block.text : '')).join('');
   return { text, ...tokens };
 }
 
-/** The same, told as it is written. */
+/** The same, with the reply streamed. */
 async function completeStreamed(
   client: Anthropic,
   request: CompletionRequest,
-  wrote: (piece: string) => void,
+  onText: (piece: string) => void,
 ): Promise<Completion> {
   const { signal } = request;
   const events = await client.messages.create(
@@ -74,10 +71,10 @@ async function completeStreamed(
     if (event.type === 'message_start') tokens.inputTokens = countOf(event.message?.usage?.input_tokens);
     if (event.type === 'content_block_delta' && event.delta?.type === 'text_delta') {
       text += event.delta.text;
-      wrote(event.delta.text);
+      onText(event.delta.text);
     }
     if (event.type === 'message_delta') {
-      // Each gives the sum so far.
+      // Each event holds the total so far.
       tokens.outputTokens = countOf(event.usage?.output_tokens);
       isRefused ||= event.delta?.stop_reason === 'refusal';
     }

@@ -2,29 +2,22 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { urlToHttpOptions } from 'node:url';
 import type { Guard } from '../../webhooks/guard.ts';
-import type { CompletionRequest } from './provider.ts';
 
 export interface BoundedFetchOptions {
-  /** Bytes of a reply; a longer one is cut off and fails. A stream of events, which wraps each word, may have several times as many. */
+  /** A longer reply is cut off and fails. A stream of events, which wraps each word, may be `streamFactor` times as long. */
   maxReplyBytes: number;
-  /** From when a request leaves until its reply has come whole, or a stream of events begins. */
+  /** Time limit, from sending a request to the end of its reply or the beginning of a stream of events. */
   timeoutMs: number;
-  /** Set for addresses that were entered in-app: checks every address that is connected to, written out or behind a name. */
+  /** Set for addresses that users entered: checks every address before it is connected to, literal or resolved from a name. */
   guard?: Pick<Guard, 'refusalOf' | 'lookup'> | undefined;
-  /** Of nobody who has another guard, or none. */
+  /** Must not be shared between fetches with different guards. */
   connections?: Connections;
 }
 
-/** What an SDK hands on to the fetch as it was given it. */
-export interface DeferredRequestInit extends Omit<RequestInit, 'body' | 'headers' | 'method' | 'signal'> {
-  /** Resolves when the request, of which all is ready, may leave; it fails as this does. */
-  begin?: CompletionRequest['begin'] | undefined;
-}
-
-/** A connection that rested for longer is not used again: the other side may give it up just then. None does as soon as this. */
+/** Connections that were idle for longer are not reused, because the server may be closing them. Servers keep them longer than this. */
 const maxIdleMs = 500;
 
-/** Connections that calls have one after the other, each checked by the guard when it was opened. */
+/** Pools of connections that calls reuse; the guard checks a connection when it is opened. */
 export function createConnections() {
   const options = { keepAlive: true, timeout: maxIdleMs, scheduling: 'lifo' } as const;
   return { http: new HttpAgent(options), https: new HttpsAgent(options) };
@@ -32,19 +25,19 @@ export function createConnections() {
 
 export type Connections = ReturnType<typeof createConnections>;
 
-/** A reply that broke off, or was broken off as too long, after it had begun. */
+/** A streamed reply that broke off after it had begun, or was cut off because it was too long. */
 export class BrokenReply extends Error {
   override name = 'BrokenConnection';
 }
 
 const streamType = 'text/event-stream';
 const streamFactor = 4;
-/** The SDKs look through an event from its beginning with every piece of it. */
+/** Longer events are refused, because the SDKs scan an event from its beginning with every piece that arrives. */
 const maxEventBytes = 256 * 1024;
 
 /**
- * A `fetch` for the SDKs that reads a reply whole, up to a limit, and follows no redirects: a key must not be sent on, and no
- * provider's reply may fill the memory. A stream of events that was asked for is given on as it comes, up to its limit.
+ * Creates a `fetch` for the SDKs that reads replies up to a maximum length and follows no redirects: keys must not be sent to another address,
+ * and no reply may fill the memory. A requested stream of events is passed on as it arrives, up to its maximum length.
  */
 export function createBoundedFetch({
   maxReplyBytes,
@@ -52,7 +45,7 @@ export function createBoundedFetch({
   guard,
   connections = createConnections(),
 }: BoundedFetchOptions): typeof fetch {
-  return async (input, init: RequestInit & DeferredRequestInit = {}) => {
+  return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const refusal = guard?.refusalOf(url.href);
     const [send, agent] =
@@ -66,7 +59,6 @@ export function createBoundedFetch({
       ...(guard && { lookup: guard.lookup }),
       ...(init.signal && { signal: init.signal }),
     };
-    await init.begin?.();
     if (refusal !== undefined) throw new TypeError(`the address ${refusal}`);
     return new Promise<Response>((resolve, reject) => {
       const request = send(options);
@@ -110,7 +102,7 @@ async function* pieces(reply: IncomingMessage, maxBytes: number): AsyncGenerator
   }
 }
 
-/** Straight from its events: an iterator gives the end of a reply some turns after it has come. */
+/** Reads by events, because an async iterator reports the end of a reply some turns of the event loop later. */
 function readWhole(reply: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -128,20 +120,20 @@ function readWhole(reply: IncomingMessage, maxBytes: number): Promise<Buffer> {
 
 const statusesWithoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Of a whole body the SDKs ask for the words or the JSON, which they are given without a stream between: making one takes longer than reading. */
+/** Builds the Response. For a whole body `text` and `json` are replaced, because reading through a stream takes longer than reading the reply. */
 function responseOf(reply: IncomingMessage, body: Buffer | ReadableStream<Uint8Array>): Response {
   const headers = new Headers();
   for (const [name, value] of Object.entries(reply.headers))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   const given = reply.statusCode ?? 502;
-  // A redirect is a failure like any other status that is no success; a status that there is not is one of a broken gateway.
+  // Redirects fail like any other status that is no success; an invalid status is taken as 502.
   const status = given < 200 || given > 599 ? 502 : given;
   const response = new Response(statusesWithoutBody.has(status) || !(body instanceof ReadableStream) ? null : body, {
     status,
     headers,
   });
   if (body instanceof ReadableStream) return response;
-  // What came with such a status is none, as every fetch has it.
+  // A reply with such a status has no body, as in every fetch.
   const text = async (): Promise<string> => (statusesWithoutBody.has(status) ? '' : new TextDecoder().decode(body));
   return Object.assign(response, { text, json: async (): Promise<unknown> => JSON.parse(await text()) });
 }

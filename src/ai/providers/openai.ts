@@ -2,7 +2,6 @@ import OpenAI, { AzureOpenAI } from 'openai';
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions';
 import type { CompletionUsage } from 'openai/resources/completions';
 import type { ProviderName } from '../../settings.ts';
-import type { DeferredRequestInit } from './bounded-fetch.ts';
 import { effortOf } from './models.ts';
 import {
   type Completion,
@@ -16,26 +15,19 @@ import { callFailure } from './provider-errors.ts';
 import { readEvents, streamHeaders, withStreamTimeout } from './streamed-reply.ts';
 
 const geminiBaseUrl = 'https://generativelanguage.googleapis.com/v1beta/openai/';
-/** The dated interface that first took JSON schemas for good. */
+/** The first stable API version that supports JSON schemas. */
 const azureApiVersion = '2024-10-21';
 
 export interface ProviderOptions {
   apiKey: string;
   baseUrl?: string | undefined;
   models: Provider['models'];
-  /** For one call, from when it leaves; the request's signal may end it earlier. The fetch sees to it. */
+  /** Time limit of one call, from sending it to the end of the reply. */
   timeoutMs: number;
-  /** Waits for the leave that it is given before it sends anything. */
   fetch: typeof fetch;
 }
 
-/** The SDKs' own limit counts from when a call is made ready, which may be long before it leaves. Providers are told the one that holds. */
-export const withoutSdkTimeout = (timeoutMs: number) => ({
-  timeout: 2 ** 31 - 1,
-  defaultHeaders: { 'X-Stainless-Timeout': String(Math.trunc(timeoutMs / 1000)) },
-});
-
-/** Provider A. */
+/** OpenAI, through its Chat Completions API. */
 export function createOpenAi({ apiKey, baseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
   const client = new OpenAI({
     apiKey,
@@ -43,14 +35,14 @@ export function createOpenAi({ apiKey, baseUrl, models, timeoutMs, fetch }: Prov
     organization: null,
     project: null,
     maxRetries: 0,
-    ...withoutSdkTimeout(timeoutMs),
+    timeout: timeoutMs,
     logLevel: 'off',
     fetch,
   });
   return chatProvider('openai', client, { models, timeoutMs });
 }
 
-/** Provider C, through its OpenAI-compatible interface. */
+/** Google Gemini, through its OpenAI-compatible API. */
 export function createGemini({ apiKey, baseUrl = geminiBaseUrl, models, timeoutMs, fetch }: ProviderOptions): Provider {
   const client = new OpenAI({
     apiKey,
@@ -58,14 +50,14 @@ export function createGemini({ apiKey, baseUrl = geminiBaseUrl, models, timeoutM
     organization: null,
     project: null,
     maxRetries: 0,
-    ...withoutSdkTimeout(timeoutMs),
+    timeout: timeoutMs,
     logLevel: 'off',
     fetch: unwrapErrorList(fetch),
   });
   return chatProvider('gemini', client, { models, timeoutMs });
 }
 
-/** Provider D: the deployment decides the model, so both tiers are the deployment unless models are named. */
+/** Azure OpenAI. The deployment decides the model, so both tiers are the deployment unless models are configured. */
 export function createAzure({
   apiKey,
   endpoint,
@@ -81,14 +73,14 @@ export function createAzure({
     deployment,
     apiVersion: azureApiVersion,
     maxRetries: 0,
-    ...withoutSdkTimeout(timeoutMs),
+    timeout: timeoutMs,
     logLevel: 'off',
     fetch,
   });
   return chatProvider('azure', client, { models, timeoutMs });
 }
 
-/** This provider puts its errors into a list of one, where the SDK does not find what they say. */
+/** Unwraps errors, which Gemini sends as a list of one and the SDK expects as an object. */
 function unwrapErrorList(fetch: ProviderOptions['fetch']): ProviderOptions['fetch'] {
   return async (input, init) => {
     const reply = await fetch(input, init);
@@ -108,12 +100,11 @@ function chatProvider(
     name,
     models,
     async complete(request) {
-      if (request.wrote) await request.begin?.();
       const bounded = withStreamTimeout(request, timeoutMs);
       const params = paramsOf(name, bounded);
       try {
-        return await (bounded.wrote
-          ? completeStreamed(client, params, { signal: bounded.signal, wrote: bounded.wrote })
+        return await (bounded.onText
+          ? completeStreamed(client, params, { signal: bounded.signal, onText: bounded.onText })
           : complete(client, params, bounded));
       } catch (error) {
         throw callFailure(error, bounded.signal);
@@ -132,7 +123,7 @@ function paramsOf(
     messages: [{ role: 'system', content: system }, ...turns.map(({ role, text }) => ({ role, content: text }))],
     response_format: { type: 'json_schema', json_schema: { name: schemaName, schema: { ...schema }, strict: true } },
     ...(name === 'gemini' ? { max_tokens: maxOutputTokens } : { max_completion_tokens: maxOutputTokens }),
-    // The dated interface of Azure does not take it.
+    // The API version used for Azure does not support it.
     ...(name !== 'azure' && effort && { reasoning_effort: effort }),
   };
 }
@@ -140,10 +131,9 @@ function paramsOf(
 async function complete(
   client: OpenAI,
   params: ChatCompletionCreateParamsNonStreaming,
-  { signal, begin }: CompletionRequest,
+  { signal }: CompletionRequest,
 ): Promise<Completion> {
-  const fetchOptions: DeferredRequestInit = { begin };
-  const reply = await client.chat.completions.create(params, { signal, fetchOptions });
+  const reply = await client.chat.completions.create(params, { signal });
   const choice = reply.choices?.[0];
   const tokens = tokensOf(reply.usage);
   if (choice?.finish_reason === 'content_filter' || choice?.message?.refusal) throw new RefusedReply(tokens);
@@ -151,11 +141,11 @@ async function complete(
   return { text: typeof content === 'string' ? content : '', ...tokens };
 }
 
-/** The same, told as it is written. */
+/** The same, with the reply streamed. */
 async function completeStreamed(
   client: OpenAI,
   params: ChatCompletionCreateParamsNonStreaming,
-  { signal, wrote }: { signal: AbortSignal; wrote: (piece: string) => void },
+  { signal, onText }: { signal: AbortSignal; onText: (piece: string) => void },
 ): Promise<Completion> {
   const chunks = await client.chat.completions.create(
     { ...params, stream: true, stream_options: { include_usage: true } },
@@ -165,13 +155,13 @@ async function completeStreamed(
   let usage: CompletionUsage | null | undefined;
   await readEvents(chunks, signal, (chunk) => {
     const choice = chunk.choices?.[0];
-    // One provider counts in each, the others in one that follows the reply.
+    // Gemini reports the usage in every chunk, the others in one chunk after the reply.
     usage = chunk.usage ?? usage;
     isRefused ||= choice?.finish_reason === 'content_filter' || Boolean(choice?.delta?.refusal);
     const piece: unknown = choice?.delta?.content;
     if (typeof piece === 'string' && piece !== '') {
       text += piece;
-      wrote(piece);
+      onText(piece);
     }
     return typeof choice?.finish_reason === 'string';
   });
@@ -180,7 +170,7 @@ async function completeStreamed(
   return { text, ...tokens };
 }
 
-/** Gemini counts its thoughts in the total alone. */
+/** Gemini counts thinking tokens in the total only. */
 function tokensOf(usage: CompletionUsage | null | undefined): Tokens {
   const inputTokens = countOf(usage?.prompt_tokens);
   return {

@@ -1,10 +1,10 @@
 import { Problem } from '../../errors.ts';
 import type { ProviderName } from '../../settings.ts';
 
-/** A schema as it travels: JSON Schema 2020-12. */
+/** JSON Schema 2020-12, as sent to providers. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The better model for writing, the cheaper one for sorting many answers. */
+/** `high`: the better model, which writes texts; `low`: the cheaper one, which classifies many answers. */
 export type ModelTier = 'high' | 'low';
 
 export interface Turn {
@@ -14,40 +14,36 @@ export interface Turn {
 
 export interface CompletionRequest {
   model: string;
-  /** What the model is to do. Never holds anything that a respondent wrote. */
+  /** Instructions to the model; never contains text of respondents. */
   system: string;
   turns: readonly Turn[];
-  /** Letters and hyphens; names the schema for the provider. */
+  /** Name of the schema: letters and hyphens. */
   schemaName: string;
-  /** What the reply has to look like; an object. */
+  /** JSON Schema of the reply, which is an object. */
   schema: JsonSchema;
   maxOutputTokens: number;
   signal: AbortSignal;
-  /** Resolves when the call is the next to go out: before, nothing is taken that others would have to do without. Rejects where it is not to go out. May be asked again. */
-  near?: () => Promise<void>;
-  /** Resolves when the call may go out, for which it is made ready before; rejects where it is not to. May be asked again. */
-  begin?: () => Promise<void>;
-  /** Is told the text of the reply piece by piece while it is written; without it the reply comes at once. A call that fails may have told a part. */
-  wrote?: (piece: string) => void;
+  /** Takes the text of the reply piece by piece as it is streamed; without it the reply comes whole. A call that fails may have streamed a part. */
+  onText?: (piece: string) => void;
 }
 
-/** What a provider says that it counted; nothing where that is no count. */
+/** A number of tokens as a provider reports it; 0 where the reported value is no count. */
 export const countOf = (given: unknown): number =>
   typeof given === 'number' && Number.isInteger(given) && given >= 0 && given <= 1e9 ? given : 0;
 
 export interface Completion {
-  /** JSON by promise of the provider; still to be checked. */
+  /** JSON, as far as the provider keeps its promise; unchecked. */
   text: string;
   inputTokens: number;
   outputTokens: number;
-  /** Resolves when the call is written down, which nobody has to wait for who has another to make. */
-  noted?: Promise<unknown>;
+  /** Resolves when the usage of the call is recorded; never rejects. */
+  recorded?: Promise<unknown>;
 }
 
-/** What a call took, as the provider counts it. */
+/** Tokens of one call, as the provider counts them. */
 export type Tokens = Pick<Completion, 'inputTokens' | 'outputTokens'>;
 
-/** The provider refused the content, and wants to be paid for it all the same. */
+/** The provider refused the content, and charges for the call all the same. */
 export class RefusedReply extends Problem {
   readonly tokens: Tokens;
 
@@ -57,26 +53,26 @@ export class RefusedReply extends Problem {
   }
 }
 
-/** What was replied is not what was asked for, nor was it when the mistakes were pointed out. */
+/** The reply does not fit the schema, nor does the second one, which was asked for with a list of the mistakes. */
 export class InvalidReply extends Problem {
   constructor() {
     super('AI_PROVIDER_ERROR', 'The AI provider did not reply with what was asked for');
   }
 }
 
-/** Replies that were good, for a while, so that the same is not asked twice. */
+/** Keeps valid replies for some time, so that an equal call is not made twice. */
 export interface ReplyCache {
   get(key: string): Promise<string | undefined>;
   set(key: string, text: string): Promise<void>;
 }
 
-/** One AI provider behind its own SDK. A failure is a Problem with one of the AI codes; retries are the caller's business. */
+/** One AI provider behind its SDK. Failures are Problems with one of the AI codes; callers retry. */
 export interface Provider {
   name: ProviderName;
   models: Readonly<Record<ModelTier, string>>;
-  /** Names the key and address that it calls with; left out where nobody else has others. */
+  /** Identifies the key and address that it calls with. */
   account?: string;
-  /** Set where replies are kept. */
+  /** Undefined where replies are not cached. */
   replyCache?: ReplyCache | undefined;
   complete(request: CompletionRequest): Promise<Completion>;
 }

@@ -6,7 +6,7 @@ import { type CallPurpose, rateLimited, type UsageMeterDeps } from '../usage.ts'
 import { type Connections, createBoundedFetch, createConnections } from './bounded-fetch.ts';
 import { keyForms, providerDefaults } from './models.ts';
 import type { Provider, ReplyCache } from './provider.ts';
-import { withRetries } from './with-retries.ts';
+import { retryBreakdowns } from './retries.ts';
 
 export const providerNames = ['openai', 'anthropic', 'gemini', 'azure'] as const satisfies readonly ProviderName[];
 
@@ -57,7 +57,7 @@ export function createProviders({
           { ...limitsOf(candidate, found), purpose },
           meterDeps,
         );
-        return { ...(purpose.isBulk ? withRetries(metered, retryWaitsSeconds) : metered), replyCache };
+        return { ...(purpose.isBulk ? retryBreakdowns(metered, retryWaitsSeconds) : metered), replyCache };
       }
       throw new Problem('AI_NOT_CONFIGURED', name === undefined ? 'No AI provider has a key' : undefined);
     },

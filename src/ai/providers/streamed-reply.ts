@@ -1,17 +1,17 @@
 import { BrokenReply } from './bounded-fetch.ts';
 import type { CompletionRequest } from './provider.ts';
 
-/** For the replies of calls that are told as they are written. */
+/** Headers of a call whose reply is streamed. */
 export const streamHeaders = { accept: 'text/event-stream' } as const;
 
-/** A call whose reply is told as it is written ends with its time limit too: the SDKs hold on to theirs until the first word alone. */
+/** Applies the time limit to the whole of a streamed reply: that of the SDKs ends with the first byte. */
 export function withStreamTimeout(request: CompletionRequest, timeoutMs: number): CompletionRequest {
-  return request.wrote
+  return request.onText
     ? { ...request, signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]) }
     : request;
 }
 
-/** Takes a reply apart into its events, until `take` says of one that the reply is whole. One that ends before has failed, although the SDKs take it for an end like any other. */
+/** Reads the events of a streamed reply; `take` returns true for the event that completes it. A stream that ends earlier has failed, which the SDKs do not report. */
 export async function readEvents<T>(
   events: AsyncIterable<T>,
   signal: AbortSignal,

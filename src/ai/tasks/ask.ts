@@ -1,34 +1,26 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
+import { withScopedSignal } from '../../platform/scoped-signal.ts';
 import type { TextListener } from '../json-text-stream.ts';
 import { thinkingTokens } from '../providers/models.ts';
-import {
-  type Completion,
-  type CompletionRequest,
-  InvalidReply,
-  type ModelTier,
-  type Provider,
-  type Turn,
-} from '../providers/provider.ts';
-import { withScopedSignal } from '../providers/scoped-signal.ts';
-import type { ParsedReply } from './parse-reply.ts';
-import { DuplicateCall, findSharedCall, shareCall, waitForSharedCall } from './shared-calls.ts';
+import { InvalidReply, type ModelTier, type Provider, type Turn } from '../providers/provider.ts';
+import { type ParsedReply, parseReplyText } from './parse-reply.ts';
+import { findSharedCall, shareCall, waitForSharedCall } from './shared-calls.ts';
 
-/** A thing to ask a model for. */
+/** A question to a model: prompt, data, and how to read the reply. */
 export interface Task<T> {
   /** Letters and hyphens. */
   name: string;
-  /** Changes with every change of the wording or of a schema; part of what a reply is kept under. */
+  /** Changes with every change of the prompt or of a schema; part of the key of cached replies. */
   version: number;
   tier: ModelTier;
   system: string;
-  /** What the model works on. It travels as JSON in the user's turn, so that nothing in it reads as an instruction of ours. */
+  /** The material. It is sent as JSON in the user's turn, so that no part of it reads as an instruction of the service. */
   data: unknown;
-  /** What the model is told to reply. */
+  /** The schema of the reply that is sent to the provider. */
   schema: z.ZodType;
   read(reply: unknown): ParsedReply<T>;
-  /** Of the reply alone. */
+  /** Of the reply alone, without thinking. */
   maxOutputTokens: number;
 }
 
@@ -40,125 +32,59 @@ export interface AskResult<T> {
 }
 
 export interface AskOptions {
-  signal: AbortSignal;
-  /** See CompletionRequest, as of `begin`. */
-  near?: CompletionRequest['near'];
-  begin?: CompletionRequest['begin'];
-  /** Takes each reply as it comes, before it is read. */
-  heard?: (text: string) => void;
-  /** Reads along while a reply is written; one that is known is told at once. */
+  /** Receives the text of the reply while it is streamed; a cached reply comes at once. */
   reader?: TextListener | undefined;
+  /** Called with each reply of the provider, also one that turns out invalid, before it is read. Not called for cached replies. */
+  onReply?: (text: string) => Promise<void>;
 }
 
-/** Asks a provider for a value, unless the same was asked a short while ago, or is being asked by this process. Only replies that fit are kept. The calls that it took are written down. */
+/**
+ * Asks a provider for a value. A valid reply to an equal question is taken from the cache or, where this process is asking the same, waited for.
+ * Valid replies are cached, and the usage of all calls is recorded, before the result is returned or the failure is thrown.
+ */
 export async function ask<T>(
   provider: Provider,
   task: Task<T>,
   signal: AbortSignal,
-  reader?: TextListener,
+  options: AskOptions = {},
 ): Promise<AskResult<T>> {
-  const { noted, ...asked } = await askDeferred(provider, task, { signal, reader });
-  await noted;
-  return asked;
-}
-
-/** The same; `noted` resolves when the calls are written down and the reply is kept. */
-export async function askDeferred<T>(
-  provider: Provider,
-  task: Task<T>,
-  { signal, ...ahead }: AskOptions,
-): Promise<AskResult<T> & { noted: Promise<unknown> }> {
   const { replyCache, account = '' } = provider;
-  const anew = (begin = ahead.begin) =>
-    withScopedSignal(signal, (own) => askProvider(provider, task, { ...ahead, signal: own, ...(begin && { begin }) }));
-  if (!replyCache) return (await anew()).asked;
+  const model = provider.models[task.tier];
+  const askNow = () => withScopedSignal(signal, (own) => askProvider(provider, task, { ...options, signal: own }));
+  if (!replyCache) return (await askNow()).result;
+  const { name, version, system, data } = task;
   const key = createHash('sha256')
-    .update(
-      JSON.stringify([provider.name, provider.models[task.tier], task.name, task.version, task.system, task.data]),
-    )
+    .update(JSON.stringify([provider.name, model, name, version, system, data]))
     .digest('base64url');
-  // Another key may be of use where this one is not.
-  const ofAccount = `${account} ${key}`;
-  const call = async (announce: () => void) => {
-    const { asked, text } = await anew(announceOnBegin(ahead.begin, announce));
-    const isKept = replyCache.set(key, text);
-    return { ...asked, noted: Promise.all([asked.noted, isKept]), isKept };
+  // Calls with different API keys are not shared: one key may work where another fails.
+  const sharedKey = `${account} ${key}`;
+  const askAndCache = async () => {
+    const { result, text } = await askNow();
+    await replyCache.set(key, text);
+    return result;
   };
   for (;;) {
-    const known = await replyCache.get(key);
-    const read = known === undefined ? undefined : parseReplyText(known, task);
-    if (known !== undefined && read && 'value' in read) {
-      ahead.reader?.onText(known);
-      return {
-        value: read.value,
-        model: provider.models[task.tier],
-        inputTokens: 0,
-        outputTokens: 0,
-        noted: Promise.resolve(),
-      };
+    const cached = await replyCache.get(key);
+    const read = cached === undefined ? undefined : parseReplyText(cached, task);
+    if (cached !== undefined && read && 'value' in read) {
+      options.reader?.onText(cached);
+      return { value: read.value, model, inputTokens: 0, outputTokens: 0 };
     }
-    const other = findSharedCall(replyCache, ofAccount);
-    if (other) await waitForSharedCall(other, signal);
-    else {
-      try {
-        const { isKept: _, ...asked } = await shareCall(replyCache, ofAccount, {
-          call,
-          isKept: (given) => given.isKept,
-          signal,
-        });
-        return asked;
-      } catch (error) {
-        if (!(error instanceof DuplicateCall)) throw error;
-      }
-    }
+    const other = findSharedCall(replyCache, sharedKey);
+    if (!other) return shareCall(replyCache, sharedKey, { call: askAndCache, signal });
+    await waitForSharedCall(other, signal);
   }
 }
 
-/** Announces a call when it may go out: at once where it waits for no leave. */
-function announceOnBegin(begin: AskOptions['begin'], announce: () => void): AskOptions['begin'] {
-  if (!begin) return void announce();
-  return async () => {
-    await begin();
-    announce();
-  };
-}
-
-/** A reply that does not fit is sent back once with what is wrong; then it is AI_PROVIDER_ERROR. Calls that came to nothing are written down before that is said. */
+/** Asks, and asks a second time with the list of mistakes where the reply is invalid. Throws InvalidReply if the second one is invalid too. */
 async function askProvider<T>(
   provider: Provider,
   task: Task<T>,
-  ahead: AskOptions,
-): Promise<{ asked: AskResult<T> & { noted: Promise<unknown> }; text: string }> {
-  const calls: Completion[] = [];
-  try {
-    const { value, text } = await exchangeWithRepair(provider, { task, calls }, ahead);
-    const sum = (tokens: 'inputTokens' | 'outputTokens') => calls.reduce((all, call) => all + call[tokens], 0);
-    const noted = Promise.all(calls.map((call) => call.noted));
-    return {
-      asked: {
-        value,
-        model: provider.models[task.tier],
-        inputTokens: sum('inputTokens'),
-        outputTokens: sum('outputTokens'),
-        noted,
-      },
-      text,
-    };
-  } catch (error) {
-    await Promise.allSettled(calls.map(({ noted }) => noted));
-    throw error;
-  }
-}
-
-/** Adds each call that was answered to `calls`. */
-async function exchangeWithRepair<T>(
-  provider: Provider,
-  { task, calls }: { task: Task<T>; calls: Completion[] },
-  { signal, near, begin, heard, reader }: AskOptions,
-): Promise<{ value: T; text: string }> {
+  { signal, reader, onReply }: AskOptions & { signal: AbortSignal },
+): Promise<{ result: AskResult<T>; text: string }> {
   const model = provider.models[task.tier];
   const schema = schemaOf(task.schema);
-  const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
+  const tokens = { inputTokens: 0, outputTokens: 0 };
   const complete = async (turns: readonly Turn[]) => {
     const call = await provider.complete({
       model,
@@ -168,19 +94,17 @@ async function exchangeWithRepair<T>(
       schema,
       maxOutputTokens: task.maxOutputTokens + thinkingTokens(model),
       signal,
-      ...(near && { near }),
-      ...(begin && { begin }),
-      ...(reader && { wrote: reader.onText }),
+      ...(reader && { onText: reader.onText }),
     });
-    calls.push(call);
-    heard?.(call.text);
-    // What that sets off goes out before the reply is read.
-    if (heard) await turn();
+    tokens.inputTokens += call.inputTokens;
+    tokens.outputTokens += call.outputTokens;
+    await Promise.all([onReply?.(call.text), call.recorded]);
     return call.text;
   };
+  const question: Turn = { role: 'user', text: JSON.stringify(task.data) };
   const first = await complete([question]);
   const read = parseReplyText(first, task);
-  if ('value' in read) return { value: read.value, text: first };
+  if ('value' in read) return { result: { value: read.value, model, ...tokens }, text: first };
   reader?.onRestart();
   const second = await complete([
     question,
@@ -189,10 +113,10 @@ async function exchangeWithRepair<T>(
   ]);
   const repaired = parseReplyText(second, task);
   if (!('value' in repaired)) throw new InvalidReply();
-  return { value: repaired.value, text: second };
+  return { result: { value: repaired.value, model, ...tokens }, text: second };
 }
 
-/** Characters of a reply that are sent back to whoever gave it. */
+/** How much of an invalid reply is quoted when the provider is asked again. */
 const maxQuotedCharacters = 100_000;
 const maxMistakes = 20;
 
@@ -203,31 +127,9 @@ function repairPrompt(wrong: readonly string[]): string {
   });
 }
 
-/** What a reply to a task says. */
-export function parseReplyText<T>(text: string, task: Pick<Task<T>, 'read'>): ParsedReply<T> {
-  let reply: unknown;
-  try {
-    // Some models put their JSON into a Markdown fence.
-    const json = text.trim().replace(/^```(?:json)?\s*|\s*```$/g, '');
-    // Looking at every value is slow, and nearly always in vain.
-    const isStorable = json.isWellFormed() && !json.includes('\\u');
-    reply = !isStorable
-      ? JSON.parse(json, (_key, value: unknown) => (typeof value === 'string' ? storable(value) : value))
-      : JSON.parse(json);
-  } catch {
-    return { wrong: ['the reply is not JSON, or was cut off because it is too long'] };
-  }
-  return task.read(reply);
-}
-
-/** Without what no store takes. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
-}
-
 const jsonSchemas = new WeakMap<z.ZodType, Record<string, unknown>>();
 
-/** As it is sent; of many calls with one schema once. */
+/** The JSON Schema that is sent; computed once for each schema. */
 function schemaOf(schema: z.ZodType): Record<string, unknown> {
   const known = jsonSchemas.get(schema);
   if (known) return known;

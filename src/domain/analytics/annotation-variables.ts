@@ -1,4 +1,5 @@
 import type { ValidationIssue } from '../../errors.ts';
+import { uuid } from '../../platform/ids.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../survey.ts';
@@ -25,7 +26,7 @@ export const editionsOf = (known: KnownAnnotations): Editions =>
 
 /** Maximum themes in a table: a larger one would not be readable. */
 const maxThemes = 300;
-const questionIdPattern = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?::|$)/i;
+const questionIdPattern = new RegExp(`^(${uuid})(?::|$)`, 'i');
 
 /** The annotation kind that a variable's or filter's name starts with. */
 export function annotationKindOf(name: string): AnnotationKind | undefined {

@@ -1,4 +1,5 @@
 import type { ValidationIssue } from '../../errors.ts';
+import { isId } from '../../platform/ids.ts';
 import { canonicalLanguage, languageMessage } from '../language.ts';
 import { isCalendarDay } from '../questions/text-checks.ts';
 
@@ -15,7 +16,6 @@ export interface Submission {
   surveyToken: string | undefined;
 }
 
-const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 const knownFields = new Set([
   'answers',
@@ -76,7 +76,7 @@ export function respondentProblem(text: string): string | undefined {
 /** Error message for an invalid response id, or undefined. Refuses the nil and max UUID, which clients send for unset fields. */
 export function responseIdProblem(text: string): string | undefined {
   const id = text.toLowerCase();
-  if (!idPattern.test(id)) return 'must be a UUID';
+  if (!isId(id)) return 'must be a UUID';
   return /^0[0-]+$|^f[f-]+$/.test(id) ? 'must be a UUID of its own, not the nil or max UUID' : undefined;
 }
 

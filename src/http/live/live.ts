@@ -5,12 +5,12 @@ import type { Metrics } from '../../metrics.ts';
 import { createTickets } from '../../stores/redis/websocket-tickets.ts';
 import type { Stores } from '../../stores/stores.ts';
 import { analyseSurvey } from '../../stores/survey-analytics.ts';
+import type { Authentication } from '../authentication.ts';
 import { liveRoutes } from '../routes/live.ts';
-import type { Authentication } from '../routing/authentication.ts';
-import type { SurveyAccess } from '../routing/dispatch.ts';
 import type { Principal } from '../routing/principal.ts';
 import type { RateLimits } from '../routing/rate-limits.ts';
 import type { Route } from '../routing/route.ts';
+import type { SurveyAccess } from '../routing/survey-access.ts';
 import type { StreamingBody } from '../server/reply.ts';
 import { createAnalyticsPushes } from './analytics-pushes.ts';
 import { openEventStream } from './event-stream.ts';
@@ -36,13 +36,13 @@ export interface Live {
   routes: Route[];
   /** Adds the WebSocket. */
   addWebSocket(app: Pick<TemplatedApp, 'ws'>, basePath: string): void;
-  /** Hears of what happens in other processes. */
+  /** Subscribes to notifications of other processes. */
   subscribe(): Promise<void>;
-  /** Sends every client away, with advice when to come back. */
+  /** Ends every connection and asks the clients to come back later. */
   drain(): void;
 }
 
-/** Live streams of one process: feed, pushes, sessions, and the two ways to them. */
+/** Puts the live streams of one process together: feed, analytics, hub, and the two transports. */
 export function createLive({
   stores,
   core,

@@ -1,7 +1,7 @@
 import { notFound, Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isId } from '../../platform/ids.ts';
-import { validateInput } from '../routing/dispatch.ts';
+import { validateInput } from '../routing/read-input.ts';
 import { liveClientMessageSchema } from '../schemas/live.ts';
 import { createLiveMessage } from './client-stream.ts';
 import { liveLimits } from './live-limits.ts';
@@ -15,7 +15,7 @@ export interface MessageHandlerDeps {
 
 const { burst, perSecond, maxRefusedMessages: maxRefused } = liveLimits;
 
-/** Hears one client's messages, one after the other, and answers each. */
+/** Handles the messages of one client, one after the other. */
 export function createMessageHandler({ session, close, log }: MessageHandlerDeps) {
   const takeToken = createTokenBucket();
   let refusedCount = 0;
@@ -44,12 +44,16 @@ export function createMessageHandler({ session, close, log }: MessageHandlerDeps
     handle(text: string, isBinary: boolean): void {
       if (isBinary) {
         session.sendProblem('UNSUPPORTED_MEDIA_TYPE', 'Messages are JSON texts');
-        return close(1003, 'Only text is understood');
+        close(1003, 'Only text is understood');
+        return;
       }
-      if (takeToken()) return void (queue = queue.then(() => handleSafely(text)));
+      if (takeToken()) {
+        queue = queue.then(() => handleSafely(text));
+        return;
+      }
       refusedCount += 1;
-      if (refusedCount > maxRefused) return close(1008, 'Too many messages');
-      if (refusedCount % 50 === 1) session.sendProblem('RATE_LIMITED', `At most ${perSecond} messages a second`);
+      if (refusedCount > maxRefused) close(1008, 'Too many messages');
+      else if (refusedCount % 50 === 1) session.sendProblem('RATE_LIMITED', `At most ${perSecond} messages a second`);
     },
   };
 }
@@ -76,8 +80,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** The survey that a refused message was about, if it can be told. */
+/** The survey that a refused message names, if any. */
 function surveyIdIn(text: string): string | undefined {
-  const found = /"surveyId"\s*:\s*"([0-9a-f-]{36})"/.exec(text)?.[1];
-  return found;
+  return /"surveyId"\s*:\s*"([0-9a-f-]{36})"/.exec(text)?.[1];
 }

@@ -7,10 +7,9 @@ import { conflict, notFound, Problem } from '../../errors.ts';
 import type { TotalsStore } from '../../stores/clickhouse/counts/totals.ts';
 import type { ReportStore, StoredReport } from '../../stores/postgres/ai/reports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import type { DescribedRoute, OtherReply } from '../reference/described-route.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
 import { aiUse } from '../routing/audit.ts';
-import { type Outcome, ok, route } from '../routing/route.ts';
+import { type OtherReply, type Outcome, ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, reportSchema } from '../schemas/ai.ts';
 import { contentDisposition } from '../server/file-reply.ts';
 
@@ -27,26 +26,28 @@ const query = z.strictObject({
   format: z
     .enum(['json', 'pdf'])
     .default('json')
-    .describe('`pdf`: the report as a file, with a chart and a table of each question that it speaks of'),
+    .describe('`pdf`: the report as a file, with a chart and a table for each question in it'),
 });
 
-export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
-  const pdfReply: OtherReply = { status: 200, description: 'Done', mediaType: 'application/pdf' };
-  const routes = [
+const pdfReply: OtherReply = { status: 200, description: 'Done', mediaType: 'application/pdf' };
+
+export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
+  return [
     route({
       method: 'POST',
       path: '/ai/surveys/{id}/report',
       tag: 'AI',
-      summary: 'Write a report on the responses',
+      summary: 'Generate a report on the responses',
       description:
-        'Made of the analytics of all responses, and of the newest themes and summary of the open answers where POST …/analyze has found any; single answers are not sent. In the language of the survey. ' +
-        '`includeRecommendations` is true by default. Without a response there is nothing to report on: 409 NO_RESPONSES. With `format=pdf` the reply is an `application/pdf` file. ' +
-        'What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`, which is the `reportId` too; equal work that is already going on is joined.',
+        'Based on the analytics of all responses, and on the newest themes and summary of POST …/analyze if there are any; single answers are not sent. The report is in the language of the survey. ' +
+        '`includeRecommendations` is true by default. Without responses 409 NO_RESPONSES. With `format=pdf` the reply is an `application/pdf` file. ' +
+        'A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a `jobId`, which is also the `reportId`; an equal request joins a running job.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       query,
       reply: z.union([reportSchema, acceptedJobSchema]),
       replyStatus: 200,
+      otherReplies: [pdfReply],
       audit: aiUse,
       isBodyOptional: true,
       body: z.strictObject({ includeRecommendations: z.boolean().default(true), provider: providerSchema.optional() }),
@@ -73,14 +74,15 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
       method: 'GET',
       path: '/ai/surveys/{id}/reports/{reportId}',
       tag: 'AI',
-      summary: 'Read a report again',
+      summary: 'Read a report',
       description:
-        'As it was written, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file. For a year.',
+        'As it was generated, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file. Reports are kept for a year.',
       access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api',
       query,
       reply: reportSchema,
       replyStatus: 200,
+      otherReplies: [pdfReply],
       async handle({ params, query: { format }, survey: { id: surveyId } }) {
         return reportReply(deps, {
           stored: await find(deps, surveyId, params['reportId'] ?? ''),
@@ -90,7 +92,6 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): DescribedRoute[] {
       },
     }),
   ];
-  return routes.map((one) => ({ ...one, otherReplies: [pdfReply] }));
 }
 
 interface ReportReplyOptions {

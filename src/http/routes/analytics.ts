@@ -18,7 +18,8 @@ import {
 } from '../schemas/query-fields.ts';
 
 export interface AnalyticsRoutesDeps {
-  totals: TotalsStore;
+  /** Results are cached until the next batch of the survey. */
+  cachedTotals: TotalsStore;
   surveys: Pick<SurveyStore, 'load'>;
   annotations: Pick<AnnotationStore, 'findByNames'>;
 }
@@ -31,7 +32,7 @@ const analyticsQuery = z
     filter: listField(filterField, 20)
       .default([])
       .describe(
-        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Texts, addresses, files, dates, times and NUMBER cannot be filtered, nor can scales of more than 10,000 points. ' +
+        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; may be repeated, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Texts, addresses, files, dates, times and NUMBER cannot be filters, and neither can scales of more than 10,000 points. ' +
           annotationVariablesText,
       ),
   })
@@ -49,7 +50,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       path: '/analytics/surveys/{surveyId}',
       tag: 'Analytics',
       summary: 'Statistics of a whole survey',
-      description: 'Exact counts over all responses. Those accepted in the last second may still be missing.',
+      description: 'Exact counts over all responses; those that were accepted in the last second may be missing.',
       access: { kind: 'survey', right: 'read', by: 'surveyId' },
       limit: 'api',
       query: analyticsQuery,
@@ -63,7 +64,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
           query.filter,
           'filter',
         );
-        return ok(await analyseSurvey(deps.totals, survey, { filters, startDate, endDate, isComplete }));
+        return ok(await analyseSurvey(deps.cachedTotals, survey, { filters, startDate, endDate, isComplete }));
       },
     }),
     route({
@@ -86,7 +87,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
           query.filter,
           'filter',
         );
-        return ok(await analyseQuestion(deps.totals, question, { filters, startDate, endDate, isComplete }));
+        return ok(await analyseQuestion(deps.cachedTotals, question, { filters, startDate, endDate, isComplete }));
       },
     }),
   ];

@@ -8,9 +8,8 @@ import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
 import { type ExportRecord, type ExportStore, maxOpenExports } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import type { DescribedRoute } from '../reference/described-route.ts';
 import { objectInSurvey } from '../routing/audit.ts';
-import { accepted, ok, page, route } from '../routing/route.ts';
+import { accepted, ok, page, type Route, route } from '../routing/route.ts';
 import { deletedSchema, idSchema } from '../schemas/common.ts';
 import { acceptedExportSchema, exportFormatSchema, exportSchema, exportStatusSchema } from '../schemas/exports.ts';
 import { endField, invertedRangeIssue, isRangeInverted, pageFields, startField } from '../schemas/query-fields.ts';
@@ -30,13 +29,13 @@ const exportBody = z
     format: exportFormatSchema,
     startDate: startField.optional(),
     endDate: endField.optional(),
-    isComplete: z.boolean().optional().describe('Only complete, or only incomplete responses'),
+    isComplete: z.boolean().optional().describe('Only complete or only incomplete responses'),
     filters: z
       .array(z.string().min(3).max(1000))
       .max(20)
       .default([])
       .describe(
-        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold. After an analysis by AI also findings, as in `filter` of the statistics: those of the last analysis that was finished when the file was asked for',
+        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold. After an AI analysis also annotations, as in `filter` of the statistics: those of the last analysis that had finished when the export was requested',
       ),
     columns: z
       .array(z.string().min(1).max(100))
@@ -44,13 +43,13 @@ const exportBody = z
       .max(1000)
       .optional()
       .describe(
-        `What the file shows, in this order: any of ${responseFieldNames.join(', ')}, and ids of questions. Without it: all of these (surveyId in JSON and NDJSON only, since it is the same in every line), questions that were removed left out`,
+        `The columns of the file, in this order: any of ${responseFieldNames.join(', ')}, and ids of questions. By default all of these (surveyId only in JSON and NDJSON, since it is the same in every line), without removed questions`,
       ),
     labels: z
       .enum(['text', 'value'])
       .default('text')
       .describe(
-        'Options and headings in the author’s wording, or as values and question ids. A PDF and the summary of a workbook always have the wording',
+        'Options and headings as labels, or as values and question ids. A PDF and the summary of a workbook always have labels',
       ),
   })
   .refine((body) => !isRangeInverted(body), invertedRangeIssue);
@@ -65,9 +64,9 @@ NDJSON, a boolean in PARQUET, in EXCEL the number 1 or 0 shown as true or false,
 cuts texts at 32,767 characters. A PDF, and the summary of a workbook, count what the file covers, in the order of the scale or of the author’s options and rows. Percentages are of those who answered the question, for a MATRIX with
 one answer a row of those who answered the row; where several may be chosen they can add up to more than 100. Words are counted by mentions and have no percentage. Of words the 15 most frequent are shown, of other answers 40, each with
 a last line that says how many different ones are left out and how often they occur. Days are shown in order of time: where there are more than 40, by month, year or decade, those without an answer included. A PDF rounds (percentages
-to one decimal, means to two decimals or four digits); the summary of a workbook holds full values. The mean duration is averageDuration of the statistics: up to the first save. A row of a MATRIX has a mean only where its columns are worded as the numbers 1, 2, 3 …: of others nobody can tell whether they are a scale.`;
+to one decimal, means to two decimals or four digits); the summary of a workbook holds full values. The mean duration is averageDuration of the statistics: up to the first save. A row of a MATRIX has a mean only if its columns are labelled 1, 2, 3 …, since others need not be a scale.`;
 
-/** Presents what is known of an export. */
+/** An export as the API shows it. */
 export function presentExport(record: ExportRecord) {
   const {
     id,
@@ -100,7 +99,7 @@ export function presentExport(record: ExportRecord) {
   };
 }
 
-export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
+export function exportRoutes(deps: ExportRoutesDeps): Route[] {
   const find = async (id: string | undefined): Promise<ExportRecord> => {
     const record = await deps.exports.find(id ?? '');
     if (!record) throw notFound('export');
@@ -111,8 +110,8 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
       method: 'POST',
       path: '/exports/surveys/{surveyId}',
       tag: 'Exports',
-      summary: 'Ask for a file of responses',
-      description: `${columnsText}\n\nFiles are made one after the other; a user may have ${maxOpenExports} that are not made yet (429).`,
+      summary: 'Request an export',
+      description: `${columnsText}\n\nExports are made one after the other; a user may have ${maxOpenExports} unfinished ones (429).`,
       access: { kind: 'survey', right: 'read', by: 'surveyId' },
       limit: 'api',
       body: exportBody,
@@ -195,46 +194,45 @@ export function exportRoutes(deps: ExportRoutesDeps): DescribedRoute[] {
       replyStatus: 200,
       handle: async ({ params }) => ok(presentExport(await find(params['exportId']))),
     }),
-    {
+    route({
+      method: 'GET',
+      path: '/exports/{exportId}/download',
+      tag: 'Exports',
+      summary: 'Download the file',
+      description:
+        'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
+      access: { kind: 'survey', right: 'read', by: 'exportId' },
+      limit: 'api',
+      reply: null,
       mediaTypes: Object.values(exportFileTypes).map(({ mediaType }) => mediaType.split(';', 1)[0] ?? mediaType),
-      ...route({
-        method: 'GET',
-        path: '/exports/{exportId}/download',
-        tag: 'Exports',
-        summary: 'Download the file',
-        description:
-          'With Content-Disposition, Content-Length and ETag. 409 EXPORT_NOT_READY before the file is there, 404 when it has expired.',
-        access: { kind: 'survey', right: 'read', by: 'exportId' },
-        limit: 'api',
-        reply: null,
-        replyMediaType: 'application/octet-stream',
-        replyStatus: 200,
-        audit: { action: 'export.downloaded', objectKind: 'export', describe: objectInSurvey('exportId') },
-        handle: async (request) => {
-          const record = await find(request.params['exportId']);
-          if (record.status === 'EXPIRED')
-            throw notFound(`file any more${record.error === null ? ': it has expired' : `. ${record.error}`}`);
-          if (record.status === 'FAILED') throw conflict('EXPORT_NOT_READY', 'The export failed: there is no file');
-          const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
-          if (size === undefined || record.sha256 === null)
-            throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');
-          const { mediaType, ending } = exportFileTypes[record.format];
-          return replyWithFile(request, {
-            path: deps.files.path(record.id),
-            size,
-            etag: record.sha256,
-            mediaType,
-            fileName: `${fileNameOf(request.survey.title)}-${record.createdAt.toISOString().slice(0, 10)}.${ending}`,
-          });
-        },
-      }),
-    },
+      replyMediaType: 'application/octet-stream',
+      replyStatus: 200,
+      audit: { action: 'export.downloaded', objectKind: 'export', describe: objectInSurvey('exportId') },
+      handle: async (request) => {
+        const record = await find(request.params['exportId']);
+        if (record.status === 'EXPIRED')
+          throw notFound(`file any more${record.error === null ? ': it has expired' : `. ${record.error}`}`);
+        if (record.status === 'FAILED') throw conflict('EXPORT_NOT_READY', 'The export failed: there is no file');
+        const size = record.status === 'COMPLETED' ? await deps.files.size(record.id) : undefined;
+        if (size === undefined || record.sha256 === null)
+          throw conflict('EXPORT_NOT_READY', 'The file is not ready yet');
+        const { mediaType, ending } = exportFileTypes[record.format];
+        return replyWithFile(request, {
+          path: deps.files.path(record.id),
+          size,
+          etag: record.sha256,
+          mediaType,
+          fileName: `${fileNameOf(request.survey.title)}-${record.createdAt.toISOString().slice(0, 10)}.${ending}`,
+        });
+      },
+    }),
     route({
       method: 'DELETE',
       path: '/exports/{exportId}',
       tag: 'Exports',
       summary: 'Cancel an export, or remove its file',
-      description: 'Who asked for it may do so, and who may edit the survey; others who may read the survey get 403.',
+      description:
+        'For the user who requested it, and for callers who may edit the survey; others who may read the survey get 403.',
       access: { kind: 'survey', right: 'read', by: 'exportId' },
       limit: 'api',
       reply: deletedSchema,
@@ -271,7 +269,7 @@ function assertColumnsAndFilters(
   if (issues.length > 0) throw validationProblem(issues);
 }
 
-/** A survey's title as a part of a file name: no path, no control characters, not too long. */
+/** The title of a survey as a part of a file name: no path, no control characters, at most 80 characters. */
 function fileNameOf(title: string): string {
   const plain = title
     .toWellFormed()

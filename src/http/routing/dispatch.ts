@@ -1,34 +1,21 @@
-import { z } from 'zod';
 import type { Survey } from '../../domain/survey.ts';
-import { notFound, Problem, unavailable, validationProblem } from '../../errors.ts';
+import { notFound, Problem, unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import { isId } from '../../platform/ids.ts';
-import { validate } from '../../platform/zod-messages.ts';
-import { missingOwnerOf } from '../../stores/postgres/foreign-key-violation.ts';
+import { missingOwnerOf } from '../../stores/postgres/errors.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
-import { takesOneValue } from '../schemas/query-fields.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
-import type { ReplyChannel } from '../server/reply.ts';
-import {
-  assertExactNumbers,
-  assertJsonType,
-  type IncomingBody,
-  type IncomingStream,
-  parseJson,
-} from '../server/request-body.ts';
+import type { Header, ReplyChannel } from '../server/reply.ts';
+import type { IncomingBody, IncomingStream } from '../server/request-body.ts';
 import type { HeaderName, HeaderValues } from '../server/request-head.ts';
 import { problemText } from '../server/write-response.ts';
 import type { Authenticate, Principal } from './principal.ts';
-import type { RateLimitStatus, RateLimits } from './rate-limits.ts';
-import type { Outcome, RouteMatch, RouteRequest, SurveyKey, SurveyRight } from './route.ts';
+import { type RateLimitStatus, type RateLimits, rateLimitHeaders } from './rate-limits.ts';
+import { assertValidParams, readInput } from './read-input.ts';
+import type { Outcome, RouteRequest, SurveyRight } from './route.ts';
+import type { RouteMatch } from './route-table.ts';
 import { acceptsEventStream, streamReply } from './streamed-reply.ts';
-
-/** Finds the survey that a path parameter belongs to, and what the caller may do with it. */
-export interface SurveyAccess {
-  find(by: SurveyKey, value: string): Promise<Survey | undefined>;
-  rightOf(principal: Principal, survey: Survey): Promise<SurveyRight | undefined>;
-}
+import type { SurveyAccess } from './survey-access.ts';
 
 export interface DispatchDeps {
   authenticate: Authenticate;
@@ -41,7 +28,7 @@ export interface DispatchDeps {
 /** What is known of a request before its route runs. */
 export interface RequestContext {
   match: RouteMatch | undefined;
-  /** Why the call is refused whatever it asks for. */
+  /** A fault of the request head, for which any route refuses the call. */
   problem?: Problem | undefined;
   query: string;
   headers: HeaderValues;
@@ -53,16 +40,15 @@ export interface RequestContext {
   reply: ReplyChannel;
 }
 
-type Header = readonly [string, string];
-
-/** Carries the standing headers while a request goes through its stations. */
+/** What becomes known while a request is dispatched. */
 interface DispatchState {
+  /** Sent with every reply, also with refusals. */
   rateLimit: RateLimitStatus | undefined;
 }
 
 /**
- * The stations of every request: who calls (401) → how often (429) → may they (404, 403) → what do they say (400, 413, 415) → the handler.
- * Whoever may not call is told nothing of what a call looks like.
+ * Runs a request in this order: authenticate (401) → count (429) → authorise (404, 403) → read and validate (400, 413, 415) → handle.
+ * Authorisation comes before validation, so that validation errors reveal nothing to strangers.
  * Returns the outcome with its headers; never throws.
  */
 export function createDispatch(deps: DispatchDeps) {
@@ -82,7 +68,7 @@ export function createDispatch(deps: DispatchDeps) {
 
 function toCountedProblem(deps: DispatchDeps, { requestId, match }: RequestContext, error: unknown): Problem {
   const problem = toProblem(error, deps.log, { requestId, route: match?.route.path });
-  // Balancers ask for readiness each second while a process stops by the book; nobody was refused anything.
+  // Routes that are not counted, such as probes of a process that is stopping, refuse nobody.
   if (match?.route.limit !== 'none') deps.metrics.refused(problem.code);
   return problem;
 }
@@ -100,12 +86,12 @@ async function runRoute(
     throw problem ?? notFound('route');
   }
   const { route, params } = match;
-  // The public door for submissions counts its callers itself: nothing is to be waited for.
+  // The intake counts submissions, so nothing is waited for here.
   const isUncounted = route.access.kind === 'public' && route.limit !== 'auth' && route.limit !== 'api';
   const principal = isUncounted ? undefined : await identifyCaller(deps, context, state);
   const { survey, right } = principal ? await authorise(deps, context, principal) : {};
-  const { query, body, rawBody } = await readInput(context).catch(async (error: unknown) => {
-    // What is refused before the handler that would have counted it counts as a general call.
+  const { query, body, rawBody } = await readInput(match, context).catch(async (error: unknown) => {
+    // Refused before the intake could count it: counts as a general call.
     if (isUncounted && route.limit === 'submit')
       await consumeRateLimit(deps, state, 'api', rateLimitKeyOf(context.address));
     throw error;
@@ -125,7 +111,7 @@ async function runRoute(
     survey,
     right,
   };
-  // The schemas above have checked what the handler's own types promise; here they are forgotten.
+  // Checked by the schemas of the route, from which the handler has its types.
   const request = input as unknown as RouteRequest<never, never>;
   if (route.isStreamed !== true || !acceptsEventStream(context.headers.get('accept'))) return route.handle(request);
   return streamReply(
@@ -133,6 +119,8 @@ async function runRoute(
     (error) => problemText(toCountedProblem(deps, context, error), context.requestId),
   );
 }
+
+async function* noChunks(): AsyncGenerator<Buffer> {}
 
 async function consumeRateLimit(
   deps: DispatchDeps,
@@ -146,7 +134,7 @@ async function consumeRateLimit(
     throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: state.rateLimit.retryAfterSeconds });
 }
 
-/** The general limit counts by user or key; a call without a valid token counts by address, so that guessing tokens is limited too. */
+/** Authenticates and counts: by user or API key, and by address without a valid token, so that guessing tokens is limited too. */
 async function identifyCaller(
   deps: DispatchDeps,
   context: RequestContext,
@@ -173,62 +161,6 @@ async function identifyCaller(
     principal.requestsPerMinute ?? undefined,
   );
   return principal;
-}
-
-async function readInput(context: RequestContext): Promise<{ query: unknown; body: unknown; rawBody: Buffer }> {
-  const { route, params } = context.match as RouteMatch;
-  assertValidParams(params);
-  const query = route.query
-    ? parseQuery(route.query, context.query)
-    : route.ignoresQuery === true || context.query === ''
-      ? {}
-      : parseQuery(noQuery, context.query);
-  return { query, ...(await readBody(context)) };
-}
-
-/** What cannot be a name is the name of nothing. */
-function assertValidParams(params: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(params))
-    if (value.includes('\0') || ((name === 'id' || name.endsWith('Id')) && !isId(value))) throw notFound();
-}
-
-const noQuery = z.strictObject({});
-/** Many clients send `{}` with every POST, also where nothing is to be said, and call it what they like. */
-const noFields = z.strictObject({});
-
-function parseQuery(schema: z.ZodType, query: string): unknown {
-  const values: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (value.includes('\0'))
-      throw validationProblem([{ path: name.replaceAll('\0', ''), message: 'holds a NUL character' }]);
-    const previous = values[name];
-    values[name] = previous === undefined ? value : [...(Array.isArray(previous) ? previous : [previous]), value];
-  }
-  const repeated = Object.keys(values).filter((name) => Array.isArray(values[name]) && takesOneValue(schema, name));
-  if (repeated.length > 0) throw validationProblem(repeated.map((path) => ({ path, message: 'may be given once' })));
-  return validateInput(schema, { ...values });
-}
-
-const noBytes = Buffer.alloc(0);
-
-async function* noChunks(): AsyncGenerator<Buffer> {}
-
-async function readBody(context: RequestContext): Promise<{ body: unknown; rawBody: Buffer }> {
-  const { route } = context.match as RouteMatch;
-  if (!context.body) return { body: undefined, rawBody: noBytes };
-  const isRaw = route.bodyKind === 'raw';
-  const isBare = !isRaw && (route.body === undefined || route.isBodyOptional === true);
-  if (!isBare && !isRaw) assertJsonType(context.headers.get('content-type'), context.headers.get('content-encoding'));
-  const bytes = await context.body.whole();
-  if (isRaw) return { body: undefined, rawBody: bytes };
-  if (isBare && bytes.length === 0)
-    return { body: route.body ? validateInput(route.body, {}) : undefined, rawBody: bytes };
-  if (isBare && route.body)
-    assertJsonType(context.headers.get('content-type'), context.headers.get('content-encoding'));
-  const value = parseJson(bytes);
-  assertExactNumbers(value);
-  const body = validateInput(route.body ?? noFields, value);
-  return { body: route.body && body, rawBody: bytes };
 }
 
 async function authorise(
@@ -259,14 +191,7 @@ async function authorise(
 
 const rightRank: Record<SurveyRight, number> = { read: 1, edit: 2, own: 3 };
 
-/** Checks a value from outside against its schema; throws VALIDATION_ERROR with every finding. */
-export function validateInput<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  const result = validate(schema, value);
-  if (result.isValid) return result.data;
-  throw validationProblem(result.issues);
-}
-
-/** What was thrown, as the client may see it; a mistake of ours is logged. */
+/** Turns an error into the problem that the client gets. Unexpected errors are logged and become INTERNAL_ERROR. */
 export function toProblem(
   error: unknown,
   log: Log,
@@ -288,12 +213,4 @@ function standardHeadersOf(context: RequestContext, rateLimit: RateLimitStatus |
   const headers: Header[] = [['x-request-id', context.requestId]];
   if (rateLimit) headers.push(...rateLimitHeaders(rateLimit));
   return headers;
-}
-
-export function rateLimitHeaders(status: Pick<RateLimitStatus, 'limit' | 'remaining' | 'resetAt'>): Header[] {
-  return [
-    ['x-ratelimit-limit', String(status.limit)],
-    ['x-ratelimit-remaining', String(status.remaining)],
-    ['x-ratelimit-reset', String(status.resetAt)],
-  ];
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { TextListener } from '../../ai/json-text-stream.ts';
 import type { Survey } from '../../domain/survey.ts';
+import type { ProblemCode } from '../../errors.ts';
 import type { StreamingBody } from '../server/reply.ts';
 import type { HeaderName } from '../server/request-head.ts';
 import type { AuditEvent } from './audit.ts';
@@ -12,9 +13,9 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type SurveyRight = 'read' | 'edit' | 'own';
 
 /**
- * Who may call. For a survey's routes the route table itself looks the survey up (from the path parameter named in `by`) and checks
- * the right before the handler runs: no right to read gives 404, a lesser right than asked 403. Whoever is signed in and is named by the path parameter `orSelf`
- * needs no more than to read.
+ * Who may call. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the handler runs: without
+ * the right to read it is a 404, with a lesser right than `right` a 403. A user with a session who is named by the path parameter `orSelf`
+ * only needs the right to read.
  */
 export type Access =
   | { kind: 'public' }
@@ -26,7 +27,7 @@ export type Access =
 /** Path parameters from which a survey can be found. */
 export type SurveyKey = 'surveyId' | 'id' | 'questionId' | 'responseId' | 'exportId' | 'uploadId' | 'suggestionId';
 
-/** Which rate limit counts the call (contract §13). `none`: the handler counts it itself, or nothing does. */
+/** Which rate limit counts the call. `submit`: the intake does. `none`: the handler does, or nothing. */
 export type LimitScope = 'auth' | 'submit' | 'api' | 'none';
 
 export interface Pagination {
@@ -36,7 +37,7 @@ export interface Pagination {
   nextCursor?: string | null;
 }
 
-/** What a handler gives back. */
+/** The result of a handler; refusals are thrown as a Problem. */
 export type Outcome =
   | {
       kind: 'json';
@@ -55,9 +56,9 @@ export type Outcome =
       source: AsyncIterable<Uint8Array>;
       totalBytes?: number;
     }
-  /** server-sent events: the body stays open in the hands of `begin`, which resolves when nobody has to wait for it any more */
+  /** Server-sent events: `begin` writes the body, and resolves when the call no longer counts as running. */
   | { kind: 'events'; begin(body: StreamingBody): void | Promise<void> }
-  /** the handler has answered already */
+  /** The handler has written the reply. */
   | { kind: 'written' };
 
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
@@ -92,12 +93,25 @@ export interface RouteRequest<Body = unknown, Query = unknown> {
   rawBody: Buffer;
   /** The body piece by piece, for routes with `bodyKind: 'stream'`; to be read once. */
   bodyChunks(): AsyncGenerator<Buffer>;
-  /** For handlers that stream or take the connection over. */
+  /** For handlers that write the reply themselves. */
   reply: import('../server/reply.ts').ReplyChannel;
-  /** Set where the caller reads along, on routes with `isTold`. */
+  /** Set on routes with `isStreamed` if the caller accepts server-sent events: gets the text while it is written. */
   reader?: TextListener;
-  /** The standard headers of this reply (request id, limits), for handlers that take the connection over. */
+  /** Request id and rate-limit headers, for handlers that write the reply themselves. */
   replyHeaders(): readonly (readonly [string, string])[];
+}
+
+/** A successful reply of a route beside the declared one. */
+export interface OtherReply {
+  status: number;
+  description: string;
+  /** `data` of the envelope; without it the reply is no JSON, and `mediaType` says what it is. */
+  data?: z.ZodType;
+  mediaType?: string;
+  /** Has no body at all. */
+  isEmpty?: true;
+  /** Beside those of every reply. */
+  headers?: readonly string[];
 }
 
 export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.ZodType = z.ZodType> {
@@ -106,33 +120,41 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   path: string;
   tag: string;
   summary: string;
-  /** Longer text for the reference page: what the contract leaves to us is said here. */
+  /** Longer text for the reference. */
   description?: string;
   access: Access;
   limit: LimitScope;
   query?: Query;
-  /** Whatever stands in the query is passed over: probes and browsers add what they like. Elsewhere unknown fields are refused. */
+  /** Ignores the query, as probes and browsers may add one. Without this, unknown fields are refused. */
   ignoresQuery?: boolean;
   body?: Body;
-  /** A body may be left out altogether. */
+  /** The body may be left out. */
   isBodyOptional?: boolean;
-  /** Bytes of any media type, up to `maxBodyBytes`. `raw`: all at once. `stream`: as they come, for bodies too large to be held. */
+  /** `raw`: bytes of any media type, at once. `stream`: in chunks, for bodies too large for memory. JSON if left out. */
   bodyKind?: 'json' | 'raw' | 'stream';
   maxBodyBytes?: number;
   /** `data` of the success envelope, or null for non-JSON replies (then `replyMediaType`). */
   reply: z.ZodType | null;
   replyMediaType?: string;
   replyStatus: number;
-  /** The reply is a list and says where the page stands; `sometimes`: it depends on what is asked for. */
+  /** The reply is a list with `pagination`; `sometimes`: only for some requests. */
   isPaged?: boolean | 'sometimes';
-  /** The reply may be told while it is written: see streamed-reply.ts. */
+  /** The reply may be streamed while it is written: see streamed-reply.ts. */
   isStreamed?: boolean;
+  /** For the reference: codes beyond those that follow from access, limit, query and body. */
+  refusals?: readonly ProblemCode[];
+  /** For the reference: a public route that looks at a token all the same. */
+  takesBearer?: boolean;
+  /** For the reference: further successful replies. */
+  otherReplies?: readonly OtherReply[];
+  /** For the reference: what a file may be; just `replyMediaType` if left out. */
+  mediaTypes?: readonly string[];
   /** What the audit records of a call; `by handler`: the handler records it itself, as one call may have several events. */
   audit?: AuditEvent<RouteRequest<z.output<Body>, z.output<Query>>> | 'by handler';
   handle(call: RouteRequest<z.output<Body>, z.output<Query>>): Promise<Outcome>;
 }
 
-/** A route with its types forgotten, as the table holds it. */
+/** A route without its body and query types, as the table holds it. */
 export type Route = Omit<RouteSpec, 'handle' | 'audit'> & {
   audit?: AuditEvent<RouteRequest<never, never>> | 'by handler';
   handle(call: RouteRequest<never, never>): Promise<Outcome>;
@@ -144,89 +166,3 @@ export function route<Body extends z.ZodType, Query extends z.ZodType>(spec: Rou
 }
 
 export const defaultMaxBodyBytes = 256 * 1024;
-
-export interface RouteMatch {
-  route: Route;
-  params: Record<string, string>;
-}
-
-interface TrieNode {
-  fixed: Map<string, TrieNode>;
-  variable: TrieNode | undefined;
-  routes: Map<Method, { route: Route; names: string[] }>;
-}
-
-const emptyTrieNode = (): TrieNode => ({ fixed: new Map(), variable: undefined, routes: new Map() });
-
-/** Builds the look-up from method and path to route. Fixed segments win over parameters. */
-export function createRouteTable(routes: readonly Route[]) {
-  const root = emptyTrieNode();
-  for (const entry of routes) insertRoute(root, entry);
-  return {
-    routes,
-    /** The route and its percent-decoded parameters, or undefined when no path and method fit. */
-    match(method: Method, path: string): RouteMatch | undefined {
-      const segments = path.split('/');
-      const values: string[] = [];
-      const node = findNode(root, segments, 1, values, method);
-      const found = node?.routes.get(method);
-      if (!found) return undefined;
-      const params: Record<string, string> = {};
-      for (const [index, name] of found.names.entries()) params[name] = values[index] ?? '';
-      return { route: found.route, params };
-    },
-  };
-}
-
-export type RouteTable = ReturnType<typeof createRouteTable>;
-
-function insertRoute(root: TrieNode, entry: Route): void {
-  let node = root;
-  const names: string[] = [];
-  for (const segment of entry.path.split('/').slice(1)) {
-    const name = /^\{(\w+)\}$/.exec(segment)?.[1];
-    if (name !== undefined) {
-      names.push(name);
-      node = node.variable ??= emptyTrieNode();
-    } else {
-      let next = node.fixed.get(segment);
-      if (!next) node.fixed.set(segment, (next = emptyTrieNode()));
-      node = next;
-    }
-  }
-  if (node.routes.has(entry.method)) throw new Error(`two routes for ${entry.method} ${entry.path}`);
-  node.routes.set(entry.method, { route: entry, names });
-}
-
-function findNode(
-  node: TrieNode,
-  segments: string[],
-  at: number,
-  values: string[],
-  method: Method,
-): TrieNode | undefined {
-  if (at === segments.length) return node.routes.has(method) ? node : undefined;
-  const segment = segments[at] ?? '';
-  const fixed = node.fixed.get(segment);
-  if (fixed) {
-    const found = findNode(fixed, segments, at + 1, values, method);
-    if (found) return found;
-  }
-  if (!node.variable || segment === '') return undefined;
-  const depth = values.length;
-  const decoded = decodeSegment(segment);
-  if (decoded === undefined) return undefined;
-  values.push(decoded);
-  const found = findNode(node.variable, segments, at + 1, values, method);
-  if (!found) values.length = depth;
-  return found;
-}
-
-function decodeSegment(segment: string): string | undefined {
-  if (!segment.includes('%')) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,18 +1,24 @@
 import { surveyRight } from '../../auth/roles.ts';
+import type { Survey } from '../../domain/survey.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import type { SurveyAccess } from './dispatch.ts';
-import type { SurveyKey } from './route.ts';
+import type { Principal } from './principal.ts';
+import type { SurveyKey, SurveyRight } from './route.ts';
 
-/** Finds the survey that something belongs to, by that thing's id. */
+/** Finds the survey that a path parameter belongs to, and the caller's right on it. */
+export interface SurveyAccess {
+  find(by: SurveyKey, value: string): Promise<Survey | undefined>;
+  rightOf(principal: Principal, survey: Survey): Promise<SurveyRight | undefined>;
+}
+
+/** Finds the id of the survey that something belongs to, by that thing's id. */
 export type SurveyLookup = (value: string) => Promise<string | undefined>;
 
 export interface SurveyAccessDeps {
   surveys: Pick<SurveyStore, 'find' | 'findByQuestion' | 'memberRole'>;
-  /** For the path parameters that other stores know of. */
+  /** For path parameters that name something of another store. */
   lookups?: Partial<Record<Exclude<SurveyKey, 'id' | 'surveyId' | 'questionId'>, SurveyLookup>>;
 }
 
-/** Finds the survey behind a path parameter, and what a caller may do with it. */
 export function createSurveyAccess({ surveys, lookups = {} }: SurveyAccessDeps): SurveyAccess {
   return {
     async find(by, value) {

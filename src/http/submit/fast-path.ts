@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import type { SubmissionOutcome, Submissions } from '../../actors/submissions/submit.ts';
+import type { SubmissionOutcome } from '../../actors/submissions/request.ts';
+import type { Submissions } from '../../actors/submissions/submit.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';

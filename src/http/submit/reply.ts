@@ -1,8 +1,7 @@
-import { refusals } from '../../actors/submissions/refusals.ts';
-import type { SubmissionOutcome, SubmissionRateLimitStatus } from '../../actors/submissions/submit.ts';
+import { refusal } from '../../actors/submissions/refusals.ts';
+import type { SubmissionOutcome, SubmissionRateLimitStatus } from '../../actors/submissions/request.ts';
 import { Problem } from '../../errors.ts';
-import { rateLimitHeaders } from '../routing/dispatch.ts';
-import type { RateLimits } from '../routing/rate-limits.ts';
+import { type RateLimits, rateLimitHeaders } from '../routing/rate-limits.ts';
 import type { Outcome } from '../routing/route.ts';
 import type { Header } from '../server/reply.ts';
 
@@ -39,7 +38,7 @@ export async function replyToSubmission(
     throw outcome.problem.with(outcome.rateLimit ? submissionLimitHeaders(outcome.rateLimit) : []);
   const rateLimit = await limits.consume('api', address);
   const { isAllowed, retryAfterSeconds } = rateLimit;
-  const problem = isAllowed ? refusals.unknownSurvey() : new Problem('RATE_LIMITED', undefined, { retryAfterSeconds });
+  const problem = isAllowed ? refusal('unknownSurvey') : new Problem('RATE_LIMITED', undefined, { retryAfterSeconds });
   throw problem.with(rateLimitHeaders(rateLimit));
 }
 

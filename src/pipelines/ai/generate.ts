@@ -1,8 +1,7 @@
-import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { Provider } from '../../ai/providers/provider.ts';
 import { ask } from '../../ai/tasks/ask.ts';
-import { surveyFromDraft } from '../../ai/tasks/draft-survey.ts';
-import { type GeneratedSurvey, generateSurveyTask } from '../../ai/tasks/generate-survey.ts';
+import { type GeneratedSurvey, generateSurveyTask, surveyFromDraft } from '../../ai/tasks/generate-survey.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import type { AiJob } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -15,8 +14,8 @@ export interface GenerateDeps {
 }
 
 /**
- * Has a survey written, and stores it where that is wished. A stored survey bears the job's id: a job that is worked off once more,
- * after its process died, finds it.
+ * Generates a survey and stores it if requested. A stored survey has the job's id, so that a job that runs again after
+ * its process died finds it.
  */
 export async function generate(
   deps: GenerateDeps,

@@ -1,7 +1,7 @@
 import type { Provider } from '../../ai/providers/provider.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { providerNames } from '../../ai/providers/providers.ts';
-import { waitsForLimits } from '../../ai/providers/waits-for-limits.ts';
+import { waitForRateLimits } from '../../ai/providers/retries.ts';
 import { queueOf, type SurveyJobKind, surveyJobKindOf } from '../../ai/survey-jobs.ts';
 import { type AnalysisType, analysisTypes } from '../../ai/tasks/analyse-answers.ts';
 import { Problem, unavailable } from '../../errors.ts';
@@ -14,7 +14,7 @@ import {
   isOfSurvey,
   type SurveyJob,
 } from '../../stores/postgres/ai/jobs.ts';
-import { isPostgresUnavailable, retryOnOutage } from '../../stores/postgres/client.ts';
+import { isPostgresUnavailable, retryOnOutage } from '../../stores/postgres/errors.ts';
 import { isRedisUnavailable } from '../../stores/redis/errors.ts';
 
 import { createPageCursor, type ScheduledTask } from '../schedule.ts';
@@ -212,7 +212,7 @@ async function providerOf({ providers, store, log }: AiJobsDeps, job: AiJob): Pr
         );
   };
   const name = providerNames.find((known) => known === request['provider']);
-  return waitsForLimits(
+  return waitForRateLimits(
     await providers.pick(name, {
       userId: ownerId,
       surveyId: surveyId ?? undefined,

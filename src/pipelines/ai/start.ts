@@ -7,14 +7,13 @@ import type { Secrets } from '../../platform/secrets.ts';
 import type { Settings } from '../../settings.ts';
 import { createConversationStore } from '../../stores/postgres/ai/conversations.ts';
 import { createAiStore } from '../../stores/postgres/ai/jobs.ts';
-import { createAiSettingsStore } from '../../stores/postgres/ai/provider-settings.ts';
 import { createReportStore } from '../../stores/postgres/ai/reports.ts';
+import { createAiSettingsStore } from '../../stores/postgres/ai/settings.ts';
 import { createSuggestionStore } from '../../stores/postgres/ai/suggestions.ts';
 import type { Stores } from '../../stores/stores.ts';
 import { createGuard } from '../../webhooks/guard.ts';
 import type { Workers } from '../workers.ts';
 import { startAiJobs } from './jobs.ts';
-import { createRecentChanges } from './recent-changes.ts';
 
 export interface StartAiOptions {
   settings: Settings;
@@ -28,10 +27,6 @@ export interface StartAiOptions {
 /** Runs AI jobs in this process; returns their periodic tasks. */
 export function startAi({ settings, stores, core, secrets, workers, log }: StartAiOptions) {
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
-  const changes = createRecentChanges();
-  core
-    .onSurveyChanged(changes.record)
-    .catch((error: unknown) => log.debug({ err: error }, 'subscribing to survey changes failed'));
   const { providers, usage } = createAi({
     settings,
     stored: createAiSettingsStore(stores.sql),
@@ -39,8 +34,7 @@ export function startAi({ settings, stores, core, secrets, workers, log }: Start
     guard,
     sql: stores.sql,
     redis: stores.sharedRedis,
-    patienceMs: Infinity,
-    isChangedSince: changes.hasChangedSince,
+    maxWaitMs: Infinity,
     log,
   });
   const { batchSize, batchDelayMs, batchesAtOnce, isAnonymising } = settings.ai;
@@ -62,7 +56,7 @@ export function startAi({ settings, stores, core, secrets, workers, log }: Start
     caughtUp: core.reading.caughtUp,
     providers,
     workers,
-    paid: stores.unsavedReplies,
+    unsavedReplies: stores.unsavedReplies,
     log,
     batchSize,
     batchDelayMs,

@@ -1,8 +1,8 @@
 import type { Core } from '../../actors/core.ts';
 import { createDeadLetters } from '../../actors/dead-letters.ts';
 import type { Log } from '../../log.ts';
-import { createDeletedSurveys } from '../../stores/postgres/deleted-surveys.ts';
 import { createSessionStore } from '../../stores/postgres/sessions.ts';
+import { createDeletedSurveys } from '../../stores/postgres/survey-retention.ts';
 import { createSurveyVersions } from '../../stores/postgres/survey-versions.ts';
 import type { Stores } from '../../stores/stores.ts';
 import type { ScheduledTask } from '../schedule.ts';

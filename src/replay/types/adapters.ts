@@ -1,13 +1,9 @@
-import type { ReplayedType } from '../file/question.ts';
+import type { ReplayedType } from '../recognise.ts';
 import type { TypeAdapter } from './adapter.ts';
-import { choice, yesNo } from './choice.ts';
-import { matrix } from './matrix.ts';
-import { freeNumber, scale } from './numbers.ts';
-import { ranking } from './ranking.ts';
-import { selectAll } from './select-all.ts';
-import { clockTime, day, emailAddress, wording } from './texts.ts';
+import { choice, matrix, ranking, selectAll, yesNo } from './chosen.ts';
+import { clockTime, day, emailAddress, freeNumber, scale, wording } from './entered.ts';
 
-/** How each type of question is replayed; a type that is missing here does not compile. */
+/** The adapter of each question type; the compiler reports a missing one. */
 export const typeAdapters: Readonly<Record<ReplayedType, TypeAdapter>> = {
   MULTIPLE_CHOICE: choice,
   DROPDOWN: choice,
@@ -23,6 +19,6 @@ export const typeAdapters: Readonly<Record<ReplayedType, TypeAdapter>> = {
   DATE: day,
   TIME: clockTime,
   EMAIL: emailAddress,
-  SHORT_TEXT: wording({ lengthAtMost: 255, isMultiLine: false }),
-  LONG_TEXT: wording({ lengthAtMost: 10_000, isMultiLine: true }),
+  SHORT_TEXT: wording({ maxLength: 255, isMultiLine: false }),
+  LONG_TEXT: wording({ maxLength: 10_000, isMultiLine: true }),
 };

@@ -30,7 +30,10 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
     );
   };
   return {
-    /** Adds to an edition, page by page, with many pages to an insert. What is added twice, by a connection that broke, counts once all the same. */
+    /**
+     * Adds to an edition, page by page, with many pages to an insert. What is added twice, by a connection that broke,
+     * counts once all the same.
+     */
     async insert(
       place: Edition,
       pages: AsyncIterable<readonly AnnotationValues[]> | Iterable<readonly AnnotationValues[]>,
@@ -92,7 +95,10 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       }
     },
 
-    /** Removes what deleted responses have left behind. A response and its findings lie on one shard: every server asks its own rows. */
+    /**
+     * Removes what deleted responses have left behind. A response and its findings lie on one shard: every server asks
+     * its own rows.
+     */
     removeDeleted: (): Promise<void> =>
       remove(
         `response_id IN (SELECT response_id FROM ${localTable(clickhouse, placement, 'responses')} WHERE is_deleted = 1)`,

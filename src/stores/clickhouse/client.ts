@@ -7,7 +7,10 @@ import { createServerHealth, type ServerHealthOptions } from './server-health.ts
 import { sqlName, sqlString } from './sql-literals.ts';
 
 export interface SelectOptions {
-  /** Bound of the whole query, on both sides; default 15 s. A server that answers nothing at all is given up much sooner. */
+  /**
+   * Bound of the whole query, on both sides; default 15 s. A server that answers nothing at all is given up much
+   * sooner.
+   */
   timeoutMs?: number;
   /** For this query alone. */
   settings?: Readonly<Record<string, number | string>>;
@@ -24,7 +27,10 @@ export interface ClickHouse {
   /** A whole result as it is sent, in a format that the server knows. */
   bytes(sql: string, format: string, options?: SelectOptions): Promise<Uint8Array[]>;
   command(sql: string, options?: { timeoutMs?: number }): Promise<void>;
-  /** Sends raw bytes in the format that the statement names; resolves when the server says that it has stored them. `signal` ends the call, not what the server does. */
+  /**
+   * Sends raw bytes in the format that the statement names; resolves when the server says that it has stored them.
+   * `signal` ends the call, not what the server does.
+   */
   insert(
     sql: string,
     body: readonly Uint8Array[],
@@ -35,7 +41,9 @@ export interface ClickHouse {
 }
 
 export interface ClickHouseOptions {
-  /** Servers of equal content: the next is used when one cannot be reached. The path of the first names the database. */
+  /**
+   * Servers of equal content: the next is used when one cannot be reached. The path of the first names the database.
+   */
   urls: readonly string[];
   log: Log;
   /** How soon a server that says nothing is given up; short in tests. */
@@ -135,7 +143,10 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
   };
 }
 
-/** A statement may name thousands of moments or columns; these bounds are asked before the statement's own settings are read. */
+/**
+ * A statement may name thousands of moments or columns; these bounds are asked before the statement's own settings are
+ * read.
+ */
 const parserLimits = { max_query_size: '16777216', max_ast_elements: '1000000', max_expanded_ast_elements: '1000000' };
 /** A server ends a read whose caller has hung up only when it is told that the statement reads and nothing else. */
 const cancelOnDisconnect = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;
@@ -188,8 +199,8 @@ function serverAt<T>(items: readonly T[], index: number): T {
 }
 
 /**
- * A call's own signal and how to end it early. It is one of a single controller: while anything listens to a signal that was put together of
- * several, Node keeps it for ever, and with it the whole call.
+ * A call's own signal and how to end it early. It is one of a single controller: while anything listens to a signal
+ * that was put together of several, Node keeps it for ever, and with it the whole call.
  */
 interface CallControl {
   signal: AbortSignal;
@@ -211,7 +222,10 @@ async function abortableBy<T>(stopping: AbortSignal | undefined, end: () => void
   return Promise.race([work(), stopped]).finally(() => stopping.removeEventListener('abort', stop));
 }
 
-/** Bounds a call as a whole: the client's own time-out starts again with every byte, and its abort ends with the reply's head. */
+/**
+ * Bounds a call as a whole: the client's own time-out starts again with every byte, and its abort ends with the reply's
+ * head.
+ */
 async function withTimeout<T>(ms: number, work: (call: CallControl) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;

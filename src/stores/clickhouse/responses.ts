@@ -1,16 +1,14 @@
+import { codeColumn } from '../../domain/response-row.ts';
 import type { ClickHouse } from './client.ts';
-import { runScans } from './counts/scans.ts';
+import { createTimeBudget, runScans } from './counts/scans.ts';
 import { collectCount, countScan } from './counts/summary.ts';
-import { createTimeBudget } from './counts/time-left.ts';
-import { decodeCursor, encodeCursor } from './read/cursor.ts';
-import { findPageKeys, findRecordsByKeys } from './read/pages.ts';
-import { type RecordCells, type ResponseRecord, recordColumns, toRecord } from './read/record.ts';
+import { decodeCursor, encodeCursor, findPageKeys, findRecordsByKeys, walkRecords } from './read/pages.ts';
+import { isTombstone, type RecordCells, type ResponseRecord, recordColumns, toRecord } from './read/record.ts';
 import { columnNames, conditionsOf, existingColumns, type Selection, selectionSlots } from './read/selection.ts';
 import { createStoredRows } from './read/stored-rows.ts';
-import { walkRecords } from './read/walk.ts';
 import { createCodeColumns } from './schema/code-columns.ts';
 import type { Placement } from './schema/placement.ts';
-import { isUuid, sqlInteger, sqlMoment, sqlUuid } from './sql-literals.ts';
+import { isUuid, sqlMoment, sqlUuid } from './sql-literals.ts';
 import { createDamagedParts } from './write/damaged-parts.ts';
 import { createErasure } from './write/erasure.ts';
 import { createInsert } from './write/insert.ts';
@@ -43,7 +41,10 @@ const countTimeoutMs = 30_000;
 /** A respondent waits for it. */
 const newestTimeoutMs = 5000;
 
-/** Responses in ClickHouse. Everything that reads sees each response once, in its newest version, and none that was deleted. */
+/**
+ * Responses in ClickHouse. Everything that reads sees each response once, in its newest version, and none that was
+ * deleted.
+ */
 export function createResponseStore({ clickhouse, cluster }: { clickhouse: ClickHouse } & Placement) {
   const columns = createCodeColumns(clickhouse, { cluster });
   const table = clickhouse.table('responses');
@@ -59,14 +60,17 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     damagedParts: createDamagedParts(clickhouse, { cluster }),
     ...createErasure(clickhouse, { cluster }),
 
-    /** The response with this id; where the id came again after it was forgotten all of them, the last that was submitted first. */
+    /**
+     * The response with this id; where the id came again after it was forgotten all of them, the last that was
+     * submitted first.
+     */
     async findAll(responseId: string): Promise<ResponseRecord[]> {
       if (!isUuid(responseId)) return [];
       // Without FINAL, as the index on response_id then leaves only this response's few versions to read.
-      const rows = await clickhouse.select<[number, ...RecordCells]>(
-        `SELECT is_deleted, ${recordColumns()} FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
+      const rows = await clickhouse.select<RecordCells>(
+        `SELECT ${recordColumns()} FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
       );
-      return rows.flatMap(([isDeleted, ...cells]) => (isDeleted === 1 ? [] : [toRecord(cells)]));
+      return rows.filter((cells) => !isTombstone(cells)).map(toRecord);
     },
 
     /** Whether a response with this id, or the one that was submitted at this moment, has been deleted. */
@@ -89,18 +93,19 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       { submittedAtMs, codeColumns }: { submittedAtMs?: number | undefined; codeColumns?: number | undefined },
     ): Promise<ResponseRecord | undefined> {
       const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${sqlMoment(submittedAtMs)}`;
-      const rows = await clickhouse.select<[number, ...RecordCells]>(
-        `SELECT is_deleted, ${await columnsToRead(codeColumns)} FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} ${moment} AND response_id = ${sqlUuid(responseId)}
+      const rows = await clickhouse.select<RecordCells>(
+        `SELECT ${await columnsToRead(codeColumns)} FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} ${moment} AND response_id = ${sqlUuid(responseId)}
          ORDER BY submitted_at DESC, version DESC LIMIT 1 BY submitted_at`,
         { timeoutMs: newestTimeoutMs },
       );
-      const [row] = rows.filter(([isDeleted]) => isDeleted === 0);
-      if (row === undefined) return undefined;
-      const [, ...cells] = row;
-      return toRecord(cells);
+      const newest = rows.find((cells) => !isTombstone(cells));
+      return newest && toRecord(newest);
     },
 
-    /** A page, newest first by submittedAt. Following `nextCursor` shows every response once, whatever arrives meanwhile. */
+    /**
+     * A page, newest first by submittedAt. Following `nextCursor` shows every response once, whatever arrives
+     * meanwhile.
+     */
     async list({ page = 1, cursor, limit, codeColumns, ...selection }: ListQuery): Promise<ResponsePage> {
       const after = cursor === undefined ? undefined : decodeCursor(selection.surveyId, cursor);
       const conditions = await conditionsFor(selection);
@@ -128,7 +133,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       };
     },
 
-    /** Every response of the selection that is stored now, oldest first, in flat memory. `persist` runs a step of the walk, again if it likes. */
+    /**
+     * Every response of the selection that is stored now, oldest first, in flat memory. `persist` runs a step of the
+     * walk, again if it likes.
+     */
     async *stream(
       selection: Selection,
       { codeColumns, withRetries = runOnce }: { codeColumns?: number | undefined; withRetries?: RetryStep } = {},
@@ -164,7 +172,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       const asked = slots.filter((slot) => slot < existing);
       if (asked.length === 0) return false;
       const rows = await clickhouse.select<[number]>(
-        `SELECT 1 FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND (${asked.map((slot) => `c${sqlInteger(slot)} != 0`).join(' OR ')}) LIMIT 1`,
+        `SELECT 1 FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND (${asked.map((slot) => `${codeColumn(slot)} != 0`).join(' OR ')}) LIMIT 1`,
         { timeoutMs: countTimeoutMs },
       );
       return rows.length > 0;
@@ -185,7 +193,10 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
   }
 }
 
-/** Counting and looking for the page are two reads, between which responses come and go: what the page shows is the newer of the two. */
+/**
+ * Counting and looking for the page are two reads, between which responses come and go: what the page shows is the
+ * newer of the two.
+ */
 function consistentTotal(
   counted: number,
   { offset, found, limit }: { offset: number; found: number; limit: number },

@@ -26,8 +26,9 @@ const probeEveryMs = 250;
 const lateShare = 0.25;
 
 /**
- * Tells a server that is busy from one that says nothing: a stopped process, a dead host behind a live address. A call may wait for a
- * busy one; all that wait for a silent one are refused together, and those that come after at once, until it answers again.
+ * Tells a server that is busy from one that says nothing: a stopped process, a dead host behind a live address. A call
+ * may wait for a busy one; all that wait for a silent one are refused together, and those that come after at once,
+ * until it answers again.
  */
 export function createServerHealth({
   ping,
@@ -65,7 +66,10 @@ export function createServerHealth({
   };
 
   return {
-    /** Does the work, unless the server is silent or falls silent meanwhile: then it rejects with Silent, and the work is told to end. */
+    /**
+     * Does the work, unless the server is silent or falls silent meanwhile: then it rejects with Silent, and the work
+     * is told to end.
+     */
     async runWhileResponsive<T>(work: () => Promise<T>, end: () => void = () => undefined): Promise<T> {
       if (isUnresponsive) throw new ServerUnresponsive();
       let timer: NodeJS.Timeout | undefined;
@@ -99,7 +103,10 @@ export function createServerHealth({
 
 export type ServerHealth = ReturnType<typeof createServerHealth>;
 
-/** Whether an answer of any kind comes in time. Where this process stood still meanwhile, an answer may lie unread: that says nothing, so it is asked once more. */
+/**
+ * Whether an answer of any kind comes in time. Where this process stood still meanwhile, an answer may lie unread: that
+ * says nothing, so it is asked once more.
+ */
 async function respondsInTime(ping: ServerHealthOptions['ping'], timeoutMs: number): Promise<boolean> {
   for (;;) {
     const outcome = await pingOnce(ping, timeoutMs);

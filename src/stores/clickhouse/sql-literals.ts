@@ -1,6 +1,7 @@
 import { notFound } from '../../errors.ts';
+import { uuid } from '../../platform/ids.ts';
 
-const uuidPattern = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const uuidPattern = new RegExp(`^${uuid}$`, 'i');
 
 /** An id in a statement. What is not a UUID names nothing: NOT_FOUND. */
 export function sqlUuid(id: string): string {
@@ -28,7 +29,9 @@ export function sqlDouble(value: number): string {
   return `toFloat64(${value})`;
 }
 
-/** Finite doubles as one array, exactly; a list of plain literals is planned at once, where a conversion of each is not. */
+/**
+ * Finite doubles as one array, exactly; a list of plain literals is planned at once, where a conversion of each is not.
+ */
 export function sqlDoubleArray(values: readonly number[]): string {
   const literals = values.map((value) => {
     if (!Number.isFinite(value)) throw new RangeError(`${value} is not a finite number`);

@@ -3,7 +3,8 @@ import { Problem } from '../../errors.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
 import { SettingsError } from '../../settings.ts';
 import type { ClickHouse } from '../clickhouse/client.ts';
-import { isPostgresUnavailable, type Sql } from '../postgres/client.ts';
+import type { Sql } from '../postgres/client.ts';
+import { isPostgresUnavailable } from '../postgres/errors.ts';
 import { isRedisUnavailable } from '../redis/errors.ts';
 import { NoAnswerError } from './store-connection.ts';
 

@@ -7,10 +7,10 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
+import { readOrCreateSecretFile } from '../../platform/secrets.ts';
 import { openEngine } from './engine/engine.ts';
 import { createEngineServer } from './engine/http/server.ts';
 import { logUncaughtErrors } from './engine/uncaught-errors.ts';
-import { storedPassword } from './host/stored-password.ts';
 
 // Merges and long queries must not take the processor from who answers respondents. Threads inherit this, and the engine's come later.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -21,7 +21,7 @@ rmSync(spoolDir, { recursive: true, force: true });
 mkdirSync(spoolDir, { recursive: true, mode: 0o700 });
 
 const engine = await openEngine({ dir: join(dir, 'data'), memoryBytes: Number(memoryBytes) });
-const server = createEngineServer({ engine, password: storedPassword(dir), spoolDir });
+const server = createEngineServer({ engine, password: readOrCreateSecretFile(join(dir, 'password')), spoolDir });
 server.listen(Number(port), '127.0.0.1');
 await once(server, 'listening');
 // Until here an error ends the start. From here on none may: connections that cannot be accepted among them.

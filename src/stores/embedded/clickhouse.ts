@@ -3,9 +3,9 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../log.ts';
+import { readOrCreateSecretFile } from '../../platform/secrets.ts';
 import { endOrphan, type SupervisedChild, superviseChild } from './child-process.ts';
 import type { Ports } from './host/ports.ts';
-import { storedPassword } from './host/stored-password.ts';
 
 export interface ClickhouseOptions {
   /** Absolute; exists. */
@@ -35,7 +35,7 @@ export async function startClickhouse({
 }: ClickhouseOptions): Promise<SupervisedChild & { url: string }> {
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
   await endOrphan(ending, log);
-  const password = storedPassword(dir);
+  const password = readOrCreateSecretFile(join(dir, 'password'));
   mkdirSync(join(dir, 'data'), { recursive: true, mode: 0o700 });
   const server = fileURLToPath(new URL('./clickhouse-server.js', import.meta.url));
   const memoryBytes = Math.floor(totalmem() * memoryShare);

@@ -15,10 +15,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import postgres from 'postgres';
 import type { Log } from '../../log.ts';
+import { readOrCreateSecretFile } from '../../platform/secrets.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
 import { endOrphan, type SupervisedChild, superviseChild } from './child-process.ts';
 import type { Ports } from './host/ports.ts';
-import { storedPassword } from './host/stored-password.ts';
 import { findPostgresHome, type PostgresHome } from './postgres-home.ts';
 
 export interface PostgresOptions {
@@ -52,7 +52,7 @@ export async function startPostgres({
   // SIGINT is PostgreSQL's fast shutdown: it ends its clients' sessions and writes a checkpoint. SIGTERM would wait for them.
   const ending = { name, dir: home.dir, stopSignal: 'SIGINT', stopTimeoutMs } as const;
   await endOrphan(ending, log);
-  const password = storedPassword(dir);
+  const password = readOrCreateSecretFile(join(dir, 'password'));
   const cluster = join(home.dir, 'cluster');
   if (!existsSync(join(cluster, 'PG_VERSION'))) await createCluster(home, cluster, password, env);
   else checkVersion(home.major, cluster);

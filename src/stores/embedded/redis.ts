@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Log } from '../../log.ts';
+import { readOrCreateSecretFile } from '../../platform/secrets.ts';
 import { endOrphan, type SupervisedChild, superviseChild } from './child-process.ts';
 import type { Ports } from './host/ports.ts';
-import { storedPassword } from './host/stored-password.ts';
 
 export interface RedisOptions {
   name: string;
@@ -29,7 +29,7 @@ export async function startRedis(options: RedisOptions): Promise<SupervisedChild
   const { name, dir, program, env, log } = options;
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
   await endOrphan(ending, log);
-  const password = storedPassword(dir);
+  const password = readOrCreateSecretFile(join(dir, 'password'));
   const config = join(dir, 'redis.conf');
   return options.ports.withPort(dir, async (port) => {
     writeFileSync(config, configuration(options, port, password), { mode: 0o600 });

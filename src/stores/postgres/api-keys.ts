@@ -16,7 +16,7 @@ export type NewApiKey = Pick<ApiKey, 'id' | 'userId' | 'name' | 'role' | 'reques
   keyHash: Buffer;
 };
 
-/** A key in use, with its user as the user is now. */
+/** An active key with its current user. */
 export interface ActiveApiKey {
   keyId: string;
   userId: string;
@@ -74,7 +74,7 @@ export function createApiKeyStore(sql: Sql) {
         return keyOf(row);
       }),
 
-    /** Newest first. `userId` null: everybody's. */
+    /** Keys, newest first. `userId` null: of all users. */
     list: ({
       userId,
       page,
@@ -95,7 +95,7 @@ export function createApiKeyStore(sql: Sql) {
         return { items: rows.map(keyOf), total: count?.total ?? 0 };
       }),
 
-    /** Undefined if there is no such key, or it is not `userId`'s (null: anybody's). */
+    /** Returns undefined if there is no such key of `userId` (null: of any user). */
     roleOf: (id: string, userId: string | null): Promise<UserRole | undefined> =>
       withPostgres(
         async () =>
@@ -106,7 +106,7 @@ export function createApiKeyStore(sql: Sql) {
           )[0]?.role,
       ),
 
-    /** False if there is no such key, or it is not `userId`'s (null: anybody's). */
+    /** Returns false if there is no such key of `userId` (null: of any user). */
     remove: (id: string, userId: string | null): Promise<boolean> =>
       withPostgres(
         async () =>
@@ -114,7 +114,7 @@ export function createApiKeyStore(sql: Sql) {
             .count > 0,
       ),
 
-    /** Keys that were used lately; the row is written at most once a minute whatever the number of processes. */
+    /** Notes the last use of keys, at most once a minute for each key over all processes. */
     markUsed: (id: string): Promise<void> =>
       withPostgres(
         async () =>

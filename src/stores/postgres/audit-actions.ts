@@ -1,4 +1,4 @@
-/** Every deed that the audit knows: `<object>.<what happened>`. Writers of entries are typed with it, and the reference shows it. */
+/** All audit actions, as `<object>.<what happened>`; used by the types of writers and by the reference. */
 export const auditActions = [
   'session.started',
   'session.refused',
@@ -48,7 +48,7 @@ export const auditActions = [
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 
-/** What a deed can be done to. */
+/** The kinds of objects. */
 export const auditObjectKinds = [
   'session',
   'user',

@@ -2,7 +2,7 @@ import type { Log } from '../../log.ts';
 import type { AuditAction, AuditObjectKind } from './audit-actions.ts';
 import { type Sql, withPostgres } from './client.ts';
 
-/** Who did it; a `Principal` fits. Null: the service itself, or somebody it does not know. */
+/** The acting user or key, such as a `Principal`. Null: the service itself or an unknown caller. */
 export interface AuditActor {
   userId: string;
   keyId: string | null;
@@ -13,7 +13,7 @@ export interface AuditRecord {
   action: AuditAction;
   objectKind: AuditObjectKind;
   objectId: string;
-  /** Never a password, token or answer. */
+  /** Must not contain passwords, tokens or answers. */
   details?: Readonly<Record<string, unknown>>;
 }
 
@@ -34,7 +34,7 @@ export interface AuditQuery {
   action?: AuditAction | undefined;
   objectKind?: AuditObjectKind | undefined;
   objectId?: string | undefined;
-  /** The survey itself and all that names it: its questions, responses, files. */
+  /** Selects events of a survey and of its questions, responses and files. */
   surveyId?: string | undefined;
   page: number;
   limit: number;
@@ -52,10 +52,10 @@ interface AuditRow {
   details: Record<string, unknown>;
 }
 
-/** Who did what to which object when. Only ever added to: the table itself refuses changes. */
+/** Audit events: who did what to which object, and when. The table refuses changes and deletions. */
 export function createAudit(sql: Sql, log: Log) {
   return {
-    /** Never rejects: what cannot be recorded is logged, and the deed stands. */
+    /** Never rejects: an event that cannot be recorded is logged, and the action stands. */
     async record({ actor, action, objectKind, objectId, details = {} }: AuditRecord): Promise<void> {
       const columns = {
         actor_id: actor?.userId ?? null,
@@ -76,7 +76,7 @@ export function createAudit(sql: Sql, log: Log) {
       }
     },
 
-    /** Newest first. */
+    /** Events, newest first. */
     list: (query: AuditQuery): Promise<{ items: AuditEntry[]; total: number }> =>
       withPostgres(async () => {
         const only = (column: string, value: string | undefined) =>

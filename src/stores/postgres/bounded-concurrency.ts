@@ -1,17 +1,20 @@
 import { unavailable } from '../../errors.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';
-import { boundedTransaction, type Sql, type Tx, withPostgres } from './client.ts';
+import { type Sql, type Tx, transactionWithTimeout, withPostgres } from './client.ts';
 
 export interface BoundedConcurrencyOptions {
-  /** Connections of the pool that this work may hold together. */
+  /** Maximum connections of the pool that these reads use at once. */
   maxConcurrent?: number;
-  /** For waiting and working; then SERVICE_UNAVAILABLE. */
+  /** For waiting and reading together; then SERVICE_UNAVAILABLE. */
   timeoutMs?: number;
 }
 
 const timeoutMessage = 'Reading this many answers took too long';
 
-/** For reads that go through all findings of a survey while somebody waits with an open request: most connections stay with quick statements, whatever is asked for. */
+/**
+ * Runs reads of all annotations of a survey for open requests. Few run at once, so that most connections stay free for
+ * quick statements.
+ */
 export function createBoundedConcurrency(
   sql: Sql,
   { maxConcurrent = 2, timeoutMs = 20_000 }: BoundedConcurrencyOptions = {},
@@ -28,7 +31,7 @@ export function createBoundedConcurrency(
       semaphore.run(async () => {
         const leftMs = end - performance.now();
         if (leftMs <= 0) throw unavailable(timeoutMessage, 5);
-        return boundedTransaction(sql, leftMs, work);
+        return transactionWithTimeout(sql, leftMs, work);
       });
     return withPostgres(read, timeoutMs);
   };

@@ -6,11 +6,11 @@ export type Sql = AnySql<{ bigint: number }>;
 export type Tx = TransactionSql<{ bigint: number }>;
 export type ReservedSql = Reserved<{ bigint: number }>;
 
-/** What the correction adds to the options of postgres.js. */
+/** Options added by the correction of postgres.js. */
 export interface SilenceOptions {
-  /** Seconds without a byte after which a connection that owes a reply is destroyed; 0 is never. */
+  /** Seconds without a byte after which a connection that owes a reply is destroyed; 0 means never. */
   silence_timeout?: number;
-  /** A connection was destroyed for its silence. */
+  /** Called when a connection is destroyed for its silence. */
   onsilence?(): void;
 }
 
@@ -20,13 +20,12 @@ const load = createRequire(import.meta.url);
 const correctedCopy = fileURLToPath(new URL('../../../postgres/index.js', import.meta.url));
 
 /**
- * The PostgreSQL client, postgres.js, as the build has corrected it (scripts/correct-postgres.mjs): the package's own
- * loses a place of the pool with every connection that breaks in a transaction, and does not notice a connection that
- * is silent.
+ * postgres.js, corrected by the build (scripts/correct-postgres.mjs): the original loses a place of the pool with every
+ * connection that breaks in a transaction, and does not notice a silent connection.
  */
 export const postgres = load(correctedCopy) as (url: string, options: Options<Types> & SilenceOptions) => Sql;
 
-/** A transaction or a reserved connection may owe a reply for so many seconds; 0 is without a bound. */
+/** Sets how many seconds a transaction or reserved connection may wait for a reply; 0 means no limit. */
 export function setReplyTimeout(connection: Tx | ReservedSql, seconds: number): void {
   (connection as unknown as { patience(seconds: number): void }).patience(seconds);
 }

@@ -8,16 +8,16 @@ import type { OwnedDataTransfer } from './users.ts';
 export const exportStatuses = ['PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'EXPIRED'] as const;
 export type ExportStatus = (typeof exportStatuses)[number];
 
-/** What was asked for, as JSON keeps it. */
+/** The request, as stored in JSON. */
 export interface ExportOptions {
-  /** ISO moments: from, and up to but not including. */
+  /** ISO times; the end is exclusive. */
   startDate?: string | undefined;
   endDate?: string | undefined;
   isComplete?: boolean | undefined;
   filters: readonly string[];
-  /** Of the findings that filters name: those that the file was asked for with. */
+  /** Editions of the AI annotations that filters name, fixed at the request. */
   editions?: Editions | undefined;
-  /** Names of columns and ids of questions, in the order wanted; none: all. */
+  /** Names of columns and ids of questions, in order; undefined: all. */
   columns?: readonly string[] | undefined;
   labels: 'text' | 'value';
 }
@@ -30,7 +30,7 @@ export interface ExportRecord {
   options: ExportOptions;
   surveyVersion: number;
   status: ExportStatus;
-  /** 0…1 */
+  /** 0 to 1. */
   progress: number;
   rowCount: number | null;
   fileSize: number | null;
@@ -47,7 +47,7 @@ export type NewExport = Pick<
 >;
 export type FinishedExport = { rowCount: number; fileSize: number; sha256: string; expiresAt: Date };
 
-/** A wording of a survey as it once was. */
+/** A former version of a survey. */
 export interface SurveyDefinition {
   title: string;
   description: string | null;
@@ -55,7 +55,7 @@ export interface SurveyDefinition {
   questions: Question[];
 }
 
-/** Some of a survey's responses, by when they were submitted: from the first to the last of them. */
+/** Responses of a survey that were submitted in a span of time, both ends included. */
 export interface AffectedResponses {
   surveyId: string;
   first: Date;
@@ -70,7 +70,7 @@ export interface ExportQuery {
   limit: number;
 }
 
-/** Of one user: files are made one after the other, and others want theirs too. */
+/** Maximum open exports of a user, because files are made one after the other. */
 export const maxOpenExports = 20;
 export const exportRequestedEvent = 'export.requested';
 const outdatedReason = 'A response that the file may show was deleted; please ask for it again';
@@ -79,11 +79,14 @@ const withdrawnReason = 'A response was deleted while the file was made; please 
 export function createExportStore(sql: Sql) {
   const open = sql`status IN ('PENDING', 'PROCESSING')`;
   const live = sql`status IN ('PENDING', 'PROCESSING', 'COMPLETED')`;
-  /** A file holds what was submitted up to the moment it was asked for, within its dates. */
+  /** A file contains the responses submitted before its request, within its dates. */
   const mayContain = ({ surveyId, first, last }: AffectedResponses) => sql`
     survey_id = ${surveyId} AND created_at >= ${first} AND coalesce((options->>'startDate')::timestamptz <= ${last}, true) AND coalesce((options->>'endDate')::timestamptz > ${first}, true)`;
   return {
-    /** The row and the event that puts it in line, together or not at all. False: as many as one user may have are open already. */
+    /**
+     * Writes the row and its outbox event in one transaction. Returns false if the user has the maximum of open
+     * exports.
+     */
     create: (record: NewExport): Promise<boolean> =>
       withPostgres(async () =>
         sql.begin(async (tx) => {
@@ -110,7 +113,7 @@ export function createExportStore(sql: Sql) {
         async () => (await sql<{ survey_id: string }[]>`SELECT survey_id FROM exports WHERE id = ${id}`)[0]?.survey_id,
       ),
 
-    /** A user's own, newest first; none of deleted surveys. */
+    /** Exports of a user, newest first, without those of deleted surveys. */
     list: ({
       userId,
       surveyId = null,
@@ -130,7 +133,7 @@ export function createExportStore(sql: Sql) {
         return { items: rows.map(recordOf), total: count?.total ?? 0 };
       }),
 
-    /** Takes an open export in hand; undefined when it was finished or removed meanwhile. */
+    /** Marks an open export as running; undefined if it has ended or was removed. */
     start: (id: string): Promise<ExportRecord | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<
@@ -139,7 +142,7 @@ export function createExportStore(sql: Sql) {
         return row && recordOf(row);
       }),
 
-    /** False when the export is no longer wanted. */
+    /** Notes the progress. Returns false if the export was cancelled. */
     saveProgress: (id: string, progress: number): Promise<boolean> =>
       withPostgres(
         async () =>
@@ -154,7 +157,7 @@ export function createExportStore(sql: Sql) {
         return done.count > 0;
       }),
 
-    /** False where it had ended already. */
+    /** Returns false if it had ended already. */
     fail: (id: string, reason: string): Promise<boolean> =>
       withPostgres(
         async () =>
@@ -166,7 +169,7 @@ export function createExportStore(sql: Sql) {
     remove: (id: string): Promise<boolean> =>
       withPostgres(async () => (await sql`DELETE FROM exports WHERE id = ${id}`).count > 0),
 
-    /** All of a survey; gives their ids. */
+    /** Removes all exports of a survey; returns their ids. */
     removeOfSurvey: (surveyId: string): Promise<string[]> =>
       withPostgres(async () =>
         (await sql<{ id: string }[]>`DELETE FROM exports WHERE survey_id = ${surveyId} RETURNING id`).map(
@@ -174,7 +177,7 @@ export function createExportStore(sql: Sql) {
         ),
       ),
 
-    /** Ends the files that may show these responses, and those that are being made; gives the ids of all of them. */
+    /** Expires files that may contain these responses and cancels running exports of them; returns the ids of all. */
     invalidate: (affected: AffectedResponses): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
@@ -184,14 +187,14 @@ export function createExportStore(sql: Sql) {
         return rows.map((row) => row.id);
       }),
 
-    /** Has the files that may show these responses expire then, if not before. */
+    /** Limits the expiry of files that may contain these responses. */
     limitExpiry: (affected: AffectedResponses, until: Date): Promise<void> =>
       withPostgres(
         async () =>
           void (await sql`UPDATE exports SET expires_at = ${until} WHERE ${live} AND ${mayContain(affected)} AND coalesce(expires_at > ${until}, true)`),
       ),
 
-    /** Marks those whose time is over; gives their ids. */
+    /** Marks expired files; returns their ids. */
     expire: (now: Date): Promise<string[]> =>
       withPostgres(async () =>
         (
@@ -201,7 +204,7 @@ export function createExportStore(sql: Sql) {
         ).map((row) => row.id),
       ),
 
-    /** Ids of exports that wait or run and were asked for before that moment. */
+    /** Ids of open exports requested before that moment. */
     listUnfinished: (before: Date): Promise<string[]> =>
       withPostgres(async () =>
         (
@@ -211,7 +214,7 @@ export function createExportStore(sql: Sql) {
         ).map((row) => row.id),
       ),
 
-    /** Of these ids, those whose file may be there. */
+    /** The ids among these whose file may exist. */
     findWithFile: (ids: readonly string[]): Promise<string[]> =>
       withPostgres(async () =>
         (
@@ -231,7 +234,7 @@ export function createExportStore(sql: Sql) {
   };
 }
 
-/** A deleted user's files stay with the surveys that they are of: they go to whose these are, or now will be. */
+/** Gives the exports of a deleted user to the owners of their surveys. */
 export const transferExports: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
   await tx`
     UPDATE exports e SET user_id = CASE WHEN s.owner_id = ${fromUserId} THEN ${toUserId} ELSE s.owner_id END

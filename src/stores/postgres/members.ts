@@ -1,14 +1,15 @@
 import type { UserRole } from '../../auth/roles.ts';
 import type { Survey } from '../../domain/survey.ts';
 import { isId } from '../../platform/ids.ts';
-import { retryOnDeadlock, type Sql, type Tx, withPostgres } from './client.ts';
+import { type Sql, type Tx, withPostgres } from './client.ts';
+import { retryOnDeadlock } from './errors.ts';
 import { type SurveyRow, surveyFromRow } from './survey-rows.ts';
 import { writeOutbox } from './surveys.ts';
 
 export interface Member {
   userId: string;
   email: string;
-  /** What was shared; the user's own role may allow less. */
+  /** The shared right; the user's own role may allow less. */
   role: Exclude<UserRole, 'ADMIN'>;
   addedAt: Date;
 }
@@ -29,7 +30,7 @@ interface MemberRow {
 
 export function createMemberStore(sql: Sql) {
   return {
-    /** In the order in which they were added. */
+    /** Members in the order in which they were added. */
     list: ({
       surveyId,
       page,
@@ -49,7 +50,7 @@ export function createMemberStore(sql: Sql) {
         return { items: rows.map(memberOf), total: count?.total ?? 0 };
       }),
 
-    /** Shares the survey, or changes how it is shared. Undefined if there is no such user. */
+    /** Shares the survey or changes the shared right. Returns undefined if there is no such user. */
     put: (surveyId: string, userId: string, role: Member['role']): Promise<Member | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<MemberRow[]>`
@@ -61,14 +62,17 @@ export function createMemberStore(sql: Sql) {
         return row && memberOf(row);
       }),
 
-    /** False if the survey was not shared with that user. */
+    /** Returns false if the survey was not shared with that user. */
     remove: (surveyId: string, userId: string): Promise<boolean> =>
       withPostgres(
         async () =>
           (await sql`DELETE FROM survey_members WHERE survey_id = ${surveyId} AND user_id = ${userId}`).count > 0,
       ),
 
-    /** Makes somebody else the owner; the former one stays, as an EDITOR. Gives the survey as it is then, or why nothing was changed. */
+    /**
+     * Makes another user the owner; the former one becomes an EDITOR. Returns the changed survey, or why nothing was
+     * changed.
+     */
     transferOwnership: (
       transfer: SurveyTransfer,
     ): Promise<Survey | 'unknown user' | 'may own nothing' | 'changed meanwhile'> =>
@@ -79,7 +83,7 @@ export function createMemberStore(sql: Sql) {
 export type MemberStore = ReturnType<typeof createMemberStore>;
 
 async function transferOwnership(tx: Tx, { surveyId, fromUserId, toUserId, at }: SurveyTransfer) {
-  // Users before surveys, as where users are deleted: neither then waits for the other.
+  // Locks users before surveys, as deleting a user does, to avoid deadlocks.
   const users = isId(toUserId)
     ? await tx<
         { id: string; role: UserRole; is_disabled: boolean }[]

@@ -3,21 +3,24 @@ import type { UserRole } from '../../auth/roles.ts';
 import type { NewSession } from '../../auth/sign-in.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 
-/** Whom a live session belongs to, as the user is now. */
+/** The current user of an active session. */
 export interface ActiveSession {
   userId: string;
   email: string;
   role: UserRole;
 }
 
-/** Sessions and their refresh tokens. A session is a family: each token has one successor, and all end with the session. */
+/**
+ * Sessions and their refresh tokens. The tokens of a session form a chain, each replaced by its successor; all end with
+ * the session.
+ */
 export function createSessionStore(sql: Sql) {
   return {
-    /** False if the user is gone or disabled, or the password has changed since it was checked. */
+    /** Returns false if the user was deleted or disabled, or the password has changed since it was checked. */
     start: ({ id, userId, passwordHash, tokenHash, ttlSeconds }: NewSession): Promise<boolean> =>
       withPostgres(() =>
         sql.begin(async (tx) => {
-          // The lock makes a concurrent change of the password wait, or this wait for it: a session never outlives its password.
+          // The lock serializes this with a change of the password, so that no session outlives its password.
           const [session] = await tx<{ expires_at: Date }[]>`
             INSERT INTO sessions (id, user_id, expires_at)
             SELECT ${id}, id, now() + make_interval(secs => ${ttlSeconds}) FROM users
@@ -29,7 +32,7 @@ export function createSessionStore(sql: Sql) {
         }),
       ),
 
-    /** Uses a refresh token up, once. All uses of one family wait for each other on its session's row. */
+    /** Exchanges a refresh token for its successor. Exchanges of one session are serialized by a lock on its row. */
     rotate: (request: RotationRequest): Promise<Rotation> => withPostgres(() => sql.begin((tx) => rotate(tx, request))),
 
     findActive: (id: string): Promise<ActiveSession | undefined> =>
@@ -42,7 +45,7 @@ export function createSessionStore(sql: Sql) {
 
     end: (id: string, reason: string): Promise<void> => withPostgres(async () => endSession(sql, id, reason)),
 
-    /** Ends the session that a refresh token belongs to, if it is this user's. */
+    /** Ends the session of a refresh token if it belongs to this user. */
     endByToken: (tokenHash: Buffer, userId: string, reason: string): Promise<void> =>
       withPostgres(async () => {
         const [row] = await sql<{ id: string }[]>`
@@ -50,7 +53,7 @@ export function createSessionStore(sql: Sql) {
         if (row) await endSession(sql, row.id, reason);
       }),
 
-    /** Forgets sessions that have been over for a week, with their tokens. */
+    /** Deletes sessions that ended more than a week ago, with their tokens. */
     sweep: (): Promise<number> =>
       withPostgres(
         async () =>
@@ -67,7 +70,7 @@ async function endSession(db: Sql | Tx, id: string, reason: string): Promise<voi
 
 async function rotate(tx: Tx, request: RotationRequest): Promise<Rotation> {
   const { tokenHash, successorHash, successorSealed } = request;
-  // Locked first, so that whatever is read of the family below stays true until the end of the transaction.
+  // Locked first, so that the tokens read below do not change until the end of the transaction.
   const [session] = await tx<{ id: string; user_id: string }[]>`
     SELECT s.id, s.user_id FROM sessions s JOIN users u ON u.id = s.user_id
     WHERE s.id = (SELECT session_id FROM refresh_tokens WHERE token_hash = ${tokenHash})
@@ -82,15 +85,15 @@ async function rotate(tx: Tx, request: RotationRequest): Promise<Rotation> {
   await tx`
     INSERT INTO refresh_tokens (token_hash, session_id, parent_hash, expires_at)
     SELECT ${successorHash}, id, ${tokenHash}, expires_at FROM sessions WHERE id = ${session.id}`;
-  // Once the successor is used, its parent gives nothing any more.
+  // Once the successor is used, its parent is no longer accepted.
   if (used.parent_hash)
     await tx`UPDATE refresh_tokens SET successor_sealed = NULL WHERE token_hash = ${used.parent_hash}`;
   return { kind: 'rotated', ...who };
 }
 
 /**
- * Only the parent of the token that is next in line, and only for a moment, may be handed in again; all else is theft. A sealed
- * successor is there for just as long as that successor is unused.
+ * A used token is accepted again only for a moment, if it is the parent of the unused successor; all other reuse counts
+ * as theft. The sealed successor is kept only while it is unused.
  */
 async function handleTokenReuse(
   tx: Tx,

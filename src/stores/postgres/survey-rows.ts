@@ -14,7 +14,7 @@ import type {
 } from '../../domain/survey.ts';
 import { Problem } from '../../errors.ts';
 
-/** A row of `surveys` as postgres.js gives it. */
+/** A row of `surveys` as postgres.js returns it. */
 export interface SurveyRow {
   id: string;
   owner_id: string;
@@ -119,7 +119,7 @@ export function surveyToColumns(survey: Survey) {
   };
 }
 
-/** SERVICE_UNAVAILABLE though the stores are there: only a newer version can read this, and another process serves it. */
+/** SERVICE_UNAVAILABLE for a survey that only a newer version of the service can read; another process serves it. */
 export class OfNewerVersion extends Problem {
   constructor() {
     const message = 'This survey has questions that only a newer version of the service knows';
@@ -127,7 +127,7 @@ export class OfNewerVersion extends Problem {
   }
 }
 
-/** Throws OfNewerVersion for a type that only a newer version knows. */
+/** Throws OfNewerVersion for a question type that only a newer version knows. */
 export function assertKnownType({ type }: { type: string }): void {
   if (!Object.hasOwn(registry, type)) throw new OfNewerVersion();
 }

@@ -1,13 +1,12 @@
-import { type Sql, withPostgres } from './client.ts';
-import { withLongTimeout } from './with-long-timeout.ts';
+import { type Sql, withLongTimeout, withPostgres } from './client.ts';
 
-/** Versions of a survey, the newest ones, that are kept whatever names them. */
+/** The newest versions of a survey are kept, even if nothing names them. */
 export const keptVersions = 20;
 
-/** The wordings that surveys have had. Each is a whole definition, so that a survey that is edited a thousand times would fill the disk with them. */
+/** Former versions of surveys. Each is a whole definition, so unreferenced ones are removed to save disk space. */
 export function createSurveyVersions(sql: Sql) {
   return {
-    /** Surveys with more versions than are kept anyway, in the order of their ids; those that follow `after`. */
+    /** Surveys with more than `keptVersions` versions, with ids above `after`, by id. */
     surveysWithSurplusVersions: ({ after, limit }: { after?: string | undefined; limit: number }): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
@@ -18,7 +17,7 @@ export function createSurveyVersions(sql: Sql) {
         return rows.map(({ id }) => id);
       }),
 
-    /** Removes those that were replaced before a moment, that no export names, nor anything in `named`; gives how many. */
+    /** Removes versions replaced before a moment that neither an export nor `referenced` names; returns how many. */
     removeUnreferenced: (
       surveyId: string,
       { referenced, replacedBefore }: { referenced: readonly number[]; replacedBefore: Date },

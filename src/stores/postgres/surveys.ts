@@ -4,14 +4,17 @@ import { notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 import { type QuestionRow, questionFromRow, type SurveyRow, surveyFromRow, surveyToColumns } from './survey-rows.ts';
 
-/** Something that others must be told of because of a committed change. `cause`: at most one event a cause. */
+/** An event of a committed change. At most one event is written for each `cause`. */
 export interface OutboxEvent {
   kind: string;
   cause?: string;
   payload: Readonly<Record<string, unknown>>;
 }
 
-/** What a change makes of a survey. Questions that are the same object as before are not written; a revision that is later than the row's is passed too. */
+/**
+ * The result of a change. Unchanged questions (the same object) are not written. A revision later than the row's next
+ * one is kept.
+ */
 export interface SurveyChange {
   survey: SurveyWithQuestions;
   isWordingChanged: boolean;
@@ -19,7 +22,7 @@ export interface SurveyChange {
 }
 
 export interface SurveyListQuery {
-  /** Only what this user may see; null: everything (ADMIN). */
+  /** Only surveys that this user may see; null: all surveys (ADMIN). */
   userId: string | null;
   status?: SurveyStatus | undefined;
   search?: string | undefined;
@@ -29,10 +32,10 @@ export interface SurveyListQuery {
   limit: number;
 }
 
-/** The order of no language in particular, in which “Äpfel” stands before “Birne”; not there where PostgreSQL was built without ICU. */
+/** Language-independent collation that sorts “Äpfel” before “Birne”; missing if PostgreSQL was built without ICU. */
 const rootCollation = 'und-x-icu';
 
-/** What was last saved of a survey's responses. */
+/** The last saved counts of a survey's responses. */
 export interface SavedCounts {
   surveyId: string;
   revision: number;
@@ -75,7 +78,7 @@ export function createSurveyStore(sql: Sql) {
 
     load: (id: string): Promise<SurveyWithQuestions | undefined> =>
       withPostgres(async () => {
-        // One snapshot for both, or a concurrent change could pair a new survey row with old questions.
+        // One snapshot for both, so that a survey is never combined with questions of another revision.
         return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
           return row && { ...surveyFromRow(row), questions: await questionsOf(tx, id) };
@@ -97,9 +100,9 @@ export function createSurveyStore(sql: Sql) {
       }),
 
     /**
-     * Changes a survey in one transaction: reads it under a lock, lets `decide` say what becomes of it, writes that with the next
-     * revision (and the next version where wording changed) and the events. Throws NOT_FOUND when there is no such survey;
-     * what `decide` throws rolls everything back. `decide` returning undefined leaves all as it was.
+     * Changes a survey in one transaction: reads it under a lock and writes what `decide` returns, with the next
+     * revision (and the next version if wording changed) and the events. Throws NOT_FOUND if there is no such survey.
+     * If `decide` throws, everything is rolled back; if it returns undefined, nothing changes.
      */
     change: (
       id: string,
@@ -116,7 +119,7 @@ export function createSurveyStore(sql: Sql) {
         }),
       ),
 
-    /** Hides the survey from everybody and ends what AI does with it; its data is erased by the pipeline that reads the event. */
+    /** Marks the survey as deleted and ends its AI jobs; the consumer of the event erases its data. */
     remove: (id: string): Promise<void> =>
       withPostgres(async () => {
         await sql.begin(async (tx) => {
@@ -138,7 +141,10 @@ export function createSurveyStore(sql: Sql) {
         return row?.role;
       }),
 
-    /** Surveys whose end has come but whose row does not say so yet, in the order of their ids; those that follow `after`. A start changes no row. */
+    /**
+     * Surveys past their end whose row is not closed yet, with ids above `after`, by id. The start of a survey changes
+     * no row.
+     */
     findDueToClose: ({
       now,
       after,
@@ -154,7 +160,7 @@ export function createSurveyStore(sql: Sql) {
         return rows.map((row) => row.id);
       }),
 
-    /** Surveys that are open or will be when their start comes, in the order of their ids; those that follow `after`. */
+    /** Surveys that are open or scheduled, with ids above `after`, by id. */
     open: ({
       after,
       limit,
@@ -175,7 +181,7 @@ export function createSurveyStore(sql: Sql) {
         return row?.responses ?? 0;
       }),
 
-    /** Of all surveys, or of one, in the order of their ids; those that follow `after`. */
+    /** Saved counts of all surveys or of one, with ids above `after`, by id. */
     savedCounts: ({
       after,
       surveyId,

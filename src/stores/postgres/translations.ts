@@ -5,13 +5,13 @@ import { type Sql, withPostgres } from './client.ts';
 export interface TranslationChange {
   surveyId: string;
   language: string;
-  /** Put beside or in place of what is there. */
+  /** Added to or replacing the existing translations. */
   strings: Readonly<Record<string, TranslatedString>>;
   removedKeys: readonly string[];
   at: Date;
 }
 
-/** What a translated string remembers of the wording that it translates. Short, as it only tells one wording from another. */
+/** Fingerprint of the wording that a string translates; short, because it only distinguishes wordings. */
 export function wordingHash(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
@@ -42,7 +42,7 @@ export function createTranslationStore(sql: Sql) {
         ).map((row) => row.language),
       ),
 
-    /** Changes string by string, so that two translators at once both survive. */
+    /** Changes single strings, so that concurrent translators do not overwrite each other. */
     merge: ({ surveyId, language, strings, removedKeys, at }: TranslationChange): Promise<Translation> =>
       withPostgres(async () => {
         const [row] = await sql<TranslationRow[]>`

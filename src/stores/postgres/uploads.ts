@@ -4,14 +4,14 @@ export interface UploadRecord {
   id: string;
   surveyId: string;
   questionId: string;
-  /** As the sender named it. */
+  /** Name given by the sender. */
   fileName: string;
   mimeType: string;
-  /** Bytes. */
+  /** In bytes. */
   size: number;
-  /** Of its bytes, in lower-case hex. */
+  /** Hash of its bytes in lower-case hexadecimal. */
   sha256: string;
-  /** The response that it belongs to. */
+  /** The response that it belongs to; null if unclaimed. */
   responseId: string | null;
 }
 
@@ -41,7 +41,7 @@ export function createUploadRows(sql: Sql) {
         ).map((row) => ({ ...recordOf(row), claimedAt: row.claimed_at })),
       ),
 
-    /** Holds those that are free, or this response's already, once more for it; gives those. */
+    /** Claims uploads that are free or belong to this response, counting the claim; returns those claimed. */
     claim: (surveyId: string, responseId: string, ids: readonly string[]): Promise<UploadRecord[]> =>
       withPostgres(async () => {
         const rows = await sql<UploadRow[]>`
@@ -50,7 +50,7 @@ export function createUploadRows(sql: Sql) {
         return rows.map(recordOf);
       }),
 
-    /** Takes one hold back; without any left the upload is free again. */
+    /** Takes one claim back; an upload without claims is free again. */
     release: (responseId: string, ids: readonly string[]): Promise<void> =>
       withPostgres(async () => {
         await sql`
@@ -58,28 +58,28 @@ export function createUploadRows(sql: Sql) {
           WHERE response_id = ${responseId} AND id = ANY(${ids as string[]}::uuid[]) AND holds > 0 AND NOT is_kept`;
       }),
 
-    /** Frees those that a response holds that never came to be. */
+    /** Frees the uploads of a response that was never accepted. */
     releaseAll: (responseId: string): Promise<void> =>
       withPostgres(
         async () =>
           void (await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = NULL WHERE response_id = ${responseId} AND NOT is_kept`),
       ),
 
-    /** Their responses are there. */
+    /** Notes that the responses of these uploads are stored. */
     markStored: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(
         async () =>
           void (await sql`UPDATE uploads SET is_kept = true WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
       ),
 
-    /** Their responses are about to go: whether they are there is to be asked again. */
+    /** Notes that these responses are being deleted, so that the sweep checks again whether they exist. */
     markUnverified: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(
         async () =>
           void (await sql`UPDATE uploads SET is_kept = false, claimed_at = now() WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
       ),
 
-    /** Responses that have held uploads since before that moment and were not seen yet. */
+    /** Responses with uploads claimed before that moment that are not known to be stored. */
     findUnverifiedResponses: (before: Date, limit: number): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ response_id: string }[]>`
@@ -110,7 +110,7 @@ export function createUploadRows(sql: Sql) {
         idsOf(await sql<IdRow[]>`DELETE FROM uploads WHERE survey_id = ${surveyId} RETURNING id`),
       ),
 
-    /** Of these ids, those that have a row. */
+    /** The ids among these that have a row. */
     findExisting: (ids: readonly string[]): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(await sql<IdRow[]>`SELECT id FROM uploads WHERE id = ANY(${ids as string[]}::uuid[])`),

@@ -16,7 +16,7 @@ export type UserWithHash = User & { passwordHash: string };
 export interface NewUser {
   id: string;
   email: string;
-  /** The form that is compared (see auth/email). */
+  /** The normalised form for comparison (see auth/email). */
   emailKey: string;
   passwordHash: string;
   role: UserRole;
@@ -29,7 +29,7 @@ export interface UserChange {
   isDisabled?: boolean;
 }
 
-/** Moves what else belongs to a user, in the transaction that deletes the user, before the surveys are moved. */
+/** Moves other objects of a deleted user, in the deleting transaction, before the surveys are moved. */
 export type OwnedDataTransfer = (tx: Tx, fromUserId: string, toUserId: string) => Promise<void>;
 
 interface UserRow {
@@ -42,7 +42,9 @@ interface UserRow {
   password_hash: string;
 }
 
-/** Any fixed number: changes of users go one after the other, so that "the last ADMIN" is never judged by two at once. */
+/**
+ * Advisory lock that serializes changes of users, so that the check for the last ADMIN is reliable. Any fixed number.
+ */
 const userChangesLock = 7_203_515;
 
 const isEmailTaken = (error: unknown) =>
@@ -84,7 +86,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         return row && withHash(row);
       }),
 
-    /** Newest first. */
+    /** Users, newest first. */
     list: ({ page, limit }: { page: number; limit: number }): Promise<{ items: User[]; total: number }> =>
       withPostgres(async () => {
         const [rows, [count]] = await Promise.all([
@@ -101,7 +103,10 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
 
     isEmpty: (): Promise<boolean> => withPostgres(async () => (await sql`SELECT 1 FROM users LIMIT 1`).length === 0),
 
-    /** Creates the user only if there is none at all; false otherwise. Of processes that start together one creates. */
+    /**
+     * Creates the user if there are no users; returns false otherwise. Of processes that start concurrently, one
+     * creates.
+     */
     createFirst: (user: NewUser): Promise<boolean> =>
       inUserTransaction(async (tx) => {
         if ((await tx`SELECT 1 FROM users LIMIT 1`).length > 0) return false;
@@ -110,8 +115,9 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /**
-     * Whoever has this address, or somebody new, is an active ADMIN with this password, and all sessions end. Gives whose they were; undefined where
-     * a reset of this digest has been before: of processes that start together one resets.
+     * Makes the user with this address, or a new one, an active ADMIN with this password and ends all its sessions.
+     * Returns the user; undefined if a reset with this digest was done before: of processes that start concurrently,
+     * one resets.
      */
     resetAdmin: (user: NewUser, digest: string): Promise<{ userId: string } | undefined> =>
       inUserTransaction(async (tx) => {
@@ -126,7 +132,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /**
-     * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN. A new password or a disabling ends the user's sessions, all but `keptSessionId`.
+     * Throws NOT_FOUND, EMAIL_TAKEN or LAST_ADMIN. A new password or disabling the user ends its sessions, except
+     * `keptSessionId`.
      */
     change: (id: string, given: UserChange, keptSessionId: string | null): Promise<User> =>
       inUserTransaction(async (tx) => {
@@ -148,8 +155,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /**
-     * Surveys go to `heirId`, or to the longest-standing other ADMIN if somebody deletes themselves; returns who got them.
-     * Throws NOT_FOUND or LAST_ADMIN.
+     * Deletes a user. Surveys go to `heirId`, or, if users delete themselves, to the oldest other ADMIN; returns the
+     * new owner. Throws NOT_FOUND or LAST_ADMIN.
      */
     remove: (id: string, newOwnerId: string): Promise<string> =>
       inUserTransaction(async (tx) => {
@@ -164,7 +171,10 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         return newOwner;
       }),
 
-    /** Replaces a password's hash if it is still the one that was checked; ends the other sessions. False: it has changed meanwhile. */
+    /**
+     * Replaces a password's hash and ends the other sessions. Returns false if the hash is no longer the one that was
+     * checked.
+     */
     changePassword: (
       id: string,
       change: { from: string; to: string; keptSessionId: string | null },
@@ -177,7 +187,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         return true;
       }),
 
-    /** The same password, hashed with today's parameters. */
+    /** Stores a new hash of the same password, with current parameters. */
     rehash: (id: string, from: string, to: string): Promise<void> =>
       withPostgres(
         async () =>

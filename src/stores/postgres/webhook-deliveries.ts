@@ -3,7 +3,7 @@ import { type Sql, withPostgres } from './client.ts';
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** One try to deliver, as the log shows it. */
+/** An attempt to deliver, as shown in the log. */
 export interface DeliveryAttempt {
   at: string;
   httpStatus: number | null;
@@ -12,9 +12,9 @@ export interface DeliveryAttempt {
   error: string | null;
 }
 
-/** An event on its way to one endpoint. */
+/** The delivery of an event to one endpoint. */
 export interface Delivery {
-  /** Also the webhook-id of every attempt. */
+  /** Also the webhook-id header of every attempt. */
   id: string;
   webhookId: string;
   event: string;
@@ -34,17 +34,17 @@ export interface NewDelivery {
   id: string;
   webhookId: string;
   event: string;
-  /** Names the cause: a second row of the same cause is not written. */
+  /** Identifies the cause; only one row is written for each cause. */
   eventKey: string;
   occurredAt: Date;
   data: Readonly<Record<string, unknown>>;
   nextAttemptAt: Date;
   createdAt: Date;
-  /** Not to be sent, because as many as this wait already: it goes into the log only. */
+  /** Set for overflow: the number of waiting deliveries that prevents sending; the row is for the log only. */
   overflowLimit?: number;
 }
 
-/** What an attempt made of a delivery. */
+/** The result of an attempt. */
 export interface DeliveryResult {
   id: string;
   status: DeliveryStatus;
@@ -75,10 +75,10 @@ const columns = [
   'batch_id',
   'created_at',
 ];
-/** Of one statement. */
+/** Maximum rows of one statement. */
 export const maxRowsPerStatement = 5000;
 
-/** So long a delivery waits before it is asked again whether the owner may see its survey. */
+/** How long a delivery is postponed if its owner may not see the survey. */
 const hiddenRetrySeconds = 300;
 
 interface DeliveryRow {
@@ -98,13 +98,13 @@ interface DeliveryRow {
 
 export function createDeliveryStore(sql: Sql) {
   return {
-    /** Writes what is not written yet; an endpoint that is gone meanwhile is passed over. */
+    /** Writes deliveries that are not written yet, without those of deleted endpoints. */
     async add(deliveries: readonly NewDelivery[]): Promise<void> {
       for (let at = 0; at < deliveries.length; at += maxRowsPerStatement)
         await insert(sql, deliveries.slice(at, at + maxRowsPerStatement));
     },
 
-    /** How many wait for each of the endpoints, counted up to its bound. */
+    /** Number of waiting deliveries by endpoint, counted up to its limit. */
     countPending: (webhookIds: readonly string[]): Promise<Map<string, number>> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string; waiting: number }[]>`
@@ -113,21 +113,24 @@ export function createDeliveryStore(sql: Sql) {
         return new Map(rows.map((row) => [row.id, row.waiting]));
       }),
 
-    /** Tells in what still waits that the response is gone. */
+    /** Marks the response as deleted in all waiting deliveries. */
     async markDeleted(webhookIds: readonly string[], eventKeys: readonly string[]): Promise<void> {
       await sql`
         UPDATE webhook_deliveries SET data = data || '{"deleted": true}'
         WHERE webhook_id = ANY(${webhookIds}::uuid[]) AND event_key = ANY(${eventKeys}::text[]) AND status = 'PENDING'`;
     },
 
-    /** The same for all of a survey. */
+    /** The same for all responses of a survey. */
     async markSurveyDeleted(surveyId: string): Promise<void> {
       await sql`
         UPDATE webhook_deliveries d SET data = d.data || '{"deleted": true}' FROM webhooks w
         WHERE d.webhook_id = w.id AND (w.survey_id IS NULL OR w.survey_id = ${surveyId}) AND d.status = 'PENDING' AND d.data ->> 'surveyId' = ${surveyId}`;
     },
 
-    /** What should be sent now, the longest due first; without what the caller holds already, and what the owner may not see now. */
+    /**
+     * Due deliveries, longest due first, without those that the caller holds and those of surveys that the owner may
+     * not see.
+     */
     findDue: async (
       webhookId: string,
       { now, excludedIds, limit }: { now: Date; excludedIds: readonly string[]; limit: number },
@@ -142,7 +145,7 @@ export function createDeliveryStore(sql: Sql) {
       }
     },
 
-    /** All that still waits of a batch, without what the owner may not see now. */
+    /** Waiting deliveries of a batch, without those of surveys that the owner may not see. */
     findPendingOfBatch: async (webhookId: string, batchIds: readonly string[], now: Date): Promise<Delivery[]> => {
       const rows = await sql<CheckedRow[]>`
         SELECT ${sql(columns)}, ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
@@ -150,14 +153,14 @@ export function createDeliveryStore(sql: Sql) {
       return (await postponeHidden(sql, rows, now)).map(deliveryOf);
     },
 
-    /** Binds deliveries to one request for good, so that a repetition carries the same. */
+    /** Assigns deliveries to one request permanently, so that a repetition has the same content. */
     async bindBatch(batchId: string, ids: readonly string[]): Promise<void> {
       await sql`UPDATE webhook_deliveries SET batch_id = ${batchId} WHERE id = ANY(${ids}::uuid[]) AND status = 'PENDING'`;
     },
 
     /**
-     * Told the same again, because its answer was lost, it logs no second attempt. Who could not write for so long that another has
-     * delivered meanwhile makes nothing of it undelivered.
+     * Stores the results of attempts. Repeating the call logs no second attempt. A late call of a former lease holder
+     * changes no delivery that was delivered meanwhile.
      */
     async saveResults(results: readonly DeliveryResult[]): Promise<void> {
       const field = <T>(of: (settlement: DeliveryResult) => T): T[] => results.map(of);
@@ -178,7 +181,7 @@ export function createDeliveryStore(sql: Sql) {
         return row && deliveryOf(row);
       }),
 
-    /** Newest first. */
+    /** Deliveries, newest first. */
     list: ({ webhookId, status, event, page, limit }: DeliveryQuery): Promise<{ items: Delivery[]; total: number }> =>
       withPostgres(async () => {
         const which = sql`webhook_id = ${webhookId} ${status ? sql`AND status = ${status}` : sql``} ${event ? sql`AND event = ${event}` : sql``}`;
@@ -191,7 +194,7 @@ export function createDeliveryStore(sql: Sql) {
         return { items: rows.map(deliveryOf), total: count?.total ?? 0 };
       }),
 
-    /** Sends one again, with the whole schedule before it. Undefined if there is none. */
+    /** Makes a delivery pending again, with a new retry schedule. Undefined if there is none. */
     redeliver: (webhookId: string, id: string, now: Date): Promise<Delivery | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<DeliveryRow[]>`
@@ -200,7 +203,10 @@ export function createDeliveryStore(sql: Sql) {
         return row && deliveryOf(row);
       }),
 
-    /** Sends all again that were made in a span of time (its end not included) and do not wait already, or only those of a status; gives how many. */
+    /**
+     * Makes deliveries of a span of time (end exclusive) pending again, optionally of one status only; returns how
+     * many.
+     */
     async replay(
       webhookId: string,
       { since, until, status, now }: { since: Date; until: Date; status?: DeliveryStatus | undefined; now: Date },
@@ -222,7 +228,7 @@ export function createDeliveryStore(sql: Sql) {
       }
     },
 
-    /** Gives up what has waited for longer than its endpoint allows; gives how many, which may not be all. */
+    /** Gives up deliveries older than their endpoint allows, up to a limit; returns how many. */
     async expire(now: Date): Promise<number> {
       const attempt: DeliveryAttempt = {
         at: now.toISOString(),
@@ -241,7 +247,10 @@ export function createDeliveryStore(sql: Sql) {
       return done.count;
     },
 
-    /** Forgets what was settled long ago, and of each endpoint what is beyond its newest `keptAtMost`; gives how many, which may not be all. */
+    /**
+     * Deletes ended deliveries that are old or beyond the newest `keptAtMost` of their endpoint, up to a limit; returns
+     * how many.
+     */
     async purge({ before, keptAtMost }: { before: Date; keptAtMost: number }): Promise<number> {
       const done = await sql`
         DELETE FROM webhook_deliveries WHERE id IN (
@@ -262,15 +271,18 @@ interface CheckedRow extends DeliveryRow {
 }
 
 /**
- * The endpoint's owner may not see the survey of a delivery `d` any more. Who the owner is is asked once a query, and of an ADMIN's rows nothing
- * else; of the others two primary keys. A survey that is not there, as in test events, hides nothing.
+ * SQL: the endpoint's owner may no longer see the survey of delivery `d`. Reads the owner once a query; for owners
+ * other than ADMINs, two primary keys a row. A missing survey, as in test events, hides nothing.
  */
 const isHiddenFromOwner = (sql: Sql, webhookId: string) => sql`
   CASE WHEN (SELECT u.role = 'ADMIN' AND w.made_as = 'ADMIN' FROM webhooks w JOIN users u ON u.id = w.owner_id WHERE w.id = ${webhookId}) THEN false ELSE EXISTS (
     SELECT FROM surveys s JOIN webhooks w ON w.id = ${webhookId} WHERE s.id = (d.data ->> 'surveyId')::uuid AND s.owner_id <> w.owner_id
       AND NOT EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = w.owner_id)) END`;
 
-/** What must wait is put off, so that it is not looked at all the time and holds nothing up; when it goes, then not in a request that others were in. */
+/**
+ * Postpones hidden deliveries, so that they are not read all the time and delay no others, and removes them from their
+ * batch.
+ */
 async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date): Promise<CheckedRow[]> {
   const hiddenIds = rows.filter((row) => row.is_unseen).map(({ id }) => id);
   if (hiddenIds.length > 0)
@@ -295,7 +307,7 @@ async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<voi
     ON CONFLICT (webhook_id, event_key) DO NOTHING`;
 }
 
-/** The log says why a delivery was never tried. */
+/** The log shows why a delivery was never attempted. */
 const attemptsOf = ({ overflowLimit, createdAt }: NewDelivery): DeliveryAttempt[] =>
   overflowLimit === undefined
     ? []

@@ -1,13 +1,14 @@
-import { retryOnDeadlock, type Sql, withPostgres } from './client.ts';
+import { type Sql, withPostgres } from './client.ts';
+import { retryOnDeadlock } from './errors.ts';
 import type { OwnedDataTransfer } from './users.ts';
 
-/** An endpoint that is told of events. */
+/** An endpoint that receives events. */
 export interface Webhook {
   id: string;
   ownerId: string;
-  /** The role of whoever made or last changed it: bounds which surveys it hears of. */
+  /** The role of the user who created or last changed it; limits the surveys whose events it receives. */
   scopeRole: 'ADMIN' | 'EDITOR';
-  /** Null: all that the owner may see. */
+  /** Null: all surveys that the owner may see. */
   surveyId: string | null;
   url: string;
   events: readonly string[];
@@ -16,18 +17,18 @@ export interface Webhook {
   isBatch: boolean;
   maxPerSecond: number | null;
   maxAgeSeconds: number;
-  /** Deliveries that may wait at once; what comes on top is not sent by itself. */
+  /** Maximum waiting deliveries; further ones are written as overflow and not sent. */
   maxWaiting: number;
   secretSealed: Buffer;
-  /** Replaced ones, some of which may still sign; the last one first. */
+  /** Replaced secrets, newest first; some may still sign. */
   oldSecrets: readonly OldSecret[];
   failingSince: Date | null;
   pausedUntil: Date | null;
-  /** When its pace lets the next event go, where that is still ahead; written by whoever gives it back. */
+  /** When the rate limit allows the next event, if that is in the future; written when the lease is released. */
   nextSendAt?: Date | null;
   disabledAt: Date | null;
   disabledReason: string | null;
-  /** Why nothing is sent although it is switched on, as long as that lasts; null: there is nothing in the way. */
+  /** Why nothing is sent at present although it is active; null if nothing prevents it. */
   blockedReason?: string | null;
   createdAt: Date;
   updatedAt: Date;
@@ -38,7 +39,7 @@ export interface OldSecret {
   until: Date;
 }
 
-/** An endpoint that wants to hear of a survey's event. */
+/** An endpoint that subscribes to a survey's events. */
 export interface Subscription {
   webhookId: string;
   surveyId: string;
@@ -47,7 +48,7 @@ export interface Subscription {
   maxWaiting: number;
 }
 
-/** The next turn as the pace of `webhook` puts it; null: at once. */
+/** When the rate limit of `webhook` allows the next event; null: now. */
 export interface NextSend {
   webhook: Pick<Webhook, 'id' | 'maxPerSecond' | 'isBatch'>;
   at: Date | null;
@@ -101,7 +102,7 @@ export function createWebhookStore(sql: Sql) {
         return row && webhookOf(row);
       }),
 
-    /** Newest first; `ownerId` null: everybody's. */
+    /** Endpoints, newest first; `ownerId` null: of all users. */
     list: ({
       ownerId,
       surveyId,
@@ -127,7 +128,10 @@ export function createWebhookStore(sql: Sql) {
     create: (webhook: Webhook): Promise<void> =>
       withPostgres(async () => void (await sql`INSERT INTO webhooks ${sql(columnsOf(webhook))}`)),
 
-    /** What a user may change. Setting it active forgets its bad days, and another pace the turn of the old one. False if it is gone. */
+    /**
+     * Changes an endpoint. Activating it resets its failures; another rate limit resets the next send time. Returns
+     * false if it does not exist.
+     */
     save: (webhook: Webhook): Promise<boolean> =>
       withPostgres(async () => {
         const { id, created_at, secret_sealed, failing_since, paused_until, disabled_at, disabled_reason, ...changes } =
@@ -141,7 +145,10 @@ export function createWebhookStore(sql: Sql) {
         );
       }),
 
-    /** Makes the present secret an old one, which signs until `oldUntil` like those before it. False if the endpoint is gone, or has as many old ones that sign as it may have. */
+    /**
+     * Replaces the secret; the former one signs until `oldUntil`. Returns false if the endpoint does not exist or has
+     * the maximum of former secrets.
+     */
     rotate: (id: string, secretSealed: Buffer, { oldUntil, now }: { oldUntil: Date; now: Date }): Promise<boolean> =>
       withPostgres(async () => {
         const older = sql`
@@ -153,11 +160,11 @@ export function createWebhookStore(sql: Sql) {
         return done.count > 0;
       }),
 
-    /** With its log, rows of which may be at work. */
+    /** Deletes the endpoint with its deliveries, which may be in progress. */
     remove: (id: string): Promise<boolean> =>
       withPostgres(() => retryOnDeadlock(async () => (await sql`DELETE FROM webhooks WHERE id = ${id}`).count > 0)),
 
-    /** Active endpoints whose owner may see one of the surveys. */
+    /** Active endpoints whose owner may see any of these surveys. */
     findSubscriptions: async (surveyIds: readonly string[]): Promise<Subscription[]> =>
       sql<Subscription[]>`
         SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch", w.max_waiting AS "maxWaiting"
@@ -165,13 +172,16 @@ export function createWebhookStore(sql: Sql) {
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
         WHERE w.is_active AND ${mayViewSurvey(sql)}`,
 
-    /** Surveys that active endpoints listen to; null stands for all that an owner may see. */
+    /** Surveys that active endpoints subscribe to; null stands for all surveys of an owner. */
     listSubscribedSurveys: async (): Promise<(string | null)[]> =>
       (await sql<{ survey_id: string | null }[]>`SELECT DISTINCT survey_id FROM webhooks WHERE is_active`).map(
         (row) => row.survey_id,
       ),
 
-    /** Takes an endpoint for one process. Undefined while another has it, and for one that must not be sent to now: inactive, paused, far from its next turn, or of an owner who may have none or may not see its survey. */
+    /**
+     * Leases an endpoint to a process. Undefined while another process holds it, or if it must not be sent to:
+     * inactive, paused, long before its next send time, or of an owner without the right to endpoints or to its survey.
+     */
     lease: async ({ webhookId, holder, nowMs, untilMs }: Lease): Promise<Webhook | undefined> => {
       const now = new Date(nowMs);
       const [row] = await sql<WebhookRow[]>`
@@ -181,7 +191,10 @@ export function createWebhookStore(sql: Sql) {
       return row && webhookOf(row);
     },
 
-    /** Keeps it, and notes its next turn, should its holder die; false if it was lost, deleted, changed since `asOf` or switched off, or must not be sent to any more. */
+    /**
+     * Renews the lease and notes the next send time, in case the holder dies. Returns false if the lease was lost, or
+     * the endpoint was deleted, changed since `asOf`, switched off, or must no longer be sent to.
+     */
     renewLease: async ({
       webhookId,
       holder,
@@ -195,13 +208,13 @@ export function createWebhookStore(sql: Sql) {
         WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf} AND is_active AND ${mayReceive(sql)}`
       ).count > 0,
 
-    /** Gives it back with its next turn, which does not count where the pace was changed meanwhile. */
+    /** Releases the lease and notes the next send time, unless the rate limit was changed meanwhile. */
     release: async ({ webhook, at }: NextSend, holder: string): Promise<void> =>
       void (await sql`
         UPDATE webhooks SET leased_by = NULL, leased_until = NULL, next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN ${at}::timestamptz END
         WHERE id = ${webhook.id} AND leased_by = ${holder}`),
 
-    /** Notes the first failure (a time) or a success (null). */
+    /** Notes the time of the first failure, or null after a success. */
     markFailing: async (webhookId: string, since: Date | null): Promise<void> =>
       void (await sql`UPDATE webhooks SET failing_since = ${since} WHERE id = ${webhookId} AND (${since}::timestamptz IS NULL OR failing_since IS NULL)`),
 
@@ -211,14 +224,14 @@ export function createWebhookStore(sql: Sql) {
     disable: async (webhookId: string, { at, reason }: { at: Date; reason: string }): Promise<void> =>
       void (await sql`UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason} WHERE id = ${webhookId} AND is_active`),
 
-    /** Switches off the endpoints of deleted surveys once nothing waits for them any more. */
+    /** Deactivates endpoints of deleted surveys that have no waiting deliveries. */
     disableOrphans: async (now: Date): Promise<void> =>
       void (await sql`
         UPDATE webhooks w SET is_active = false, disabled_at = ${now}, disabled_reason = ${surveyDeleted} FROM surveys s
         WHERE s.id = w.survey_id AND s.deleted_at < ${now}::timestamptz - interval '1 minute' AND w.is_active
           AND NOT EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING')`),
 
-    /** Endpoints with deliveries that are due and that nobody works on, in the order of their ids; those that follow `after`. */
+    /** Unleased endpoints with due deliveries, with ids above `after`, by id. */
     findDue: async (now: Date, limit: number, after = '00000000-0000-0000-0000-000000000000'): Promise<string[]> => {
       const rows = await sql<{ id: string }[]>`
         SELECT w.id FROM webhooks w
@@ -228,7 +241,9 @@ export function createWebhookStore(sql: Sql) {
       return rows.map((row) => row.id);
     },
 
-    /** The oldest delivery that an active endpoint still waits for, and how many endpoints the service has switched off. */
+    /**
+     * The oldest waiting delivery of an active endpoint, and the number of endpoints that the service has deactivated.
+     */
     stats: async (): Promise<{ oldestPending: Date | null; disabled: number }> => {
       const [row] = await sql<{ oldestPending: Date | null; disabled: number }[]>`
         SELECT min(oldest.pending_since) FILTER (WHERE w.is_active) AS "oldestPending", count(*) FILTER (WHERE w.disabled_at IS NOT NULL) AS disabled
@@ -239,21 +254,23 @@ export function createWebhookStore(sql: Sql) {
   };
 }
 
-/** So long before its next turn an endpoint may be taken: who has it waits for the moment itself. */
+/** An endpoint may be leased this long before its next send time; the holder waits for it. */
 export const leaseAheadMs = 1500;
 
-/** Old secrets of an endpoint that sign at once. */
+/** Maximum former secrets of an endpoint that sign at the same time. */
 export const maxOldSecrets = 9;
 
-/** Nothing goes to endpoints `w` of somebody who may not have any. */
+/** SQL: the owner of endpoint `w` has the right to endpoints. */
 const isOwnerActive = (sql: Sql) =>
   sql`EXISTS (SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER')`;
 
-/** The owner `u` of an endpoint `w` may see the survey `s`. Found by primary keys alone, since endpoints are asked for about every second. */
+/** SQL: the owner `u` of endpoint `w` may see the survey `s`. Uses primary keys only, as it runs about every second. */
 const mayViewSurvey = (sql: Sql) => sql`
   ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id OR EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = u.id))`;
 
-/** Nor to one for a survey that the owner may not see. One for all surveys may hear of something at least; what of, is asked of each delivery. */
+/**
+ * SQL: the owner may see the survey of endpoint `w`. For an endpoint of all surveys, each delivery is checked instead.
+ */
 const mayReceive = (sql: Sql) => sql`
   EXISTS (
     SELECT FROM users u WHERE u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
@@ -265,8 +282,8 @@ const ownerDeleted = 'Its owner was deleted: switch it on if it should go on';
 const surveyDeleted = 'Its survey was deleted';
 
 /**
- * A deleted user's endpoints go to the heir. Those of surveys that go to the heir too go on; the others are switched off, because they would
- * tell somebody who is gone of surveys that were never theirs.
+ * Gives a deleted user's endpoints to the heir. Those of surveys that the heir gets too stay active; the others are
+ * deactivated, because they would send events of other surveys to the deleted user's systems.
  */
 export const transferWebhooks: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
   const goesOn = tx`EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND s.owner_id = ${fromUserId})`;
@@ -317,7 +334,7 @@ function oldSecretsOf(row: WebhookRow): OldSecret[] {
   ];
 }
 
-/** Old secrets come by rotation alone. */
+/** Former secrets are only created by rotation. */
 function columnsOf(webhook: Webhook) {
   return {
     id: webhook.id,

@@ -41,12 +41,12 @@ interface Sent {
   body: unknown;
 }
 
-/** What one call sends, and what becomes of its reply; with `wrote` that is a list of events. */
+/** What one call sends, and what becomes of its reply; with `onText` that is a list of events. */
 async function call(
   make: (options: ProviderOptions) => Provider,
   model: string,
   reply: unknown,
-  wrote?: CompletionRequest['wrote'],
+  onText?: CompletionRequest['onText'],
 ): Promise<{ sent: Sent; read: Awaited<ReturnType<Provider['complete']>> }> {
   const sent: Sent[] = [];
   const fetch: ProviderOptions['fetch'] = async (input, init) => {
@@ -55,11 +55,16 @@ async function call(
       headers: Object.fromEntries(new Headers(init?.headers)),
       body: JSON.parse(String(init?.body)),
     });
-    return wrote
+    return onText
       ? new Response(eventsOf(reply as object[]), { headers: { 'content-type': 'text/event-stream' } })
       : Response.json(reply);
   };
-  const request: CompletionRequest = { ...asked, model, signal: new AbortController().signal, ...(wrote && { wrote }) };
+  const request: CompletionRequest = {
+    ...asked,
+    model,
+    signal: new AbortController().signal,
+    ...(onText && { onText }),
+  };
   const read = await make({ apiKey: 'key-1', models: { high: model, low: model }, timeoutMs: 1000, fetch }).complete(
     request,
   );

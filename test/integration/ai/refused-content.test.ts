@@ -29,8 +29,8 @@ async function refused(make: (options: ProviderOptions) => Provider, model: stri
     budget,
     usage: { record: async (call) => void calls.push(call) },
     surveys: { isEnabled: async () => true },
-    patienceMs: 0,
-    lasting: (step) => step(),
+    maxWaitMs: 0,
+    retryOnOutage: (step) => step(),
     newId: () => 'call',
     log: createLog('error'),
   };

@@ -4,7 +4,8 @@ import { after, before, describe, it } from 'node:test';
 import { createLog } from '../../../src/log.ts';
 import { createWorkers } from '../../../src/pipelines/workers.ts';
 import { createClickHouse } from '../../../src/stores/clickhouse/client.ts';
-import { createPostgres, isPostgresUnavailable, type Sql } from '../../../src/stores/postgres/client.ts';
+import { createPostgres, type Sql } from '../../../src/stores/postgres/client.ts';
+import { isPostgresUnavailable } from '../../../src/stores/postgres/errors.ts';
 import { createSharedRedis, createWaitingRedis } from '../../../src/stores/redis/clients.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type FreezingProxy, startFreezingProxy } from '../../support/freezing-proxy.ts';
@@ -236,8 +237,8 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     const connection = { assertReady: () => undefined };
     const proxy = await proxyTo(stores.redisJobsUrl);
     const [behind, beside] = [
-      createWorkers({ url: proxy.url, contact: connection, log }),
-      createWorkers({ url: stores.redisJobsUrl, contact: connection, log }),
+      createWorkers({ url: proxy.url, connection, log }),
+      createWorkers({ url: stores.redisJobsUrl, connection, log }),
     ];
     ends.push(
       () => behind.stop(),

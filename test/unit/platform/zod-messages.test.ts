@@ -7,7 +7,7 @@ import { type QuestionTypeName, questionTypeNames } from '../../../src/domain/qu
 import { Problem, type ValidationIssue } from '../../../src/errors.ts';
 import { createMessageHandler } from '../../../src/http/live/message-handler.ts';
 import { type JsonSchema, toJsonSchema } from '../../../src/http/reference/schema-components.ts';
-import { validateInput } from '../../../src/http/routing/dispatch.ts';
+import { validateInput } from '../../../src/http/routing/read-input.ts';
 import { liveClientMessageSchema } from '../../../src/http/schemas/live.ts';
 import { createLog } from '../../../src/log.ts';
 import { newId } from '../../../src/platform/ids.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { after, describe, it } from 'node:test';
 import { z } from 'zod';
-import { type Credentials, createApi, RequestRefused } from '../../../src/replay/service/api.ts';
+import { type Credentials, createApi, RequestRefused } from '../../../src/replay/api.ts';
 
 const data = z.object({ n: z.number() });
 const ok = (n: number) => ({ status: 200, body: { success: true, data: { n } } });
@@ -122,7 +122,7 @@ describe('the replay’s client', () => {
       '/b': [{ status: 200, body: 'hello' }],
     });
     await assert.rejects(api.call(data, ['GET', '/a']), {
-      name: 'Refusal',
+      name: 'RequestRefused',
       message: 'GET /a was refused with 400: no [{"path":"x","message":"is missing"}]',
     });
     await assert.rejects(api.call(data, ['GET', '/b']), /not a reply of the service: "hello"/);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { detect } from '../../../src/replay/file/detect.ts';
-import { tableOf } from '../../../src/replay/file/table.ts';
-import type { CrosstabReply } from '../../../src/replay/service/replies.ts';
+import { compareCrosstab, defaultVariables, findVariable } from '../../../src/replay/crosstab.ts';
+import { detect } from '../../../src/replay/detect.ts';
+import type { CrosstabReply } from '../../../src/replay/replies.ts';
+import { tableOf } from '../../../src/replay/table.ts';
 import type { ImportedQuestion } from '../../../src/replay/types/adapter.ts';
-import { compareCrosstab, defaultVariables, findVariable } from '../../../src/replay/verify/crosstab.ts';
 
 const table = tableOf([
   ['Seen any?', 'Which?', '', 'Rank them', '', 'How was it?', '', 'Town', 'Why?'],

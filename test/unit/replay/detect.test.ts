@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { recogniseColumn } from '../../../src/replay/file/column-types.ts';
-import { detect } from '../../../src/replay/file/detect.ts';
-import type { Mapping } from '../../../src/replay/file/mapping.ts';
-import { tableOf } from '../../../src/replay/file/table.ts';
+import { detect } from '../../../src/replay/detect.ts';
+import type { Mapping } from '../../../src/replay/mapping.ts';
+import { recogniseColumn } from '../../../src/replay/recognise.ts';
+import { tableOf } from '../../../src/replay/table.ts';
 
 const twice = (...values: string[]) => [...values, ...values];
 

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { dayOrderOf, isoDay } from '../../../src/replay/file/dates.ts';
-import { decodeText } from '../../../src/replay/file/decode.ts';
-import { tableOf } from '../../../src/replay/file/table.ts';
+import { dayOrderOf, isoDay } from '../../../src/replay/recognise.ts';
+import { decodeText, tableOf } from '../../../src/replay/table.ts';
 
 describe('the text of a file', () => {
   it('is UTF-8 where the bytes are that, without the byte-order mark', () => {
@@ -92,7 +91,7 @@ describe('the header of a file', () => {
       ['1', '2'],
       ['1', '2'],
     ]);
-    assert.deepEqual(remarks, ['1 rows have more cells than the header; what is beyond it is left out.']);
+    assert.deepEqual(remarks, ['1 rows have more cells than the header; their surplus cells are left out.']);
     assert.throws(() => tableOf([]), /empty/);
   });
 });

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readOptions } from '../../../src/replay/options.ts';
-import { createProgressPrinter } from '../../../src/replay/progress.ts';
-import { textTable } from '../../../src/replay/text-table.ts';
+import { createProgressPrinter, textTable } from '../../../src/replay/report.ts';
 
 const defaults = { email: 'admin@localhost', password: 'from the settings' };
 const read = (...args: string[]) => readOptions(args, defaults);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DetectedQuestion } from '../../../src/replay/file/question.ts';
-import type { Statistic } from '../../../src/replay/service/replies.ts';
-import { answersOf } from '../../../src/replay/service/submit.ts';
+import { compareAll, compareCells, splitAnswers } from '../../../src/replay/compare.ts';
+import type { DetectedQuestion } from '../../../src/replay/recognise.ts';
+import type { Statistic } from '../../../src/replay/replies.ts';
+import { answersOf } from '../../../src/replay/submit.ts';
 import type { ImportedQuestion } from '../../../src/replay/types/adapter.ts';
 import { typeAdapters } from '../../../src/replay/types/adapters.ts';
-import { compareAll, compareCells, splitAnswers } from '../../../src/replay/verify/compare.ts';
 
 /** A question over the columns 0, 1, … as the service would have made it: ids `#text`, values in upper case. */
 function made(

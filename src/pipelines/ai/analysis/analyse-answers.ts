@@ -6,48 +6,32 @@ import {
   type SentAnswer,
   type StoredSummary,
 } from '../../../ai/tasks/analyse-answers.ts';
-import { askDeferred } from '../../../ai/tasks/ask.ts';
-import { yieldToNextCall } from '../../../ai/yield-to-next-call.ts';
+import { ask } from '../../../ai/tasks/ask.ts';
 import type { SurveyWithQuestions } from '../../../domain/survey.ts';
+import type { Log } from '../../../log.ts';
+import { forEachConcurrently } from '../../../platform/for-each-concurrently.ts';
 import type { AiStore, SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
-import { retryOnOutage } from '../../../stores/postgres/client.ts';
+import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 import { askWithBisection } from './ask-with-bisection.ts';
-import { createProgressReporter } from './job-progress.ts';
-import { type KnownThemes, loadKnownThemes } from './known-themes.ts';
-import { type MergeThemesDeps, mergeThemes } from './merge-themes.ts';
-import {
-  type AnswerBatch,
-  type NewAnswerBatchesDeps,
-  newAnswerBatches,
-  type WalkOptions,
-} from './new-answer-batches.ts';
-import { isPreparedAhead, type OverlappedCall, overlapCalls } from './overlapped-calls.ts';
-import { prefetch } from './prefetch.ts';
+import { type AnswerBatch, type NewAnswersDeps, type NewAnswersOptions, newAnswerBatches } from './new-answers.ts';
 import { type PrepareAnswersDeps, prepareAnswers } from './prepare-answers.ts';
 import { type SummariseNotesDeps, summariseNotes } from './summarise-notes.ts';
-import {
-  type BatchReplies,
-  createBatchReplies,
-  type JudgedAnswer,
-  recoverReplies,
-  type UnsavedRepliesDeps,
-} from './unsaved-replies.ts';
+import { type KnownThemes, loadKnownThemes, mergeThemes, type ThemesDeps } from './themes.ts';
+import { type AnswerKey, createBatchReplies, recoverReplies, type UnsavedRepliesDeps } from './unsaved-replies.ts';
 
-export interface AnalyseDeps extends Omit<NewAnswerBatchesDeps, 'store'> {
-  store: Pick<
-    AiStore,
-    'saveAnnotations' | 'findErased' | 'dropErased' | 'dropUnseen' | 'heartbeat' | 'saveNote' | 'registerThemes'
-  > &
-    NewAnswerBatchesDeps['store'] &
-    MergeThemesDeps['store'] &
+export interface AnalyseDeps extends Omit<NewAnswersDeps, 'store'> {
+  store: Pick<AiStore, 'saveAnnotations' | 'findErased' | 'dropErased' | 'dropUnseen' | 'heartbeat' | 'saveNote'> &
+    NewAnswersDeps['store'] &
+    ThemesDeps['store'] &
     SummariseNotesDeps['store'];
+  /** Wait before each batch but the first, in milliseconds. */
   batchDelayMs: number;
-  /** Calls that are under way together. */
+  /** Maximum number of batches in work. */
   batchesAtOnce: number;
   anonymiseAll: PrepareAnswersDeps['anonymiseAll'];
-  paid: UnsavedRepliesDeps['paid'];
+  unsavedReplies: UnsavedRepliesDeps['unsavedReplies'];
   newId(): string;
-  log: MergeThemesDeps['log'] & PrepareAnswersDeps['log'] & UnsavedRepliesDeps['log'];
+  log: Pick<Log, 'debug' | 'warn' | 'error'>;
 }
 
 export interface Analysis {
@@ -58,201 +42,162 @@ export interface Analysis {
   signal: AbortSignal;
 }
 
-/** A batch that only has to be sent. */
-interface ReadyBatch extends AnswerBatch {
+/** A batch that can be sent: `sent` holds its answers in order, anonymised. */
+interface PreparedBatch extends AnswerBatch {
   sent: SentAnswer[];
 }
 
-/** What came back of a batch. */
-interface Reply extends AnswerBatch {
-  parts: readonly Part[];
-  keeping: BatchReplies;
-  /** Resolves when the calls are written down. */
-  noted: Promise<unknown>;
-}
-
-/** Answers that were judged together; mostly the whole batch. */
-interface Part {
-  answers: readonly JudgedAnswer[];
-  /** One finding an answer; undefined for an answer that the provider refuses. */
-  value: unknown[] | undefined;
+/** Answers that were judged together, mostly a whole batch, and what is stored of them. */
+interface JudgedPart {
+  answers: readonly AnswerKey[];
+  /** One annotation for each answer; undefined for an answer that the provider refuses. */
+  annotations: unknown[] | undefined;
+  /** The note on the answers, in an analysis of type `summary`. */
   note: { id: string; note: string } | undefined;
 }
 
+const withThemes = z.array(z.object({ themes: z.array(z.string()) }));
+const withNote = z.array(z.object({ note: z.string() }));
+
 /**
- * Sends the answers that are new or changed. While calls are under way the next batches are read, looked up and made anonymous, as many as calls.
- * What comes back is kept before the next call, which is made ready meanwhile, and stored beside it: at most `batchesAtOnce` batches are sent again by
- * who takes the job over, and finds what was kept. Gives the result of the answers together, or null where it lies in the single findings.
+ * Sends the open answers that are new or changed to the provider, `batchesAtOnce` batches at a time, and stores the annotations. Replies are
+ * kept in Redis until they are stored, so that a job that takes over does not pay for them again; only calls under way are repeated. After a
+ * failure the batches under way are still stored. Returns the summary, or null for the other types, whose results are the annotations.
  */
 export async function analyseAnswers(deps: AnalyseDeps, analysis: Analysis): Promise<StoredSummary | null> {
   const { store, batchesAtOnce, batchDelayMs } = deps;
   const { job, type, survey, signal } = analysis;
   const known = type === 'themes' ? await retryOnOutage(() => loadKnownThemes(store, job)) : undefined;
-  const advance = createProgressReporter(deps, job);
   await storeRecoveredReplies(deps, analysis, known);
-  const cleanups: Promise<void>[] = [];
-  const rules = { atOnce: batchesAtOnce, delayMs: batchDelayMs, areIndependent: known === undefined, signal };
-  const aheadCount = batchesAtOnce - (isPreparedAhead(rules) ? 1 : 0);
-  await overlapCalls((own) => prefetch(readyBatches(deps, { job, survey, signal: own, advance }), aheadCount), rules, {
-    async call(batch, flight) {
-      // The next batch is told of the themes of this one, so it cannot be made ready sooner.
-      const reply = await send(
-        deps,
-        { ...analysis, ...flight, ...(known && { heard: () => undefined }) },
-        { batch, known, cleanups },
-      );
-      if (known)
-        await recordUsageOnFailure(
-          reply,
-          retryOnOutage(() => known.add(themed.parse(reply.parts.flatMap(({ value = [] }) => value)))),
-        );
-      return reply;
+  const advance = createProgressReporter(deps, job);
+  await forEachConcurrently(
+    (own) => preparedBatches(deps, { job, survey, signal: own, advance }),
+    { atOnce: batchesAtOnce, delayMs: batchDelayMs, signal },
+    async (batch) => {
+      await analyseBatch(deps, analysis, { batch, known });
+      await advance(batch.share);
     },
-    async store(reply) {
-      if (!(await canStoreLater(reply)))
-        await recordUsageOnFailure(
-          reply,
-          retryOnOutage(() => saveParts(deps, job, reply.parts)),
-        );
-    },
-    async finish(reply) {
-      const { answers, share, noted, keeping } = reply;
-      await yieldToNextCall();
-      if (await canStoreLater(reply))
-        await recordUsageOnFailure(
-          reply,
-          retryOnOutage(() => saveParts(deps, job, reply.parts)),
-        );
-      await keeping.drop();
-      await noted;
-      await retryOnOutage(() => store.dropErased(answers.map(({ responseId }) => responseId)));
-      await advance(share);
-    },
-  }).finally(() => Promise.all(cleanups));
+  );
   await retryOnOutage(() => store.dropUnseen(job, job.id));
   if (type === 'themes') await mergeThemes(deps, analysis);
   return type === 'summary' ? summariseNotes(deps, analysis) : null;
 }
 
-/** Of an answer that the provider refuses nothing is kept: who takes the job over would search for it again. */
-const canStoreLater = async ({ parts, keeping }: Reply): Promise<boolean> =>
-  parts.every(({ value }) => value !== undefined) && (await keeping.areDurable());
-
-async function* readyBatches(deps: AnalyseDeps, walk: WalkOptions): AsyncGenerator<ReadyBatch, void> {
-  for await (const batch of newAnswerBatches(deps, walk))
-    yield { ...batch, sent: await prepareAnswers(deps, batch.answers, walk.signal) };
+async function* preparedBatches(deps: AnalyseDeps, options: NewAnswersOptions): AsyncGenerator<PreparedBatch, void> {
+  for await (const batch of newAnswerBatches(deps, options))
+    yield { ...batch, sent: await prepareAnswers(deps, batch.answers, options.signal) };
 }
 
-const themed = z.array(z.object({ themes: z.array(z.string()) }));
-const notes = z.array(z.object({ note: z.string() }));
-
-interface SendContext {
-  batch: ReadyBatch;
-  known: KnownThemes | undefined;
-  /** What is done after a failure, and is over before the analysis is. */
-  cleanups: Promise<void>[];
-}
-
-async function send(
+/** Asks about a batch and stores what comes back. */
+async function analyseBatch(
   deps: AnalyseDeps,
-  { job, type, provider, signal, near, begin, heard }: Analysis & OverlappedCall,
-  { batch: { sent, answers, share }, known, cleanups }: SendContext,
-): Promise<Reply> {
-  const calls: Promise<unknown>[] = [];
-  const keeping = createBatchReplies(deps, job);
-  const clearAway = async (): Promise<void> => {
-    await Promise.allSettled(calls);
-    // Nobody goes on with a cancelled job, or looks after what is kept of a deleted survey.
-    if (!(await deps.store.heartbeat(job, null).catch(() => true))) await keeping.drop();
-  };
-  const judged = await askWithBisection(sent, async (some, { from, to }) => {
+  { job, type, provider, signal }: Analysis,
+  { batch: { sent, answers }, known }: { batch: PreparedBatch; known: KnownThemes | undefined },
+): Promise<void> {
+  const { store, newId } = deps;
+  const replies = createBatchReplies(deps, job);
+  const judge = async (some: readonly SentAnswer[], { from, to }: { from: number; to: number }) => {
     signal.throwIfAborted();
-    let id = deps.newId();
-    const took = (text: string): void => {
-      id = keeping.add(answers.slice(from, to), text);
-      heard();
+    let id = newId();
+    const onReply = async (text: string): Promise<void> => {
+      id = await replies.add(answers.slice(from, to), text);
     };
-    const { value, noted } = await askDeferred(provider, analysisTasks[type](some, known?.names() ?? []), {
-      signal,
-      near,
-      begin,
-      heard: took,
-    });
-    calls.push(noted);
-    return { id, value };
-  }).catch((error: unknown) => {
-    // Beside what is still under way: the other calls must know at once.
-    cleanups.push(clearAway().catch(() => undefined));
+    const { value } = await ask(provider, analysisTasks[type](some, known?.names() ?? []), signal, { onReply });
+    return { id, annotations: value };
+  };
+  const judged = await askWithBisection(sent, judge).catch(async (error: unknown) => {
+    // No other job takes over where this one was cancelled or its survey deleted.
+    const isOurs = await store.heartbeat(job, null).catch(() => true);
+    if (!isOurs) await replies.drop();
     throw error;
   });
-  const parts = judged.map(({ from, to, value }) =>
-    partOf(type, { answers: answers.slice(from, to), id: value?.id ?? '', value: value?.value }),
-  );
-  return { answers, share, parts, keeping, noted: Promise.all(calls) };
+  const parts = judged.map(({ from, to, value }) => partOf(type, answers.slice(from, to), value));
+  await storeParts(deps, job, { parts, known });
+  await replies.drop();
+  await retryOnOutage(() => store.dropErased(answers.map(({ responseId }) => responseId)));
 }
 
-/** A note has the id of its reply: stored twice it is one. */
+/** The note of a reply has the reply's id: stored twice, it is one note. */
 function partOf(
   type: AnalysisType,
-  { id, answers, value }: { id: string; answers: readonly JudgedAnswer[]; value: unknown[] | undefined },
-): Part {
-  return {
-    answers,
-    value,
-    note: type === 'summary' && value ? { id, note: notes.parse(value)[0]?.note ?? '' } : undefined,
-  };
+  answers: readonly AnswerKey[],
+  judged: { id: string; annotations: unknown[] } | undefined,
+): JudgedPart {
+  if (!judged) return { answers, annotations: undefined, note: undefined };
+  if (type !== 'summary') return { answers, annotations: judged.annotations, note: undefined };
+  const note = { id: judged.id, note: withNote.parse(judged.annotations)[0]?.note ?? '' };
+  return { answers, annotations: answers.map(() => ({})), note };
 }
 
-/** Stores what a process left behind when it died, as of an earlier job: what is met again stays. Of responses that were erased since nothing is stored or told. */
+/** Stores the replies that an earlier job received and did not store, without the responses that were erased since. */
 async function storeRecoveredReplies(
   deps: AnalyseDeps,
   { job, type }: Analysis,
   known: KnownThemes | undefined,
 ): Promise<void> {
-  const { store, paid } = deps;
-  for (const left of await recoverReplies(deps, { job, type, names: known?.names() ?? [] })) {
-    const ids = left.answers.map(({ responseId }) => responseId);
-    const erased = new Set(await retryOnOutage(() => store.findErased(ids)));
-    const living = <T>(each: readonly T[]): T[] => each.filter((_, index) => !erased.has(ids[index] ?? ''));
-    const part = partOf(type, {
-      id: left.id,
-      answers: living(left.answers),
-      value: type === 'summary' ? left.value : living(left.value),
-    });
-    if (known) await retryOnOutage(() => known.add(themed.parse(part.value)));
-    if (part.answers.length > 0) await retryOnOutage(() => saveParts(deps, { ...job, id: left.id }, [part]));
-    await retryOnOutage(() => paid.remove(job, [left.id]));
-    await retryOnOutage(() => store.dropErased(ids));
+  const { store, unsavedReplies } = deps;
+  for (const reply of await recoverReplies(deps, { job, type, knownThemes: known?.names() ?? [] })) {
+    const responseIds = reply.answers.map(({ responseId }) => responseId);
+    const erased = new Set(await retryOnOutage(() => store.findErased(responseIds)));
+    const withoutErased = <T>(each: readonly T[]): T[] =>
+      each.filter((_, index) => !erased.has(responseIds[index] ?? ''));
+    const answers = withoutErased(reply.answers);
+    if (answers.length > 0) {
+      const part = partOf(type, answers, { id: reply.id, annotations: withoutErased(reply.value) });
+      // The id of the reply stands for the earlier job, so that answers which have changed since do not count as seen.
+      await storeParts(deps, { ...job, id: reply.id }, { parts: [part], known });
+    }
+    await retryOnOutage(() => unsavedReplies.remove(job, [reply.id]));
+    await retryOnOutage(() => store.dropErased(responseIds));
   }
 }
 
-/** Who is told of a failure finds the call among those that were made. */
-async function recordUsageOnFailure({ noted }: Reply, work: Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    await noted;
-    throw error;
+/** Stores annotations and notes, and makes new themes known to later batches. May be repeated. */
+async function storeParts(
+  { store }: AnalyseDeps,
+  job: SurveyJob,
+  { parts, known }: { parts: readonly JudgedPart[]; known: KnownThemes | undefined },
+): Promise<void> {
+  if (known) {
+    const annotations = withThemes.parse(parts.flatMap((part) => part.annotations ?? []));
+    await retryOnOutage(() => known.add(annotations));
   }
-}
-
-/** An answer that the provider refuses is not sent again. */
-const unjudgedAnnotation = { unjudged: true };
-
-/** May be done again when it has failed. */
-async function saveParts({ store }: AnalyseDeps, job: SurveyJob, parts: readonly Part[]): Promise<void> {
-  for (const { note } of parts) if (note) await store.saveNote(job, note);
-  await store.saveAnnotations(
-    job,
-    job.id,
-    parts.flatMap(({ answers, value, note }) =>
-      answers.map(({ responseId, questionId, digest }, index) => ({
-        responseId,
-        questionId,
-        digest,
-        finding: !value ? unjudgedAnnotation : note ? {} : value[index],
-        noteId: note?.id,
-      })),
-    ),
+  const rows = parts.flatMap(({ answers, annotations, note }) =>
+    answers.map(({ responseId, questionId, digest }, index) => ({
+      responseId,
+      questionId,
+      digest,
+      // An answer that the provider refuses is not sent again.
+      finding: annotations ? annotations[index] : { unjudged: true },
+      noteId: note?.id,
+    })),
   );
+  await retryOnOutage(async () => {
+    for (const { note } of parts) if (note) await store.saveNote(job, note);
+    await store.saveAnnotations(job, job.id, rows);
+  });
+}
+
+const reportEveryMs = 250;
+/** Progress is 1 only when the job has ended. */
+const maxReportedShare = 0.99;
+
+/** Returns a function that adds up shares of the survey, 0 to 1, and publishes the sum a few times a second. A failure to publish is only logged. */
+function createProgressReporter(
+  { store, log }: Pick<AnalyseDeps, 'store' | 'log'>,
+  job: SurveyJob,
+): (share: number) => Promise<void> {
+  let [done, reportedAt] = [0, -Infinity];
+  return async (share) => {
+    done += share;
+    const now = performance.now();
+    if (share === 0 || now - reportedAt < reportEveryMs) return;
+    reportedAt = now;
+    // Rounded, because the sum of many small shares is not exact.
+    await store
+      .heartbeat(job, Math.min(maxReportedShare, Number(done.toFixed(4))))
+      .catch((error: unknown) =>
+        log.warn({ err: error, aiJobId: job.id }, 'publishing the progress of an AI job failed'),
+      );
+  };
 }

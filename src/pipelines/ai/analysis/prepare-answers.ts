@@ -2,16 +2,15 @@ import type { AnonymiseAll } from '../../../ai/privacy/anonymise-in-worker.ts';
 import type { SentAnswer } from '../../../ai/tasks/analyse-answers.ts';
 import { Problem } from '../../../errors.ts';
 import type { Log } from '../../../log.ts';
-import { maxAnswerLength } from './batches.ts';
-import type { OpenAnswer } from './open-answers.ts';
+import { maxAnswerLength, type OpenAnswer } from './new-answers.ts';
 
 export interface PrepareAnswersDeps {
-  /** For the answers of one call. Undefined: answers are sent as they were written. */
+  /** Anonymises the answers of a batch. Undefined: answers are sent as written. */
   anonymiseAll: AnonymiseAll | undefined;
   log: Pick<Log, 'error'>;
 }
 
-/** Answers as a provider may see them. Whatever goes wrong here ends the job, and nothing of the batch is sent or stored. */
+/** Returns the answers as they may be sent to a provider. Any failure ends the job, and nothing of the batch is sent or stored. */
 export async function prepareAnswers(
   { anonymiseAll, log }: PrepareAnswersDeps,
   batch: readonly OpenAnswer[],
@@ -19,22 +18,22 @@ export async function prepareAnswers(
 ): Promise<SentAnswer[]> {
   try {
     const texts = batch.map(({ text }) => text);
-    const masked = anonymiseAll ? await rejectOnAbort(anonymiseAll(texts), signal) : texts;
+    const anonymous = anonymiseAll ? await rejectOnAbort(anonymiseAll(texts), signal) : texts;
     signal.throwIfAborted();
     return batch.map(({ question }, index) => {
-      const text = masked[index];
-      if (text === undefined) throw new Error('an answer came back as nothing');
+      const text = anonymous[index];
+      if (text === undefined) throw new Error('the anonymiser returned fewer texts than it was given');
       return { question, text: text.slice(0, maxAnswerLength) };
     });
   } catch (error) {
     signal.throwIfAborted();
-    // Its words may quote the answer.
+    // The message of the error is not logged, because it may quote the answer.
     log.error({ failure: error instanceof Error ? error.name : typeof error }, 'answers could not be made anonymous');
     throw new Problem('INTERNAL_ERROR', 'Answers could not be made anonymous, so they were not sent');
   }
 }
 
-/** The same, but fails at once when the job is to end: the thread may be busy with others for a while. */
+/** Rejects as soon as the signal is aborted: the worker thread may be busy with other texts. */
 async function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let leave = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => (leave = () => reject(signal.reason)));

@@ -1,62 +1,50 @@
 import { type AnalysisType, analysisTasks } from '../../../ai/tasks/analyse-answers.ts';
-import { parseReplyText } from '../../../ai/tasks/ask.ts';
+import { parseReplyText } from '../../../ai/tasks/parse-reply.ts';
 import type { Log } from '../../../log.ts';
 import type { SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
-import { retryOnOutage } from '../../../stores/postgres/client.ts';
+import { retryOnOutage } from '../../../stores/postgres/errors.ts';
 import type { UnsavedReplies } from '../../../stores/redis/ai/unsaved-replies.ts';
-import type { OpenAnswer } from './open-answers.ts';
+import type { OpenAnswer } from './new-answers.ts';
 
 export interface UnsavedRepliesDeps {
-  paid: Pick<UnsavedReplies, 'save' | 'list' | 'remove'>;
+  unsavedReplies: Pick<UnsavedReplies, 'save' | 'list' | 'remove'>;
   newId(): string;
   log: Pick<Log, 'debug' | 'warn'>;
 }
 
-/** An answer as findings know it. */
-export type JudgedAnswer = Pick<OpenAnswer, 'responseId' | 'questionId' | 'digest'>;
+/** Identifies an answer and the wording that was analysed. */
+export type AnswerKey = Pick<OpenAnswer, 'responseId' | 'questionId' | 'digest'>;
 
-/** What a reply says of its answers: one finding an answer. */
+/** A reply that an earlier job received and did not store: one annotation for each answer. */
 export interface RecoveredReply {
   id: string;
-  answers: JudgedAnswer[];
+  answers: AnswerKey[];
   value: unknown[];
 }
 
-/** Keeps the replies to a batch, which mostly are one, until it is stored. */
-export function createBatchReplies({ paid, newId, log }: UnsavedRepliesDeps, job: SurveyJob) {
-  const keeping: Promise<boolean>[] = [];
+/** Keeps the replies to one batch in Redis until the annotations are stored. There are several where the provider refused the batch. */
+export function createBatchReplies({ unsavedReplies, newId, log }: UnsavedRepliesDeps, job: SurveyJob) {
   const ids: string[] = [];
   return {
-    /** Begins to keep a reply; gives its id. */
-    add(answers: readonly JudgedAnswer[], text: string): string {
+    /** Keeps a reply and returns its id. A failure is only logged: should this process die now, the call is made again. */
+    async add(answers: readonly AnswerKey[], text: string): Promise<string> {
       const id = newId();
       ids.push(id);
-      const reply = {
-        id,
-        text,
-        answers: answers.map(({ responseId, questionId, digest }) => ({
-          responseId,
-          questionId,
-          digest: digest.toString('hex'),
-        })),
-      };
-      const isKept = paid.save(job, reply).then(
-        () => true,
-        (error: unknown) => {
-          log.warn({ err: error, aiJobId: job.id }, 'saving a provider reply of an analysis failed');
-          return false;
-        },
-      );
-      keeping.push(isKept);
+      const keys = answers.map(({ responseId, questionId, digest }) => ({
+        responseId,
+        questionId,
+        digest: digest.toString('hex'),
+      }));
+      await unsavedReplies
+        .save(job, { id, text, answers: keys })
+        .catch((error: unknown) =>
+          log.warn({ err: error, aiJobId: job.id }, 'saving a provider reply of an analysis failed'),
+        );
       return id;
     },
-    /** Whether who takes the job over would find all that was replied. */
-    areDurable: async (): Promise<boolean> =>
-      keeping.length > 0 && (await Promise.all(keeping)).every((isKept) => isKept),
-    /** Once it is stored, or where it is not to be. What stays behind is stored again by the next job, as the same. */
+    /** Deletes the replies once they are stored, or need not be. Those that remain are stored again by the next job, with the same result. */
     async drop(): Promise<void> {
-      await Promise.all(keeping);
-      await paid
+      await unsavedReplies
         .remove(job, ids)
         .catch((error: unknown) =>
           log.debug({ err: error, aiJobId: job.id }, 'deleting an unsaved provider reply failed'),
@@ -65,31 +53,21 @@ export function createBatchReplies({ paid, newId, log }: UnsavedRepliesDeps, job
   };
 }
 
-export type BatchReplies = ReturnType<typeof createBatchReplies>;
-
-/** The replies that a process left behind when it died; those that fit nothing are dropped. `names` are themes that are known. */
+/** Reads the replies that an earlier job left behind, oldest first, and deletes those that are invalid. `knownThemes` are names of themes. */
 export async function recoverReplies(
-  { paid }: Pick<UnsavedRepliesDeps, 'paid'>,
-  { job, type, names }: { job: SurveyJob; type: AnalysisType; names: readonly string[] },
+  { unsavedReplies }: Pick<UnsavedRepliesDeps, 'unsavedReplies'>,
+  { job, type, knownThemes }: { job: SurveyJob; type: AnalysisType; knownThemes: readonly string[] },
 ): Promise<RecoveredReply[]> {
-  const read = (await retryOnOutage(() => paid.list(job))).map(({ id, text, answers }) => ({
-    id,
-    answers: answers.map((answer) => ({ ...answer, digest: Buffer.from(answer.digest, 'hex') })),
-    reading: parseReplyText(
-      text,
-      analysisTasks[type](
-        answers.map(() => ({ question: '', text: '' })),
-        names,
-      ),
-    ),
-  }));
-  await retryOnOutage(() =>
-    paid.remove(
-      job,
-      read.flatMap(({ id, reading }) => ('wrong' in reading ? id : [])),
-    ),
-  );
-  return read.flatMap(({ id, answers, reading }) =>
-    'value' in reading ? [{ id, answers, value: reading.value }] : [],
-  );
+  const recovered: RecoveredReply[] = [];
+  const invalid: string[] = [];
+  for (const { id, text, answers } of await retryOnOutage(() => unsavedReplies.list(job))) {
+    const noTexts = answers.map(() => ({ question: '', text: '' }));
+    const read = parseReplyText(text, analysisTasks[type](noTexts, knownThemes));
+    if ('value' in read) {
+      const keys = answers.map((answer) => ({ ...answer, digest: Buffer.from(answer.digest, 'hex') }));
+      recovered.push({ id, answers: keys, value: read.value });
+    } else invalid.push(id);
+  }
+  await retryOnOutage(() => unsavedReplies.remove(job, invalid));
+  return recovered;
 }

@@ -1,25 +1,33 @@
-import type { NumberBounds, NumberMoments } from '../../../domain/questions/contract.ts';
+import type { NumberBounds, NumberMoments, NumberScale } from '../../../domain/questions/contract.ts';
 import { edgeDigits, roundTo } from '../../../domain/questions/numbers.ts';
-import type { ColumnOf } from '../read/selection.ts';
-import { sqlDoubleArray } from '../sql-literals.ts';
-import { placeOfMask } from './codes.ts';
-import { numberRows, presenceExpression, valueExpression } from './number-rows.ts';
-import type { NumberRequest } from './numbers.ts';
-import type { NumberRange } from './ranges.ts';
-import type { Scan } from './scans.ts';
 
 const binCount = 20;
+
+/** What a question says of its numbers. */
+export interface BinnedNumber {
+  scale?: NumberScale;
+  bounds?: NumberBounds;
+  isWhole?: boolean;
+}
+
+/** The least and greatest answer in the whole survey, whatever is selected; they decide the bins. */
+export interface NumberRange {
+  min: number;
+  max: number;
+  /** Whether no answer has a fraction; always false if fractions are allowed. */
+  areWhole: boolean;
+}
 
 export interface Bins {
   max: number;
   edges: readonly number[];
-  /** Every bin is of one number, where it begins. */
+  /** Whether each bin holds a single number, its lower edge. */
   isEach?: boolean;
 }
 
-/** Where a number's bins lie: over its scale, else over its bounds and all that was answered in the survey; none where there is neither. */
-export function binsOf({ scale, bounds, isWhole }: NumberRequest, range: NumberRange | null | undefined): Bins {
-  // Points of a scale and bounds are decimal numbers, and have to meet edges that are.
+/** The bins of a number: over its scale, else over its bounds and the range of answers; none without any of them. */
+export function binsOf({ scale, bounds, isWhole }: BinnedNumber, range: NumberRange | null | undefined): Bins {
+  // Points of a scale and bounds are decimal numbers, so edges are decimal too.
   if (scale) return { max: scale.max, edges: decimalEdges(scale) };
   const ends = [bounds, range].filter((item) => item !== undefined && item !== null);
   if (ends.length === 0) return { max: 0, edges: [] };
@@ -29,7 +37,7 @@ export function binsOf({ scale, bounds, isWhole }: NumberRequest, range: NumberR
   return { max, edges: bounds ? decimalEdges({ min, max }) : binEdges(min, max) };
 }
 
-/** Rounded, unless the ends are too close together for that. */
+/** Edges rounded to decimals, unless the ends are too close together for that. */
 function decimalEdges(bounds: NumberBounds): number[] {
   const edges = binEdges(bounds.min, bounds.max);
   const rounded = edges.map((edge) => roundTo(edge, edgeDigits(bounds)));
@@ -39,7 +47,6 @@ function decimalEdges(bounds: NumberBounds): number[] {
 const isIncreasing = (numbers: readonly number[]): boolean =>
   numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? number));
 
-/** Whether both lie the same. */
 export function areSameBins(one: Bins, other: Bins): boolean {
   return (
     one.max === other.max &&
@@ -50,8 +57,8 @@ export function areSameBins(one: Bins, other: Bins): boolean {
 }
 
 /**
- * Bins of whole numbers: one a number where that is enough, otherwise of a round width (1, 2 or 5 times a power of ten) at its multiples,
- * so that those of two selections can be compared.
+ * Bins of whole numbers: one for each number up to `binCount`, otherwise of a round width (1, 2 or 5 times a power of
+ * ten) at its multiples, so that bins of two selections can be compared.
  */
 export function wholeBins(min: number, max: number): Bins {
   if (max - min < binCount)
@@ -68,7 +75,10 @@ export function wholeBins(min: number, max: number): Bins {
     }
 }
 
-/** Where equal bins from min to max begin. Computed once, here, so that what is shown and what is counted cannot differ by a rounding. */
+/**
+ * Lower edges of equal bins from min to max. The same values are shown and counted by, so that they cannot differ by
+ * rounding.
+ */
 export function binEdges(min: number, max: number): number[] {
   if (min === max) return [min];
   const width = max - min;
@@ -78,49 +88,13 @@ export function binEdges(min: number, max: number): number[] {
   return edges.filter((edge, index) => index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max));
 }
 
-/** A number with the limits of its bins. */
-export interface Binned {
-  request: NumberRequest;
-  edges: readonly number[];
-}
-
-/** How many numbers lie in each bin: rows of (place in `binned`, 0, '', [where the bin begins, count]). */
-export function binScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
-  const keys = binned.map(
-    ({ request, edges }, place) =>
-      `if(${presenceExpression(request, columnOf)}, toNullable(${binStart(request, edges)}), NULL) AS bin${place}`,
-  );
-  const names = binned.map((_, place) => `bin${place}`);
-  return {
-    isAdditive: false,
-    statement: (source) =>
-      `SELECT ${placeOfMask(names)} AS place, 0 AS code, '' AS label, [coalesce(${names.join(', ')}), toFloat64(amount)] AS figures FROM
-        (SELECT grouping(${names.join(', ')}) AS mask, ${names.join(', ')}, count() AS amount FROM
-          (SELECT ${keys.join(', ')} FROM ${source}) GROUP BY GROUPING SETS (${names.map((name) => `(${name})`).join(', ')}))`,
-  };
-}
-
-/** The same where every response becomes a row a number; for many of them. */
-export function arrayJoinBinScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
-  const lows = binned.map(({ request, edges }) => ({
-    value: binStart(request, edges),
-    isPresent: presenceExpression(request, columnOf),
-  }));
-  return {
-    isAdditive: false,
-    statement: (source) =>
-      `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label, [value, toFloat64(count())] AS figures FROM ${numberRows(lows, source)} GROUP BY position, value`,
-  };
-}
-
-const binStart = (request: NumberRequest, edges: readonly number[]): string =>
-  `roundDown(${valueExpression(request)}, ${sqlDoubleArray(edges)})`;
-
 interface BinnedRows extends Bins {
   count: number;
-  /** Where a bin begins and how many it holds; those that hold nothing may be missing. */
+  /** [lower edge, count] of bins; empty ones may be missing. */
   rows: readonly (readonly (number | null)[])[];
-  /** Of all answers as they are now; what came in past the limits was counted into the outermost bins. */
+  /**
+   * The current range; answers beyond the assumed range were counted in the outermost bins, which then reach this far.
+   */
   range?: NumberRange | null | undefined;
 }
 

@@ -1,8 +1,8 @@
 import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
 import type { Dimension } from '../../../domain/questions/contract.ts';
 import type { ClickHouse } from '../client.ts';
-import { annotationCodes } from '../read/annotation-conditions.ts';
 import {
+  annotationCodes,
   type ColumnOf,
   type Condition,
   columnNames,
@@ -15,12 +15,13 @@ import {
 import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger, sqlString, sqlUuid } from '../sql-literals.ts';
-import { dimensionWords } from './dimension.ts';
-import { collectAnsweredCategories, hasHiddenCategories, hiddenCategoryScan } from './hidden-categories.ts';
-import { runScans, type ScanRow } from './scans.ts';
-import { createTimeBudget } from './time-left.ts';
+import { collectAnsweredCategories, dimensionWords, hasHiddenCategories, hiddenCategoryScan } from './dimension.ts';
+import { createTimeBudget, runScans, type ScanRow } from './scans.ts';
 
-/** What a response weighs: a number of its answers, or a number written in its metadata. Usable from 1e-12 to 1e12: the squares of others are no good figures. */
+/**
+ * The weight of a response: a number among its answers or in its metadata. Usable from 1e-12 to 1e12, so that squares
+ * stay precise.
+ */
 export type CrosstabWeight = { kind: 'number'; slot: number; presence: number } | { kind: 'metadata'; key: string };
 
 export interface CrosstabQuery extends DateRange {
@@ -30,7 +31,7 @@ export interface CrosstabQuery extends DateRange {
   /** All must hold. */
   filters?: readonly Condition[] | undefined;
   isComplete?: boolean | undefined;
-  /** Responses without a usable weight are then left out of all counts. */
+  /** If set, responses without a usable weight are left out of all counts. */
   weight?: CrosstabWeight | undefined;
 }
 
@@ -39,7 +40,7 @@ export interface BannerQuery extends Omit<CrosstabQuery, 'columns'> {
 }
 
 const countTimeoutMs = 30_000;
-/** Stands for all categories of a dimension; no category has it. */
+/** The code of totals over all categories; no category has it. */
 const allCodes = 0;
 
 type CellRow = readonly [
@@ -53,9 +54,9 @@ type CellRow = readonly [
 
 export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
   const codeColumns = createCodeColumns(clickhouse);
-  const findings = clickhouse.table('findings');
+  const annotations = clickhouse.table('findings');
 
-  /** Tables of the same rows against each of several columns, in their order; one statement, and so one state of the responses. */
+  /** Crosstabs of the same rows with each of several columns, in their order, from one state of the table. */
   const countBanner = async ({ columns, ...query }: BannerQuery): Promise<CrosstabCounts[]> => {
     const tables = columns.map((dimension): CrosstabQuery => ({ ...query, columns: dimension }));
     const possible = tables.filter((table) => !isEmpty(table.rows) && !isEmpty(table.columns));
@@ -84,16 +85,16 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     const scope = {
       clickhouse,
       surveyId,
-      conditions: conditionsOf(selection, columnOf, findings),
+      conditions: conditionsOf(selection, columnOf, annotations),
       timeLeftMs: createTimeBudget(countTimeoutMs),
       columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
     };
-    // Sums of weights with superseded ones subtracted again would keep their rounding.
+    // Subtracting the weights of superseded versions would leave rounding errors.
     const isAdditive = weight === undefined;
     const crosstabScans = tables.map((table) => ({
       isAdditive,
       statement: (source: string) =>
-        crosstabStatement(table, joinAnnotations(table, source, { findings, columns: scope.columns }), columnOf),
+        crosstabStatement(table, joinAnnotations(table, source, { annotations, columns: scope.columns }), columnOf),
     }));
     const withHidden = [...new Set([query.rows, ...tables.map((table) => table.columns)])].filter(hasHiddenCategories);
     const { rows } = await runScans(scope, [
@@ -110,7 +111,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
 
   return {
     countBanner,
-    /** Whether any response of the survey has this key in its metadata, whatever stands there. */
+    /** Whether any response of the survey has this metadata key, with any value. */
     async hasMetadataKey(surveyId: string, key: string): Promise<boolean> {
       return (
         (
@@ -141,7 +142,7 @@ function collectCrosstab(cells: readonly CellRow[], weight: CrosstabWeight | und
   return { ...collectCounts(cells), ...(weight && { weighted: collectWeights(cells) }) };
 }
 
-/** No response can fall into any category. */
+/** Whether no response can have a category of the dimension. */
 const isEmpty = (dimension: Dimension): boolean =>
   dimension.source.kind === 'annotation' ? dimension.categories.length === 0 : slotsOf(dimension).length === 0;
 
@@ -149,11 +150,11 @@ export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
 
 const [rowAnnotations, columnAnnotations] = ['rows_found', 'columns_found'] as const;
 
-/** The source with the codes of what was found in its responses beside them, where rows or columns are findings. */
+/** Joins the source with the codes of AI annotations if rows or columns are annotations. */
 function joinAnnotations(
   { surveyId, rows, columns }: CrosstabQuery,
   source: string,
-  { findings, columns: needed }: { findings: string; columns: readonly string[] },
+  { annotations, columns: needed }: { annotations: string; columns: readonly string[] },
 ): string {
   const joined = (
     [
@@ -162,11 +163,11 @@ function joinAnnotations(
     ] as const
   ).flatMap(([{ source: asked, categories }, name]) =>
     asked.kind === 'annotation'
-      ? [{ name, codes: annotationCodes(asked, categories, { table: findings, surveyId }) }]
+      ? [{ name, codes: annotationCodes(asked, categories, { table: annotations, surveyId }) }]
       : [],
   );
   if (joined.length === 0) return source;
-  // One inside the other: names in a chain of joins are resolved differently by versions of the server.
+  // Joins are nested, because server versions resolve names in a chain of joins differently.
   return joined.reduce((inner, { name, codes }, done) => {
     const kept = ['response_id', ...needed, ...joined.slice(0, done).map((earlier) => earlier.name)].join(', ');
     return `(SELECT ${kept}, codes AS ${name} FROM (SELECT ${kept} FROM ${inner}) AS answered GLOBAL LEFT JOIN ${codes} AS found USING (response_id))`;
@@ -174,8 +175,8 @@ function joinAnnotations(
 }
 
 /**
- * Cells and totals in one pass: every group is spread over its codes and, in either direction, over "all". Groups outside the table
- * are spread over nothing; a WHERE would be asked of every response instead of every group.
+ * Cells and totals in one pass: ARRAY JOIN spreads each group over its codes and, in both directions, over `allCodes`.
+ * Groups outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
  */
 function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
   const [down, across] = [
@@ -223,7 +224,7 @@ function weightTerms(weight: CrosstabWeight | undefined, columnOf: ColumnOf): { 
   };
 }
 
-/** One row a cell: what is superseded has been subtracted. */
+/** Sums rows by cell, with superseded versions subtracted. */
 function sumCells(rows: readonly ScanRow[]): CellRow[] {
   const cells = new Map<string, CellRow>();
   for (const [row, column, , sums] of rows) {

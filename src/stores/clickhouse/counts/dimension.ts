@@ -1,19 +1,20 @@
-import { bitsPerWord, type Dimension } from '../../../domain/questions/contract.ts';
+import { bitsPerWord, type Category, type Dimension } from '../../../domain/questions/contract.ts';
 import type { ColumnOf } from '../read/selection.ts';
 import { sqlInteger } from '../sql-literals.ts';
+import type { Scan, ScanRow } from './scans.ts';
 
 /**
- * A dimension, of at least one code position or finding, as raw words to group by, and the codes that a group of words stands for. Grouping the words as they are stored and
- * taking them apart afterwards keeps questions with many answers as cheap as those with one.
+ * A dimension in SQL: stored words to group by, and the codes that a group of words stands for. Grouping by stored
+ * words and decoding the groups makes questions with several answers as cheap as those with one.
  */
 export interface DimensionWords {
-  /** Expressions over a response. */
+  /** Expressions over a response; at least one. */
   words: string[];
-  /** The codes among the dimension's categories, as an Array(UInt32), from the words by these names. */
+  /** SQL for the dimension's codes as Array(UInt32), from the words under these names. */
   codesOf(names: readonly string[]): string;
 }
 
-/** `found`: the column with the codes of the findings, as `foundCodes` gives them. */
+/** `found`: the column with the codes of AI annotations, as `annotationCodes` selects them. */
 export function dimensionWords({ categories, source }: Dimension, columnOf: ColumnOf, found: string): DimensionWords {
   const known = categories.map(({ code }) => code);
   const bitsOf: DimensionWords['codesOf'] = (names) =>
@@ -38,7 +39,7 @@ function codeList(codes: readonly number[]): string {
   return `CAST([${codes.map(sqlInteger).join(', ')}], 'Array(UInt32)')`;
 }
 
-/** A word of which nothing is asked is not read. */
+/** A word without any wanted bit is not read. */
 const wordOf = (column: string, mask: number): string =>
   mask === 0 ? 'toUInt16(0)' : `bitAnd(${column}, toUInt16(${mask}))`;
 
@@ -51,3 +52,36 @@ function wordMask(codes: readonly number[], word: number): number {
 function firstRanked(items: readonly { slot: number; code: number }[], columnOf: ColumnOf): string {
   return `toUInt16(multiIf(${items.flatMap(({ slot, code }) => [`${columnOf(slot)} = 1`, sqlInteger(code)]).join(', ')}, 0))`;
 }
+
+/**
+ * Counts the hidden categories of a dimension over the whole survey: rows of (0, code, '', [responses]). Only hidden
+ * categories are grouped by, because all combinations of a question with several answers may be as many as the
+ * responses. Not for annotations.
+ */
+export function hiddenCategoryScan({ categories, source }: Dimension, columnOf: ColumnOf): Scan {
+  const { words, codesOf } = dimensionWords(
+    { categories: categories.filter(isHiddenCategory), source },
+    columnOf,
+    '[]',
+  );
+  const names = words.map((_, index) => `w${index}`);
+  return {
+    isAdditive: true,
+    isOfWholeSurvey: true,
+    statement: (from) =>
+      `SELECT 0 AS place, arrayJoin(${codesOf(names)}) AS code, '' AS label, [sum(amount)] AS figures FROM
+        (SELECT ${words.map((word, index) => `${word} AS w${index}`).join(', ')}, count() AS amount FROM ${from} GROUP BY ${names.join(', ')}) GROUP BY code`,
+  };
+}
+
+export function collectAnsweredCategories(rows: readonly ScanRow[]): Set<number> {
+  const counts = new Map<number, number>();
+  for (const [, code, , [amount]] of rows) counts.set(code, (counts.get(code) ?? 0) + (amount ?? 0));
+  return new Set([...counts].flatMap(([code, count]) => (count > 0 ? [code] : [])));
+}
+
+/** Whether `hiddenCategoryScan` applies; categories of annotations are shown if the selection has them. */
+export const hasHiddenCategories = ({ categories, source }: Dimension): boolean =>
+  source.kind !== 'annotation' && categories.some(isHiddenCategory);
+
+const isHiddenCategory = ({ isHidden }: Category): boolean => isHidden === true;

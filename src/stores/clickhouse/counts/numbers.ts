@@ -1,26 +1,117 @@
-import type { NumberBounds, NumberMoments, NumberScale } from '../../../domain/questions/contract.ts';
+import type { NumberMoments } from '../../../domain/questions/contract.ts';
 import type { ColumnOf } from '../read/selection.ts';
-import { sqlDouble } from '../sql-literals.ts';
-import { numberExpression, numberRows, presenceExpression, valueExpression } from './number-rows.ts';
+import { sqlDouble, sqlDoubleArray, sqlInteger } from '../sql-literals.ts';
+import { areSameBins, type BinnedNumber, binsOf, collectBins, type NumberRange } from './bins.ts';
+import { placeOfMask } from './codes.ts';
+import type { PlanContext, Step } from './plan-context.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
-export interface NumberRequest {
+export interface NumberRequest extends BinnedNumber {
   slot: number;
-  /** The code position that says whether there is a number. */
+  /** Code position that is not 0 if there is a number. */
   presence: number;
-  scale?: NumberScale;
-  bounds?: NumberBounds;
-  isWhole?: boolean;
 }
 
-export type Moments = Omit<NumberMoments, 'bins'> & {
-  /** Whether no value has a fraction; looked at only where whole numbers are expected. */ areWhole?: boolean;
+interface NumberCounts {
+  moments: Map<NumberRequest, NumberMoments>;
+  ranges: ReadonlyMap<number, NumberRange | null>;
+  areBinsRight: boolean;
+}
+
+/** Up to this many numbers, separate expressions are planned as fast as an ARRAY JOIN. */
+const maxSeparateNumbers = 8;
+
+/**
+ * Counts moments and bins of numbers in one statement. Bins depend on the range of answers, so the last known range is
+ * assumed; the statement reads the current range too, and `areBinsRight` says whether they agree.
+ */
+export function numberStep(
+  requests: readonly NumberRequest[],
+  { columnOf, isSmall, isFiltered, ranges: assumedRanges }: PlanContext,
+): Step<NumberCounts> {
+  const usesArrayJoin = requests.length > (isSmall ? 1 : maxSeparateNumbers);
+  const assumedBins = requests.map((request) => ({ request, ...binsOf(request, assumedRanges.get(request.slot)) }));
+  const binned = assumedBins.filter(({ edges }) => edges.length > 1);
+  const measured =
+    requests.length === 0
+      ? []
+      : [usesArrayJoin ? arrayJoinMomentScan(requests, columnOf) : momentScan(requests, columnOf)];
+  const counted =
+    binned.length === 0 ? [] : [usesArrayJoin ? arrayJoinBinScan(binned, columnOf) : binScan(binned, columnOf)];
+  // The moments of a whole survey contain the range; bins of a scale do not depend on it.
+  const unscaled = isFiltered ? requests.filter(({ scale }) => !scale) : [];
+  const ofRanges = unscaled.length === 0 ? [] : [rangeScan(unscaled, { columnOf, isSmall })];
+  return {
+    scans: [...measured, ...counted, ...ofRanges],
+    collect(rows) {
+      const moments = collectMoments(rows[0] ?? [], requests, usesArrayJoin);
+      const ranges = isFiltered
+        ? collectRanges(rows[measured.length + counted.length] ?? [], unscaled)
+        : rangesOf(requests, moments);
+      const binRows: readonly ScanRow[] = counted.length > 0 ? (rows[1] ?? []) : [];
+      const entries = assumedBins.map(({ request, ...bins }, index) => {
+        const ofThis = binRows
+          .filter(([place]) => binned[place]?.request === request)
+          .map(([, , , figures]) => figures);
+        const range = request.scale ? undefined : ranges.get(request.slot);
+        return [
+          request,
+          {
+            ...withoutWholeCheck(moments[index]),
+            bins: collectBins({ ...bins, count: moments[index]?.count ?? 0, rows: ofThis, range }),
+          },
+        ] as const;
+      });
+      const areBinsRight = assumedBins.every(({ request, ...bins }) =>
+        areSameBins(bins, binsOf(request, ranges.get(request.slot))),
+      );
+      return { moments: new Map(entries), ranges, areBinsRight };
+    },
+  };
+}
+
+function withoutWholeCheck(moments: Moments | undefined): Omit<NumberMoments, 'bins'> {
+  if (!moments) throw new Error('a number was not measured');
+  const { areWhole: _, ...rest } = moments;
+  return rest;
+}
+
+/** SQL for a value of a response, and for whether the response has it. */
+interface NumberExpression {
+  value: string;
+  isPresent: string;
+}
+
+/**
+ * The ARRAY JOIN plan of numbers: text after FROM that yields one row for each number of each response, with its
+ * `value` and its `position` in the list, from 1. It takes less time to plan than expressions for each of many numbers,
+ * and more to run.
+ */
+const numberRows = (numbers: readonly NumberExpression[], source: string): string =>
+  `(SELECT [${numbers.map(({ value }) => value).join(', ')}] AS found, [${numbers.map(({ isPresent }) => isPresent).join(', ')}] AS present FROM ${source})
+   ARRAY JOIN found AS value, present AS isThere, arrayEnumerate(found) AS position WHERE isThere`;
+
+const numberExpression = (request: { slot: number; presence: number }, columnOf: ColumnOf): NumberExpression => ({
+  value: valueExpression(request),
+  isPresent: presenceExpression(request, columnOf),
+});
+
+const valueExpression = ({ slot }: { slot: number }): string => `numbers[${sqlInteger(slot + 1)}]`;
+
+const presenceExpression = ({ presence }: { presence: number }, columnOf: ColumnOf): string =>
+  `${columnOf(presence)} != 0`;
+
+type Moments = Omit<NumberMoments, 'bins'> & {
+  /** Whether no value has a fraction; only set if whole numbers are expected. */
+  areWhole?: boolean;
 };
 
 const momentColumns = 8;
 
-/** Moments of all the numbers in one pass. The median is the mean of the middle two where their number is even. */
-export function momentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
+/**
+ * Moments of all numbers in one row of figures. The median of an even number of values is the mean of the middle two.
+ */
+function momentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
   const columns = requests.flatMap((request) => {
     const { scale, isWhole } = request;
     const [value, present] = [valueExpression(request), presenceExpression(request, columnOf)];
@@ -45,8 +136,8 @@ export function momentScan(requests: readonly NumberRequest[], columnOf: ColumnO
   };
 }
 
-/** The same where every response becomes a row a number: rows of (place in `requests`, 0, '', figures). */
-export function arrayJoinMomentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
+/** The same by the ARRAY JOIN plan: rows of (place in `requests`, 0, '', figures). */
+function arrayJoinMomentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
   const ends = (end: 'min' | 'lastPoint') =>
     `[${requests.map(({ scale }) => (scale ? sqlDouble(scale[end]) : 'nan')).join(', ')}][position]`;
   const fractions = `countIf(value != trunc(value) AND [${requests.map(({ scale, isWhole }) => (isWhole && !scale ? 1 : 0)).join(', ')}][position] = 1)`;
@@ -63,7 +154,7 @@ export function arrayJoinMomentScan(requests: readonly NumberRequest[], columnOf
   };
 }
 
-/** Rows of either scan: a row a number, or one row with all of them. */
+/** Interprets the rows of either scan. */
 export function collectMoments(
   rows: readonly ScanRow[],
   requests: readonly NumberRequest[],
@@ -93,13 +184,125 @@ export function collectMoments(
   });
 }
 
-/** Threads add up in any order, which shows in the last digits: without those, the same answers have the same figure whenever they are asked for. */
+/** Rounds to 14 digits: threads add in any order, which changes the last digits of the same answers' figure. */
 const withoutRoundingNoise = (figure: number | null): number | null =>
   figure === null ? null : Number(figure.toPrecision(14));
 
 /**
- * Adds whole parts as whole numbers and the rest with compensation, so that small numbers keep their digits between great ones that
- * cancel each other out, where a plain average gives 0. Whole parts fit into 64 bits: no answer is past 2^53 − 1.
+ * SQL for the mean. Integer parts are added as integers and fractions with compensation (Kahan), so that small numbers
+ * keep their digits beside large ones that cancel out. Integer parts fit into 64 bits, because no answer is beyond 2^53
+ * − 1.
  */
 const meanOf = (value: string, present: string): string =>
   `(toFloat64(sumIf(toInt128(toInt64(${value})), ${present})) + sumKahanIf(${value} - trunc(${value}), ${present})) / countIf(${present})`;
+
+/**
+ * Reads ranges: rows of (place in `requests`, 0, '', [min, max, answers with a fraction]), nulls if nobody answered.
+ * Several numbers of a small survey are read by the ARRAY JOIN plan.
+ */
+export function rangeScan(
+  requests: readonly NumberRequest[],
+  { columnOf, isSmall }: Pick<PlanContext, 'columnOf' | 'isSmall'>,
+): Scan {
+  const statement = isSmall && requests.length > 1 ? arrayJoinRangeStatement : singleRowRangeStatement;
+  return {
+    isAdditive: false,
+    isMergeable: true,
+    isOfWholeSurvey: true,
+    statement: (source) => statement(requests, columnOf, source),
+  };
+}
+
+type RangeStatement = (requests: readonly NumberRequest[], columnOf: ColumnOf, source: string) => string;
+
+const singleRowRangeStatement: RangeStatement = (requests, columnOf, source) => {
+  const columns = requests.map((request) => {
+    const { value, isPresent } = numberExpression(request, columnOf);
+    return `[minOrNullIf(${value}, ${isPresent}), maxOrNullIf(${value}, ${isPresent}), ${request.isWhole ? `toFloat64(countIf(${isPresent} AND ${value} != trunc(${value})))` : '0.'}]`;
+  });
+  return `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label, figures FROM (SELECT [${columns.join(', ')}] AS ranges FROM ${source})
+    ARRAY JOIN ranges AS figures, arrayEnumerate(ranges) AS position`;
+};
+
+const arrayJoinRangeStatement: RangeStatement = (requests, columnOf, source) =>
+  `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label, [min(value), max(value), toFloat64(countIf(value != trunc(value)))] AS figures
+   FROM ${numberRows(
+     requests.map((request) => numberExpression(request, columnOf)),
+     source,
+   )} GROUP BY position`;
+
+/** Ranges by position; null if nobody answered. Several rows of the same place are of different responses. */
+export function collectRanges(
+  rows: readonly ScanRow[],
+  requests: readonly NumberRequest[],
+): Map<number, NumberRange | null> {
+  return new Map(
+    requests.map(({ slot, isWhole }, place) => [
+      slot,
+      rangeOf(
+        rows.filter(([at]) => at === place),
+        isWhole,
+      ),
+    ]),
+  );
+}
+
+function rangeOf(rows: readonly ScanRow[], isWhole = false): NumberRange | null {
+  const found = rows.flatMap(([, , , [min, max, fractions]]) =>
+    typeof min === 'number' && typeof max === 'number' ? [{ min, max, fractions }] : [],
+  );
+  if (found.length === 0) return null;
+  return {
+    min: Math.min(...found.map(({ min }) => min)),
+    max: Math.max(...found.map(({ max }) => max)),
+    areWhole: isWhole && found.every(({ fractions }) => fractions === 0),
+  };
+}
+
+/** Ranges from moments, if all responses are selected. */
+function rangesOf(requests: readonly NumberRequest[], moments: readonly Moments[]): Map<number, NumberRange | null> {
+  return new Map(
+    requests.map(({ slot }, index) => {
+      const { min, max, areWhole } = moments[index] ?? { min: null, max: null };
+      return [slot, min === null || max === null ? null : { min, max, areWhole: areWhole === true }];
+    }),
+  );
+}
+
+/** A number with the lower edges of its bins. */
+interface Binned {
+  request: NumberRequest;
+  edges: readonly number[];
+}
+
+/** Counts numbers by bin: rows of (place in `binned`, 0, '', [lower edge, count]). */
+function binScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
+  const keys = binned.map(
+    ({ request, edges }, place) =>
+      `if(${presenceExpression(request, columnOf)}, toNullable(${binStart(request, edges)}), NULL) AS bin${place}`,
+  );
+  const names = binned.map((_, place) => `bin${place}`);
+  return {
+    isAdditive: false,
+    statement: (source) =>
+      `SELECT ${placeOfMask(names)} AS place, 0 AS code, '' AS label, [coalesce(${names.join(', ')}), toFloat64(amount)] AS figures FROM
+        (SELECT grouping(${names.join(', ')}) AS mask, ${names.join(', ')}, count() AS amount FROM
+          (SELECT ${keys.join(', ')} FROM ${source}) GROUP BY GROUPING SETS (${names.map((name) => `(${name})`).join(', ')}))`,
+  };
+}
+
+/** The same by the ARRAY JOIN plan. */
+function arrayJoinBinScan(binned: readonly Binned[], columnOf: ColumnOf): Scan {
+  const lows = binned.map(({ request, edges }) => ({
+    value: binStart(request, edges),
+    isPresent: presenceExpression(request, columnOf),
+  }));
+  return {
+    isAdditive: false,
+    statement: (source) =>
+      `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label, [value, toFloat64(count())] AS figures FROM ${numberRows(lows, source)} GROUP BY position, value`,
+  };
+}
+
+const binStart = (request: NumberRequest, edges: readonly number[]): string =>
+  `roundDown(${valueExpression(request)}, ${sqlDoubleArray(edges)})`;

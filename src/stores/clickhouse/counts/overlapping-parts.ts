@@ -2,16 +2,19 @@ import type { ClickHouse } from '../client.ts';
 import { sqlUuid } from '../sql-literals.ts';
 
 /**
- * The moments (by submitted_at) at which a survey's rows lie in more than one part of the table. Within a part each response stands
- * once; so everywhere else plain reading is exact, and merging versions while reading, which costs five times a plain scan because
- * neighbouring surveys share the limits of granules, is only needed here. `buckets` are numbers of spans of `widthMs` since 1970.
+ * The times (submitted_at) at which a survey has rows in more than one part of the table. A part holds each response
+ * once, so reading without FINAL is exact at all other times. FINAL costs five times a plain scan, because granules
+ * hold rows of neighbouring surveys too. `buckets` are indices of intervals of `widthMs` milliseconds since 1970.
  */
 export type OverlappingMoments =
   | { kind: 'none' }
   | { kind: 'some'; widthMs: number; buckets: ReadonlySet<number> }
   | { kind: 'all' };
 
-/** A row of the evidence: [first moment, last moment, rows] of every part, in milliseconds, of an hour that has more than one. */
+/**
+ * For one hour with rows in several parts: first time, last time (Unix ms) and number of rows of each part,
+ * concatenated.
+ */
 export type PartStatistics = readonly number[];
 
 const maxHours = 5000;
@@ -19,7 +22,10 @@ const maxBuckets = 2000;
 const maxRows = 500_000;
 const widthsMs = [1, 1000, 60_000, 3_600_000];
 
-/** The figures of the hours in which parts meet; one row more than is looked at shows that there are too many. Answered by the projection. */
+/**
+ * Selects the statistics of all hours with several parts, from the table's projection. One row above the limit shows
+ * that there are too many.
+ */
 export function partStatisticsStatement(clickhouse: ClickHouse, surveyId: string): string {
   return `SELECT arrayFlatten(groupArray([toFloat64(toUnixTimestamp64Milli(first)), toFloat64(toUnixTimestamp64Milli(last)), toFloat64(amount)])) AS figures FROM
     (SELECT shardNum() AS shard, _part AS part, toStartOfHour(submitted_at) AS hour, min(submitted_at) AS first, max(submitted_at) AS last, count() AS amount
@@ -39,7 +45,7 @@ export function findOverlappingMoments(statistics: readonly PartStatistics[]): O
   return { kind: 'all' };
 }
 
-/** Whether what was counted on the assumption of `contested` is right where this is the evidence. */
+/** Whether the assumed overlaps include all that these statistics show, so that the counts are exact. */
 export function coversOverlaps(assumed: OverlappingMoments, statistics: readonly PartStatistics[]): boolean {
   if (assumed.kind === 'all') return true;
   if (statistics.length > maxHours) return false;
@@ -51,7 +57,7 @@ export function coversOverlaps(assumed: OverlappingMoments, statistics: readonly
   });
 }
 
-/** A condition for rows at contested moments; the sorting key answers it. */
+/** SQL condition for rows at overlapping times; uses the sorting key. */
 export function isOverlapping({ widthMs, buckets }: Extract<OverlappingMoments, { kind: 'some' }>): string {
   const moment = 'toUnixTimestamp64Milli(submitted_at)';
   return `${widthMs === 1 ? moment : `intDiv(${moment}, ${widthMs})`} IN (${[...buckets].join(', ')})`;
@@ -60,11 +66,11 @@ export function isOverlapping({ widthMs, buckets }: Extract<OverlappingMoments, 
 interface Span {
   from: number;
   to: number;
-  /** About how many rows lie there. */
+  /** Estimated rows, assuming that each part's rows are spread evenly. */
   rows: number;
 }
 
-/** Where at least two parts of an hour overlap. */
+/** The intervals in which at least two parts of the hour overlap. */
 function overlapSpans(statistics: PartStatistics): Span[] {
   const parts = Array.from({ length: statistics.length / 3 }, (_, index) => ({
     from: statistics[3 * index] ?? 0,
@@ -89,7 +95,7 @@ function rowsWithin(parts: readonly Span[], from: number, to: number): number {
   }, 0);
 }
 
-/** The buckets that the spans touch; undefined if they are too many. */
+/** The buckets that the spans touch; undefined if there are more than `maxBuckets`. */
 function bucketsOf(spans: readonly Span[], widthMs: number): Set<number> | undefined {
   const buckets = new Set<number>();
   for (const { from, to } of spans) {

@@ -1,60 +1,29 @@
 import type { CountPlan, CountRequest, CountResult, NumberMoments } from '../../../domain/questions/contract.ts';
 import { assertNever } from '../../../errors.ts';
-import { type ColumnOf, existingColumns } from '../read/selection.ts';
-import { arrayJoinScan } from './array-join.ts';
-import { type CountedSlot, codeScans, collectCodes, joinWords, type SlotCounts } from './codes.ts';
-import { numberStep } from './number-step.ts';
-import type { NumberRequest } from './numbers.ts';
-import type { NumberRange } from './ranges.ts';
-import type { Scan, ScanRow } from './scans.ts';
-import { baseScan, collectBases } from './summary.ts';
-import {
-  collectTexts,
-  maxTextsPerScan,
-  needsFullWordPattern,
-  type TextCounts,
-  type TextRequest,
-  textScan,
-  textsScan,
-  type WordReading,
-} from './texts.ts';
+import type { NumberRange } from './bins.ts';
+import { type CodeCounts, type CountedSlot, codeStep, joinWords, type SlotCounts } from './codes.ts';
+import { type NumberRequest, numberStep } from './numbers.ts';
+import type { PlanContext, Step } from './plan-context.ts';
+import { type TextCounts, type TextRequest, textStep } from './texts.ts';
 
 export interface PlanResults {
-  /** How many answered, by plan. */
+  /** Number of responses that answered, by plan. */
   bases: number[];
   resultOf(request: CountRequest): CountResult;
-  /** As they are now. */
+  /** The current ranges of numbers, by position. */
   ranges: ReadonlyMap<number, NumberRange | null>;
-  /** Whether bins lie where these ranges put them; if not, the counts are right and lie in others. */
+  /** Whether the bins match the current ranges; if not, counts are exact but of other bins. */
   areBinsRight: boolean;
-  /** Whether the usual reading understood all words; if not, they have to be counted again. */
+  /** Whether the usual word pattern matched all texts; if not, words must be counted again with the full pattern. */
   areWordsRight: boolean;
 }
 
 export interface PlanScans extends Step<PlanResults> {
-  /** Numbers whose bins follow from answers that nobody has looked at yet: their ranges have to be known. */
+  /** Numbers whose range must be read first, because it decides their bins and is unknown. */
   withUnknownRange: readonly NumberRequest[];
 }
 
-/** Some scans, and what their rows say. */
-export interface Step<Result> {
-  scans: Scan[];
-  /** Of the rows of `scans`, in their order. */
-  collect(rows: readonly ScanRow[][]): Result;
-}
-
-export interface PlanContext {
-  columnOf: ColumnOf;
-  /** Of few responses, so that planning is what takes the time. */
-  isSmall: boolean;
-  /** Whether only a part of the survey is selected. */
-  isFiltered: boolean;
-  /** Of numbers, by position, as they were when they were last looked at. */
-  ranges: ReadonlyMap<number, NumberRange | null>;
-  reading: WordReading;
-}
-
-/** All code positions that plans look at. */
+/** All code positions that a plan reads. */
 export function planSlots({ base, requests }: CountPlan): number[] {
   return [
     ...base,
@@ -64,11 +33,7 @@ export function planSlots({ base, requests }: CountPlan): number[] {
   ];
 }
 
-/** So many positions are planned as fast one by one as unfolded. */
-const maxSeparatePositions = 4;
-const maxSeparateTexts = 4;
-
-/** The scans that answer all plans together. */
+/** The scans that count all plans together. */
 export function planScans(plans: readonly CountPlan[], context: PlanContext): PlanScans {
   const requests = plans.flatMap((plan) => plan.requests);
   const numbers = requests.filter((request) => request.kind === 'number');
@@ -105,34 +70,29 @@ export function planScans(plans: readonly CountPlan[], context: PlanContext): Pl
 const hasHiddenOptions = (request: CountRequest): boolean =>
   (request.kind === 'codes' || request.kind === 'bits') && request.needsUnfiltered === true;
 
-/** Of so many positions it is worth a question how many responses there are. */
-const widePlanPositions = 16;
+/** Above this many positions, the survey's size is read before choosing a plan. */
+const maxNarrowPositions = 16;
 
-/** Whether plans hold so much that it matters how many responses there are. */
+/** Whether the plans read so much that the best way to count depends on the number of responses. */
 export function isWide(plans: readonly CountPlan[]): boolean {
   const requests = plans.flatMap((plan) => plan.requests);
   const ofKind = (kind: CountRequest['kind']): number => requests.filter((request) => request.kind === kind).length;
   return (
-    plans.reduce((sum, plan) => sum + new Set(planSlots(plan)).size, 0) > widePlanPositions ||
+    plans.reduce((sum, plan) => sum + new Set(planSlots(plan)).size, 0) > maxNarrowPositions ||
     ofKind('text') > 1 ||
     ofKind('number') > 1
   );
 }
 
-interface PositionCounts {
-  slotCounts: Map<number, SlotCounts>;
-  bases: number[];
-}
-
-/** All codes that plans ask for, and how many answered each. */
-function positionStep(plans: readonly CountPlan[], context: PlanContext): Step<PositionCounts> {
+/** Counts all codes that the plans request, and each plan's base. */
+function positionStep(plans: readonly CountPlan[], context: PlanContext): Step<CodeCounts> {
   const requests = plans.flatMap((plan) => plan.requests);
   const singleBases = plans.flatMap(({ base: [slot, ...others] }) =>
     slot === undefined || others.length > 0 ? [] : [slot],
   );
-  // Of few responses one more position costs less than a scan of its own.
+  // In a small survey, counting one more position costs less than another scan.
   const counted = countedSlots(requests, context.isSmall ? singleBases : []);
-  // A question of one position is answered wherever the position is counted as not 0: the codes say it already.
+  // The base of a single position is the sum of its codes, which is counted already.
   const countedBases = plans.map(({ base: [slot, ...others] }) =>
     others.length === 0 && counted.some((candidate) => candidate.slot === slot) ? slot : undefined,
   );
@@ -156,56 +116,10 @@ function positionStep(plans: readonly CountPlan[], context: PlanContext): Step<P
   };
 }
 
-interface CodePlanContext extends PlanContext {
-  isOfWholeSurvey?: boolean;
-}
-
-function codeStep(
-  wanted: readonly CountedSlot[],
-  bases: readonly (readonly number[])[],
-  { columnOf, isSmall, isOfWholeSurvey = false }: CodePlanContext,
-): Step<PositionCounts> {
-  const counted = wanted.filter(({ slot }) => existingColumns([slot], columnOf).length > 0);
-  if (isSmall && counted.length + bases.flat().length > maxSeparatePositions) {
-    const { scan, collect } = arrayJoinScan(counted, bases, columnOf);
-    return { scans: [{ ...scan, isOfWholeSurvey }], collect: ([rows = []]) => collect(rows) };
-  }
-  const codes = codeScans(counted, columnOf);
-  const scans = [...codes.map(({ scan }) => scan), ...(bases.length > 0 ? [baseScan(bases, columnOf)] : [])];
-  return {
-    scans: scans.map((scan) => ({ ...scan, isOfWholeSurvey })),
-    collect: (rows) => ({
-      slotCounts: new Map(codes.flatMap(({ slots }, index) => [...collectCodes(slots, rows[index] ?? [])])),
-      bases: collectBases(rows[codes.length] ?? [], bases.length),
-    }),
-  };
-}
-
-function textStep(
-  requests: readonly TextRequest[],
-  { columnOf, isSmall, reading }: PlanContext,
-): Step<{ textCounts: Map<TextRequest, TextCounts>; areWordsRight: boolean }> {
-  const together = requests.length > (isSmall ? 1 : maxSeparateTexts) ? maxTextsPerScan : 1;
-  const groups = Array.from({ length: Math.ceil(requests.length / together) }, (_, index) =>
-    requests.slice(index * together, (index + 1) * together),
-  );
-  return {
-    scans: groups.map((group) =>
-      group.length === 1 && group[0] ? textScan(group[0], columnOf, reading) : textsScan(group, columnOf, reading),
-    ),
-    collect(rows) {
-      const found = groups.flatMap((group, index) =>
-        group.map((request, place) => [request, (rows[index] ?? []).filter(([at]) => at === place)] as const),
-      );
-      return {
-        textCounts: new Map(found.map(([request, counts]) => [request, collectTexts(counts)])),
-        areWordsRight: reading === 'any' || !found.some(([request, counts]) => needsFullWordPattern(request, counts)),
-      };
-    },
-  };
-}
-
-/** Every position once; one that is wanted both ways is counted by code, which says the bits too. `others`: counted as codes, where not asked for. */
+/**
+ * Each requested position once. If both codes and bits of a position are requested, its codes are counted, as the bits
+ * follow from them.
+ */
 function countedSlots(requests: readonly CountRequest[], others: readonly number[] = []): CountedSlot[] {
   const bits = requests.flatMap((request) => (request.kind === 'bits' ? request.slots : []));
   const codes = requests.flatMap((request) => (request.kind === 'codes' ? [request.slot] : []));
@@ -220,7 +134,7 @@ function countedSlots(requests: readonly CountRequest[], others: readonly number
 
 interface CollectedCounts {
   slotCounts: ReadonlyMap<number, SlotCounts>;
-  /** Of the whole survey, where less is selected. */
+  /** Counts over the whole survey, if only a part is selected. */
   wholeCounts: ReadonlyMap<number, SlotCounts> | undefined;
   textCounts: ReadonlyMap<TextRequest, TextCounts>;
   moments: ReadonlyMap<NumberRequest, NumberMoments>;

@@ -11,20 +11,23 @@ import {
   partStatisticsStatement,
 } from './overlapping-parts.ts';
 
-/** A row of any scan. What the first three say is the scan's own business. */
+/** A result row of a scan; each scan defines the meaning of place, code and label. */
 export type ScanRow = readonly [place: number, code: number, label: string, figures: readonly (number | null)[]];
 
 export interface Scan {
   /**
-   * A statement that gives (place, code, label, figures) from `source`: what stands after FROM, a WHERE included. It gets every
-   * response that counts once.
+   * A SELECT of (place, code, label, figures). `source` is the text after FROM, including a WHERE; it yields each
+   * counted response once.
    */
   statement(source: string): string;
-  /** Figures are counts or sums, 0 where there is no row: then what must not count can be subtracted. */
+  /** Whether all figures are counts or sums, so that superseded versions can be counted apart and subtracted. */
   isAdditive: boolean;
-  /** Figures of some responses and of others can be put together: then only where versions lie beside each other they are told apart. */
+  /**
+   * Whether figures of disjoint sets of responses can be combined, so that only overlapping parts need their versions
+   * merged.
+   */
   isMergeable?: boolean;
-  /** Looks at all responses of the survey, not only at those that are selected. */
+  /** Whether the scan reads all responses of the survey, whatever is selected. */
   isOfWholeSurvey?: boolean;
 }
 
@@ -32,26 +35,36 @@ export interface ScanScope {
   clickhouse: ClickHouse;
   surveyId: string;
   conditions: Conditions;
-  /** Every column that the conditions or a scan name. */
+  /** All columns that the conditions and scans read. */
   columns: readonly string[];
-  /** Of all statements together, so that they may be repeated. */
+  /** Milliseconds left for all statements together, repetitions included. */
   timeLeftMs(): number;
 }
 
+/**
+ * Returns a function that gives the milliseconds left of a time limit, at least 1, because ClickHouse takes 0 for no
+ * limit.
+ */
+export function createTimeBudget(limitMs: number, now: () => number = () => performance.now()): () => number {
+  const endsAtMs = now() + limitMs;
+  return () => Math.max(1, endsAtMs - now());
+}
+
 export interface ScanResults {
-  /** By scan. Of an additive or mergeable one several rows may have the same place: they are to be put together. */
+  /** Rows by scan. Several rows of an additive or mergeable scan may have the same place; the caller combines them. */
   rows: ScanRow[][];
-  /** Whether older versions lay beside newer ones, so that an additive maximum may be that of a deleted response. */
+  /** Whether parts overlapped; then a maximum in an additive scan may be that of a deleted response. */
   hadOverlappingParts: boolean;
 }
 
-/** A table under constant change may disprove an assumption again and again; then all versions are merged while reading. */
+/** After this many attempts on a table that keeps changing, all versions are merged while reading (FINAL). */
 const maxAttempts = 3;
 
 /**
- * Runs scans over the newest versions of a survey's responses, all in one statement and so on one state of the table. Rows are read
- * without merging versions; of moments where that could count a response twice, what is superseded is found apart and subtracted.
- * The statement also gives the evidence that it was right to do so; where it was not, it runs again.
+ * Runs scans over the newest versions of a survey's responses in one statement, so all read the same state of the
+ * table. Versions are not merged while reading; where parts overlap, superseded versions are counted apart and
+ * subtracted. The statement also returns the part statistics of the state it read; if they show overlaps that were not
+ * assumed, it runs again.
  */
 export async function runScans(scope: ScanScope, scans: readonly Scan[]): Promise<ScanResults> {
   const disjoint = disjointSurveysOf(scope.clickhouse);
@@ -73,12 +86,15 @@ const maxDisjointSurveys = 10_000;
 const disjointSurveys = new WeakMap<ClickHouse, LruCache<true>>();
 
 /**
- * Surveys whose rows lay nowhere in more than one part when they were last counted. That is assumed to hold still, which saves asking:
- * the statement that counts gives the evidence in any case.
+ * Surveys without overlapping parts when last counted. Assuming the same again saves a query; the counting statement
+ * verifies it.
  */
 function disjointSurveysOf(clickhouse: ClickHouse): LruCache<true> {
   let surveys = disjointSurveys.get(clickhouse);
-  if (!surveys) disjointSurveys.set(clickhouse, (surveys = createLruCache(maxDisjointSurveys)));
+  if (!surveys) {
+    surveys = createLruCache(maxDisjointSurveys);
+    disjointSurveys.set(clickhouse, surveys);
+  }
   return surveys;
 }
 
@@ -98,9 +114,9 @@ interface UnionArm {
 const partStatisticsArm = 65_535;
 const asFigures = "CAST(figures, 'Array(Nullable(Float64))')";
 
-/** Compiling the expressions of a wide survey takes seconds of processor time, beside which counting is nothing. */
+/** Compiling the expressions of a wide survey takes seconds of processor time, far longer than counting. */
 const withoutExpressionCompilation = { compile_expressions: 0, compile_aggregate_expressions: 0 };
-/** All parts of a statement then see the same rows; servers before 25.12 do so only if they are told. */
+/** Makes all SELECTs of a statement read the same rows; servers before 25.12 need the setting. */
 const sharedSnapshot = { enable_shared_storage_snapshot_in_query: 1 };
 
 async function runOnce(
@@ -130,7 +146,7 @@ async function runOnce(
     if (part === partStatisticsArm) statistics.push(figures.map((figure) => figure ?? 0));
     else rows[scan]?.push([place, code, label, sign === 1 ? figures : figures.map((figure) => -(figure ?? 0))]);
   }
-  return { rows, statistics: statistics };
+  return { rows, statistics };
 }
 
 function unionArmsOf(
@@ -166,7 +182,7 @@ function conditionsOfSurvey(surveyId: string): Conditions {
 
 type SomeOverlapping = Extract<OverlappingMoments, { kind: 'some' }>;
 
-/** Plain reading where nothing is contested, and beside it the newest versions where something is. */
+/** Reads disjoint moments without merging, and the newest versions of overlapping moments. */
 function splitByOverlap(
   scope: ScanScope,
   { scan, overlapping, plain }: { scan: Scan; overlapping: SomeOverlapping; plain: UnionArm },
@@ -179,7 +195,7 @@ function splitByOverlap(
   }));
 }
 
-/** Of the rows that lie at contested moments the newest versions, or those that plain reading counts although a newer version exists. */
+/** The rows at overlapping moments that are newest versions, or those that a newer version supersedes. */
 function overlappingRows(
   { clickhouse, conditions, columns }: ScanScope,
   overlapping: SomeOverlapping,

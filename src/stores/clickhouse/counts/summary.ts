@@ -1,19 +1,18 @@
-import type { ColumnOf } from '../read/selection.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 export interface SurveySummary {
   total: number;
   complete: number;
-  /** Over the responses that have a duration; null where none has. */
+  /** Average over responses with a known duration; null without any. */
   durationAverageMs: number | null;
   lastSubmittedAt: Date | null;
-  /** Days (UTC) with responses, in order. */
+  /** Days (UTC) with responses, in ascending order. */
   byDay: { date: string; count: number }[];
 }
 
 /**
- * A survey's head by day (since 1970) and completeness: [responses, sum of durations, responses with one, last moment]. Written so
- * that the projection of the table can answer it where nothing but dates of full hours and completeness selects.
+ * Figures by day (since 1970) and completeness: [responses, sum of durations in ms, responses with a duration, last
+ * submission]. The table's projection answers it if the selection consists of full hours and completeness only.
  */
 export const summaryScan: Scan = {
   isAdditive: true,
@@ -44,7 +43,7 @@ export function collectSummary(rows: readonly ScanRow[]): SurveySummary {
   };
 }
 
-/** How many responses there are by completeness; the projection can answer it as above. */
+/** Number of responses by completeness; the projection answers it as above. */
 export const countScan: Scan = {
   isAdditive: true,
   statement: (source) =>
@@ -55,23 +54,4 @@ export function collectCount(rows: readonly ScanRow[]): { total: number; complet
   const sum = (wanted: readonly ScanRow[]): number =>
     wanted.reduce((total, [, , , [amount]]) => total + (amount ?? 0), 0);
   return { total: sum(rows), complete: sum(rows.filter(([, isComplete]) => isComplete === 1)) };
-}
-
-/** How many responses have something at any of some positions: figures in the order of `bases`. */
-export function baseScan(bases: readonly (readonly number[])[], columnOf: ColumnOf): Scan {
-  const counts = bases.map(
-    (slots) =>
-      `toFloat64(countIf(${slots.length === 0 ? '0' : slots.map((slot) => `${columnOf(slot)} != 0`).join(' OR ')}))`,
-  );
-  return {
-    isAdditive: true,
-    statement: (source) =>
-      `SELECT 0 AS place, 0 AS code, '' AS label, [${counts.join(', ')}] AS figures FROM ${source}`,
-  };
-}
-
-export function collectBases(rows: readonly ScanRow[], count: number): number[] {
-  return Array.from({ length: count }, (_, index) =>
-    rows.reduce((sum, [, , , figures]) => sum + (figures[index] ?? 0), 0),
-  );
 }

@@ -8,31 +8,29 @@ import {
 } from '../../../domain/questions/words.ts';
 import type { ColumnOf } from '../read/selection.ts';
 import { sqlString as literal, sqlInteger } from '../sql-literals.ts';
+import type { PlanContext, Step, WordReading } from './plan-context.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 export type TextCounts = Extract<CountResult, { kind: 'text' }>;
 
 export interface TextRequest {
   slot: number;
-  /** The code position that says whether there is a text. */
+  /** Code position that is not 0 if there is a text. */
   presence: number;
   by: TextKey;
 }
 
-/**
- * How words are found. The pattern that knows all scripts takes ClickHouse longer to compile, several times a statement, than some ten
- * thousand texts to count; so words are taken for usual ones until a text proves that they are not.
- */
-export type WordReading = 'usual' | 'any';
-
 interface TextKeyKind {
-  /** What is counted of a text. */
+  /** SQL for what is grouped first; of words, pieces of text. */
   of(text: string): string;
-  /** The keys in what was counted, where it is not the key itself. */
+  /** SQL for the keys in what was grouped, if they differ. */
   keysIn?(counted: string, reading: WordReading): string;
-  /** How many of the most frequent are given. */
+  /** Maximum number of keys, the most frequent ones. */
   maxKeys: number;
-  /** Whether more keys than that are usual, so that those left out are counted, for which all are held at once: the other kinds have few by nature. */
+  /**
+   * Whether the keys left out are counted too. Needs memory for all distinct keys, so only words do it, which often
+   * exceed `maxKeys`.
+   */
   isCutOff?: true;
 }
 
@@ -44,7 +42,8 @@ const textKeyKinds: Record<TextKey, TextKeyKind> = {
   hour: { of: (text) => `substring(${text}, 1, 2)`, maxKeys: 24 },
   // Stored as "<upload id> <media type>".
   mediaType: { of: (text) => `substring(${text}, position(${text}, ' ') + 1)`, maxKeys: 10_000 },
-  // Cut at ASCII signs first, of which words hold none once apostrophes are ’: all that is slow then sees every piece once instead of every text.
+  // Splits at ASCII punctuation first (words contain none once apostrophes are ’), so that the slow pattern runs once
+  // for each distinct piece.
   words: {
     of: (text) => `arrayJoin(${tokensOf(text)})`,
     keysIn: (piece, reading) => `arrayJoin(${wordListOf(piece, reading)})`,
@@ -60,10 +59,10 @@ function tokensOf(text: string): string {
   return `tokens(lowerUTF8(replaceAll(${text}, ${apostrophe}, '’')))`;
 }
 
-/** Stands, instead of its words, for a piece that the usual reading does not understand; no word is empty. */
+/** Replaces the words of a piece that needs the full pattern; no word is empty. */
 const unmatchedWord = "''";
 
-/** As `wordsIn` of the domain finds them. */
+/** SQL for the words of a piece, the same as `wordsIn` of the domain finds. */
 function wordListOf(piece: string, reading: WordReading): string {
   const found = (text: string, pattern: string): string =>
     `arrayFilter(word -> lengthUTF8(word) >= ${sqlInteger(minWordLength)}, extractAll(${text}, ${literal(pattern)}))`;
@@ -75,8 +74,8 @@ function wordListOf(piece: string, reading: WordReading): string {
 }
 
 /**
- * How often each key of a text occurs: rows of (0, 0, key, [count]), where keys are cut off
- * (0, 0, key, [count, sum of all counts, number of all keys, whether any piece was not understood]).
+ * Counts the keys of one text: rows of (0, 0, key, [count]), and if `isCutOff`
+ * (0, 0, key, [count, sum of all counts, number of all keys, 1 if any piece needs the full pattern]).
  */
 export function textScan({ slot, presence, by }: TextRequest, columnOf: ColumnOf, reading: WordReading): Scan {
   const { of, keysIn = (counted: string) => counted, maxKeys, isCutOff } = textKeyKinds[by];
@@ -90,11 +89,11 @@ export function textScan({ slot, presence, by }: TextRequest, columnOf: ColumnOf
   };
 }
 
-/** Several texts share a scan, as each scan reads the texts of all questions; of more, the keys of a block of rows would take much memory. */
-export const maxTextsPerScan = 8;
+/** Texts share a scan, because each scan reads the `texts` of all questions. The bound limits the memory for keys. */
+const maxTextsPerScan = 8;
 
-/** The same of several texts in one scan: rows of (place in `requests`, 0, key, [all four]). */
-export function textsScan(requests: readonly TextRequest[], columnOf: ColumnOf, reading: WordReading): Scan {
+/** Counts the keys of several texts in one scan: rows of (place in `requests`, 0, key, [all four figures]). */
+function textsScan(requests: readonly TextRequest[], columnOf: ColumnOf, reading: WordReading): Scan {
   const counted = requests.map(
     ({ slot, presence, by }) => `if(${columnOf(presence)} != 0, ${piecesOf(by, `texts[${sqlInteger(slot + 1)}]`)}, [])`,
   );
@@ -116,7 +115,35 @@ export function textsScan(requests: readonly TextRequest[], columnOf: ColumnOf, 
   };
 }
 
-/** Most frequent first, equally frequent ones in order of the key. */
+/** Up to this many texts, separate scans are planned as fast as a shared one. */
+const maxSeparateTexts = 4;
+
+/** Counts the keys of texts, in as few scans as the number of responses suggests. */
+export function textStep(
+  requests: readonly TextRequest[],
+  { columnOf, isSmall, reading }: PlanContext,
+): Step<{ textCounts: Map<TextRequest, TextCounts>; areWordsRight: boolean }> {
+  const together = requests.length > (isSmall ? 1 : maxSeparateTexts) ? maxTextsPerScan : 1;
+  const groups = Array.from({ length: Math.ceil(requests.length / together) }, (_, index) =>
+    requests.slice(index * together, (index + 1) * together),
+  );
+  return {
+    scans: groups.map((group) =>
+      group.length === 1 && group[0] ? textScan(group[0], columnOf, reading) : textsScan(group, columnOf, reading),
+    ),
+    collect(rows) {
+      const found = groups.flatMap((group, index) =>
+        group.map((request, place) => [request, (rows[index] ?? []).filter(([at]) => at === place)] as const),
+      );
+      return {
+        textCounts: new Map(found.map(([request, counts]) => [request, collectTexts(counts)])),
+        areWordsRight: reading === 'any' || !found.some(([request, counts]) => needsFullWordPattern(request, counts)),
+      };
+    },
+  };
+}
+
+/** Sorts by descending count, then by key. */
 export function collectTexts(rows: readonly ScanRow[]): TextCounts {
   const counts = rows
     .map(([, , key, [count]]) => ({ key, count: count ?? 0 }))
@@ -130,7 +157,7 @@ export function collectTexts(rows: readonly ScanRow[]): TextCounts {
   };
 }
 
-/** Whether the usual reading met a piece that it does not understand: then what it counted is wrong. */
-export function needsFullWordPattern({ by }: TextRequest, rows: readonly ScanRow[]): boolean {
+/** Whether the usual pattern met a piece that it cannot match, so that its counts are wrong. */
+function needsFullWordPattern({ by }: TextRequest, rows: readonly ScanRow[]): boolean {
   return by === 'words' && rows.some(([, , , [, , , isNotUnderstood]]) => isNotUnderstood === 1);
 }

@@ -12,12 +12,12 @@ import {
 } from '../read/selection.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
-import { isWide, type PlanContext, type PlanResults, planScans, planSlots } from './plans.ts';
-import { collectRanges, type NumberRange, rangeScan } from './ranges.ts';
-import { runScans, type ScanRow, type ScanScope } from './scans.ts';
+import type { NumberRange } from './bins.ts';
+import { collectRanges, rangeScan } from './numbers.ts';
+import { createSurveySizes, type PlanContext, type SurveySizes } from './plan-context.ts';
+import { isWide, type PlanResults, planScans, planSlots } from './plans.ts';
+import { createTimeBudget, runScans, type ScanRow, type ScanScope } from './scans.ts';
 import { collectSummary, type SurveySummary, summaryScan } from './summary.ts';
-import { createSurveySizes, type SurveySizes } from './survey-sizes.ts';
-import { createTimeBudget } from './time-left.ts';
 
 export type { Condition } from '../read/selection.ts';
 
@@ -30,7 +30,7 @@ export interface SurveyCountQuery extends DateRange {
 }
 
 export interface QuestionCounts {
-  /** How many have answered. */
+  /** Number of responses that answered. */
   base: number;
   /** In the order of the plan's requests. */
   results: CountResult[];
@@ -41,12 +41,12 @@ export interface SurveyCounts extends SurveySummary {
 }
 
 const countTimeoutMs = 30_000;
-/** Greater and greater numbers may come in while we count; then the last bins hold them, and reach so far. */
+/** Maximum counts of bins while ranges grow; then the outermost bins reach the greatest answers. */
 const maxAttempts = 2;
 const maxCachedSurveys = 10_000;
 const noRanges: ReadonlyMap<number, NumberRange | null> = new Map();
 
-/** Exact counts over the newest versions of all responses; the domain says what they mean. */
+/** Exact counts over the newest versions of all responses; the domain interprets them. */
 export function createTotalsStore({
   clickhouse,
   sizes = createSurveySizes(clickhouse),
@@ -54,10 +54,10 @@ export function createTotalsStore({
 }: { clickhouse: ClickHouse; sizes?: SurveySizes /** In milliseconds. */; now?: () => number } & Placement) {
   const columns = createCodeColumns(clickhouse);
   const ranges = createLruCache<ReadonlyMap<number, NumberRange | null>>(maxCachedSurveys);
-  /** Surveys in whose texts there was something unusual. */
+  /** Surveys with texts that need the full word pattern. */
   const surveysWithUnusualWords = createLruCache<true>(maxCachedSurveys);
   return {
-    /** A whole survey, or some of its questions, from one state of the table. */
+    /** Counts some or all questions of a survey from one state of the table. */
     async countSurvey({
       surveyId,
       plans,
@@ -97,8 +97,8 @@ export function createTotalsStore({
   };
 
   /**
-   * Counts again where words prove to need the reading of any, and where the bins of numbers prove to lie elsewhere than they did the last
-   * time, if at least half of the time is left.
+   * Counts again if words need the full pattern, and, while at least half of the time is left, if the range of a number
+   * has changed so that its bins differ.
    */
   async function countAll(
     scope: ScanScope,

@@ -15,12 +15,15 @@ export type ResponseField =
   | 'respondent'
   | 'metadata';
 
-/** A column of a CSV file: a field of the response, or an answer with the finished text that stands for each category. */
+/**
+ * A column of a CSV file: a field of the response, or an answer with the finished text that stands for each category.
+ */
 export type CsvColumn = { field: ResponseField } | { cell: ExportCell; textOf(category: Category): string };
 
 /**
- * The finished text of a cell, quoted and safe, as an expression: the database writes the lines itself. An empty cell is ''. What is
- * written here must agree to the byte with the cells that the other formats read (see the test that compares the two).
+ * The finished text of a cell, quoted and safe, as an expression: the database writes the lines itself. An empty cell
+ * is ''. What is written here must agree to the byte with the cells that the other formats read (see the test that
+ * compares the two).
  */
 export function csvCell(column: CsvColumn, columnOf: ColumnOf): string {
   return 'field' in column ? fieldExpressions[column.field] : answerText(column, columnOf);
@@ -89,12 +92,18 @@ function momentText(column: string): string {
   return `concat(replaceOne(toString(${column}), ' ', 'T'), 'Z')`;
 }
 
-/** As ECMAScript writes a number: the engine has the same shortest digits, but a sign on nought and none on large exponents. */
+/**
+ * As ECMAScript writes a number: the engine has the same shortest digits, but a sign on nought and none on large
+ * exponents.
+ */
 function numberText(value: string): string {
   return `multiIf(${value} = 0, '0', abs(${value}) >= 1e21, replaceOne(toString(${value}), 'e', 'e+'), toString(${value}))`;
 }
 
-/** See `safeText` of the CSV export: what a spreadsheet would run gets an apostrophe. Most texts have nothing of the kind, and are looked through once. */
+/**
+ * See `safeText` of the CSV export: what a spreadsheet would run gets an apostrophe. Most texts have nothing of the
+ * kind, and are looked through once.
+ */
 function spreadsheetSafe(value: string): string {
   const special = String.raw`'[",;\\t\\r\\n]|^\'*[=+\\-@\\x00＝＋－＠]'`;
   const dangerous = String.raw`'^\'*[=+\\-@\\t\\r\\n\\x00＝＋－＠]'`;

@@ -3,7 +3,7 @@ import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment } from '../sql-literals.ts';
 import { type CsvColumn, csvCell } from './csv-cells.ts';
-import { type RecordCells, type ResponseRecord, recordColumns, toRecord } from './record.ts';
+import { type RecordCells, type ResponseRecord, recordColumns, textsOf, toRecord } from './record.ts';
 import { allOf, columnNames, conditionsOf, type Selection, selectionSlots } from './selection.ts';
 
 /** A step of the time line; a span is some of them, as many as the memory for it holds. */
@@ -41,7 +41,9 @@ interface SpanLimits {
   prefetch: number;
 }
 
-/** Records stand in memory as objects and keep the writer busy; lines are bytes, and there the database is the slower. */
+/**
+ * Records stand in memory as objects and keep the writer busy; lines are bytes, and there the database is the slower.
+ */
 const recordLimits: SpanLimits = { rows: 10_000, bytes: 4e6, prefetch: 1 };
 const lineLimits: SpanLimits = { rows: 50_000, bytes: 16e6, prefetch: 2 };
 /** In a rush: little at a time, nothing meanwhile, on one processor. */
@@ -67,8 +69,8 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     `SELECT ${shown} FROM ${table} FINAL WHERE ${condition} ORDER BY submitted_at, response_id`;
   return {
     /**
-     * Every response of the selection, oldest first, some at a time. The time line is cut into spans; each is a query of its own, and
-     * the next one runs while the rows of the last are worked on. The order is the same in every run.
+     * Every response of the selection, oldest first, some at a time. The time line is cut into spans; each is a query
+     * of its own, and the next one runs while the rows of the last are worked on. The order is the same in every run.
      */
     async *batches(selection: Selection, codeColumns: number): AsyncGenerator<readonly ResponseRecord[]> {
       const conditions = await conditionsFor(selection);
@@ -118,8 +120,8 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
 export type ExportRows = ReturnType<typeof createExportRows>;
 
 /**
- * Reads span after span, some ahead of the one in work. The first is a single step; how heavy its rows are decides how many steps the
- * others take.
+ * Reads span after span, some ahead of the one in work. The first is a single step; how heavy its rows are decides how
+ * many steps the others take.
  */
 async function* readSpans<T>(
   edges: readonly number[],
@@ -171,7 +173,7 @@ const fixedRowBytes = 200;
 /** About what the rows take in memory: answers in words differ by thousands, everything else by little. */
 function approximateBytes(rows: readonly RecordCells[]): number {
   return rows.reduce(
-    (sum, [, , , , , , , , , , , , texts]) => texts.reduce((length, text) => length + text.length, sum + fixedRowBytes),
+    (sum, cells) => textsOf(cells).reduce((length, text) => length + text.length, sum + fixedRowBytes),
     0,
   );
 }

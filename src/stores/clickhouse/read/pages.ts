@@ -1,7 +1,7 @@
+import { validationProblem } from '../../../errors.ts';
 import type { ClickHouse } from '../client.ts';
-import { sqlInteger, sqlMoment, sqlUuid } from '../sql-literals.ts';
-import { keysetCondition, type ResponseKey } from './cursor.ts';
-import { type RecordCells, type ResponseRecord, toRecord } from './record.ts';
+import { isUuid, sqlInteger, sqlMoment, sqlUuid } from '../sql-literals.ts';
+import { keyOf, type RecordCells, type ResponseKey, type ResponseRecord, toRecord } from './record.ts';
 import { allOf, type Conditions } from './selection.ts';
 
 export interface PageQuery {
@@ -11,14 +11,14 @@ export interface PageQuery {
   limit: number;
 }
 
-/** Rows looked at first; a granule holds 8192 anyway. */
+/** Rows of the first range; smaller ones save nothing, as a granule has 8192 rows. */
 const firstRangeRows = 5000;
 const rangeGrowth = 8;
 
 /**
- * The keys of a page, newest first. Merging versions while reading needs all rows of a range, so the range is kept short: the rows of
- * the sorting key (cheap, read backwards, versions not yet merged) say how far back the page reaches, and only if the conditions
- * leave too few is the range made longer.
+ * The keys of a page, newest first. FINAL reads all rows of a time range, so the range is kept short: reading the
+ * sorting key backwards (cheap, without merging versions) tells how far back the first `firstRangeRows` rows reach. The
+ * range grows if the conditions leave too few of them.
  */
 export async function findPageKeys(
   clickhouse: ClickHouse,
@@ -42,7 +42,7 @@ export async function findPageKeys(
   }
 }
 
-/** The responses at these keys in the same order; one that was deleted meanwhile is left out. */
+/** The responses with these keys, in the same order, without those deleted meanwhile. */
 export async function findRecordsByKeys(
   clickhouse: ClickHouse,
   { surveyCondition, keys, columns }: { surveyCondition: string; keys: readonly ResponseKey[]; columns: string },
@@ -53,10 +53,106 @@ export async function findRecordsByKeys(
     `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL
      WHERE ${surveyCondition} AND toUnixTimestamp64Milli(submitted_at) IN (${moments.join(', ')}) AND response_id IN (${keys.map((key) => sqlUuid(key.responseId)).join(', ')})`,
   );
-  // An id that came again after it was forgotten stands for several.
-  const found = new Map(rows.map((row) => [`${row[1]} ${row[2]}`, row]));
-  return keys.flatMap(({ responseId, submittedAtMs }) => {
-    const row = found.get(`${responseId} ${submittedAtMs}`);
-    return row ? [toRecord(row)] : [];
+  // One id may name several responses, submitted at different times.
+  const nameOf = ({ responseId, submittedAtMs }: ResponseKey) => `${responseId} ${submittedAtMs}`;
+  const found = new Map(rows.map((cells) => [nameOf(keyOf(cells)), cells]));
+  return keys.flatMap((key) => {
+    const cells = found.get(nameOf(key));
+    return cells ? [toRecord(cells)] : [];
   });
+}
+
+export interface RecordQuery {
+  conditions: Conditions;
+  columns: string;
+}
+
+/** Maximum rows of one query of a walk. */
+const walkRows = 5000;
+const maxSpanRows = 1_000_000;
+
+/**
+ * All responses of a selection that exist when the walk begins, oldest first. It walks the sorting key in spans, each a
+ * bounded query: memory stays flat, a slow reader keeps no query open, and a broken connection costs one span.
+ */
+export async function* walkRecords(
+  clickhouse: ClickHouse,
+  { conditions, columns }: RecordQuery,
+): AsyncGenerator<ResponseRecord> {
+  const table = clickhouse.table('responses');
+  const end = await lastOf(
+    clickhouse,
+    `SELECT submitted_at FROM ${table} WHERE ${conditions.key} ORDER BY survey_id DESC, submitted_at DESC LIMIT 1`,
+  );
+  let span = walkRows;
+  for (let fromMs = 0; end !== undefined && fromMs <= end.lastMs; ) {
+    const range = allOf([
+      conditions.key,
+      `submitted_at >= ${sqlMoment(fromMs)}`,
+      `submitted_at <= ${sqlMoment(end.lastMs)}`,
+    ]);
+    const step = await lastOf(
+      clickhouse,
+      `SELECT submitted_at FROM ${table} WHERE ${range} ORDER BY survey_id, submitted_at LIMIT ${sqlInteger(span)}`,
+    );
+    if (step === undefined) return;
+    let found = 0;
+    const reach = [
+      conditions.full,
+      `submitted_at >= ${sqlMoment(fromMs)}`,
+      `submitted_at <= ${sqlMoment(step.lastMs)}`,
+    ];
+    for (let after: ResponseKey | undefined; ; ) {
+      const rows = await clickhouse.select<RecordCells>(
+        `SELECT ${columns} FROM ${table} FINAL WHERE ${allOf([...reach, after === undefined ? '' : keysetCondition('>', after)])}
+         ORDER BY submitted_at, response_id LIMIT ${sqlInteger(walkRows)}`,
+      );
+      for (const row of rows) yield toRecord(row);
+      found += rows.length;
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < walkRows) break;
+      after = keyOf(last);
+    }
+    fromMs = step.lastMs + 1;
+    // Spans grow while the conditions leave few rows; a query still returns at most `walkRows`.
+    span = found < walkRows / 4 ? Math.min(maxSpanRows, span * 2) : walkRows;
+  }
+}
+
+/** The last submission time among the selected ones; undefined if there is none. */
+async function lastOf(clickhouse: ClickHouse, moments: string): Promise<{ lastMs: number } | undefined> {
+  const [row] = await clickhouse.select<[number, number]>(
+    `SELECT toUnixTimestamp64Milli(max(submitted_at)), count() FROM (${moments})`,
+  );
+  return row === undefined || row[1] === 0 ? undefined : { lastMs: row[0] };
+}
+
+/** Encodes a place in the list of a survey's responses as an opaque text. */
+export function encodeCursor(surveyId: string, { submittedAtMs, responseId }: ResponseKey): string {
+  return Buffer.from(`${submittedAtMs}.${responseId}.${surveyTagOf(surveyId)}`).toString('base64url');
+}
+
+/**
+ * Throws a VALIDATION_ERROR for a text that is no cursor of this survey. Cursors of former versions have no survey tag
+ * and are accepted.
+ */
+export function decodeCursor(surveyId: string, cursor: string): ResponseKey {
+  const [ms = '', responseId = '', tag = surveyTagOf(surveyId), ...rest] = Buffer.from(cursor, 'base64url')
+    .toString('latin1')
+    .split('.');
+  if (!/^\d{1,15}$/.test(ms) || !isUuid(responseId) || tag !== surveyTagOf(surveyId) || rest.length > 0)
+    throw validationProblem([{ path: 'cursor', message: 'is not a cursor of this list' }]);
+  return { submittedAtMs: Number(ms), responseId };
+}
+
+/** The random end of the id, enough to tell surveys apart. */
+const surveyTagOf = (surveyId: string): string => surveyId.slice(-12);
+
+/**
+ * SQL condition for places before or after a key, in the order (submitted_at, response_id). The first part can use the
+ * sorting key.
+ */
+function keysetCondition(side: '<' | '>', { submittedAtMs, responseId }: ResponseKey): string {
+  const moment = sqlMoment(submittedAtMs);
+  return `submitted_at ${side}= ${moment} AND (submitted_at ${side} ${moment} OR response_id ${side} ${sqlUuid(responseId)})`;
 }

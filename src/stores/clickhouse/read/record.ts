@@ -1,6 +1,7 @@
 import type { AnswerRow } from '../../../domain/questions/contract.ts';
+import { codeColumn, decodeValues, fieldIndex, responseColumns } from '../../../domain/response-row.ts';
 
-/** A stored response, its newest version. */
+/** The newest version of a stored response. */
 export interface ResponseRecord {
   surveyId: string;
   responseId: string;
@@ -11,67 +12,58 @@ export interface ResponseRecord {
   completedAt: Date | null;
   durationMs: number | null;
   language: string;
-  /** '' where none was given. */
+  /** '' if none was given. */
   respondent: string;
-  metadata: Record<string, string>;
+  metadata: Readonly<Record<string, string>>;
   row: AnswerRow;
 }
 
-export type RecordCells = [
-  surveyId: string,
-  responseId: string,
-  submittedAtMs: number,
-  version: number,
-  surveyVersion: number,
-  isComplete: number,
-  completedAtMs: number,
-  durationMs: number,
-  language: string,
-  respondent: string,
-  metadata: Record<string, string>,
-  numbers: number[],
-  texts: string[],
-  codes: number[],
-];
+/** The place of a response among those of its survey, by submission time and id; never changes. */
+export interface ResponseKey {
+  submittedAtMs: number;
+  responseId: string;
+}
 
-/** The columns of a record; `codeColumns` bounds the code positions read, all of them without it. */
+/** One row of a SELECT of `recordColumns`: the values in the order of the response row, then its codes as one array. */
+export type RecordCells = readonly unknown[];
+
+/** The columns of a record, with all code positions or the first `codeColumns` of them. */
 export function recordColumns(codeColumns?: number): string {
   const codes =
     codeColumns === undefined
       ? "[COLUMNS('^c[0-9]+$')]"
-      : `CAST([${Array.from({ length: codeColumns }, (_, slot) => `c${slot}`).join(', ')}], 'Array(UInt16)')`;
-  return `survey_id, response_id, toUnixTimestamp64Milli(submitted_at), version, survey_version, is_complete, toUnixTimestamp64Milli(completed_at), duration_ms,
-    language, respondent, metadata, numbers, texts, ${codes}`;
+      : `CAST([${Array.from({ length: codeColumns }, (_, slot) => codeColumn(slot)).join(', ')}], 'Array(UInt16)')`;
+  const values = responseColumns.map(({ name, sqlType }) =>
+    sqlType.startsWith('DateTime64') ? `toUnixTimestamp64Milli(${name})` : name,
+  );
+  return [...values, codes].join(', ');
 }
 
-export function toRecord([
-  surveyId,
-  responseId,
-  submittedAtMs,
-  version,
-  surveyVersion,
-  isComplete,
-  completedAtMs,
-  durationMs,
-  language,
-  respondent,
-  metadata,
-  numbers,
-  texts,
-  codes,
-]: RecordCells): ResponseRecord {
+const codesIndex = responseColumns.length;
+
+export function toRecord(cells: RecordCells): ResponseRecord {
+  const { head, row } = decodeValues(cells, cells[codesIndex] as number[]);
   return {
-    surveyId,
-    responseId,
-    submittedAt: new Date(submittedAtMs),
-    version,
-    surveyVersion,
-    isComplete: isComplete === 1,
-    completedAt: completedAtMs === 0 ? null : new Date(completedAtMs),
-    durationMs: durationMs < 0 ? null : durationMs,
-    language,
-    respondent,
-    metadata,
-    row: { codes, numbers, texts },
+    surveyId: head.surveyId,
+    responseId: head.responseId,
+    submittedAt: new Date(head.submittedAtMs),
+    version: head.version,
+    surveyVersion: head.surveyVersion,
+    isComplete: head.isComplete,
+    completedAt: head.completedAtMs === 0 ? null : new Date(head.completedAtMs),
+    durationMs: head.durationMs < 0 ? null : head.durationMs,
+    language: head.language,
+    respondent: head.respondent,
+    metadata: head.metadata,
+    row,
   };
 }
+
+export const isTombstone = (cells: RecordCells): boolean => cells[fieldIndex.isDeleted] === 1;
+
+export const keyOf = (cells: RecordCells): ResponseKey => ({
+  submittedAtMs: cells[fieldIndex.submittedAtMs] as number,
+  responseId: cells[fieldIndex.responseId] as string,
+});
+
+export const textsOf = (cells: RecordCells): readonly string[] => cells[fieldIndex.texts] as string[];

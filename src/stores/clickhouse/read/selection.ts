@@ -1,18 +1,18 @@
-import { bitsPerWord, type Dimension } from '../../../domain/questions/contract.ts';
+import { bitsPerWord, type Category, type Dimension } from '../../../domain/questions/contract.ts';
+import { codeColumn } from '../../../domain/response-row.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
-import { sqlInteger, sqlMoment, sqlUuid } from '../sql-literals.ts';
-import { type AnnotationLocation, hasAnnotation } from './annotation-conditions.ts';
+import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
 
-/** Responses that have this code in this dimension. */
+/** Selects responses with this code in this dimension. */
 export interface Condition {
   dimension: Dimension;
   code: number;
 }
 
 export interface DateRange {
-  /** The first moment that counts, by submittedAt. */
+  /** First submission time that is selected. */
   startDate?: Date | undefined;
-  /** The first moment that no longer counts. */
+  /** First submission time that is no longer selected. */
   endDate?: Date | undefined;
 }
 
@@ -23,22 +23,22 @@ export interface Selection extends DateRange {
   conditions?: readonly Condition[] | undefined;
 }
 
-/** A code column; a position without a column yet is 0 in every response. */
+/** SQL for a code column; a position without a column is 0 in all responses. */
 export type ColumnOf = (slot: number) => string;
 
 export async function columnNames(columns: CodeColumns, slots: readonly number[]): Promise<ColumnOf> {
   const existing = await columns.existing(slots.reduce((most, slot) => Math.max(most, slot + 1), 0));
-  return (slot) => (slot < existing ? `c${sqlInteger(slot)}` : 'toUInt16(0)');
+  return (slot) => (slot < existing ? codeColumn(slot) : 'toUInt16(0)');
 }
 
-/** A selection in SQL. `key` is the part that the sorting key answers: true for every version of a response or for none. */
+/** A selection in SQL. `key` is the part on the sorting key, which holds for all versions of a response or for none. */
 export interface Conditions {
   key: string;
-  /** With `key`; only the versions that count may be asked. */
+  /** All conditions, `key` included; valid for newest versions only. */
   full: string;
 }
 
-/** `findings`: the table of what analyses found. */
+/** `annotations`: the table of AI annotations. */
 export function conditionsOf(selection: Selection, columnOf: ColumnOf, annotations: string): Conditions {
   const { surveyId, startDate, endDate, isComplete, conditions } = selection;
   const key = allOf([
@@ -57,16 +57,16 @@ export function conditionsOf(selection: Selection, columnOf: ColumnOf, annotatio
   };
 }
 
-/** The code columns by these positions that exist. */
+/** Names of the existing columns among these positions. */
 export function existingColumns(slots: readonly number[], columnOf: ColumnOf): string[] {
-  return [...new Set(slots)].filter((slot) => columnOf(slot) === `c${slot}`).map((slot) => `c${slot}`);
+  return [...new Set(slots)].filter((slot) => columnOf(slot) === codeColumn(slot)).map(codeColumn);
 }
 
 export function allOf(conditions: readonly string[]): string {
   return conditions.filter((condition) => condition !== '').join(' AND ');
 }
 
-/** The code positions that a dimension looks at; none if it looks at findings. */
+/** The code positions that a dimension reads; none for annotations. */
 export function slotsOf({ source }: Dimension): readonly number[] {
   switch (source.kind) {
     case 'code':
@@ -106,3 +106,40 @@ function hasCode(
     }
   }
 }
+
+type AnnotationSource = Extract<Dimension['source'], { kind: 'annotation' }>;
+
+/** The table of AI annotations and the survey whose annotations are read. */
+export interface AnnotationLocation {
+  table: string;
+  surveyId: string;
+}
+
+/** SQL condition for responses with this annotation; it holds for all versions of a response or for none. */
+function hasAnnotation(
+  { edition, questionId }: AnnotationSource,
+  value: string,
+  { table, surveyId }: AnnotationLocation,
+): string {
+  return `response_id GLOBAL IN (SELECT response_id FROM ${table} WHERE ${ofEdition(edition, surveyId)} AND value = ${sqlString(value)}${ofQuestion(questionId)})`;
+}
+
+/**
+ * Subquery of (response_id, codes): the codes of a response's annotations, ascending, as Array(UInt32), in one pass.
+ */
+export function annotationCodes(
+  { edition, questionId }: Pick<AnnotationSource, 'edition' | 'questionId'>,
+  categories: readonly Category[],
+  { table, surveyId }: AnnotationLocation,
+): string {
+  const values = categories.map(({ value }) => sqlString(value)).join(', ');
+  const codes = categories.map(({ code }) => sqlInteger(code)).join(', ');
+  return `(SELECT response_id, arraySort(groupUniqArray(code)) AS codes FROM
+    (SELECT response_id, transform(value, [${values}], CAST([${codes}], 'Array(UInt32)'), toUInt32(0)) AS code FROM ${table} WHERE ${ofEdition(edition, surveyId)}${ofQuestion(questionId)})
+    WHERE code != 0 GROUP BY response_id)`;
+}
+
+const ofEdition = (edition: string, surveyId: string): string =>
+  `survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)}`;
+const ofQuestion = (questionId: string | null): string =>
+  questionId === null ? '' : ` AND question_id = ${sqlUuid(questionId)}`;

@@ -51,7 +51,10 @@ export function createStoredRows(clickhouse: ClickHouse) {
   };
 
   return {
-    /** First versions of responses, by survey; a survey without any has no entry. A row that was stored twice counts twice. */
+    /**
+     * First versions of responses, by survey; a survey without any has no entry. A row that was stored twice counts
+     * twice.
+     */
     async firstVersions(span: RowSpan): Promise<Map<string, RowSum>> {
       const rows = await clickhouse.select<[string, number, number]>(
         `SELECT survey_id, count(), sum(toUInt32(toUInt128(response_id))) FROM ${table} WHERE ${within(span)} AND version = 1 GROUP BY survey_id`,
@@ -61,8 +64,8 @@ export function createStoredRows(clickhouse: ClickHouse) {
     },
 
     /**
-     * The same by survey and span of time, under `survey bucket`. Exact: each response counts once, however often it was stored and whatever version of it
-     * is there by now.
+     * The same by survey and span of time, under `survey bucket`. Exact: each response counts once, however often it
+     * was stored and whatever version of it is there by now.
      */
     async firstVersionsByBucket(
       span: RowSpan,
@@ -78,7 +81,10 @@ export function createStoredRows(clickhouse: ClickHouse) {
       return new Map(rows.map(([surveyId, bucket, count, idSum]) => [`${surveyId} ${bucket}`, { rows: count, idSum }]));
     },
 
-    /** When the server that answers was started, as far as it can tell: what was stored before has to be looked at again. */
+    /**
+     * When the server that answers was started, as far as it can tell: what was stored before has to be looked at
+     * again.
+     */
     async startedAtMs(): Promise<number> {
       const [row] = await clickhouse.select<[number]>('SELECT toUnixTimestamp64Milli(now64(3)) - 1000 * uptime()', {
         timeoutMs: checkTimeoutMs,

@@ -1,13 +1,17 @@
+import { codeColumn } from '../../../domain/response-row.ts';
 import type { ClickHouse } from '../client.ts';
 import { sqlString } from '../sql-literals.ts';
 import { type Placement, storageTable, tablesToChange } from './placement.ts';
 
 /**
- * The columns c0, c1, … of `responses`: one per code position. They are added in steps as surveys grow; a position that has no column
- * yet is 0 in every stored response.
+ * The columns c0, c1, … of `responses`: one per code position. They are added in steps as surveys grow; a position that
+ * has no column yet is 0 in every stored response.
  */
 export interface CodeColumns {
-  /** Adds columns so that there are at least `count`. Must have run before rows with so many codes are sent: surplus values are dropped silently. */
+  /**
+   * Adds columns so that there are at least `count`. Must have run before rows with so many codes are sent: surplus
+   * values are dropped silently.
+   */
   ensure(count: number): Promise<void>;
   /** How many there are. Asks again where fewer than `wanted` were known, as other processes add columns too. */
   existing(wanted: number): Promise<number>;
@@ -23,7 +27,10 @@ const wideBytesPerColumn = 160 * 1024;
 
 export function createCodeColumns(clickhouse: ClickHouse, placement: Placement = {}): CodeColumns {
   let known = codeColumnStep;
-  /** For how many the size of parts is known to be set: adding columns and setting it are two statements, of which the second may fail. */
+  /**
+   * For how many the size of parts is known to be set: adding columns and setting it are two statements, of which the
+   * second may fail.
+   */
   let fittedColumns = codeColumnStep;
   const existing = async (wanted: number): Promise<number> => {
     if (wanted > known) known = Math.max(known, await countColumns(clickhouse));
@@ -53,8 +60,9 @@ export function createCodeColumns(clickhouse: ClickHouse, placement: Placement =
 }
 
 /**
- * Sets how large a part must be to have files of its own for each column, unless it is set so; gives for how many columns that is, of which
- * `atLeast` are known. Otherwise each insert would write, and sync, thousands of nearly empty files, and merges run out of descriptors.
+ * Sets how large a part must be to have files of its own for each column, unless it is set so; gives for how many
+ * columns that is, of which `atLeast` are known. Otherwise each insert would write, and sync, thousands of nearly empty
+ * files, and merges run out of descriptors.
  */
 export async function fitPartSize(clickhouse: ClickHouse, placement: Placement = {}, atLeast = 0): Promise<number> {
   const columns = Math.max(atLeast, await countColumns(clickhouse));
@@ -76,7 +84,12 @@ async function countColumns(clickhouse: ClickHouse): Promise<number> {
   return row?.[0] ?? 0;
 }
 
-/** Small numbers in 16 bits: T64 cuts the empty upper bits, which halves the time of a scan and leaves a third on disk. */
+/**
+ * Small numbers in 16 bits: T64 cuts the empty upper bits, which halves the time of a scan and leaves a third on disk.
+ */
 export function codeColumnDefinitions(from: number, to: number): string[] {
-  return Array.from({ length: to - from }, (_, index) => `c${from + index} UInt16 DEFAULT 0 CODEC(T64, LZ4)`);
+  return Array.from(
+    { length: to - from },
+    (_, index) => `${codeColumn(from + index)} UInt16 DEFAULT 0 CODEC(T64, LZ4)`,
+  );
 }

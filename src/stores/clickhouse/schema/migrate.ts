@@ -7,8 +7,9 @@ import { codeColumnDefinitions, codeColumnStep, fitPartSize } from './code-colum
 import { localTable, onCluster, type Placement } from './placement.ts';
 
 /**
- * Brings the schema up to date: every file of schema/ once, in the order of its name; those named `….cluster.sql` on clusters only.
- * Every statement may run twice, so that processes may start together and a broken-off start is simply repeated.
+ * Brings the schema up to date: every file of schema/ once, in the order of its name; those named `….cluster.sql` on
+ * clusters only. Every statement may run twice, so that processes may start together and a broken-off start is simply
+ * repeated.
  */
 export async function migrateClickHouse(clickhouse: ClickHouse, placement: Placement = {}): Promise<void> {
   const everywhere = placement.cluster === undefined ? '' : onCluster(placement.cluster);

@@ -2,8 +2,8 @@ import type { ClickHouse } from '../client.ts';
 import { sqlName } from '../sql-literals.ts';
 
 /**
- * Where the rows lie. On one server `responses` is the table itself; on a cluster it is a Distributed table over `responses_local`,
- * sharded by response so that all versions of one meet on one shard.
+ * Where the rows lie. On one server `responses` is the table itself; on a cluster it is a Distributed table over
+ * `responses_local`, sharded by response so that all versions of one meet on one shard.
  */
 export interface Placement {
   /** A cluster of the servers' configuration. */

@@ -75,8 +75,9 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       );
     },
     /**
-     * Removes what deleted responses have left behind. Their tombstones stay, so that a late redelivery brings nothing back. Works by
-     * merging the months concerned, and where that does not help by deleting. Returns how many months were.
+     * Removes what deleted responses have left behind. Their tombstones stay, so that a late redelivery brings nothing
+     * back. Works by merging the months concerned, and where that does not help by deleting. Returns how many months
+     * were.
      */
     async eraseDeleted(): Promise<number> {
       const erasedPartitions = new Set<string>();
@@ -87,7 +88,8 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
         if (concerned.length === 0) break;
         for (const month of concerned) {
           erasedPartitions.add(month);
-          // A part that the deletion of a survey has emptied has no projection, and nothing merges across it until the server drops it, minutes later.
+          // A part that the deletion of a survey has emptied has no projection, and nothing merges across it until the
+          // server drops it, minutes later.
           const isMerged = attempt === 0 || placement.cluster !== undefined;
           const statement = isMerged
             ? `OPTIMIZE TABLE ${storage} PARTITION ID ${sqlString(month)} FINAL`

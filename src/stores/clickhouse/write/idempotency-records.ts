@@ -29,7 +29,9 @@ export function encodeRecord({
   return `["${hash}",${version},"${digest}","${surveyId}",${submittedAtMs},${isComplete ? 1 : 0}]`;
 }
 
-/** The records of three days, in ClickHouse: the intake keeps them for an hour, and only the keys themselves for longer. */
+/**
+ * The records of three days, in ClickHouse: the intake keeps them for an hour, and only the keys themselves for longer.
+ */
 export function createIdempotencyRecords(clickhouse: ClickHouse) {
   const table = clickhouse.table('idempotency_records');
   return {

@@ -1,3 +1,4 @@
+import { codeColumn, responseColumns } from '../../../domain/response-row.ts';
 import { Problem } from '../../../errors.ts';
 import type { ClickHouse } from '../client.ts';
 import { isMalformed, isOutOfMemory } from '../errors.ts';
@@ -21,18 +22,25 @@ export type InsertOutcome =
   | { kind: 'stored' }
   /** the rows themselves cannot be read: sending them again is no use */
   | { kind: 'refused'; reason: string }
-  /** the store is away or busy; the batch may have been stored all the same. `isTooLarge`: it lacks the memory for so many rows at once */
+  /**
+   * the store is away or busy; the batch may have been stored all the same. `isTooLarge`: it lacks the memory for so
+   * many rows at once
+   */
   | { kind: 'retry'; reason: string; isTooLarge?: boolean };
 
-/** A first attempt that takes longer is more likely on a dead connection than slow; one that was slow gets more time at the next attempt. */
+/**
+ * A first attempt that takes longer is more likely on a dead connection than slow; one that was slow gets more time at
+ * the next attempt.
+ */
 const [firstTimeoutMs, maxTimeoutMs] = [10_000, 60_000];
 /** Rows of a batch are one block, so that all of them appear at once. */
 const maxRowsPerBlock = 1_000_000;
 
 /**
- * Inserts a batch as one block, synced to disk before the promise resolves. A batch may be inserted again: of equal versions of a response
- * `responses` keeps one. ClickHouse's own deduplication of repeated inserts is off, as its log of blocks is written before the part takes
- * its name: after a failure between the two, the repeat would be dropped although nothing was stored.
+ * Inserts a batch as one block, synced to disk before the promise resolves. A batch may be inserted again: of equal
+ * versions of a response `responses` keeps one. ClickHouse's own deduplication of repeated inserts is off, as its log
+ * of blocks is written before the part takes its name: after a failure between the two, the repeat would be dropped
+ * although nothing was stored.
  */
 export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { cluster }: Placement) {
   return async ({ lines, rows, codeColumns, attempt = 0, signal }: Batch): Promise<InsertOutcome> => {
@@ -60,12 +68,12 @@ export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { clu
   };
 }
 
-const fixedColumns =
-  'survey_id, response_id, submitted_at, version, is_deleted, survey_version, is_complete, completed_at, duration_ms, language, respondent, metadata, numbers, texts';
-
-/** Only the code columns that the rows may use: of the others, which wide surveys have left, no row is looked at one by one. */
+/** Names only the code columns that the rows may use, because ClickHouse fills each named column row by row. */
 function columnList(codeColumns: number): string {
-  return [fixedColumns, ...Array.from({ length: codeColumns }, (_, slot) => `c${slot}`)].join(', ');
+  return [
+    ...responseColumns.map(({ name }) => name),
+    ...Array.from({ length: codeColumns }, (_, slot) => codeColumn(slot)),
+  ].join(', ');
 }
 
 const newline = Buffer.from('\n');

@@ -1,18 +1,18 @@
 import { Session } from 'chdb';
-import { createQueryQueue, type QueueName } from './query-queues.ts';
-import { literal } from './query-text.ts';
+import { createSemaphore } from '../../../platform/semaphore.ts';
+import { literal, type QueueName } from './query-text.ts';
 
 export interface EngineOptions {
   /** Absolute; holds the tables. */
   dir: string;
-  /** Bound of the whole engine; one query may take half. */
+  /** Memory limit of the whole engine; one query may use half. */
   memoryBytes: number;
 }
 
-/** What a request sets for itself alone. */
+/** What applies to one request only. */
 export interface QueryScope {
   database: string;
-  /** Names are checked, values are taken as text. */
+  /** Names are checked by the caller, values are escaped here. */
   settings: ReadonlyMap<string, string>;
   /** Values of `{name:Type}` in ClickHouse's escaped text form. */
   parameters: ReadonlyMap<string, string>;
@@ -23,43 +23,40 @@ export interface QueryScope {
 export interface QuerySession {
   session: Session;
   /**
-   * Every call of the session goes through here, one at a time: it holds a place of the lane for as long as the engine works. A
-   * stream takes a turn for each piece, so a slow reader holds no place while it reads.
+   * Runs one call of the session in the request's queue. A stream queues for each piece, so that a slow reader blocks no other request
+   * while it reads.
    */
   runInQueue<T>(call: () => Promise<T>): Promise<T>;
 }
 
 export interface Engine {
-  /** Opens a session of its own for one query; nothing that it sets outlives it. */
-  use<T>(lane: QueueName, scope: QueryScope, work: (query: QuerySession) => Promise<T>): Promise<T>;
-  /** A value for a statement of the engine's own. */
+  /** Opens a session for one query; its settings end with it. */
+  use<T>(queue: QueueName, scope: QueryScope, work: (query: QuerySession) => Promise<T>): Promise<T>;
+  /** The result of a SELECT of one value, outside the queues. */
   selectValue(sql: string): Promise<string>;
   /** Cancels every running query and closes. */
   close(): Promise<void>;
 }
 
-/** What unqualified table names mean, and what `database=` means where a request has none. */
+/** The database of requests that name none. */
 export const defaultDatabase = 'survey';
 
-/**
- * Each call into the engine holds a thread of libuv's pool (16, see clickhouse.ts), and so does a file access: the lanes leave some
- * free, most of all for cancelling.
- */
+/** Each call into the engine and each file access takes a thread of libuv's pool (16, see clickhouse.ts); the queues leave some free. */
 const queueSizes = { read: 8, insert: 2, change: 2, kill: 1 };
 
 /**
- * The ClickHouse engine, in this process. A session opens in a tenth of a millisecond, so every query gets its own, and settings,
- * parameters and the database are simply SET on it: a setting of one request cannot reach another one. (The engine's own binding of
- * parameters is not used: it lets only one such query run at a time.)
+ * The ClickHouse engine in this process. Opening a session takes 0.1 ms, so every query gets its own; settings, parameters and database
+ * are SET on it and cannot reach another request. The engine's own binding of parameters runs only one such query at a time, so it is not
+ * used.
  */
 export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<Engine> {
   const root = new Session(dir, { connectionArgs: connectionArguments(memoryBytes) });
   await root.queryAsync(`CREATE DATABASE IF NOT EXISTS ${defaultDatabase} ENGINE = Atomic`);
   const queues = {
-    read: createQueryQueue(queueSizes.read),
-    insert: createQueryQueue(queueSizes.insert),
-    change: createQueryQueue(queueSizes.change),
-    kill: createQueryQueue(queueSizes.kill),
+    read: createSemaphore({ concurrency: queueSizes.read }),
+    insert: createSemaphore({ concurrency: queueSizes.insert }),
+    change: createSemaphore({ concurrency: queueSizes.change }),
+    kill: createSemaphore({ concurrency: queueSizes.kill }),
   };
   const defaults = [['max_memory_usage', String(Math.floor(memoryBytes / 2))]] as const;
   const running = new Set<Promise<unknown>>();
@@ -88,7 +85,9 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
     const timer = { handle: undefined as NodeJS.Timeout | undefined };
     const cancel = () => {
       killing = kill(id);
-      timer.handle ??= setInterval(() => void (killing = kill(id)), killRepeatMs);
+      timer.handle ??= setInterval(() => {
+        killing = kill(id);
+      }, killRepeatMs);
     };
     scope.signal.addEventListener('abort', cancel, { once: true });
     try {

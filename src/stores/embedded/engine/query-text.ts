@@ -74,6 +74,19 @@ export function isShutdown(sql: string): boolean {
   return isWord(first, 'SYSTEM') && (isWord(second, 'SHUTDOWN') || isWord(second, 'KILL'));
 }
 
+export type QueueName = 'read' | 'insert' | 'change' | 'kill';
+
+const readingVerbs = new Set(['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS', 'CHECK', 'VALUES']);
+
+/** The queue of a statement without inline data. WITH may also begin an INSERT … SELECT. */
+export function queueOf(verb: string, sql: string): QueueName {
+  if (verb === 'KILL') return 'kill';
+  if (!readingVerbs.has(verb)) return 'change';
+  if (verb !== 'WITH') return 'read';
+  for (const token of tokens(sql)) if (isWord(token, 'INSERT')) return 'change';
+  return 'read';
+}
+
 /** A ClickHouse string literal. */
 export function literal(text: string): string {
   return `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`;

@@ -1,25 +1,24 @@
 import type { AnnotationKind } from '../../../domain/analytics/annotation-variables.ts';
 import { unsavedReplyTtlSeconds } from '../../redis/ai/unsaved-replies.ts';
-import { type Sql, withPostgres } from '../client.ts';
-import { withLongTimeout } from '../with-long-timeout.ts';
+import { type Sql, withLongTimeout, withPostgres } from '../client.ts';
 import { type AnalysisTopic, createAiThemes, deleteUnusedThemes, lockTopic } from './themes.ts';
 
-/** What was found in one answer. */
+/** The annotation of one answer. */
 export interface AnnotationValues {
   responseId: string;
   questionId: string;
-  /** A sentiment, or themes. */
+  /** One sentiment, or themes. */
   values: string[];
 }
 
 const pageRows = 2000;
 const analysisTypes: Readonly<Record<AnnotationKind, string>> = { sentiment: 'sentiment', theme: 'themes' };
 
-/** The findings of analyses as a whole; see AiStore for those of a job. */
+/** Annotations across analyses; see AiStore for those of a job. */
 export function createAiAnnotationRows(sql: Sql) {
   const { shownThemes } = createAiThemes(sql);
   return {
-    /** All findings of a topic, page by page, themes under the names that they are counted by. */
+    /** All annotations of a topic, page by page, with themes under their shown names. */
     async *pages({ surveyId, topic }: { surveyId: string; topic: string }): AsyncGenerator<AnnotationValues[]> {
       for (let last: AnnotationValues | undefined; ; ) {
         const keyset =
@@ -38,7 +37,7 @@ export function createAiAnnotationRows(sql: Sql) {
       }
     },
 
-    /** The edition of the newest finished analysis of a kind. */
+    /** Edition of the newest finished analysis of a kind. */
     lastEdition: (surveyId: string, kind: AnnotationKind): Promise<string | undefined> =>
       withPostgres(
         async () =>
@@ -49,7 +48,10 @@ export function createAiAnnotationRows(sql: Sql) {
           )[0]?.edition,
       ),
 
-    /** The editions that may be read: of every survey and kind the newest, and the one before for queries that began with it; and those of files that are still to be made. */
+    /**
+     * Editions that may still be read: the newest two of each survey and kind (queries may have begun with the older
+     * one), and those named by open exports.
+     */
     editionsInUse: async (): Promise<Set<string>> => {
       const rows = await sql<{ edition: string }[]>`
         SELECT edition FROM (
@@ -60,10 +62,15 @@ export function createAiAnnotationRows(sql: Sql) {
       return new Set(rows.map(({ edition }) => edition));
     },
 
-    /** With the notes that were taken on no other answers. Names of themes that nobody else has are forgotten by `forgetThemes`. */
+    /**
+     * Deletes the annotations of responses, with the notes on no other answers. `forgetThemes` deletes theme names that
+     * no other answer has.
+     */
     removeOfResponses: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(async () => {
-        // Before anything else: who stores a batch looks for this afterwards, so one of the two drops what it says of them. A job that was cancelled may still have calls under way, and one that failed may have left replies that were paid for.
+        // Marked first: a job that stores a batch checks the mark afterwards, so that either side deletes the
+        // annotations. A cancelled job may still have calls in progress, and a failed one may have left unsaved
+        // provider replies.
         await sql`
           INSERT INTO ai_erased_responses (response_id) SELECT DISTINCT unnest(${responseIds}::uuid[])
           WHERE EXISTS (SELECT FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING')) OR EXISTS (SELECT FROM ai_jobs WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED') AND updated_at > now() - ${`${unsavedReplyTtlSeconds + 3600} seconds`}::interval)
@@ -74,7 +81,8 @@ export function createAiAnnotationRows(sql: Sql) {
         const noteIds = sql`SELECT note_id FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NOT NULL`;
         if ((await sql`${noteIds} LIMIT 1`).length === 0) return;
         await sql.begin(async (tx) => {
-          // One after the other: of two that erase a note's last answers side by side, neither would see that it was the last.
+          // Serialized: of two that concurrently erase the last answers of a note, neither would see that it was the
+          // last.
           const notes = await tx<
             { id: string }[]
           >`SELECT id FROM ai_notes WHERE id IN (${noteIds}) ORDER BY id FOR UPDATE`;
@@ -83,7 +91,7 @@ export function createAiAnnotationRows(sql: Sql) {
         });
       }),
 
-    /** Which of these responses were erased not long ago. */
+    /** The responses among these that were erased recently. */
     findErased: async (responseIds: readonly string[]): Promise<string[]> =>
       (
         await sql<
@@ -91,7 +99,10 @@ export function createAiAnnotationRows(sql: Sql) {
         >`SELECT response_id AS id FROM ai_erased_responses WHERE response_id = ANY(${responseIds}::uuid[])`
       ).map(({ id }) => id),
 
-    /** Responses that have findings although they were erased: who stored those ended before it looked. Forgets what was erased days ago. */
+    /**
+     * Erased responses that have annotations, because the process that stored them ended before its check. Deletes
+     * marks that are days old.
+     */
     findErasedWithAnnotations: async (): Promise<string[]> => {
       await sql`DELETE FROM ai_erased_responses WHERE erased_at < now() - interval '2 days'`;
       return (
@@ -101,18 +112,21 @@ export function createAiAnnotationRows(sql: Sql) {
       ).map(({ id }) => id);
     },
 
-    /** Forgets names of themes that only deleted responses had. An analysis that is under way names themes before it stores them, and forgets what is left over at its end. */
+    /**
+     * Deletes theme names that only deleted responses had. A running analysis adds names before annotations and deletes
+     * unused ones at its end.
+     */
     async removeLeftoverThemes(): Promise<void> {
       for (const scope of await sql<
         AnalysisTopic[]
       >`SELECT DISTINCT survey_id AS "surveyId", topic FROM ai_theme_leftovers`) {
-        // What is deleted from here on leaves its own mark.
+        // Later deletions leave a mark of their own.
         await sql`
           WITH taken AS (DELETE FROM ai_theme_leftovers WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND NOT is_taken RETURNING survey_id, topic)
           INSERT INTO ai_theme_leftovers (survey_id, topic, is_taken) SELECT survey_id, topic, true FROM taken ON CONFLICT DO NOTHING`;
         await withLongTimeout(sql, async (tx) => {
           await lockTopic(tx, scope);
-          // Asked after the lock: a job that starts from here on finds the names gone, and makes them known again.
+          // Checked after taking the lock: a job that starts later finds the names deleted and adds them again.
           const [open] =
             await tx`SELECT FROM ai_jobs WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND status IN ('PENDING', 'RUNNING') LIMIT 1`;
           if (open) return;
@@ -122,7 +136,7 @@ export function createAiAnnotationRows(sql: Sql) {
       }
     },
 
-    /** All that AI has made of a deleted survey; what of it is under way finds its job gone. */
+    /** Deletes everything that AI has made of a deleted survey; running work finds its job deleted. */
     removeOfSurvey: async (surveyId: string): Promise<void> => {
       for (const table of [
         'ai_jobs',

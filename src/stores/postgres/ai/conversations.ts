@@ -10,9 +10,9 @@ export interface StoredConversation {
   id: string;
   ownerId: string;
   provider: ProviderName;
-  /** Oldest first; the last ones only. */
+  /** The last messages, oldest first. */
   turns: ConversationTurn[];
-  /** The draft as it was put in. */
+  /** The draft as stored. */
   draft: unknown;
   revision: number;
   surveyId: string | null;
@@ -27,7 +27,7 @@ export function createConversationStore(sql: Sql) {
         await sql`INSERT INTO ai_conversations ${sql({ id, owner_id: ownerId, provider, turns: sql.json(turns as never), draft: sql.json(draft as never) })}`;
       }),
 
-    /** Somebody's own. */
+    /** A conversation of this user. */
     find: ({ id, ownerId }: Pick<StoredConversation, 'id' | 'ownerId'>): Promise<StoredConversation | undefined> =>
       withPostgres(
         async () =>
@@ -37,7 +37,7 @@ export function createConversationStore(sql: Sql) {
           )[0],
       ),
 
-    /** False if another turn came first, or the draft was saved. */
+    /** Returns false if another turn was stored first or the draft was saved as a survey. */
     saveTurn: ({
       id,
       turns,
@@ -53,7 +53,10 @@ export function createConversationStore(sql: Sql) {
           ).count > 0,
       ),
 
-    /** Takes the right to save it, once; again where a minute later there still is no such survey. Gives its draft as it is then. */
+    /**
+     * Claims the draft for saving it as a survey. It can be claimed once, and again after a minute without such a
+     * survey. Returns the draft.
+     */
     claim: ({ id, surveyId }: { id: string; surveyId: string }): Promise<unknown> =>
       withPostgres(
         async () =>
@@ -64,13 +67,13 @@ export function createConversationStore(sql: Sql) {
           )[0]?.draft,
       ),
 
-    /** Forgets what nobody has gone on with for a month. Gives its number. */
+    /** Deletes conversations unused for a month; returns how many. */
     sweep: async (): Promise<number> =>
       (
         await sql`DELETE FROM ai_conversations WHERE greatest(updated_at, saved_at) < now() - ${`${keptDays} days`}::interval`
       ).count,
 
-    /** Gives the right back. */
+    /** Releases the claim. */
     release: (id: string): Promise<void> =>
       withPostgres(
         async () => void (await sql`UPDATE ai_conversations SET survey_id = NULL, saved_at = NULL WHERE id = ${id}`),

@@ -1,8 +1,7 @@
 import type { ProblemCode } from '../../../errors.ts';
 import { createBoundedConcurrency } from '../bounded-concurrency.ts';
-import { type Sql, withPostgres } from '../client.ts';
+import { type Sql, withLongTimeout, withPostgres } from '../client.ts';
 import type { OwnedDataTransfer } from '../users.ts';
-import { withLongTimeout } from '../with-long-timeout.ts';
 import { createAiAnnotationRows } from './annotations.ts';
 import { createAiNotes } from './notes.ts';
 import { createAiResults } from './results.ts';
@@ -11,44 +10,44 @@ import { createAiThemes, lockedExistingSurvey } from './themes.ts';
 export const aiJobStatuses = ['PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED'] as const;
 export type AiJobStatus = (typeof aiJobStatuses)[number];
 
-/** Work by a provider, over a survey's answers or to write a survey. */
+/** An AI job: it analyses a survey's answers or writes a survey. */
 export interface AiJob {
   id: string;
   ownerId: string;
-  /** Null: about no survey yet. */
+  /** Null for a job that writes a new survey. */
   surveyId: string | null;
-  /** What is looked for, by which model, with which wording. */
+  /** Kind of analysis, model and prompt. */
   topic: string;
   request: Record<string, string>;
   status: AiJobStatus;
-  /** 0 to 1. */
+  /** Progress, 0 to 1. */
   progress: number;
   error: { code: ProblemCode; message: string; retryAfterSeconds?: number } | null;
-  /** Of the process that took it last; null before. */
+  /** Claim of the process that took it last; null before. */
   claim: string | null;
 }
 
-/** A job as it is looked at. */
+/** A job as shown to callers. */
 export interface AiJobView extends AiJob {
-  /** For the limits of its provider, and for longer than a moment. */
+  /** Whether it waits for its provider's limits, for more than a moment. */
   isWaiting: boolean;
 }
 
-/** A job as it was taken: what is said of it counts until another process takes it. */
+/** A claimed job. Updates with this claim take effect until another process claims the job. */
 export type ClaimedJob = Pick<AiJob, 'id' | 'claim'>;
 
-/** Work over a survey's answers. */
+/** A job over a survey's answers. */
 export type SurveyJob = AiJob & { surveyId: string };
 
 export const isOfSurvey = (job: AiJob): job is SurveyJob => job.surveyId !== null;
 
-/** What a model said of one answer. */
+/** The annotation that a model gave to one answer. */
 export interface AiAnnotation {
   responseId: string;
   questionId: string;
   digest: Buffer;
   finding: unknown;
-  /** Of the note that it is a part of. */
+  /** The note that includes the answer. */
   noteId?: string | undefined;
 }
 
@@ -70,10 +69,10 @@ export function createAiStore(sql: Sql) {
     ...createAiThemes(sql),
     ...createAiNotes(sql),
     ...createAiResults((work) => withLongTimeout(sql, work)),
-    /** The same for who waits with an open request. */
+    /** The same reads for open requests. */
     results: createAiResults(createBoundedConcurrency(sql)),
 
-    /** The job that does this work now, or the given one as a new job. */
+    /** Returns the running job for the same work, or adds the given one. */
     findOrCreate: ({
       id,
       ownerId,
@@ -110,34 +109,36 @@ export function createAiStore(sql: Sql) {
           )[0],
       ),
 
-    /** Takes a job for this process; undefined while another has it or when it is over. */
+    /** Claims a job for this process; undefined while another process has it or if it has ended. */
     claim: async (id: string): Promise<AiJob | undefined> =>
       (
         await sql<AiJob[]>`
         UPDATE ai_jobs SET status = 'RUNNING', claim = gen_random_uuid(), updated_at = now() WHERE id = ${id} AND (status = 'PENDING' OR (status = 'RUNNING' AND updated_at < ${staleBefore()})) RETURNING ${columns}`
       )[0],
 
-    /** Says that it is still worked on. False if it was cancelled, its survey deleted, or another process has it. */
+    /**
+     * Renews the claim. Returns false if the job was cancelled, its survey deleted, or another process has claimed it.
+     */
     heartbeat: async (job: ClaimedJob, progress: number | null): Promise<boolean> =>
       (
         await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress) WHERE ${isClaimedBy(job)}`
       ).count > 0,
 
-    /** Says that it waits for the limits of its provider, for so long from now on. */
+    /** Notes that it waits for its provider's limits, for this long from now. */
     markWaiting: async (job: ClaimedJob, ms: number): Promise<void> =>
       void (await sql`UPDATE ai_jobs SET waits_until = now() + ${`${Math.ceil(ms)} milliseconds`}::interval WHERE ${isClaimedBy(job)}`),
 
-    /** `result`: of the answers together, where single findings are not all. */
+    /** `result`: the result over all answers, if there is more than annotations. */
     complete: async (job: ClaimedJob, result: unknown): Promise<void> =>
       void (await sql`UPDATE ai_jobs SET status = 'COMPLETED', progress = 1, result = ${result === null ? null : sql.json(result as never)}, updated_at = now() WHERE ${isClaimedBy(job)}`),
 
-    /** What `complete` was given. */
+    /** The result given to `complete`. */
     resultOf: (id: string): Promise<unknown> =>
       withPostgres(
         async () => (await sql<{ result: unknown }[]>`SELECT result FROM ai_jobs WHERE id = ${id}`)[0]?.result ?? null,
       ),
 
-    /** Of the newest job that came to its end; null without one. */
+    /** The result of the newest completed job; null without one. */
     lastResult: ({ surveyId, topic }: AnalysisTopic): Promise<unknown> =>
       withPostgres(
         async () =>
@@ -148,7 +149,7 @@ export function createAiStore(sql: Sql) {
           )[0]?.result ?? null,
       ),
 
-    /** The topic of the newest finished analysis of a kind. */
+    /** Topic of the newest finished analysis of a kind. */
     lastTopic: async ({
       surveyId,
       analysisType,
@@ -164,7 +165,7 @@ export function createAiStore(sql: Sql) {
     fail: async (job: ClaimedJob, error: AiJob['error']): Promise<void> =>
       void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now() WHERE ${isClaimedBy(job)}`),
 
-    /** Gives a job back that this process cannot end. */
+    /** Releases a job that this process cannot finish. */
     release: async (job: ClaimedJob): Promise<void> =>
       void (await sql`UPDATE ai_jobs SET status = 'PENDING', updated_at = now() WHERE ${isClaimedBy(job)}`),
 
@@ -174,12 +175,15 @@ export function createAiStore(sql: Sql) {
           void (await sql`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`),
       ),
 
-    /** Jobs that nobody works on although they are not over, oldest first: those after one. */
+    /** Unfinished jobs without a current claim, oldest first, after the given one. */
     listStale: async (after: string | undefined, limit: number): Promise<Pick<AiJob, 'id' | 'request'>[]> =>
       sql<Pick<AiJob, 'id' | 'request'>[]>`
         SELECT id, request FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING') AND updated_at < ${staleBefore()} ${after === undefined ? sql`` : sql`AND id > ${after}`} ORDER BY id LIMIT ${limit}`,
 
-    /** Forgets jobs that have long been over; of each analysis the last finished one stays, for its result is still read. Gives their number. */
+    /**
+     * Deletes old ended jobs, except the last finished one of each analysis, whose result is still read; returns how
+     * many.
+     */
     sweep: async (): Promise<number> =>
       (
         await sql`
@@ -188,7 +192,10 @@ export function createAiStore(sql: Sql) {
           AND NOT EXISTS (SELECT FROM ai_jobs newer WHERE newer.survey_id = job.survey_id AND newer.topic = job.topic AND newer.status = 'COMPLETED' AND newer.id > job.id))`
       ).count,
 
-    /** Digests of the answers of these responses that were looked at before, by `responseId questionId`. What a summary knows of an answer lies in its note: without one it was not looked at. */
+    /**
+     * Digests of the analysed answers of these responses, by `responseId questionId`. For summaries, an answer counts
+     * as analysed only if it is part of a note.
+     */
     digests: async (
       { surveyId, topic }: AnalysisTopic,
       responseIds: readonly string[],
@@ -199,7 +206,10 @@ export function createAiStore(sql: Sql) {
       return new Map(rows.map(({ key, digest }) => [key, digest]));
     },
 
-    /** In one statement; may be repeated. Of a deleted survey nothing is stored, and the notes that these findings name are taken back: whatever came later, nobody would erase. */
+    /**
+     * Saves annotations in one statement; may be repeated. For a deleted survey it saves nothing and deletes the notes
+     * that these annotations name, because nothing would erase them later.
+     */
     saveAnnotations: async (
       { surveyId, topic }: AnalysisTopic,
       jobId: string,
@@ -220,13 +230,13 @@ export function createAiStore(sql: Sql) {
 
     findErased: rows.findErased,
 
-    /** Drops what was stored of responses that were erased meanwhile: to be asked for after `saveAnnotations`. */
+    /** Deletes annotations of responses that were erased meanwhile; call it after `saveAnnotations`. */
     dropErased: async (responseIds: readonly string[]): Promise<void> => {
       const erased = await rows.findErased(responseIds);
       if (erased.length > 0) await rows.removeOfResponses(erased);
     },
 
-    /** Notes that a job met these answers again. */
+    /** Marks these answers as seen by a job. */
     markSeen: async ({ surveyId, topic }: AnalysisTopic, jobId: string, keys: readonly string[]): Promise<void> => {
       if (keys.length === 0) return;
       const [responses, questions] = [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(37))];
@@ -235,7 +245,7 @@ export function createAiStore(sql: Sql) {
         WHERE survey_id = ${surveyId} AND topic = ${topic} AND ai_findings.response_id = met.response_id AND ai_findings.question_id = met.question_id`;
     },
 
-    /** Drops what the job did not meet: answers that are gone. Gives their number. */
+    /** Deletes annotations of answers that the job has not seen, because they no longer exist; returns how many. */
     dropUnseen: ({ surveyId, topic }: AnalysisTopic, jobId: string): Promise<number> =>
       withLongTimeout(
         sql,
@@ -248,7 +258,7 @@ export function createAiStore(sql: Sql) {
 
 export type AiStore = ReturnType<typeof createAiStore>;
 
-/** What a deleted user had done about surveys stays with these, as the results of analyses that others read: it goes to whose they are, or now will be. */
+/** Gives the survey jobs of a deleted user to the owners of the surveys, because others read their results. */
 export const transferAiJobs: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
   await tx`
     UPDATE ai_jobs j SET owner_id = CASE WHEN s.owner_id = ${fromUserId} THEN ${toUserId} ELSE s.owner_id END

@@ -1,17 +1,18 @@
-import { retryOnOutage, type Sql } from '../client.ts';
-import { withLongTimeout } from '../with-long-timeout.ts';
+import type { Sql } from '../client.ts';
+import { withLongTimeout } from '../client.ts';
+import { retryOnOutage } from '../errors.ts';
 import { type AnalysisTopic, lockedExistingSurvey } from './themes.ts';
 
 const pageRows = 500;
 
-/** Notes on batches of answers, and what was summed up of them so far. */
+/** Notes on batches of answers, and their summaries. */
 export function createAiNotes(sql: Sql) {
   return {
-    /** Once, however often it is asked for; nothing of a deleted survey. */
+    /** Saves a note once, even if called repeatedly; none for a deleted survey. */
     saveNote: async ({ surveyId, topic }: AnalysisTopic, { id, note }: { id: string; note: string }): Promise<void> =>
       void (await sql`INSERT INTO ai_notes (id, survey_id, topic, note) SELECT ${id}::uuid, id, ${topic}, ${note} FROM (${lockedExistingSurvey(sql, surveyId)}) living ON CONFLICT (id) DO NOTHING`),
 
-    /** The notes that findings name, oldest first. Between two pages the database may be away for a moment. */
+    /** Notes named by annotations, oldest first. The database may be unavailable for a moment between pages. */
     async *listNotes({ surveyId, topic }: AnalysisTopic): AsyncGenerator<string> {
       for (let last: string | undefined; ; ) {
         const keyset = last === undefined ? sql`` : sql`AND id > ${last}`;
@@ -25,7 +26,7 @@ export function createAiNotes(sql: Sql) {
       }
     },
 
-    /** Forgets notes that no finding names any more. */
+    /** Deletes notes that no annotation names any more. */
     dropUnusedNotes: ({ surveyId, topic }: AnalysisTopic): Promise<void> =>
       withLongTimeout(
         sql,
@@ -34,7 +35,7 @@ export function createAiNotes(sql: Sql) {
         DELETE FROM ai_notes WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`),
       ),
 
-    /** What was summed up of this basis before; notes that the job made use of it. */
+    /** The stored summary of this basis; marks it as used by the job. */
     findSummary: async (
       { surveyId, topic }: AnalysisTopic,
       basis: string,
@@ -46,7 +47,7 @@ export function createAiNotes(sql: Sql) {
         >`UPDATE ai_summaries SET seen_by = ${jobId} WHERE survey_id = ${surveyId} AND topic = ${topic} AND basis = ${basis} RETURNING summary`
       )[0]?.summary,
 
-    /** Not of a deleted survey. */
+    /** Saves a summary, except for a deleted survey. */
     saveSummary: async (
       { surveyId, topic }: AnalysisTopic,
       jobId: string,
@@ -56,7 +57,7 @@ export function createAiNotes(sql: Sql) {
         INSERT INTO ai_summaries (survey_id, topic, basis, summary, seen_by) SELECT id, ${topic}, ${basis}, ${summary}, ${jobId}::uuid FROM (${lockedExistingSurvey(sql, surveyId)}) living
         ON CONFLICT (survey_id, topic, basis) DO NOTHING`),
 
-    /** Forgets summaries that the job made no use of. */
+    /** Deletes summaries that the job did not use. */
     dropUnseenSummaries: async ({ surveyId, topic }: AnalysisTopic, jobId: string): Promise<void> =>
       void (await sql`DELETE FROM ai_summaries WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`),
   };

@@ -3,7 +3,7 @@ import { type Sql, withPostgres } from '../client.ts';
 export interface StoredReport {
   id: string;
   surveyId: string;
-  /** The report with its figures, as it was put in. */
+  /** The report with its figures, as stored. */
   content: unknown;
   createdAt: Date;
 }
@@ -17,7 +17,7 @@ export function createReportStore(sql: Sql) {
         await sql`INSERT INTO ai_reports ${sql({ id, survey_id: surveyId, content: sql.json(content as never), created_at: createdAt })}`;
       }),
 
-    /** Forgets reports of more than a year ago. Gives their number. */
+    /** Deletes reports older than a year; returns how many. */
     sweep: async (): Promise<number> =>
       (await sql`DELETE FROM ai_reports WHERE created_at < now() - ${`${keptDays} days`}::interval`).count,
 

@@ -1,7 +1,7 @@
 import type { Tx } from '../client.ts';
 import { type AnalysisTopic, type ThemeCount, themeMentions } from './themes.ts';
 
-/** A theme as it is read: responses, answers by sentiment, the first twenty responses. */
+/** A theme with its responses, answers by sentiment, and the first twenty response ids. */
 export interface CountedTheme extends ThemeCount {
   positive: number;
   negative: number;
@@ -10,10 +10,10 @@ export interface CountedTheme extends ThemeCount {
   responseIds: string[];
 }
 
-/** What is read of the findings of an analysis: all of them are gone through, so `run` says how long that may take and how often at a time. */
+/** Reads over all annotations of an analysis. `run` bounds their time and concurrency. */
 export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>) {
   return {
-    /** Most frequent first; `count` counts responses. */
+    /** Themes, most frequent first; `count` is the number of responses. */
     themes: (scope: AnalysisTopic, limit: number) =>
       run(
         (tx) => tx<CountedTheme[]>`
@@ -23,7 +23,10 @@ export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promis
           FROM (SELECT DISTINCT * FROM (${themeMentions(tx, scope)}) said) shown GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`,
       ),
 
-    /** → sentiment by question; `questionId` null: all together; `sentiment` null: answers that the provider refused. */
+    /**
+     * Answers by question and sentiment. `questionId` null: all questions; `sentiment` null: answers that the provider
+     * refused.
+     */
     sentiments: ({
       surveyId,
       topic,
@@ -39,7 +42,7 @@ export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promis
       page: number,
       limit: number,
     ): Promise<{ responseId: string; questionId: string; sentiment: string }[]> =>
-      // Passing over rows by their keys alone: a late page then costs little more than the first.
+      // Skips rows by their keys only, so that a late page costs little more than the first.
       run(
         (tx) => tx`
         SELECT response_id AS "responseId", question_id AS "questionId", finding->>'sentiment' AS sentiment FROM ai_findings

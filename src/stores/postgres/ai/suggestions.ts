@@ -10,14 +10,14 @@ export interface StoredSuggestion {
   aspect: Aspect;
   problem: string;
   suggestion: Pick<Suggestion, 'text' | 'options'>;
-  /** The wording that it was made for. */
+  /** The wording that the suggestion improves. */
   basis: QuestionWording;
-  /** The wording that its acceptance made; null unless it is ACCEPTED. */
+  /** The wording after its acceptance; null unless it is ACCEPTED. */
   applied: QuestionWording | null;
   status: SuggestionStatus;
 }
 
-/** A suggestion as it is replied. */
+/** A suggestion as shown to callers. */
 export function presentSuggestion({ id, aspect, problem, suggestion: { text, options }, status }: StoredSuggestion) {
   return {
     id,
@@ -40,7 +40,7 @@ const keptDays = 90;
 export function createSuggestionStore(sql: Sql) {
   const columns = sql`id, survey_id AS "surveyId", question_id AS "questionId", aspect, problem, suggestion, basis, applied, status`;
   return {
-    /** Puts new suggestions in place of the question's undecided ones. */
+    /** Replaces the question's undecided suggestions. */
     replaceOpen: (questionId: string, suggestions: readonly StoredSuggestion[]): Promise<void> =>
       withPostgres(async () => {
         await sql.begin(async (tx) => {
@@ -60,13 +60,13 @@ export function createSuggestionStore(sql: Sql) {
         });
       }),
 
-    /** Forgets what was decided long ago. Gives its number. */
+    /** Deletes suggestions decided long ago; returns how many. */
     sweep: async (): Promise<number> =>
       (
         await sql`DELETE FROM ai_suggestions WHERE status <> 'PENDING' AND decided_at < now() - ${`${keptDays} days`}::interval`
       ).count,
 
-    /** Oldest first. */
+    /** Suggestions, oldest first. */
     list: (questionId: string): Promise<StoredSuggestion[]> =>
       withPostgres(
         async () =>
@@ -87,7 +87,7 @@ export function createSuggestionStore(sql: Sql) {
         async () => (await sql<StoredSuggestion[]>`SELECT ${columns} FROM ai_suggestions WHERE id = ${id}`)[0],
       ),
 
-    /** Keeps others from deciding it until the transaction is over. */
+    /** Locks the suggestion until the end of the transaction. */
     lock: async (tx: Tx, id: string): Promise<StoredSuggestion | undefined> =>
       (await tx<StoredSuggestion[]>`SELECT ${columns} FROM ai_suggestions WHERE id = ${id} FOR UPDATE`)[0],
 

@@ -1,7 +1,7 @@
 import type { Sql, Tx } from '../client.ts';
-import { withLongTimeout } from '../with-long-timeout.ts';
+import { withLongTimeout } from '../client.ts';
 
-/** An analysis of a survey by one model in one wording. */
+/** An analysis of a survey by one model with one prompt. */
 export interface AnalysisTopic {
   surveyId: string;
   topic: string;
@@ -9,20 +9,23 @@ export interface AnalysisTopic {
 
 export interface ThemeCount {
   name: string;
-  /** How often answers name it. */
+  /** Number of answers that name it. */
   count: number;
 }
 
-/** One name that is to be counted under another. */
+/** A name that is counted under another one. */
 export interface ThemeMerge {
   name: string;
   into: string;
 }
 
-/** Which names of themes are one: findings keep what the model said, these rows under which name it counts. */
+/**
+ * Merged names of themes. Annotations keep the names given by the model; these rows say under which name each is
+ * counted.
+ */
 export function createAiThemes(sql: Sql) {
   const mentionsIn = (scope: AnalysisTopic) => themeMentions(sql, scope);
-  /** Under which names these are shown; one that is not known is missing. */
+  /** The shown name of each name; unknown names are missing. */
   const themeDisplayNames = async (
     { surveyId, topic }: AnalysisTopic,
     names: readonly string[],
@@ -33,7 +36,10 @@ export function createAiThemes(sql: Sql) {
     return new Map(rows.map(({ name, shown }) => [name, shown]));
   };
   return {
-    /** Makes names known, each under the name that its form is shown by, or as itself; of those that are known already, the form alone. Gives the name that each is shown by. Of a deleted survey none is. */
+    /**
+     * Adds names, each shown under the name of its form if there is one, otherwise as itself; of known names it stores
+     * the form only. Returns the shown name of each. Adds nothing for a deleted survey.
+     */
     registerThemes: async (
       scope: AnalysisTopic,
       themes: readonly { name: string; form: string }[],
@@ -52,7 +58,7 @@ export function createAiThemes(sql: Sql) {
       return themeDisplayNames(scope, names);
     },
 
-    /** The most frequent names that are shown, of those that were held against others already or of those that were not; without it of both. */
+    /** The most frequent shown names: those compared with others already, those not compared yet, or both. */
     themeCounts: (
       scope: AnalysisTopic,
       { limit, isSettled }: { limit: number; isSettled?: boolean },
@@ -70,7 +76,7 @@ export function createAiThemes(sql: Sql) {
 
     shownThemes: themeDisplayNames,
 
-    /** Counts names under others from now on, and settles all that were looked at. What is settled keeps its name. */
+    /** Merges names and marks all compared ones as settled; settled names are not merged again. */
     mergeThemes: async (
       scope: AnalysisTopic,
       { merges, settled }: { merges: readonly ThemeMerge[]; settled: readonly string[] },
@@ -78,7 +84,7 @@ export function createAiThemes(sql: Sql) {
       const { surveyId, topic } = scope;
       await sql.begin(async (tx) => {
         await lockTopic(tx, scope);
-        // The target may have been merged by a process that had the job before.
+        // A process that had the job before may have merged the target.
         for (const { name, into } of merges)
           await tx`
             UPDATE ai_themes merged SET shown = target.shown FROM ai_themes target
@@ -88,7 +94,7 @@ export function createAiThemes(sql: Sql) {
       });
     },
 
-    /** Settles every name. */
+    /** Marks all names as settled. */
     settleThemes: ({ surveyId, topic }: AnalysisTopic): Promise<void> =>
       withLongTimeout(
         sql,
@@ -96,7 +102,7 @@ export function createAiThemes(sql: Sql) {
           void (await tx`UPDATE ai_themes SET is_settled = true WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT is_settled`),
       ),
 
-    /** Forgets names that no answer has any more, and under which none is counted. */
+    /** Deletes names that no answer has any more and under which no other is counted. */
     dropUnusedThemes: (scope: AnalysisTopic): Promise<void> =>
       withLongTimeout(sql, async (tx) => void (await deleteUnusedThemes(tx, scope))),
   };
@@ -109,15 +115,21 @@ export const deleteUnusedThemes = (tx: Tx, { surveyId, topic }: AnalysisTopic) =
     kept AS MATERIALIZED (SELECT name FROM said UNION SELECT shown FROM ai_themes JOIN said USING (name) WHERE survey_id = ${surveyId} AND topic = ${topic})
   DELETE FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT EXISTS (SELECT FROM kept WHERE kept.name = ai_themes.name)`;
 
-/** Holds others who change the same topic's names until the transaction ends. Names are forgotten in seconds where there are a million answers: it is waited for longer than for other locks. */
+/**
+ * Locks the names of a topic until the end of the transaction. Deleting names of a million answers takes seconds, so
+ * the lock timeout is longer than usual.
+ */
 export const lockTopic = (tx: Tx, { surveyId, topic }: AnalysisTopic) =>
   tx`SELECT set_config('lock_timeout', '60s', true), pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
 
-/** The survey, unless it is deleted, under a lock that its deletion waits for. What is stored without it nobody would erase. */
+/** Locks the survey against deletion; no row if it is deleted. Rows stored without this lock might never be erased. */
 export const lockedExistingSurvey = (sql: Sql | Tx, surveyId: string) =>
   sql`SELECT id FROM surveys WHERE id = ${surveyId} AND deleted_at IS NULL FOR SHARE`;
 
-/** Every name that a model said of an answer, as it is shown. Names are put in order by their bytes, which is the fastest and everywhere the same. */
+/**
+ * SQL for each theme of each answer under its shown name. Names are sorted by bytes, which is fast and independent of
+ * the locale.
+ */
 export const themeMentions = (sql: Sql | Tx, { surveyId, topic }: AnalysisTopic) => sql`
   SELECT response_id, question_id, finding->>'sentiment' AS sentiment, coalesce(known.shown, said.name) COLLATE "C" AS name
   FROM ai_findings found CROSS JOIN LATERAL jsonb_array_elements_text(finding->'themes') said(name)

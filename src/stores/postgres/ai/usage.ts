@@ -1,6 +1,6 @@
 import { type Sql, withPostgres } from '../client.ts';
 
-/** One call to an AI provider. */
+/** A call to an AI provider. */
 export interface ProviderCallUsage {
   id: string;
   provider: string;
@@ -11,7 +11,7 @@ export interface ProviderCallUsage {
   isFailed: boolean;
   inputTokens: number;
   outputTokens: number;
-  /** US dollars; null where the price is not known. */
+  /** US dollars; null if the price is unknown. */
   costUsd: number | null;
 }
 
@@ -28,13 +28,13 @@ export interface UsageSums {
   failedCalls: number;
   inputTokens: number;
   outputTokens: number;
-  /** Null where no price is known. */
+  /** Null if no price is known. */
   costUsd: number | null;
-  /** Calls whose price is not known; `costUsd` is without them. */
+  /** Calls of unknown price, which `costUsd` leaves out. */
   unpricedCalls: number;
 }
 
-/** Figures of one group: of a model, of a task, of a day, or (all null) of everything. */
+/** Usage of a model, a task or a day; of everything if all three are null. */
 export interface UsageRow extends UsageSums {
   provider: string | null;
   model: string | null;
@@ -84,7 +84,7 @@ export function createAiUsageStore(sql: Sql) {
         GROUP BY GROUPING SETS ((), (provider, model), (task), (day)) ORDER BY day, "costUsd" DESC NULLS LAST, provider, model, task`,
       ),
 
-    /** Forgets calls of long ago. */
+    /** Deletes old calls. */
     sweep: async (): Promise<number> =>
       (await sql`DELETE FROM ai_usage WHERE at < now() - ${`${keptDays} days`}::interval`).count,
   };

@@ -1,11 +1,11 @@
-import { decodeResponse } from '../../../domain/response-row.ts';
+import { type DecodedResponse, decodeResponse, surveyIdOfLine } from '../../../domain/response-row.ts';
 import type { Log } from '../../../log.ts';
 import type { StreamEntry } from './stream.ts';
 
-export type EntryRow = ReturnType<typeof decodeResponse> & {
+export interface EntryRow extends DecodedResponse {
   /** Its place in the entry, from 0. */
   place: number;
-};
+}
 
 /**
  * The rows of an entry that belong to some surveys, decoded. One that cannot be read will not be stored either but set apart: it is
@@ -17,15 +17,14 @@ export function* decodeRowsOf(
   log: Pick<Log, 'warn'>,
 ): Generator<EntryRow> {
   for (const [place, line] of rows.toString('utf8').split('\n').entries()) {
-    // A line begins with `["<survey id>"`.
-    if (!surveyIds.has(line.slice(2, 38))) continue;
+    if (!surveyIds.has(surveyIdOfLine(line))) continue;
     const row = tryDecode(line);
     if (row) yield { ...row, place };
     else log.warn({ entry: id, place }, 'a row of the stream could not be read');
   }
 }
 
-function tryDecode(line: string): ReturnType<typeof decodeResponse> | undefined {
+function tryDecode(line: string): DecodedResponse | undefined {
   try {
     return decodeResponse(line);
   } catch {

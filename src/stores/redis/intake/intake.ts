@@ -277,9 +277,12 @@ async function readState(redis: Redis, responseId: string): Promise<ResponseStat
   };
 }
 
-/** While a newer version takes over, that one knows. */
-export const newerFormatProblem = (): Problem =>
-  unavailable('This response was saved by a newer version of the service', 10);
+/** During an upgrade a process of the newer version can serve the call. */
+export const newerFormat = {
+  message: 'This response was saved by a newer version of the service',
+  retryAfterSeconds: 10,
+} as const;
+const newerFormatProblem = (): Problem => unavailable(newerFormat.message, newerFormat.retryAfterSeconds);
 
 async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {

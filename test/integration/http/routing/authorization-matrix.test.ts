@@ -3,7 +3,8 @@ import { createPrivateKey, sign } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { createDispatch } from '../../../../src/http/routing/dispatch.ts';
 import { createRateLimits } from '../../../../src/http/routing/rate-limits.ts';
-import { type Access, createRouteTable, ok, type Route } from '../../../../src/http/routing/route.ts';
+import { type Access, ok, type Route } from '../../../../src/http/routing/route.ts';
+import { createRouteTable } from '../../../../src/http/routing/route-table.ts';
 import { createSurveyAccess } from '../../../../src/http/routing/survey-access.ts';
 import { createAddressReader } from '../../../../src/http/server/client-address.ts';
 import { createServer, type Server } from '../../../../src/http/server/server.ts';
@@ -175,7 +176,7 @@ describe('the rights of every route', () => {
     assert.deepEqual(differing, []);
   });
 
-  it('have a caller for every answer that can be expected', () => {
+  it('have a caller for every expected result', () => {
     const answers = new Set(
       api.flatMap((route) =>
         Object.values(callers).map((caller) => `${wordOf(route.access)} ${expected(route.access, caller)}`),
@@ -346,7 +347,7 @@ describe('the gate before every route', () => {
       assert.deepEqual(found, wanted);
     });
 
-  it('stands before any look at query and body: whoever may not call is told so, whatever they send', async () => {
+  it('authorises before it validates query and body', async () => {
     for (const { method, path, access } of api) {
       const refused = (Object.keys(callers) as CallerName[]).filter((name) => expected(access, callers[name]) !== 200);
       for (const [mediaType, sent] of [
@@ -378,7 +379,7 @@ describe('the gate before every route', () => {
     }
   });
 
-  it('does not tell a survey of somebody else from one that is not there', async () => {
+  it('hides whether the survey of another user exists', async () => {
     const paths = api.filter(
       ({ access }) =>
         access.kind === 'survey' && (access.by === 'id' || access.by === 'surveyId' || access.by === 'questionId'),

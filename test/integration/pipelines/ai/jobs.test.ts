@@ -6,7 +6,7 @@ import { createLog } from '../../../../src/log.ts';
 import { type AiJobsDeps, startAiJobs } from '../../../../src/pipelines/ai/jobs.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createAiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
-import { createSurveyAiSwitch } from '../../../../src/stores/postgres/ai/survey-ai-enabled.ts';
+import { createSurveyAiSwitch } from '../../../../src/stores/postgres/ai/settings.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
 import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
 
@@ -95,7 +95,7 @@ describe('AI jobs', () => {
       batchesAtOnce: 1,
       anonymiseAll: undefined,
       responses: { countBySurvey: async () => new Map(), async *stream() {} },
-      paid: { list: async () => [], remove: async () => {} },
+      unsavedReplies: { list: async () => [], remove: async () => {} },
       workers: {
         add: async () => {},
         consume: (_: string, handler: typeof work) => {

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { createLog } from '../../../../src/log.ts';
+import { readOrCreateSecretFile } from '../../../../src/platform/secrets.ts';
 import { StartError } from '../../../../src/platform/start-error.ts';
 import { superviseChild } from '../../../../src/stores/embedded/child-process.ts';
 import { acquireLock } from '../../../../src/stores/embedded/host/lock.ts';
 import { endProcess, findOrphan, writePidFile } from '../../../../src/stores/embedded/host/pid-file.ts';
 import { createPorts } from '../../../../src/stores/embedded/host/ports.ts';
 import { identityOf } from '../../../../src/stores/embedded/host/process-identity.ts';
-import { storedPassword } from '../../../../src/stores/embedded/host/stored-password.ts';
 import { canEnter } from '../../../../src/stores/embedded/postgres-home.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -77,11 +77,11 @@ test('an orphan is found only by its own directory, and ended even if it ignores
 
 test('a secret is made once, kept, and readable by its owner only', () => {
   const dir = newDir();
-  const secret = storedPassword(dir);
-  assert.equal(storedPassword(dir), secret);
+  const secret = readOrCreateSecretFile(join(dir, 'password'));
+  assert.equal(readOrCreateSecretFile(join(dir, 'password')), secret);
   assert.ok(secret.length >= 32);
   assert.equal(statSync(join(dir, 'password')).mode & 0o777, 0o600);
-  assert.notEqual(storedPassword(newDir()), secret);
+  assert.notEqual(readOrCreateSecretFile(join(newDir(), 'password')), secret);
 });
 
 test('a store keeps its port, and two stores of one start never get the same', async () => {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { bodyDigest } from '../../../../src/actors/submissions/body-digest.ts';
+import type { SubmissionsDeps } from '../../../../src/actors/submissions/attempt.ts';
 import { createFrozenSubmissions } from '../../../../src/actors/submissions/frozen-submissions.ts';
-import type { SubmissionRequest } from '../../../../src/actors/submissions/plan.ts';
-import { createSubmissions, type SubmissionsDeps } from '../../../../src/actors/submissions/submit.ts';
+import { bodyDigest } from '../../../../src/actors/submissions/repeats.ts';
+import type { SubmissionRequest } from '../../../../src/actors/submissions/request.ts';
+import { createSubmissions } from '../../../../src/actors/submissions/submit.ts';
 import type { CachedSurvey } from '../../../../src/actors/survey-cache.ts';
 import { decodeResponse } from '../../../../src/domain/response-row.ts';
 import { compileSurvey } from '../../../../src/domain/submission/answers.ts';

@@ -13,9 +13,8 @@ import { collectMoments } from '../../../../src/stores/clickhouse/counts/numbers
 import { coversOverlaps, findOverlappingMoments } from '../../../../src/stores/clickhouse/counts/overlapping-parts.ts';
 import { collectSummary } from '../../../../src/stores/clickhouse/counts/summary.ts';
 import { collectTexts, textScan } from '../../../../src/stores/clickhouse/counts/texts.ts';
-import { annotationCodes } from '../../../../src/stores/clickhouse/read/annotation-conditions.ts';
-import { decodeCursor, encodeCursor } from '../../../../src/stores/clickhouse/read/cursor.ts';
-import { conditionsOf } from '../../../../src/stores/clickhouse/read/selection.ts';
+import { decodeCursor, encodeCursor } from '../../../../src/stores/clickhouse/read/pages.ts';
+import { annotationCodes, conditionsOf } from '../../../../src/stores/clickhouse/read/selection.ts';
 import { schemaFiles, schemaStatement } from '../../../../src/stores/clickhouse/schema/migrate.ts';
 import {
   sqlDouble,
@@ -26,7 +25,7 @@ import {
   sqlUuid,
 } from '../../../../src/stores/clickhouse/sql-literals.ts';
 
-test('a text in a statement ends nowhere but at its own quote', () => {
+test('a string literal in SQL ends only at its own quote', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(`'`, '\\', '"', '\0', '\n', 'a', '四', ';', '-') }), (value) => {
       const literal = sqlString(value);
@@ -43,7 +42,7 @@ test('a text in a statement ends nowhere but at its own quote', () => {
   );
 });
 
-test('only ids become ids, only whole numbers whole numbers, only finite numbers numbers', () => {
+test('SQL literals refuse malformed ids, fractions as integers, and numbers that are not finite', () => {
   const id = newId();
   assert.equal(sqlUuid(id), `toUUID('${id}')`);
   for (const wrong of ['', `${id}'`, `${id}\n`, id.slice(1), `x${id.slice(1)}`])
@@ -63,7 +62,7 @@ test('only ids become ids, only whole numbers whole numbers, only finite numbers
   assert.throws(() => sqlMoment(new Date(Number.NaN)), RangeError);
 });
 
-test('a cursor leads back to the key that it was made of', () => {
+test('a cursor decodes to the key that it encodes', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 4_102_444_800_000 }), fc.uuid(), (submittedAtMs, responseId) =>
       assert.deepEqual(decodeCursor(surveyId, encodeCursor(surveyId, { submittedAtMs, responseId })), {
@@ -74,7 +73,7 @@ test('a cursor leads back to the key that it was made of', () => {
   );
 });
 
-test('a cursor is that of one survey’s list', () => {
+test('a cursor of another survey is refused', () => {
   const cursor = encodeCursor(newId(), { submittedAtMs: 0, responseId: newId() });
   assert.throws(
     () => decodeCursor(newId(), cursor),
@@ -82,7 +81,7 @@ test('a cursor is that of one survey’s list', () => {
   );
 });
 
-test('a cursor from before they bore the mark of their survey goes on leading where it led', () => {
+test('a cursor of a former version, without a survey tag, is still decoded', () => {
   const key = { submittedAtMs: 1_790_000_000_000, responseId: newId() };
   assert.deepEqual(
     decodeCursor(surveyId, Buffer.from(`${key.submittedAtMs}.${key.responseId}`).toString('base64url')),
@@ -101,7 +100,7 @@ test('arbitrary texts are refused as cursors with a validation error', () => {
   );
 });
 
-test('only of words, which are cut off, are those that are left out counted: it takes all distinct keys at once', () => {
+test('keys beyond the maximum are counted for words only', () => {
   const statementOf = (by: TextKey) =>
     textScan({ slot: 0, presence: 0, by }, (slot) => `c${slot}`, 'any').statement('responses WHERE true');
   for (const by of ['value', 'emailDomain', 'hour', 'mediaType'] as const)
@@ -127,7 +126,7 @@ test('only of words, which are cut off, are those that are left out counted: it 
   });
 });
 
-test('bins begin at the least value, rise, and are never more than twenty', () => {
+test('bins begin at the least value, have increasing edges, and are at most twenty', () => {
   fc.assert(
     fc.property(
       fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -143,7 +142,7 @@ test('bins begin at the least value, rise, and are never more than twenty', () =
   );
 });
 
-test('bins rise within their limits between bounds too, however close together those are', () => {
+test('bins between bounds have increasing edges, however close the bounds are', () => {
   const narrow = [
     [0, 1e-21],
     [-1e-21, 1e-21],
@@ -153,15 +152,15 @@ test('bins rise within their limits between bounds too, however close together t
     [1, 1 + Number.EPSILON],
   ].map(([min = 0, max = 0]) => ({ min, max }));
   for (const bounds of [...narrow, { min: 3, max: 3 }, { min: -1, max: 1 }]) {
-    const { edges, max } = binsOf({ slot: 0, presence: 0, bounds }, null);
+    const { edges, max } = binsOf({ bounds }, null);
     assert.ok(edges.length >= 1 && edges[0] === bounds.min && max === bounds.max, `${bounds.min}–${bounds.max}`);
     for (const [index, edge] of edges.entries())
       assert.ok(index === 0 || (edge > (edges[index - 1] ?? edge) && edge < max), `${edges}`);
   }
-  assert.equal(binsOf({ slot: 0, presence: 0, bounds: { min: 0, max: 1e-21 } }, null).edges.length, 20);
+  assert.equal(binsOf({ bounds: { min: 0, max: 1e-21 } }, null).edges.length, 20);
 });
 
-test('bins of a round range have round limits', () => {
+test('bins of a round range have round edges', () => {
   assert.deepEqual(binEdges(0, 100).slice(0, 3), [0, 5, 10]);
   assert.deepEqual(
     binEdges(1, 21),
@@ -169,7 +168,7 @@ test('bins of a round range have round limits', () => {
   );
 });
 
-test('a head of several days is put together in order, and what was superseded is taken off', () => {
+test('the summary orders days and subtracts superseded versions', () => {
   const head = collectSummary([
     [20_001, 1, '', [2, 500, 1, 1_728_100_000_000]],
     [20_000, 0, '', [1, 0, 0, 1_728_040_000_000]],
@@ -188,7 +187,7 @@ test('a head of several days is put together in order, and what was superseded i
   });
 });
 
-test('a day whose only response was superseded is no day of the survey', () => {
+test('the summary leaves out a day whose only response was superseded', () => {
   const head = collectSummary([
     [20_000, 1, '', [1, 0, 0, 5]],
     [20_000, 1, '', [-1, -0, -0, -5]],
@@ -196,7 +195,7 @@ test('a day whose only response was superseded is no day of the survey', () => {
   assert.deepEqual(head, { total: 0, complete: 0, durationAverageMs: null, lastSubmittedAt: null, byDay: [] });
 });
 
-test('bits are the same counted bit by bit or from the codes of their word', () => {
+test('options have the same counts from bits and from the codes of their word', () => {
   const words = new Map([
     [0b1, 2],
     [0b11, 3],
@@ -221,12 +220,12 @@ test('bits are the same counted bit by bit or from the codes of their word', () 
 
 const hourMs = 3_600_000;
 
-test('parts that follow each other within an hour contest nothing', () => {
+test('parts that follow each other within an hour do not overlap', () => {
   assert.deepEqual(findOverlappingMoments([[0, 999, 10, 1000, 1999, 10, 2000, 2000, 1]]), { kind: 'none' });
   assert.deepEqual(findOverlappingMoments([]), { kind: 'none' });
 });
 
-test('parts that meet at one moment contest that moment', () => {
+test('parts that share one moment overlap at that moment', () => {
   assert.deepEqual(findOverlappingMoments([[0, 1000, 10, 1000, 2000, 10]]), {
     kind: 'some',
     widthMs: 1,
@@ -239,7 +238,7 @@ test('parts that meet at one moment contest that moment', () => {
   });
 });
 
-test('longer contests are told in longer spans, and very large ones are not told apart at all', () => {
+test('longer overlaps are described by wider buckets, and very large ones cover everything', () => {
   const span = findOverlappingMoments([[0, hourMs - 1, 1000, 10_000, 70_000, 2]]);
   assert.deepEqual(span, {
     kind: 'some',
@@ -250,7 +249,7 @@ test('longer contests are told in longer spans, and very large ones are not told
   assert.deepEqual(findOverlappingMoments(Array.from({ length: 5001 }, () => [0, 1, 1, 5, 6, 1])), { kind: 'all' });
 });
 
-test('every moment at which two parts have rows is covered by what is held to be contested', () => {
+test('every moment at which two parts have rows is in an overlapping bucket', () => {
   const part = fc.tuple(
     fc.integer({ min: 0, max: hourMs - 1 }),
     fc.integer({ min: 0, max: 500_000 }),
@@ -259,21 +258,21 @@ test('every moment at which two parts have rows is covered by what is held to be
   fc.assert(
     fc.property(fc.array(part, { minLength: 2, maxLength: 6 }), (parts) => {
       const spans = parts.map(([from, length, rows]) => [from, Math.min(hourMs - 1, from + length), rows] as const);
-      const contested = findOverlappingMoments([spans.flat()]);
-      assert.ok(coversOverlaps(contested, [spans.flat()]));
+      const overlapping = findOverlappingMoments([spans.flat()]);
+      assert.ok(coversOverlaps(overlapping, [spans.flat()]));
       for (const [index, [from, to]] of spans.entries())
         for (const [otherFrom, otherTo] of spans.slice(index + 1)) {
           const [first, last] = [Math.max(from, otherFrom), Math.min(to, otherTo)];
-          if (first > last || contested.kind === 'all') continue;
-          assert.ok(contested.kind === 'some');
+          if (first > last || overlapping.kind === 'all') continue;
+          assert.ok(overlapping.kind === 'some');
           for (const moment of [first, Math.floor((first + last) / 2), last])
-            assert.ok(contested.buckets.has(Math.floor(moment / contested.widthMs)));
+            assert.ok(overlapping.buckets.has(Math.floor(moment / overlapping.widthMs)));
         }
     }),
   );
 });
 
-test('evidence of a contest that was not foreseen is not covered', () => {
+test('part statistics with an overlap that was not assumed are not covered', () => {
   const before = findOverlappingMoments([[0, 1000, 10, 1000, 2000, 10]]);
   assert.equal(coversOverlaps(before, [[0, 1000, 10, 999, 2000, 10]]), false);
   assert.equal(coversOverlaps({ kind: 'none' }, [[0, 1000, 10, 1000, 2000, 10]]), false);
@@ -281,7 +280,7 @@ test('evidence of a contest that was not foreseen is not covered', () => {
   assert.equal(coversOverlaps({ kind: 'all' }, [[0, 1000, 10, 999, 2000, 10]]), true);
 });
 
-test('every placeholder of the schema is filled in, on one server and on a cluster', async () => {
+test('every placeholder of the schema files is replaced, for one server and for a cluster', async () => {
   const names = { database: 'd', table: (table: string) => `d.${table}` };
   for (const placement of [{}, { cluster: 'c' }]) {
     const files = await schemaFiles(placement);
@@ -314,7 +313,7 @@ const conditionOf = (dimension: Dimension, code: number): string => {
   return condition.slice(`${key} AND `.length);
 };
 
-test('conditions on answers are read from the code columns alone', () => {
+test('conditions on answers read code columns only', () => {
   const categories = [category(1), category(2), category(17)];
   assert.equal(conditionOf({ categories, source: { kind: 'code', slot: 3 } }, 2), 'c3 = 2');
   assert.equal(conditionOf({ categories, source: { kind: 'bits', slots: [3, 4] } }, 17), 'bitTest(c4, 0)');
@@ -336,7 +335,7 @@ test('conditions on answers are read from the code columns alone', () => {
   ]);
 });
 
-test('a condition on a finding asks its edition for the responses, by a text that ends nowhere but at its own quote', () => {
+test('a condition on an annotation selects responses of its edition, with the value quoted', () => {
   const place = `response_id GLOBAL IN (SELECT response_id FROM d.findings WHERE survey_id = toUUID('${surveyId}') AND edition = toUUID('${edition}') AND value = `;
   assert.equal(conditionOf(found([category(1), category(2, "it's \\")], null), 2), `${place}'it\\'s \\\\')`);
   assert.equal(
@@ -346,7 +345,7 @@ test('a condition on a finding asks its edition for the responses, by a text tha
   assert.equal(conditionOf(found([category(1)], null), 9), '0');
 });
 
-test('findings are crossed by their codes, which one query gives however many there are', () => {
+test('annotations in a crosstab are read as codes by one subquery', () => {
   const { categories, source } = found([category(1), category(16), category(18, "it's")], questionId);
   const { words, codesOf } = dimensionWords({ categories, source }, columnOf, 'found');
   assert.deepEqual([words, codesOf(['a'])], [['found'], 'a']);
@@ -359,7 +358,7 @@ test('findings are crossed by their codes, which one query gives however many th
   assert.ok(codes.includes(`AND question_id = toUUID('${questionId}')`));
 });
 
-test('a standard deviation is the same figure however the rows were added up', () => {
+test('a standard deviation is rounded so that the order of addition does not show', () => {
   const deviationOf = (deviation: number) =>
     collectMoments([[0, 0, '', [248, 29.5, 30, deviation, 0, 59, 0, 0]]], [{ slot: 0, presence: 0 }])[0]
       ?.standardDeviation;

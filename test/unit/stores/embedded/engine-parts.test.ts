@@ -3,54 +3,12 @@ import { test } from 'node:test';
 import { toEngineError } from '../../../../src/stores/embedded/engine/exception.ts';
 import { formatKind, headerLength } from '../../../../src/stores/embedded/engine/formats.ts';
 import { readMultipart } from '../../../../src/stores/embedded/engine/http/multipart.ts';
-import { createQueryQueue, queueOf } from '../../../../src/stores/embedded/engine/query-queues.ts';
+import { queueOf } from '../../../../src/stores/embedded/engine/query-text.ts';
 
-test('a lane admits no more at once than it has places, in the order of arrival', async () => {
-  const lane = createQueryQueue(2);
-  const order: number[] = [];
-  let running = 0;
-  let most = 0;
-  await Promise.all(
-    [1, 2, 3, 4, 5].map((n) =>
-      lane.run(async () => {
-        order.push(n);
-        most = Math.max(most, ++running);
-        await new Promise(setImmediate);
-        running--;
-      }, new AbortController().signal),
-    ),
-  );
-  assert.equal(most, 2);
-  assert.deepEqual(order, [1, 2, 3, 4, 5]);
-});
-
-test('who leaves the queue of a lane takes no place, and a failed work gives its place back', async () => {
-  const lane = createQueryQueue(1);
-  const stay = new AbortController().signal;
-  const leaving = new AbortController();
-  let release = () => {};
-  const first = lane.run(
-    () =>
-      new Promise<void>((resolve) => {
-        release = resolve;
-      }),
-    stay,
-  );
-  const second = lane.run(async () => assert.fail('it left'), leaving.signal);
-  const third = lane.run(() => Promise.reject(new Error('failed work')), stay);
-  const fourth = lane.run(async () => 'served', stay);
-  leaving.abort();
-  await assert.rejects(second, /went away/);
-  release();
-  await first;
-  await assert.rejects(third, /failed work/);
-  assert.equal(await fourth, 'served');
-});
-
-test('reading statements and changing ones go different ways', () => {
-  const lane = (sql: string) => queueOf(sql.split(' ')[0] ?? '', sql);
+test('reading and changing statements have different queues', () => {
+  const queue = (sql: string) => queueOf(sql.split(' ')[0] ?? '', sql);
   for (const sql of ['SELECT 1', 'SHOW TABLES', 'WITH 1 AS insert_count SELECT 1'])
-    assert.equal(lane(sql), 'read', sql);
+    assert.equal(queue(sql), 'read', sql);
   for (const sql of [
     'ALTER TABLE t DELETE WHERE 1',
     'DELETE FROM t',
@@ -59,7 +17,7 @@ test('reading statements and changing ones go different ways', () => {
     'INSERT INTO t SELECT 1',
     'WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x',
   ]) {
-    assert.equal(lane(sql), 'change', sql);
+    assert.equal(queue(sql), 'change', sql);
   }
 });
 

@@ -10,8 +10,7 @@ import { mediaType } from '../formats.ts';
 import { atomicInsertSettings, insertData } from '../insert.ts';
 import { type InsertHead, readInsertHead } from '../insert-head.ts';
 import { runQuery } from '../output.ts';
-import { queueOf } from '../query-queues.ts';
-import { isShutdown, readQuery } from '../query-text.ts';
+import { isShutdown, queueOf, readQuery } from '../query-text.ts';
 import { type EngineRequest, readRequest, wholeText } from './request.ts';
 
 export interface EngineServerOptions {

@@ -92,7 +92,7 @@ function scene(analysisType: string, anonymiseAll: AiJobsDeps['anonymiseAll']) {
     newId: () => 'n',
     providers: { pick: async () => provider },
     responses: { stream, countBySurvey: async () => new Map() },
-    paid: recorder({ list: async () => [], remove: async () => {} }),
+    unsavedReplies: recorder({ list: async () => [], remove: async () => {} }),
     annotations: recorder({}),
     workers: { consume: (_queue: string, handler: (typeof handlers)[number]) => void handlers.push(handler) },
     log: { error: keep, warn: keep, info: keep, debug: keep },

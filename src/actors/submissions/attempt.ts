@@ -1,0 +1,123 @@
+import { legacyCanonicalBody } from '../../domain/submission/canonical-body.ts';
+import type { Problem } from '../../errors.ts';
+import { responseIdFromKey } from '../../platform/ids.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { Intake } from '../../stores/redis/intake/intake.ts';
+import type { AppendResult } from '../../stores/redis/intake/submission.ts';
+import type { SurveyActors } from '../survey-actors.ts';
+import type { CachedSurvey } from '../survey-cache.ts';
+import type { IdCheckDeps } from './continued-response.ts';
+import type { PlanContext, PlanDeps, SubmissionPlan, UploadReservations } from './plan.ts';
+import { bodyDigest, digestOf, type FindReplayDeps, keyHashOf } from './repeats.ts';
+import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
+import type { EvictedResponse, RestoredResponse } from './saved-response.ts';
+
+export interface SubmissionsDeps extends PlanDeps, IdCheckDeps, Pick<FindReplayDeps, 'findRecords'> {
+  actors: Pick<SurveyActors, 'peek' | 'lookUp' | 'renew' | 'announce' | 'quotaFilled'>;
+  intake: Pick<Intake, 'append' | 'state' | 'isFrozen'>;
+  uploads: UploadReservations;
+  secrets: PlanDeps['secrets'] & Pick<Secrets, 'keyedHash'>;
+  /** Reads an evicted response from the response store; undefined: there is none. */
+  restore(evicted: EvictedResponse): Promise<RestoredResponse | undefined>;
+  /** Submissions a minute, by client address and survey, unless the survey has its own limit. */
+  submitLimit: number;
+  /** Whether idempotency keys may still be remembered in the form of an earlier version. */
+  isFormerKnown(): boolean;
+  /** The refusal while the intake is too full; undefined while there is room. */
+  pressure(): Problem | undefined;
+  newId(nowMs?: number): string;
+  onBackgroundError(error: unknown): void;
+}
+
+/** What the intake must know of the caller. */
+export interface CallerContext {
+  request?: SubmissionRequest;
+  /** Keyed hash of the client's address. */
+  caller: string;
+  keyHash: string;
+  digest: string;
+  /** Set once the submission limit was counted: it is counted once a submission, however often that is retried. */
+  rateLimit: SubmissionRateLimitStatus | undefined;
+}
+
+/** A submission and what its attempts have found out so far. */
+export interface SubmissionAttempt extends PlanContext, CallerContext {
+  request: SubmissionRequest;
+  /** The response store has no idempotency record of its key and its response's id. */
+  isLookedUp: boolean;
+  /** When the response that it continues was restored; `performance.now()`. */
+  restoredAt?: number;
+  /** When it first met its survey frozen; `performance.now()`. */
+  frozenSince?: number;
+}
+
+export function startAttempt(
+  { secrets }: Pick<SubmissionsDeps, 'secrets'>,
+  request: SubmissionRequest,
+  ownId: string,
+): SubmissionAttempt {
+  const keyHash = keyHashOf(request);
+  return {
+    request,
+    caller: secrets.keyedHash(request.address),
+    keyHash,
+    digest: digestOf(request),
+    idAt: keyHash === '' ? () => ownId : (nowMs) => responseIdFromKey(nowMs, keyHash),
+    isIdFree: false,
+    isLookedUp: false,
+    rateLimit: undefined,
+  };
+}
+
+/** Sends a planned submission to the intake. Refused ones too: the script counts the limit and recognises repeats. */
+export function append(
+  deps: SubmissionsDeps,
+  { request, caller, keyHash, digest, rateLimit, isLookedUp = false }: CallerContext & { isLookedUp?: boolean },
+  { survey }: CachedSurvey,
+  plan: SubmissionPlan,
+): Promise<AppendResult> {
+  return deps.intake.append({
+    surveyId: survey.id,
+    revision: survey.revision,
+    caller: rateLimit ? '' : caller,
+    limit: survey.submissionRateLimit ?? deps.submitLimit,
+    mustRefuse: Boolean(plan.problem || plan.needsIdCheck || plan.evicted),
+    keyHash,
+    digest,
+    legacy:
+      request && digest !== '' && deps.isFormerKnown()
+        ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) }
+        : undefined,
+    isComplete: plan.isComplete,
+    responseId: plan.responseId,
+    idHash: plan.idHash,
+    observedVersion: plan.observedVersion,
+    submittedAtMs: plan.submittedAtMs,
+    isLookupDone: isLookedUp,
+    row: plan.row,
+    savedState: plan.state,
+    idempotencyRecords: plan.records,
+  });
+}
+
+export function rateLimitAfter(
+  attempt: Pick<SubmissionAttempt, 'rateLimit'>,
+  { survey }: CachedSurvey,
+  { submitLimit }: SubmissionsDeps,
+  result: AppendResult,
+): SubmissionRateLimitStatus {
+  return (
+    attempt.rateLimit ?? {
+      limit: survey.submissionRateLimit ?? submitLimit,
+      remaining: Math.max(0, result.remaining),
+      resetMs: result.resetMs,
+    }
+  );
+}
+
+export const accepted = (plan: SubmissionPlan, rateLimit: SubmissionRateLimitStatus): SubmissionOutcome => ({
+  kind: 'accepted',
+  replyText: plan.reply,
+  isReplay: false,
+  rateLimit,
+});

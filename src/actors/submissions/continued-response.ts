@@ -1,0 +1,78 @@
+import type { Submission } from '../../domain/submission/submission.ts';
+import { type Problem, validationProblem } from '../../errors.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { Intake } from '../../stores/redis/intake/intake.ts';
+import type { CachedSurvey } from '../survey-cache.ts';
+import { refusal } from './refusals.ts';
+import type { EvictedResponse, RestoredResponse, SavedResponse } from './saved-response.ts';
+
+export interface ContinuedResponseDeps {
+  intake: Pick<Intake, 'state'>;
+  secrets: Pick<Secrets, 'isResumeToken'>;
+}
+
+/** What a submission that names a response builds on. */
+export interface ContinuedResponse {
+  problem?: Problem;
+  saved?: SavedResponse;
+  /** Set when the answers must be read from the response store first. */
+  evicted?: EvictedResponse;
+  /** Version of the response that was read; 0: the id is new; null: none, the service gives the id. */
+  observedVersion: number | null;
+}
+
+/** Finds what was saved of the response that a submission names: in the intake, or in what was restored from the response store. */
+export async function findContinued(
+  deps: ContinuedResponseDeps,
+  { surveyId, responseId, resumeToken }: { surveyId: string } & Pick<Submission, 'responseId' | 'resumeToken'>,
+  { survey }: Pick<CachedSurvey, 'survey'>,
+  restored: RestoredResponse | undefined,
+): Promise<ContinuedResponse> {
+  const refused = (problem: Problem): ContinuedResponse => ({ observedVersion: null, problem });
+  if (responseId === undefined) {
+    if (resumeToken === undefined) return { observedVersion: null };
+    return refused(validationProblem([{ path: 'responseId', message: 'is needed with resumeToken' }]));
+  }
+  if (resumeToken === undefined) return { observedVersion: 0 };
+  if (!deps.secrets.isResumeToken(surveyId, responseId, resumeToken)) return refused(refusal('wrongResumeToken'));
+  const state = await deps.intake.state(responseId);
+  if (state && (state.version < 1 || state.surveyId !== surveyId)) return refused(refusal('noResponseToContinue'));
+  if (state?.isComplete) return { observedVersion: state.version, problem: refusal('alreadyComplete') };
+  if (state && state.savedState !== '')
+    return { observedVersion: state.version, saved: JSON.parse(state.savedState) as SavedResponse };
+  // A later version in the intake means that somebody else has continued the response since: then it is restored again.
+  if (restored && (state === undefined || state.version === restored.observedVersion))
+    return {
+      observedVersion: restored.observedVersion,
+      ...(restored.isComplete ? { problem: refusal('alreadyComplete') } : { saved: restored.saved }),
+    };
+  const known = state && {
+    observedVersion: state.version,
+    submittedAtMs: Number.isNaN(state.submittedAtMs) ? undefined : state.submittedAtMs,
+  };
+  return {
+    observedVersion: state?.version ?? null,
+    evicted: { surveyId, responseId, known, codePositions: survey.slotCounts.codes },
+  };
+}
+
+export interface IdCheckDeps {
+  /** The accepted response that has or had an id, in whatever survey. */
+  findStored(responseId: string): Promise<{ surveyId: string; isComplete: boolean } | 'deleted' | undefined>;
+}
+
+/**
+ * The refusal where another response has an id of the service's own form. The intake keeps no state of responses that were complete
+ * at once, so the response store is asked, after the submission limit was counted.
+ */
+export async function idTakenProblem(
+  { findStored }: IdCheckDeps,
+  surveyId: string,
+  responseId: string,
+): Promise<Problem | undefined> {
+  const stored = await findStored(responseId);
+  if (!stored) return undefined;
+  if (stored === 'deleted') return refusal('idOfDeletedResponse');
+  const isSame = stored.surveyId === surveyId && stored.isComplete;
+  return refusal(isSame ? 'alreadyComplete' : 'idOfAnotherResponse');
+}

@@ -1,0 +1,68 @@
+import { hash } from 'node:crypto';
+import { canonicalBody } from '../../domain/submission/canonical-body.ts';
+import { Problem } from '../../errors.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import type { IdempotencyRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
+import { hashOfKey } from '../../stores/redis/intake/idempotency.ts';
+import { refusal } from './refusals.ts';
+import { replayedReply } from './reply-text.ts';
+import type { SubmissionRequest } from './request.ts';
+
+const digestLength = 12;
+
+/** The first 72 bits of the SHA-256 of a body in canonical form, by which repeats are compared. */
+export const bodyDigest = (canonicalText: string): string =>
+  hash('sha256', canonicalText, 'base64url').slice(0, digestLength);
+
+/** The body's digest; '' where no repeat can be recognised: without a key or a responseId, and complete at once. */
+export function digestOf({ idempotencyKey, submission, body }: SubmissionRequest): string {
+  return submission && idempotencyKey === undefined && submission.responseId === undefined && submission.isComplete
+    ? ''
+    : bodyDigest(canonicalBody(body));
+}
+
+/** The idempotency key as it is remembered; '' without one. */
+export const keyHashOf = ({
+  surveyId,
+  idempotencyKey,
+}: Pick<SubmissionRequest, 'surveyId' | 'idempotencyKey'>): string =>
+  idempotencyKey === undefined ? '' : hashOfKey(surveyId, idempotencyKey);
+
+export interface FindReplayDeps {
+  /** Records of the response store under the hashes of idempotency keys and response ids, by version. */
+  findRecords(hashes: readonly string[]): Promise<IdempotencyRecord[]>;
+  secrets: Pick<Secrets, 'resumeToken'>;
+}
+
+/** A submission whose key or id may have been used in the last days, and the hash of that id ('' = none). */
+export interface PossibleRepeat {
+  request: SubmissionRequest;
+  keyHash: string;
+  idHash: string;
+  digest: string;
+}
+
+/**
+ * Looks in the response store for an earlier use of the key or the id. Returns the reply of then, a refusal where the body was
+ * another, undefined where there was none.
+ */
+export async function findReplay(
+  deps: FindReplayDeps,
+  { request, keyHash, idHash, digest }: PossibleRepeat,
+): Promise<string | Problem | undefined> {
+  let records: IdempotencyRecord[];
+  try {
+    records = await deps.findRecords([keyHash, idHash].filter((recordHash) => recordHash !== ''));
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+  const ofKey = records.filter((record) => record.hash === keyHash);
+  const known = ofKey.length > 0 ? ofKey : records;
+  if (known.length === 0) return undefined;
+  // The last save of a response, or its first, whose reply may have been lost.
+  const repeated = [known.at(-1), known[0]].find(
+    (record) => record?.digest === digest && record.surveyId === request.surveyId,
+  );
+  return repeated ? replayedReply(deps, request, keyHash, repeated) : refusal('otherBody');
+}

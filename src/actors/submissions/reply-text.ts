@@ -1,0 +1,52 @@
+import { responseIdFromKey } from '../../platform/ids.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { decodeMoment } from '../../stores/redis/intake/append-protocol.ts';
+import type { SubmissionRequest } from './request.ts';
+
+/** What is remembered of an accepted submission, so that a repeat gets the same reply. */
+export interface AcceptedSubmission {
+  isComplete: boolean;
+  submittedAtMs: number;
+}
+
+type ReplyDeps = { secrets: Pick<Secrets, 'resumeToken'> };
+type RepeatedRequest = Pick<SubmissionRequest, 'surveyId' | 'submission'>;
+
+/** The `data` of a reply as JSON text. Nothing is escaped: ids, times and tokens hold no character that needs it. */
+export function replyText(responseId: string, submittedAtMs: number, resumeToken: string | undefined): string {
+  const token = resumeToken === undefined ? '' : `,"resumeToken":"${resumeToken}"`;
+  return `{"responseId":"${responseId}","isComplete":${resumeToken === undefined},"submittedAt":"${isoTime(submittedAtMs)}"${token}}`;
+}
+
+let lastIso = { ms: Number.NaN, text: '' };
+
+/** Formats each millisecond once: many submissions share one. */
+function isoTime(ms: number): string {
+  if (lastIso.ms !== ms) lastIso = { ms, text: new Date(ms).toISOString() };
+  return lastIso.text;
+}
+
+/** The first submission's reply for its repeat. The response's id is in the request, or derived from the idempotency key. */
+export function replayedReply(
+  { secrets }: ReplyDeps,
+  { surveyId, submission }: RepeatedRequest,
+  keyHash: string,
+  { isComplete, submittedAtMs }: AcceptedSubmission,
+): string {
+  const responseId = submission?.responseId ?? responseIdFromKey(submittedAtMs, keyHash);
+  return replyText(responseId, submittedAtMs, isComplete ? undefined : secrets.resumeToken(surveyId, responseId));
+}
+
+/** The same from the text of the intake's REPLAY; earlier versions stored the whole reply, or an object of both fields. */
+export function replayedReplyFrom(deps: ReplyDeps, request: RepeatedRequest, keyHash: string, text: string): string {
+  if (!text.startsWith('{')) {
+    const [isComplete, submittedAt = ''] = text.split(' ');
+    return replayedReply(deps, request, keyHash, {
+      isComplete: isComplete === '1',
+      submittedAtMs: decodeMoment(submittedAt),
+    });
+  }
+  if (!text.startsWith('{"isComplete"')) return text;
+  const { isComplete, submittedAt } = JSON.parse(text) as { isComplete: boolean; submittedAt: string };
+  return replayedReply(deps, request, keyHash, { isComplete, submittedAtMs: Date.parse(submittedAt) });
+}

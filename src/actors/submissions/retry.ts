@@ -1,0 +1,180 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Problem } from '../../errors.ts';
+import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
+import type { AppendCode, AppendResult } from '../../stores/redis/intake/submission.ts';
+import type { CachedSurvey } from '../survey-cache.ts';
+import { accepted, append, rateLimitAfter, type SubmissionAttempt, type SubmissionsDeps } from './attempt.ts';
+import { idTakenProblem } from './continued-response.ts';
+import type { FrozenSubmissions } from './frozen-submissions.ts';
+import { planSubmission, type SubmissionPlan } from './plan.ts';
+import { intakeRefusal, refusal } from './refusals.ts';
+import { findReplay } from './repeats.ts';
+import { replayedReply, replayedReplyFrom } from './reply-text.ts';
+import type { SubmissionOutcome, SubmissionRateLimitStatus } from './request.ts';
+import type { EvictedResponse } from './saved-response.ts';
+
+export type RetryDeps = SubmissionsDeps & { frozenSubmissions: FrozenSubmissions };
+
+/** Maximum retries of one submission while its survey changes. */
+const maxConflictRetries = 8;
+/** Maximum retries while others continue the same response: one of those that collide is accepted at each attempt. */
+const maxMergeRetries = 200;
+/** Longer than one freeze lasts; under several in a row the submission is refused. */
+const frozenTimeoutMs = 11_000;
+/** Pauses between attempts while this process knows no newer revision of the survey; they double. */
+const [firstPauseMs, longestPauseMs] = [20, 500];
+/** A restored response that is older may have been continued and evicted again, so it is restored once more. */
+const restoredTtlMs = 1000;
+
+/** Retries until the submission is accepted or refused: the survey or the response may change during each attempt. */
+export async function retryOnConflict(
+  deps: RetryDeps,
+  attempt: SubmissionAttempt,
+  first?: { cached: CachedSurvey; plan: SubmissionPlan; result?: AppendResult },
+): Promise<SubmissionOutcome> {
+  let ready = first;
+  let [changes, merges] = [0, 0];
+  let lastCode: AppendCode | undefined;
+  while (changes < maxConflictRetries && merges < maxMergeRetries) {
+    const { surveyId } = attempt.request;
+    const cached = ready?.cached ?? deps.actors.peek(surveyId) ?? (await deps.actors.lookUp(surveyId));
+    if (!cached) return { kind: 'unknown survey' };
+    if (attempt.restored && performance.now() - (attempt.restoredAt ?? 0) > restoredTtlMs) attempt.restored = undefined;
+    const plan = ready?.plan ?? (await planSubmission(deps, attempt.request, cached, attempt));
+    const result = ready?.result ?? (await append(deps, attempt, cached, plan));
+    attempt.rateLimit = rateLimitAfter(attempt, cached, deps, result);
+    lastCode = result.code;
+    // Once somebody has continued a restored response the intake knows it again, so few retries restore it.
+    const isMerge = lastCode === 'CHANGED' && !attempt.restored;
+    const outcome = await handleResult(deps, attempt, { cached, plan, result, rateLimit: attempt.rateLimit });
+    attempt.isIdFree ||= result.code === 'REFUSED';
+    ready = undefined;
+    if (outcome === 'released') continue;
+    if (outcome !== 'again' && outcome !== 'later') return outcome;
+    if (outcome === 'later') await pause(Math.min(longestPauseMs, firstPauseMs * 2 ** changes));
+    if (isMerge) merges += 1;
+    else changes += 1;
+  }
+  const isResponse = lastCode === 'CHANGED' || lastCode === 'REFUSED';
+  return {
+    kind: 'refused',
+    problem: refusal(isResponse ? 'responseChangesTooOften' : 'surveyChangesTooOften'),
+    rateLimit: attempt.rateLimit,
+  };
+}
+
+interface AttemptResult {
+  cached: CachedSurvey;
+  plan: SubmissionPlan;
+  result: AppendResult;
+  rateLimit: SubmissionRateLimitStatus;
+}
+
+/** How a submission goes on that is neither accepted nor refused: at once, after a pause, or after a freeze, which is not counted. */
+type Retry = 'again' | 'later' | 'released';
+
+/** What each reply code of the intake's script leads to. */
+async function handleResult(
+  deps: RetryDeps,
+  attempt: SubmissionAttempt,
+  { cached, plan, result, rateLimit }: AttemptResult,
+): Promise<SubmissionOutcome | Retry> {
+  const refuse = (problem: Problem): SubmissionOutcome => ({ kind: 'refused', problem, rateLimit });
+  const replay = (replyText: string): SubmissionOutcome => ({ kind: 'accepted', replyText, isReplay: true, rateLimit });
+  if (result.code !== 'FILLED' && result.code !== 'ACCEPTED' && plan.uploadIds.length > 0)
+    await deps.uploads.release(plan.responseId, plan.uploadIds);
+  switch (result.code) {
+    case 'ACCEPTED':
+      return accepted(plan, rateLimit);
+    case 'FILLED':
+      // The ingest does the same before it acknowledges the entry; here it only happens sooner.
+      void deps.actors.quotaFilled(cached.survey.id).catch(deps.onBackgroundError);
+      return accepted(plan, rateLimit);
+    case 'REPLAY':
+      return replay(replayedReplyFrom(deps, attempt.request, attempt.keyHash, result.text));
+    case 'MISMATCH':
+    case 'LIMITED':
+    case 'FULL':
+    case 'QUOTA':
+    case 'COMPLETE':
+    case 'NEWER':
+      return refuse(intakeRefusal(result.code, result.resetMs));
+    case 'REFUSED': {
+      if (plan.problem) return refuse(plan.problem);
+      const found = plan.evicted
+        ? await restoreEvicted(deps, attempt, plan.evicted)
+        : await idTakenProblem(deps, cached.survey.id, plan.responseId);
+      if (found === undefined) return 'again';
+      return typeof found === 'string' ? replay(found) : refuse(found);
+    }
+    case 'LOOKUP': {
+      const { request, keyHash, digest } = attempt;
+      const found = await findReplay(deps, { request, keyHash, idHash: plan.idHash, digest });
+      attempt.isLookedUp = true;
+      if (found === undefined) return 'again';
+      return typeof found === 'string' ? replay(found) : refuse(found);
+    }
+    case 'FROZEN':
+      return (await waitUntilReleased(deps, attempt)) ? 'released' : refuse(intakeRefusal('FROZEN', 0));
+    case 'STALE':
+      return (await refreshSurvey(deps, cached)) ? 'again' : 'later';
+    case 'UNKNOWN': {
+      // The intake has lost the survey, or the survey was deleted and this process was not notified yet.
+      const fresh = await deps.actors.renew(cached.survey.id);
+      if (fresh) await deps.actors.announce(fresh.survey);
+      return 'again';
+    }
+    case 'CHANGED':
+      // The response was continued, or deleted after it was restored: then the next attempt finds nothing to continue.
+      attempt.restored = undefined;
+      return 'again';
+  }
+}
+
+/**
+ * Restores the response that the submission continues; done only after the submission limit was counted. Returns what ends the
+ * submission: a refusal, or the reply of an earlier submission that this one repeats.
+ */
+async function restoreEvicted(
+  deps: SubmissionsDeps,
+  attempt: SubmissionAttempt,
+  evicted: EvictedResponse,
+): Promise<Problem | string | undefined> {
+  try {
+    const restored = await deps.restore(evicted);
+    attempt.restored = restored;
+    attempt.restoredAt = performance.now();
+    // Restoring has waited until the response store caught up, so the records are there too.
+    const records = restored ? await deps.findRecords([hashOfResponseId(evicted.responseId)]) : [];
+    const repeated = records.find(({ digest, surveyId }) => digest === attempt.digest && surveyId === evicted.surveyId);
+    if (repeated) return replayedReply(deps, attempt.request, attempt.keyHash, repeated);
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+  return attempt.restored ? undefined : refusal('noResponseToContinue');
+}
+
+/** Waits while the survey is frozen. False: it is frozen still, after the longest time that a submission may wait. */
+async function waitUntilReleased({ frozenSubmissions }: RetryDeps, attempt: SubmissionAttempt): Promise<boolean> {
+  attempt.frozenSince ??= performance.now();
+  const timeoutMs = attempt.frozenSince + frozenTimeoutMs - performance.now();
+  return (
+    timeoutMs > 0 &&
+    frozenSubmissions.released(attempt.request.surveyId, {
+      timeoutMs,
+      chars: JSON.stringify(attempt.request.body)?.length ?? 0,
+    })
+  );
+}
+
+/**
+ * Reads the survey again after the intake said that another revision is in force. False: the row is no newer, so the intake has missed
+ * its announcement, which is repeated here.
+ */
+async function refreshSurvey(deps: SubmissionsDeps, cached: CachedSurvey): Promise<boolean> {
+  const fresh = await deps.actors.renew(cached.survey.id);
+  if (fresh?.survey.revision !== cached.survey.revision) return true;
+  await deps.actors.announce(fresh.survey);
+  return false;
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert';
+import type { Core } from '../actors/core.ts';
+import { createAi } from '../ai/ai.ts';
+import type { DrawReport } from '../ai/tasks/report.ts';
+import type { Log } from '../log.ts';
+import type { MetricFamilies, Metrics } from '../metrics.ts';
+import type { JobSender } from '../pipelines/queues.ts';
+import { newId } from '../platform/ids.ts';
+import type { Secrets } from '../platform/secrets.ts';
+import type { Settings } from '../settings.ts';
+import { createConversationStore } from '../stores/postgres/ai/conversations.ts';
+import { createAiStore } from '../stores/postgres/ai/jobs.ts';
+import { createReportStore } from '../stores/postgres/ai/reports.ts';
+import { createAiSettingsStore } from '../stores/postgres/ai/settings.ts';
+import { createSuggestionStore } from '../stores/postgres/ai/suggestions.ts';
+import type { Stores } from '../stores/stores.ts';
+import { createGuard } from '../webhooks/guard.ts';
+import type { Authentication } from './authentication.ts';
+import { aiAnalysisRoutes } from './routes/ai-analysis.ts';
+import { aiConversationRoutes } from './routes/ai-conversations.ts';
+import { aiGenerationRoutes } from './routes/ai-generation.ts';
+import { aiReportRoutes } from './routes/ai-reports.ts';
+import { aiSettingsRoutes } from './routes/ai-settings.ts';
+import { aiSuggestionRoutes } from './routes/ai-suggestions.ts';
+import { aiTranslationRoutes } from './routes/ai-translation.ts';
+import { aiUsageRoutes } from './routes/ai-usage.ts';
+import { analyticsRoutes } from './routes/analytics.ts';
+import { crosstabRoute } from './routes/crosstab.ts';
+import { deadLetterRoutes } from './routes/dead-letters.ts';
+import { erasureRoutes } from './routes/erasure.ts';
+import { exportRoutes } from './routes/exports.ts';
+import { healthRoutes } from './routes/health.ts';
+import { surveyOwnerRoute } from './routes/members.ts';
+import { metricsRoute } from './routes/metrics.ts';
+import { publicSurveyRoutes } from './routes/public.ts';
+import { questionRoutes } from './routes/questions.ts';
+import { responseRoutes } from './routes/responses.ts';
+import { surveyRoutes } from './routes/surveys.ts';
+import { translationRoutes } from './routes/translations.ts';
+import { uploadRoutes } from './routes/uploads.ts';
+import { webhookDeliveryRoutes } from './routes/webhook-deliveries.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
+import type { Authenticate } from './routing/principal.ts';
+import type { RateLimits } from './routing/rate-limits.ts';
+import type { Route } from './routing/route.ts';
+import type { SurveyAccess } from './routing/survey-access.ts';
+import { submitRoute } from './submit/submit-route.ts';
+
+/** What the HTTP interface of a process needs from the other rooms. */
+export interface ApiServerOptions {
+  settings: Settings;
+  stores: Stores;
+  core: Core;
+  jobs: JobSender;
+  metrics: Metrics;
+  secrets: Secrets;
+  log: Log;
+  drawReport: DrawReport;
+  isPortShared: boolean;
+  /** The metrics of all processes, for /metrics. */
+  collectMetrics(): Promise<readonly MetricFamilies[]>;
+}
+
+const id = () => newId();
+
+/** Surveys with their questions, translations and members. */
+export function authoringRoutes(
+  { stores, core }: ApiServerOptions,
+  { members, rightsChanged }: Pick<Authentication, 'members' | 'rightsChanged'>,
+): Route[] {
+  const { surveys, translations } = stores;
+  const { actors, responseCount, reading, now } = core;
+  return [
+    ...surveyRoutes({ surveys, actors, translations, responseCount, now, newId: id }),
+    surveyOwnerRoute({ members, rightsChanged, responseCount, now }),
+    ...questionRoutes({
+      actors,
+      hasAnswers: reading.hasAnswers,
+      freezeSubmissions: stores.intake.freeze,
+      now,
+      newId: id,
+    }),
+    ...translationRoutes({ surveys, translations, now }),
+  ];
+}
+
+/** What respondents call. */
+export function respondentRoutes({ settings, stores, core }: ApiServerOptions, limits: RateLimits): Route[] {
+  const { currentSurvey, whileAway, uploads, now } = core;
+  return [
+    ...publicSurveyRoutes({ currentSurvey, whileAway, translations: stores.translations, now }),
+    submitRoute({ submit: core.submit, limits }),
+    ...uploadRoutes({ uploads, currentSurvey, maxBytes: settings.uploadMaxBytes, now, newId: id }),
+  ];
+}
+
+/** Responses, analytics and exports. */
+export function resultRoutes({ stores, core }: ApiServerOptions, { audit }: Pick<Authentication, 'audit'>): Route[] {
+  const { surveys, responses, annotations, queryCache } = stores;
+  const { reading, erasure, now } = core;
+  return [
+    ...responseRoutes({ responses, reading, surveys, erasure }),
+    ...erasureRoutes({ erasure }),
+    ...deadLetterRoutes({
+      stream: stores.stream,
+      shards: stores.shards.all,
+      surveyExists: async (surveyId) => (await surveys.load(surveyId)) !== undefined,
+      record: (actorId, revived) =>
+        void audit.record({
+          actor: { userId: actorId, keyId: null },
+          action: 'dead-letters.replayed',
+          objectKind: 'service',
+          objectId: 'intake',
+          details: { revived },
+        }),
+    }),
+    ...analyticsRoutes({ cachedTotals: queryCache.totals, surveys, annotations }),
+    crosstabRoute({ cachedCrosstab: queryCache.crosstab, surveys, annotations }),
+    ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, annotations, now, newId: id }),
+  ];
+}
+
+export function webhookApiRoutes(
+  { settings, stores, core, jobs, secrets }: ApiServerOptions,
+  access: SurveyAccess,
+  { audit }: Pick<Authentication, 'audit'>,
+): Route[] {
+  const { webhooks, deliveries } = stores;
+  const clock = { now: core.now, newId: id };
+  const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
+  return [
+    ...webhookRoutes({ webhooks, access, guard, secrets, audit, ...clock }),
+    ...webhookDeliveryRoutes({ webhooks, deliveries, jobs, ...clock }),
+  ];
+}
+
+/** The routes under /ai, with what stands behind them. */
+export function aiRoutes(
+  { settings, stores, core, jobs, secrets, log, drawReport }: ApiServerOptions,
+  access: SurveyAccess,
+): Route[] {
+  const { surveys } = stores;
+  const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
+  const settingsStore = createAiSettingsStore(stores.sql);
+  const ai = createAi({
+    settings,
+    stored: settingsStore,
+    secrets,
+    guard,
+    sql: stores.sql,
+    redis: stores.sharedRedis,
+    log,
+  });
+  const { providers } = ai;
+  const store = createAiStore(stores.sql);
+  const clock = { now: core.now, newId: id };
+  return [
+    ...aiGenerationRoutes({ store, jobs, providers, surveys, ...clock }),
+    ...aiAnalysisRoutes({
+      store,
+      providers,
+      jobs,
+      access,
+      surveys,
+      isAnonymising: settings.ai.isAnonymising,
+      ...clock,
+    }),
+    ...aiSuggestionRoutes({
+      store,
+      jobs,
+      providers,
+      surveys,
+      actors: core.actors,
+      suggestions: createSuggestionStore(stores.sql),
+      hasAnswers: core.reading.hasAnswers,
+      freezeSubmissions: stores.intake.freeze,
+      ...clock,
+    }),
+    ...aiTranslationRoutes({ store, jobs, providers, surveys, newId: id }),
+    ...aiReportRoutes({
+      store,
+      jobs,
+      providers,
+      surveys,
+      totals: stores.totals,
+      reports: createReportStore(stores.sql),
+      draw: drawReport,
+      newId: id,
+    }),
+    ...aiConversationRoutes({
+      providers,
+      conversations: createConversationStore(stores.sql),
+      surveys,
+      actors: core.actors,
+      ...clock,
+    }),
+    ...aiSettingsRoutes({ ...ai, settingsStore, secrets, guard }),
+    ...aiUsageRoutes({ usage: ai.usage }),
+  ];
+}
+
+export interface RootRoutesDeps extends Pick<ApiServerOptions, 'stores' | 'collectMetrics'> {
+  authenticate: Authenticate;
+  limits: RateLimits;
+  isDraining(): boolean;
+}
+
+/** Health and metrics, beside the base address. */
+export function createRootRoutes({
+  stores,
+  authenticate,
+  limits,
+  isDraining,
+  collectMetrics,
+}: RootRoutesDeps): Route[] {
+  return [
+    ...healthRoutes({
+      isDraining,
+      fullIntakeProblem: stores.pressure.refusal,
+      writeToIntake: () => stores.intakeRedis.set('{health}:probe', '1', 'EX', 60),
+      dependencies: {
+        responses: async () => assert(await stores.clickhouse.ping()),
+        controlPlane: () => stores.sql`SELECT 1`,
+        jobs: () => stores.sharedRedis.ping(),
+      },
+    }),
+    metricsRoute({ collectMetrics, authenticate, limits }),
+  ];
+}

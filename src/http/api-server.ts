@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { assetPath } from '../platform/assets.ts';
+import { newId } from '../platform/ids.ts';
+import { transferAiJobs } from '../stores/postgres/ai/jobs.ts';
+import { createSuggestionStore } from '../stores/postgres/ai/suggestions.ts';
+import { transferExports } from '../stores/postgres/exports.ts';
+import type { OwnedDataTransfer } from '../stores/postgres/users.ts';
+import { transferWebhooks } from '../stores/postgres/webhooks.ts';
+import {
+  type ApiServerOptions,
+  aiRoutes,
+  authoringRoutes,
+  createRootRoutes,
+  respondentRoutes,
+  resultRoutes,
+  webhookApiRoutes,
+} from './api-routes.ts';
+import { createAuthentication } from './authentication.ts';
+import { createLive } from './live/live.ts';
+import { createOpenApi } from './reference/openapi.ts';
+import { docsRoutes, openApiRoute } from './routes/docs.ts';
+import { withAudit } from './routing/audit.ts';
+import { createDispatch } from './routing/dispatch.ts';
+import { createRateLimits } from './routing/rate-limits.ts';
+import { createRouteTable } from './routing/route-table.ts';
+import { createSurveyAccess } from './routing/survey-access.ts';
+import { createAddressReader } from './server/client-address.ts';
+import { basePath, createServer } from './server/server.ts';
+import { assertNativeServer, warnOfTrimmedHeaders } from './server/uwebsockets.ts';
+import { createSubmitFastPath } from './submit/fast-path.ts';
+
+/** Moves what a deleted user owned, besides surveys. */
+const handOver: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
+  await transferWebhooks(tx, fromUserId, toUserId);
+  await transferExports(tx, fromUserId, toUserId);
+  await transferAiJobs(tx, fromUserId, toUserId);
+};
+
+/** Puts the HTTP interface of one process together: who may call → routes → dispatch → server. */
+export async function createApiServer(options: ApiServerOptions) {
+  assertNativeServer();
+  const { settings, stores, core, metrics, secrets, log } = options;
+  const { corsOrigins } = settings;
+  await warnOfTrimmedHeaders(log);
+  let isStopping = false;
+
+  const authentication = await createAuthentication({
+    sql: stores.sql,
+    redis: stores.sharedRedis,
+    secrets,
+    log,
+    settings,
+    nowMs: core.now,
+    newId: () => newId(),
+    publishRightsChange: stores.permissionNotifications.publish,
+    handOver,
+  });
+  const { authenticate, audit } = authentication;
+  const limits = createRateLimits({
+    redis: stores.sharedRedis,
+    auth: settings.rateLimits.auth,
+    api: settings.rateLimits.api,
+    processCount: settings.workers,
+    log,
+  });
+  const access = createSurveyAccess({
+    surveys: stores.surveys,
+    lookups: {
+      responseId: async (responseId) => (await core.reading.findAnywhere(responseId))?.surveyId,
+      exportId: stores.exports.findSurveyId,
+      uploadId: core.uploads.findSurveyId,
+      suggestionId: createSuggestionStore(stores.sql).findSurveyId,
+    },
+  });
+
+  const addressOf = createAddressReader(settings.trustedProxies);
+  const live = createLive({
+    stores,
+    core,
+    authentication,
+    access,
+    limits,
+    metrics,
+    addressOf,
+    origins: corsOrigins,
+    log,
+  });
+  const routes = [
+    ...authentication.routes,
+    ...authoringRoutes(options, authentication),
+    ...respondentRoutes(options, limits),
+    ...resultRoutes(options, authentication),
+    ...live.routes,
+    ...webhookApiRoutes(options, access, authentication),
+    ...aiRoutes(options, access),
+  ];
+  const rootRoutes = createRootRoutes({ ...options, authenticate, limits, isDraining: () => isStopping });
+  const openApi = openApiRoute({
+    document: () =>
+      createOpenApi({
+        routes: [...routes, openApi],
+        rootRoutes,
+        publicUrl: settings.publicUrl,
+        version: packageVersion(),
+      }),
+  });
+
+  const server = createServer({
+    api: createRouteTable([...withAudit(routes, audit), openApi]),
+    root: createRouteTable([...rootRoutes, ...docsRoutes()]),
+    dispatch: createDispatch({ authenticate, access, limits, log, metrics }),
+    addressOf,
+    corsOrigins,
+    isPortShared: options.isPortShared,
+    log,
+    metrics,
+    addWebSockets: (app) => live.addWebSocket(app, basePath),
+    submitFastPath: createSubmitFastPath({ submit: core.submit, limits, addressOf, corsOrigins, log, metrics }),
+  });
+  return {
+    listen: server.listen,
+    /** Subscribes to notifications of other processes; resolves when they can arrive. */
+    subscribe: live.subscribe,
+    /**
+     * Fails readiness at once. After DRAIN_DELAY_MS, in which balancers notice that, it takes nothing new and lets running calls end
+     * within the deadline.
+     */
+    async drain(deadlineMs: number): Promise<void> {
+      isStopping = true;
+      if (settings.drainDelayMs > 0) server.closeAfterReply();
+      await new Promise((resolve) => setTimeout(resolve, settings.drainDelayMs));
+      live.drain();
+      await server.drain(deadlineMs);
+    },
+  };
+}
+
+function packageVersion(): string {
+  return String((JSON.parse(readFileSync(assetPath('package.json'), 'utf8')) as { version: unknown }).version);
+}

@@ -1,0 +1,142 @@
+import type { Redis } from 'ioredis';
+import { createAccessTokens } from '../auth/access-tokens.ts';
+import { createAccountGuard } from '../auth/account-guard.ts';
+import { createPasswords } from '../auth/passwords.ts';
+import { createRefresh } from '../auth/refresh.ts';
+import { createSignIn } from '../auth/sign-in.ts';
+import { makeSigningKey, readSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
+import type { Log } from '../log.ts';
+import { loadOrCreateSecret, type Secrets } from '../platform/secrets.ts';
+import { type Settings, SettingsError } from '../settings.ts';
+import { createApiKeyStore } from '../stores/postgres/api-keys.ts';
+import { type Audit, createAudit } from '../stores/postgres/audit.ts';
+import type { Sql } from '../stores/postgres/client.ts';
+import { createMemberStore } from '../stores/postgres/members.ts';
+import { createSessionStore } from '../stores/postgres/sessions.ts';
+import { createUserStore, type OwnedDataTransfer } from '../stores/postgres/users.ts';
+import type { PermissionChange } from '../stores/redis/permission-notifications.ts';
+import { apiKeyRoutes } from './routes/api-keys.ts';
+import { auditRoutes } from './routes/audit.ts';
+import { authRoutes } from './routes/auth.ts';
+import { memberRoutes } from './routes/members.ts';
+import { userRoutes } from './routes/users.ts';
+import { createAuthenticator } from './routing/authenticator.ts';
+import type { Route } from './routing/route.ts';
+
+export interface AuthenticationDeps {
+  sql: Sql;
+  /** The instance for limits. */
+  redis: Pick<Redis, 'multi' | 'exists' | 'get' | 'set' | 'ttl'>;
+  secrets: Secrets;
+  log: Log;
+  settings: Pick<Settings, 'dataDir' | 'jwtPrivateKey' | 'accessTokenTtlSeconds' | 'refreshTokenTtlSeconds'>;
+  /** Moves what a deleted user owned, besides surveys. */
+  handOver?: OwnedDataTransfer;
+  /** Tells all processes of a change of rights, since open connections depend on them. */
+  publishRightsChange?(change: PermissionChange): void;
+  nowMs(): number;
+  newId(): string;
+}
+
+/** Accounts and sign-in: stores, tokens, the authentication of every call, and the routes. */
+export async function createAuthentication(deps: AuthenticationDeps) {
+  const { sql, secrets, log, settings, nowMs, newId } = deps;
+  const stores = {
+    users: createUserStore(sql, deps.handOver),
+    sessions: createSessionStore(sql),
+    apiKeys: createApiKeyStore(sql),
+    members: createMemberStore(sql),
+  };
+  const audit = createAudit(sql, log);
+  const passwords = createPasswords();
+  const accessTokens = createAccessTokens({
+    keys: await loadSigningKeys(settings),
+    ttlSeconds: settings.accessTokenTtlSeconds,
+    nowMs,
+  });
+  const accountGuard = createAccountGuard({ redis: deps.redis, keyedHash: secrets.keyedHash, log });
+  const authenticator = createAuthenticator({ ...stores, accessTokens, log });
+  const rightsChanged = (change: PermissionChange): void => {
+    authenticator.clearCache();
+    deps.publishRightsChange?.(change);
+  };
+  const record = recordSignIn(audit);
+  const signIn = createSignIn({
+    ...stores,
+    passwords,
+    accessTokens,
+    guard: accountGuard,
+    record,
+    refreshTtlSeconds: settings.refreshTokenTtlSeconds,
+    newId,
+  });
+  const refresh = createRefresh({
+    ...stores,
+    accessTokens,
+    secrets,
+    onReuse: ({ sessionId, userId }) => {
+      rightsChanged({ userId });
+      return audit.record({
+        actor: null,
+        action: 'session.token-reused',
+        objectKind: 'session',
+        objectId: sessionId,
+        details: { userId },
+      });
+    },
+  });
+  const routeDeps = { ...stores, audit, passwords, accountGuard, rightsChanged, signIn, refresh, newId };
+  return {
+    authenticate: authenticator.authenticate,
+    current: authenticator.current,
+    isAlive: authenticator.isAlive,
+    /** To be called when another process has changed rights. */
+    clearCache: authenticator.clearCache,
+    audit,
+    members: stores.members,
+    rightsChanged,
+    routes: accountRoutes(routeDeps),
+  };
+}
+
+export type Authentication = Awaited<ReturnType<typeof createAuthentication>>;
+
+type AccountRoutesDeps = Parameters<typeof authRoutes>[0] &
+  Parameters<typeof userRoutes>[0] &
+  Parameters<typeof apiKeyRoutes>[0] &
+  Parameters<typeof memberRoutes>[0] &
+  Parameters<typeof auditRoutes>[0];
+
+export function accountRoutes(deps: AccountRoutesDeps): Route[] {
+  return [...authRoutes(deps), ...userRoutes(deps), ...apiKeyRoutes(deps), ...memberRoutes(deps), ...auditRoutes(deps)];
+}
+
+async function loadSigningKeys({ jwtPrivateKey, dataDir }: AuthenticationDeps['settings']): Promise<SigningKeys> {
+  try {
+    return await readSigningKeys(jwtPrivateKey ?? loadOrCreateSecret(dataDir, 'access-tokens.pem', makeSigningKey));
+  } catch (error) {
+    throw new SettingsError(
+      `Bad setting. JWT_PRIVATE_KEY: ${error instanceof Error ? error.message : 'cannot be read'}`,
+    );
+  }
+}
+
+/** Records sign-ins without waiting, and alike for every outcome, so that the time of the reply reveals nothing. */
+function recordSignIn(audit: Audit) {
+  return ({
+    isSuccess,
+    userId,
+    sessionId,
+  }: {
+    isSuccess: boolean;
+    userId: string | null;
+    sessionId: string | null;
+  }): void => {
+    const actor = isSuccess && userId !== null ? { userId, keyId: null } : null;
+    const object =
+      sessionId === null
+        ? ({ objectKind: 'user', objectId: userId ?? 'unknown' } as const)
+        : ({ objectKind: 'session', objectId: sessionId } as const);
+    void audit.record({ actor, action: isSuccess ? 'session.started' : 'session.refused', ...object });
+  };
+}

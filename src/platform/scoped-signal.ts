@@ -1,0 +1,23 @@
+import { setMaxListeners } from 'node:events';
+
+/**
+ * Runs `work` with a signal of its own that is aborted with the given one, or by `abort`. It stops listening when the work has ended:
+ * libraries leave listeners on the signals that they are given, which would add up on the signal of a long job.
+ */
+export async function withScopedSignal<T>(
+  signal: AbortSignal,
+  work: (own: AbortSignal, abort: (reason: unknown) => void) => Promise<T>,
+): Promise<T> {
+  const own = new AbortController();
+  const abort = (reason: unknown): void => own.abort(reason);
+  const follow = (): void => abort(signal.reason);
+  if (signal.aborted) follow();
+  // One listener for each work that runs at the same time.
+  setMaxListeners(0, signal);
+  signal.addEventListener('abort', follow, { once: true });
+  try {
+    return await work(own.signal, abort);
+  } finally {
+    signal.removeEventListener('abort', follow);
+  }
+}

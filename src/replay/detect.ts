@@ -1,0 +1,142 @@
+import {
+  type ColumnOverride,
+  checkNames,
+  emptyMapping,
+  type Mapping,
+  overrideForColumn,
+  overrideForQuestion,
+} from './mapping.ts';
+import {
+  type DetectedQuestion,
+  type GroupShape,
+  hasOptions,
+  type Item,
+  matrixOptions,
+  recogniseColumn,
+  recogniseGroup,
+  shapeAs,
+} from './recognise.ts';
+import { type Column, type Row, type Table, valuesOf } from './table.ts';
+
+export interface Detection {
+  questions: readonly DetectedQuestion[];
+  /** The column that identifies respondents. */
+  idColumn: Column | undefined;
+}
+
+/**
+ * Recognises the questions of a file, with the overrides of the mapping. Throws an Error if the mapping does not fit
+ * the file.
+ */
+export function detect({ columns, rows }: Table, mapping: Mapping = emptyMapping): Detection {
+  checkNames(mapping, columns);
+  const isOverridden = (column: Column): boolean =>
+    overrideForColumn(mapping, column) !== undefined || overrideForQuestion(mapping, column) !== undefined;
+  const idColumn = columns.find((column) => !isOverridden(column) && isIdentifier(column, rows));
+  const asked = columns.filter(
+    (column) =>
+      column !== idColumn &&
+      overrideForColumn(mapping, column)?.ignore !== true &&
+      overrideForQuestion(mapping, column)?.ignore !== true,
+  );
+  const runs = new Map<number, Column[]>();
+  for (const column of asked) runs.set(column.run, [...(runs.get(column.run) ?? []), column]);
+  const questions = [...runs.values()].flatMap((run) => questionsOf(run, rows, mapping));
+  return { idColumn, questions: questions.sort((a, b) => placeOf(a) - placeOf(b)) };
+}
+
+const placeOf = ({ items }: DetectedQuestion): number => items[0]?.index ?? 0;
+
+const idWord = /^(?:id|uuid|guid|identifier|(?:respondent|response|participant|user|person|case|record|session)id)$/;
+
+/** Whether the column is named as an id and has a different value in every row. */
+function isIdentifier({ question, part, index }: Column, rows: readonly Row[]): boolean {
+  const words = question
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/);
+  if (part !== '' || !words.some((word) => idWord.test(word))) return false;
+  const values = valuesOf(rows, index);
+  return rows.length > 0 && values.length === rows.length && new Set(values).size === values.length;
+}
+
+/** The questions of the columns under one header, usually one. */
+function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapping): DetectedQuestion[] {
+  const override = run[0] && overrideForQuestion(mapping, run[0]);
+  const free = run.filter((column) => column.part !== '' && overrideForColumn(mapping, column) === undefined);
+  const group = free.length > 1 || isGroupType(override?.type) ? groupOf(free, rows, override) : undefined;
+  const alone = run.filter((column) => !group?.columns.includes(column));
+  const single = alone.map((column) =>
+    columnQuestion(column, {
+      rows,
+      override: overrideForColumn(mapping, column) ?? (group ? undefined : override),
+      isAlone: run.length === 1,
+    }),
+  );
+  return group ? [groupQuestion(group, override), ...single] : single;
+}
+
+const isGroupType = (type: ColumnOverride['type']): type is GroupShape['type'] =>
+  type === 'CHECKBOXES' || type === 'RANKING' || type === 'MATRIX';
+
+function groupOf(
+  columns: readonly Column[],
+  rows: readonly Row[],
+  { type, options }: ColumnOverride = {},
+): GroupShape | undefined {
+  if (type === undefined) return recogniseGroup(columns, rows);
+  if (!isGroupType(type)) return undefined;
+  if (columns.length < 2) throw new Error(`The mapping asks for ${type}, which takes a header with several columns`);
+  return { type, columns, options: type === 'MATRIX' ? (options ?? matrixOptions(columns, rows)) : [] };
+}
+
+function groupQuestion({ type, columns, options }: GroupShape, override: ColumnOverride | undefined): DetectedQuestion {
+  if (override?.options && type !== 'MATRIX')
+    throw new Error(`The mapping gives options to a question of type ${type}, which takes them from its columns`);
+  return {
+    type,
+    text: override?.question ?? wording(columns[0]?.question ?? ''),
+    items: itemsOf(columns),
+    options: override?.options ?? options,
+    dayOrder: 'year',
+  };
+}
+
+function columnQuestion(
+  column: Column,
+  { rows, override, isAlone }: { rows: readonly Row[]; override: ColumnOverride | undefined; isAlone: boolean },
+): DetectedQuestion {
+  const { question, part, index } = column;
+  const type = override?.type;
+  if (isGroupType(type))
+    throw new Error(`The mapping asks for ${type}, which takes a header with several columns, for column ${index}`);
+  const values = valuesOf(rows, index);
+  const found = recogniseColumn(values);
+  const shape =
+    type === undefined && override?.options === undefined
+      ? found
+      : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, override?.options);
+  if (override?.options && shape.options.length === 0)
+    throw new Error(`The mapping gives options to a question of type ${shape.type}, which has none`);
+  const text = override?.question ?? question;
+  const isPart = part !== '' && !isAlone;
+  return {
+    ...shape,
+    text: wording(isPart ? `${text} – ${part}` : text),
+    items: [{ index, text: wording(part === '' ? text : part) }],
+  };
+}
+
+/** Items with unique texts: repeated texts are numbered. */
+function itemsOf(columns: readonly Column[]): Item[] {
+  const taken = new Set<string>();
+  return columns.map(({ index, part }) => {
+    const base = part.slice(0, 490);
+    let text = base;
+    for (let n = 2; taken.has(text); n += 1) text = `${base} (${n})`;
+    taken.add(text);
+    return { index, text };
+  });
+}
+
+const wording = (text: string): string => text.slice(0, 2000);

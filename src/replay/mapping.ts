@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { questionTypeNames } from '../domain/questions/type-names.ts';
+import type { Column } from './table.ts';
+
+const columnOverride = z.strictObject({
+  type: z.enum(questionTypeNames).exclude(['FILE_UPLOAD']).optional(),
+  question: z.string().trim().min(1).max(2000).optional(),
+  options: z.array(z.string().trim().min(1).max(500)).min(1).max(200).optional(),
+  ignore: z.literal(true).optional(),
+});
+
+/**
+ * Overrides what is recognised, by the header of a question or by the index of a column from 0:
+ *
+ *     {"columns": {"How old are you?": {"type": "DROPDOWN", "options": ["under 30", "30 to 59", "60 and over"]},
+ *                  "4": {"question": "Where do you live?"},
+ *                  "17": {"ignore": true}}}
+ *
+ * `type` is any question type except FILE_UPLOAD; `question` is another wording; `options` are the options in order (other answers are
+ * left out and counted); `ignore` leaves the columns out. A header names all columns under it; an index names one column, which becomes a
+ * question of its own. CHECKBOXES, RANKING and MATRIX need a header with several columns.
+ */
+const mappingSchema = z.strictObject({ columns: z.record(z.string(), columnOverride) });
+
+export type Mapping = z.output<typeof mappingSchema>;
+export type ColumnOverride = z.output<typeof columnOverride>;
+
+export const emptyMapping: Mapping = { columns: {} };
+
+/** Throws an Error that says what is wrong with the file. */
+export function readMapping(path: string): Mapping {
+  const read = mappingSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+  if (read.success) return read.data;
+  throw new Error(
+    `The mapping cannot be used. ${read.error.issues.map((issue) => `${issue.path.join('.') || 'it'}: ${issue.message}`).join('; ')}`,
+  );
+}
+
+/** The override of the question that a column belongs to. */
+export const overrideForQuestion = ({ columns }: Mapping, { question }: Column): ColumnOverride | undefined =>
+  Object.hasOwn(columns, question) ? columns[question] : undefined;
+
+/** The override of this column. */
+export const overrideForColumn = ({ columns }: Mapping, { index }: Column): ColumnOverride | undefined =>
+  Object.hasOwn(columns, String(index)) ? columns[String(index)] : undefined;
+
+/** Throws an Error if the mapping names a header or column that the file does not have. */
+export function checkNames({ columns: overrides }: Mapping, columns: readonly Column[]): void {
+  const known = new Set(columns.flatMap(({ question, index }) => [question, String(index)]));
+  const unknown = Object.keys(overrides).find((name) => !known.has(name));
+  if (unknown !== undefined)
+    throw new Error(`The mapping names “${unknown}”, which is no header and no column number of the file`);
+}

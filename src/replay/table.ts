@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
+
+/** A column of a file of responses. Neighbouring columns of one question share its `run`. */
+export interface Column {
+  /** Index in the file, from 0. */
+  index: number;
+  /** Index of the question that the column belongs to, from 0. */
+  run: number;
+  /** The question's wording, on one line. */
+  question: string;
+  /** The option, row or item of the column; '' if the column is the whole question. */
+  part: string;
+}
+
+export type Row = readonly string[];
+
+export interface Table {
+  columns: readonly Column[];
+  /** Cells as in the file, one for each column. */
+  rows: readonly Row[];
+  /** Remarks to print, as sentences. */
+  remarks: readonly string[];
+}
+
+/** Reads a CSV file. `digest` is a hash of its bytes. */
+export function readTable(path: string): { table: Table; digest: string } {
+  const bytes = readFileSync(path);
+  const lines = parse(decodeText(bytes), { relax_column_count: true, skip_empty_lines: true });
+  return { table: tableOf(lines), digest: createHash('sha256').update(bytes).digest('hex').slice(0, 32) };
+}
+
+/** The trimmed cell; '' means that the question was not answered. */
+export function cellAt(row: Row, index: number): string {
+  return (row[index] ?? '').trim();
+}
+
+/** The filled cells of a column. */
+export function valuesOf(rows: readonly Row[], index: number): string[] {
+  return rows.map((row) => cellAt(row, index)).filter((cell) => cell !== '');
+}
+
+/**
+ * Separates the header from the rows: one line of names, or two if the second names the options, rows or items of
+ * columns.
+ */
+export function tableOf(lines: readonly Row[]): Table {
+  const names = (lines[0] ?? []).map(oneLine);
+  if (names.length === 0) throw new Error('The file is empty');
+  const parts = hasPartNames(names, lines) ? (lines[1] ?? []).map(oneLine) : undefined;
+  const given = lines.slice(parts ? 2 : 1);
+  const longer = given.filter(
+    (row) => row.length > names.length && row.slice(names.length).some((cell) => cell.trim() !== ''),
+  ).length;
+  return {
+    columns: columnsOf(names, parts),
+    rows: given.map((row) => names.map((_, index) => row[index] ?? '')),
+    remarks: longer > 0 ? [`${longer} rows have more cells than the header; their surplus cells are left out.`] : [],
+  };
+}
+
+const plainAnswer = /^(open-ended )?response$/i;
+
+function columnsOf(names: readonly string[], parts: readonly string[] | undefined): Column[] {
+  let run = -1;
+  let question = '';
+  return names.map((name, index): Column => {
+    const isContinued = name === '' && parts !== undefined && run >= 0;
+    if (!isContinued) [run, question] = [run + 1, name === '' ? `Column ${index + 1}` : name];
+    const part = parts?.[index] ?? '';
+    return { index, run, question, part: plainAnswer.test(part) ? '' : part };
+  });
+}
+
+/**
+ * Whether the second line belongs to the header: it says “Response”, or it names all columns that the first line leaves
+ * unnamed, and no such name is an answer below, unless it is the column's only answer, as with checkboxes.
+ */
+function hasPartNames(names: readonly string[], [, second = [], ...rows]: readonly Row[]): boolean {
+  if (second.some((cell) => plainAnswer.test(cell.trim()))) return true;
+  const continued = names.flatMap((name, index) => (name === '' && index > 0 ? [index - 1, index] : []));
+  return (
+    continued.length > 0 &&
+    continued.every((index) => {
+      const part = cellAt(second, index);
+      const below = new Set(valuesOf(rows, index));
+      return part !== '' && (!below.has(part) || below.size === 1);
+    })
+  );
+}
+
+/** A header on one line: exports contain line breaks and double spaces. */
+export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
+
+/** Windows-1252 at 0x80–0x9f; its five unassigned bytes stay control characters, as in browsers. */
+const upperControls = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
+/**
+ * Decodes UTF-8 (without its byte-order mark) or, if the bytes are not valid UTF-8, Windows-1252, which older survey
+ * tools write. Node 20 decodes `windows-1252` as Latin-1, hence the table.
+ */
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return Buffer.from(bytes)
+      .toString('latin1')
+      .replace(/[\u0080-\u009f]/g, (char) => upperControls[char.charCodeAt(0) - 0x80] ?? char);
+  }
+}

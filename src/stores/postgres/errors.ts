@@ -1,0 +1,95 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Problem } from '../../errors.ts';
+import { isRedisUnavailable } from '../redis/errors.ts';
+
+const deadlockCode = '40P01';
+const serializationFailureCode = '40001';
+const foreignKeyViolationCode = '23503';
+
+/**
+ * Error codes of Node, postgres.js and PostgreSQL for a database that is unavailable or overloaded, as opposed to a
+ * wrong statement.
+ */
+const unavailableCodes = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EMFILE',
+  'ENFILE',
+  deadlockCode,
+  serializationFailureCode,
+  '57P01',
+  '57P02',
+  '57P03',
+  '08006',
+  '08001',
+  '53300',
+  '57014',
+  '55P03',
+  '53100',
+]);
+
+export function isPostgresUnavailable(error: unknown): boolean {
+  return unavailableCodes.has(codeOf(error) ?? '');
+}
+
+/**
+ * Which owner of a row was deleted while the row was written, from a foreign-key violation: the caller, or another user
+ * named by the call. Undefined for other errors.
+ */
+export function missingOwnerOf(error: unknown): 'caller' | 'person' | undefined {
+  if (!(error instanceof Error) || codeOf(error) !== foreignKeyViolationCode) return undefined;
+  const constraint = 'constraint_name' in error ? String(error.constraint_name) : '';
+  if (constraint === 'survey_members_user_id_fkey') return 'person';
+  return /_(owner|user)_id_fkey$/.test(constraint) ? 'caller' : undefined;
+}
+
+/**
+ * Repeats a statement or transaction that was rolled back by a deadlock or serialization failure, at most three times.
+ */
+export async function retryOnDeadlock<T>(step: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await step();
+    } catch (error) {
+      const code = codeOf(error);
+      const isDeadlock = code === deadlockCode || code === serializationFailureCode;
+      if (!isDeadlock || attempt === maxDeadlockAttempts) throw error;
+    }
+}
+
+const maxDeadlockAttempts = 3;
+
+/**
+ * Repeats a step while PostgreSQL or Redis is unavailable, after each of these waits. For results that are expensive to
+ * make; the step must be repeatable.
+ */
+export async function retryOnOutage<T>(
+  step: () => Promise<T>,
+  waitsMs: readonly number[] = [250, 1000, 4000],
+): Promise<T> {
+  for (let tries = 0; ; tries += 1)
+    try {
+      return await step();
+    } catch (error) {
+      const waitMs = waitsMs[tries];
+      const isAway =
+        isPostgresUnavailable(error) ||
+        isRedisUnavailable(error) ||
+        (error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE');
+      if (!isAway || waitMs === undefined) throw error;
+      await pause(waitMs);
+    }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined;
+}

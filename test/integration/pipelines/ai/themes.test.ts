@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
+import { loadKnownThemes } from '../../../../src/pipelines/ai/analysis/themes.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
+import { createAiStore, type SurveyJob } from '../../../../src/stores/postgres/ai/jobs.ts';
+import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
+
+describe('the names of themes', () => {
+  let database: OwnedDatabase;
+  before(async () => {
+    database = await ownedDatabase();
+  });
+  after(() => database?.drop());
+
+  const topic = 'themes/test';
+  const openScope = async () => {
+    const { sql } = database;
+    const surveyId = newId();
+    await createSurveyStore(sql).create(blankSurvey(surveyId, database.ownerId, Date.now()));
+    const store = createAiStore(sql);
+    const scope = { surveyId, topic };
+    const find = async (...themes: string[]): Promise<string> => {
+      const responseId = newId();
+      await store.saveAnnotations(scope, newId(), [
+        { responseId, questionId: newId(), digest: Buffer.alloc(16), finding: { themes, sentiment: 'neutral' } },
+      ]);
+      return responseId;
+    };
+    const known = async () =>
+      (
+        await sql<
+          { name: string; shown: string }[]
+        >`SELECT name, shown FROM ai_themes WHERE survey_id = ${surveyId} ORDER BY name`
+      ).map(({ name, shown }) => [name, shown]);
+    const job = { surveyId, topic } as SurveyJob;
+    return { sql, surveyId, store, scope, find, known, job };
+  };
+
+  it('are not forgotten while an analysis is under way that began meanwhile', async () => {
+    const { sql, surveyId, store, scope, find, known } = await openScope();
+    const rows = createAiAnnotationRows(sql);
+    await store.registerThemes(scope, [{ name: 'Queues', form: 'queue' }]);
+    await rows.removeOfResponses([await find('Queues')]);
+    let forgetting: Promise<void> = Promise.resolve();
+    await sql.begin(async (tx) => {
+      await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
+      let isOver = false;
+      forgetting = rows.removeLeftoverThemes().finally(() => {
+        isOver = true;
+        return isOver;
+      });
+      const isHeld = async () =>
+        (await sql`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).length > 0;
+      await eventually(async () => assert.ok(isOver || (await isHeld())), 30_000, 5);
+      await tx`INSERT INTO ai_jobs ${tx({ id: newId(), owner_id: database.ownerId, survey_id: surveyId, topic, request: {}, status: 'RUNNING' })}`;
+    });
+    await forgetting;
+    assert.deepEqual(await known(), [['Queues', 'Queues']]);
+    await sql`UPDATE ai_jobs SET status = 'FAILED' WHERE survey_id = ${surveyId}`;
+    await rows.removeLeftoverThemes();
+    assert.deepEqual(await known(), [], 'once nothing is under way they are');
+    assert.equal((await sql`SELECT FROM ai_theme_leftovers`).length, 0);
+  });
+
+  it('keep their mark until they are forgotten, and what is deleted meanwhile leaves one of its own', async () => {
+    const { sql, surveyId, store, scope, find, known } = await openScope();
+    const rows = createAiAnnotationRows(sql);
+    await store.registerThemes(scope, [
+      { name: 'Queues', form: 'queue' },
+      { name: 'Soup', form: 'soup' },
+    ]);
+    const [queues, soup] = [await find('Queues'), await find('Soup')];
+    await rows.removeOfResponses([queues]);
+    let forgetting: Promise<unknown> = Promise.resolve();
+    await sql.begin(async (tx) => {
+      // Whoever forgets names has gone through the findings, and waits here.
+      await tx`SELECT FROM ai_themes WHERE survey_id = ${surveyId} FOR UPDATE`;
+      forgetting = rows.removeLeftoverThemes();
+      await eventually(
+        async () =>
+          assert.ok(
+            (await sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+              .length > 0,
+          ),
+        30_000,
+        5,
+      );
+      assert.ok((await sql`SELECT FROM ai_theme_leftovers`).length > 0, 'a process that died now would have lost it');
+      await rows.removeOfResponses([soup]);
+    });
+    await forgetting;
+    await rows.removeLeftoverThemes();
+    assert.deepEqual([await known(), (await sql`SELECT FROM ai_theme_leftovers`).length], [[], 0]);
+  });
+
+  it('are made known again by an analysis where answers have one that was forgotten', async () => {
+    const { store, find, known, job } = await openScope();
+    await find('Parking');
+    const themes = await loadKnownThemes(store, job);
+    assert.deepEqual(themes.names(), ['Parking']);
+    await themes.add([{ themes: ['Parking', 'parking'] }]);
+    assert.deepEqual(await known(), [
+      ['Parking', 'Parking'],
+      ['parking', 'Parking'],
+    ]);
+  });
+
+  it('are one with their spellings where an earlier version kept them in lower case alone', async () => {
+    const { sql, surveyId, store, find, known, job } = await openScope();
+    await sql`INSERT INTO ai_themes ${sql({ survey_id: surveyId, topic, name: 'Long queues', form: 'long queues', shown: 'Long queues', is_settled: true })}`;
+    await find('Long queues');
+    await (await loadKnownThemes(store, job)).add([{ themes: ['Long queue'] }]);
+    assert.deepEqual(await known(), [
+      ['Long queue', 'Long queues'],
+      ['Long queues', 'Long queues'],
+    ]);
+  });
+});
