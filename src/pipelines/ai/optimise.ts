@@ -22,7 +22,7 @@ export interface OptimiseOrder {
   signal: AbortSignal;
 }
 
-/** Has a question looked at; what is suggested takes the place of what nobody decided. */
+/** Asks for suggestions on a question; they replace earlier ones that nobody decided. */
 export async function optimise(
   { suggestions, newId }: OptimiseDeps,
   { survey, questionId, provider, signal }: OptimiseOrder,

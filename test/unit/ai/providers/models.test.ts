@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Model as ClaudeModel } from '@anthropic-ai/sdk/resources/messages';
 import type { ChatModel } from 'openai/resources/shared';
-import { costOf, effortOf, providerDefaults, thinkingTokens } from '../../../../src/ai/providers/models.ts';
+import { costOf, effortOf, thinkingTokens } from '../../../../src/ai/providers/models.ts';
 import { assertKeyForm } from '../../../../src/ai/providers/providers.ts';
+import { providerRegistry } from '../../../../src/ai/providers/registry.ts';
 
 const million = { inputTokens: 1_000_000, outputTokens: 1_000_000 };
 
@@ -11,9 +12,9 @@ describe('models of AI providers', () => {
   it('that are the defaults are in the SDKs’ lists, and have a price', () => {
     const openai: ChatModel[] = ['gpt-5.6-terra', 'gpt-5.6-luna'];
     const anthropic: ClaudeModel[] = ['claude-sonnet-5-5', 'claude-haiku-5-5'];
-    assert.deepEqual([providerDefaults.openai.high, providerDefaults.openai.low], openai);
-    assert.deepEqual([providerDefaults.anthropic.high, providerDefaults.anthropic.low], anthropic);
-    for (const { high, low } of [providerDefaults.openai, providerDefaults.anthropic, providerDefaults.gemini])
+    assert.deepEqual([providerRegistry.openai.high, providerRegistry.openai.low], openai);
+    assert.deepEqual([providerRegistry.anthropic.high, providerRegistry.anthropic.low], anthropic);
+    for (const { high, low } of [providerRegistry.openai, providerRegistry.anthropic, providerRegistry.gemini])
       for (const model of [high, low]) assert.ok((costOf(model, million) ?? 0) > 0, model);
   });
 
