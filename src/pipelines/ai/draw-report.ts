@@ -6,8 +6,8 @@ const timeoutMs = 60_000;
 const maxHeapMegabytes = 512;
 
 /**
- * Draws reports one after the other, each on a worker thread of its own, so that requests are not delayed and the memory of the fonts is
- * freed. When the queue is full, further ones are refused with SERVICE_UNAVAILABLE.
+ * Draws reports one after the other, each in its own worker thread, so that drawing does not delay requests and the
+ * memory of the fonts is freed. Refuses with SERVICE_UNAVAILABLE when too many wait.
  */
 export function createReportDrawer(drawOne: DrawReport = drawInWorker): DrawReport {
   const semaphore = createSemaphore({

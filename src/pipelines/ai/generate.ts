@@ -14,8 +14,8 @@ export interface GenerateDeps {
 }
 
 /**
- * Generates a survey, and stores it if requested. A stored survey has the job's id, so that a job that is repeated after its process died
- * finds it.
+ * Generates a survey and stores it if requested. A stored survey has the job's id, so that a job that runs again after
+ * its process died finds it.
  */
 export async function generate(
   deps: GenerateDeps,

@@ -22,7 +22,7 @@ export interface OptimiseOrder {
   signal: AbortSignal;
 }
 
-/** Asks for suggestions on a question; they replace earlier ones that nobody decided. */
+/** Asks for suggestions for a question; they replace earlier suggestions that are undecided. */
 export async function optimise(
   { suggestions, newId }: OptimiseDeps,
   { survey, questionId, provider, signal }: OptimiseOrder,
