@@ -21,7 +21,10 @@ export interface AiDeps {
   guard: Pick<Guard, 'refusalOf' | 'lookup'>;
   sql: Sql;
   redis: Redis;
-  /** How long a call may wait for the provider's limits, in milliseconds; by default as long as an HTTP request may. Infinity for jobs. */
+  /**
+   * How long a call may wait for the provider's limits, in milliseconds; by default as long as an HTTP request may.
+   * Infinity for jobs.
+   */
   maxWaitMs?: number;
   log: Log;
 }

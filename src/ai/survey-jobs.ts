@@ -25,7 +25,9 @@ export function describeSurveyJob({ work, version, model, request }: SurveyJobOr
   };
 }
 
-/** Analyses have a queue of their own: they may take hours, and jobs that a user waits for must not queue behind them. */
+/**
+ * Analyses have a queue of their own: they may take hours, and jobs that a user waits for must not queue behind them.
+ */
 export function queueOf({ request }: { request: Readonly<Record<string, string>> }): 'ai' | 'analyses' {
   return request['analysisType'] === undefined ? 'ai' : 'analyses';
 }

@@ -14,9 +14,10 @@ interface Model extends Price {
 export type Effort = 'none' | 'low';
 
 /**
- * List prices for prompts of up to 100,000 tokens, without discounts, as gathered on 2026-11-21: Anthropic's and some of OpenAI's from their own
- * pages, the others from price lists that quote the vendors. The pages to compare them with: developers.openai.com/api/docs/pricing,
- * platform.claude.com/docs/en/about-claude/pricing, ai.google.dev/gemini-api/docs/pricing.
+ * List prices for prompts of up to 100,000 tokens, without discounts, as gathered on 2026-11-21: Anthropic's and some
+ * of OpenAI's from their own pages, the others from price lists that quote the vendors. The pages to compare them with:
+ * developers.openai.com/api/docs/pricing, platform.claude.com/docs/en/about-claude/pricing,
+ * ai.google.dev/gemini-api/docs/pricing.
  */
 const models: Readonly<Record<string, Model>> = {
   'gpt-6.1-terra': { input: 1, output: 5, effort: 'low' },
@@ -64,7 +65,10 @@ const models: Readonly<Record<string, Model>> = {
   'gemini-2.5-flash-lite': { input: 0.1, output: 0.4 },
 };
 
-/** Finds a model by its name, or by the name of a snapshot (a date or number appended). Other names with the same beginning are other models. */
+/**
+ * Finds a model by its name, or by the name of a snapshot (a date or number appended). Other names with the same
+ * beginning are other models.
+ */
 const modelOf = (name: string): Model | undefined =>
   exactModel(name) ?? exactModel(name.replace(/-(\d{8}|\d{4}-\d\d-\d\d|\d{3}|latest)$/, ''));
 const exactModel = (name: string): Model | undefined => (Object.hasOwn(models, name) ? models[name] : undefined);

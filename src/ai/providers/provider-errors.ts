@@ -5,8 +5,8 @@ const maxRetryAfterSeconds = 3600;
 const defaultRetryAfterSeconds = 30;
 
 /**
- * Maps the failure of a call to a Problem, by the HTTP status, which the errors of all SDKs carry. The provider's own message becomes the
- * cause and is not shown: it may quote the key or the request.
+ * Maps the failure of a call to a Problem, by the HTTP status, which the errors of all SDKs carry. The provider's own
+ * message becomes the cause and is not shown: it may quote the key or the request.
  */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
@@ -20,7 +20,10 @@ export function problemOf(error: unknown): Problem {
   });
 }
 
-/** The same for a call with a signal: returns the reason of the caller who aborted it; a time limit is a failure of the provider. */
+/**
+ * The same for a call with a signal: returns the reason of the caller who aborted it; a time limit is a failure of the
+ * provider.
+ */
 export function callFailure(error: unknown, signal: AbortSignal): unknown {
   if (!signal.aborted) return problemOf(error);
   const reason: unknown = signal.reason;
@@ -36,7 +39,10 @@ export function isTransient(error: unknown): boolean {
     : status >= 500 || status === 408;
 }
 
-/** Whether the provider refused the content that was sent, or had no valid reply to it; undefined for failures that do not concern the content. */
+/**
+ * Whether the provider refused the content that was sent, or had no valid reply to it; undefined for failures that do
+ * not concern the content.
+ */
 export function contentVerdictOf(error: unknown): 'refused' | 'unfit' | undefined {
   if (error instanceof InvalidReply) return 'unfit';
   if (error instanceof RefusedReply) return 'refused';

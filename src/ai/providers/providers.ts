@@ -33,7 +33,10 @@ export interface ProvidersDeps {
 
 const maxReplyBytes = 4 * 1024 * 1024;
 
-/** Creates providers for use. Clients are created for every use, because settings may have changed; they share connections. */
+/**
+ * Creates providers for use. Clients are created for every use, because settings may have changed; they share
+ * connections.
+ */
 export function createProviders({
   find,
   guard,
@@ -44,7 +47,10 @@ export function createProviders({
 }: ProvidersDeps) {
   const connections = { guarded: createConnections(), own: createConnections() };
   return {
-    /** Returns the named provider, or the first configured one, with limits and usage records. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a malformed key. */
+    /**
+     * Returns the named provider, or the first configured one, with limits and usage records. Throws AI_NOT_CONFIGURED,
+     * or AI_KEY_INVALID for a malformed key.
+     */
     async pick(name?: ProviderName, purpose: CallPurpose = {}): Promise<Provider> {
       for (const candidate of name === undefined ? providerNames : [name]) {
         const found = await find(candidate);
@@ -101,7 +107,10 @@ async function buildProvider(
   return create({ apiKey, baseUrl, endpoint, deployment, models, timeoutMs: callTimeoutMs, fetch });
 }
 
-/** Refuses malformed keys, and keys of another provider, before they are sent anywhere. Addresses other than the provider's own take any key. */
+/**
+ * Refuses malformed keys, and keys of another provider, before they are sent anywhere. Addresses other than the
+ * provider's own take any key.
+ */
 export function assertKeyForm(name: ProviderName, apiKey: string, address: string | undefined): void {
   const { key, host } = providerRegistry[name];
   const isPlain = /^[\x21-\x7e]{1,512}$/.test(apiKey);

@@ -23,7 +23,10 @@ export interface ClientOptions extends ProviderOptions {
   deployment?: string | undefined;
 }
 
-/** All AI providers, in the order in which the first configured one is picked. A new one is a file with its client and an entry here. */
+/**
+ * All AI providers, in the order in which the first configured one is picked. A new one is a file with its client and
+ * an entry here.
+ */
 export const providerRegistry: Readonly<Record<ProviderName, ProviderDefinition>> = {
   openai: {
     high: 'gpt-5.6-terra',

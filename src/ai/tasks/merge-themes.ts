@@ -28,7 +28,10 @@ const schema = z.strictObject({ same: z.array(z.strictObject({ n: z.number().int
 const readSame = z.object({ same: z.array(z.object({ n: z.number().int(), as: z.number().int() })).max(1000) });
 const tokensPerName = 15;
 
-/** Asks which names mean the same theme. Names that are not in the reply stay as they are; settled names are never merged into others. */
+/**
+ * Asks which names mean the same theme. Names that are not in the reply stay as they are; settled names are never
+ * merged into others.
+ */
 export function mergeThemesTask({ settled, fresh }: ThemeNames): Task<NameMerge[]> {
   const names = [...settled, ...fresh];
   return {

@@ -103,7 +103,10 @@ export function reportTask(basis: ReportBasis, { hasRecommendations }: { hasReco
   };
 }
 
-/** Describes a question with its counts. Numbers, dates and words of open questions are left out, because they may identify respondents. */
+/**
+ * Describes a question with its counts. Numbers, dates and words of open questions are left out, because they may
+ * identify respondents.
+ */
 function describe(question: Question, figures: QuestionAnalytics | undefined) {
   const { type, text } = question;
   if (!figures) return { type, text };
@@ -140,7 +143,10 @@ function countsOf(question: Question, distribution: QuestionAnalytics['distribut
 const minNumbers = 5;
 const identifyingFrom = 1_000_000;
 
-/** Whether average and median of free numbers identify nobody: of few numbers, or with seven digits (a telephone number), they might. */
+/**
+ * Whether average and median of free numbers identify nobody: of few numbers, or with seven digits (a telephone
+ * number), they might.
+ */
 function isSafeToSend({ responseCount, averageValue, medianValue }: QuestionAnalytics): boolean {
   return (
     responseCount >= minNumbers && [averageValue, medianValue].every((value) => Math.abs(value ?? 0) < identifyingFrom)

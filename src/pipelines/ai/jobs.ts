@@ -50,7 +50,10 @@ const minReportedWaitMs = 2000;
 const orphanDeduplicationMs = 20_000;
 const orphanPageSize = 100;
 
-/** Runs AI jobs. PostgreSQL is the record: the job of a dead process is taken over and goes on where its stored annotations end. */
+/**
+ * Runs AI jobs. PostgreSQL is the record: the job of a dead process is taken over and goes on where its stored
+ * annotations end.
+ */
 export function startAiJobs(deps: AiJobsDeps) {
   const { store, workers } = deps;
   const stopping = new AbortController();
@@ -120,7 +123,10 @@ async function runJob(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): P
   }
 }
 
-/** The failure that the owner of a job sees. An unavailable store is logged as a warning, not as an error of the service. */
+/**
+ * The failure that the owner of a job sees. An unavailable store is logged as a warning, not as an error of the
+ * service.
+ */
 function failureOf(error: unknown, { id: aiJobId }: AiJob, log: Log): Problem {
   if (error instanceof Problem) return error;
   if (isPostgresUnavailable(error) || isRedisUnavailable(error)) {

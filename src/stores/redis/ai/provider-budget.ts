@@ -45,8 +45,8 @@ const recentDemandMs = 300_000;
 const script = (name: string): string => readFileSync(assetPath(`src/stores/redis/ai/budget-${name}.lua`), 'utf8');
 
 /**
- * Limits calls to AI providers over all processes: in any minute no more calls are sent, and no more tokens used, than the account allows.
- * `account` identifies whose limits they are. Times are those of Redis.
+ * Limits calls to AI providers over all processes: in any minute no more calls are sent, and no more tokens used, than
+ * the account allows. `account` identifies whose limits they are. Times are those of Redis.
  */
 export function createProviderBudget(plain: Redis) {
   const redis = plain as BudgetRedis;

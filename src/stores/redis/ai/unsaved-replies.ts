@@ -17,12 +17,16 @@ interface AnalysisTopic {
   topic: string;
 }
 
-/** How long a reply is kept. A job that goes on later pays again; older replies need not be searched when a response is erased. */
+/**
+ * How long a reply is kept. A job that goes on later pays again; older replies need not be searched when a response is
+ * erased.
+ */
 export const unsavedReplyTtlSeconds = 86_400;
 
 /**
- * Keeps provider replies of analyses until their annotations are stored, for a job that takes over. Redis answers after appending them to its
- * file, so that the end of a process loses none, and the end of the machine those of the last second. Failures are SERVICE_UNAVAILABLE.
+ * Keeps provider replies of analyses until their annotations are stored, for a job that takes over. Redis answers after
+ * appending them to its file, so that the end of a process loses none, and the end of the machine those of the last
+ * second. Failures are SERVICE_UNAVAILABLE.
  */
 export function createUnsavedReplies(redis: Redis) {
   const key = (surveyId: string): string => `ai:paid:${surveyId}`;
