@@ -50,7 +50,10 @@ const minReportedWaitMs = 2000;
 const orphanDeduplicationMs = 20_000;
 const orphanPageSize = 100;
 
-/** Works AI jobs off. Postgres is the record: a job that a dead process had is taken over, and goes on where its stored findings end. */
+/**
+ * Works AI jobs off. Postgres is the record: a job that a dead process had is taken over, and goes on where its stored
+ * findings end.
+ */
 export function startAiJobs(deps: AiJobsDeps) {
   const { store, workers } = deps;
   const stopping = new AbortController();
