@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toEngineError } from '../../../../src/stores/embedded/engine/exception.ts';
 import { formatKind, headerLength } from '../../../../src/stores/embedded/engine/formats.ts';
-import { readMultipart } from '../../../../src/stores/embedded/engine/http/multipart.ts';
+import { readMultipart } from '../../../../src/stores/embedded/engine/http/request.ts';
 import { queueOf } from '../../../../src/stores/embedded/engine/query-text.ts';
 
 test('reading and changing statements have different queues', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readInsertHead } from '../../../../src/stores/embedded/engine/insert-head.ts';
+import { readInsertHead } from '../../../../src/stores/embedded/engine/insert.ts';
 import { isShutdown, readQuery, tokens } from '../../../../src/stores/embedded/engine/query-text.ts';
 
 test('the verb, the format and the end of a query are found behind comments, strings and blanks', () => {
