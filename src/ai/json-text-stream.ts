@@ -1,71 +1,69 @@
-/** Reads along while a reply is written. */
+/** Receives a text while it is streamed. */
 export interface TextListener {
-  /** The next piece. */
   onText(piece: string): void;
-  /** What was written so far is of no use: it is written anew. */
+  /** Discards the text so far; it is streamed again from the beginning. */
   onRestart(): void;
 }
 
-type WriteText = (words: string) => void;
+type WriteText = (text: string) => void;
 
-const escapes: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+const escapeSigns: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /**
- * Finds in a reply, whose JSON comes in pieces cut anywhere, the words of one text of the outermost object, and gives them on as they come: as
- * they are read in the end, which is without NUL characters and space around them, and well-formed. What is no JSON gives nothing, or less.
+ * Extracts one text field of the outermost object from JSON that arrives in pieces, and passes its text on as it arrives: trimmed, well-formed
+ * and without NUL characters, as it is read in the end. Invalid JSON yields nothing, or a part.
  */
-export function streamJsonText(field: string, told: TextListener): TextListener {
-  let read = createScanner(field, createTrimmedWriter(told));
+export function streamJsonText(field: string, listener: TextListener): TextListener {
+  let read = createScanner(field, createTrimmedWriter(listener));
   return {
     onText: (piece) => read(piece),
     onRestart() {
-      read = createScanner(field, createTrimmedWriter(told));
-      told.onRestart();
+      read = createScanner(field, createTrimmedWriter(listener));
+      listener.onRestart();
     },
   };
 }
 
-/** Holds back what may still turn out to be at the end, or to be half a character. */
-function createTrimmedWriter(told: TextListener): WriteText {
+/** Holds back trailing spaces, which may turn out to be at the end, and half a surrogate pair. */
+function createTrimmedWriter(listener: TextListener): WriteText {
   let [held, isBegun] = ['', false];
-  return (words) => {
-    const known = (held + words).replaceAll('\0', '');
-    // Never between the halves of a pair.
+  return (text) => {
+    const known = (held + text).replaceAll('\0', '');
     const isHalf = /[\ud800-\udbff]$/.test(known);
     const whole = (isHalf ? known.slice(0, -1) : known).toWellFormed();
     const ready = isBegun ? whole.trimEnd() : whole.trim();
     held = (isBegun || ready !== '' ? whole.slice(whole.trimEnd().length) : '') + (isHalf ? known.slice(-1) : '');
     if (ready === '') return;
     isBegun = true;
-    told.onText(ready);
+    listener.onText(ready);
   };
 }
 
-/** Where a scanner stands: between values, or in a text, which may be in the middle of an escape. */
+/** State of a scanner: between values, or in a text, possibly within an escape. */
 interface ScannerState {
   depth: number;
   isInText: boolean;
   escape: string;
-  /** A name stands here, no value; only of use in the outermost object. */
+  /** The text is a field name, not a value; only tracked in the outermost object. */
   isName: boolean;
   name: string;
 }
 
-/** Goes through JSON a character at a time; all that it keeps is the name of the field that it is in. */
-function createScanner(field: string, words: WriteText): (piece: string) => void {
+/** Reads JSON one character at a time in constant memory. */
+function createScanner(field: string, write: WriteText): (piece: string) => void {
   const place: ScannerState = { depth: 0, isInText: false, escape: '', isName: true, name: '' };
   return (piece) => {
-    let said = '';
+    let text = '';
     for (const sign of piece.split('')) {
       if (!place.isInText) advance(place, sign);
       else {
         const letter = letterOf(place, sign);
         if (place.depth !== 1 || letter === '') continue;
         if (place.isName) place.name = (place.name + letter).slice(0, field.length + 1);
-        else if (place.name === field) said += letter;
+        else if (place.name === field) text += letter;
       }
     }
-    if (said !== '') words(said);
+    if (text !== '') write(text);
   };
 }
 
@@ -78,7 +76,7 @@ function advance(place: ScannerState, sign: string): void {
   if (sign === ',') [place.isName, place.name] = [true, ''];
 }
 
-/** The letter that the sign brings, if it brings one; the end of the text is none. */
+/** Returns the character that the sign completes; empty within an escape and at the end of the text. */
 function letterOf(place: ScannerState, sign: string): string {
   if (place.escape === '' && sign !== '\\') {
     place.isInText = sign !== '"';
@@ -86,7 +84,9 @@ function letterOf(place: ScannerState, sign: string): string {
   }
   place.escape += sign;
   if (place.escape.length < 2 || (place.escape[1] === 'u' && place.escape.length < 6)) return '';
-  const { escape } = place;
+  const { escape: sequence } = place;
   place.escape = '';
-  return escape[1] === 'u' ? String.fromCharCode(Number.parseInt(escape.slice(2), 16)) : (escapes[sign] ?? sign);
+  return sequence[1] === 'u'
+    ? String.fromCharCode(Number.parseInt(sequence.slice(2), 16))
+    : (escapeSigns[sign] ?? sign);
 }

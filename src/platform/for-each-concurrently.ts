@@ -5,7 +5,7 @@ export interface ConcurrencyOptions {
   /** Maximum number of items in work. */
   atOnce: number;
   /** Wait before each item but the first, in milliseconds. */
-  delayMs: number;
+  delayMs?: number;
   /** Ends the work as a whole; no further item is taken. */
   signal: AbortSignal;
 }
@@ -15,8 +15,8 @@ export interface ConcurrencyOptions {
  * that `items` received is aborted; work that has begun runs to its end, then the failure is thrown.
  */
 export function forEachConcurrently<T>(
-  items: (signal: AbortSignal) => AsyncIterable<T>,
-  { atOnce, delayMs, signal }: ConcurrencyOptions,
+  items: (signal: AbortSignal) => AsyncIterable<T> | Iterable<T>,
+  { atOnce, delayMs = 0, signal }: ConcurrencyOptions,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   return withScopedSignal(signal, async (own, abort) => {

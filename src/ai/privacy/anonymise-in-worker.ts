@@ -1,15 +1,15 @@
 import { createWorkerThread } from '../../platform/worker-thread.ts';
 
-/** Makes the texts of one call anonymous together: the same thing gets the same placeholder in all of them. Rejects where that cannot be done, without quoting them. */
+/** Anonymises the texts of one call together, so that the same thing gets the same placeholder in all of them. Rejects if that fails, without quoting the texts. */
 export type AnonymiseAll = (texts: readonly string[]) => Promise<string[]>;
 
-/** For one text, of which the longest takes about a tenth of a second where it has a core for itself, or for loading what finds names. */
+/** Time limit of one text, or of loading the library of names. The longest text takes about a tenth of a second on a free core. */
 const silenceTimeoutMs = 60_000;
 const heap = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
 
 /**
- * Hides names on a thread of its own: looking for them takes milliseconds an answer, and a text that the library hangs on ends the thread and
- * the call that it is part of, not the service nor what others ask. Once it is warm it gives way to everything else that is ready.
+ * Runs the anonymiser on a worker thread: it takes milliseconds an answer, and a text on which the library hangs must end only the thread and
+ * the call of that text. The thread gives way to everything else once it is warm.
  */
 export function createAnonymiserWorker(): AnonymiseAll {
   return createWorkerThread<readonly string[], string[]>({

@@ -3,12 +3,12 @@ import { lowerPriority } from '../../platform/thread-priority.ts';
 import type { ThreadReply, ThreadRequest } from '../../platform/worker-thread.ts';
 import { openAnonymiser } from './anonymise.ts';
 
-// The body of the anonymiser's thread.
+// The script of the anonymiser's worker thread.
 
 const keepAliveMs = 1000;
 /**
- * Loading what finds names, and the texts on which it unfolds its words, take about a second of processor time, once a thread. That is had as an equal of others: where
- * everything else comes first a busy machine gives it in minutes, in which no call is made and the thread seems to hang. From then on the thread gives way.
+ * Loading the library of names, and the first texts, take about a second of processor time. The thread has normal priority until then: with a
+ * lower one that second could take minutes on a busy machine, and the thread would seem to hang.
  */
 const textsUntilWarm = 5;
 let texts = 0;
@@ -28,7 +28,7 @@ async function handleRequest(id: number, request: readonly string[]): Promise<Th
     const anonymise = await openAnonymiser();
     const result: string[] = [];
     for (const text of request) {
-      // Beside a busy service, to which this thread gives way, all texts of a call may take minutes, and one text does not.
+      // All texts of a call may take minutes on a busy service, to which this thread gives way.
       if (performance.now() - saidAt > keepAliveMs) {
         post({ id, isInProgress: true });
         saidAt = performance.now();
@@ -39,7 +39,7 @@ async function handleRequest(id: number, request: readonly string[]): Promise<Th
     }
     return { id, result };
   } catch (error) {
-    // Its words may quote the text.
+    // The message of an error may quote the text, so only its name is passed on.
     return { id, error: error instanceof Error ? error.name : typeof error };
   }
 }

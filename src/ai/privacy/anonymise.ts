@@ -1,25 +1,18 @@
-import { findAccountNames } from './account-names.ts';
-import { findBirthDates } from './birth-dates.ts';
-import { findEmails } from './emails.ts';
-import { findDeviceIds, findIds } from './ids.ts';
-import { findAddressedNames } from './names/addressed-names.ts';
-import { findCyrillicNames } from './names/cyrillic-names.ts';
-import { findEastAsianNames } from './names/east-asian-names.ts';
-import { findIntroducedNames } from './names/introduced-names.ts';
-import { loadPeopleFinder } from './names/library-names.ts';
-import { findSemiticNames } from './names/semitic-names.ts';
+import { findAccountNames, findEmails } from './emails-and-accounts.ts';
+import { findBirthDates, findDeviceIds, findIds, findLabelledNumbers } from './ids.ts';
+import { findAddressedNames, findIntroducedNames, loadPeopleFinder } from './names.ts';
+import { findCyrillicNames, findEastAsianNames, findSemiticNames } from './names-by-script.ts';
 import { findIpAddresses, findUrls } from './network-addresses.ts';
-import { findBankAccounts } from './numbers/bank-accounts.ts';
-import { findLabelledNumbers } from './numbers/labelled-numbers.ts';
-import { findPhoneAndCardNumbers } from './numbers/phone-numbers.ts';
+import { findBankAccounts } from './payment-numbers.ts';
+import { findPhoneAndCardNumbers } from './phone-numbers.ts';
 import { findPostalAddresses } from './postal-addresses.ts';
 import { type Finder, runFinders } from './spans.ts';
-import { fold } from './text/folded-text.ts';
+import { fold } from './text-folding.ts';
 
-/** Replaces what names or identifies somebody by placeholders such as `[EMAIL_1]`; the same thing gets the same placeholder. */
+/** Replaces names and identifiers by placeholders such as `[EMAIL_1]`; the same thing gets the same placeholder. */
 export type Anonymise = (text: string) => string;
 
-/** In this order: what is longer and more certain goes first, so that its parts are not taken for something else. */
+/** In order: longer and more certain identifiers first, so that parts of them are not taken for something else. */
 const finders = [
   findUrls,
   findEmails,
@@ -39,12 +32,12 @@ const finders = [
   findSemiticNames,
 ];
 
-/** With everything that it takes to find names; loads it on first use. */
+/** Creates an anonymiser that also finds names by the library, which is loaded on first use. */
 export async function openAnonymiser(): Promise<Anonymise> {
   return createAnonymiser(await loadPeopleFinder());
 }
 
-/** Knows its placeholders until it is dropped: make one for texts that are sent together. What is not found stays as it was written. */
+/** Creates an anonymiser that remembers its placeholders; use one for texts that are sent together. Everything else in a text stays as written. */
 export function createAnonymiser(findPeople: Finder): Anonymise {
   const placeholder = createPlaceholders();
   return (original) => {

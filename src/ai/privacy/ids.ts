@@ -1,6 +1,6 @@
-import { isTimeStamp } from './numbers/clock-times.ts';
-import { type Finder, patternFinder } from './spans.ts';
-import { asLatin } from './text/lookalikes.ts';
+import { isTimeStamp } from './ordinary-numbers.ts';
+import { everyMatch, type Finder, patternFinder } from './spans.ts';
+import { asLatin } from './text-folding.ts';
 
 const edge = '(?<![A-Za-z0-9])';
 const end = '(?![A-Za-z0-9])';
@@ -10,7 +10,7 @@ const pattern = (forms: readonly string[], flags: string): RegExp =>
   new RegExp(`${edge}(?:${forms.join('|')})${end}`, flags);
 
 const hex = '[0-9a-f]';
-/** Of devices, sessions and purses: before account numbers, which random letters and digits can hold. */
+/** IDs of devices, sessions and wallets. Searched before account numbers, which could match inside them. */
 const findRandomIds = patternFinder(
   'ID',
   pattern(
@@ -30,7 +30,7 @@ const findRandomIds = patternFinder(
   (match) => /[a-z]/i.test(match) && (/\d/.test(match) || match.length > 15),
 );
 
-/** Written forms of national numbers. Where more digits stand beside them they are part of a longer number. */
+/** Written forms of national numbers. With further digits beside them they are part of a longer number. */
 const national = [
   `${alone}(?:\\d{3}[- ]\\d{2}[- ]\\d{4}|\\d{3}\\.\\d{3}\\.\\d{3}-\\d{2}|\\d{6}[-+]\\d{4})${ends}`,
   '\\d{6}[-+A-FU-Y]\\d{3}[A-Z]',
@@ -48,7 +48,7 @@ const findNational = patternFinder(
   pattern(national, 'gi'),
   (match) => !/^\d+[a-z]{1,3}$/i.test(match) || /^\d{8}[a-z]$/i.test(match),
 );
-/** With gaps only in capitals. */
+/** Forms with gaps are matched in capitals only. */
 const findSpaced = patternFinder(
   'ID',
   pattern(
@@ -60,7 +60,7 @@ const findSpaced = patternFinder(
     'g',
   ),
 );
-/** Those of Britain in small letters too, where the two letters are no word before a row of numbers. */
+/** British ones are also matched in lower case, unless the two letters are a word before a row of numbers. */
 const findSpacedBritish = patternFinder(
   'ID',
   pattern(
@@ -70,7 +70,7 @@ const findSpacedBritish = patternFinder(
     'gi',
   ),
 );
-/** Words of letters and at least six digits: passports, customer numbers, tokens. A number with its unit is none. */
+/** Tokens of letters and at least six digits: passports, customer numbers, keys; not a number with its unit. */
 const findTokens = patternFinder(
   'ID',
   new RegExp(`${edge}[A-Za-z0-9]{7,}${end}`, 'g'),
@@ -86,4 +86,125 @@ export const findDeviceIds: Finder = (text) => findRandomIds(asLatin(text));
 export const findIds: Finder = (text) => {
   const plain = asLatin(text);
   return [...findNational(plain), ...findSpaced(plain), ...findSpacedBritish(plain), ...findTokens(plain)];
+};
+
+/** Words before a number that identifies somebody, however short it is. Numbers of rooms, pages, lines and models do not. */
+const kinds = [
+  'customer|client|patient|member(?:ship)?|employee|staff|student|account|acct|policy|contract|case|ticket|order|booking|reservation|invoice|reference|tracking|passport|licen[cs]e|registration|insurance|tax|ssn|social security|nhs|mrn|ehic|pnr|loyalty|id card|identity card',
+  'kunden|mitglieds|personal|patienten|matrikel|konto|vertrags|bestell|rechnungs|auftrags|vorgangs|ticket|ausweis|pass|steuer|versicherungs|sozialversicherungs|buchungs|referenz',
+  'client|adhérent|compte|commande|dossier|passeport|sécurité sociale|réservation|facture',
+  'cliente|socio|cuenta|pedido|pasaporte|factura|reserva|contrato|expediente',
+  'cliente|conto|ordine|passaporto|fattura|prenotazione|tessera|pratica',
+  'cliente|conta|pedido|passaporte|fatura|reserva|contrato',
+  'klant|rekening|bestel|paspoort|factuur|lidmaatschaps|polis',
+  'klienta|konta|zamówienia|paszportu|faktury|umowy',
+  'клиента|договора|заказа|паспорта|счета|счёта|паспорт|серия|снилс|инн',
+  '客户|订单|账户|护照|身份证|会员|学号|工号|会員|注文|顧客|口座|予約',
+].join('|');
+const number =
+  '(?:numbers?|no\\.?|nr\\.?|num\\.?|#|№|n[°º]|id|code|ref\\.?|nummer|numéro|número|numero|numer|номер|号码|号|番号)(?!\\p{L})';
+const is = '(?:\\s?(?:is|was|ist|lautet|est|es|è|é|to|:|=|-|是|は|为)){0,2}';
+const token = '[A-Z0-9](?:[A-Z0-9./-]{0,22}[A-Z0-9])';
+const labelledPatterns = [
+  new RegExp(
+    `(?<![a-z])(?:(?:${kinds})[\\s.-]{0,2}(?:id\\s)?${number}|${number}\\s(?:de\\s|du\\s|d[io]\\s|van\\s)?(?:${kinds})|booking ref|kd\\.-nr|passport|reisepass|(?:personal)?ausweis|account|mrn|pnr|ehic|ssn|инн|снилс|паспорт|серия|sort code|routing number|blz|imei|vin|staff id|employee|member\\s#)[.:]?${is}\\s{0,2}(${token})(?![a-z\\d])`,
+    'giu',
+  ),
+  new RegExp(
+    `(?:last four|last 4|letzten vier|ends? in|ending (?:in|with))(?: digits?)?${is}\\s{0,2}(\\d{3,6})(?!\\d)`,
+    'giu',
+  ),
+  new RegExp(
+    `(?<![a-z])(?:licen[cs]e plate|number plate|plate|kennzeichen|immatriculation|matrícula|targa|kenteken|госномер)[.:]?${is}\\s{0,2}([A-Z0-9]{1,4}(?:[ -][A-Z0-9]{1,5}){0,2})(?![a-z\\d])`,
+    'giu',
+  ),
+];
+const secretPatterns = [
+  new RegExp(
+    `(?<![a-z])(?:pin|pin code|cvv|cvc|otp|tan|passcode|security code|пин|密码)[.:]?${is}\\s{0,2}(\\d{3,8})(?!\\d|\\s?(?:digit|stellig|numbers|times))`,
+    'giu',
+  ),
+  new RegExp(
+    `(?<![a-z])(?:password|passwort|kennwort|pass ?phrase|pw|pwd|mot de passe|contraseña|senha|wachtwoord|hasło|пароль|密码|パスワード|비밀번호|token|api key)[.:]?${is}\\s{0,2}(?=\\S{0,30}\\d|\\S{0,30}\\0)(?=\\S{0,128}\\p{L})([^\\s,;]{5,256})`,
+    'giu',
+  ),
+  /(?<![a-z])(?:exp(?:iry|ires)?|gültig bis|valid (?:thru|until))[.:]?\s{0,2}((?:0[1-9]|1[0-2])\s?\/\s?\d{2}(?:\d{2})?)(?!\d)/giu,
+];
+
+/** Finds short numbers that the word before them makes personal: "customer no. 48213", "my PIN is 4821". */
+export const findLabelledNumbers: Finder = (text) =>
+  [labelledPatterns, secretPatterns].flatMap((patterns) =>
+    patterns.flatMap((pattern) =>
+      everyMatch(text, pattern).flatMap(({ 0: match, 1: found = '', index }) =>
+        patterns === secretPatterns || isNumber(found)
+          ? [{ kind: 'ID', start: index + match.length - found.length, end: index + match.length }]
+          : [],
+      ),
+    ),
+  );
+
+/** Excludes years ("booking 2019") and numbers that are too short to identify anybody ("account no. 12"). */
+function isNumber(found: string): boolean {
+  const digits = found.replace(/\D/g, '');
+  return (
+    (digits.length >= 3 || (/^[A-Z0-9 -]{5,12}$/.test(found) && /\d/.test(found) && /[A-Z]{2}/.test(found))) &&
+    !/^(?:19|20)\d\d$/.test(found) &&
+    !/^\d{1,2}[:.]\d\d$/.test(found) &&
+    !/^\d+(?:st|nd|rd|th|x|%)$/i.test(found)
+  );
+}
+
+const months = '\\p{L}{3,12}\\.?';
+const day = '\\d{1,2}(?:st|nd|rd|th|er|º|\\.)?';
+const dates = [
+  '(?:\\d{1,4}[./ -]){2}\\d{1,4}',
+  '(?:19|20)\\d{6}',
+  `${day}\\s(?:of\\s|de\\s)?${months}(?:,?\\s(?:de\\s|of\\s)?(?:19|20)\\d\\d)?`,
+  `${months}\\s\\d{1,2}(?:st|nd|rd|th)?(?:,?\\s(?:19|20)\\d\\d)?`,
+  '(?:(?:昭和|平成|令和)?\\d{1,4}年)?\\d{1,2}月\\d{1,2}[日号]?',
+  '(?:\\d{2,4}년\\s?)?\\d{1,2}월\\s?\\d{1,2}일',
+].join('|');
+const before = [
+  'born(?: on| the)?|date of birth|birth ?date|birthday|d\\.?\\s?o\\.?\\s?b\\.?|b\\.',
+  'geboren(?: am)?|geb\\.?(?: am)?|geburtsdatum|geburtstag',
+  'née? le|date de naissance|anniversaire',
+  'nac[íi](?:do|da)?(?: el)?|fecha de nacimiento|cumpleaños',
+  'nat[oa] il|data di nascita|compleanno',
+  'nasci(?:do|da)?(?: em| a)?|data de nascimento|aniversário',
+  'geboren op|geboortedatum|verjaardag',
+  'urodzon[ya]|ur\\.|data urodzenia|urodziny',
+  'родил(?:ся|ась)|дата рождения|д\\.\\s?р\\.|день рождения',
+  '出生日期|出生于|生日|生年月日|誕生日',
+  '생년월일|생일',
+  'تاريخ الميلاد|مواليد',
+  'נולדתי ב-?|תאריך לידה|יום הולדת',
+  'doğum tarihi(?:m)?|doğum günü(?:m)?',
+  'जन्म तिथि|जन्मतिथि',
+  '(?<!\\d)\\*(?=\\s?\\d{1,2}[./ ]\\d)',
+].join('|');
+const cueThenDate = new RegExp(
+  `(?<![\\p{Script=Latin}\\p{Script=Cyrillic}*])(?:${before})(?!\\p{Script=Latin}|\\p{Script=Cyrillic})(?:\\s?(?:is|was|ist|war|est|es|è|é|to|on|am|the|le|el|il|op|em|:|=|是|は)){0,3}\\s{0,2}(${dates})(?![\\d])`,
+  'giu',
+);
+const dateThenCue = new RegExp(
+  `(?<![\\d])(${dates})(?:에|に|\\s)?\\s?(?:geboren|出生|生まれ|生(?!\\p{Script=Han})|년생|생(?!\\p{Script=Hangul}))`,
+  'giu',
+);
+
+/** Finds dates of birth by the words around them. */
+export const findBirthDates: Finder = (text) => {
+  if (!/\d/.test(text)) return [];
+  const after = everyMatch(text, cueThenDate).map(({ 0: match, 1: date = '', index }) => ({
+    kind: 'BIRTH',
+    start: index + match.length - date.length,
+    end: index + match.length,
+  }));
+  return [
+    ...after,
+    ...everyMatch(text, dateThenCue).map(({ 1: date = '', index }) => ({
+      kind: 'BIRTH',
+      start: index,
+      end: index + date.length,
+    })),
+  ];
 };

@@ -1,11 +1,10 @@
 import { isIPv6 } from 'node:net';
-import { findSpacedIpv6 } from './spaced-ipv6.ts';
 import { type Finder, patternFinder, type Span } from './spans.ts';
 
 const dot =
   '(?:\\s?\\.\\s?| ?[([{<](?:\\.|dot|punkt|punto|ponto|point|точка)[)\\]}>] ?| (?:dot|punkt|punto|ponto|point|точка) )';
 const octet = '(?:25[0-5]|2[0-4]\\d|[01]?\\d?\\d)(?!\\d)';
-/** A zone, a port, or the length of a network's prefix. */
+/** A zone, a port, or the length of a network prefix. */
 const behind = '(?:%[\\w.-]{1,15})?(?:\\]?:\\d{1,5}(?!\\d))?(?:/\\d{1,3}(?!\\d))?';
 const findIpv4 = patternFinder(
   'IP',
@@ -16,7 +15,7 @@ const findIpv4 = patternFinder(
 );
 
 const hex = '[0-9a-f]';
-/** Those whose parts are written, or joined, as only few do. */
+/** Rare spellings: hexadecimal parts, IPv6 literals of Windows, reverse DNS names. */
 const rareForms = [
   new RegExp(`(?<![\\w.])0x${hex}{1,2}(?:\\.(?:0x${hex}{1,2}|\\d{1,3})){3}(?![\\w.]*\\w)`, 'gi'),
   new RegExp(
@@ -26,7 +25,7 @@ const rareForms = [
   /(?<![\w.-])[0-9a-f-]{2,45}(?:s\w{1,15})?\.ipv6-literal\.net/gi,
   /(?<![\w.-])(?:(?:[0-9a-f]\.){4,32}ip6|(?:\d{1,3}\.){1,4}in-addr)\.arpa/gi,
 ].map((form) => patternFinder('IP', form));
-/** Marks out of five and letters in a row are none. */
+/** IPv6 groups joined by hyphens; lists of marks and spelled-out letters are excluded. */
 const findDashed = patternFinder(
   'IP',
   new RegExp(`(?<![\\w-])${hex}{1,4}(?:-${hex}{1,4}){7}(?![\\w-])`, 'gi'),
@@ -36,7 +35,7 @@ const findDashed = patternFinder(
 const ipv6Like = /[0-9a-f:][0-9a-f:.]+/gi;
 const ipv6Behind = new RegExp(behind, 'iy');
 
-/** IPv4 and IPv6 addresses. Four short numbers with dots between are one, whatever else they might be. */
+/** Finds IPv4 and IPv6 addresses. Four numbers up to 255 with dots between them always are one. */
 export const findIpAddresses: Finder = (text) => {
   const found: Span[] = [];
   for (const { 0: run, index } of text.matchAll(ipv6Like)) {
@@ -51,7 +50,7 @@ export const findIpAddresses: Finder = (text) => {
   ];
 };
 
-/** A run can have letters of a word before it, and a full stop or a colon behind it. */
+/** Reads an address from a run that may have letters of a word before it and a full stop or colon after it. */
 function readIpv6(text: string, run: string, index: number): Span | undefined {
   const tail = run.replace(/(?<!:):$|\.$/, '');
   const starts = [
@@ -63,7 +62,7 @@ function readIpv6(text: string, run: string, index: number): Span | undefined {
     const candidate = tail.slice(start);
     if (candidate.length > 45 || !isIPv6(candidate)) continue;
     const digits = candidate.replace(/\D/g, '').length;
-    // "std::deque" has the form of an address.
+    // Excludes names such as "std::deque".
     const isPartOfWord = /\w/.test(text.charAt(index + start - 1)) || /\w/.test(text.charAt(index + run.length));
     if (digits === 0 || (isPartOfWord && digits < 4)) continue;
     ipv6Behind.lastIndex = index + tail.length;
@@ -72,18 +71,18 @@ function readIpv6(text: string, run: string, index: number): Span | undefined {
   return undefined;
 }
 
-/** Addresses of pages that carry more than a place. */
+/** Finds web addresses that contain personal data. */
 export const findUrls: Finder = patternFinder(
   'URL',
   /(?<![a-z0-9+.-])(?:[a-z][a-z0-9+.-]{1,20}:\/\/[^\s<>"']+|www\.[^\s<>"']+|[a-z0-9-]+(?:\.[a-z0-9-]+)+\/[^\s<>"']*)/gi,
   hasSecret,
 );
 
-/** Pages of people on sites that are made of them. */
+/** Profile pages of sites with user accounts. */
 const profile =
   /(?:^|[/.])(?:t\.me|wa\.me|line\.me|paypal\.me|instagram\.com|facebook\.com|fb\.com|twitter\.com|x\.com|linkedin\.com|github\.com|gitlab\.com|vk\.com|ok\.ru|tiktok\.com|snapchat\.com|threads\.net|bsky\.app|reddit\.com|xing\.com|soundcloud\.com|twitch\.tv|pinterest\.com|weibo\.com|calendly\.com|linktr\.ee)\/[^/\s]|\/(?:~|u|users?|profiles?|people|in|members?)\/?[^/\s]{3}/i;
 
-/** A query, a fragment, a user, or a part that looks random rather than worded. */
+/** Whether a URL has a query, a fragment, a user, a profile page, or a part that looks random. */
 function hasSecret(url: string): boolean {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/^[^/?#]*/, '');
   const isRandom = (part: string): boolean =>
@@ -91,3 +90,40 @@ function hasSecret(url: string): boolean {
     ((/^[\w-]{8,}$/.test(part) && /\d/.test(part)) || (/^\w{16,}$/.test(part) && /[a-z][A-Z]/.test(part)));
   return /[?#@=]/.test(url) || profile.test(url) || path.split(/[/.]/).some(isRandom);
 }
+
+const group = '[0-9a-f]{1,4}(?!\\w)';
+const run = new RegExp(`(?<!\\w)${group}(?:\\s?:\\s?(?::\\s?)?${group})+`, 'gi');
+const eachGroup = new RegExp(group, 'gi');
+const maxGroups = 8;
+
+/** Finds IPv6 addresses with spaces around their colons. Groups on either side that may belong to one are included. */
+const findSpacedIpv6: Finder = (text) => {
+  const found: Span[] = [];
+  for (const { 0: match, index } of text.matchAll(run)) {
+    if (!/\s/.test(match)) continue;
+    const groups = [...match.matchAll(eachGroup)].map((one) => ({ start: one.index, end: one.index + one[0].length }));
+    for (const [first, { start }] of groups.entries()) {
+      // The longest candidate first.
+      const end = groups
+        .slice(first + 1, first + maxGroups)
+        .map((last) => last.end)
+        .findLast((last) => isAddress(match.slice(start, last)));
+      if (end !== undefined) found.push({ kind: 'IP', start: index + start, end: index + end });
+    }
+  }
+  return found;
+};
+
+/** Excludes times and lists of numbers, which have no letters, and words between colons, which have few digits. */
+function isAddress(text: string): boolean {
+  const compact = text.replace(/\s/g, '');
+  if (compact === text || !isIPv6(compact) || !/[a-f]/i.test(compact)) return false;
+  const digits = compact.replace(/\D/g, '').length;
+  const [head = '', rest = ''] = compact.split('::');
+  if (!compact.includes('::')) return digits >= 7;
+  return digits >= 3 && (compact.split(/:+/).length > 2 || isNetwork(head, rest));
+}
+
+/** Of two groups only, the first must be an allocated network, or one of local use: "Cafe :: 2024" has the form of an address too. */
+const isNetwork = (first: string, second: string): boolean =>
+  /^(?:[23][\da-f]{3}|f[cde][\da-f]{2}|64)$/i.test(first) && [first, second].every((one) => /\d/.test(one));

@@ -1,7 +1,7 @@
 import { everyMatch, type Finder, patternFinder, type Span } from './spans.ts';
 
 const house = '\\d{1,5}(?:\\s?(?:bis|ter))?[a-zA-Zа-я]?(?:\\s?[-/]\\s?\\d{1,4}[a-z]?)?';
-/** What a number in front of it measures is no house. */
+/** Units after a number that is no house number. */
 const noMeasure =
   '(?!\\d|\\p{L}|[.,]\\d|\\s?(?:min|minut|km|m(?!\\p{L})|h(?!\\p{L})|std|stunden|uhr|eur|€|%|mal|jahre?|tage?|times|hours?|days?|years?|people|персон|мин|лет|раз|[Mm]in|[Mm]eter|[Kk]ilometer|[Ss]tunden|[Tt]age|[Jj]ahre?|Mal(?!\\p{L})|[Ee]uro|EUR|Uhr|Sterne|[Pp]unkte|von\\s\\d|out\\sof|/\\d|x\\d))';
 const particles =
@@ -28,14 +28,14 @@ const no = '(?:[Nn][º°.o]?\\.?|[Nn]o\\.?:?|[Nn]r\\.?:?|num\\.?|д\\.?|дом|#
 const flat = '(?:,?\\s?(?:m\\.|lok\\.|корп\\.?|к\\.|стр\\.|кв\\.?|офис|apt\\.?|wohnung|daire|d:)\\s?\\d{1,4})*';
 const ending =
   '(?:[Ss]tra(?:ß|ss)e|[Ss]tr\\.?|gasse|allee|platz|weg|steig|damm|ufer|-[Rr]ing|straat|laan|plein|gracht|kade|singel|steeg|dreef|gatan|gata|vägen|gränd|veien|vej|vænget|stræde|(?<!Bri)gade|nkatu|ntie|utca)';
-/** What answers tell of work, traffic and seats. A way to a school or through a park is a street where a house number follows. */
+/** Words for work, traffic and seats with the endings of street names. Ways to schools or through parks are streets when a house number follows. */
 const noStreet =
   '(?!(?:Arbeits|Ausbildungs|Lieblings|Lade|Park|Sitz|(?:Kinders|S)piel|Steh|Stell|Camping|Bau|Flug|Sport|Fußball|Tennis|Golf|Lager|Liege|Zelt|Kita|Krippen|Studien|Start|Fenster|Tisch|Schlaf|Rast|Heim|Schul)platz|(?:Arbeits|Heim|Hin|Her|Rück|Um|Durch|Vor|Unter|Onder|Snel|Aus|Halb|Lösungs|Bildungs|Vertriebs|Liefer)weg|Bahnsteig|Sackgasse|(?:Motor|Om|Gen|Cykel)vej)';
 const germanic = new RegExp(
   `(?<![\\p{L}.-])${noStreet}\\p{Lu}[\\p{L}.-]{1,60}?${ending}(?:,?\\s?(?:${no}\\s?)?${house})${noMeasure}`,
   'gu',
 );
-/** All of it in capitals or in small letters, where fewer words can be endings of names. */
+/** All in upper or lower case, where fewer endings of street names are certain. */
 const anyCase = new RegExp(
   `(?<![\\p{L}.-])${noStreet}\\p{L}[\\p{L}.-]{2,60}?(?:stra(?:ß|ss)e|str\\.|gasse|allee|platz|weg|damm|ufer|gracht|straat|vej|vænget|(?<!bri|rene)gade)\\s(?:${no}\\s?)?${house}${noMeasure}`,
   'giu',
@@ -63,7 +63,7 @@ const eastAsian: readonly RegExp[] = [
   /\p{Script=Hangul}{2,8}(?:대로|로)\s?\d{1,4}번?길\s?\d{1,4}/gu,
 ];
 
-/** Codes of towns, where a word or their form tells what they are. */
+/** Postal codes by a word before them or by their form, boxes, coordinates. */
 const postal: readonly RegExp[] = [
   /(?<![a-z])(?:zip|zip ?code|post ?code|postal code|plz|postleitzahl|code postal|código postal|cep|cap|kod pocztowy|postnummer|irányítószám|индекс|邮编|郵便番号|우편번호)\s?(?:is|ist|est|es|é|:|=|是|は)?\s{0,2}([a-z]{0,2}-?\d[a-z\d]{0,5}(?:[ -]\d[a-z\d]{2,3}|[ -]?[a-z]{2})?)(?![a-z\d])/giu,
   /(?<![A-Z\d])([A-Z]{1,2}\d[A-Z\d]? \d[ABD-HJLNP-UW-Z]{2})(?![A-Za-z\d])/g,
@@ -75,7 +75,7 @@ const postal: readonly RegExp[] = [
   /(-?\d{1,3}\.\d{4,10}\s?[,;/ ]\s?-?\d{1,3}\.\d{4,10})(?!\d)/g,
   /((?:[NS]\s?)?\d{1,3}°\s?\d{1,2}(?:\.\d{1,6}|['′’]\s?(?:\d{1,2}(?:\.\d{1,4})?(?:["″”]|[′’']{2})?)?)?\s?[NS]?,?\s{0,2}[EWO]?\s?\d{1,3}°\s?\d{1,2}(?:\.\d{1,6}|['′’]\s?(?:\d{1,2}(?:\.\d{1,4})?(?:["″”]|[′’']{2})?)?)?\s?[EWO]?)/g,
 ];
-/** "My address is" and the like: what follows up to its last digit. */
+/** Phrases like "my address is"; the text up to its last digit is the address. */
 const introduced =
   /(?<![\p{L}])(?:(?:my|home|postal|our) address|adress?e|anschrift|wohnhaft(?: in)?|domicilié|direcci[oó]n|indirizzo|endereço|morada|adres|adresim|адрес|住所|住址|地址|주소|عنواني|العنوان|כתובת|पता)\s?(?:is|ist|lautet|est|es|è|é|to|:|=|是|は|は、)\s{0,2}([^\n;!?。]{3,90})/giu;
 const town = /^,?\s(?:[A-Z]{1,2}-)?\d{4,6}(?:-\d{3})?(?:\s?[A-Z]{2})?\s\p{Lu}[\p{L}-]{1,30}/u;
@@ -93,7 +93,7 @@ const findParts: readonly Finder[] = [
   ...eastAsian,
 ].map((pattern) => patternFinder('ADDRESS', pattern));
 
-/** Streets with a house number, codes of towns, boxes, and coordinates. */
+/** Finds streets with a house number, postal codes, post office boxes, coordinates, and addresses that are announced as such. */
 export const findPostalAddresses: Finder = (text) => {
   if (!/\d/.test(text)) return [];
   const streets = findParts

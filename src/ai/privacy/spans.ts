@@ -1,19 +1,19 @@
-/** A part of a text that names or identifies somebody: from `start` up to `end`, in UTF-16 units. */
+/** A part of a text that identifies somebody: from `start` up to `end`, in UTF-16 units. */
 export interface Span {
-  /** Becomes the first part of the placeholder. */
+  /** First part of the placeholder. */
   kind: string;
   start: number;
   end: number;
 }
 
-/** Looks for one family of identifiers in folded text. What it finds may overlap: the first stands, of two that begin together the longer. */
+/** Finds one family of identifiers in folded text. Spans may overlap: `mergeOverlaps` joins them. */
 export type Finder = (text: string) => Span[];
 
-/** Stands where something was found already: no letter, no digit, no space, so that nothing is found across it. */
+/** Replaces found spans: neither letter, digit nor space, so that nothing is found across it. */
 const blank = '\0';
 const unblanked = /[^\0]+/g;
 
-/** Runs finders one after the other; what one has found the next do not see. Sorted by place, never overlapping. */
+/** Runs finders one after the other; each sees the text without what the earlier ones found. Returns spans sorted by place, without overlaps. */
 export function runFinders(text: string, finders: readonly Finder[]): Span[] {
   let rest = text;
   const spans: Span[] = [];
@@ -26,7 +26,7 @@ export function runFinders(text: string, finders: readonly Finder[]): Span[] {
   return spans.sort((one, other) => one.start - other.start);
 }
 
-/** Without those that begin inside another. A second that reaches further than the first lengthens it: half an identifier is one too. */
+/** Removes spans that begin inside another; one that reaches further extends the other, because half an identifier must not remain. */
 export function mergeOverlaps(spans: readonly Span[]): Span[] {
   const result: Span[] = [];
   for (const span of [...spans].sort((one, other) => one.start - other.start || other.end - one.end)) {
@@ -38,7 +38,7 @@ export function mergeOverlaps(spans: readonly Span[]): Span[] {
   return result;
 }
 
-/** The parts of a span that nothing was found in yet: a name on both sides of a telephone number is hidden on both. Spaces between hide nothing. */
+/** Returns the parts of a span that are not blanked out: a name on both sides of a telephone number becomes two spans. */
 export function uncoveredParts(span: Span, rest: string): Span[] {
   const parts = rest.slice(span.start, span.end).matchAll(unblanked);
   return [...parts].flatMap(({ 0: part, index }) =>
@@ -46,7 +46,7 @@ export function uncoveredParts(span: Span, rest: string): Span[] {
   );
 }
 
-/** The text with spans blanked out, as long as before. */
+/** Blanks out spans; the text keeps its length. */
 export function blankOut(text: string, spans: readonly Pick<Span, 'start' | 'end'>[]): string {
   if (spans.length === 0) return text;
   const parts: string[] = [];
@@ -60,7 +60,7 @@ export function blankOut(text: string, spans: readonly Pick<Span, 'start' | 'end
   return parts.join('') + text.slice(from);
 }
 
-/** A finder made of an expression with the flag g. Its matches count where `isHit` says so. */
+/** Creates a finder from an expression with the flag g. `isHit` may reject matches. */
 export function patternFinder(kind: string, pattern: RegExp, isHit: (match: string) => boolean = () => true): Finder {
   return (text) =>
     everyMatch(text, pattern).flatMap(({ 0: match, index }) =>
@@ -68,7 +68,7 @@ export function patternFinder(kind: string, pattern: RegExp, isHit: (match: stri
     );
 }
 
-/** As `matchAll`, which makes a copy of the expression for every text; the expression has the flag g. */
+/** Like `matchAll`, without copying the expression for every text; the expression has the flag g. */
 export function everyMatch(text: string, pattern: RegExp): RegExpExecArray[] {
   const matches: RegExpExecArray[] = [];
   pattern.lastIndex = 0;
@@ -77,4 +77,15 @@ export function everyMatch(text: string, pattern: RegExp): RegExpExecArray[] {
     if (match[0] === '') pattern.lastIndex += pattern.unicode && (text.codePointAt(match.index) ?? 0) > 0xffff ? 2 : 1;
   }
   return matches;
+}
+
+/** Creates a finder of people from expressions with the flags d and g, whose first group is the name. */
+export function namePatternFinder(patterns: readonly RegExp[], isHit: (name: string) => boolean = () => true): Finder {
+  return (text) =>
+    patterns.flatMap((pattern) =>
+      everyMatch(text, pattern).flatMap(({ 1: name, indices }) => {
+        const [start, end] = indices?.[1] ?? [0, 0];
+        return name !== undefined && isHit(name) ? [{ kind: 'PERSON', start, end }] : [];
+      }),
+    );
 }

@@ -4,7 +4,7 @@ import { withScopedSignal } from '../../platform/scoped-signal.ts';
 import type { TextListener } from '../json-text-stream.ts';
 import { thinkingTokens } from '../providers/models.ts';
 import { InvalidReply, type ModelTier, type Provider, type Turn } from '../providers/provider.ts';
-import type { ParsedReply } from './parse-reply.ts';
+import { type ParsedReply, parseReplyText } from './parse-reply.ts';
 import { findSharedCall, shareCall, waitForSharedCall } from './shared-calls.ts';
 
 /** A question to a model: prompt, data, and how to read the reply. */
@@ -125,28 +125,6 @@ function repairPrompt(wrong: readonly string[]): string {
     problem: 'Your reply cannot be used. Reply again, in full, with these mistakes put right.',
     mistakes: wrong.slice(0, maxMistakes),
   });
-}
-
-/** Parses and validates the text of a reply. */
-export function parseReplyText<T>(text: string, task: Pick<Task<T>, 'read'>): ParsedReply<T> {
-  let reply: unknown;
-  try {
-    // Some models wrap their JSON in a Markdown fence.
-    const json = text.trim().replace(/^```(?:json)?\s*|\s*```$/g, '');
-    // Cleaning every string is slow and rarely needed.
-    const isStorable = json.isWellFormed() && !json.includes('\\u');
-    reply = !isStorable
-      ? JSON.parse(json, (_key, value: unknown) => (typeof value === 'string' ? storable(value) : value))
-      : JSON.parse(json);
-  } catch {
-    return { wrong: ['the reply is not JSON, or was cut off because it is too long'] };
-  }
-  return task.read(reply);
-}
-
-/** Removes what PostgreSQL cannot store: NUL and unpaired surrogates. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '').toWellFormed();
 }
 
 const jsonSchemas = new WeakMap<z.ZodType, Record<string, unknown>>();

@@ -1,10 +1,32 @@
 import type { z } from 'zod';
 import { messageOf } from '../../platform/zod-messages.ts';
 
-/** What was made of a model's reply: a value, or what is wrong in words that the model can act on. */
+/** A model's reply as read: a value, or its mistakes in words that the model can act on. */
 export type ParsedReply<T> = { value: T } | { wrong: readonly string[] };
 
-/** Holds a reply, or a part of one, against a schema. Each mistake begins with its place, and where the kind is wrong says of which kind it is. */
+/** Parses and validates the text of a reply. */
+export function parseReplyText<T>(text: string, task: { read(reply: unknown): ParsedReply<T> }): ParsedReply<T> {
+  let reply: unknown;
+  try {
+    // Some models wrap their JSON in a Markdown fence.
+    const json = text.trim().replace(/^```(?:json)?\s*|\s*```$/g, '');
+    // Cleaning every string is slow and rarely needed.
+    const isStorable = json.isWellFormed() && !json.includes('\\u');
+    reply = !isStorable
+      ? JSON.parse(json, (_key, value: unknown) => (typeof value === 'string' ? storable(value) : value))
+      : JSON.parse(json);
+  } catch {
+    return { wrong: ['the reply is not JSON, or was cut off because it is too long'] };
+  }
+  return task.read(reply);
+}
+
+/** Removes what PostgreSQL cannot store: NUL and unpaired surrogates. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '').toWellFormed();
+}
+
+/** Validates a reply, or a part of one. Each mistake begins with its path; where the kind is wrong it names the kind that was given. */
 export function parseReply<T extends z.ZodType>(schema: T, reply: unknown): ParsedReply<z.output<T>> {
   const read = schema.safeParse(reply, {
     error: (issue) => messageOf(issue) + (issue.code === 'invalid_type' ? insteadOf(issue.expected, issue.input) : ''),
@@ -17,7 +39,7 @@ export function parseReply<T extends z.ZodType>(schema: T, reply: unknown): Pars
 
 const kinds: Readonly<Record<string, string>> = { string: 'a text', number: 'a number', boolean: 'true or false' };
 
-/** Nothing where a value is missing, or is of the kind and wrong in another way (a number that is not whole). */
+/** Names the kind of a value; nothing where it is missing, or of the right kind (a number that is not whole). */
 function insteadOf(expected: string, input: unknown): string {
   if (input === undefined || (expected === 'int' && typeof input === 'number')) return '';
   return `, not ${input === null ? 'null' : Array.isArray(input) ? 'a list' : (kinds[typeof input] ?? 'an object')}`;

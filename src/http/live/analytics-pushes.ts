@@ -4,9 +4,9 @@ import type { Feed } from './feed.ts';
 
 export interface AnalyticsPushesDeps {
   feed: Pick<Feed, 'onStored'>;
-  /** The same as the interface's analytics of the whole survey; undefined when there is no such survey. */
+  /** The analytics of the whole survey, as GET /analytics/surveys/{surveyId} gives them; undefined if there is no such survey. */
   compute(surveyId: string): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** At most one count in this time. */
+  /** Least time between two computations for one survey. */
   minIntervalMs?: number;
   log: Log;
 }
@@ -15,7 +15,7 @@ const retryMs = 1000;
 
 interface SubscriberGroup {
   clients: Set<ClientStream>;
-  /** Those that get what is newest when they have room. */
+  /** Congested clients, which get the latest message when they have room again. */
   waiting: Set<ClientStream>;
   latest: LiveMessage | undefined;
   isStale: boolean;
@@ -25,7 +25,7 @@ interface SubscriberGroup {
   unwatch: Promise<() => void>;
 }
 
-/** Counts a survey's analytics at most once a second and process, when something has changed, for all who listen. */
+/** Computes the analytics of a survey after changes, at most once a second in this process, for all its subscribers. */
 export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log }: AnalyticsPushesDeps) {
   const groups = new Map<string, SubscriberGroup>();
 
@@ -43,7 +43,7 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
     group.isStale = false;
     group.computedAtMs = performance.now();
     try {
-      // Watched before it is counted, so that no change can fall between.
+      // Subscribed before computing, so that no change is missed in between.
       await group.unwatch;
       const analytics = await compute(surveyId);
       if (analytics) {
@@ -58,14 +58,14 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
     if (group.isStale) schedule(surveyId, group);
   };
 
-  /** A client without room gets what is newest when it has room again. */
+  /** A congested client gets the latest message when it has room again. */
   const sendLatest = (group: SubscriberGroup, client: ClientStream): void => {
     if (!group.latest) return;
     if (!client.isCongested) {
       client.write([group.latest]);
       return;
     }
-    // It waits once, however many come meanwhile: one that never has room must not gather them.
+    // At most one wait a client, so that one that never has room gathers nothing.
     if (group.waiting.has(client)) return;
     group.waiting.add(client);
     void client.whenWritable().then(() => {
@@ -108,7 +108,7 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
   };
 
   return {
-    /** Sends the analytics now and after every change. Gives the way to end it. */
+    /** Sends the analytics now and after every change. Returns a function that ends the subscription. */
     subscribe(surveyId: string, client: ClientStream): () => void {
       const group = groups.get(surveyId) ?? open(surveyId);
       group.clients.add(client);
@@ -123,7 +123,7 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
         void group.unwatch.then((unwatch) => unwatch());
       };
     },
-    /** Something that analytics depend on has changed. */
+    /** To be called when something has changed that the analytics depend on. */
     touch,
   };
 }

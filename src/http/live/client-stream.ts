@@ -1,14 +1,14 @@
-/** One message to a client, made once however many receive it. */
+/** A message to clients, serialised once for all that receive it. */
 export interface LiveMessage {
   type: string;
   /** JSON. */
   text: string;
   bytes: Uint8Array;
-  /** Set on responses and on `subscribed`: where a client goes on after them. */
+  /** Live cursor behind this message; set on responses and on `subscribed`. */
   cursor?: string;
 }
 
-/** One client's way out, whatever carries it. What it holds back is bounded because nobody writes responses while it is congested. */
+/** The output to one client, over WebSocket or server-sent events. Nobody writes responses while it is congested, so its buffer is bounded. */
 export interface ClientStream {
   write(frames: readonly LiveMessage[]): void;
   readonly isCongested: boolean;

@@ -6,7 +6,7 @@ import { decodeRowsOf, type EntryRow } from '../../stores/redis/intake/entry-row
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
 import type { LiveMessage } from './client-stream.ts';
 
-/** A stored response as its listeners get it. */
+/** An accepted response as subscribers get it. */
 export interface LiveEvent extends LiveMessage {
   cursor: string;
   position: LivePosition;
@@ -19,9 +19,9 @@ export interface EventReaderDeps {
   log: Log;
 }
 
-/** Makes live events from stream entries: those of one survey, deletions left out. */
+/** Makes the live events of one survey from a stream entry; deletions make none. */
 export function createEventReader({ actors, log }: EventReaderDeps) {
-  /** The survey as it is at least since the response was accepted: an older one would not know all its answers. */
+  /** The survey in at least this version, since an older one would not know all answers. */
   const compiledFor = async (surveyId: string, version: number): Promise<CompiledSurvey | undefined> => {
     const cached = await actors.lookUp(surveyId);
     if (!cached || cached.survey.version >= version) return cached?.compiled;
@@ -44,7 +44,7 @@ export function createEventReader({ actors, log }: EventReaderDeps) {
 
 export type EventReader = ReturnType<typeof createEventReader>;
 
-/** Only what the contract names: nothing that could tell who answered. */
+/** Holds neither respondent nor metadata, since these could identify who answered. */
 function toEvent(compiled: CompiledSurvey, { head, row }: EntryRow, position: LivePosition): LiveEvent {
   const cursor = encodeLiveCursor(position);
   const text = JSON.stringify({
@@ -57,7 +57,7 @@ function toEvent(compiled: CompiledSurvey, { head, row }: EntryRow, position: Li
     cursor,
   });
   const bytes = Buffer.from(text);
-  // Thousands of these are held while clients catch up: the text is made again where it is needed.
+  // Thousands of events are held while clients catch up, so the text is only made where it is needed.
   return {
     type: 'response',
     bytes,

@@ -14,12 +14,12 @@ export interface EventStreamDeps extends SessionDeps {
 }
 
 /**
- * What the system has taken counts as taken by the client: uWS tells neither what is unacknowledged nor the client's port, by which the system
- * could be asked. So a vanished client's quiet stream, for which heartbeats never fill the socket, ends when the system gives the connection up.
+ * After this time without progress a stream is cut. Bytes that the kernel has taken count as received, since uWS does not tell what is
+ * unacknowledged; a quiet stream whose client has vanished therefore ends only when the kernel gives the connection up.
  */
 const maxStalledMs = liveLimits.stalledSeconds * 1000;
 
-/** Server-sent events over an open body; gives its session. It ends with the last subscription. */
+/** Opens a session that sends server-sent events over `body`. The stream ends with the session's last subscription. */
 export function openEventStream(deps: EventStreamDeps, principal: Principal, body: StreamingBody): Session {
   const { client, stalledMs, heartbeat, keepOpen } = createBodyStream(
     body,
@@ -52,9 +52,9 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
 }
 
 /**
- * `beat` writes a sign of life. It moves the client's last id on to `cursor` without an event (an id without data is dispatched to nobody): where
- * responses are rare the last one's would grow older than what can be read again. `hold` keeps the server from cutting off a client that takes
- * nothing, as it does ten seconds after the last write; its three bytes are held back with the rest.
+ * `heartbeat` also moves the client's last event id on to `cursor`, without an event, as browsers dispatch no id without data; otherwise
+ * the id of a rare response could become older than what the stream still keeps. `keepOpen` writes a comment to a congested client, since
+ * uWS cuts a connection ten seconds after the last write.
  */
 function createBodyStream(
   body: StreamingBody,
@@ -73,7 +73,7 @@ function createBodyStream(
     for (const go of all) go();
   };
   body.onWritable(() => {
-    // What the server holds back only moves when something is written.
+    // uWS sends its buffer only when something is written.
     if (body.write(heartbeatComment)) release();
     else if (stalledAt !== undefined) stalledAt = monotonicMs();
   });

@@ -13,23 +13,24 @@ export interface FeedDeps extends EventReaderDeps {
   log: Log;
 }
 
-/** One shard as this process follows it. */
+/** A shard that this process reads for its subscribers. */
 interface FollowedShard {
   shard: Shard;
   position: LivePosition;
-  /** Everything up to here has been handed to all who had joined: what was read after it may still be on its way to them. */
+  /** Every subscriber has been handed everything up to here; events that were read after it may still be on their way. */
   deliveredUpTo: LivePosition;
-  /** What ClickHouse had when it was last looked at. */
+  /** What ClickHouse had at the last check. */
   storedUpTo: LivePosition | undefined;
   topics: Map<string, Topic>;
   wake(): void;
 }
 
-/** A shard that somebody listens to is read this often, and less often the longer it takes to hand out what was read: larger batches cost less an event. */
+/** Pause between two reads of a shard. It grows with the time that delivery takes, since larger batches cost less an event. */
 const pollMs = { least: 25, most: 100 };
 const retryMs = 500;
 const entriesPerRead = 64;
-/** Follows the shards that somebody listens to, each once in this process, and hands out what is accepted, in order per survey. */
+
+/** Reads each shard that has subscribers once for this process, and delivers accepted responses to them, in order per survey. */
 export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
   const history = createHistory(stream, createEventReader({ ...deps, log }));
   const followedShards = new Map<number, FollowedShard>();
@@ -53,7 +54,7 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     followedShards.delete(followed.shard.index);
   };
 
-  /** Reads and hands out a little; gives how long to wait before the next time, in ms. */
+  /** Reads and delivers one batch; returns the milliseconds to wait before the next one. */
   const readNext = async (followed: FollowedShard): Promise<number> => {
     const isAwaitingStorage = [...followed.topics.values()].some(({ unstoredUpTo }) => unstoredUpTo);
     const [entries, stored] = await Promise.all([
@@ -64,7 +65,7 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     const last = entries.at(-1);
     if (!last) return pollMs.least;
     const before = followed.position;
-    // From here on whoever wants to join must have read this far by himself.
+    // From here on a subscriber can only attach if it has read up to this position.
     followed.position = endOfEntry(last.id);
     const batches = await collectEvents(followed, entries).catch((error: unknown) => {
       followed.position = before;
@@ -103,20 +104,20 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
   };
 
   return {
-    /** Where a survey's stream stands: all before it has been accepted. */
+    /** The end of what has been accepted so far. */
     async newestPosition(surveyId: string): Promise<LivePosition> {
       const shard = shards.of(surveyId);
       return followedShards.get(shard.index)?.position ?? (await stream.bounds(shard)).newest;
     },
 
-    /** Who has joined, and has set nothing aside, has had everything up to here. Undefined where nobody listens. */
+    /** Up to where attached subscribers have been handed everything; undefined if the shard has none. */
     deliveredUpTo: (surveyId: string): LivePosition | undefined =>
       followedShards.get(shards.of(surveyId).index)?.deliveredUpTo,
 
     read: (surveyId: string, after: LivePosition): Promise<HistoryPage> =>
       history.read(shards.of(surveyId), surveyId, after),
 
-    /** Joins the live stream behind `from`. False when it has gone past that already: then read on first. */
+    /** Attaches a subscriber behind `from`. False if the feed is past that position already: then it must read on first. */
     attach(surveyId: string, subscriber: EventSubscriber, from: LivePosition): boolean {
       const followed = followShardOf(surveyId, from);
       if (isAfter(followed.position, from)) return false;
@@ -127,13 +128,13 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
       leave(surveyId, (topic) => topic.subscribers.delete(subscriber));
     },
 
-    /** Tells whenever something of the survey has come into ClickHouse, deletions too. Gives the way to end it. */
+    /** Calls `listener` whenever rows of the survey, deletions too, were stored in ClickHouse. Returns a function that ends it. */
     async onStored(surveyId: string, listener: () => void): Promise<() => void> {
       const shard = shards.of(surveyId);
       const [{ newest }, stored] = await Promise.all([stream.bounds(shard), stream.acknowledged(shard)]);
       const topic = topicOf(followShardOf(surveyId, newest), surveyId);
       topic.storedListeners.add(listener);
-      // What came before may be on its way there still.
+      // Earlier entries may not be stored yet.
       if (isAfter(newest, stored) && !(topic.unstoredUpTo && isAfter(topic.unstoredUpTo, newest)))
         topic.unstoredUpTo = newest;
       return () => leave(surveyId, (left) => left.storedListeners.delete(listener));
@@ -159,7 +160,7 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
       wake: () => undefined,
     };
     followedShards.set(shard.index, followed);
-    // Starts after the caller has joined.
+    // Starts after the caller has attached.
     queueMicrotask(() => void follow(followed));
     return followed;
   }

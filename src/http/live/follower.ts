@@ -9,9 +9,9 @@ import { slices } from './topic.ts';
 export interface FollowerDeps {
   feed: Feed;
   client: ClientStream;
-  /** Told when a client that was too slow has room again: how many events were set aside. They follow. */
+  /** Called when a slow client has room again, with the number of events that were held back and now follow. */
   lagged(surveyId: string, skipped: number): void;
-  /** Told when the stream no longer reaches back to where the client was. */
+  /** Called when the stream no longer reaches back to the client's position. */
   missed(surveyId: string, gap: NonNullable<HistoryPage['gap']>): void;
   sent(count: number): void;
   log: Log;
@@ -20,8 +20,8 @@ export interface FollowerDeps {
 const retryMs = 500;
 
 /**
- * Brings one survey's responses to one client, from a position on: reads the past from the stream, joins the live feed where the two
- * meet, and falls back to reading when the client is too slow. Each event is sent once, in order.
+ * Sends one survey's responses to one client, from a position on: reads history from the stream, attaches to the live feed when it has
+ * caught up, and returns to reading history if the client is too slow. Each event is sent once, in order.
  */
 export function createFollower(
   { feed, client, lagged, missed, sent, log }: FollowerDeps,
@@ -53,14 +53,14 @@ export function createFollower(
       return;
     }
     if (skipped === 0) {
-      // All before it has been sent, however long ago the last event was.
+      // Everything before this event has been sent.
       if (fresh[0]) position = { ...fresh[0].position, row: fresh[0].position.row - 1 };
       void resumeAfterLag();
     }
     skipped += fresh.length;
   };
 
-  /** False when the client has no room for all of it: the rest is read again then, so that nothing is held for those who stall. */
+  /** False if the client has no room for the whole page; the rest is read again later, so that nothing is held for stalled clients. */
   const sendPage = ({ events, gap }: HistoryPage): boolean => {
     if (gap) missed(surveyId, gap);
     for (const slice of slices(events)) {
@@ -80,7 +80,7 @@ export function createFollower(
     await catchUp();
   };
 
-  /** Reads until the feed can be joined without a gap. */
+  /** Reads history until it can attach to the feed without a gap. */
   const catchUp = async (): Promise<void> => {
     while (!isOver && !client.isOver) {
       await client.whenWritable();
@@ -89,7 +89,7 @@ export function createFollower(
         if (isOver || client.isOver) return;
         if (client.isCongested || !sendPage(page)) continue;
         position = page.end;
-        // Joined at once, before anything else can run: the feed hands on what comes behind.
+        // Attached in the same tick, so that the feed delivers everything that comes after the page.
         if (page.isLast && join()) return;
       } catch (error) {
         log.warn({ err: error, surveyId }, 'reading missed responses failed; it is retried');
@@ -99,11 +99,11 @@ export function createFollower(
   };
 
   return {
-    /** A client that begins now has no past to be read. */
+    /** `isNew`: the client begins now and has no history to read. */
     start(isNew: boolean): void {
       if (!isNew || !join()) void catchUp();
     },
-    /** Up to where the client has been sent everything, also what was none of this survey's; undefined while there is something that it must be sent first. */
+    /** Up to where nothing is left to send to the client, also past entries of other surveys; undefined while it lags or reads history. */
     deliveredPosition(): LivePosition | undefined {
       if (!isJoined || isOver || skipped > 0) return undefined;
       const deliveredUpTo = feed.deliveredUpTo(surveyId);

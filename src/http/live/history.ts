@@ -5,38 +5,38 @@ import type { LiveStream } from '../../stores/redis/live-stream.ts';
 import { createByteCache } from './byte-cache.ts';
 import type { EventReader, LiveEvent } from './event-reader.ts';
 
-/** A piece of the past. */
+/** Events that were accepted behind a position. */
 export interface HistoryPage {
   events: LiveEvent[];
   end: LivePosition;
-  /** Nothing more had been accepted when it was read. */
+  /** Nothing more had been accepted when the page was read. */
   isLast: boolean;
-  /** The stream no longer reaches back so far: what was accepted between these moments (Unix ms) may be missing. */
+  /** Set if the stream no longer reaches back so far: events between these moments (Unix ms) may be missing. */
   gap: { fromMs: number; toMs: number } | undefined;
 }
 
-/** So much is read at once: what a connection that stalls meanwhile holds. */
+/** Size of a page, which is what a connection holds if it stalls meanwhile. */
 const pageBytes = 128 * 1024;
 const entriesPerRead = 16;
-/** Each of three kinds of what was read or made lately. */
+/** Limit of each of the three caches. */
 const cacheBytes = 16 * 1024 * 1024;
 
-/** An entry's events that were not deleted, when so many of the shard's responses were. */
+/** The events of an entry that were not deleted, as of a number of deletions in the shard. */
 interface UndeletedEvents {
   removals: number;
   events: Promise<LiveEvent[]>;
 }
 
 /**
- * Reads what was accepted behind a position. After a restart all clients come back at once and want about the same: what was read for one
- * is kept for a while for the others, and deletions are looked up again only when there were any.
+ * Reads what was accepted behind a position. After a restart all clients come back at once and read about the same, so entries and events
+ * are cached for a while; deletions are looked up again only if there were any since.
  */
 export function createHistory(stream: LiveStream, read: EventReader) {
   const entryCache = createByteCache<Promise<StreamEntry[]>>(cacheBytes);
   const eventCache = createByteCache<Promise<LiveEvent[]>>(cacheBytes);
   const undeletedCache = createByteCache<UndeletedEvents>(cacheBytes);
 
-  /** A full read stays as it is for good; the end of the stream is only shared while it is being read. */
+  /** A full read never changes and is cached; the end of the stream is only shared while it is being read. */
   const entriesAfter = (shard: Shard, { ms, seq, row }: LivePosition): Promise<StreamEntry[]> => {
     const key = `${shard.index} ${ms} ${seq} ${row}`;
     const known = entryCache.get(key);
@@ -87,9 +87,9 @@ export function createHistory(stream: LiveStream, read: EventReader) {
   };
 
   return {
-    /** What an entry brings to a survey's listeners, whatever was deleted since. */
+    /** The events of an entry, including responses that were deleted since. */
     eventsOf,
-    /** What was accepted behind a position, a little at a time. A position of the future counts as now. */
+    /** One page behind a position. A position in the future counts as now. */
     async read(shard: Shard, surveyId: string, after: LivePosition): Promise<HistoryPage> {
       const { oldest, newest, isTrimmed, deletions } = await stream.bounds(shard);
       const start = isAfter(after, newest) ? newest : after;

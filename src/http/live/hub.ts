@@ -17,21 +17,21 @@ export interface HubDeps {
   log: Log;
 }
 
-/** A session with the way to end its connection for good. */
+/** A session and the ways to end its connection. */
 export interface LiveConnection {
   session: Session;
-  /** The session, key or user behind it is gone. */
+  /** Closes the connection because its session, key or user is gone. */
   expire(): void;
-  /** The service stops: the client should come back after a while. */
+  /** Closes the connection because the service stops, and asks the client to come back after this time. */
   askToReconnect(afterMs: number): void;
-  /** One of its subscriptions has ended. */
+  /** Called when one of its subscriptions was ended for lack of rights. */
   subscriptionEnded?(): void;
 }
 
 const checkEveryMs = liveLimits.checkSeconds * 1000;
 const checksAtOnce = 8;
 
-/** All live sessions of this process: news reach them here, and their rights are looked at again and again. */
+/** All live connections of this process. Publishes status changes and job progress to them, and checks their rights periodically. */
 export function createHub({ authentication, access, now, log }: HubDeps) {
   const connections = new Set<LiveConnection>();
   const lastStatuses = new Map<string, string>();
@@ -48,7 +48,7 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
   const subscribersOf = (surveyId: string): LiveConnection[] =>
     [...connections].filter(({ session }) => session.isSubscribed(surveyId));
 
-  /** Tells a changed status once to all who listen. */
+  /** Sends a changed status once to all subscribers. */
   const publishStatus = (survey: Survey): void => {
     const message = statusMessage(survey);
     if (lastStatuses.get(survey.id) === message.text) return;
@@ -57,7 +57,7 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
       if (session.hasChannel(survey.id, 'status')) session.send(message);
   };
 
-  /** One round of looking: what many sessions ask for is asked once. */
+  /** One check of rights, in which each principal, survey and right is asked for once. */
   const createRightsCheck = () => {
     const principals = new Map<string, Promise<Principal | undefined>>();
     const surveys = new Map<string, Promise<Survey | undefined>>();
@@ -106,7 +106,7 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
     const waiting = affected.values();
     await Promise.all(
       Array.from({ length: checksAtOnce }, async () => {
-        // A store that cannot be asked changes no rights either: the next round asks again.
+        // While a store is away no right is taken; the next check asks again.
         for (const connection of waiting)
           await check(connection, rightsCheck, only).catch((error: unknown) =>
             log.debug({ err: error }, 'the access rights of a live connection could not be checked'),
@@ -141,12 +141,12 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
     add: (connection: LiveConnection): void => void connections.add(connection),
     remove: (connection: LiveConnection): void => void connections.delete(connection),
     all: (): readonly LiveConnection[] => [...connections],
-    /** A survey was changed or deleted somewhere. */
+    /** To be called when any process has changed or deleted a survey. */
     async surveyChanged(surveyId: string): Promise<void> {
       const affected = subscribersOf(surveyId);
       if (affected.length > 0) await checkAll(affected, surveyId);
     },
-    /** Somebody's rights were changed somewhere: looks at once at those whom it may concern. */
+    /** To be called when any process has changed rights: checks the affected connections at once. */
     async rightsChanged(change: PermissionChange): Promise<void> {
       authentication.clearCache();
       if ('surveyId' in change) return this.surveyChanged(change.surveyId);

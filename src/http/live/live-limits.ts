@@ -1,18 +1,18 @@
-/** What one live connection may take, and when it ends; the reference tells these to clients. */
+/** Limits of one live connection; the reference documents them. */
 export const liveLimits = {
   subscriptions: 100,
   frameBytes: 16 * 1024,
-  /** Messages at once, and how much more each second. */
+  /** Size of the token bucket for messages, and its refill each second. */
   burst: 200,
   perSecond: 20,
-  /** So many refused for their number, and the connection ends. */
+  /** The connection is closed after this many messages that were refused for their number. */
   maxRefusedMessages: 500,
-  /** Without any sign of life; uWS takes 0 or 8–960 and ends the process on anything else. */
+  /** Time without any sign of life. uWS takes 0 or 8–960 and ends the process on anything else. */
   idleSeconds: 60,
-  /** An event stream whose client takes nothing for so long is cut off. */
+  /** An event stream is cut if its client takes nothing for this long. */
   stalledSeconds: 60,
-  /** How often rights are looked at again without any news. */
+  /** Interval of the periodic rights check. */
   checkSeconds: 20,
-  /** Clients come back spread over so long after a stop, not all at once. */
+  /** After a stop, clients reconnect spread over this time. */
   reconnectWithinMs: 3000,
 } as const;

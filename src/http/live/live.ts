@@ -36,13 +36,13 @@ export interface Live {
   routes: Route[];
   /** Adds the WebSocket. */
   addWebSocket(app: Pick<TemplatedApp, 'ws'>, basePath: string): void;
-  /** Hears of what happens in other processes. */
+  /** Subscribes to notifications of other processes. */
   subscribe(): Promise<void>;
-  /** Sends every client away, with advice when to come back. */
+  /** Ends every connection and asks the clients to come back later. */
   drain(): void;
 }
 
-/** Live streams of one process: feed, pushes, sessions, and the two ways to them. */
+/** Puts the live streams of one process together: feed, analytics, hub, and the two transports. */
 export function createLive({
   stores,
   core,

@@ -15,7 +15,7 @@ export interface MessageHandlerDeps {
 
 const { burst, perSecond, maxRefusedMessages: maxRefused } = liveLimits;
 
-/** Hears one client's messages, one after the other, and answers each. */
+/** Handles the messages of one client, one after the other. */
 export function createMessageHandler({ session, close, log }: MessageHandlerDeps) {
   const takeToken = createTokenBucket();
   let refusedCount = 0;
@@ -80,8 +80,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** The survey that a refused message was about, if it can be told. */
+/** The survey that a refused message names, if any. */
 function surveyIdIn(text: string): string | undefined {
-  const found = /"surveyId"\s*:\s*"([0-9a-f-]{36})"/.exec(text)?.[1];
-  return found;
+  return /"surveyId"\s*:\s*"([0-9a-f-]{36})"/.exec(text)?.[1];
 }

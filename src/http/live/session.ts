@@ -5,19 +5,20 @@ import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import type { Principal } from '../routing/principal.ts';
 import type { SurveyAccess } from '../routing/survey-access.ts';
+import type { liveChannels } from '../schemas/live.ts';
 import type { AnalyticsPushes } from './analytics-pushes.ts';
 import { type ClientStream, createLiveMessage, type LiveMessage } from './client-stream.ts';
 import type { Feed } from './feed.ts';
 import { createFollower, type Follower } from './follower.ts';
 import { liveLimits } from './live-limits.ts';
 
-export type Channel = 'responses' | 'analytics' | 'status' | 'jobs';
+export type Channel = (typeof liveChannels)[number];
 
 export interface SessionDeps {
   access: SurveyAccess;
   feed: Feed;
   analytics: AnalyticsPushes;
-  /** The frame that tells a survey's status. */
+  /** The `status` message of a survey. */
   statusMessage(survey: Survey): LiveMessage;
   metrics: Pick<Metrics, 'liveSent' | 'liveLagged'>;
   log: Log;
@@ -36,7 +37,7 @@ interface Subscription {
   stopAnalytics: (() => void) | undefined;
 }
 
-/** What one client listens to, whatever carries it. */
+/** The subscriptions of one client, over WebSocket or server-sent events. */
 export function createSession(deps: SessionDeps, initialPrincipal: Principal, client: ClientStream) {
   let principal = initialPrincipal;
   const subscriptions = new Map<string, Subscription>();
@@ -120,7 +121,7 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
     hasChannel: (surveyId: string, channel: Channel): boolean =>
       subscriptions.get(surveyId)?.channels.has(channel) ?? false,
     isSubscribed: (surveyId: string): boolean => subscriptions.has(surveyId),
-    /** Where a client that listens to the responses of one survey goes on, if it has been sent all there is. */
+    /** The cursor from which a client of one survey's responses would resume, if it has been sent everything. */
     deliveredCursor(): string | undefined {
       const [only] = subscriptions.values();
       const position = only?.follower?.deliveredPosition();
@@ -130,7 +131,7 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
       principal = current;
     },
 
-    /** Begins to listen, or listens to more of a survey. Throws a Problem when that may not be. */
+    /** Subscribes to channels of a survey, in addition to those it has. Throws NOT_FOUND, RATE_LIMITED or VALIDATION_ERROR. */
     async subscribe({ surveyId, channels, after }: SubscribeRequest): Promise<void> {
       if (!subscriptions.has(surveyId) && subscriptions.size >= liveLimits.subscriptions)
         throw new Problem('RATE_LIMITED', `A connection may listen to ${liveLimits.subscriptions} surveys`);
@@ -158,7 +159,7 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
       send(createLiveMessage('unsubscribed', { surveyId }));
     },
 
-    /** The connection is over. */
+    /** To be called when the connection has ended. */
     close(): void {
       for (const surveyId of [...subscriptions.keys()]) endSubscription(surveyId);
     },

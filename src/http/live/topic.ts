@@ -1,21 +1,21 @@
 import { isAfter, type LivePosition } from '../../domain/live-cursor.ts';
 import type { LiveEvent } from './event-reader.ts';
 
-/** Gets events in order; those of one call lie close together. */
+/** Gets events in order, about as many a call as fit one write to a socket. */
 export type EventSubscriber = (events: readonly LiveEvent[]) => void;
 
-/** Those of this process who listen to one survey. */
+/** The subscribers of this process to one survey. */
 export interface Topic {
   subscribers: Set<EventSubscriber>;
-  /** Told when something of the survey has come into ClickHouse. */
+  /** Called when rows of the survey were stored in ClickHouse. */
   storedListeners: Set<() => void>;
-  /** What was read of the survey up to here may not be in ClickHouse yet. */
+  /** Entries of the survey up to here may not be stored in ClickHouse yet. */
   unstoredUpTo: LivePosition | undefined;
 }
 
-/** How much is handed to one listener before the next one's turn: about what fits one write to a socket. */
+/** Bytes that are handed to one subscriber before the next one's turn: about what fits one write to a socket. */
 const sliceBytes = 16 * 1024;
-/** How long the fan-out runs before others of this process get their turn. */
+/** How long delivery runs before it yields to other work of the process. */
 const yieldAfterMs = 8;
 
 export const createTopic = (): Topic => ({
@@ -24,7 +24,7 @@ export const createTopic = (): Topic => ({
   unstoredUpTo: undefined,
 });
 
-/** Slice by slice to everybody, so that nobody waits for the whole of a large batch; other work gets its turn in between. */
+/** Delivers slice by slice to all subscribers, so that none waits for a whole large batch, and yields to other work in between. */
 export async function deliverEvents(topic: Topic, events: readonly LiveEvent[]): Promise<void> {
   let startedAt = performance.now();
   for (const slice of slices(events))
@@ -36,7 +36,7 @@ export async function deliverEvents(topic: Topic, events: readonly LiveEvent[]):
     }
 }
 
-/** ClickHouse has all up to a position, which is more than before or is not: tells those who wait for something of the survey. */
+/** Notifies the stored-listeners that ClickHouse has everything up to a position. `isMore`: the position has moved. */
 export function notifyStored(topic: Topic, upTo: LivePosition, isMore: boolean): void {
   if (!topic.unstoredUpTo) return;
   const isAll = !isAfter(topic.unstoredUpTo, upTo);
@@ -44,7 +44,7 @@ export function notifyStored(topic: Topic, upTo: LivePosition, isMore: boolean):
   if (isAll || isMore) for (const listener of topic.storedListeners) listener();
 }
 
-/** Parts that are written at once. */
+/** Splits events into parts that are written at once. */
 export function* slices(events: readonly LiveEvent[]): Generator<readonly LiveEvent[]> {
   let [start, bytes] = [0, 0];
   for (const [index, event] of events.entries()) {

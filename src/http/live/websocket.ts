@@ -26,7 +26,7 @@ export interface WebSocketDeps extends SessionDeps {
   /** Origins whose pages may connect, besides the service's own. */
   origins: readonly string[];
   isDraining(): boolean;
-  /** Seconds without any sign of life, not even an answer to a ping, after which a connection is given up: 8–960. */
+  /** Seconds without any sign of life, not even a pong, after which a connection is closed: 8–960. */
   idleTimeoutSeconds?: number;
   metrics: Pick<Metrics, 'liveSent' | 'liveLagged' | 'liveConnected'>;
   log: Log;
@@ -34,9 +34,9 @@ export interface WebSocketDeps extends SessionDeps {
 
 export const subprotocol = 'survey.v1';
 
-/** Above this nothing but short notices is written to a client. */
+/** Above this many buffered bytes a client gets only short messages. */
 const congestedBytes = 64 * 1024;
-/** A client that reads nothing and still makes the service answer is cut off here. */
+/** At this many buffered bytes a client is cut off. */
 const maxBufferedBytes = 1024 * 1024;
 
 interface SocketData {
@@ -51,7 +51,7 @@ interface SocketHandlers {
   closed(): void;
 }
 
-/** The WebSocket `/live`: a ticket opens it, then client and session talk. */
+/** Adds the WebSocket /live, which a ticket opens. */
 export function addLiveWebSocket(app: Pick<TemplatedApp, 'ws'>, path: string, deps: WebSocketDeps): void {
   let justOpened: WebSocket<SocketData> | undefined;
   const opened = (): WebSocket<SocketData> | undefined => {
@@ -63,12 +63,12 @@ export function addLiveWebSocket(app: Pick<TemplatedApp, 'ws'>, path: string, de
     maxPayloadLength: liveLimits.frameBytes,
     maxBackpressure: maxBufferedBytes,
     closeOnBackpressureLimit: 1,
-    // Pings go out by themselves, so half-open connections end here.
+    // uWS sends pings by itself, so half-open connections end here.
     idleTimeout: deps.idleTimeoutSeconds ?? liveLimits.idleSeconds,
     sendPingsAutomatically: true,
     upgrade: (res, req, context) => void handleUpgrade(deps, { path, res, req, context, opened }),
-    // No more than this before the cork is over: the server then looks at what was the request's state, by now free memory that anything may
-    // have been written to, and would close the connection by what it finds.
+    // Does nothing else: uWS still reads the state of the upgrade request afterwards. Its memory is free by now, and would close the
+    // connection if something else had been written there.
     open: (ws) => {
       justOpened = ws;
     },
@@ -96,7 +96,7 @@ interface UpgradeContext {
   res: HttpResponse;
   req: HttpRequest;
   context: us_socket_context_t;
-  /** The connection that this upgrade has made, if it still stands. */
+  /** The connection that this upgrade has opened, if it is still open. */
   opened(): WebSocket<SocketData> | undefined;
 }
 
@@ -137,7 +137,7 @@ async function handleUpgrade(deps: WebSocketDeps, { path, res, req, context, ope
   }
 }
 
-/** Who knocks; throws a Problem for whom the door stays shut. What costs nothing is looked at before the ticket is used up. */
+/** The principal of a valid upgrade; throws a Problem otherwise. Checks everything else before it uses the ticket up. */
 async function authorizeUpgrade(
   deps: WebSocketDeps,
   { ticket, protocols, origin, host, problem }: UpgradeRequest,
@@ -203,7 +203,7 @@ function createSocketStream(ws: WebSocket<SocketData>): { client: ClientStream; 
   const client: ClientStream = {
     write(frames: readonly LiveMessage[]): void {
       if (isOver) return;
-      // One system call for all of them.
+      // One system call for all messages.
       ws.cork(() => {
         for (const { bytes } of frames) if (!isOver) ws.send(bytes, false);
       });

@@ -4,8 +4,8 @@ import { streamJsonText, type TextListener } from '../../ai/json-text-stream.ts'
 import type { Providers } from '../../ai/providers/providers.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { converseTask, maxDraftQuestions } from '../../ai/tasks/converse.ts';
-import { surveyFromDraft } from '../../ai/tasks/draft-survey.ts';
 import type { DraftSurvey } from '../../ai/tasks/generate-survey.ts';
+import { surveyFromDraft } from '../../ai/tasks/generate-survey.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { wordingSchema } from '../../domain/questions/option-list.ts';
 import { conflict, notFound } from '../../errors.ts';

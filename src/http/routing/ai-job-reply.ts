@@ -13,14 +13,14 @@ export interface AiJobReplyDeps {
 const waitTimeoutMs = 20_000;
 const pollIntervalMs = 100;
 
-/** Has work done by the job queue. What is over within 20 seconds is answered with its result, what takes longer, or waits for the limits of its provider, with 202. */
+/** Starts or joins a job and replies with its result; with 202 if it takes longer than 20 seconds or waits for the limits of its provider. */
 export async function replyWithJobResult(
   { store, jobs }: AiJobReplyDeps,
   jobRequest: Parameters<AiStore['findOrCreate']>[0],
   result: (job: AiJob) => Promise<Outcome>,
 ): Promise<Outcome> {
   const jobId = await store.findOrCreate(jobRequest);
-  // A hint that is lost is made good by the sweeper.
+  // If the job is lost, the sweep starts it.
   await jobs.add(queueOf(jobRequest), { aiJobId: jobId }, { once: jobId }).catch(() => undefined);
   const job = await waitForJob(store, jobId);
   if (job.error) throw jobProblem(job.error);
@@ -29,7 +29,7 @@ export async function replyWithJobResult(
     : accepted({ jobId, status: job.status, progress: job.progress });
 }
 
-/** The job when it is over, waits for the limits of its provider, or after the time that a request may take. */
+/** Waits until the job has ended or waits for provider limits, at most `waitTimeoutMs`. */
 async function waitForJob(store: Pick<AiStore, 'find'>, jobId: string): Promise<AiJobView> {
   for (const deadlineMs = performance.now() + waitTimeoutMs; ; await pause(pollIntervalMs)) {
     const job = await store.find(jobId);
@@ -39,7 +39,7 @@ async function waitForJob(store: Pick<AiStore, 'find'>, jobId: string): Promise<
   }
 }
 
-/** Seconds, where what made the job fail did not say. */
+/** Used if the failure of the job did not say when to retry. */
 const defaultRetryAfterSeconds: Partial<Record<ProblemCode, number>> = { AI_RATE_LIMITED: 60, SERVICE_UNAVAILABLE: 2 };
 
 function jobProblem({ code, message, retryAfterSeconds }: NonNullable<AiJob['error']>): Problem {

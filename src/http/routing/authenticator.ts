@@ -16,14 +16,14 @@ export interface AuthenticatorDeps {
   log: Log;
 }
 
-/** How long an answer about a session or key counts. With the time of the question itself it stays below a second. */
+/** How long a session or key is cached; with the time of the query itself, changes count within a second. */
 const maxAgeMs = 800;
 const capacity = 20_000;
 const keyUseIntervalMs = 60_000;
 
 /**
- * Finds out who calls. The token or key only names a session or key; whether that is alive, and with which role, is asked of the
- * control plane at least every 0.8 s, so that a sign-out, a disabling or a change of role counts within a second everywhere.
+ * Authenticates calls. A token or API key only names a session or key; whether that is active, and its role, is read from PostgreSQL and
+ * cached for 0.8 s, so that a sign-out, a disabled user or a changed role counts within a second in every process.
  */
 export function createAuthenticator(deps: AuthenticatorDeps) {
   const sessions = createTtlCache({ ttlMs: maxAgeMs, capacity, load: (id) => sessionPrincipal(deps, id) });
@@ -51,7 +51,7 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
     if (!principal) throw new Problem('UNAUTHORIZED');
     return principal;
   };
-  /** The caller as they are now; undefined once the session, the key or the user is gone. For connections that stay open. */
+  /** The caller with the present role; undefined once the session, key or user is gone. For connections that stay open. */
   const current = async ({ keyId, sessionId }: Principal): Promise<Principal | undefined> => {
     if (keyId !== null) return keyPrincipal(await deps.apiKeys.findActiveById(keyId));
     return sessionId === null ? undefined : sessions.get(sessionId);
@@ -60,7 +60,7 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
     authenticate,
     current,
     isAlive: async (principal: Principal): Promise<boolean> => (await current(principal)) !== undefined,
-    /** What this process remembers is dropped: called after a change here, so that it counts at once here. */
+    /** To be called after a change of rights, so that it counts at once in this process. */
     clearCache: (): void => {
       sessions.clear();
       keysByHash.clear();
@@ -77,14 +77,14 @@ async function sessionPrincipal({ sessions }: AuthenticatorDeps, sessionId: stri
   return session && { ...session, sessionId, keyId: null, requestsPerMinute: null };
 }
 
-/** A key gives what both it and its user may: it never outgrows its user. */
+/** The lesser role of key and user, so that a key never has more rights than its user. */
 function keyPrincipal(key: ActiveApiKey | undefined): Principal | undefined {
   if (!key) return undefined;
   const { keyId, userId, email, userRole, keyRole, requestsPerMinute } = key;
   return { userId, email, role: lesserRole(userRole, keyRole), sessionId: null, keyId, requestsPerMinute };
 }
 
-/** Notes the use of a key once a minute, behind the call. */
+/** Records the use of a key at most once a minute, without waiting. */
 function createKeyUseRecorder({ apiKeys, log }: AuthenticatorDeps) {
   const recordedAtMs = createLruCache<number>(capacity);
   return (keyId: string) => {

@@ -1,13 +1,13 @@
-export type UserRole = 'ADMIN' | 'EDITOR' | 'VIEWER';
+import type { UserRole } from '../../auth/roles.ts';
 
-/** Who is calling: a person with a session, or a program with an API key. */
+/** Who calls: a user with a session, or a program with an API key. */
 export interface Principal {
   userId: string;
   email: string;
   role: UserRole;
   sessionId: string | null;
   keyId: string | null;
-  /** An API key's own limit; null: the general one. */
+  /** The API key's own rate limit; null: the general one. */
   requestsPerMinute: number | null;
 }
 

@@ -3,7 +3,7 @@ import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimi
 import type { Log } from '../../log.ts';
 import type { Header } from '../server/reply.ts';
 
-/** Where a caller stands: what the X-RateLimit headers say. */
+/** The rate-limit status of a caller, sent as X-RateLimit headers. */
 export interface RateLimitStatus {
   limit: number;
   remaining: number;
@@ -16,18 +16,18 @@ export interface RateLimitStatus {
 const windowSeconds = 60;
 
 export interface RateLimitsOptions {
-  /** The jobs instance; limits are exact over all processes that share it. */
+  /** Limits are exact over all processes that share this Redis. */
   redis: Redis;
   auth: number;
   api: number;
-  /** How many processes share the fall-back allowance while Redis is away. */
+  /** The number of processes that share the limit while each counts alone. */
   processCount: number;
   log: Log;
 }
 
 /**
- * Counts calls in windows of a minute that start with the first call. While Redis cannot be asked, `auth` falls back to a limit of
- * this process's own (its share of the whole), and `api` lets calls pass.
+ * Counts calls in windows of a minute that start with the first call. While Redis is away, `auth` is counted in memory against this
+ * process's share of the limit, and `api` calls are not limited.
  */
 export function createRateLimits({ redis, auth, api, processCount, log }: RateLimitsOptions) {
   const limiters = new Map<string, RateLimiterAbstract>();
@@ -56,7 +56,7 @@ export function createRateLimits({ redis, auth, api, processCount, log }: RateLi
     return limiter;
   };
   return {
-    /** `points`: an API key's own limit instead of the general one. */
+    /** `points`: the limit of an API key instead of the general one. */
     async consume(scope: 'auth' | 'api', key: string, points?: number): Promise<RateLimitStatus> {
       const limit = points ?? (scope === 'auth' ? auth : api);
       try {

@@ -13,7 +13,7 @@ interface TrieNode {
 
 const emptyTrieNode = (): TrieNode => ({ fixed: new Map(), variable: undefined, routes: new Map() });
 
-/** Builds the look-up from method and path to route. Fixed segments win over parameters. */
+/** Looks routes up by method and path; fixed segments win over parameters. Why not a library: docs/decisions/035. */
 export function createRouteTable(routes: readonly Route[]) {
   const root = emptyTrieNode();
   for (const entry of routes) insertRoute(root, entry);

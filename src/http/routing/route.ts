@@ -13,9 +13,9 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type SurveyRight = 'read' | 'edit' | 'own';
 
 /**
- * Who may call. For a survey's routes the route table itself looks the survey up (from the path parameter named in `by`) and checks
- * the right before the handler runs: no right to read gives 404, a lesser right than asked 403. Whoever is signed in and is named by the path parameter `orSelf`
- * needs no more than to read.
+ * Who may call. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the handler runs: without
+ * the right to read it is a 404, with a lesser right than `right` a 403. A user with a session who is named by the path parameter `orSelf`
+ * only needs the right to read.
  */
 export type Access =
   | { kind: 'public' }
@@ -27,7 +27,7 @@ export type Access =
 /** Path parameters from which a survey can be found. */
 export type SurveyKey = 'surveyId' | 'id' | 'questionId' | 'responseId' | 'exportId' | 'uploadId' | 'suggestionId';
 
-/** Which rate limit counts the call (contract §13). `none`: the handler counts it itself, or nothing does. */
+/** Which rate limit counts the call. `submit`: the intake does. `none`: the handler does, or nothing. */
 export type LimitScope = 'auth' | 'submit' | 'api' | 'none';
 
 export interface Pagination {
@@ -37,7 +37,7 @@ export interface Pagination {
   nextCursor?: string | null;
 }
 
-/** What a handler gives back. */
+/** The result of a handler; refusals are thrown as a Problem. */
 export type Outcome =
   | {
       kind: 'json';
@@ -56,9 +56,9 @@ export type Outcome =
       source: AsyncIterable<Uint8Array>;
       totalBytes?: number;
     }
-  /** server-sent events: the body stays open in the hands of `begin`, which resolves when nobody has to wait for it any more */
+  /** Server-sent events: `begin` writes the body, and resolves when the call no longer counts as running. */
   | { kind: 'events'; begin(body: StreamingBody): void | Promise<void> }
-  /** the handler has answered already */
+  /** The handler has written the reply. */
   | { kind: 'written' };
 
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
@@ -93,11 +93,11 @@ export interface RouteRequest<Body = unknown, Query = unknown> {
   rawBody: Buffer;
   /** The body piece by piece, for routes with `bodyKind: 'stream'`; to be read once. */
   bodyChunks(): AsyncGenerator<Buffer>;
-  /** For handlers that stream or take the connection over. */
+  /** For handlers that write the reply themselves. */
   reply: import('../server/reply.ts').ReplyChannel;
-  /** Set where the caller reads along, on routes with `isTold`. */
+  /** Set on routes with `isStreamed` if the caller accepts server-sent events: gets the text while it is written. */
   reader?: TextListener;
-  /** The standard headers of this reply (request id, limits), for handlers that take the connection over. */
+  /** Request id and rate-limit headers, for handlers that write the reply themselves. */
   replyHeaders(): readonly (readonly [string, string])[];
 }
 
@@ -120,26 +120,26 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   path: string;
   tag: string;
   summary: string;
-  /** Longer text for the reference page: what the contract leaves to us is said here. */
+  /** Longer text for the reference. */
   description?: string;
   access: Access;
   limit: LimitScope;
   query?: Query;
-  /** Whatever stands in the query is passed over: probes and browsers add what they like. Elsewhere unknown fields are refused. */
+  /** Ignores the query, as probes and browsers may add one. Without this, unknown fields are refused. */
   ignoresQuery?: boolean;
   body?: Body;
-  /** A body may be left out altogether. */
+  /** The body may be left out. */
   isBodyOptional?: boolean;
-  /** Bytes of any media type, up to `maxBodyBytes`. `raw`: all at once. `stream`: as they come, for bodies too large to be held. */
+  /** `raw`: bytes of any media type, at once. `stream`: in chunks, for bodies too large for memory. JSON if left out. */
   bodyKind?: 'json' | 'raw' | 'stream';
   maxBodyBytes?: number;
   /** `data` of the success envelope, or null for non-JSON replies (then `replyMediaType`). */
   reply: z.ZodType | null;
   replyMediaType?: string;
   replyStatus: number;
-  /** The reply is a list and says where the page stands; `sometimes`: it depends on what is asked for. */
+  /** The reply is a list with `pagination`; `sometimes`: only for some requests. */
   isPaged?: boolean | 'sometimes';
-  /** The reply may be told while it is written: see streamed-reply.ts. */
+  /** The reply may be streamed while it is written: see streamed-reply.ts. */
   isStreamed?: boolean;
   /** For the reference: codes beyond those that follow from access, limit, query and body. */
   refusals?: readonly ProblemCode[];
@@ -154,7 +154,7 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   handle(call: RouteRequest<z.output<Body>, z.output<Query>>): Promise<Outcome>;
 }
 
-/** A route with its types forgotten, as the table holds it. */
+/** A route without its body and query types, as the table holds it. */
 export type Route = Omit<RouteSpec, 'handle' | 'audit'> & {
   audit?: AuditEvent<RouteRequest<never, never>> | 'by handler';
   handle(call: RouteRequest<never, never>): Promise<Outcome>;

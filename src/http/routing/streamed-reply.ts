@@ -5,13 +5,14 @@ import type { Outcome } from './route.ts';
 
 export const eventStreamMediaType = 'text/event-stream';
 
-/** Whether the caller wants to read along. */
+/** Whether the caller accepts server-sent events. */
 export const acceptsEventStream = (accept = ''): boolean =>
   accept.split(',').some((range) => range.split(';')[0]?.trim().toLowerCase() === eventStreamMediaType);
 
 /**
- * A reply that is told while it is written: words as events `text`, `restart` where those so far are withdrawn, and at the end `reply` with the usual body, or
- * `error` with what `refusal` makes of it. Who fails before a word was said has a plain reply. The work goes on when the client goes away, as it does without words.
+ * Streams a reply as server-sent events while it is written: `text` for new text, `restart` if the text so far is withdrawn, and at the
+ * end `reply` with the usual body, or `error` with `errorBody`. An error before the first text is an ordinary refusal. The work goes on if
+ * the client disconnects.
  */
 export async function streamReply(
   handle: (reader: TextListener) => Promise<Outcome>,

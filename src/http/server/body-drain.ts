@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What is still to come of a body. */
+/** The rest of a body that is refused. */
 export interface BodyDrain {
-  /** Some bytes have come. */
+  /** To be called for each chunk. */
   received(bytes: number, isLast: boolean): void;
   /**
-   * Settles once the body has come to its end or is not worth waiting for. Most programs read a reply only when they have sent all they
-   * had, and a connection that closes under them is an error to them: who is told that a body was too large should be let finish first.
-   * That costs no memory and is bounded: a sender of more than twice the limit, one that has stopped and one that takes long are not waited for.
+   * Resolves when the body has ended, or waiting has lasted too long. Most clients read a reply only after they have sent the whole body,
+   * and report a connection that closes earlier as an error, so a 413 waits for the body. It keeps nothing in memory, and does not wait
+   * for bodies of more than twice the limit, for senders that pause, or longer than `maxWaitMs`.
    */
   drained(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export interface BodyDrainOptions {
   onAbort(listener: () => void): void;
 }
 
-/** Small limits are exceeded many times over by honest mistakes. */
+/** For small limits, which honest mistakes exceed many times over. */
 const minExtraBytes = 1024 * 1024;
 const maxWaitMs = 10_000;
 const stalledMs = 500;

@@ -27,7 +27,7 @@ function createRanges(cidrs: readonly string[]): BlockList {
 let lastBytes = new Uint8Array();
 let lastText = '';
 
-/** The address of a socket, of which the server gives the bytes sooner than the text. Behind a proxy all have the same: to see that takes less time than to write it again. */
+/** The text of a socket address. The last one is cached, since behind a proxy all sockets have the same address. */
 export function socketAddressText(given: ArrayBuffer): string {
   const bytes = new Uint8Array(given);
   if (!isSameAsLast(bytes)) {
@@ -50,12 +50,12 @@ function isSameAsLast(bytes: Uint8Array): boolean {
   return true;
 }
 
-/** Sockets stay open for many calls: their addresses come again and again. */
+/** Cached addresses: sockets stay open for many calls. */
 const addressCacheSize = 4096;
 
 /**
- * Finds the client's address. The socket's own address counts unless it is a trusted proxy's; then X-Forwarded-For is read from right
- * to left up to the first hop that is not trusted. Anything unreadable there leaves the last address that was believed.
+ * Finds the client's address: that of the socket unless it is a trusted proxy's; then X-Forwarded-For is read from right to left up to the
+ * first hop that is not trusted. An unreadable hop ends the search at the last trusted one.
  */
 export function createAddressReader(trustedProxies: readonly string[]) {
   const ranges = createRanges(trustedProxies);
@@ -81,12 +81,12 @@ export function createAddressReader(trustedProxies: readonly string[]) {
   };
 }
 
-/** Not `trim`, which takes other blanks of Unicode too. */
+/** Unlike `trim`, leaves other Unicode white space. */
 const trimBlanks = (text: string): string => text.replace(/^[ \t]+|[ \t]+$/g, '');
 
-/** The key that limits count an address under: IPv6 by its /64, since a single host owns at least that. */
+/** The key under which limits count an address: IPv6 by its /64, which is the least that a single host owns. */
 export function rateLimitKeyOf(address: string): string {
-  // Only addresses of IPv6 have colons: of nearly all others this is all there is to see.
+  // A quick exit for IPv4, which has no colons.
   if (!address.includes(':') || isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('%')[0]?.toLowerCase().split('::') ?? [];
   const left = head === '' ? [] : head.split(':');

@@ -3,7 +3,7 @@ import type { RouteTable } from '../routing/route-table.ts';
 
 type Header = readonly [string, string];
 
-/** What a page of another origin may read; `isPublic`: of a route that needs no sign-in. */
+/** CORS headers of a reply. `isPublic`: the route needs no sign-in, so an origin list of `*` opens it. */
 export function corsHeaders(origins: readonly string[], origin: string | undefined, isPublic: boolean): Header[] {
   if (origin === undefined || origins.length === 0) return [];
   const isListed = origins.includes(origin);
@@ -27,13 +27,13 @@ const allowHeader = (allowed: readonly Method[]): Header => [
   [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', '),
 ];
 
-/** For a call that no route takes: what its path would take, if there is such a path. */
+/** The Allow header for a path that exists but does not take the method of the call. */
 export function allowHeaders(table: Pick<RouteTable, 'match'>, path: string): Header[] {
   const allowed = allowedMethods(table, path);
   return allowed.length > 0 ? [allowHeader(allowed)] : [];
 }
 
-/** What an OPTIONS request is told; undefined where there is no such path. */
+/** Headers of the reply to OPTIONS; undefined if there is no such path. */
 export function preflightHeaders(
   cors: readonly Header[],
   table: Pick<RouteTable, 'match'>,

@@ -5,23 +5,23 @@ export interface DescriptorWatch {
 }
 
 export interface DescriptorWatchOptions {
-  /** Hardly any file descriptor is left: no more connections may be taken. */
+  /** Hardly any file descriptor is left: the server must take no more connections. */
   onExhausted(): void;
-  /** There is room again. Gives whether that could be made use of; if not, it is told again. */
+  /** There is room again. Returns whether the server listens again; if not, it is called again. */
   onAvailable(): Promise<boolean>;
-  /** Opens something small and gives its descriptor; throws when there is none left. */
+  /** Opens a file and returns its descriptor; throws if none is left. */
   open?(): number;
   everyMs?: number;
 }
 
-/** Kept open so that it can be given back: for stores that must be connected to again, files, and the log. */
+/** Descriptors in reserve, released for reconnects to stores, files and the log. */
 const reserveSize = 32;
-/** Fewer than these left means tight. */
+/** Below this many free descriptors the server stops accepting. */
 const minFree = 16;
 
 /**
- * Watches how many file descriptors are left. A server that has none cannot take a connection, and is told about the waiting one again
- * and again: all its time goes there, and nothing else can open a file or a connection either. So some are held in reserve.
+ * Watches how many file descriptors are left. A server without any cannot accept a waiting connection but is notified of it again and
+ * again, which takes all its time, and nothing else can open a file or connection. So some descriptors are held in reserve.
  */
 export function watchDescriptors({
   onExhausted,
@@ -68,7 +68,7 @@ export function watchDescriptors({
   };
 }
 
-/** So many descriptors at once; undefined, and none of them kept, when there are not so many. */
+/** Opens this many descriptors; undefined, with none left open, if there are not so many. */
 function openMany(open: () => number, count: number): number[] | undefined {
   const opened: number[] = [];
   try {

@@ -11,13 +11,13 @@ export interface FileMetadata {
   /** A strong validator without its quotes: the same as long as the bytes are the same. */
   etag: string;
   mediaType: string;
-  /** What the client should call it, in any alphabet. */
+  /** The file name for the client, in any script. */
   fileName: string;
 }
 
 /**
- * A file as an attachment: whole, or one range of it (RFC 9110 §14), or 304 when the client has it already. Several ranges at once are
- * answered with the whole file, as the RFC allows.
+ * Sends a file as an attachment: whole, or one range of it (RFC 9110 §14), or 304 if the client has it. A request for several ranges gets
+ * the whole file, as the RFC allows.
  */
 export async function replyWithFile(
   request: Pick<RouteRequest, 'header' | 'reply' | 'replyHeaders'>,
@@ -60,7 +60,7 @@ function matchesEtag(header: string | undefined, etag: string): boolean {
   return header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }
 
-/** Reads a Range header. What is not a single well-formed range of bytes is not looked at. */
+/** Reads a Range header; anything but a single well-formed byte range is ignored. */
 export function readRange(
   header: string | undefined,
   size: number,

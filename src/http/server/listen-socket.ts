@@ -13,8 +13,8 @@ export interface ListenSocketOptions {
 const exclusivePort = 1;
 
 /**
- * The socket by which connections come in. While the process has hardly any descriptors left it is closed, so that new connections are
- * refused by the system at once, or go to other processes of the port; those that are open are served on.
+ * The listening socket. While hardly any descriptors are left it is closed, so that the system refuses new connections at once or gives
+ * them to other processes of the port; open connections are served on.
  */
 export function createListenSocket({ app, isPortShared, log }: ListenSocketOptions) {
   let socket: us_listen_socket | undefined;
@@ -34,7 +34,7 @@ export function createListenSocket({ app, isPortShared, log }: ListenSocketOptio
   };
 
   return {
-    /** Gives the port. */
+    /** Returns the port. */
     async listen(host: string, requestedPort: number): Promise<number> {
       if (!(await open(host, requestedPort)) || !socket)
         throw new Error(

@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 
 export type Header = readonly [string, string];
 
-/** One request's way out: everything that is written goes through here, once, and never after an abort. */
+/** The output of one request: a reply is written once, and never after an abort. */
 export interface ReplyChannel {
   readonly isOver: boolean;
   onAbort(listener: () => void): void;
@@ -11,23 +11,23 @@ export interface ReplyChannel {
   send(status: number, headers: readonly Header[], body: string | Uint8Array): void;
   /** Sends headers only: 204, 304, and HEAD (with the length that GET would have). */
   sendHead(status: number, headers: readonly Header[], contentLength?: number): void;
-  /** Sends a body piece by piece with backpressure; `totalBytes` known gives Content-Length, unknown chunked encoding. */
+  /** Sends a body in chunks with backpressure; with Content-Length if `totalBytes` is given, otherwise with chunked encoding. */
   stream(
     status: number,
     headers: readonly Header[],
     source: AsyncIterable<Uint8Array>,
     totalBytes?: number,
   ): Promise<void>;
-  /** Sends the reply and closes the connection: for bodies that were not read to their end. */
+  /** Sends the reply and closes the connection, for requests whose body was not read to its end. */
   sendAndClose(status: number, headers: readonly Header[], body: string): void;
-  /** Sends the headers and keeps the body open for as long as there is something to say; undefined when the client has gone. */
+  /** Sends the headers and keeps the body open; undefined if the client has gone. */
   open(status: number, headers: readonly Header[]): StreamingBody | undefined;
 }
 
-/** A body that is written as things happen. */
+/** A body that stays open, for events. */
 export interface StreamingBody {
   readonly isOver: boolean;
-  /** False when the socket has not taken all of it: then wait for `onWritable` before writing much more. */
+  /** False if the socket has not taken all of it: wait for `onWritable` before writing much more. */
   write(text: string): boolean;
   onWritable(listener: () => void): void;
   onEnd(listener: () => void): void;
@@ -66,7 +66,7 @@ export function sendReply(res: HttpResponse, { status, headers, body }: WholeRep
   });
 }
 
-/** Takes hold of a uWS response; must be called before the first await. */
+/** Wraps a uWS response; must be called before the first await. */
 export function openReply(res: HttpResponse): ReplyChannel {
   let isOver = false;
   let isStreaming = false;
@@ -129,7 +129,7 @@ export function openReply(res: HttpResponse): ReplyChannel {
           res.cork(() => void res.end());
           for (const listener of listeners) listener();
         },
-        // Counts as an abort, of which the listeners hear.
+        // uWS reports this as an abort, which calls the listeners.
         close: () => void (isOver || res.close()),
       };
     },
@@ -148,7 +148,7 @@ export function openReply(res: HttpResponse): ReplyChannel {
         if (totalBytes === undefined) await streamChunked(target, source);
         else await streamSized(target, source, totalBytes);
       } catch (error) {
-        // The head is out, so the only honest sign of failure left is a cut connection.
+        // The head is sent, so only a cut connection can still signal the failure.
         if (!isOver) res.close();
         throw error;
       } finally {
@@ -161,11 +161,11 @@ export function openReply(res: HttpResponse): ReplyChannel {
 interface StreamTarget {
   res: HttpResponse;
   isAborted(): boolean;
-  /** Told when the client goes, in place of who was to be told before: a download may wait a million times. */
+  /** Sets the one listener that is called when the client goes; replaced at each wait, since a download may wait a million times. */
   waitFor(listener: () => void): void;
 }
 
-/** Resolves with the offset that the socket has taken, or −1 when the client has gone. */
+/** Resolves with the offset that the socket has taken, or −1 if the client has gone. */
 function whenWritable({ res, waitFor }: StreamTarget): Promise<number> {
   return new Promise((resolve) => {
     waitFor(() => resolve(-1));

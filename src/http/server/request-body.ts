@@ -3,32 +3,32 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { Problem, validationProblem } from '../../errors.ts';
 import { createBodyDrain } from './body-drain.ts';
 
-/** Bytes that a client is still sending. */
+/** A body that a client is still sending. */
 interface Incoming {
-  /** More may come than would ever be taken: a reply that does not wait for the end must close the connection. */
+  /** Whether a reply before the end of the body must close the connection. */
   mustClose(): boolean;
-  /** Before a reply that closes the connection because of the size: lets an honest sender finish (see BodyTail). */
+  /** Waits for the rest of a body that is too large, before the reply that closes the connection (see BodyDrain). */
   drained(): Promise<void>;
 }
 
-/** A request body on its way in. `uWS` hands chunks out once, so reading starts before anything is awaited. */
+/** A body that is read as a whole. uWS hands out each chunk once, so reading starts before anything is awaited. */
 export interface IncomingBody extends Incoming {
-  /** The whole body; refuses with PAYLOAD_TOO_LARGE past the limit, and when the client breaks off. */
+  /** Rejects with PAYLOAD_TOO_LARGE past the limit, and with VALIDATION_ERROR if the client breaks off. */
   whole(): Promise<Buffer>;
 }
 
-/** A body that is taken piece by piece. */
+/** A body that is read in chunks. */
 export interface IncomingStream extends Incoming {
-  /** The pieces as they come, once. Throws PAYLOAD_TOO_LARGE past the limit, and when the client breaks off. The sender waits while nobody reads. */
+  /** To be read once, with backpressure. Throws PAYLOAD_TOO_LARGE past the limit, and VALIDATION_ERROR if the client breaks off. */
   chunks(): AsyncGenerator<Buffer>;
-  /** Lets the rest pass by unread. */
+  /** Discards the rest. */
   discard(): void;
 }
 
 export interface ReceiveOptions {
   limitBytes: number;
   declaredBytes: number | undefined;
-  /** Tells when the client has gone. */
+  /** Calls the listener when the client has gone. */
   onAbort(listener: () => void): void;
 }
 
@@ -70,10 +70,10 @@ export function receiveBody(res: HttpResponse, { limitBytes, declaredBytes, onAb
   };
 }
 
-/** Held back by a reader that is slow; then the sender is told to wait. */
+/** Above this the socket is paused until the reader has caught up. */
 const maxBufferedBytes = 512 * 1024;
 
-/** As `receiveBody`, for bodies that are too large to be held. */
+/** As `receiveBody`, for bodies too large for memory. */
 export function receiveStream(
   res: HttpResponse,
   { limitBytes, declaredBytes, onAbort }: ReceiveOptions,
@@ -142,7 +142,7 @@ function bodyTooLarge(limitBytes: number): Problem {
   return new Problem('PAYLOAD_TOO_LARGE', `The body is larger than ${limitBytes} bytes`);
 }
 
-/** Blanks and tabs are named: `\s` would take other blanks of Unicode too. */
+/** Blanks and tabs are written out, since `\s` would match other Unicode white space. */
 const jsonType = /^application\/json[ \t]*(;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
 
 export function assertJsonType(contentType: string | undefined, contentEncoding: string | undefined): void {
@@ -152,7 +152,7 @@ export function assertJsonType(contentType: string | undefined, contentEncoding:
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be application/json in UTF-8');
 }
 
-/** The deepest nesting of arrays and objects that is read. */
+/** Greatest nesting of arrays and objects. */
 const maxDepth = 16;
 const [quote, backslash, openBrace, closeBrace, openBracket, closeBracket] = [0x22, 0x5c, 0x7b, 0x7d, 0x5b, 0x5d];
 
@@ -175,7 +175,7 @@ function isDeeperThan(bytes: Buffer, limit: number): boolean {
 
 /**
  * Parses a JSON body: strict UTF-8, at most 16 levels deep, no lone surrogates and no NUL in any string. Of duplicate keys the last counts.
- * Numbers are checked by `assertPlainNumbers` or by the reader itself.
+ * Numbers are checked by `assertExactNumbers` or by the reader itself.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length > 64 && isDeeperThan(bytes, maxDepth))
@@ -186,7 +186,7 @@ export function parseJson(bytes: Buffer): unknown {
   return parseJsonOfAnyDepth(bytes);
 }
 
-/** The same without the look at the nesting, for readers that do not recurse. */
+/** As `parseJson` without the limit on nesting, for readers that do not recurse. */
 export function parseJsonOfAnyDepth(bytes: Buffer): unknown {
   const text = decode(bytes);
   let value: unknown;
@@ -207,7 +207,7 @@ export function parseJsonOfAnyDepth(bytes: Buffer): unknown {
   return value;
 }
 
-/** Most bodies are plain ASCII, which is the quickest to look at and to copy. */
+/** Most bodies are ASCII, which is the fastest to check and to copy. */
 function decode(bytes: Buffer): string {
   if (isAscii(bytes)) return bytes.toString('latin1');
   if (!isUtf8(bytes))
@@ -226,7 +226,7 @@ function assertWellFormedStrings(value: unknown, path: string): void {
     }
 }
 
-/** Refuses numbers that would not come back as sent: non-finite ones, and whole ones past 2^53 − 1. */
+/** Refuses numbers that JSON cannot return exactly: non-finite ones, and whole ones past 2^53 − 1. */
 export function assertExactNumbers(value: unknown, path = ''): void {
   if (typeof value === 'number') {
     if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))

@@ -3,13 +3,13 @@ import { type Problem, validationProblem } from '../../errors.ts';
 import { newId } from '../../platform/ids.ts';
 
 /**
- * Every header that the service reads; no other one reaches a handler. The word says what becomes of a value that holds anything but
- * visible ASCII, blanks and tabs:
+ * Every header that the service reads; no other one reaches a handler. The rule says what happens to a value with anything but visible
+ * ASCII, blanks and tabs:
  *
  * - `refused`: VALIDATION_ERROR.
- * - `exact`: nothing here. Its reader compares the whole value or matches it against an ASCII pattern, so that it equals no good value
- *   and has the consequence of any wrong one: 401 for authorization, 415 for content-type, 403 for x-survey-token, 400 with a message of
- *   their own for idempotency-key and x-filename; x-forwarded-for is not believed, and x-request-id is replaced.
+ * - `exact`: passed on. The reader compares the whole value or matches it against an ASCII pattern, so it is treated as any wrong value:
+ *   401 for authorization, 415 for content-type, 403 for x-survey-token, 400 for idempotency-key and x-filename; x-forwarded-for is
+ *   ignored, and x-request-id is replaced.
  * - `present`: only whether the header is there counts.
  */
 const headerRules = {
@@ -57,13 +57,13 @@ export interface RequestHead {
   path: string;
   query: string;
   headers: HeaderValues;
-  /** Why the request is refused whatever it asks for. */
+  /** A fault for which any route refuses the request. */
   problem: Problem | undefined;
-  /** Where the request ends is doubtful, so that the connection has to be closed. */
+  /** It is not certain where the request ends, so the connection must be closed. */
   isFramingAmbiguous: boolean;
 }
 
-/** Copies what is needed from the request: it is only valid until the first await. Repeated headers are joined by commas. */
+/** Copies the head of the request, which uWS keeps only until the first await. Repeated headers are joined by commas. */
 export function readRequestHead(req: HttpRequest): RequestHead {
   const headers = new Map<HeaderName, string>();
   let problem: Problem | undefined;
@@ -93,7 +93,7 @@ export function readRequestHead(req: HttpRequest): RequestHead {
   };
 }
 
-/** They say where a request ends or whose it is: two readers must not understand them differently. */
+/** Repeats are refused: if a proxy and the service read different values, requests could be smuggled. */
 const framingHeaders: ReadonlySet<string> = new Set<HeaderName>(['content-length', 'transfer-encoding', 'host']);
 
 const isKnownHeader = (name: string): name is HeaderName => rulesByName.has(name);

@@ -33,13 +33,13 @@ export interface ServerOptions {
   metrics: Pick<Metrics, 'requested'>;
   /** Adds WebSocket routes before the catch-all. */
   addWebSockets?(app: Pick<TemplatedApp, 'ws'>): void;
-  /** Takes the usual submissions on a shorter way. */
+  /** Takes usual submissions, see src/http/submit/fast-path.ts. */
   submitFastPath?: SubmitFastPath | undefined;
 }
 
 export const basePath = '/api/v1';
 
-/** What the native binary can do beyond its published types. */
+/** The methods of the native binary that its types leave out. */
 interface NativeApp extends Omit<TemplatedApp, 'listen'> {
   listen: ListenSocketOptions['app']['listen'];
   close(): void;
@@ -59,7 +59,7 @@ export function createServer(options: ServerOptions) {
   };
   const handleRequest = (res: HttpResponse, req: HttpRequest): void => {
     const end = trackRequest();
-    // Whatever is thrown here would end the process, so nothing may be.
+    // An exception here would end the process.
     serve(options, res, req, () => isDraining)
       .finally(end)
       .catch((error: unknown) => options.log.error({ err: error }, 'writing a reply failed'));
@@ -72,11 +72,11 @@ export function createServer(options: ServerOptions) {
   app.any('/*', handleRequest);
   return {
     listen: listenSocket.listen,
-    /** Every reply to a call that comes from now on ends its connection, so that those which are kept open move elsewhere before anything is closed. */
+    /** Closes each connection after its next reply, so that kept-alive connections move elsewhere before the drain. */
     closeAfterReply(): void {
       isDraining = true;
     },
-    /** Stops taking connections, lets running requests end (bounded by the deadline), then closes the rest. */
+    /** Stops accepting connections, waits for running requests up to the deadline, then closes the rest. */
     async drain(deadlineMs: number): Promise<void> {
       isDraining = true;
       listenSocket.close();
@@ -137,7 +137,7 @@ async function serve(
     };
     const result = await options.dispatch(context);
     const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
-    // Who asked first has sent nothing yet.
+    // A client that sent `Expect: 100-continue` has not sent the body yet.
     if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.drained();
     status = await writeResponse(
       reply,
@@ -159,7 +159,7 @@ function routeTableFor(options: ServerOptions, path: string): { table: Pick<Rout
   return path.startsWith('/api/') ? { table: { match: matchNothing }, path } : { table: options.root, path };
 }
 
-/** What a browser is going to call, where this is its preflight. */
+/** The route that a preflight asks for. */
 function preflightedRoute(
   table: Pick<RouteTable, 'match'>,
   { method, headers }: RequestHead,

@@ -1,8 +1,7 @@
 import type { SurveyActors } from '../../actors/survey-cache.ts';
 import type { Provider } from '../../ai/providers/provider.ts';
 import { ask } from '../../ai/tasks/ask.ts';
-import { surveyFromDraft } from '../../ai/tasks/draft-survey.ts';
-import { type GeneratedSurvey, generateSurveyTask } from '../../ai/tasks/generate-survey.ts';
+import { type GeneratedSurvey, generateSurveyTask, surveyFromDraft } from '../../ai/tasks/generate-survey.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import type { AiJob } from '../../stores/postgres/ai/jobs.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';

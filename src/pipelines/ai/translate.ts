@@ -4,6 +4,7 @@ import { translateTask } from '../../ai/tasks/translate.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { directionOf } from '../../domain/translation/translation.ts';
 import { inBatches, type Untranslated, untranslated } from '../../domain/translation/untranslated.ts';
+import { forEachConcurrently } from '../../platform/for-each-concurrently.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 
 export interface TranslateDeps {
@@ -16,13 +17,13 @@ export interface TranslateOrder {
   languages: readonly string[];
   provider: Provider;
   signal: AbortSignal;
-  /** Is told how far it is, 0 to 1. */
+  /** Receives the progress, 0 to 1. */
   report(progress: number): Promise<unknown>;
 }
 
-const concurrency = 4;
+const batchesAtOnce = 4;
 
-/** Has the texts of a survey translated that need it. Each batch is stored as it comes: who begins again sends only the rest. */
+/** Translates the texts of a survey that have no current translation. Each batch is stored when it comes, so a repeated job sends only the rest. */
 export async function translate(
   { translations, now }: TranslateDeps,
   { survey, languages, provider, signal, report }: TranslateOrder,
@@ -36,18 +37,22 @@ export async function translate(
   );
   const work = open.flatMap(({ language, strings }) => inBatches(strings).map((batch) => ({ language, batch })));
   let done = 0;
-  await forEachConcurrently(work, async ({ language, batch }) => {
-    signal.throwIfAborted();
-    const { value } = await ask(provider, translateTask(batch, { title, from, to: language }), signal);
-    await translations.merge({
-      surveyId: survey.id,
-      language,
-      strings: stored(batch, value),
-      removedKeys: [],
-      at: new Date(now()),
-    });
-    await report(Math.min(0.99, ++done / work.length));
-  });
+  await forEachConcurrently(
+    () => work,
+    { atOnce: batchesAtOnce, signal },
+    async ({ language, batch }) => {
+      const { value } = await ask(provider, translateTask(batch, { title, from, to: language }), signal);
+      await translations.merge({
+        surveyId: survey.id,
+        language,
+        strings: stored(batch, value),
+        removedKeys: [],
+        at: new Date(now()),
+      });
+      done += 1;
+      await report(Math.min(0.99, done / work.length));
+    },
+  );
   return {
     languages,
     translations: open.map(({ language, strings }) => ({
@@ -62,18 +67,4 @@ function stored(batch: readonly Untranslated[], texts: readonly string[]) {
   return Object.fromEntries(
     batch.map(({ key, text: source }, index) => [key, { text: texts[index] ?? '', source: wordingHash(source) }]),
   );
-}
-
-/** Works a list off, a few at a time; the first failure ends it once what is under way has come to its end. */
-async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items[Symbol.iterator]();
-  let failure: unknown;
-  const worker = async () => {
-    for (const item of rest) {
-      if (failure !== undefined) return;
-      await work(item).catch((error: unknown) => (failure ??= error));
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-  if (failure !== undefined) throw failure;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { streamJsonText } from '../../../src/ai/json-text-stream.ts';
-import { parseReplyText } from '../../../src/ai/tasks/ask.ts';
+import { parseReplyText } from '../../../src/ai/tasks/parse-reply.ts';
 
 const anew = Symbol('the reply begins anew');
 

@@ -13,14 +13,14 @@ export interface SummariseNotesDeps {
   >;
 }
 
-/** So many notes, or summaries of them, are summed up at once. */
+/** Notes, or summaries of them, in one call. */
 const maxTextsPerCall = 40;
 const emptySummary: Summary = { summary: '', insights: [], recommendations: [] };
 
 /**
- * Sums the notes up as a tree: forty notes to a summary, forty summaries to one of the next level, until one call holds what is left. Every level holds
- * at most forty texts at a time, and every summary is kept: notes are only added at the end, so the next analysis asks for the last branches alone.
- * While the notes are the same the last conclusion stands.
+ * Summarises the notes as a tree: forty notes make a summary, forty summaries one of the next level, until one call can hold what is left.
+ * Every summary is stored. Notes are only added at the end, so the next analysis asks for the last branches alone; with the same notes it
+ * keeps the last conclusion.
  */
 export async function summariseNotes(
   { store }: SummariseNotesDeps,
@@ -53,15 +53,16 @@ export async function summariseNotes(
   return { basis, conclusion };
 }
 
-/** At most forty texts that stand for all. */
+/** Returns at most forty texts that cover all notes. */
 async function lastTexts(
   notes: AsyncIterable<string>,
   sumUp: (texts: readonly string[]) => Promise<string>,
 ): Promise<string[]> {
   const levels: string[][] = [[]];
-  // A full level is summed up when there is more: what fits into one call stays as it is.
+  // A full level is summarised only when a further text comes: what fits into one call stays as it is.
   const add = async (text: string, at = 0): Promise<void> => {
-    const level = (levels[at] ??= []);
+    levels[at] ??= [];
+    const level = levels[at];
     if (level.length === maxTextsPerCall) await add(await sumUp(level.splice(0)), at + 1);
     level.push(text);
   };

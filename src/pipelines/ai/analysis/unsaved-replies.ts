@@ -1,5 +1,5 @@
 import { type AnalysisType, analysisTasks } from '../../../ai/tasks/analyse-answers.ts';
-import { parseReplyText } from '../../../ai/tasks/ask.ts';
+import { parseReplyText } from '../../../ai/tasks/parse-reply.ts';
 import type { Log } from '../../../log.ts';
 import type { SurveyJob } from '../../../stores/postgres/ai/jobs.ts';
 import { retryOnOutage } from '../../../stores/postgres/errors.ts';

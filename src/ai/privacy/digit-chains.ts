@@ -1,6 +1,6 @@
-import { everyMatch } from '../spans.ts';
+import { everyMatch, type Span } from './spans.ts';
 
-/** Numbers in a row with nothing but marks and spaces between them, and how they read. */
+/** A row of groups of digits with only marks and spaces between them. */
 export interface Chain {
   start: number;
   end: number;
@@ -15,10 +15,10 @@ export interface Group {
 
 const joint = '[^\\p{L}\\p{N}\\p{M}\\0]{1,6}';
 const chain = new RegExp(`\\d+(?:${joint}\\d+)*`, 'gu');
-/** What people put between the digits of one number; other marks stand in lists, sums and times too. */
+/** Marks that people write between the digits of one number; other marks also stand in lists, sums and times. */
 const strongJoint = /^[ \t.\-/()[\]{}_*|~·•‧∙⋅・ー]{1,5}$/;
 
-/** Every chain of a text, whatever the marks. */
+/** Returns every chain of a text, whatever the marks. */
 export function chainsOf(text: string): Chain[] {
   return everyMatch(text, chain).map(({ 0: match, index }) => ({
     start: index,
@@ -31,7 +31,7 @@ export function chainsOf(text: string): Chain[] {
   }));
 }
 
-/** A chain cut at every mark that does not join the digits of one number. */
+/** Cuts a chain at every mark that does not join the digits of one number. */
 export function strongChains(text: string, { groups }: Chain): Chain[] {
   const parts: Group[][] = [];
   for (const group of groups) {
@@ -43,12 +43,12 @@ export function strongChains(text: string, { groups }: Chain): Chain[] {
   return parts.map(asChain);
 }
 
-/** Whether all its marks join the digits of one number. */
+/** Whether all marks of a chain join the digits of one number. */
 export function isStrong(text: string, { groups }: Chain): boolean {
   return groups.every(({ start }, index) => index === 0 || strongJoint.test(text.slice(groups[index - 1]?.end, start)));
 }
 
-/** A chain cut where the mark between its numbers changes; brackets and spaces beside a mark count for nothing. */
+/** Cuts a chain where the mark between its groups changes, ignoring brackets and the spaces beside a mark. */
 export function evenChains(text: string, { groups }: Chain): Chain[] {
   const parts: { groups: Group[]; mark: string | undefined }[] = [];
   for (const group of groups) {
@@ -80,7 +80,7 @@ export const digitsOf = ({ groups }: Chain): string => groups.map(({ digits }) =
 
 export const isZeroLed = ({ digits }: Group): boolean => digits.length > 1 && digits.startsWith('0');
 
-/** Even steps, a ranking, years, marks out of five or ten, or round figures: numbers that somebody lists. */
+/** Whether a chain is a list: even steps, a ranking, years, marks out of five or ten, or round figures. */
 export function isList({ groups }: Chain): boolean {
   if (groups.length < 2 || groups.length > 60)
     return groups.length > 60 && groups.every(({ digits }) => digits.length < 5);
@@ -108,7 +108,7 @@ function isEvenlyStepped(numbers: readonly number[]): boolean {
   );
 }
 
-/** Every place once. */
+/** Whether the numbers are 1 to n, each once. */
 function isRanking(numbers: readonly number[]): boolean {
   return (
     numbers.length > 3 &&
@@ -116,4 +116,61 @@ function isRanking(numbers: readonly number[]): boolean {
     Math.min(...numbers) === 1 &&
     Math.max(...numbers) === numbers.length
   );
+}
+
+const words = [
+  'zero|one|two|three|four|five|six|seven|eight|nine|double|triple',
+  'null|eins|zwei|zwo|drei|vier|fünf|sechs|sieben|acht|neun',
+  'zéro|un|deux|trois|quatre|cinq|six|sept|huit|neuf',
+  'cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve',
+  'due|tre|quattro|cinque|sei|sette|otto|nove',
+  'um|dois|três|quatro|sete|oito',
+  'nul|een|één|twee|drie|vijf|zes|zeven|acht|negen',
+  'jeden|dwa|trzy|cztery|pięć|sześć|siedem|osiem|dziewięć',
+  'ноль|один|два|три|четыре|пять|шесть|семь|восемь|девять',
+].join('|');
+const spoken = new RegExp(
+  `(?<![\\p{L}\\d])(?:(?:${words})(?!\\p{L})|\\d{1,12}(?![\\d\\p{L}]))(?:[\\s,.-]{1,3}(?:(?:${words})(?!\\p{L})|\\d{1,12}(?![\\d\\p{L}])))+`,
+  'giu',
+);
+const word = new RegExp(`(?:${words})`, 'giu');
+const minSpelledDigits = 7;
+
+const hanDigits = '〇一二三四五六七八九';
+const formalDigits = '零壹贰叁肆伍陆柒捌玖';
+const koreanDigits = '공일이삼사오육칠팔구';
+const hanRun =
+  /[0-9〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖](?:[ 、,.ー-]{0,2}[0-9〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖]){6,}/gu;
+/** These digits are also syllables of words; telephone numbers begin with zero. */
+const koreanRun = /[공영0][ -]?[일이삼사오육칠팔구1-9](?:[ -]?[공영일이삼사오육칠팔구0-9]){6,}/gu;
+
+/** Finds numbers spelled in words digit by digit ("four one five …"), but no counting. */
+export function findSpelledOutNumbers(text: string): Span[] {
+  return everyMatch(text, spoken).flatMap(({ 0: match, index }) => {
+    const spelled = match.match(word)?.map((one) => one.toLowerCase()) ?? [];
+    const count = spelled.length + (match.match(/\d/g)?.length ?? 0);
+    return spelled.length >= 3 &&
+      count >= minSpelledDigits &&
+      new Set(spelled).size < spelled.length + (/\d/.test(match) ? 1 : 0)
+      ? [{ kind: 'PHONE', start: index, end: index + match.length }]
+      : [];
+  });
+}
+
+/** Replaces East Asian digits, and the dash between them, by ASCII where many stand together. The text keeps its length. */
+export function withAsianDigits(text: string): string {
+  if (!/[〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖공영일이ー]/u.test(text)) return text;
+  return text
+    .replace(hanRun, asciiDigits)
+    .replace(koreanRun, asciiDigits)
+    .replace(/(?<=[\d)])ー(?=[\d(])/g, '-');
+}
+
+function asciiDigits(run: string): string {
+  return [...run]
+    .map((character) => {
+      const value = [hanDigits, formalDigits, koreanDigits].map((row) => row.indexOf(character)).find((at) => at >= 0);
+      return value === undefined ? character.replace('幺', '1').replace('영', '0') : String(value);
+    })
+    .join('');
 }

@@ -1,20 +1,19 @@
-import { blankOut, type Finder, mergeOverlaps, type Span } from '../spans.ts';
-import { isCardNumber, isOfNetwork } from './checksums.ts';
-import { timesOf } from './clock-times.ts';
 import {
   asChain,
   type Chain,
   chainsOf,
   digitsOf,
   evenChains,
+  findSpelledOutNumbers,
   isList,
   isStrong,
   isZeroLed,
   strongChains,
+  withAsianDigits,
 } from './digit-chains.ts';
-import { followsContactWord, isPersonalNumber, phoneWords } from './number-cues.ts';
-import { isOrdinary } from './ordinary-numbers.ts';
-import { findSpelledOutNumbers, withAsianDigits } from './spelled-digits.ts';
+import { followsContactWord, isOrdinary, isPersonalNumber, phoneWords, timesOf } from './ordinary-numbers.ts';
+import { isCardNumber, isOfNetwork } from './payment-numbers.ts';
+import { blankOut, type Finder, mergeOverlaps, type Span } from './spans.ts';
 
 const minDigits = 7;
 const maxDigits = 15;
@@ -25,14 +24,14 @@ const shortPhone = new RegExp(
   `(?<![a-z])(?:${phoneWords}|my number|number|call(?: me)?(?: (?:at|on))?)(?:\\s(?:is|number|no|nr|nummer|number is))?[\\s.:#=\\ufe0f-]{0,4}(\\d(?:[ \\t.\\-/()]{0,3}\\d){4,5})(?!\\d|[ \\t.\\-/()]{0,3}\\d)(?!\\s?(?:times|people|€|eur|usd|%))`,
   'giu',
 );
-/** What is counted, not called: "rooms 301, 305, 1204". */
+/** Words before numbers that are counted, not called: "rooms 301, 305, 1204". */
 const countedBefore =
   /(?:rooms?|pages?|floors?|lines?|buses|models?|versions?|chapters?|zimmer|räume|seiten|linien|salles?|pages|lignes|habitaciones|stanze|quartos|kamers|pokoje|years?)[\s:]{1,3}$/i;
 const extension = /[ ,;]{0,2}(?:ext\.?|extension|x|#|durchwahl|poste)[\s=]?\d{1,6}(?!\d)/iy;
 
 /**
- * Whoever is asked for a number writes it in a way of their own, so every number of seven digits and more is taken for an identifier,
- * however it is grouped, unless it is a date, a time, an amount, a score or a list. Where marks of lists join its groups, it takes more to be one.
+ * The telephone rule: every number of seven digits or more is an identifier, however it is grouped, unless it is a date, a time, an amount,
+ * a score or a list (`isOrdinary`, `isList`). Groups joined by marks of lists need further evidence (`looseKind`). Finds card numbers too.
  */
 export const findPhoneAndCardNumbers: Finder = (original) => {
   const text = withAsianDigits(original).replace(lookalikes, (letter) => (/[oо]/i.test(letter) ? '0' : '1'));
@@ -49,7 +48,7 @@ export const findPhoneAndCardNumbers: Finder = (original) => {
   return [...special, ...chainsOf(rest).flatMap((chain) => readChain(rest, chain))];
 };
 
-/** As long as before. */
+/** Replaces colons by spaces; the text keeps its length. */
 function withSpaces(text: string, places: readonly number[]): string {
   if (places.length === 0) return text;
   const units = text.split('');
@@ -75,7 +74,7 @@ function remaining({ groups }: Chain, taken: readonly Span[]): Chain[] {
   return parts.filter(({ length }) => length > 0).map(asChain);
 }
 
-/** A number whose groups are joined as the digits of one number are. */
+/** Reads a number whose groups are joined like the digits of one number. */
 function readNumber(text: string, chain: Chain): Span[] {
   const digits = digitsOf(chain);
   if (digits.length < minDigits) return [];
@@ -91,7 +90,7 @@ function readNumber(text: string, chain: Chain): Span[] {
   return [span(text, chain, isCardNumber(digits) ? 'CARD' : 'PHONE')];
 }
 
-/** Marks out of five can pass for a card's digits one time in some hundreds. */
+/** Marks out of five pass for the digits of a card once in some hundreds. */
 const isCard = (digits: string): boolean => isOfNetwork(digits) && isCardNumber(digits);
 
 function span(text: string, { start, end }: Chain, kind: string): Span {
@@ -103,7 +102,7 @@ function span(text: string, { start, end }: Chain, kind: string): Span {
   return { kind, start: start - lead, end: end + (extension.exec(text)?.[0].length ?? 0) };
 }
 
-/** Numbers whose groups are joined by marks of lists, sums or lines. */
+/** Finds numbers whose groups are joined by marks of lists, sums or lines. */
 function looseNumbers(text: string, chain: Chain): Span[] {
   const found: Span[] = [];
   const dialled = dialledNumber(text, chain);
@@ -118,7 +117,7 @@ function looseNumbers(text: string, chain: Chain): Span[] {
   return found.sort((one, other) => one.start - other.start);
 }
 
-/** From an international prefix, or a first group with a leading zero, over whatever marks follow. */
+/** Reads a number that begins with an international prefix, or a first group with a leading zero, over whatever marks follow. */
 function dialledNumber(text: string, { groups }: Chain): Span | undefined {
   const [first, second] = groups;
   if (!first || !second) return undefined;
@@ -176,7 +175,7 @@ function looseKind(text: string, chain: Chain): string | undefined {
   return isNorthAmerican || hasInnerZero ? 'PHONE' : undefined;
 }
 
-/** "$50,000 - $99,999": the zeros of thousands lead nothing. */
+/** Whether a chain is an amount such as "$50,000 - $99,999", whose groups of thousands may begin with zero. */
 function isAmount(text: string, { start, end }: Chain): boolean {
   const left = text.slice(start, end).replace(/(?<!\d)[1-9]\d{0,2}(?:([,'’])\d{3})(?:\1\d{3})*(?!\d)/g, '');
   return left.length < end - start && !/\d{4}|(?<!\d)0\d/.test(left);
