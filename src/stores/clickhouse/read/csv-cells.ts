@@ -107,7 +107,8 @@ function spreadsheetSafe(value: string): string {
   const inside = String.raw`'([;\\t\\r\\n])(["\']*[=+\\-@\\x00＝＋－＠])'`;
   const begun = `if(match(${value}, ${dangerous}), concat('\\'', ${value}), ${value})`;
   const within = String.raw`replaceRegexpAll(replaceRegexpAll(${begun}, ${inside}, '\\1\'\\2'), '([;\\t\\r\\n])\'-\\)', '\\1-)')`;
-  return String.raw`if(match(${value}, ${special}), ${csvQuoted(String.raw`if(match(${value}, '[;\\t\\r\\n]'), ${within}, ${begun})`)}, ${value})`;
+  const safe = csvQuoted(String.raw`if(match(${value}, '[;\\t\\r\\n]'), ${within}, ${begun})`);
+  return `if(match(${value}, ${special}), ${safe}, ${value})`;
 }
 
 function csvQuoted(value: string): string {
