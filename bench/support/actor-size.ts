@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createSurveyActors } from '../../src/actors/survey-cache.ts';
+import { createSurveyActors } from '../../src/actors/survey-actors.ts';
 import type { SurveyWithQuestions } from '../../src/domain/survey.ts';
 import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';

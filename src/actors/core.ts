@@ -9,13 +9,13 @@ import { retentionRules } from '../stores/postgres/survey-retention.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createUploads } from '../stores/uploads/uploads.ts';
 import { createConsistentReads } from './consistent-reads.ts';
-import { createCurrentSurvey } from './current-survey.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createResponseErasure } from './erasure.ts';
 import { createPostgresFallback } from './postgres-fallback.ts';
 import { createRestore } from './submissions/saved-response.ts';
 import { createSubmissions } from './submissions/submit.ts';
-import { createSurveyActors } from './survey-cache.ts';
+import { createSurveyActors } from './survey-actors.ts';
+import { createCurrentSurvey } from './survey-lookup.ts';
 
 export interface CoreOptions {
   settings: Settings;

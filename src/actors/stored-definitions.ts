@@ -3,43 +3,44 @@ import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { assertKnownType } from '../stores/postgres/survey-rows.ts';
 import type { DefinitionStore } from '../stores/redis/intake/definitions.ts';
-import { compressSurvey, decompressSurvey } from './compressed-survey.ts';
+import { deletedRevision } from '../stores/redis/intake/intake.ts';
+import { compressSurvey, decompressSurvey } from './survey-cache.ts';
 
 export interface StoredDefinitionsDeps {
   definitions: Pick<DefinitionStore, 'save' | 'remove' | 'find' | 'findMissing'>;
   log: Pick<Log, 'warn'>;
 }
 
-/** Where there is no room for one survey there is none for many. */
-const tellAgainMs = 60_000;
+/** Minimum time between two warnings: where there is no room for one definition there is none for many. */
+const warnIntervalMs = 60_000;
 
-/** Keeps definitions in Redis of surveys that are open or will be when their start comes, and reads them. */
+/** Definitions of ACTIVE surveys in the intake's Redis, from which surveys are served while PostgreSQL is away. */
 export function createStoredDefinitions({ definitions, log }: StoredDefinitionsDeps) {
   const underWay = new Map<string, Promise<void>>();
 
-  let toldAtMs = -tellAgainMs;
-  const tellOfNoRoom = (surveyId: string): void => {
-    if (performance.now() - toldAtMs < tellAgainMs) return;
-    toldAtMs = performance.now();
+  let warnedAtMs = Number.NEGATIVE_INFINITY;
+  const warnOfNoRoom = (surveyId: string): void => {
+    if (performance.now() - warnedAtMs < warnIntervalMs) return;
+    warnedAtMs = performance.now();
     log.warn({ surveyId }, 'Redis has no room for the definition of this survey, and maybe others');
   };
 
-  /** Packing takes milliseconds in which nothing else is answered, so it is done only for what is not kept yet. */
+  /** Compressing takes milliseconds in which nothing else is served, so it is done only for definitions that are missing. */
   const keepOpen = async (survey: SurveyWithQuestions): Promise<void> => {
-    const [lacking] = await definitions.findMissing([survey]);
-    if (!lacking) return;
+    const [missing] = await definitions.findMissing([survey]);
+    if (!missing) return;
     const { id: surveyId, revision } = survey;
     const outcome = await definitions.save(surveyId, {
       revision,
       compressed: Buffer.from(compressSurvey(survey), 'latin1'),
     });
-    if (outcome === 'no room') tellOfNoRoom(surveyId);
+    if (outcome === 'no room') warnOfNoRoom(surveyId);
   };
 
   return {
     /**
-     * Keeps the definition of a survey whose revision was announced, or removes it if the survey is not open.
-     * Calls at once share the work.
+     * Keeps the definition of a survey whose revision was announced, or removes it if the survey is not ACTIVE.
+     * Concurrent calls for one revision share the work.
      */
     keep(survey: SurveyWithQuestions): Promise<void> {
       const { id, revision } = survey;
@@ -52,7 +53,10 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
       return work;
     },
 
-    /** The survey as it is kept, of the revision in force. Throws OfNewerVersion where this version cannot serve it. */
+    /** Removes the definition of a deleted survey. */
+    remove: (surveyId: string): Promise<void> => definitions.remove(surveyId, deletedRevision),
+
+    /** The definition of the revision in force, if it is kept. Throws OfNewerVersion where this version cannot serve it. */
     async find(surveyId: string): Promise<SurveyWithQuestions | undefined> {
       const stored = await definitions.find(surveyId);
       if (!stored) return undefined;

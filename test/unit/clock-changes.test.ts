@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import { createConsistentReads } from '../../src/actors/consistent-reads.ts';
-import { createSurveyActors } from '../../src/actors/survey-cache.ts';
+import { createSurveyActors } from '../../src/actors/survey-actors.ts';
 import type { SurveyWithQuestions } from '../../src/domain/survey.ts';
 import { healthRoutes } from '../../src/http/routes/health.ts';
 import { createLog } from '../../src/log.ts';

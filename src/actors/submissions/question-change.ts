@@ -3,7 +3,7 @@ import { meansTheSame } from '../../domain/questions/question-meaning.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, tooManyConflicts } from '../../errors.ts';
 import type { Intake, SurveyFreeze } from '../../stores/redis/intake/intake.ts';
-import type { SurveyActors } from '../survey-cache.ts';
+import type { SurveyActors } from '../survey-actors.ts';
 
 export interface SaveUnlessAnsweredDeps {
   actors: Pick<SurveyActors, 'sync'>;

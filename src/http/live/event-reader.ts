@@ -1,4 +1,4 @@
-import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { encodeLiveCursor, type LivePosition } from '../../domain/live-cursor.ts';
 import { type CompiledSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import type { Log } from '../../log.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { streamJsonText, type TextListener } from '../../ai/json-text-stream.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { ask } from '../../ai/tasks/ask.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
-import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { describeSurveyJob } from '../../ai/survey-jobs.ts';
 import type { questionChangeBody } from '../../domain/questions/question-definition.ts';

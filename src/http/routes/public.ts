@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { CurrentSurvey } from '../../actors/current-survey.ts';
 import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
 import { isInvited } from '../../actors/submissions/refusals.ts';
+import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import {
   type MatrixRow,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { CurrentSurvey } from '../../actors/current-survey.ts';
 import { closedProblem, isInvited } from '../../actors/submissions/refusals.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
+import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import type { Question } from '../../domain/survey.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import { inspectContent } from '../../stores/uploads/media-type.ts';

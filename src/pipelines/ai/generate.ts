@@ -1,4 +1,4 @@
-import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { Provider } from '../../ai/providers/provider.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { type GeneratedSurvey, generateSurveyTask, surveyFromDraft } from '../../ai/tasks/generate-survey.ts';

@@ -1,4 +1,4 @@
-import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { Log } from '../../log.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 

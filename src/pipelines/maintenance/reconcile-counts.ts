@@ -1,4 +1,5 @@
-import type { SurveyActors } from '../../actors/survey-cache.ts';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
+import { isQuotaReached } from '../../domain/quota.ts';
 import type { Log } from '../../log.ts';
 import type { SavedCounts, SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
@@ -30,7 +31,7 @@ export function createReconcileCounts({ actors, surveys, intake, log }: Reconcil
     if (
       saved.isOpen &&
       saved.quota !== null &&
-      (counts.completed >= saved.quota || (await intake.quotaFilledRevision(surveyId)) !== undefined)
+      (isQuotaReached(saved.quota, counts.completed) || (await intake.quotaFilledRevision(surveyId)) !== undefined)
     )
       await actors
         .quotaFilled(surveyId)

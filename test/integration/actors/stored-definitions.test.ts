@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
-import { compressSurvey } from '../../../src/actors/compressed-survey.ts';
 import { createCore } from '../../../src/actors/core.ts';
-import { createCurrentSurvey } from '../../../src/actors/current-survey.ts';
 import { createPostgresFallback } from '../../../src/actors/postgres-fallback.ts';
 import { createSubmissions } from '../../../src/actors/submissions/submit.ts';
-import { createSurveyActors } from '../../../src/actors/survey-cache.ts';
+import { createSurveyActors } from '../../../src/actors/survey-actors.ts';
+import { compressSurvey } from '../../../src/actors/survey-cache.ts';
+import { createCurrentSurvey } from '../../../src/actors/survey-lookup.ts';
 import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import type { Problem } from '../../../src/errors.ts';
 import { publicSurveyRoutes } from '../../../src/http/routes/public.ts';

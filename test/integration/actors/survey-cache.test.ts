@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Redis } from 'ioredis';
 import { createSubmissions } from '../../../src/actors/submissions/submit.ts';
-import { createSurveyActors } from '../../../src/actors/survey-cache.ts';
+import { createSurveyActors } from '../../../src/actors/survey-actors.ts';
 import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { notFound } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';

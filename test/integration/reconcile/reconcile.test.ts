@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { createSurveyActors } from '../../../src/actors/survey-cache.ts';
+import { createSurveyActors } from '../../../src/actors/survey-actors.ts';
 import { blankSurvey } from '../../../src/domain/blank-survey.ts';
 import { createLog } from '../../../src/log.ts';
 import { createCloseEndedSurveys } from '../../../src/pipelines/maintenance/close-ended-surveys.ts';

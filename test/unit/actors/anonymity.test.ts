@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createSurveyActors } from '../../../src/actors/survey-cache.ts';
+import { createSurveyActors } from '../../../src/actors/survey-actors.ts';
 import type { SurveyStatus, SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { unavailable } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { SurveyActors } from '../../../../src/actors/survey-cache.ts';
+import type { SurveyActors } from '../../../../src/actors/survey-actors.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { Problem } from '../../../../src/errors.ts';
 import { questionRoutes } from '../../../../src/http/routes/questions.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compressSurvey, decompressSurvey } from '../../../src/actors/compressed-survey.ts';
-import { createSurveyActors } from '../../../src/actors/survey-cache.ts';
+import { createSurveyActors } from '../../../src/actors/survey-actors.ts';
+import { compressSurvey, decompressSurvey } from '../../../src/actors/survey-cache.ts';
 import type { SurveyWithQuestions } from '../../../src/domain/survey.ts';
 import { createLog } from '../../../src/log.ts';
 import { fullSurvey } from '../../support/questions.ts';

@@ -1,0 +1,107 @@
+import type { SurveyWithQuestions } from '../domain/survey.ts';
+import { Problem } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { SurveyStore } from '../stores/postgres/surveys.ts';
+import { type AnnouncedSurvey, deletedRevision, type Intake } from '../stores/redis/intake/intake.ts';
+import type { StoredDefinitions } from './stored-definitions.ts';
+import type { SurveyCache } from './survey-cache.ts';
+
+export interface SurveyAnnouncementsDeps {
+  cache: Pick<SurveyCache, 'put' | 'evict'>;
+  surveys: Pick<SurveyStore, 'change'>;
+  intake: Pick<Intake, 'announce' | 'restoreDeleted' | 'revision' | 'counts' | 'markDeleted'>;
+  storedDefinitions: Pick<StoredDefinitions, 'keep' | 'remove'>;
+  /** Counts from the response store, for surveys that the intake does not know. */
+  countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
+  /** Notifies the other processes that a survey has a new revision. */
+  broadcast(surveyId: string, revision: number): void;
+  log: Log;
+}
+
+/** Announces surveys: the intake must know the revision in force, the other processes are notified. What fails is repeated by the outbox. */
+export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
+  const { cache, intake, storedDefinitions, broadcast, log } = deps;
+
+  /** The counts matter only to an intake that does not know the survey. */
+  const factsOf = async (survey: SurveyWithQuestions): Promise<AnnouncedSurvey> => {
+    const known = await intake.counts(survey.id);
+    const stored = known ? undefined : await deps.countResponses(survey.id);
+    return {
+      surveyId: survey.id,
+      revision: survey.revision,
+      quota: survey.responseQuota,
+      codePositions: survey.slotCounts.codes,
+      total: known?.total ?? stored?.total ?? 0,
+      completed: known?.completed ?? stored?.complete ?? 0,
+    };
+  };
+
+  /** Writes the present revision to the intake, and the definition if the survey is open. */
+  const announce = async (survey: SurveyWithQuestions): Promise<void> => {
+    const isNew = await intake.announce(await factsOf(survey));
+    await storedDefinitions.keep(survey);
+    if (isNew || !(await repairSuperseded(survey))) broadcast(survey.id, survey.revision);
+  };
+
+  /** Saves a revision beyond the one that the intake knows. Returns the survey if its row was superseded. */
+  const overrule = async (surveyId: string, knownRevision: number): Promise<SurveyWithQuestions | undefined> => {
+    let isSuperseded = false;
+    const saved = await deps.surveys.change(surveyId, async (current) => {
+      isSuperseded = current.revision < knownRevision;
+      if (!isSuperseded) return undefined;
+      if (knownRevision !== deletedRevision)
+        return { survey: { ...current, revision: knownRevision }, isWordingChanged: false };
+      // While the row is locked nobody can delete the survey again.
+      await intake.restoreDeleted(await factsOf(current));
+      return undefined;
+    });
+    if (!isSuperseded) return undefined;
+    const lost = knownRevision === deletedRevision ? { wasDeleted: true } : { lost: knownRevision };
+    log.error(
+      { surveyId, revision: saved.revision, ...lost },
+      'PostgreSQL is older than the intake, as after a restore: the survey goes on as PostgreSQL has it',
+    );
+    return saved;
+  };
+
+  /**
+   * Repairs a survey whose row is older than the revision that the intake knows: PostgreSQL was restored from a backup. In every other
+   * case a locked row is at least as new, since a revision is announced only after it is saved. The survey continues with a revision
+   * beyond all known ones, so that a late notification of a lost one cannot be taken for a newer survey. Returns whether it was repaired.
+   */
+  const repairSuperseded = async ({ id, revision }: Pick<SurveyWithQuestions, 'id' | 'revision'>): Promise<boolean> => {
+    const knownRevision = await intake.revision(id);
+    if (knownRevision === undefined || knownRevision <= revision) return false;
+    const repaired = await overrule(id, knownRevision).catch((error: unknown) => {
+      if (error instanceof Problem && error.code === 'NOT_FOUND') return undefined;
+      throw error;
+    });
+    if (!repaired) return false;
+    cache.put(repaired);
+    await announce(repaired);
+    return true;
+  };
+
+  return {
+    announce,
+    /** Announces, and leaves a failure to the outbox. */
+    announceLater: (survey: SurveyWithQuestions): Promise<void> =>
+      announce(survey).catch((error: unknown) =>
+        log.warn(
+          { err: error, surveyId: survey.id },
+          'a revision could not be announced; the outbox or the next submission will announce it',
+        ),
+      ),
+    repairSuperseded,
+    /** A deleted survey takes no submissions from now on. */
+    async remove(surveyId: string): Promise<void> {
+      cache.evict(surveyId);
+      await Promise.all([intake.markDeleted(surveyId), storedDefinitions.remove(surveyId)]).catch((error: unknown) =>
+        log.warn({ err: error, surveyId }, 'a deletion could not be announced; the outbox will announce it'),
+      );
+      broadcast(surveyId, deletedRevision);
+    },
+  };
+}
+
+export type SurveyAnnouncements = ReturnType<typeof createSurveyAnnouncements>;

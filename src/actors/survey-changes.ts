@@ -1,0 +1,137 @@
+import { isFilledByChange, isQuotaReached } from '../domain/quota.ts';
+import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
+import type { Log } from '../log.ts';
+import type { Audit } from '../stores/postgres/audit.ts';
+import type { SurveyChange, SurveyStore } from '../stores/postgres/surveys.ts';
+import type { Intake } from '../stores/redis/intake/intake.ts';
+import { createAnonymity } from './anonymity.ts';
+import type { SurveyAnnouncements } from './survey-announcements.ts';
+import type { SurveyCache } from './survey-cache.ts';
+import type { SurveyEvent } from './survey-machine.ts';
+import { transitionSurvey, withQuotaRaised } from './survey-transitions.ts';
+
+export interface SurveyChangesDeps {
+  cache: Pick<SurveyCache, 'put'>;
+  surveys: Pick<SurveyStore, 'change'>;
+  intake: Pick<Intake, 'counts' | 'quotaFilledRevision'>;
+  announcements: Pick<SurveyAnnouncements, 'announce' | 'announceLater'>;
+  /** Counts from the response store, for surveys that the intake does not know. */
+  countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
+  audit: Pick<Audit, 'record'>;
+  now(): number;
+  log: Log;
+}
+
+type Edit = (current: SurveyWithQuestions) => SurveyWithQuestions;
+type Counts = Awaited<ReturnType<Intake['counts']>>;
+
+/** What an event is decided with beside the row. Undefined where the intake does not know the survey or is away. */
+interface QuotaFacts {
+  counts: Counts;
+  /** The revision under which the quota was filled. */
+  filledRevision: number | undefined;
+  nowMs: number;
+}
+
+/** Saves changes of surveys: the row in PostgreSQL first, then this process, the intake and the other processes. */
+export function createSurveyChanges(deps: SurveyChangesDeps) {
+  const { intake, announcements, now, log } = deps;
+
+  const change: SurveyStore['change'] = async (surveyId, decide) => {
+    const survey = await deps.surveys.change(surveyId, decide);
+    deps.cache.put(survey);
+    await announcements.announceLater(survey);
+    return survey;
+  };
+
+  const saveWithAnonymity = createAnonymity({ ...deps, change, announce: announcements.announce });
+
+  /** Saves what an event, and an edit before it, make of a survey; a survey that closes by itself is noted in the audit log. */
+  const applyEvent = async (surveyId: string, event: SurveyEvent, edit: Edit = unchanged) => {
+    const counts = await intake.counts(surveyId).catch(() => undefined);
+    const filledRevision =
+      event.type === 'QUOTA_FILLED' ? await intake.quotaFilledRevision(surveyId).catch(() => undefined) : undefined;
+    let before: SurveyStatus | undefined;
+    let decided: SurveyChange | undefined;
+    const saved = await saveWithAnonymity(surveyId, (current) => {
+      before = current.status;
+      decided = decideEvent(current, event, edit, { counts, filledRevision, nowMs: now() });
+      return decided;
+    });
+    const { status, closedReason } = saved;
+    if (decided && before !== undefined && isClosedByItself(decided.survey, before))
+      await deps.audit.record({
+        actor: null,
+        action: 'survey.closed',
+        objectKind: 'survey',
+        objectId: surveyId,
+        details: { status: { from: before, to: status }, reason: closedReason },
+      });
+    return saved;
+  };
+
+  /** Closes a survey whose last seat was taken before the intake knew the quota: it could not notice that this was the last. */
+  const closeIfFull = async (survey: SurveyWithQuestions): Promise<SurveyWithQuestions> => {
+    const { id, responseQuota, status } = survey;
+    if (responseQuota === null || status !== 'ACTIVE') return survey;
+    const counts = await intake.counts(id);
+    return counts && isQuotaReached(responseQuota, counts.completed)
+      ? applyEvent(id, { type: 'QUOTA_FILLED' })
+      : survey;
+  };
+
+  /** The change itself is saved by then, so a failure to look at the quota is left to the outbox. */
+  const applyAndClose = async (surveyId: string, event: SurveyEvent, edit?: Edit): Promise<SurveyWithQuestions> => {
+    const saved = await applyEvent(surveyId, event, edit);
+    return closeIfFull(saved).catch((error: unknown) => {
+      log.warn(
+        { err: error, surveyId },
+        'the quota of a changed survey could not be compared; the outbox will compare it',
+      );
+      return saved;
+    });
+  };
+
+  return {
+    change,
+    closeIfFull,
+    setStatus: (surveyId: string, status: SurveyStatus, by: 'update' | 'publish', edit?: Edit) =>
+      applyAndClose(surveyId, { type: 'SET_STATUS', status, by, isFull: false, nowMs: now() }, edit),
+    /** Changes fields beside the status; a new end time or quota may close the survey at once. */
+    edit: (surveyId: string, edit: Edit) => applyAndClose(surveyId, { type: 'TIME_REACHED', nowMs: now() }, edit),
+    timeReached: (surveyId: string) => applyEvent(surveyId, { type: 'TIME_REACHED', nowMs: now() }),
+    quotaFilled: (surveyId: string) => applyEvent(surveyId, { type: 'QUOTA_FILLED' }),
+  };
+}
+
+const unchanged: Edit = (survey) => survey;
+
+const isClosedByItself = ({ status, closedReason }: SurveyWithQuestions, before: SurveyStatus): boolean =>
+  before !== 'CLOSED' && status === 'CLOSED' && closedReason !== 'MANUAL';
+
+/** What is saved of a survey after an edit and an event; undefined where nothing changes. */
+function decideEvent(
+  current: SurveyWithQuestions,
+  event: SurveyEvent,
+  edit: Edit,
+  { counts, filledRevision, nowMs }: QuotaFacts,
+): SurveyChange | undefined {
+  const given = edit(current);
+  const isFull = counts !== undefined && isQuotaReached(given.responseQuota, counts.completed);
+  const edited = withQuotaRaised(given, current, isFull || counts === undefined);
+  // A deletion may have given a seat back since: the survey was filled all the same, and takes nothing under this revision.
+  const wasFilled = filledRevision === current.revision;
+  if (event.type === 'QUOTA_FILLED' && counts !== undefined && !isFull && !wasFilled) return undefined;
+  const events: SurveyEvent[] = [event.type === 'SET_STATUS' ? { ...event, isFull } : event];
+  const isLowered =
+    counts !== undefined && isFilledByChange(current.responseQuota, edited.responseQuota, counts.completed);
+  if (event.type === 'TIME_REACHED' && isLowered) events.push({ type: 'QUOTA_FILLED' });
+  const completed = (wasFilled ? undefined : counts?.completed) ?? edited.responseQuota ?? 0;
+  const result = transitionSurvey(edited, events, { nowMs, completed });
+  if (!result.isChanged && edited === current) return undefined;
+  return {
+    survey: result.survey,
+    isWordingChanged: edited.title !== current.title || edited.description !== current.description,
+    events: result.events,
+  };
+}

@@ -1,0 +1,85 @@
+import { createSingleFlight } from '../platform/single-flight.ts';
+import type { SurveyStore } from '../stores/postgres/surveys.ts';
+import type { Intake } from '../stores/redis/intake/intake.ts';
+import type { PostgresFallback } from './postgres-fallback.ts';
+import type { StoredDefinitions } from './stored-definitions.ts';
+import type { CachedSurvey, SurveyCache } from './survey-cache.ts';
+
+export interface SurveyLookupDeps {
+  cache: SurveyCache;
+  surveys: Pick<SurveyStore, 'load'>;
+  storedDefinitions: Pick<StoredDefinitions, 'find'>;
+  whileAway: PostgresFallback;
+}
+
+/** Looks surveys up: in the cache, in PostgreSQL and, while that is away, among the definitions in the intake's Redis. */
+export function createSurveyLookup({ cache, surveys, storedDefinitions, whileAway }: SurveyLookupDeps) {
+  const rows = createSingleFlight(async (surveyId: string): Promise<CachedSurvey | undefined> => {
+    const survey = await surveys.load(surveyId);
+    if (survey) return cache.put(survey);
+    cache.markUnknown(surveyId);
+    return undefined;
+  });
+  const definitions = createSingleFlight(async (surveyId: string): Promise<CachedSurvey | undefined> => {
+    const survey = await storedDefinitions.find(surveyId);
+    return survey && cache.putUnverified(survey);
+  });
+
+  return {
+    /** The survey if this process holds it. */
+    peek: cache.peek,
+    /** The survey, read if need be; undefined when there is none. */
+    async lookUp(surveyId: string): Promise<CachedSurvey | undefined> {
+      const cached = cache.peek(surveyId);
+      if (cached) return cached;
+      if (cache.isUnknown(surveyId)) return undefined;
+      return whileAway.ask(
+        () => rows.shared(surveyId),
+        () => definitions.shared(surveyId),
+      );
+    },
+    /** Reads the row again. Throws SERVICE_UNAVAILABLE while PostgreSQL is away. */
+    sync: rows.fresh,
+    /** Reads the survey again; while PostgreSQL is away, its stored definition. */
+    renew: (surveyId: string): Promise<CachedSurvey | undefined> =>
+      whileAway.ask(
+        () => rows.fresh(surveyId),
+        () => definitions.fresh(surveyId),
+      ),
+    /** Reads a stale survey again in the background. */
+    reload: (surveyId: string): void => whileAway.attempt(() => rows.fresh(surveyId)),
+    /** Another process has announced a revision. */
+    onRevisionPublished(surveyId: string, revision: number): void {
+      const cachedRevision = cache.revisionOf(surveyId);
+      // A row that is being read right now may be older than the announcement.
+      if (rows.isLoading(surveyId) || (cachedRevision !== undefined && cachedRevision < revision))
+        void rows.fresh(surveyId).catch(() => cache.evict(surveyId));
+    },
+  };
+}
+
+export type SurveyLookup = ReturnType<typeof createSurveyLookup>;
+
+export interface CurrentSurveyDeps {
+  actors: Pick<SurveyLookup, 'lookUp' | 'renew'>;
+  surveys: Pick<SurveyStore, 'find'>;
+  intake: Pick<Intake, 'revision'>;
+  whileAway: PostgresFallback;
+}
+
+/**
+ * A survey in the revision that is in force, whichever process changed it last. The caller of a change may have the reply, and ask
+ * another process, before the notification of the change arrives there. Submissions do not need this, as the intake compares the
+ * revision. While PostgreSQL is away, the intake alone is asked for the revision.
+ */
+export function createCurrentSurvey({ actors, surveys, intake, whileAway }: CurrentSurveyDeps) {
+  return async (surveyId: string): Promise<CachedSurvey | undefined> => {
+    const cached = await actors.lookUp(surveyId);
+    if (!cached) return undefined;
+    const revisionOfRow = async () => (await surveys.find(surveyId))?.revision;
+    const revision = await whileAway.ask(revisionOfRow, () => intake.revision(surveyId));
+    return revision === cached.survey.revision ? cached : actors.renew(surveyId);
+  };
+}
+
+export type CurrentSurvey = ReturnType<typeof createCurrentSurvey>;
