@@ -86,7 +86,10 @@ export function createDueMessages({ deliveries, webhook, now, newId }: DueMessag
           busy += 1;
           return message;
         }
-        await (reading ??= read().finally(() => (reading = undefined)));
+        reading ??= read().finally(() => {
+          reading = undefined;
+        });
+        await reading;
         if (nextReady < ready.length) continue;
         if (busy === 0) return undefined;
         await waitForChange(backoffMs(polls, poll));

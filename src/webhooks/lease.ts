@@ -66,7 +66,9 @@ export async function leaseEndpoint(
     renew,
     isLost: () => isEnded || performance.now() > safeUntil,
     isEnded: () => isEnded,
-    end: () => void (isEnded = true),
+    end() {
+      isEnded = true;
+    },
     async release() {
       clearInterval(renewing);
       await webhooks
