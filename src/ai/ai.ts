@@ -28,7 +28,7 @@ export interface AiDeps {
 
 const requestMaxWaitMs = 15_000;
 
-/** Binds a sealed key to its provider. */
+/** Encryption context that binds a stored key to its provider. */
 export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
 
 /** Composes the AI providers of one process. Without a key every call is refused. */

@@ -113,8 +113,8 @@ async function analyseBatch(
   });
   const parts = judged.map(({ from, to, value }) => partOf(type, answers.slice(from, to), value));
   await storeParts(deps, job, { parts, known });
-  await replies.drop();
-  await retryOnOutage(() => store.dropErased(answers.map(({ responseId }) => responseId)));
+  const responseIds = answers.map(({ responseId }) => responseId);
+  await Promise.all([replies.drop(), retryOnOutage(() => store.dropErased(responseIds))]);
 }
 
 /** The note of a reply has the reply's id: stored twice, it is one note. */
