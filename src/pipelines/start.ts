@@ -101,7 +101,10 @@ function startIngest(options: PipelineOptions): Stop {
   };
 }
 
-/** Runs outbox, webhooks and maintenance; exports, AI and the tasks that read responses follow when ClickHouse is reached. */
+/**
+ * Runs outbox, webhooks and maintenance; exports, AI and the tasks that read responses follow when ClickHouse is
+ * reached.
+ */
 function startJobs(options: PipelineOptions): Stop {
   const { stores, core, metrics, log } = options;
   const exportJobs = createExports(options);

@@ -108,7 +108,9 @@ const retryStrategy = (times: number) => Math.min(50 * times, 1000);
 const sendTimeoutMs = 2000;
 /** A worker waits for jobs in blocking reads of at most this length; BullMQ shortens them for delayed jobs. */
 const maxReadSeconds = 5;
-/** Longer than any blocking read of a worker (10 s at most): a connection silent for this long is dead and is replaced. */
+/**
+ * Longer than any blocking read of a worker (10 s at most): a connection silent for this long is dead and is replaced.
+ */
 const workerSilenceMs = 15_000;
 
 /** For adding jobs: fails within seconds while Redis is away. */

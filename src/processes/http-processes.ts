@@ -27,7 +27,9 @@ const metricsTimeoutMs = 1000;
 const restartAfterMs = 500;
 const main = fileURLToPath(new URL('../main.js', import.meta.url));
 
-/** Processes that share one port; the kernel spreads connections over them. One that dies is restarted under its name. */
+/**
+ * Processes that share one port; the kernel spreads connections over them. One that dies is restarted under its name.
+ */
 export function createHttpProcesses({ count, env, collectOwnMetrics, log }: HttpProcessesOptions): HttpProcesses {
   const children = new Map<string, ChildProcess>();
   const pending = createPendingRequests<MetricFamilies>(metricsTimeoutMs);

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { providerNames } from '../../ai/providers/providers.ts';
+import { providerNames } from '../../ai/providers/registry.ts';
 import { translationLanguages } from '../../domain/translation/translation.ts';
 import type { Route } from '../routing/route.ts';
 import { exampleIds } from './example-survey.ts';

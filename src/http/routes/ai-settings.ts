@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type Ai, aiKeyContext } from '../../ai/ai.ts';
-import { providerDefaults } from '../../ai/providers/models.ts';
 import type { Provider } from '../../ai/providers/provider.ts';
-import { providerNames } from '../../ai/providers/providers.ts';
+import { providerNames, providerRegistry } from '../../ai/providers/registry.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { parseReply } from '../../ai/tasks/parse-reply.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
@@ -156,7 +155,7 @@ async function assertUsable(
 
 async function presentProvider({ find, settingsStore }: AiSettingsRoutesDeps, provider: ProviderName) {
   const [found, row] = await Promise.all([find(provider).catch(undefinedIfUnreadable), settingsStore.find(provider)]);
-  const defaults = providerDefaults[provider];
+  const defaults = providerRegistry[provider];
   const model = (own: string | undefined, fallback: string) =>
     found ? (own ?? found.deployment ?? (fallback || null)) : null;
   return {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { providerNames } from '../../ai/providers/providers.ts';
+import { providerNames } from '../../ai/providers/registry.ts';
 import { sentiments } from '../../domain/analytics/sentiment.ts';
 import { newQuestionBody } from '../../domain/questions/question-definition.ts';
 import { aiJobStatuses } from '../../stores/postgres/ai/jobs.ts';

@@ -26,7 +26,9 @@ const headings: Readonly<Record<string, string>> = {
   he: 'המלצות',
 };
 
-/** A report as PDF: sections, each with the charts and tables of the questions that it mentions, then recommendations. */
+/**
+ * A report as PDF: sections, each with the charts and tables of the questions that it mentions, then recommendations.
+ */
 export async function renderReportPdf(document: ReportDocument): Promise<Uint8Array> {
   const { survey, report, createdAt } = document;
   const doc = new PDFDocument({

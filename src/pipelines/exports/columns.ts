@@ -7,7 +7,7 @@ import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 export type Labels = 'text' | 'value';
 export type CellValue = string | number | boolean | null;
 /** `moment`: Unix milliseconds. `date` and `time` are texts, YYYY-MM-DD and HH:MM[:SS]. */
-export type CellType = 'text' | 'number' | 'boolean' | 'moment' | 'date' | 'time';
+type CellType = 'text' | 'number' | 'boolean' | 'moment' | 'date' | 'time';
 
 /** Columns that every response has, by the names that the API uses. */
 const responseFields = {
@@ -64,7 +64,7 @@ export interface LayoutOptions {
 }
 
 /** Whether a requested column is a response field and no question id. */
-export const isResponseFieldName = (name: string): name is ResponseFieldName => Object.hasOwn(responseFields, name);
+const isResponseFieldName = (name: string): name is ResponseFieldName => Object.hasOwn(responseFields, name);
 
 /** Response fields, then questions in their order, then metadata; or the requested columns, in that order. */
 export function layoutOf(
@@ -106,7 +106,10 @@ function headingOf({ id, text }: Question, { key, label }: ExportColumn, labels:
   return key === '' ? text : `${text} [${label}]`;
 }
 
-/** Numbers equal headings, because some readers drop columns without unique names. Names of response fields are reserved. */
+/**
+ * Numbers equal headings, because some readers drop columns without unique names. Names of response fields are
+ * reserved.
+ */
 function makeHeadingsUnique(columns: FileColumn[]): void {
   const taken = new Set<string>(Object.keys(responseFields));
   for (const column of columns) {

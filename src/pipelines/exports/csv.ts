@@ -28,7 +28,10 @@ export const csvText = (text: string): string => quoted(safeText(text));
 export const csvJson = (json: string): string => quoted(json.replaceAll(';', '\\u003b'));
 
 const dangerous = /^'*[=+\-@\t\r\n\0＝＋－＠]/;
-/** Where a spreadsheet may begin a cell inside a quoted text: some use semicolons or tabs as separators, and then ignore quotation marks within a line. */
+/**
+ * Where a spreadsheet may begin a cell inside a quoted text: some use semicolons or tabs as separators, and then ignore
+ * quotation marks within a line.
+ */
 const dangerousInside = /([;\t\r\n])(["']*[=+\-@\0＝＋－＠])/g;
 const smiley = /([;\t\r\n])'-\)/g;
 

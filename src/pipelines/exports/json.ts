@@ -37,7 +37,9 @@ const fields = {
   metadata: (record) => record.metadata,
 } as const satisfies Record<ResponseFieldName, (record: ResponseRecord) => unknown>;
 
-/** Presents a response with the answers of the file's questions, as in the API; options and rows also have their label. */
+/**
+ * Presents a response with the answers of the file's questions, as in the API; options and rows also have their label.
+ */
 function presenter({ survey, layout }: FileContent): (record: ResponseRecord) => unknown {
   const compiled = compileSurvey({ ...survey, questions: layout.questions });
   const labels = labelsOf(layout);

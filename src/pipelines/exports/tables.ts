@@ -135,7 +135,10 @@ function withRest(
   ];
 }
 
-/** Gives all lines the same labels (a hidden option appears only where it was chosen). `shared` is the base of all lines; each has its own if absent. */
+/**
+ * Gives all lines the same labels (a hidden option appears only where it was chosen). `shared` is the base of all
+ * lines; each has its own if absent.
+ */
 function alignedLines(
   question: Question,
   nested: readonly { label: string; counts: Record<string, number> }[],

@@ -88,8 +88,6 @@ export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 50
   };
 }
 
-export type BatchFollowUp = ReturnType<typeof createBatchFollowUp>;
-
 function isNotFound(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'NOT_FOUND';
 }

@@ -48,7 +48,10 @@ const [surveyAt, responseAt, numbersAt] = [2, 41, 79];
 const idLength = 36;
 const tailLength = 8;
 
-/** Iterates over the rows of some lines; lines without a readable key are skipped, as no store can read them either. The view is reused. */
+/**
+ * Iterates over the rows of some lines; lines without a readable key are skipped, as no store can read them either. The
+ * view is reused.
+ */
 export function* rowViews(lines: Buffer): Generator<RowView> {
   const view: RowView = { start: 0, end: 0, submittedAtMs: 0, version: 0, idTail: 0 };
   for (let start = 0; start < lines.length; ) {

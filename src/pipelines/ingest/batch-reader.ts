@@ -10,7 +10,9 @@ const maxBatchCells = 4_000_000;
 /** Entries read at once: the first time, and at most. */
 const initialReadCount = 4;
 const maxReadCount = 256;
-/** Intended size of one reply of Redis: it must arrive within the time limit of a call, and other calls wait behind it. */
+/**
+ * Intended size of one reply of Redis: it must arrive within the time limit of a call, and other calls wait behind it.
+ */
 const targetReadBytes = 2 * 1024 * 1024;
 
 export interface BatchReader {

@@ -24,7 +24,10 @@ export interface IngestDeps {
   stream: Stream;
   shards: readonly Shard[];
   sink: BatchSink;
-  /** Forwards stored entries to webhooks and quotas: in order, each at least once. A rejection is retried and delays only later entries. */
+  /**
+   * Forwards stored entries to webhooks and quotas: in order, each at least once. A rejection is retried and delays
+   * only later entries.
+   */
   forward(entries: readonly StreamEntry[]): Promise<void>;
   /** Called when a batch can be read from ClickHouse; not awaited. */
   onStored(shard: Shard, entries: readonly StreamEntry[]): void;
@@ -240,8 +243,6 @@ export function createIngest(deps: IngestDeps) {
     },
   };
 }
-
-export type Ingest = ReturnType<typeof createIngest>;
 
 interface Readers {
   storing: BatchReader;

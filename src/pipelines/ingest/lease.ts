@@ -1,6 +1,8 @@
 import type { ShardLease, Stream } from '../../stores/redis/intake/stream.ts';
 
-/** The shard belongs, or may belong, to another process by now: the owner's loop starts over with asking for the lease. */
+/**
+ * The shard belongs, or may belong, to another process by now: the owner's loop starts over with asking for the lease.
+ */
 export class FencedError extends Error {}
 
 export interface Lease {

@@ -87,7 +87,8 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
       };
       for (let from = 0; from < surveyIds.length; from += maxSurveysPerQuery) {
         const some = { ...span, surveyIds: surveyIds.slice(from, from + maxSurveysPerQuery) };
-        // Rows stored twice or replaced since change the quick count; the exact one, which takes longer, counts each response once.
+        // Rows stored twice or replaced since change the quick count; the exact one, which takes longer, counts each
+        // response once.
         if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
       }
       const absent = new Set(await missing(later.map(({ key }) => key)));
@@ -96,5 +97,3 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
     },
   };
 }
-
-export type RecentRows = ReturnType<typeof createRecentRows>;

@@ -38,7 +38,10 @@ export function createRetainedRowsCheck({ stream, sink, isDeleted }: RetainedRow
   };
 
   return {
-    /** Reads the entries after `after`, up to and including `until`; yields what is missing of each batch, and the rows seen. */
+    /**
+     * Reads the entries after `after`, up to and including `until`; yields what is missing of each batch, and the rows
+     * seen.
+     */
     async *missing(
       shard: Shard,
       { after, until }: { after: string; until: string },

@@ -9,7 +9,10 @@ export interface IntakeMemoryBudget {
   freed(bytes: number): void;
 }
 
-/** The retention window: how long stored entries stay, for live clients that resume and in case ClickHouse loses its last writes. */
+/**
+ * The retention window: how long stored entries stay, for live clients that resume and in case ClickHouse loses its
+ * last writes.
+ */
 export const retentionMs = 10 * 60_000;
 const trimEveryMs = 5000;
 /** Overhead of an entry beside its rows. */
@@ -30,7 +33,10 @@ export function createRetention({ stream, shard, memory }: RetentionDeps) {
   let retainedBatches: { id: string; bytes: number }[] = [];
   let trimmedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Drops the oldest batches until the surplus is freed; the id from which the stream is kept, undefined if there is room. */
+  /**
+   * Drops the oldest batches until the surplus is freed; the id from which the stream is kept, undefined if there is
+   * room.
+   */
   const freeSurplus = (): string | undefined => {
     const surplus = memory.surplusBytes();
     if (surplus <= 0) return undefined;

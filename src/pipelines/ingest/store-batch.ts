@@ -7,7 +7,9 @@ import { type BatchKeys, batchKeysOf } from './batch-check.ts';
 import { type BatchPart, linesOf, splitLines } from './batch-lines.ts';
 import { FencedError, type Lease } from './lease.ts';
 
-/** The part of ClickHouse that ingest needs. Rows may be inserted repeatedly: one of each version of a response is kept. */
+/**
+ * The part of ClickHouse that ingest needs. Rows may be inserted repeatedly: one of each version of a response is kept.
+ */
 export interface BatchSink {
   insertBatch(batch: {
     lines: Buffer;

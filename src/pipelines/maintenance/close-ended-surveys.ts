@@ -13,7 +13,10 @@ export interface CloseEndedSurveysDeps {
 
 const pageSize = 100;
 
-/** Closes every survey whose end has come. One that cannot be closed, perhaps written by a newer version, delays no other. */
+/**
+ * Closes every survey whose end has come. One that cannot be closed, perhaps written by a newer version, delays no
+ * other.
+ */
 export function createCloseEndedSurveys({ surveys, actors, now, log, stopping }: CloseEndedSurveysDeps) {
   const closeAll = async (surveyIds: readonly string[]): Promise<void> => {
     for (const surveyId of surveyIds) {

@@ -15,7 +15,9 @@ export interface EraseSurveyDeps {
 
 const pageSize = 5000;
 
-/** Erases everything of a deleted survey from the stores, first where data comes in; can be interrupted and repeated. */
+/**
+ * Erases everything of a deleted survey from the stores, first where data comes in; can be interrupted and repeated.
+ */
 export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps) {
   const deadLetters = createDeadLetters(stores);
 

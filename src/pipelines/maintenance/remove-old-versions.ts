@@ -51,7 +51,8 @@ export function createRemoveOldVersions({
 
   const removeOfAll = async (surveyIds: readonly string[]): Promise<void> => {
     const referring = new Map(surveyIds.map((id) => [id, new Set<number | undefined>()]));
-    // Before and after, because dead letters may be requeued at any moment; for all surveys at once, because there may be many.
+    // Before and after, because dead letters may be requeued at any moment; for all surveys at once, because there may
+    // be many.
     await collectDeadLetterVersions(referring);
     for (const surveyId of surveyIds)
       await reading.caughtUp(surveyId).catch((error: unknown) => {

@@ -33,7 +33,9 @@ const formats = {
   flag: '"true";;"false"',
 } satisfies CellStyles;
 
-/** Makes the workbook by exceljs, with summary, head rows and styles; the rows of responses are streamed into it later. */
+/**
+ * Makes the workbook by exceljs, with summary, head rows and styles; the rows of responses are streamed into it later.
+ */
 export async function makeTemplate(options: TemplateOptions): Promise<WorkbookTemplate> {
   const workbook = new exceljs.Workbook();
   workbook.creator = 'survey-service';
@@ -72,7 +74,9 @@ function addResponses(workbook: exceljs.Workbook, { columns }: Layout, number: n
   }
 }
 
-/** Splits a sheet's XML where the rows belong; exceljs writes the head as row 1 and the row with the styles as row 2. */
+/**
+ * Splits a sheet's XML where the rows belong; exceljs writes the head as row 1 and the row with the styles as row 2.
+ */
 function split(xml: string): { before: string; after: string; styles: CellStyles } {
   const found = /<row r="2"[^>]*>(.*?)<\/row>/s.exec(xml);
   if (!found) throw new Error('the sheet has no row of styles');

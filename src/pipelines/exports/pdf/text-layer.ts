@@ -52,7 +52,9 @@ export function preserveTextMapping(doc: PDFKit.PDFDocument): void {
   };
 }
 
-/** The library keeps one object for each glyph, with the letters of its first use; other letters get their own object. */
+/**
+ * The library keeps one object for each glyph, with the letters of its first use; other letters get their own object.
+ */
 function separateSharedGlyphs(font: ShapingFont): void {
   const getGlyph = font.getGlyph.bind(font);
   font.getGlyph = (id, codePoints = []) => {

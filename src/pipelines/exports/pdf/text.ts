@@ -40,7 +40,8 @@ export interface Block extends FullStyle {
 const leading = 1.4;
 const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
-// Where a line may end: after white space, and around each character of scripts without spaces, but not before closing marks.
+// Where a line may end: after white space, and around each character of scripts without spaces, but not before closing
+// marks.
 const tokens =
   /\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}][\u3001\u3002\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\u300d\u300f\u3011\u3015\u30fc]*|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu;
 const neutral = /^[\p{P}\p{N}\p{Z}\p{S}]+$/u;
@@ -237,7 +238,9 @@ function trimRuns(runs: Omit<Run, 'width'>[]): Omit<Run, 'width'>[] {
   return runs.filter(({ text }) => text !== '');
 }
 
-/** UAX #9, rule L2: from the highest level down to the lowest odd one, reverses each sequence at that level or above. */
+/**
+ * UAX #9, rule L2: from the highest level down to the lowest odd one, reverses each sequence at that level or above.
+ */
 function inVisualOrder<T extends { level: number }>(runs: readonly T[]): T[] {
   const ordered = [...runs];
   const highest = Math.max(0, ...runs.map(({ level }) => level));

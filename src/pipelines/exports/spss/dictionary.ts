@@ -178,7 +178,9 @@ function writeExtension(bytes: ByteBuffer, subtype: number, text: string): void 
   bytes.bytes(coded);
 }
 
-/** A multiple response set for the options of a question, counted where they are 1: `$Q3=D1 1 <length> <label> v1 v2`. */
+/**
+ * A multiple response set for the options of a question, counted where they are 1: `$Q3=D1 1 <length> <label> v1 v2`.
+ */
 function multipleResponseSets(segments: readonly Segment[]): string {
   const sets = new Map<number, Segment[]>();
   for (const segment of segments)

@@ -23,7 +23,10 @@ export interface Variable {
 export const maxTextBytes = 32_767;
 const gregorianMs = Date.UTC(1582, 9, 14);
 
-/** One variable for each column. Choices are numbers with value labels, moments seconds since 1582-10-14, empty cells system-missing. */
+/**
+ * One variable for each column. Choices are numbers with value labels, moments seconds since 1582-10-14, empty cells
+ * system-missing.
+ */
 export function variablesOf({ columns, labels, questions }: Layout): Variable[] {
   const numbers = new Map(questions.map(({ id }, index) => [id, index + 1]));
   const counts = new Map<number, number>();

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { assertKeyForm, providerNames } from '../../../../src/ai/providers/providers.ts';
+import { assertKeyForm } from '../../../../src/ai/providers/providers.ts';
+import { providerNames } from '../../../../src/ai/providers/registry.ts';
 import { interpretTables } from '../../../../src/domain/analytics/crosstab.ts';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
 import { registry } from '../../../../src/domain/questions/registry.ts';
