@@ -1,4 +1,5 @@
-import { createProviders, providerNames } from '../src/ai/providers/providers.ts';
+import { createProviders } from '../src/ai/providers/providers.ts';
+import { providerNames } from '../src/ai/providers/registry.ts';
 import { Problem } from '../src/errors.ts';
 import { createLog } from '../src/log.ts';
 import { newId } from '../src/platform/ids.ts';

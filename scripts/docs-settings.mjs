@@ -5,8 +5,8 @@ import { prepare, root } from './prepare.mjs';
 import { renderSettings } from './settings-page.mjs';
 
 prepare();
-const [settings, { providerDefaults }] = await Promise.all([
+const [settings, { providerRegistry }] = await Promise.all([
   import('../dist/src/settings.js'),
-  import('../dist/src/ai/models.js'),
+  import('../dist/src/ai/providers/registry.js'),
 ]);
-writeFileSync(join(root, 'docs', 'settings.md'), renderSettings({ ...settings, providerDefaults }));
+writeFileSync(join(root, 'docs', 'settings.md'), renderSettings({ ...settings, providerDefaults: providerRegistry }));

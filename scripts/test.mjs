@@ -1,5 +1,5 @@
-// npm test [-- group | part of a file name …]: sets everything up and runs the unit tests, then the others in lanes with stores.
-import { spawn } from 'node:child_process';
+// npm test [-- group | part of a file name …]: sets everything up, checks formatting and lint, and runs the unit tests, then the others in lanes with stores.
+import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { prepare, root, stop } from './prepare.mjs';
@@ -33,6 +33,7 @@ const filters = words.filter((word) => !groups.includes(word));
 const totalLine = /^ℹ (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)\n/gm;
 
 prepare();
+if (words.length === 0) checkStyle();
 const durations = readDurations();
 const files = groups.filter((name) => askedGroups.length === 0 || askedGroups.includes(name)).flatMap(testFiles);
 if (files.length === 0) stop(`No test file matches ${words.join(' ') || 'test/'}`);
@@ -92,6 +93,18 @@ function readDurations() {
 function writeDurations() {
   mkdirSync(dirname(durationsFile), { recursive: true });
   writeFileSync(durationsFile, JSON.stringify(durations, null, 2));
+}
+
+/** Formatting and lint, as `npm run check` sees them; types were checked by the build. */
+function checkStyle() {
+  const biome = join(root, 'node_modules', '.bin', 'biome');
+  // Its binary is an optional package for each system, which not every registry carries.
+  if (spawnSync(biome, ['--version']).status !== 0) {
+    process.stderr.write('Formatting and lint are not checked: Biome has no binary for this system here\n');
+    return;
+  }
+  const { status } = spawnSync(biome, ['check', '--error-on-warnings', '.'], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) stop('Formatting or lint: see above; npm run format mends what can be mended');
 }
 
 /** Runs unit tests in a few processes, neighbours together, and shows what they say when they have ended. */

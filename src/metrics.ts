@@ -83,6 +83,11 @@ export function createMetrics(processName = 'main') {
     help: 'Rows that the response store said it had stored and did not hold; they were stored again',
     registers,
   });
+  const damagedParts = new Counter({
+    name: 'clickhouse_damaged_parts_total',
+    help: 'Parts that ClickHouse had written and could not read; they were repaired, or an error in the log says why not',
+    registers,
+  });
   const recheckedAt = new Gauge({
     name: 'ingest_rechecked_timestamp_seconds',
     help: 'When it was last seen that the response store holds what was stored',
@@ -223,6 +228,7 @@ export function createMetrics(processName = 'main') {
     },
     insertRetried: () => retries.inc(),
     rowsMissing: (rows: number) => missing.inc(rows),
+    partDamaged: () => damagedParts.inc(),
     rechecked: (shard: number) => recheckedAt.set({ shard }, Date.now() / 1000),
     deadLettered: (rows: number) => deadLetters.inc(rows),
     ingestFenced: () => fenced.inc(),

@@ -17,50 +17,51 @@ import { createAudit } from './stores/postgres/audit.ts';
 import { createUserStore } from './stores/postgres/users.ts';
 import { openStores, type StoreUrls } from './stores/stores.ts';
 
-export type { StoreUrls } from './stores/stores.ts';
-
 export interface ServiceOptions {
   settings: Settings;
   urls: StoreUrls;
   roles: readonly Role[];
   log: Log;
   isPortShared: boolean;
-  /** Names this process in its figures. */
+  /** Label of this process's metrics. */
   processName: string;
-  /** Asks all processes for their figures; undefined when they cannot be had. Left out, this process is the only one. */
+  /** Collects the metrics of all processes, undefined when that fails; absent if this process is the only one. */
   collectMetrics?(): Promise<readonly MetricFamilies[] | undefined>;
 }
 
 export interface Service {
-  /** Waits for the first answers of the stores while its patience lasts; rejects when one refuses to be used. */
-  meetStores(patience?: StartDeadlines): Promise<void>;
-  /** What keeps stores from being used that are not reached yet, in words for the operator. */
-  troubles(): string[];
-  /** Resolves when the first ADMIN can be asked for. */
-  controlPlane: Promise<void>;
+  /** Waits until the stores are reached or the deadlines pass; rejects when one refuses to be used. */
+  waitForStores(deadlines?: StartDeadlines): Promise<void>;
+  /** Why stores are not reached yet, in words for the operator. */
+  storeProblems(): string[];
+  /** Resolves when PostgreSQL is reached. */
+  postgresReady: Promise<void>;
   /** Resolves when all stores are reached and everything runs. */
   complete: Promise<void>;
-  /** Makes the first ADMIN where nobody is, or the one that ADMIN_RESET asks for; gives the password that it made for it. To be asked when nothing can keep it from being shown. */
+  /**
+   * Creates the first ADMIN if there is no user, or resets the one that ADMIN_RESET names; resolves with a created
+   * password, which the caller must show.
+   */
   firstAdmin(): Promise<{ email: string; password: string } | undefined>;
-  /** What this process has counted. */
+  /** The metrics of this process. */
   collectOwnMetrics(): Promise<MetricFamilies>;
-  /** Begins to serve; gives the port, undefined when there is nothing that it listens for. */
+  /** Starts to listen; resolves with the port, or undefined when this process has nothing to listen for. */
   start(): Promise<number | undefined>;
-  /** Stops taking work, lets what runs end within the deadline, closes the stores. */
+  /** Takes no more calls and jobs, lets running ones end within the deadline, and closes the stores. */
   stop(deadlineMs: number): Promise<void>;
 }
 
-/** Time kept for the pipelines' and stores' own end. */
+/** Part of the stop deadline that is kept for pipelines and stores. */
 const storesCloseMs = 4000;
 
-/** A step of the stop that its deadline leaves no time for gets so long nevertheless. */
+/** Each step of the stop has at least this long, even when the deadline has passed. */
 const leastStepMs = 500;
-/** For what other processes say to be heard, before the service listens. */
-const hearWithinMs = 2000;
+/** How long the start waits for the subscriptions to other processes. */
+const subscribeTimeoutMs = 2000;
 
 /**
- * Puts one process of the service together from its roles: stores → actors → pipelines → http. It waits for no store:
- * each part begins when the stores that it needs are reached, and calls that need a store which is not are refused.
+ * Composes one process of the service from its roles: stores → actors → pipelines and http. It waits for no store:
+ * each part starts when the stores that it needs are reached, and until then calls that need them are refused.
  */
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { settings, urls, roles, log } = options;
@@ -69,7 +70,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const secrets = createSecrets(settings.secretsKey ?? loadOrCreateSecret(settings.dataDir, 'secrets-key'));
   const stores = await openStores({ urls, settings, log, metrics });
   const { contacts } = stores;
-  const workers = createWorkers({ url: urls.redisJobs, contact: contacts.jobs, log });
+  const workers = createWorkers({ url: urls.redisJobs, connection: contacts.jobs, log });
   const core = createCore({ settings, stores, metrics, secrets, log });
   const shared = { settings, stores, core, metrics, secrets, log, collectMetrics };
   const http = roles.includes('http')
@@ -80,12 +81,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         isPortShared: options.isPortShared,
       })
     : undefined;
-  // Of an installation whose HTTP processes are elsewhere, this one tells its figures itself.
+  // Without the http role in the installation's settings, a small server exposes /metrics.
   const metricsServer =
     settings.roles.includes('http') || settings.metricsPort === undefined
       ? undefined
       : await createMetricsServer(shared);
-  const jobs = startPipelines({
+  const pipelines = startPipelines({
     roles,
     stores,
     core,
@@ -97,20 +98,21 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     log,
     name: `${hostname()}-${process.pid}-${newId().slice(-8)}`,
   });
-  const hearing = contacts.jobs.ready
+  const subscribed = contacts.jobs.ready
     .then(() => Promise.all([core.subscribe(), http?.subscribe()]))
-    .catch((error: unknown) => log.warn({ err: error }, 'what other processes say is not heard'));
+    .catch((error: unknown) => log.warn({ err: error }, 'subscribing to messages of other processes failed'));
   const complete = Promise.all(contacts.all.map(({ ready }) => ready)).then(() => undefined);
   return {
-    meetStores: async (patience) => {
-      await waitForStores(contacts.all, patience);
-      // One that comes later ends nothing: what can be served is served.
+    waitForStores: async (deadlines) => {
+      await waitForStores(contacts.all, deadlines);
+      // A refusal after the start is logged only: what can be served is served.
       for (const { name: store, refused } of contacts.all)
         void refused.then((error) => log.error({ err: error, store }, 'a store refuses to be used'));
-      if (contacts.jobs.isReady) await within(hearWithinMs, hearing);
+      if (contacts.jobs.isReady) await within(subscribeTimeoutMs, subscribed);
     },
-    troubles: () => contacts.all.filter(({ isReady }) => !isReady).map((contact) => contact.describeProblem()),
-    controlPlane: contacts.postgres.ready,
+    storeProblems: () =>
+      contacts.all.filter(({ isReady }) => !isReady).map((connection) => connection.describeProblem()),
+    postgresReady: contacts.postgres.ready,
     complete,
     async firstAdmin() {
       const { adminEmail: email, adminPassword: password } = settings;
@@ -132,11 +134,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
         : metricsServer?.listen(settings.host, settings.metricsPort ?? 0),
     async stop(deadlineMs) {
       const until = performance.now() + settings.drainDelayMs + deadlineMs;
-      // A store that is gone must not hold up the end.
+      // A store that is away must not delay the end.
       const inTime = (step: Promise<unknown>) => within(Math.max(leastStepMs, until - performance.now()), step);
       await http?.drain(deadlineMs - storesCloseMs);
       await metricsServer?.drain(deadlineMs - storesCloseMs);
-      await inTime(jobs.stop());
+      await inTime(pipelines.stop());
       await inTime(workers.stop());
       core.actors.stop();
       await inTime(stores.close());
@@ -144,7 +146,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   };
 }
 
-/** Waits for a step, and not longer than so. */
+/** Waits for a step, but at most `ms` milliseconds. */
 async function within(ms: number, step: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));

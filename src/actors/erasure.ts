@@ -248,7 +248,9 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
               pauseMs: pauseBetweenBatchesMs,
               expireFiles,
               deadLetters: async () => deadLetters.get(surveyId) ?? [],
-              onBatchErased: (count) => void (erased += count),
+              onBatchErased: (count) => {
+                erased += count;
+              },
             },
           );
         } finally {

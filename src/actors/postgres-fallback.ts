@@ -36,7 +36,8 @@ export function createPostgresFallback(options: PostgresFallbackOptions) {
 
   /** Asks, and notes what the answer says of PostgreSQL. */
   const query = async <T>(ask: () => Promise<T>): Promise<T> => {
-    const number = (started += 1);
+    started += 1;
+    const number = started;
     try {
       const value = await ask();
       lastAnswered = Math.max(lastAnswered, number);

@@ -21,14 +21,17 @@ export interface AiDeps {
   guard: Pick<Guard, 'refusalOf' | 'lookup'>;
   sql: Sql;
   redis: Redis;
-  /** How long a call may wait for the provider's limits, in milliseconds; by default as long as an HTTP request may. Infinity for jobs. */
+  /**
+   * How long a call may wait for the provider's limits, in milliseconds; by default as long as an HTTP request may.
+   * Infinity for jobs.
+   */
   maxWaitMs?: number;
   log: Log;
 }
 
 const requestMaxWaitMs = 15_000;
 
-/** Binds a sealed key to its provider. */
+/** Encryption context that binds a stored key to its provider. */
 export const aiKeyContext = (name: ProviderName): string => `ai key of ${name}`;
 
 /** Composes the AI providers of one process. Without a key every call is refused. */

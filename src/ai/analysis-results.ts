@@ -14,13 +14,13 @@ export interface ResultQuery {
 
 export interface Result {
   data: unknown;
-  /** Of what is paged. */
+  /** Number of paged items. */
   total: number;
 }
 
 const maxThemes = 200;
 
-/** Puts a result together from what is stored of each answer, so that every count can be reproduced. */
+/** Computes the result of an analysis from the stored annotations, so that every count can be reproduced. */
 export async function readResult(
   store: Pick<AiStore, 'sentiments' | 'sentimentPage' | 'themes' | 'lastResult'>,
   { type, page, limit, ...scope }: ResultQuery,
@@ -57,14 +57,14 @@ export async function readResult(
 
 export interface Theme {
   name: string;
-  /** How many responses speak of it. */
+  /** Number of responses with this theme. */
   count: number;
   sentiment: Sentiment;
-  /** The first 20 of them. */
+  /** Up to 20 of these responses. */
   responseIds: string[];
 }
 
-/** Most frequent first. */
+/** Returns the most frequent themes, most frequent first. */
 export async function readThemes(
   store: Pick<AiStore, 'themes'>,
   scope: Pick<ResultQuery, 'surveyId' | 'topic'>,
@@ -79,7 +79,7 @@ export async function readThemes(
   }));
 }
 
-/** The sentiment of most; mixed where praise and complaint are even. */
+/** The most frequent sentiment; mixed where positive and negative ones are equally many. */
 function prevailing(counts: SentimentCounts): Sentiment {
   if (counts.positive > 0 && counts.positive === counts.negative) return 'mixed';
   return sentiments.reduce((best, sentiment) => (counts[sentiment] > counts[best] ? sentiment : best), 'positive');

@@ -10,8 +10,9 @@ type WriteText = (text: string) => void;
 const escapeSigns: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 
 /**
- * Extracts one text field of the outermost object from JSON that arrives in pieces, and passes its text on as it arrives: trimmed, well-formed
- * and without NUL characters, as it is read in the end. Invalid JSON yields nothing, or a part.
+ * Extracts one text field of the outermost object from JSON that arrives in pieces, and passes its text on as it
+ * arrives: trimmed, well-formed and without NUL characters, as it is read in the end. Invalid JSON yields nothing, or a
+ * part.
  */
 export function streamJsonText(field: string, listener: TextListener): TextListener {
   let read = createScanner(field, createTrimmedWriter(listener));

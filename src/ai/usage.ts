@@ -21,7 +21,9 @@ export interface UsageMeterDeps {
   budget: ProviderBudget;
   usage: Pick<AiUsageStore, 'record'>;
   surveys: SurveyAiSwitch;
-  /** How long a call may wait for the limits, in milliseconds; Infinity for jobs, which are delayed instead of failing. */
+  /**
+   * How long a call may wait for the limits, in milliseconds; Infinity for jobs, which are delayed instead of failing.
+   */
   maxWaitMs: number;
   /** Runs a step of the database; for jobs it repeats the step while the database is away. */
   retryOnOutage<T>(step: () => Promise<T>): Promise<T>;
@@ -41,10 +43,10 @@ const maxPollMs = 1000;
 const bytesPerToken = 3;
 
 /**
- * Wraps a provider with its limits per minute, which all processes share, and records the usage of every call. A call waits up to
- * `maxWaitMs` for the limits, then fails as AI_RATE_LIMITED without having been sent. When the provider itself says that it is at its limit, all
- * calls pause for as long as it asks. Nothing about a survey is sent once its AI is off. While Redis is away, calls are sent without limits;
- * the provider's own limits still hold.
+ * Wraps a provider with its limits per minute, which all processes share, and records the usage of every call. A call
+ * waits up to `maxWaitMs` for the limits, then fails as AI_RATE_LIMITED without having been sent. When the provider
+ * itself says that it is at its limit, all calls pause for as long as it asks. Nothing about a survey is sent once its
+ * AI is off. While Redis is away, calls are sent without limits; the provider's own limits still hold.
  */
 export function rateLimited(provider: Provider, metered: MeteredAccount, deps: UsageMeterDeps): Provider {
   const { budget, usage, log } = deps;
@@ -108,7 +110,10 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
   };
 }
 
-/** Resolves when the limits allow the call and AI is on for its survey, which is asked last, immediately before the call is sent. */
+/**
+ * Resolves when the limits allow the call and AI is on for its survey, which is asked last, immediately before the call
+ * is sent.
+ */
 async function waitUntilAllowed(
   id: string,
   request: CompletionRequest,

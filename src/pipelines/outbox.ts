@@ -4,7 +4,7 @@ import { backoffMs } from '../platform/backoff.ts';
 import type { Sql, Tx } from '../stores/postgres/client.ts';
 import type { ScheduledTask } from './schedule.ts';
 
-export interface OutboxRow {
+interface OutboxRow {
   id: number;
   kind: string;
   payload: Record<string, unknown>;
@@ -148,5 +148,3 @@ export function createOutbox({
     },
   };
 }
-
-export type Outbox = ReturnType<typeof createOutbox>;

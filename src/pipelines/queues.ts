@@ -10,7 +10,10 @@ export interface QueueSpec<Payload extends z.ZodType = z.ZodType> {
   backoffMs: number;
   /** Jobs at once in one process. */
   concurrency: number;
-  /** When a job counts as abandoned by a killed process, and how often that may happen; BullMQ's defaults (30 s, once) if absent. */
+  /**
+   * When a job counts as abandoned by a killed process, and how often that may happen; BullMQ's defaults (30 s, once)
+   * if absent.
+   */
   stalled?: { lockMs: number; checkMs: number; maxCount: number };
 }
 

@@ -18,6 +18,7 @@ import { createBatchCheck } from './ingest/batch-check.ts';
 import { createBatchFollowUp } from './ingest/batch-follow-up.ts';
 import { startIdempotencyRotation } from './ingest/idempotency-rotation.ts';
 import { createIngest } from './ingest/ingest.ts';
+import { repairDamagedParts } from './ingest/repair-damaged-parts.ts';
 import { createEraseSurvey } from './maintenance/erase-survey.ts';
 import { maintenanceTasks, responseMaintenanceTasks } from './maintenance/tasks.ts';
 import { createOutbox, type OutboxHandler } from './outbox.ts';
@@ -68,7 +69,7 @@ function startIngest(options: PipelineOptions): Stop {
   });
   const fanOut = fanOutTo({ findSubscriptions: subscriptions.forSurveys }, options);
   const followUp = createBatchFollowUp({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
-  const { insertBatch, storedRows } = stores.responses;
+  const { insertBatch, storedRows, damagedParts } = stores.responses;
   const ingest = createIngest({
     stream: stores.stream,
     shards: stores.shards.all,
@@ -90,16 +91,20 @@ function startIngest(options: PipelineOptions): Stop {
     },
   });
   ingest.start();
+  const schedule = startSchedule([repairDamagedParts({ damagedParts, log, metrics })], log);
   const rotation = startIdempotencyRotation({ generations: stores.generations, pressure: stores.pressure, log });
   return async () => {
     subscriptions.stop();
-    await rotation.stop();
+    await Promise.all([schedule.stop(), rotation.stop()]);
     await ingest.stop();
     followUp.stop();
   };
 }
 
-/** Runs outbox, webhooks and maintenance; exports, AI and the tasks that read responses follow when ClickHouse is reached. */
+/**
+ * Runs outbox, webhooks and maintenance; exports, AI and the tasks that read responses follow when ClickHouse is
+ * reached.
+ */
 function startJobs(options: PipelineOptions): Stop {
   const { stores, core, metrics, log } = options;
   const exportJobs = createExports(options);

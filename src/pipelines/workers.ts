@@ -8,7 +8,7 @@ export interface WorkersOptions {
   /** URL of the Redis for jobs. */
   url: string;
   /** Jobs are refused until this connection is ready. */
-  contact: Pick<StoreConnection, 'assertReady'>;
+  connection: Pick<StoreConnection, 'assertReady'>;
   log: Log;
 }
 
@@ -32,23 +32,23 @@ export interface Workers extends JobSender {
 }
 
 /** The job queues of one process: the only place that uses BullMQ. Queues and workers have connections of their own. */
-export function createWorkers({ url, contact, log }: WorkersOptions): Workers {
+export function createWorkers({ url, connection, log }: WorkersOptions): Workers {
   const queuesByName = new Map<QueueName, Queue>();
   const workers: Worker[] = [];
   const logError = (queue: QueueName) => (error: Error) => log.warn({ err: error, queue }, 'job queue error');
 
   const queueOf = (name: QueueName): Queue => {
-    let queue = queuesByName.get(name);
-    if (!queue) {
-      queuesByName.set(name, (queue = new Queue(name, { connection: senderConnection(url) })));
-      queue.on('error', logError(name));
-    }
+    const known = queuesByName.get(name);
+    if (known) return known;
+    const queue = new Queue(name, { connection: senderConnection(url) });
+    queue.on('error', logError(name));
+    queuesByName.set(name, queue);
     return queue;
   };
 
   return {
     async add(name, payload, { once, jobId, delayMs = 0 } = {}) {
-      contact.assertReady();
+      connection.assertReady();
       const { attempts, backoffMs } = queues[name];
       await queueOf(name).add(name, payload, {
         attempts,
@@ -108,7 +108,9 @@ const retryStrategy = (times: number) => Math.min(50 * times, 1000);
 const sendTimeoutMs = 2000;
 /** A worker waits for jobs in blocking reads of at most this length; BullMQ shortens them for delayed jobs. */
 const maxReadSeconds = 5;
-/** Longer than any blocking read of a worker (10 s at most): a connection silent for this long is dead and is replaced. */
+/**
+ * Longer than any blocking read of a worker (10 s at most): a connection silent for this long is dead and is replaced.
+ */
 const workerSilenceMs = 15_000;
 
 /** For adding jobs: fails within seconds while Redis is away. */

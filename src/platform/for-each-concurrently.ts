@@ -11,8 +11,9 @@ export interface ConcurrencyOptions {
 }
 
 /**
- * Runs `work` for each item, `atOnce` at a time, and reads one item ahead. After the first failure no further item is begun and the signal
- * that `items` received is aborted; work that has begun runs to its end, then the failure is thrown.
+ * Runs `work` for each item, `atOnce` at a time, and reads one item ahead. After the first failure no further item is
+ * begun and the signal that `items` received is aborted; work that has begun runs to its end, then the failure is
+ * thrown.
  */
 export function forEachConcurrently<T>(
   items: (signal: AbortSignal) => AsyncIterable<T> | Iterable<T>,

@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Runs `work` with a signal of its own that is aborted with the given one, or by `abort`. It stops listening when the work has ended:
- * libraries leave listeners on the signals that they are given, which would add up on the signal of a long job.
+ * Runs `work` with a signal of its own that is aborted with the given one, or by `abort`. It stops listening when the
+ * work has ended: libraries leave listeners on the signals that they are given, which would add up on the signal of a
+ * long job.
  */
 export async function withScopedSignal<T>(
   signal: AbortSignal,

@@ -1,16 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../log.ts';
 import type { MetricFamilies } from '../metrics.ts';
 import { StartError } from '../platform/start-error.ts';
-import type { FromHttpProcess, ToHttpProcess } from './messages.ts';
-import { createPendingRequests } from './pending-requests.ts';
+import { createPendingRequests, type FromHttpProcess, type ToHttpProcess } from './channel.ts';
 
 export interface HttpProcessesOptions {
   count: number;
-  /** Added to the environment of each. */
+  /** Added to the environment of the process of this name. */
   env(name: string): Record<string, string>;
-  /** The figures of this process, which go with those of the others. */
+  /** The metrics of this process, which are shown with those of the others. */
   collectOwnMetrics(): Promise<MetricFamilies>;
   log: Log;
 }
@@ -18,16 +18,18 @@ export interface HttpProcessesOptions {
 export interface HttpProcesses {
   /** Resolves with the port when all listen; rejects when one cannot. */
   start(): Promise<number>;
-  /** SIGTERM to all; resolves when all have ended. */
+  /** Sends SIGTERM to all; resolves when all have ended. */
   stop(): Promise<void>;
 }
 
-/** A process that cannot say its figures in this time is left out of them. */
+/** A process that does not reply in this time is left out of the metrics. */
 const metricsTimeoutMs = 1000;
 const restartAfterMs = 500;
 const main = fileURLToPath(new URL('../main.js', import.meta.url));
 
-/** Processes that share one port; the kernel spreads connections over them. One that dies is started again under its name. */
+/**
+ * Processes that share one port; the kernel spreads connections over them. One that dies is restarted under its name.
+ */
 export function createHttpProcesses({ count, env, collectOwnMetrics, log }: HttpProcessesOptions): HttpProcesses {
   const children = new Map<string, ChildProcess>();
   const pending = createPendingRequests<MetricFamilies>(metricsTimeoutMs);
@@ -38,6 +40,15 @@ export function createHttpProcesses({ count, env, collectOwnMetrics, log }: Http
       pending.request((requestId) => send(child, { kind: 'metrics requested', requestId })),
     );
     return (await Promise.all([collectOwnMetrics(), ...others])).filter((metrics) => metrics !== undefined);
+  };
+
+  const handleMessage = (child: ChildProcess, message: FromHttpProcess, onListening: (port: number) => void): void => {
+    if (message.kind === 'listening') onListening(message.port);
+    else if (message.kind === 'metrics') pending.resolve(message.requestId, message.metrics);
+    else
+      void collectMetrics().then((metrics) =>
+        send(child, { kind: 'all metrics', requestId: message.requestId, metrics }),
+      );
   };
 
   const startOne = (name: string): Promise<number> =>
@@ -53,21 +64,14 @@ export function createHttpProcesses({ count, env, collectOwnMetrics, log }: Http
         setTimeout(() => void (isStopping || startOne(name).catch(() => undefined)), restartAfterMs);
       };
       try {
-        // Figures hold NaN, which JSON cannot carry.
+        // Metrics contain NaN, which JSON cannot carry.
         const child = fork(main, { env: { ...process.env, ...env(name) }, serialization: 'advanced' });
         children.set(name, child);
-        child.on('message', (message: FromHttpProcess) => {
-          if (message.kind === 'listening') resolve(message.port);
-          else if (message.kind === 'metrics') pending.resolve(message.requestId, message.metrics);
-          else
-            void collectMetrics().then((metrics) =>
-              send(child, { kind: 'all metrics', requestId: message.requestId, metrics }),
-            );
-        });
+        child.on('message', (message: FromHttpProcess) => handleMessage(child, message, resolve));
         child.once('exit', (code, signal) => ended(signal ?? `code ${code}`));
         child.once('error', (error) => ended(error.message));
       } catch (error) {
-        // For want of descriptors or memory it may not even begin.
+        // fork throws when file descriptors or memory are exhausted.
         ended(error instanceof Error ? error.message : String(error));
       }
     });
@@ -84,7 +88,7 @@ export function createHttpProcesses({ count, env, collectOwnMetrics, log }: Http
   };
 }
 
-/** One that has just ended hears nothing any more; that it does not answer is all there is to know. */
+/** Sends a message, or nothing to a process that has just ended: its reply times out. */
 function send(child: ChildProcess, message: ToHttpProcess): void {
   if (child.connected) child.send(message, () => undefined);
 }
@@ -93,5 +97,26 @@ function end(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     child.once('exit', () => resolve());
     child.kill('SIGTERM');
+  });
+}
+
+/**
+ * Resolves with the port if nobody listens there, and with a free one for 0. The kernel lets several processes bind a
+ * shared port, so without this check a second service would join unnoticed and take half of the connections.
+ */
+export function freePort(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', () =>
+      reject(
+        new StartError(
+          `cannot listen on ${host}:${port}: the port (PORT) is in use or not allowed, or the address (HOST) is none of this machine`,
+        ),
+      ),
+    );
+    probe.listen({ host, port, exclusive: true }, () => {
+      const { port: found } = probe.address() as AddressInfo;
+      probe.close(() => resolve(found));
+    });
   });
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { createLog } from '../log.ts';
 import { readSettings } from '../settings.ts';
-import { runningStores } from '../stores/embedded/running-stores.ts';
+import { runningStores } from '../stores/embedded/start-stores.ts';
 import { connectStores } from './connect.ts';
 import { reconcile } from './reconcile.ts';
 

@@ -146,7 +146,11 @@ function crossFile(rows: readonly Row[], first: (row: Row) => string[], second: 
     total += 1;
     for (const value of down) rowTotals[value] = (rowTotals[value] ?? 0) + 1;
     for (const value of across) columnTotals[value] = (columnTotals[value] ?? 0) + 1;
-    for (const value of down) for (const other of across) (cells[value] ??= {})[other] = (cells[value][other] ?? 0) + 1;
+    for (const value of down) {
+      const line = cells[value] ?? {};
+      for (const other of across) line[other] = (line[other] ?? 0) + 1;
+      cells[value] = line;
+    }
   }
   return { cells, rowTotals, columnTotals, total };
 }

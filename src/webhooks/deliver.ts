@@ -45,7 +45,10 @@ interface DeliveryRun {
   isOver(): boolean;
 }
 
-/** Sends due deliveries, endpoint by endpoint: each has its own lease, connections and rate, so that none waits for another. */
+/**
+ * Sends due deliveries, endpoint by endpoint: each has its own lease, connections and rate, so that none waits for
+ * another.
+ */
 export function createDeliverer(deps: DeliverDeps) {
   const { webhooks, deliveries, send, metrics, log, now } = deps;
   const agents = createAgentPool();
@@ -93,7 +96,10 @@ export function createDeliverer(deps: DeliverDeps) {
     await webhooks.markFailing(webhook.id, webhook.failingSince);
   };
 
-  /** Waits until the endpoint's rate allows the message; false when this run should not send it, as its turn comes after the slice. */
+  /**
+   * Waits until the endpoint's rate allows the message; false when this run should not send it, as its turn comes after
+   * the slice.
+   */
   const waitForTurn = async (
     { lease, sliceUntil, isLost, isOver }: DeliveryRun,
     message: Message,
@@ -149,7 +155,8 @@ export function createDeliverer(deps: DeliverDeps) {
       lease.end();
       throw error;
     };
-    // An error ends all loops, and is thrown when they have ended: until then the endpoint is ours, or another run would repeat what they send.
+    // An error ends all loops, and is thrown when they have ended: until then the endpoint is ours, or another run
+    // would repeat what they send.
     const loops = Array.from({ length: socketsPerEndpoint }, () => sendLoop(run).catch(endLease));
     const ends = await Promise.allSettled(loops);
     await run.outcomes.flush();
@@ -188,5 +195,3 @@ export function createDeliverer(deps: DeliverDeps) {
     },
   };
 }
-
-export type Deliverer = ReturnType<typeof createDeliverer>;

@@ -44,7 +44,10 @@ const batchSize = 100;
 /** While a message is being sent, idle loops look for new work: soon at first, then less and less often. */
 const poll = { firstMs: 100, maxMs: 2000 };
 
-/** The due messages of one endpoint, read from PostgreSQL as needed. A message that was handed out is not read again until it is done. */
+/**
+ * The due messages of one endpoint, read from PostgreSQL as needed. A message that was handed out is not read again
+ * until it is done.
+ */
 export function createDueMessages({ deliveries, webhook, now, newId }: DueMessagesDeps) {
   const handedOut = new Set<string>();
   let ready: Message[] = [];
@@ -86,7 +89,10 @@ export function createDueMessages({ deliveries, webhook, now, newId }: DueMessag
           busy += 1;
           return message;
         }
-        await (reading ??= read().finally(() => (reading = undefined)));
+        reading ??= read().finally(() => {
+          reading = undefined;
+        });
+        await reading;
         if (nextReady < ready.length) continue;
         if (busy === 0) return undefined;
         await waitForChange(backoffMs(polls, poll));

@@ -43,7 +43,9 @@ const fullBatch = 100;
 export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, now, newId, log }: FanOutDeps) {
   const backlogLimit = createBacklogLimit(deliveries);
 
-  /** Marks deliveries beyond an endpoint's backlog limit as overflow: they are logged, not sent, and can be replayed. */
+  /**
+   * Marks deliveries beyond an endpoint's backlog limit as overflow: they are logged, not sent, and can be replayed.
+   */
   const limitBacklog = async (
     rows: readonly NewDelivery[],
     listeners: readonly Subscription[],
@@ -88,7 +90,10 @@ export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, n
       await write([event], await webhooks.findSubscriptions([event.surveyId]));
     },
 
-    /** Publishes stored responses: `response.submitted` for the first version, `response.completed` for the complete one. */
+    /**
+     * Publishes stored responses: `response.submitted` for the first version, `response.completed` for the complete
+     * one.
+     */
     async publishResponses(entries: readonly StoredEntry[]): Promise<void> {
       const surveyIds = [...new Set(entries.flatMap((entry) => entry.surveyIds))];
       if (surveyIds.length === 0) return;

@@ -14,13 +14,17 @@ export interface LeaseDeps {
 export interface EndpointLease {
   webhook: Webhook;
   turns: SendTurns;
-  /** Extends the lease and stores the next turn. Failures are ignored: the lease ends by itself when all renewals fail. */
+  /**
+   * Extends the lease and stores the next turn. Failures are ignored: the lease ends by itself when all renewals fail.
+   */
   renew(): Promise<void>;
   /** Whether no attempt may begin any more. */
   isLost(): boolean;
   /** Whether the endpoint has changed, or was disabled or paused: whoever delivers next must read its row again. */
   isEnded(): boolean;
-  /** Lets no further attempt begin. The lease is renewed until `release`, so that attempts under way are not repeated. */
+  /**
+   * Lets no further attempt begin. The lease is renewed until `release`, so that attempts under way are not repeated.
+   */
   end(): void;
   /** Lets other processes have the endpoint, from its next turn on. */
   release(): Promise<void>;
@@ -32,7 +36,10 @@ const renewMs = 1500;
 /** Without renewal no attempt begins this long before the lease ends. */
 export const safetyMarginMs = 2500;
 
-/** Leases an endpoint and renews the lease until it is released; undefined when another process has it or nothing is to be sent. */
+/**
+ * Leases an endpoint and renews the lease until it is released; undefined when another process has it or nothing is to
+ * be sent.
+ */
 export async function leaseEndpoint(
   webhookId: string,
   { webhooks, throttleOf, now, newId, log }: LeaseDeps,
@@ -66,7 +73,9 @@ export async function leaseEndpoint(
     renew,
     isLost: () => isEnded || performance.now() > safeUntil,
     isEnded: () => isEnded,
-    end: () => void (isEnded = true),
+    end() {
+      isEnded = true;
+    },
     async release() {
       clearInterval(renewing);
       await webhooks

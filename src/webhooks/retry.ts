@@ -40,7 +40,10 @@ export function nextAttemptAtMs({
   return nowMs + Math.round(Math.max(delayMs, retryAfterMs(retryAfter, nowMs) ?? 0));
 }
 
-/** Retry-After (RFC 9110 §10.2.3: seconds or a date) as milliseconds from now, at most a day; undefined if it is absent, invalid or past. */
+/**
+ * Retry-After (RFC 9110 §10.2.3: seconds or a date) as milliseconds from now, at most a day; undefined if it is absent,
+ * invalid or past.
+ */
 export function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined) return undefined;
   const asked = /^\d{1,12}$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - nowMs;

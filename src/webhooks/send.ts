@@ -138,7 +138,8 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
         else fail('connection', errorTextOf(error));
       });
       outgoing.on('response', (incoming) => {
-        const state = (reply = { incoming, chunks: [] as Buffer[], bytes: 0 });
+        const state = { incoming, chunks: [] as Buffer[], bytes: 0 };
+        reply = state;
         incoming.on('data', (chunk: Buffer) => {
           state.bytes += chunk.length;
           if (state.bytes <= maxStoredBytes + chunk.length) state.chunks.push(chunk);

@@ -44,5 +44,3 @@ export function createSubscriptionLookup({ webhooks, mayWait }: SubscriptionLook
     stop: () => clearInterval(timer),
   };
 }
-
-export type SubscriptionLookup = ReturnType<typeof createSubscriptionLookup>;

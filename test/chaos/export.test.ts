@@ -124,7 +124,7 @@ describe('exports of many responses', () => {
     assert.equal(record.sha256, (await undisturbed('NDJSON')).sha256);
   });
 
-  it('makes the same file after the process that writes it, or the database it reads from, was killed', async () => {
+  it('makes the same file after its child process or ClickHouse was killed', async () => {
     const { sha256 } = await undisturbed('CSV');
     const writers = () => childrenOf(service.pid, 'exports/child-process');
     const first = await ask({ format: 'CSV' });
@@ -140,14 +140,14 @@ describe('exports of many responses', () => {
     assert.equal(afterDatabase.sha256, (await undisturbed('NDJSON')).sha256);
   });
 
-  it('makes the same file of the same days twice', async () => {
+  it('makes the same file of the same days again', async () => {
     const first = await finishedExport(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
     const second = await finishedExport(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
     assert.equal(first.sha256, second.sha256);
     assert.ok(first.rowCount > 0);
   });
 
-  it('tells those who watch how far a file is', async () => {
+  it('reports progress to live clients', async () => {
     const live = await openLive(service, client.token ?? '');
     live.send({ type: 'subscribe', surveyId, channels: ['jobs'] });
     await live.next('subscribed');
@@ -169,7 +169,7 @@ describe('exports of many responses', () => {
     );
   });
 
-  it('fails with a reason where the disk is full, and gives nothing half-written', async (test) => {
+  it('fails with a reason when the disk is full, and leaves no partial file', async (test) => {
     const folder = join(dataDir, 'exports');
     mkdirSync(folder, { recursive: true });
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { encoding: 'utf8' });
@@ -192,7 +192,7 @@ describe('exports of many responses', () => {
     assert.equal((await finishedExport(client, await ask({ format: 'CSV' }), 60_000)).status, 'COMPLETED');
   });
 
-  it('gives files up after seven days, not before', async () => {
+  it('removes files after seven days, not before', async () => {
     const exportId = await ask({ format: 'PDF' });
     await finishedExport(client, exportId);
     await tidyIn(7 * day - 60_000);
@@ -205,7 +205,7 @@ describe('exports of many responses', () => {
     assert.equal((await client.call('GET', `/exports/${exportId}/download`)).status, 404);
   });
 
-  it('shows in a report what the open answers speak of, once that has been analysed', {
+  it('shows the themes of open answers in a report once they are analysed', {
     skip: spawnSync('pdftotext', ['-v']).error ? 'pdftotext is not installed' : false,
   }, async () => {
     const sql = createPostgres(stores.databaseUrl ?? '', { log: createLog('error'), poolSize: 1 });
@@ -229,7 +229,7 @@ describe('exports of many responses', () => {
     assert.doesNotMatch(await textOf({ endDate: '2026-01-01' }), /Themes/);
   });
 
-  it('ends work that nobody wants any more and leaves no file', async () => {
+  it('ends the work of a removed export and leaves no file', async () => {
     const exportId = await ask({ format: 'NDJSON' });
     await running(exportId);
     assert.equal(filesOf(exportId).length, 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { freePort } from '../../src/processes/free-port.ts';
+import { freePort } from '../../src/processes/http-processes.ts';
 import { freshDatabase } from '../support/auth-server.ts';
 import { createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';

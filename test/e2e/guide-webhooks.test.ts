@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { freePort } from '../../src/processes/free-port.ts';
+import { freePort } from '../../src/processes/http-processes.ts';
 import { missing, paste, tourOf } from '../support/documents.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';

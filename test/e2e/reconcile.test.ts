@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { createLog } from '../../src/log.ts';
 import { connectStores } from '../../src/reconcile/connect.ts';
 import { type ClickHouse, createClickHouse } from '../../src/stores/clickhouse/client.ts';
-import { runningStores } from '../../src/stores/embedded/running-stores.ts';
+import { runningStores } from '../../src/stores/embedded/start-stores.ts';
 import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';

@@ -94,7 +94,10 @@ export async function runEngineChaos({
     let [late, hung] = [0, 0];
     for (const fault of faults) {
       const name = `${fault.effect} at ${fault.calls}`;
-      const inject = await injectInto(strace, await enginePid(stores), fault, join(dataDir, 'strace'));
+      const inject = await eventually(
+        async () => injectInto(strace, await enginePid(stores), fault, join(dataDir, 'strace')),
+        acceptedWithinMs,
+      );
       await Promise.all(Array.from({ length: responses }, () => submit(admin, survey.id, accepted)));
       const bite = await inject.end();
       triggered[name] = (triggered[name] ?? 0) + (bite ? 1 : 0);
@@ -117,12 +120,18 @@ export async function runEngineChaos({
       if (bite) say(`${name}, ${fault.when}: ${bite}`);
     }
     // The check of what was stored runs once a minute, and stores again what an engine has lost since.
-    let compared = await compare(admin, survey.id, accepted);
-    const deadline = performance.now() + comparedWithinMs;
-    while (compared.lost.length > 0 && performance.now() < deadline) {
-      await pause(1000);
-      compared = await compare(admin, survey.id, accepted);
-    }
+    let compared: Awaited<ReturnType<typeof compare>> | undefined;
+    await eventually(
+      async () => {
+        compared = await compare(admin, survey.id, accepted);
+        if (compared.lost.length > 0) throw new Error(`${compared.lost.length} responses are not shown`);
+      },
+      comparedWithinMs,
+      1000,
+    ).catch((error: Error) => {
+      if (!compared) throw error;
+    });
+    if (!compared) throw new Error('nothing was compared');
     return { triggered, hung, accepted: accepted.size, ...compared, missing: await missingRows(service) };
   } finally {
     await service?.stop();
@@ -188,6 +197,7 @@ async function injectInto(strace: string, pid: number, { calls, effect, when }: 
     { stdio: 'ignore' },
   );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  // The engine may end before strace is there: then another life of it is tried.
   await eventually(
     () => {
       if (!/^TracerPid:\t[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8')))
@@ -195,7 +205,11 @@ async function injectInto(strace: string, pid: number, { calls, effect, when }: 
     },
     attachedWithinMs,
     5,
-  );
+  ).catch(async (error: unknown) => {
+    child.kill('SIGKILL');
+    await ended;
+    throw error;
+  });
   /** The call that went wrong, as strace shows it. */
   const biteIn = (): string | undefined => {
     try {
@@ -226,7 +240,8 @@ async function compare(
 ): Promise<Pick<EngineChaosReport, 'lost' | 'surplus' | 'counted'>> {
   const shown = new Map<string, number>();
   for (let cursor = ''; ; ) {
-    const { body } = await admin.call('GET', `/responses/surveys/${surveyId}?limit=1000${cursor}`);
+    const { status, body } = await admin.call('GET', `/responses/surveys/${surveyId}?limit=1000${cursor}`);
+    if (status !== 200) throw new Error(`the list gave ${status}`);
     for (const { id } of body.data) shown.set(id, (shown.get(id) ?? 0) + 1);
     if (!body.pagination.nextCursor) break;
     cursor = `&cursor=${body.pagination.nextCursor}`;

@@ -90,7 +90,7 @@ test('docker-compose.yml gives the service longer to stop than it takes, and sto
   const seconds = (text: string) => Number(/stop_grace_period: (\d+)s/.exec(text)?.[1] ?? 10);
   const hardDeadlineMs = Number(
     /hardDeadlineMs = ([\d_]+)/
-      .exec(readFileSync(assetPath('src/processes/supervisor.ts'), 'utf8'))?.[1]
+      .exec(readFileSync(assetPath('src/processes/shutdown.ts'), 'utf8'))?.[1]
       ?.replace('_', ''),
   );
   const longestDelayMs = Number(/DRAIN_DELAY_MS: integer\(0, ([\d_]+)\)/.exec(settings)?.[1]?.replace('_', ''));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { providerDefaults } from '../../src/ai/providers/models.ts';
+import { providerRegistry } from '../../src/ai/providers/registry.ts';
 import { assetPath } from '../../src/platform/assets.ts';
 import { providerPrefixes, providerSettings, settingSections } from '../../src/settings.ts';
 
@@ -10,7 +10,12 @@ test('docs/settings.md is what npm run docs:settings writes', async () => {
   const { renderSettings } = (await import(pathToFileURL(assetPath('scripts/settings-page.mjs')).href)) as {
     renderSettings(sources: object): string;
   };
-  const written = renderSettings({ settingSections, providerPrefixes, providerSettings, providerDefaults });
+  const written = renderSettings({
+    settingSections,
+    providerPrefixes,
+    providerSettings,
+    providerDefaults: providerRegistry,
+  });
   assert.equal(readFileSync(assetPath('docs/settings.md'), 'utf8'), written, 'run npm run docs:settings');
 });
 

@@ -7,8 +7,9 @@ import { openAnonymiser } from './anonymise.ts';
 
 const keepAliveMs = 1000;
 /**
- * Loading the library of names, and the first texts, take about a second of processor time. The thread has normal priority until then: with a
- * lower one that second could take minutes on a busy machine, and the thread would seem to hang.
+ * Loading the library of names, and the first texts, take about a second of processor time. The thread has normal
+ * priority until then: with a lower one that second could take minutes on a busy machine, and the thread would seem to
+ * hang.
  */
 const textsUntilWarm = 5;
 let texts = 0;

@@ -37,7 +37,10 @@ export async function openAnonymiser(): Promise<Anonymise> {
   return createAnonymiser(await loadPeopleFinder());
 }
 
-/** Creates an anonymiser that remembers its placeholders; use one for texts that are sent together. Everything else in a text stays as written. */
+/**
+ * Creates an anonymiser that remembers its placeholders; use one for texts that are sent together. Everything else in a
+ * text stays as written.
+ */
 export function createAnonymiser(findPeople: Finder): Anonymise {
   const placeholder = createPlaceholders();
   return (original) => {

@@ -157,7 +157,9 @@ export function findSpelledOutNumbers(text: string): Span[] {
   });
 }
 
-/** Replaces East Asian digits, and the dash between them, by ASCII where many stand together. The text keeps its length. */
+/**
+ * Replaces East Asian digits, and the dash between them, by ASCII where many stand together. The text keeps its length.
+ */
 export function withAsianDigits(text: string): string {
   if (!/[〇零一二三四五六七八九幺壹贰叁肆伍陆柒捌玖공영일이ー]/u.test(text)) return text;
   return text

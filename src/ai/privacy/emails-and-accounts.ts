@@ -134,7 +134,10 @@ function spacedLetters(
     : { kind: 'EMAIL', start: index - before.length, end: end + after.length };
 }
 
-/** Returns where the local part begins: looks back over its characters and spelled-out dots, but not into an earlier match. */
+/**
+ * Returns where the local part begins: looks back over its characters and spelled-out dots, but not into an earlier
+ * match.
+ */
 function localStart(text: string, { index, from }: { index: number; from: number }): number {
   const near = /\s{1,2}$/.exec(text.slice(Math.max(from, index - 2), index))?.[0].length ?? 0;
   let start = index - near;

@@ -88,7 +88,10 @@ export const findIds: Finder = (text) => {
   return [...findNational(plain), ...findSpaced(plain), ...findSpacedBritish(plain), ...findTokens(plain)];
 };
 
-/** Words before a number that identifies somebody, however short it is. Numbers of rooms, pages, lines and models do not. */
+/**
+ * Words before a number that identifies somebody, however short it is. Numbers of rooms, pages, lines and models do
+ * not.
+ */
 const kinds = [
   'customer|client|patient|member(?:ship)?|employee|staff|student|account|acct|policy|contract|case|ticket|order|booking|reservation|invoice|reference|tracking|passport|licen[cs]e|registration|insurance|tax|ssn|social security|nhs|mrn|ehic|pnr|loyalty|id card|identity card',
   'kunden|mitglieds|personal|patienten|matrikel|konto|vertrags|bestell|rechnungs|auftrags|vorgangs|ticket|ausweis|pass|steuer|versicherungs|sozialversicherungs|buchungs|referenz',

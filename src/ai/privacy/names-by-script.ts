@@ -26,8 +26,9 @@ const towns =
   'Росто|Пско|Сарато|Тамбо|Харько|Льво|Крако|Азо|Кие|Кишин|Могил|Дмитро|Серпухо|Чехо|Корол|Рыбинск|Козло|Ковро|Орлов[оа]|Горлов|Иванов[оа](?!й)|Кемеров|Домодедов|Шереметьев|Внуков|Пулков|Сколков|Перов|Бутов';
 
 /**
- * Finds Russian and Ukrainian names: by a patronymic, by initials, by a known given name with a surname beside it, after a profession, and by
- * a capitalised word with the ending of a surname within a sentence, with the capitalised word before it.
+ * Finds Russian and Ukrainian names: by a patronymic, by initials, by a known given name with a surname beside it,
+ * after a profession, and by a capitalised word with the ending of a surname within a sentence, with the capitalised
+ * word before it.
  */
 export const findCyrillicNames: Finder = (text) => (/[А-ЯЁІЇЄҐ]/.test(text) ? findCyrillic(text) : []);
 
@@ -56,7 +57,9 @@ const chinese =
   '王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾萧田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严張陳楊趙吳孫馬鄭謝許韓馮鄧蕭葉蘇魏呂盧鐘譚陸賈韋鄒龍劉黃羅';
 /** Words that end with a character that is also a surname. */
 const wordEnds = '(?<=[对對由关關等属屬处處终終至鉴鑒基])于|(?<=[对對处處])方|(?<=任)何|(?<=(?<![谢謝])[谢謝])[谢謝]';
-/** Words that begin with a character that is also a surname: those that occur before titles, and those that occur alone. */
+/**
+ * Words that begin with a character that is also a surname: those that occur before titles, and those that occur alone.
+ */
 const beforeTitles =
   '任何|许多|許多|高级|高效|高质|高端|金牌|金额|白天|方便|马上|馬上|段落|万一|万分|周到|周末|周围|程序|程度|谢谢|謝謝|余下|方面|方案|方式|何时|于是|白领|安排|钱包|高中|高等|任课|金融|陈列';
 const alone = '高兴|石油|陆续|严格|严重|黄色|白色|毛病|江边|夏天|田地|江南|马路|林立|钱财|汪洋';
@@ -156,7 +159,10 @@ const findKorean: readonly Finder[] = [
   ),
 ];
 
-/** Finds Chinese, Japanese and Korean names: introduced as such, or a common surname beside a title, an honorific or thanks. */
+/**
+ * Finds Chinese, Japanese and Korean names: introduced as such, or a common surname beside a title, an honorific or
+ * thanks.
+ */
 export const findEastAsianNames: Finder = (text) => [
   ...(/\p{Script=Han}/u.test(text) ? findChinese(text) : []),
   ...(/[\p{Script=Hiragana}\p{Script=Katakana}様]/u.test(text) ? findJapanese : [findInHan]).flatMap((finder) =>
@@ -201,7 +207,10 @@ const findHebrew = namePatternFinder([
   new RegExp(`(?<!\\p{L})(${hebrew}{2,12}\\s(?:כהן|לוי|מזרחי|פרידמן|שפירא|אזולאי|ביטון))(?!\\p{L})`, 'dgu'),
 ]);
 
-/** Finds Arabic and Hebrew names: after a title or a phrase, by a common given name, or by the word between a name and the father's name. */
+/**
+ * Finds Arabic and Hebrew names: after a title or a phrase, by a common given name, or by the word between a name and
+ * the father's name.
+ */
 export const findSemiticNames: Finder = (text) => [
   ...(/\p{Script=Arabic}/u.test(text) ? findArabic(text) : []),
   ...(/[\u05d0-\u05ea]/.test(text) ? findHebrew(text) : []),

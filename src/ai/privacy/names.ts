@@ -8,8 +8,9 @@ const title =
   /^(?:mrs?|ms|miss|dr|prof|sir|madam|madame|monsieur|mme|mlle|herr|frau|señora?|señorita|signora?|sra?|sig|pani?|meneer|mevrouw|senhora?)$/i;
 
 /**
- * Returns a finder of people that uses the compromise library: its given names, family names and sentence patterns, made for English, with
- * many names of other languages. Loaded on first use and then kept; that takes a third of a second and 45 MB.
+ * Returns a finder of people that uses the compromise library: its given names, family names and sentence patterns,
+ * made for English, with many names of other languages. Loaded on first use and then kept; that takes a third of a
+ * second and 45 MB.
  */
 export function loadPeopleFinder(): Promise<Finder> {
   loaded ??= load();
@@ -124,7 +125,10 @@ interface Lowercase {
   sentence: string;
 }
 
-/** Whether a lower-case name is rather an everyday word, of English or of the sentence's language. After "with" or "nurse" it is a name. */
+/**
+ * Whether a lower-case name is rather an everyday word, of English or of the sentence's language. After "with" or
+ * "nurse" it is a name.
+ */
 function isEverydayWord({ word, before, sentence }: Lowercase): boolean {
   if (afterPerson.test(before)) return false;
   return (
@@ -185,7 +189,9 @@ const name = new RegExp(
   'uy',
 );
 
-/** Words that follow a title or phrase without being names, and two-letter words that are titles in one language only. */
+/**
+ * Words that follow a title or phrase without being names, and two-letter words that are titles in one language only.
+ */
 const noNames =
   /^(?:And|Und|Et|Y|E|Or|Oder|Ou|I|The|Der|Die|Das|Le|La|Les|El|Los|If|It|We|You|My|Your|Our|Thank|Thanks|Please|Monsieur|Madame|Mr|Mrs|Sir|Madam|Herr|Frau|Herren|Damen)$/;
 
@@ -223,7 +229,10 @@ const behind =
 const manner =
   '(?:was|is) (?:(?:so|very|really|extremely|quite|always|never|also|not|rather|a bit) ){0,2}(?:rude|impolite|polite|helpful|unhelpful|friendly|unfriendly|courteous|attentive|impatient|knowledgeable|dismissive|condescending|arrogant)(?!\\p{L})';
 const kindness = '(?:helped|served|greeted|ignored|welcomed|called|emailed|phoned|told|assisted) (?:me|us)(?!\\p{L})';
-/** Names that can begin a sentence with such a verb; "hope was never friendly" and "dawn greeted us" are not about people. */
+/**
+ * Names that can begin a sentence with such a verb; "hope was never friendly" and "dawn greeted us" are not about
+ * people.
+ */
 const blamedNames = 'amber|angel|heather|rosemary|bill|chuck|drew|mark|mason|pat|sue';
 const patterns: readonly RegExp[] = [
   // At the beginning of a sentence: "mark was rude", but not "the mark was wrong".

@@ -124,6 +124,9 @@ function isAddress(text: string): boolean {
   return digits >= 3 && (compact.split(/:+/).length > 2 || isNetwork(head, rest));
 }
 
-/** Of two groups only, the first must be an allocated network, or one of local use: "Cafe :: 2024" has the form of an address too. */
+/**
+ * Of two groups only, the first must be an allocated network, or one of local use: "Cafe :: 2024" has the form of an
+ * address too.
+ */
 const isNetwork = (first: string, second: string): boolean =>
   /^(?:[23][\da-f]{3}|f[cde][\da-f]{2}|64)$/i.test(first) && [first, second].every((one) => /\d/.test(one));

@@ -43,8 +43,9 @@ const separator = /\s?[-/|]\s?|[ ,;]{1,2}/y;
 const ranges = /^\d{1,3}\s?-\s?\d{1,3}(?:(?:\s?[/|]\s?| {1,2})\d{1,3}\s?-\s?\d{1,3})*$/;
 
 /**
- * Whether a chain consists of dates, times, amounts, scores and the like, which identify nobody, with no further digits beside them.
- * After a word that announces a personal number only dates, amounts with a currency and scores are ordinary.
+ * Whether a chain consists of dates, times, amounts, scores and the like, which identify nobody, with no further digits
+ * beside them. After a word that announces a personal number only dates, amounts with a currency and scores are
+ * ordinary.
  */
 export function isOrdinary(text: string, chain: Chain, isPersonal = false): boolean {
   if (
@@ -69,7 +70,10 @@ function isAllOf(text: string, { start, end }: Chain, kind: RegExp): boolean {
   }
 }
 
-/** Whether all are ascending ranges. Without a one-digit number each must begin where the one before ends, because telephone numbers look alike. */
+/**
+ * Whether all are ascending ranges. Without a one-digit number each must begin where the one before ends, because
+ * telephone numbers look alike.
+ */
 function areRanges(text: string, { start, end, groups }: Chain): boolean {
   if (groups.length % 2 === 1 || groups.some(isZeroLed) || !ranges.test(text.slice(start, end))) return false;
   const numbers = groups.map(({ digits }) => Number(digits));
@@ -134,7 +138,10 @@ const contactWords = `${phoneWords}|${morePhoneWords}|my number|number is|nummer
 /** Words for accounts and cards, without gift cards and the like. */
 const accountWords =
   '(?<!gift |score ?|business )card(?![a-z])|visa|mastercard|amex|iban|sort code|account|acct|kreditkarte|ec-karte|bankkarte|kartennummer|konto|compte|carte (?:bancaire|bleue|de crédit)|cuenta|tarjeta|carta di credito|conto|cartão|conta(?![a-z])|rekening|bankpas|creditcard|kont[oa]|numer karty|сч[её]т|карты|карта|账户|卡号|カード|口座|계좌|카드|حساب|חשבון';
-/** What may stand between the word and the number; a full stop, question mark or line break right after the word is allowed. */
+/**
+ * What may stand between the word and the number; a full stop, question mark or line break right after the word is
+ * allowed.
+ */
 const behind = '(?:\\s(?:no|nr|num))?[.!?]?\\s{0,3}[^\\d\\n.!?]{0,25}$';
 /** Excludes longer words that begin like one of them. */
 const other = '(?!tell|telev|mobilit|cell[ao]|contou?r|accountab|signali)';
@@ -156,7 +163,10 @@ export const followsContactWord = (text: string, at: number): boolean => contact
 const another =
   /(?<![\d\p{L}])(\d(?:[^\d\p{L}\0]{0,3}\d){6,14})(?:\s?\([^()\d]{1,20}\))?\s?[,;/]?\s(?:or|and|oder|und|ou|et|o|u|y|e|of|en|lub|i|или|и)\s{1,2}$/iu;
 
-/** Whether the number at `at` is announced as that of a telephone, an account or a card, directly or by the number that it is joined to. */
+/**
+ * Whether the number at `at` is announced as that of a telephone, an account or a card, directly or by the number that
+ * it is joined to.
+ */
 export function isPersonalNumber(text: string, at: number): boolean {
   for (let [start, numbers] = [at, 0]; numbers < maxJoined; numbers += 1) {
     const words = before(text, start);

@@ -30,8 +30,9 @@ const countedBefore =
 const extension = /[ ,;]{0,2}(?:ext\.?|extension|x|#|durchwahl|poste)[\s=]?\d{1,6}(?!\d)/iy;
 
 /**
- * The telephone rule: every number of seven digits or more is an identifier, however it is grouped, unless it is a date, a time, an amount,
- * a score or a list (`isOrdinary`, `isList`). Groups joined by marks of lists need further evidence (`looseKind`). Finds card numbers too.
+ * The telephone rule: every number of seven digits or more is an identifier, however it is grouped, unless it is a
+ * date, a time, an amount, a score or a list (`isOrdinary`, `isList`). Groups joined by marks of lists need further
+ * evidence (`looseKind`). Finds card numbers too.
  */
 export const findPhoneAndCardNumbers: Finder = (original) => {
   const text = withAsianDigits(original).replace(lookalikes, (letter) => (/[oо]/i.test(letter) ? '0' : '1'));
@@ -117,7 +118,10 @@ function looseNumbers(text: string, chain: Chain): Span[] {
   return found.sort((one, other) => one.start - other.start);
 }
 
-/** Reads a number that begins with an international prefix, or a first group with a leading zero, over whatever marks follow. */
+/**
+ * Reads a number that begins with an international prefix, or a first group with a leading zero, over whatever marks
+ * follow.
+ */
 function dialledNumber(text: string, { groups }: Chain): Span | undefined {
   const [first, second] = groups;
   if (!first || !second) return undefined;

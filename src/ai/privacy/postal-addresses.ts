@@ -28,7 +28,10 @@ const no = '(?:[Nn][º°.o]?\\.?|[Nn]o\\.?:?|[Nn]r\\.?:?|num\\.?|д\\.?|дом|#
 const flat = '(?:,?\\s?(?:m\\.|lok\\.|корп\\.?|к\\.|стр\\.|кв\\.?|офис|apt\\.?|wohnung|daire|d:)\\s?\\d{1,4})*';
 const ending =
   '(?:[Ss]tra(?:ß|ss)e|[Ss]tr\\.?|gasse|allee|platz|weg|steig|damm|ufer|-[Rr]ing|straat|laan|plein|gracht|kade|singel|steeg|dreef|gatan|gata|vägen|gränd|veien|vej|vænget|stræde|(?<!Bri)gade|nkatu|ntie|utca)';
-/** Words for work, traffic and seats with the endings of street names. Ways to schools or through parks are streets when a house number follows. */
+/**
+ * Words for work, traffic and seats with the endings of street names. Ways to schools or through parks are streets when
+ * a house number follows.
+ */
 const noStreet =
   '(?!(?:Arbeits|Ausbildungs|Lieblings|Lade|Park|Sitz|(?:Kinders|S)piel|Steh|Stell|Camping|Bau|Flug|Sport|Fußball|Tennis|Golf|Lager|Liege|Zelt|Kita|Krippen|Studien|Start|Fenster|Tisch|Schlaf|Rast|Heim|Schul)platz|(?:Arbeits|Heim|Hin|Her|Rück|Um|Durch|Vor|Unter|Onder|Snel|Aus|Halb|Lösungs|Bildungs|Vertriebs|Liefer)weg|Bahnsteig|Sackgasse|(?:Motor|Om|Gen|Cykel)vej)';
 const germanic = new RegExp(
@@ -93,7 +96,10 @@ const findParts: readonly Finder[] = [
   ...eastAsian,
 ].map((pattern) => patternFinder('ADDRESS', pattern));
 
-/** Finds streets with a house number, postal codes, post office boxes, coordinates, and addresses that are announced as such. */
+/**
+ * Finds streets with a house number, postal codes, post office boxes, coordinates, and addresses that are announced as
+ * such.
+ */
 export const findPostalAddresses: Finder = (text) => {
   if (!/\d/.test(text)) return [];
   const streets = findParts

@@ -13,7 +13,10 @@ export type Finder = (text: string) => Span[];
 const blank = '\0';
 const unblanked = /[^\0]+/g;
 
-/** Runs finders one after the other; each sees the text without what the earlier ones found. Returns spans sorted by place, without overlaps. */
+/**
+ * Runs finders one after the other; each sees the text without what the earlier ones found. Returns spans sorted by
+ * place, without overlaps.
+ */
 export function runFinders(text: string, finders: readonly Finder[]): Span[] {
   let rest = text;
   const spans: Span[] = [];
@@ -26,7 +29,10 @@ export function runFinders(text: string, finders: readonly Finder[]): Span[] {
   return spans.sort((one, other) => one.start - other.start);
 }
 
-/** Removes spans that begin inside another; one that reaches further extends the other, because half an identifier must not remain. */
+/**
+ * Removes spans that begin inside another; one that reaches further extends the other, because half an identifier must
+ * not remain.
+ */
 export function mergeOverlaps(spans: readonly Span[]): Span[] {
   const result: Span[] = [];
   for (const span of [...spans].sort((one, other) => one.start - other.start || other.end - one.end)) {
@@ -38,7 +44,9 @@ export function mergeOverlaps(spans: readonly Span[]): Span[] {
   return result;
 }
 
-/** Returns the parts of a span that are not blanked out: a name on both sides of a telephone number becomes two spans. */
+/**
+ * Returns the parts of a span that are not blanked out: a name on both sides of a telephone number becomes two spans.
+ */
 export function uncoveredParts(span: Span, rest: string): Span[] {
   const parts = rest.slice(span.start, span.end).matchAll(unblanked);
   return [...parts].flatMap(({ 0: part, index }) =>

@@ -26,8 +26,9 @@ const circledOnes = [0x2776, 0x2780, 0x278a, 0x24f5];
 const maxSpelledOutLength = 4;
 
 /**
- * Folds a text for the finders: all digits, dashes, spaces and full stops become ASCII, escapes of HTML, URLs and programming languages become
- * their character, and invisible characters and marks on anything but letters are removed. What finders do not find is sent as written.
+ * Folds a text for the finders: all digits, dashes, spaces and full stops become ASCII, escapes of HTML, URLs and
+ * programming languages become their character, and invisible characters and marks on anything but letters are removed.
+ * What finders do not find is sent as written.
  */
 export function fold(original: string): FoldedText {
   const starts: number[] = [];
@@ -101,7 +102,10 @@ function plain(character: string): string {
     : String(code - one + 1);
 }
 
-/** Decimal digits of a script are ten consecutive characters from zero on, so the value is the distance to the first, modulo ten. */
+/**
+ * Decimal digits of a script are ten consecutive characters from zero on, so the value is the distance to the first,
+ * modulo ten.
+ */
 function digitOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   let before = 0;
@@ -207,6 +211,8 @@ const latinLookalikes = 'ABEKMHOPCTXYIJSABEZHIKMNOPTYXabekmhopctxyijsabekvoptux'
 const latinOf = new Map([...greekAndCyrillic].map((letter, index) => [letter, latinLookalikes.charAt(index)]));
 const lookalike = new RegExp(`[${greekAndCyrillic}]`, 'g');
 
-/** Replaces Greek and Cyrillic letters that look like Latin ones: for codes, never for words. The text keeps its length. */
+/**
+ * Replaces Greek and Cyrillic letters that look like Latin ones: for codes, never for words. The text keeps its length.
+ */
 export const asLatin = (text: string): string =>
   /[\u0370-\u04ff]/.test(text) ? text.replace(lookalike, (letter) => latinOf.get(letter) ?? letter) : text;

@@ -4,17 +4,26 @@ import { urlToHttpOptions } from 'node:url';
 import type { Guard } from '../../webhooks/guard.ts';
 
 export interface BoundedFetchOptions {
-  /** A longer reply is cut off and fails. A stream of events, which wraps each word, may be `streamFactor` times as long. */
+  /**
+   * A longer reply is cut off and fails. A stream of events, which wraps each word, may be `streamFactor` times as
+   * long.
+   */
   maxReplyBytes: number;
   /** Time limit, from sending a request to the end of its reply or the beginning of a stream of events. */
   timeoutMs: number;
-  /** Set for addresses that users entered: checks every address before it is connected to, literal or resolved from a name. */
+  /**
+   * Set for addresses that users entered: checks every address before it is connected to, literal or resolved from a
+   * name.
+   */
   guard?: Pick<Guard, 'refusalOf' | 'lookup'> | undefined;
   /** Must not be shared between fetches with different guards. */
   connections?: Connections;
 }
 
-/** Connections that were idle for longer are not reused, because the server may be closing them. Servers keep them longer than this. */
+/**
+ * Connections that were idle for longer are not reused, because the server may be closing them. Servers keep them
+ * longer than this.
+ */
 const maxIdleMs = 500;
 
 /** Pools of connections that calls reuse; the guard checks a connection when it is opened. */
@@ -36,8 +45,9 @@ const streamFactor = 4;
 const maxEventBytes = 256 * 1024;
 
 /**
- * Creates a `fetch` for the SDKs that reads replies up to a maximum length and follows no redirects: keys must not be sent to another address,
- * and no reply may fill the memory. A requested stream of events is passed on as it arrives, up to its maximum length.
+ * Creates a `fetch` for the SDKs that reads replies up to a maximum length and follows no redirects: keys must not be
+ * sent to another address, and no reply may fill the memory. A requested stream of events is passed on as it arrives,
+ * up to its maximum length.
  */
 export function createBoundedFetch({
   maxReplyBytes,
@@ -120,7 +130,10 @@ function readWhole(reply: IncomingMessage, maxBytes: number): Promise<Buffer> {
 
 const statusesWithoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Builds the Response. For a whole body `text` and `json` are replaced, because reading through a stream takes longer than reading the reply. */
+/**
+ * Builds the Response. For a whole body `text` and `json` are replaced, because reading through a stream takes longer
+ * than reading the reply.
+ */
 function responseOf(reply: IncomingMessage, body: Buffer | ReadableStream<Uint8Array>): Response {
   const headers = new Headers();
   for (const [name, value] of Object.entries(reply.headers))

@@ -1,50 +1,23 @@
-import type { ProviderName } from '../../settings.ts';
-
-/** Models and limits where nothing else is set. Limits a minute as the specification names them; D is like A. */
-export const providerDefaults: Readonly<
-  Record<ProviderName, { high: string; low: string; requestsPerMinute: number; tokensPerMinute: number }>
-> = {
-  openai: { high: 'gpt-5.6-terra', low: 'gpt-5.6-luna', requestsPerMinute: 60, tokensPerMinute: 90_000 },
-  anthropic: { high: 'claude-sonnet-5-5', low: 'claude-haiku-5-5', requestsPerMinute: 60, tokensPerMinute: 100_000 },
-  gemini: { high: 'gemini-3.8-flash', low: 'gemini-3.5-flash-lite', requestsPerMinute: 60, tokensPerMinute: 120_000 },
-  // The deployment decides the model.
-  azure: { high: '', low: '', requestsPerMinute: 60, tokensPerMinute: 90_000 },
-};
-
-interface KeyForm {
-  /** What a key looks like; a proxy may want others. */
-  key: RegExp;
-  /** The provider's own addresses. */
-  host: RegExp;
-}
-
-export const keyForms: Readonly<Record<ProviderName, KeyForm>> = {
-  openai: { key: /^sk-(?!ant-)[\w-]{16,}$/, host: /(^|\.)api\.openai\.com$/ },
-  anthropic: { key: /^sk-ant-[\w-]{16,}$/, host: /^api\.anthropic\.com$/ },
-  // Keys of 2026 begin with "AQ.", older ones with "AIza".
-  gemini: { key: /^(?!sk-)[\w.-]{20,}$/, host: /^generativelanguage\.googleapis\.com$/ },
-  azure: { key: /^[A-Za-z0-9]{20,}$/, host: /\.azure\.(com|us|cn)$/ },
-};
-
-/** US dollars a million tokens. */
+/** US dollars per million tokens. */
 interface Price {
   input: number;
   output: number;
 }
 
 interface Model extends Price {
-  /** Set for models that think unless told otherwise: the least that they can be asked for. */
+  /** For models that think by default: the least effort that they accept. */
   effort?: Effort;
-  /** Announced for that UTC day. */
+  /** Announced price, from that UTC day on. */
   later?: Price & { from: string };
 }
 
 export type Effort = 'none' | 'low';
 
 /**
- * List prices for prompts of up to 100,000 tokens, without discounts, as gathered on 2026-11-21: Anthropic's and some of OpenAI's from their own
- * pages, the others from price lists that quote the vendors. The pages to compare them with: developers.openai.com/api/docs/pricing,
- * platform.claude.com/docs/en/about-claude/pricing, ai.google.dev/gemini-api/docs/pricing.
+ * List prices for prompts of up to 100,000 tokens, without discounts, as gathered on 2026-11-21: Anthropic's and some
+ * of OpenAI's from their own pages, the others from price lists that quote the vendors. The pages to compare them with:
+ * developers.openai.com/api/docs/pricing, platform.claude.com/docs/en/about-claude/pricing,
+ * ai.google.dev/gemini-api/docs/pricing.
  */
 const models: Readonly<Record<string, Model>> = {
   'gpt-6.1-terra': { input: 1, output: 5, effort: 'low' },
@@ -92,12 +65,15 @@ const models: Readonly<Record<string, Model>> = {
   'gemini-2.5-flash-lite': { input: 0.1, output: 0.4 },
 };
 
-/** A model under its own name, or as a snapshot of a day or number. What merely begins alike is another model with another price. */
+/**
+ * Finds a model by its name, or by the name of a snapshot (a date or number appended). Other names with the same
+ * beginning are other models.
+ */
 const modelOf = (name: string): Model | undefined =>
   exactModel(name) ?? exactModel(name.replace(/-(\d{8}|\d{4}-\d\d-\d\d|\d{3}|latest)$/, ''));
 const exactModel = (name: string): Model | undefined => (Object.hasOwn(models, name) ? models[name] : undefined);
 
-/** What a call cost, in US dollars; null for a model whose price is not known. */
+/** Cost of a call in US dollars; null for a model without a known price. */
 export function costOf(
   name: string,
   { inputTokens, outputTokens }: { inputTokens: number; outputTokens: number },
@@ -109,10 +85,10 @@ export function costOf(
   return (inputTokens * price.input + outputTokens * price.output) / 1e6;
 }
 
-/** How hard a model is asked to think; undefined for one that takes no such wish, or is not known. */
+/** The reasoning effort to request; undefined for models without this option, and unknown ones. */
 export const effortOf = (name: string): Effort | undefined => modelOf(name)?.effort;
 
-/** Room for thoughts, which providers count with the reply. A model that is not known may think too. */
+/** Extra output tokens for thinking, which providers count with the reply. Unknown models may think too. */
 export function thinkingTokens(name: string): number {
   const model = modelOf(name);
   return !model || model.effort === 'low' ? 4000 : 0;

@@ -5,8 +5,8 @@ const maxRetryAfterSeconds = 3600;
 const defaultRetryAfterSeconds = 30;
 
 /**
- * What a failed call means to our own caller. The SDKs have error classes of their own, but all carry the provider's HTTP status,
- * so that is what is looked at. The provider's wording stays behind as the cause: it may quote the key or the request.
+ * Maps the failure of a call to a Problem, by the HTTP status, which the errors of all SDKs carry. The provider's own
+ * message becomes the cause and is not shown: it may quote the key or the request.
  */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
@@ -20,14 +20,17 @@ export function problemOf(error: unknown): Problem {
   });
 }
 
-/** The same for a call with a signal. What the caller broke off is the caller's own reason; its time limit is a failure of the provider. */
+/**
+ * The same for a call with a signal: returns the reason of the caller who aborted it; a time limit is a failure of the
+ * provider.
+ */
 export function callFailure(error: unknown, signal: AbortSignal): unknown {
   if (!signal.aborted) return problemOf(error);
   const reason: unknown = signal.reason;
   return reason instanceof Error && reason.name === 'TimeoutError' ? problemOf(reason) : reason;
 }
 
-/** Whether the same call may go well in a while: the provider broke down, was silent or out of reach. */
+/** Whether a repeated call may succeed: the provider broke down, was silent or could not be reached. */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Problem) || error.code !== 'AI_PROVIDER_ERROR' || error.cause === undefined) return false;
   const status = numberField(error.cause, 'status');
@@ -36,7 +39,10 @@ export function isTransient(error: unknown): boolean {
     : status >= 500 || status === 408;
 }
 
-/** What a failure says of what was sent: that the provider refuses it, or has no fitting reply to it; undefined where it says nothing of that. */
+/**
+ * Whether the provider refused the content that was sent, or had no valid reply to it; undefined for failures that do
+ * not concern the content.
+ */
 export function contentVerdictOf(error: unknown): 'refused' | 'unfit' | undefined {
   if (error instanceof InvalidReply) return 'unfit';
   if (error instanceof RefusedReply) return 'refused';
@@ -47,7 +53,7 @@ const isContentFilter = (error: unknown): boolean =>
   numberField(error, 'status') === 400 && /content_filter/.test(wordsOf(error));
 
 function codeOf(status: number | undefined, said: string): ProblemCode {
-  // Some say it with 429, but waiting does not help.
+  // Some providers use 429 for this, but waiting does not help.
   if (isWithoutCredit(status, said)) return 'AI_PROVIDER_ERROR';
   if (
     /unsupported_country|region|location is not supported|request not allowed/i.test(said) &&
@@ -55,7 +61,7 @@ function codeOf(status: number | undefined, said: string): ProblemCode {
   )
     return 'AI_MODEL_UNAVAILABLE';
   if (status === 401 || status === 403) return 'AI_KEY_INVALID';
-  // One provider refuses a wrong key as a wrong argument.
+  // Gemini refuses a wrong key as an invalid argument.
   if (status === 400 && /api[ _]key/i.test(said)) return 'AI_KEY_INVALID';
   if (
     status === 404 ||
@@ -81,13 +87,13 @@ function messageOf(code: ProblemCode, error: unknown, status: number | undefined
     : 'The AI provider did not reply as its interface does';
 }
 
-/** A failure that is told in the middle of a stream has no status, and a class of no other. */
+/** Failures within a stream have no status and the base class of the SDK's errors. */
 const connectionError = /Connection|^APIError /;
 
-/** The SDKs name their classes alike. */
+/** Class and name of an error; the SDKs use the same names. */
 const kindOf = (error: unknown): string => (error instanceof Error ? `${error.constructor.name} ${error.name}` : '');
 
-/** Whole seconds, by a header, or by words where a provider has no header for it. */
+/** Whole seconds, from a header, or from the message where the provider sends no header. */
 function retryAfter(error: unknown): number {
   const headers = field(error, 'headers');
   const given = (name: string) => (headers instanceof Headers ? headers.get(name) : null) ?? '';
@@ -102,7 +108,7 @@ function retryAfter(error: unknown): number {
   );
 }
 
-/** Of a number or a date of HTTP; NaN for what is neither. */
+/** Seconds of a number or an HTTP date; NaN for other texts. */
 const secondsOf = (text: string): number =>
   /^\d+(\.\d+)?$/.test(text)
     ? Number(text)

@@ -23,7 +23,10 @@ export interface CompletionRequest {
   schema: JsonSchema;
   maxOutputTokens: number;
   signal: AbortSignal;
-  /** Takes the text of the reply piece by piece as it is streamed; without it the reply comes whole. A call that fails may have streamed a part. */
+  /**
+   * Takes the text of the reply piece by piece as it is streamed; without it the reply comes whole. A call that fails
+   * may have streamed a part.
+   */
   onText?: (piece: string) => void;
 }
 

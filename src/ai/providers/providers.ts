@@ -4,39 +4,39 @@ import type { ProviderName, ProviderSettings } from '../../settings.ts';
 import type { Guard } from '../../webhooks/guard.ts';
 import { type CallPurpose, rateLimited, type UsageMeterDeps } from '../usage.ts';
 import { type Connections, createBoundedFetch, createConnections } from './bounded-fetch.ts';
-import { keyForms, providerDefaults } from './models.ts';
 import type { Provider, ReplyCache } from './provider.ts';
+import { providerNames, providerRegistry } from './registry.ts';
 import { retryBreakdowns } from './retries.ts';
 
-export const providerNames = ['openai', 'anthropic', 'gemini', 'azure'] as const satisfies readonly ProviderName[];
-
-/** Where a provider's settings come from. */
+/** Origin of a provider's key. */
 export type SettingsSource = 'environment' | 'settings';
 
 export interface EffectiveSettings extends ProviderSettings {
-  /** Of the key. */
   source: SettingsSource;
-  /** It was entered in-app, so it must be a public one; one of the environment may be any. */
+  /** The address was entered by a user, so it must be public; one of the environment may be any. */
   isAddressEntered: boolean;
 }
 
 export interface ProvidersDeps {
-  /** Settings that count now, wherever they come from; undefined without a key. */
+  /** Returns the effective settings; undefined without a key. */
   find(name: ProviderName): Promise<EffectiveSettings | undefined>;
-  /** Checks addresses that were entered in-app. */
+  /** Checks addresses that users entered. */
   guard: Pick<Guard, 'refusalOf' | 'lookup'>;
-  /** Undefined: nothing is kept. */
+  /** Undefined: replies are not cached. */
   replyCache?: ReplyCache | undefined;
   usageMeter: UsageMeterDeps;
-  /** Until a reply has come in whole. */
+  /** Time limit of a call, up to the end of its reply. */
   callTimeoutMs: number;
-  /** Waits before a call of bulk work that met a breakdown is made again. */
+  /** Waits before a call of a bulk job is repeated after a breakdown of the provider. */
   retryWaitsSeconds: readonly number[];
 }
 
 const maxReplyBytes = 4 * 1024 * 1024;
 
-/** Gives ready providers. Clients are made for every use: they hold nothing but settings, which may have changed, and borrow their connections. */
+/**
+ * Creates providers for use. Clients are created for every use, because settings may have changed; they share
+ * connections.
+ */
 export function createProviders({
   find,
   guard,
@@ -47,7 +47,10 @@ export function createProviders({
 }: ProvidersDeps) {
   const connections = { guarded: createConnections(), own: createConnections() };
   return {
-    /** The named provider, or the first configured one, within its limits. `purpose` says whose calls they are. Throws AI_NOT_CONFIGURED, or AI_KEY_INVALID for a key that cannot be one. */
+    /**
+     * Returns the named provider, or the first configured one, with limits and usage records. Throws AI_NOT_CONFIGURED,
+     * or AI_KEY_INVALID for a malformed key.
+     */
     async pick(name?: ProviderName, purpose: CallPurpose = {}): Promise<Provider> {
       for (const candidate of name === undefined ? providerNames : [name]) {
         const found = await find(candidate);
@@ -66,12 +69,12 @@ export function createProviders({
 
 export type Providers = ReturnType<typeof createProviders>;
 
-/** Limits belong to a key at an address, whoever entered it. */
+/** Limits belong to a key at an address. */
 function limitsOf(
   name: ProviderName,
   { apiKey = '', baseUrl, endpoint, requestsPerMinute, tokensPerMinute }: EffectiveSettings,
 ) {
-  const defaults = providerDefaults[name];
+  const defaults = providerRegistry[name];
   const account = createHash('sha256')
     .update(JSON.stringify([name, apiKey, baseUrl ?? endpoint ?? '']))
     .digest('base64url')
@@ -83,7 +86,6 @@ function limitsOf(
   return { account, allowance };
 }
 
-/** The SDK of a provider, of hundreds of files, is loaded when the provider is first picked. */
 async function buildProvider(
   name: ProviderName,
   found: EffectiveSettings,
@@ -95,30 +97,22 @@ async function buildProvider(
 ): Promise<Provider> {
   const { apiKey = '', baseUrl, endpoint, deployment, isAddressEntered } = found;
   assertKeyForm(name, apiKey, endpoint ?? baseUrl);
-  const defaults = providerDefaults[name];
-  const models = {
-    high: found.modelHigh ?? (deployment || defaults.high),
-    low: found.modelLow ?? (deployment || defaults.low),
-  };
+  const { high, low, create } = providerRegistry[name];
+  const models = { high: found.modelHigh ?? (deployment || high), low: found.modelLow ?? (deployment || low) };
   const fetch = createBoundedFetch({
     maxReplyBytes,
     timeoutMs: callTimeoutMs,
     ...(isAddressEntered ? { guard, connections: connections.guarded } : { connections: connections.own }),
   });
-  const common = { apiKey, baseUrl, models, timeoutMs: callTimeoutMs, fetch };
-  if (name === 'anthropic') return (await import('./anthropic.ts')).createAnthropic(common);
-  const { createAzure, createGemini, createOpenAi } = await import('./openai.ts');
-  if (name === 'azure') {
-    if (endpoint === undefined || deployment === undefined)
-      throw new Problem('AI_NOT_CONFIGURED', 'The AI provider needs an endpoint and a deployment');
-    return createAzure({ ...common, endpoint, deployment });
-  }
-  return name === 'gemini' ? createGemini(common) : createOpenAi(common);
+  return create({ apiKey, baseUrl, endpoint, deployment, models, timeoutMs: callTimeoutMs, fetch });
 }
 
-/** A key with a line break, or one of another provider, is refused without sending it anywhere. An address that is not the provider's own may want any key. */
+/**
+ * Refuses malformed keys, and keys of another provider, before they are sent anywhere. Addresses other than the
+ * provider's own take any key.
+ */
 export function assertKeyForm(name: ProviderName, apiKey: string, address: string | undefined): void {
-  const { key, host } = keyForms[name];
+  const { key, host } = providerRegistry[name];
   const isPlain = /^[\x21-\x7e]{1,512}$/.test(apiKey);
   const isProviders = address === undefined || (URL.canParse(address) && host.test(new URL(address).hostname));
   if (!isPlain || (isProviders && !key.test(apiKey)))

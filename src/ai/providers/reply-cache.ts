@@ -8,7 +8,7 @@ export interface ReplyCacheDeps {
   log: Log;
 }
 
-/** Replies kept for all processes. Without Redis everything is asked anew. */
+/** Caches replies in Redis for all processes. While Redis is away nothing is cached. */
 export function createReplyCache({ redis, ttlSeconds, log }: ReplyCacheDeps): ReplyCache {
   const name = (key: string) => `ai:reply:${key}`;
   return {

@@ -4,7 +4,10 @@ import type { CallPurpose } from '../usage.ts';
 import type { Provider } from './provider.ts';
 import { isTransient } from './provider-errors.ts';
 
-/** Repeats a call that met a breakdown of the provider, once after each of these waits, so that a job of many calls does not end because of one. */
+/**
+ * Repeats a call that met a breakdown of the provider, once after each of these waits, so that a job of many calls does
+ * not end because of one.
+ */
 export function retryBreakdowns(provider: Provider, waitsSeconds: readonly number[]): Provider {
   return {
     ...provider,
@@ -26,7 +29,10 @@ export function retryBreakdowns(provider: Provider, waitsSeconds: readonly numbe
 const maxRateLimitWaits = 20;
 const defaultWaitSeconds = 30;
 
-/** Repeats a call that the provider refused because of its limits, after the time that the provider asks for; `waits` receives that time. For jobs. */
+/**
+ * Repeats a call that the provider refused because of its limits, after the time that the provider asks for; `waits`
+ * receives that time. For jobs.
+ */
 export function waitForRateLimits(provider: Provider, waits: NonNullable<CallPurpose['waits']>): Provider {
   return {
     ...provider,

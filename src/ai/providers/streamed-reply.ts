@@ -11,7 +11,10 @@ export function withStreamTimeout(request: CompletionRequest, timeoutMs: number)
     : request;
 }
 
-/** Reads the events of a streamed reply; `take` returns true for the event that completes it. A stream that ends earlier has failed, which the SDKs do not report. */
+/**
+ * Reads the events of a streamed reply; `take` returns true for the event that completes it. A stream that ends earlier
+ * has failed, which the SDKs do not report.
+ */
 export async function readEvents<T>(
   events: AsyncIterable<T>,
   signal: AbortSignal,

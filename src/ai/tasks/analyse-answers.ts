@@ -36,13 +36,13 @@ const summaryPrompt = [
 export const analysisTypes = ['sentiment', 'themes', 'summary'] as const;
 export type AnalysisType = (typeof analysisTypes)[number];
 
-/** An answer as a provider sees it. */
+/** An answer as it is sent to a provider. */
 export interface SentAnswer {
   question: string;
   text: string;
 }
 
-/** Asks about a batch of answers; what comes back is one finding an answer, in their order. */
+/** Asks about a batch of answers; the value is one annotation for each answer, in their order. */
 export type BatchTask = (answers: readonly SentAnswer[], knownThemes: readonly string[]) => Task<unknown[]>;
 
 const sentimentAnnotation = z.strictObject({ sentiment: z.enum(sentiments) });
@@ -88,7 +88,7 @@ export const analysisTasks: Readonly<Record<AnalysisType, BatchTask>> = {
       return 'wrong' in read ? read : { value: mergeSpellings(read.value, knownThemes) };
     },
   }),
-  // One note for the batch, named by each of its answers: it goes when the last of them does.
+  // One note for the whole batch, to which each of its answers refers.
   summary: (answers) => ({
     ...shared,
     name: 'note',
@@ -109,9 +109,9 @@ export interface Summary {
   recommendations: string[];
 }
 
-/** A summary as it is kept. */
+/** A summary as it is stored. */
 export interface StoredSummary {
-  /** Digest of what it was made of. */
+  /** Digest of the texts that it summarises. */
   basis: string;
   conclusion: Summary;
 }
@@ -128,7 +128,7 @@ const readSummary = z.object({
   recommendations: z.array(line).max(20),
 });
 
-/** Asks for the summary of a survey by the notes on its batches. */
+/** Asks for a summary of notes. */
 export function summaryTask(title: string, notes: readonly string[]): Task<Summary> {
   return {
     ...shared,
@@ -141,7 +141,7 @@ export function summaryTask(title: string, notes: readonly string[]): Task<Summa
   };
 }
 
-/** Findings of one topic can be compared and kept together: same question to the same model in the same words. */
+/** Annotations of one topic are comparable and stored together: same question, model and prompt. */
 export function topicOf(
   type: AnalysisType,
   { provider, model, isAnonymous }: { provider: string; model: string; isAnonymous: boolean },
@@ -149,21 +149,21 @@ export function topicOf(
   return [type, `v${analyseVersion}`, provider, model, isAnonymous ? 'masked' : 'plain'].join('/');
 }
 
-/** One finding for every number from 1, or what is missing. */
+/** Returns one annotation for every number from 1, or the mistakes of the reply. */
 function readEach<T extends z.ZodType>(
   reply: unknown,
   count: number,
-  findings: z.ZodArray<T>,
+  annotations: z.ZodArray<T>,
 ): ParsedReply<z.output<T>[]> {
   const outer = readNumbers.safeParse(reply);
   if (!outer.success) return { wrong: ['answers: must be a list of objects with "n"'] };
   const { answers } = outer.data;
-  // The next call waits for this: what is good, as nearly all is, is read at once in a tenth of the time that it takes to find words for mistakes.
-  const all = findings.safeParse(answers);
+  // Valid replies, which nearly all are, are read at once, in a tenth of the time that collecting mistakes takes.
+  const all = annotations.safeParse(answers);
   const byNumber = new Map(
     answers.map((entry, index) => [
       entry.n,
-      all.success ? { value: all.data[index] } : parseReply(findings.element, entry),
+      all.success ? { value: all.data[index] } : parseReply(annotations.element, entry),
     ]),
   );
   const found = Array.from({ length: count }, (_, index) => byNumber.get(index + 1));
@@ -177,13 +177,13 @@ function readEach<T extends z.ZodType>(
     : { value: found.flatMap((read) => (read && 'value' in read ? [read.value] : [])) };
 }
 
-/** The same theme in other letters is one theme, in the spelling that came first. */
-function mergeSpellings(findings: z.output<typeof readThemes>, knownThemes: readonly string[]) {
+/** Replaces spellings of the same theme by the one that came first. */
+function mergeSpellings(annotations: z.output<typeof readThemes>, knownThemes: readonly string[]) {
   const spelling = new Map(knownThemes.map((name) => [themeKey(name), name]));
   const oneOf = (name: string): string => {
     const form = themeKey(name);
     if (!spelling.has(form)) spelling.set(form, name);
     return spelling.get(form) ?? name;
   };
-  return findings.map(({ themes, sentiment }) => ({ themes: [...new Set(themes.map(oneOf))], sentiment }));
+  return annotations.map(({ themes, sentiment }) => ({ themes: [...new Set(themes.map(oneOf))], sentiment }));
 }

@@ -15,7 +15,9 @@ export interface Task<T> {
   version: number;
   tier: ModelTier;
   system: string;
-  /** The material. It is sent as JSON in the user's turn, so that no part of it reads as an instruction of the service. */
+  /**
+   * The material. It is sent as JSON in the user's turn, so that no part of it reads as an instruction of the service.
+   */
   data: unknown;
   /** The schema of the reply that is sent to the provider. */
   schema: z.ZodType;
@@ -34,13 +36,17 @@ export interface AskResult<T> {
 export interface AskOptions {
   /** Receives the text of the reply while it is streamed; a cached reply comes at once. */
   reader?: TextListener | undefined;
-  /** Called with each reply of the provider, also one that turns out invalid, before it is read. Not called for cached replies. */
+  /**
+   * Called with each reply of the provider, also one that turns out invalid, before it is read. Not called for cached
+   * replies.
+   */
   onReply?: (text: string) => Promise<void>;
 }
 
 /**
- * Asks a provider for a value. A valid reply to an equal question is taken from the cache or, where this process is asking the same, waited for.
- * Valid replies are cached, and the usage of all calls is recorded, before the result is returned or the failure is thrown.
+ * Asks a provider for a value. A valid reply to an equal question is taken from the cache or, where this process is
+ * asking the same, waited for. Valid replies are cached, and the usage of all calls is recorded, before the result is
+ * returned or the failure is thrown.
  */
 export async function ask<T>(
   provider: Provider,
@@ -76,7 +82,10 @@ export async function ask<T>(
   }
 }
 
-/** Asks, and asks a second time with the list of mistakes where the reply is invalid. Throws InvalidReply if the second one is invalid too. */
+/**
+ * Asks, and asks a second time with the list of mistakes where the reply is invalid. Throws InvalidReply if the second
+ * one is invalid too.
+ */
 async function askProvider<T>(
   provider: Provider,
   task: Task<T>,

@@ -24,10 +24,10 @@ export interface PromptTurn {
 
 export interface ConverseOptions {
   draft: DraftSurvey | null;
-  /** What was said before, oldest first. */
+  /** Earlier turns, oldest first. */
   history: readonly PromptTurn[];
   message: string;
-  /** Of the first draft. */
+  /** Number of questions of the first draft; null: the model decides. */
   questionCount: number | null;
 }
 
@@ -39,7 +39,7 @@ export interface ConversationReply {
 export const maxDraftQuestions = 30;
 const maxTurns = 20;
 
-/** Asks for the next state of a draft; every question of it would be taken from an author. */
+/** Asks for the next version of a draft, all of whose questions are valid as if an author had entered them. */
 export function converseTask({ draft, history, message, questionCount }: ConverseOptions): Task<ConversationReply> {
   const [atLeast, atMost] = [questionCount ?? 1, questionCount ?? maxDraftQuestions];
   return {

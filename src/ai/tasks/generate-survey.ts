@@ -6,6 +6,7 @@ import { questionTypeNames } from '../../domain/questions/type-names.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
 import { validationProblem } from '../../errors.ts';
 import type { ProviderName } from '../../settings.ts';
+import { providerNames } from '../providers/registry.ts';
 import type { Task } from './ask.ts';
 import { type ParsedReply, parseReply } from './parse-reply.ts';
 
@@ -84,7 +85,7 @@ const generated = z.object({
   draft: z
     .object({ title: z.string(), description: z.string().nullable(), questions: z.array(newQuestionBody) })
     .nullable(),
-  provider: z.enum(['openai', 'anthropic', 'gemini', 'azure']),
+  provider: z.enum(providerNames),
   model: z.string(),
 });
 

@@ -13,9 +13,9 @@ const mergeThemesPrompt = [
 ].join('\n');
 
 export interface ThemeNames {
-  /** Names that stay as they are, the most frequent first. */
+  /** Names that keep their name, most frequent first. */
   settled: readonly string[];
-  /** Names that may be counted under another, the most frequent first. */
+  /** Names that may be merged into another, most frequent first. */
   fresh: readonly string[];
 }
 
@@ -28,7 +28,10 @@ const schema = z.strictObject({ same: z.array(z.strictObject({ n: z.number().int
 const readSame = z.object({ same: z.array(z.object({ n: z.number().int(), as: z.number().int() })).max(1000) });
 const tokensPerName = 15;
 
-/** Asks which names mean the same theme. Every name that is not in the reply stays itself; no name is made up, no settled one moved. */
+/**
+ * Asks which names mean the same theme. Names that are not in the reply stay as they are; settled names are never
+ * merged into others.
+ */
 export function mergeThemesTask({ settled, fresh }: ThemeNames): Task<NameMerge[]> {
   const names = [...settled, ...fresh];
   return {
@@ -51,7 +54,7 @@ export function mergeThemesTask({ settled, fresh }: ThemeNames): Task<NameMerge[
   };
 }
 
-/** Pairs join names to groups, each of which keeps the name with the lowest number; groups of two settled names stay two. */
+/** Joins pairs to groups, each of which takes its name with the lowest number; two settled names are never joined. */
 function mergesOf(
   pairs: readonly { n: number; as: number }[],
   names: readonly string[],

@@ -55,7 +55,7 @@ const suggestionsReplySchema = z.object({
 
 const maxSuggestions = 5;
 
-/** Asks what could be better in a question. Every suggestion that comes back can be applied as it is; none is an answer too. */
+/** Asks for suggestions on a question. Every suggestion can be applied as it is; there may be none. */
 export function optimiseQuestionTask(
   question: Question,
   survey: { title: string; language: string },

@@ -26,7 +26,10 @@ function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }
 
-/** Validates a reply, or a part of one. Each mistake begins with its path; where the kind is wrong it names the kind that was given. */
+/**
+ * Validates a reply, or a part of one. Each mistake begins with its path; where the kind is wrong it names the kind
+ * that was given.
+ */
 export function parseReply<T extends z.ZodType>(schema: T, reply: unknown): ParsedReply<z.output<T>> {
   const read = schema.safeParse(reply, {
     error: (issue) => messageOf(issue) + (issue.code === 'invalid_type' ? insteadOf(issue.expected, issue.input) : ''),

@@ -36,14 +36,14 @@ export interface Report {
   recommendations?: string[];
 }
 
-/** A question with its counts, as the analytics give them. */
+/** Statistics of a question. */
 export interface QuestionAnalytics extends TypeStatistic {
   questionId: string;
   responseCount: number;
   skippedCount: number;
 }
 
-/** What a report is made of. */
+/** Material of a report. */
 export interface ReportBasis {
   survey: SurveyWithQuestions;
   head: { totalResponses: number; completeResponses: number; completionRate: number; averageDuration: number };
@@ -52,13 +52,13 @@ export interface ReportBasis {
   summary: Summary | undefined;
 }
 
-/** What is stored of a report. */
+/** A report as it is stored. */
 export interface ReportContent extends Pick<ReportBasis, 'head'> {
   report: Report;
   figures: readonly QuestionAnalytics[];
 }
 
-/** A report as it is drawn on paper. */
+/** A report as it is drawn in a PDF file. */
 export interface ReportDocument extends Pick<ReportBasis, 'survey' | 'head' | 'figures'> {
   report: Report;
   createdAt: Date;
@@ -70,7 +70,7 @@ export type DrawReport = (document: ReportDocument) => Promise<Uint8Array>;
 const keysShown = 40;
 const line = z.string().trim().min(1).max(2000);
 
-/** Asks for a report. What single respondents wrote is not sent: of open answers only what an analysis made of them. */
+/** Asks for a report. Open answers are not sent, only the themes and the summary of an analysis. */
 export function reportTask(basis: ReportBasis, { hasRecommendations }: { hasRecommendations: boolean }): Task<Report> {
   const { survey, head, themes, summary } = basis;
   const questions = survey.questions.filter(({ isHidden }) => !isHidden);
@@ -103,7 +103,10 @@ export function reportTask(basis: ReportBasis, { hasRecommendations }: { hasReco
   };
 }
 
-/** Counts by the wording of what was counted. Numbers, dates and words of open questions stay here: they may tell who answered. */
+/**
+ * Describes a question with its counts. Numbers, dates and words of open questions are left out, because they may
+ * identify respondents.
+ */
 function describe(question: Question, figures: QuestionAnalytics | undefined) {
   const { type, text } = question;
   if (!figures) return { type, text };
@@ -121,7 +124,7 @@ function describe(question: Question, figures: QuestionAnalytics | undefined) {
   };
 }
 
-/** A list, because an object would not keep the author's order; below a row, or an item of a ranking, a list of its own. */
+/** Counts as a list in the author's order; for each row, or item of a ranking, a list of its own. */
 function countsOf(question: Question, distribution: QuestionAnalytics['distribution']) {
   const [outer, inner] = [outerNames(question), innerNames(question)];
   const wordingOf = (named: readonly { value: string; text: string }[], key: string) =>
@@ -140,7 +143,10 @@ function countsOf(question: Question, distribution: QuestionAnalytics['distribut
 const minNumbers = 5;
 const identifyingFrom = 1_000_000;
 
-/** The median of free numbers is one that somebody gave: of few it may tell who, and one of seven digits can be a telephone number. */
+/**
+ * Whether average and median of free numbers identify nobody: of few numbers, or with seven digits (a telephone
+ * number), they might.
+ */
 function isSafeToSend({ responseCount, averageValue, medianValue }: QuestionAnalytics): boolean {
   return (
     responseCount >= minNumbers && [averageValue, medianValue].every((value) => Math.abs(value ?? 0) < identifyingFrom)

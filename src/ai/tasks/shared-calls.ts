@@ -21,7 +21,10 @@ function callsOf(cache: ReplyCache): Map<string, Promise<void>> {
 /** The equal call that this process is making, if there is one. */
 export const findSharedCall = (cache: ReplyCache, key: string): Promise<void> | undefined => callsOf(cache).get(key);
 
-/** Makes a call for which equal calls of this process wait; `signal` is that of the caller, whose time limit is no fault of the provider. */
+/**
+ * Makes a call for which equal calls of this process wait; `signal` is that of the caller, whose time limit is no fault
+ * of the provider.
+ */
 export function shareCall<T>(
   cache: ReplyCache,
   key: string,

@@ -1,4 +1,4 @@
-/** The survey that all examples of the reference are about: a hotel asks four guests of January 2026. */
+/** The survey of all examples in the reference: a hotel asks four guests in January 2026. */
 const id = (last: string): string => `0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d${last}`;
 
 export const exampleIds = {
@@ -122,7 +122,7 @@ export const exampleSurvey = {
   version: 7,
 };
 
-/** What each of the four guests answered to the questions that are counted and crossed in examples. */
+/** The answers of the four guests to the questions that the examples count and cross. */
 export const exampleRespondents = [
   { heard: 'friend', again: 9, first: 'yes' },
   { heard: 'friend', again: 10, first: 'no' },

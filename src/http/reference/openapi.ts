@@ -14,9 +14,9 @@ import { createSchemaComponents, type JsonSchema, type SchemaComponents } from '
 export interface OpenApiOptions {
   /** The routes below the base address. */
   routes: readonly Route[];
-  /** Routes at the root that are worth describing. */
+  /** Routes at the root, beside the base address. */
   rootRoutes?: readonly Route[];
-  /** Where the service is reached; without it the document says so relative to itself. */
+  /** The public address of the service; without it, addresses are relative. */
   publicUrl?: string | undefined;
   version: string;
 }
@@ -32,7 +32,7 @@ export interface OpenApiDocument {
   components: Record<'schemas' | 'responses' | 'headers' | 'securitySchemes', Record<string, unknown>>;
 }
 
-/** Describes the interface (OpenAPI 3.1.0) from its routes. */
+/** Makes the OpenAPI 3.1.0 document from the routes. */
 export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version }: OpenApiOptions): OpenApiDocument {
   describeSettings();
   const components = createSchemaComponents();
@@ -42,7 +42,7 @@ export function createOpenApi({ routes, rootRoutes = [], publicUrl = '', version
   const webhooks = webhooksOf(components);
   components.reply(liveServerMessageSchema);
   const all = [...routes, ...rootRoutes];
-  // Every reply before any body: see the schema book.
+  // Every reply before any body: see createSchemaComponents.
   const replies = new Map(all.map((route) => [route, repliesOf(route, components, problems)]));
   components.body(liveClientMessageSchema);
   const operation = (route: Route) => operationOf(route, components, replies.get(route) ?? {});
@@ -130,7 +130,7 @@ function rightText(access: Access): string | undefined {
     case 'public':
       return undefined;
     case 'user':
-      return 'For everybody who is signed in.';
+      return 'For every signed-in caller.';
     case 'editor':
       return 'For an ADMIN or EDITOR.';
     case 'admin':
@@ -139,7 +139,7 @@ function rightText(access: Access): string | undefined {
       return {
         read: 'For those who may read the survey.',
         edit: 'For those who may edit the survey.',
-        own: `For the survey’s owner, and an ADMIN${access.orSelf === undefined ? '' : ', and for whom it is about'}.`,
+        own: `For the survey’s owner, and an ADMIN${access.orSelf === undefined ? '' : ', and for the user in question'}.`,
       }[access.right];
   }
 }
@@ -164,13 +164,13 @@ function requestBodyOf(route: Route, components: SchemaComponents): JsonSchema |
 }
 
 const webhookHeaders = {
-  'webhook-id': 'The same on every attempt: what has come before may be passed over.',
+  'webhook-id': 'The same on every attempt, so that repeats can be ignored.',
   'webhook-timestamp': 'Unix seconds of this attempt.',
   'webhook-signature':
-    'For the secret, and for each one that was replaced in the last 24 hours, `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`, keyed with what follows `whsec_` in the secret, decoded; with a space between them.',
+    'One signature for the secret and one for each secret that was replaced in the last 24 hours, separated by blanks: `v1,` and the base64 of HMAC-SHA-256 over `id.timestamp.body`, keyed with the decoded part after `whsec_`.',
 };
 
-/** What endpoints of webhooks receive, by event. */
+/** What webhook endpoints receive, by event. */
 function webhooksOf(components: SchemaComponents): OpenApiDocument['webhooks'] {
   return Object.fromEntries(
     webhookBodySchema.options.map((option) => [
@@ -191,7 +191,7 @@ function webhooksOf(components: SchemaComponents): OpenApiDocument['webhooks'] {
           })),
           requestBody: { required: true, content: { 'application/json': { schema: components.reply(option) } } },
           responses: {
-            '2XX': { description: 'Received. Anything else, and silence for 15 seconds, is tried again later.' },
+            '2XX': { description: 'Received. Any other reply, and none within 15 seconds, leads to a retry.' },
           },
         },
       },
@@ -208,7 +208,7 @@ const webSocketRefusals: readonly ProblemCode[] = [
   'SERVICE_UNAVAILABLE',
 ];
 
-/** The WebSocket as an operation, although it is no route: the upgrade and how it is refused. `refer` gives the reply for a code, by status. */
+/** The upgrade to the WebSocket as an operation, although it is not a route. */
 function webSocketOperation(
   problemReplies: (codes: readonly ProblemCode[]) => Record<string, JsonSchema>,
 ): Record<string, unknown> {
@@ -218,7 +218,7 @@ function webSocketOperation(
       tags: ['Live'],
       summary: 'Open the WebSocket',
       description:
-        'Upgrades to a WebSocket; what both sides say then stands under the Live tag, as LiveClientMessage and LiveServerMessage. The ticket stands for who took it: no other token is needed.',
+        'Upgrades to a WebSocket. The messages are described under the Live tag, as LiveClientMessage and LiveServerMessage. The ticket identifies the caller: no other token is needed.',
       security: [],
       parameters: [
         {
@@ -232,13 +232,13 @@ function webSocketOperation(
           name: 'Sec-WebSocket-Protocol',
           in: 'header',
           required: true,
-          description: 'Holds `survey.v1`',
+          description: 'Contains `survey.v1`',
           schema: { type: 'string' },
         },
       ],
       responses: {
         '101': {
-          description: 'The connection stands',
+          description: 'The connection is open',
           headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
         },
         ...problemReplies(webSocketRefusals),

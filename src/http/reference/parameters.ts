@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { providerNames } from '../../ai/providers/providers.ts';
+import { providerNames } from '../../ai/providers/registry.ts';
 import { translationLanguages } from '../../domain/translation/translation.ts';
 import type { Route } from '../routing/route.ts';
 import { exampleIds } from './example-survey.ts';
@@ -14,7 +14,7 @@ export interface Parameter {
   schema: JsonSchema;
 }
 
-/** The parameters of a route: those in its path, its query and the headers that such a route looks at. */
+/** The parameters of a route: of its path and query, and the headers that such a route reads. */
 export function parametersOf(route: Route): Parameter[] {
   return [
     ...pathParameters(route.path),
@@ -40,7 +40,7 @@ function pathParameters(path: string): Parameter[] {
 
 const ofSurvey = ['The survey', exampleIds.survey] as const;
 
-/** What parameters of paths name, and an example of each that is not made up by the service for one occasion. */
+/** Descriptions of path parameters, with an example where ids are not made for one call. */
 const pathParameterDescriptions: Readonly<Record<string, readonly [description: string, example?: string]>> = {
   '/surveys/{id}': ofSurvey,
   '/public/surveys/{id}': ofSurvey,
@@ -50,14 +50,14 @@ const pathParameterDescriptions: Readonly<Record<string, readonly [description: 
   userId: ['The user', exampleIds.owner],
   '/api-keys/{id}': ['The key, by the `id` that lists give'],
   '/webhooks/{id}': ['The webhook', exampleIds.webhook],
-  '/ai/conversations/{id}': ['The conversation, by the `conversationId` of its beginning'],
+  '/ai/conversations/{id}': ['The conversation, by its `conversationId`'],
   questionId: ['The question', exampleIds.heard],
   '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', exampleIds.again],
   responseId: ['The response: the `responseId` of the submission', exampleIds.response],
   exportId: ['The export', exampleIds.file],
-  uploadId: ['The file: the `uploadId` that sending it gave'],
+  uploadId: ['The file, by the `uploadId` of the upload'],
   deliveryId: ['The delivery, by the `id` that lists give'],
-  jobId: ['The job: the `jobId` of the reply 202'],
+  jobId: ['The job, by the `jobId` of the 202 reply'],
   reportId: ['The report'],
   suggestionId: ['The suggestion, by its `id`'],
   language: [`The language of the translation: ${translationLanguages.join(', ')}`, 'de'],
@@ -66,8 +66,8 @@ const pathParameterDescriptions: Readonly<Record<string, readonly [description: 
 };
 
 /**
- * A query arrives as text, so its schemas take text and make something of it: the input says what may be written, the output what
- * it means. Numbers and flags are shown by their meaning.
+ * A query arrives as text, so its schemas transform text: the input schema has its form, the output schema its meaning. Numbers and
+ * booleans are documented by their meaning.
  */
 function queryParameters(schema: z.ZodType): Parameter[] {
   const inputSchema = propertiesOf(toJsonSchema(schema, 'input').root);
@@ -125,11 +125,11 @@ function headerParameters(route: Route): Parameter[] {
     ];
   if (route.tag === 'Public') return [header('X-Survey-Token', 'The token of a PRIVATE survey')];
   if (route.replyMediaType === 'text/event-stream')
-    return [header('Last-Event-ID', 'What was missed since is sent first')];
+    return [header('Last-Event-ID', 'The cursor behind which the stream resumes')];
   if (route.replyMediaType !== 'application/octet-stream') return [];
   return [
-    header('Range', 'One range of bytes; several at once give the whole file'),
-    header('If-Range', 'An ETag: of another file the range is not taken, but the whole is sent'),
-    header('If-None-Match', 'ETags of what is there already: 304 if it is one of them'),
+    header('Range', 'One range of bytes; for several ranges the whole file is sent'),
+    header('If-Range', 'An ETag: the whole file is sent if it differs'),
+    header('If-None-Match', 'ETags of files that the client has: 304 if one of them matches'),
   ];
 }

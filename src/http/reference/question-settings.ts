@@ -4,7 +4,7 @@ import { questionTypeNames } from '../../domain/questions/type-names.ts';
 import { questionSettingsSchema } from '../schemas/questions.ts';
 import { type JsonSchema, schemaOverrides, toJsonSchema } from './schema-components.ts';
 
-/** Adds to the settings of a question what the types say of theirs: every setting by its name, with the types that have it. */
+/** Documents the settings of questions: each by its name, with the question types that have it. */
 export function describeSettings(): void {
   const settings = settingProperties();
   schemaOverrides.add(newSettings, {

@@ -11,7 +11,7 @@ const aiCodes: readonly ProblemCode[] = [
 ];
 const allCodes = Object.keys(problemTable) as ProblemCode[];
 
-/** The codes that a call of the route can be refused with, in the order of the problem table; they follow from how it is declared. */
+/** The problem codes of a route, derived from its declaration, in the order of the problem table. */
 export function refusalsOf(route: Route): ProblemCode[] {
   const codes = new Set<ProblemCode>([
     'INTERNAL_ERROR',
@@ -19,17 +19,17 @@ export function refusalsOf(route: Route): ProblemCode[] {
     ...callerCodes(route),
     ...inputCodes(route),
   ]);
-  // Every counted call asks a store.
+  // Every counted call needs a store.
   if (route.limit !== 'none') codes.add('RATE_LIMITED').add('SERVICE_UNAVAILABLE');
   if (route.tag === 'AI') for (const code of aiCodes) codes.add(code);
   return allCodes.filter((code) => codes.has(code));
 }
 
 const isChange = ({ method }: Route): boolean => method !== 'GET';
-/** Comes from a respondent: the survey must be open to them. */
+/** Called by a respondent, to whom the survey must be open. */
 const isSubmission = ({ limit, bodyKind }: Route): boolean => limit === 'submit' || bodyKind === 'stream';
 
-/** What the caller's standing, and that of the thing called, can lead to. */
+/** Codes that follow from the caller's rights and the state of the object. */
 function callerCodes(route: Route): ProblemCode[] {
   const { access } = route;
   const codes: ProblemCode[] = [];
@@ -43,7 +43,7 @@ function callerCodes(route: Route): ProblemCode[] {
   return codes;
 }
 
-/** What headers, query and body can be refused for. */
+/** Codes that follow from headers, query and body. */
 function inputCodes(route: Route): ProblemCode[] {
   const codes: ProblemCode[] = ['VALIDATION_ERROR'];
   const takesBody = route.method === 'POST' || route.method === 'PUT';

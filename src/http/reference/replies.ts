@@ -13,7 +13,7 @@ const nonNegativeInteger: JsonSchema = { type: 'integer', minimum: 0 };
 export const headers: Readonly<Record<string, { description: string; schema: JsonSchema }>> = {
   'X-Request-Id': {
     description:
-      'Names this call in the service’s logs; the one that was sent, if it has 1 to 64 letters, digits, dots, hyphens and underscores',
+      'Identifies this call in the service’s logs; the one that was sent, if it has 1 to 64 letters, digits, dots, hyphens and underscores',
     schema: { type: 'string' },
   },
   'X-RateLimit-Limit': { description: 'Calls a minute', schema: nonNegativeInteger },
@@ -24,10 +24,10 @@ export const headers: Readonly<Record<string, { description: string; schema: Jso
     description: 'An attachment, with its name in ASCII and in UTF-8',
     schema: { type: 'string' },
   },
-  ETag: { description: 'The same as long as the bytes are', schema: { type: 'string' } },
-  'Accept-Ranges': { description: 'One range of bytes may be asked for', schema: { const: 'bytes' } },
+  ETag: { description: 'Changes when the bytes change', schema: { type: 'string' } },
+  'Accept-Ranges': { description: 'A range of bytes can be requested', schema: { const: 'bytes' } },
   'Content-Range': {
-    description: 'Which bytes these are, and of how many: `bytes 0-99/1234`; with 416 `bytes */1234`',
+    description: 'The range that is sent, and the size of the file: `bytes 0-99/1234`; with 416 `bytes */1234`',
     schema: { type: 'string' },
   },
   'Idempotent-Replayed': { description: '`true` on the reply to a repeat', schema: { const: 'true' } },
@@ -80,7 +80,7 @@ export function repliesOf(
   return replies;
 }
 
-/** References to the components that say what those codes look like, by status. */
+/** References to the components that describe these codes, by status. */
 export function refusalReplies(
   codes: readonly ProblemCode[],
   problems: Map<string, JsonSchema>,
@@ -96,7 +96,7 @@ export function refusalReplies(
 const descriptions: Readonly<Record<number, string>> = {
   200: 'Done',
   201: 'Created',
-  202: 'Accepted; the work goes on behind the reply',
+  202: 'Accepted; the work goes on after the reply',
 };
 
 const isFile = ({ replyMediaType }: Route): boolean => replyMediaType === 'application/octet-stream';
@@ -104,11 +104,11 @@ const fileHeaders = ['Content-Disposition', 'ETag', 'Accept-Ranges'];
 
 const streamedReply: OtherReply = {
   status: 200,
-  description: 'Told while it is written',
+  description: 'Streamed while it is written',
   mediaType: eventStreamMediaType,
 };
 
-/** What else a route may answer: files are sent in ranges too, or not again; work by an AI provider replies 202 when it takes longer than 20 seconds. */
+/** Further successful replies of a route: ranges of files and 304, and 202 for AI work that takes longer than 20 seconds. */
 export function otherRepliesOf(route: Route): readonly OtherReply[] {
   const { tag, method, access, path, isStreamed = false, otherReplies: own = [] } = route;
   const otherReplies = isStreamed ? [...own, streamedReply] : own;
@@ -116,19 +116,19 @@ export function otherRepliesOf(route: Route): readonly OtherReply[] {
     tag === 'AI' && method === 'POST' && access.kind !== 'admin' && !/\/(accept|reject|undo|save)$/.test(path);
   if (isFile(route)) return [...otherReplies, ...rangeRepliesOf(route)];
   return mayTakeLong
-    ? [...otherReplies, { status: 202, description: 'Goes on behind the reply', data: acceptedJobSchema }]
+    ? [...otherReplies, { status: 202, description: 'The work goes on after the reply', data: acceptedJobSchema }]
     : otherReplies;
 }
 
 const mediaTypesOf = ({ mediaTypes, replyMediaType = 'application/octet-stream' }: Route): readonly string[] =>
   mediaTypes ?? [replyMediaType];
 
-/** Files beyond their whole: RFC 9110, sections 13 and 14. */
+/** Range and conditional replies of files: RFC 9110, sections 13 and 14. */
 function rangeRepliesOf(route: Route): OtherReply[] {
   const ranges = mediaTypesOf(route).map(
     (mediaType): OtherReply => ({
       status: 206,
-      description: 'The range of bytes that was asked for',
+      description: 'The requested range of bytes',
       mediaType,
       headers: [...fileHeaders, 'Content-Range'],
     }),
@@ -137,13 +137,13 @@ function rangeRepliesOf(route: Route): OtherReply[] {
     ...ranges,
     {
       status: 304,
-      description: 'The file is the one that If-None-Match names: nothing is sent',
+      description: 'The client has the file, as If-None-Match says',
       isEmpty: true,
       headers: ['ETag', 'Accept-Ranges'],
     },
     {
       status: 416,
-      description: 'The file has no such bytes. Without a body, and so without the envelope',
+      description: 'The range lies outside the file. Without a body',
       isEmpty: true,
       headers: ['ETag', 'Accept-Ranges', 'Content-Range'],
     },

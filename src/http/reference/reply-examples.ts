@@ -40,7 +40,7 @@ const answers = [
   { questionId: exampleIds.why, textValue: 'Breakfast' },
 ];
 
-/** `data` of the success that a route declares, by method and path. */
+/** Examples of `data` in successful replies, by method and path. */
 export const replyExamples: Readonly<Record<string, unknown>> = {
   'POST /surveys': { ...draft, questions: [] },
   'GET /surveys/{id}': surveyWithQuestions,

@@ -1,6 +1,6 @@
 import { exampleIds } from './example-survey.ts';
 
-/** Bodies to begin with, by method and path: one for every call that takes a body and is not among `namedExamples`. */
+/** Example bodies by method and path: one for every route that takes a body and is not in `namedRequestExamples`. */
 export const requestExamples: Readonly<Record<string, unknown>> = {
   'POST /auth/login': { email: 'admin@localhost', password: 'the password printed at the first start' },
   'POST /surveys': {
@@ -93,7 +93,7 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   'POST /ai/questions/{questionId}/optimize': { provider: 'openai' },
 };
 
-/** Several bodies of calls with several uses, each with a line that says what it asks for. Those of AI settings are named as their providers. */
+/** Example bodies of routes with several uses, each with a summary. Those of AI settings are named after their providers. */
 export const namedRequestExamples: Readonly<
   Record<string, Readonly<Record<string, { summary: string; value: unknown }>>>
 > = {

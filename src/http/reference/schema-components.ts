@@ -6,19 +6,19 @@ export type JsonSchema = Record<string, unknown>;
 const componentsPath = '#/components/schemas/';
 
 /**
- * Collects the named schemas of a document. Replies are to be added before bodies: where what may be sent differs from what is
- * received under the same name (defaults make that so), the body's schema is called `…Input`.
+ * Collects the named schemas of a document. Replies must be added before bodies: if a schema differs as input (because of defaults), the
+ * body's schema is called `…Input`.
  */
 export function createSchemaComponents() {
   const named = new Map<string, JsonSchema>();
   return {
-    /** What leaves the service. Clients must bear fields that come later, so these schemas are left open. */
+    /** The schema of a reply. It allows further fields, since later versions may add some. */
     reply(schema: z.ZodType): JsonSchema {
       const { root, defs } = toJsonSchema(schema, 'output');
       for (const [name, definition] of defs) addComponent(named, name, definition);
       return root;
     },
-    /** What a client sends. */
+    /** The schema of a request body. */
     body(schema: z.ZodType): JsonSchema {
       const { root, defs } = toJsonSchema(schema, 'input');
       const names = inputNames(defs, named);
@@ -41,7 +41,7 @@ function addComponent(named: Map<string, JsonSchema>, name: string, definition: 
 
 const jsonText = (value: unknown): string => JSON.stringify(value);
 
-/** Names that differ as input: those whose schema differs, and those that lead to one of them. */
+/** Names that differ as input: those whose schema differs, and those that refer to one of them. */
 function inputNames(
   defs: ReadonlyMap<string, JsonSchema>,
   named: ReadonlyMap<string, JsonSchema>,
@@ -75,10 +75,10 @@ function mapRefs<T>(value: T, change: (ref: string) => string): T {
   ) as T;
 }
 
-/** What the reference knows of a schema beyond what the schema says. */
+/** What the reference adds to a schema. */
 export const schemaOverrides = z.registry<JsonSchema>();
 
-/** The JSON Schema of a zod schema, with the named schemas in it set apart. */
+/** The JSON Schema of a zod schema, and the named schemas in it. */
 export function toJsonSchema(
   schema: z.ZodType,
   io: 'input' | 'output',
@@ -100,7 +100,7 @@ export function toJsonSchema(
 }
 
 const formatsWithoutPattern = new Set(['date-time', 'date', 'uuid', 'email', 'uri']);
-/** Names that the library has for checks; as formats nobody knows them. */
+/** Formats that only zod knows. */
 const unknownFormats = new Set(['starts_with', 'ends_with', 'includes', 'regex']);
 
 function simplify(schema: JsonSchema, io: 'input' | 'output'): void {

@@ -41,8 +41,8 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
     tag: 'AI',
     summary: 'Analyse the open answers of a survey',
     description:
-      'Only answers that are new or changed since the last time are sent. What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`. `page` and `limit` are those of `perResponse`. ' +
-      'Equal work that is already going on is joined. When it is finished, sentiments and themes are filters and crosstab variables of the survey’s analytics.',
+      'Only answers that are new or changed since the last analysis are sent. A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a `jobId`. `page` and `limit` are those of `perResponse`. ' +
+      'An equal request joins a running job. When it is finished, sentiments and themes are filters and crosstab variables of the survey’s analytics.',
     access: { kind: 'survey', right: 'edit', by: 'id' },
     limit: 'api',
     body,
@@ -94,7 +94,7 @@ function jobRoute(deps: AiAnalysisRoutesDeps): Route {
     method: 'GET',
     path: '/ai/jobs/{jobId}',
     tag: 'AI',
-    summary: 'Ask how far the work is',
+    summary: 'Read a job',
     access: { kind: 'user' },
     limit: 'api',
     query,
@@ -112,8 +112,8 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
     method: 'DELETE',
     path: '/ai/jobs/{jobId}',
     tag: 'AI',
-    summary: 'Cancel work',
-    description: 'What is over stays as it is. Findings up to here are kept.',
+    summary: 'Cancel a job',
+    description: 'A finished job stays as it is. Annotations that were already made are kept.',
     access: { kind: 'user' },
     limit: 'api',
     reply: jobSchema,
@@ -140,14 +140,14 @@ async function resultOf(
   return (await resultOfAnalysis(deps.store, job, paging)).data;
 }
 
-/** A job may be looked at by who may read its survey, and cancelled by who asked for it or may edit the survey; without a survey it is its owner's. */
+/** A job may be read by callers who may read its survey, and cancelled by its owner or callers who may edit the survey; a job without a survey is only its owner's. */
 async function permittedJob(
   { store, access }: AiAnalysisRoutesDeps,
   jobId: string,
   principal: Principal,
 ): Promise<{ job: AiJob; mayCancel: boolean }> {
   const job = await store.find(jobId);
-  // A key that may only read ends nothing, whoever it acts for.
+  // An API key that may only read cannot cancel.
   const isWriter = principal.role !== 'VIEWER';
   if (job && !isOfSurvey(job) && job.ownerId === principal.userId) return { job, mayCancel: isWriter };
   const survey = job && isOfSurvey(job) && (await access.find('id', job.surveyId));

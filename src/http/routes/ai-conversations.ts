@@ -30,16 +30,16 @@ export interface AiConversationRoutesDeps {
 const messageField = wordingSchema(10_000);
 const turnTimeoutMs = 120_000;
 const maxTurns = 40;
-/** Of the routes that take a turn. */
+/** The common part of the descriptions of both routes that take a turn. */
 const streamingDescription = [
-  `A turn comes in the reply to its message, not behind a 202: it may take ${turnTimeoutMs / 60_000} minutes. Where the limits a minute leave no room within 15 seconds it is 503 AI_RATE_LIMITED with Retry-After.`,
-  'With `Accept: text/event-stream` the turn is told while it is written, as server-sent events with status 200: `text` (`{"text"}`, the next words of `message`), `restart` (what was told so far is withdrawn:',
-  'the AI provider is asked once more), and at the end `reply` with the usual body of the reply, or `error` with that of a refusal. What fails before the first word is refused with its status, as without.',
-  'Who goes away loses nothing: the turn is taken all the same.',
+  `A turn comes in the reply to its message, never as a 202: it may take ${turnTimeoutMs / 60_000} minutes. If the limits of the provider leave no room within 15 seconds, the reply is 503 AI_RATE_LIMITED with Retry-After.`,
+  'With `Accept: text/event-stream` the turn is streamed while it is written, as server-sent events with status 200: `text` (`{"text"}`, the next part of `message`), `restart` (the text so far is withdrawn,',
+  'since the AI provider is called again), and at the end `reply` with the usual body of the reply, or `error` with that of a refusal. An error before the first text is an ordinary refusal with its status.',
+  'If the client disconnects, the turn is completed nevertheless.',
 ].join(' ');
 const common = { tag: 'AI', access: { kind: 'editor' }, limit: 'api' } as const;
 
-/** Drafts that are refined turn by turn; each is its author's own. */
+/** Drafts that are refined turn by turn; only their author may read them. */
 export function aiConversationRoutes(deps: AiConversationRoutesDeps): Route[] {
   return [startRoute(deps), readRoute(deps), messageRoute(deps), saveRoute(deps)];
 }
@@ -49,12 +49,12 @@ function startRoute({ providers, conversations, newId }: AiConversationRoutesDep
     ...common,
     method: 'POST',
     path: '/ai/conversations',
-    summary: 'Begin to write a survey in conversation',
+    summary: 'Start a conversation that drafts a survey',
     reply: conversationSchema,
     replyStatus: 201,
     audit: aiUse,
     isStreamed: true,
-    description: `The first draft has exactly \`questionCount\` questions where that is given; later drafts have up to ${maxDraftQuestions}. Nothing becomes a survey until it is saved; 30 days after the last turn it is forgotten.\n\n${streamingDescription}`,
+    description: `The first draft has exactly \`questionCount\` questions if that is given; later drafts have up to ${maxDraftQuestions}. No survey is created until the draft is saved; conversations are deleted 30 days after the last turn.\n\n${streamingDescription}`,
     body: z.strictObject({
       prompt: messageField.describe('What the survey is for'),
       questionCount: z.number().int().min(5).max(maxDraftQuestions).optional(),
@@ -91,7 +91,7 @@ function readRoute(deps: AiConversationRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/ai/conversations/{id}',
-    summary: 'Read where a conversation stands',
+    summary: 'Read a conversation',
     reply: conversationSchema,
     replyStatus: 200,
     handle: async ({ params, principal }) => ok(present(await ownConversation(deps, params, principal))),
@@ -103,12 +103,12 @@ function messageRoute(deps: AiConversationRoutesDeps): Route {
     ...common,
     method: 'POST',
     path: '/ai/conversations/{id}/messages',
-    summary: 'Say what should be different',
+    summary: 'Send a message that changes the draft',
     reply: conversationSchema,
     replyStatus: 200,
     audit: aiUse,
     isStreamed: true,
-    description: `Of two messages at once one is taken, the other is 409 CONVERSATION_CHANGED; after saving, 409 ALREADY_SAVED. What fails leaves the draft as it was.\n\n${streamingDescription}`,
+    description: `Of two concurrent messages one is accepted and the other gets 409 CONVERSATION_CHANGED; after saving, 409 ALREADY_SAVED. A failed turn leaves the draft as it was.\n\n${streamingDescription}`,
     body: z.strictObject({ message: messageField }),
     async handle({ params, body: { message }, principal, reader }) {
       const conversation = await ownConversation(deps, params, principal);
@@ -146,7 +146,7 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
     reply: surveyWithQuestionsSchema,
     replyStatus: 201,
     audit: aiUse,
-    description: 'As a DRAFT of the caller, once: 409 ALREADY_SAVED.',
+    description: 'As a DRAFT of the caller. A second time: 409 ALREADY_SAVED.',
     async handle({ params, principal }) {
       const { id } = await ownConversation(deps, params, principal);
       const surveyId = newId();
@@ -178,11 +178,11 @@ async function ownConversation(
   return conversation;
 }
 
-/** Of the whole reply a caller reads the message alone; the draft comes when it is checked. */
+/** Streams only the `message` of the reply; the draft is sent when it is validated. */
 const messageTo = (reader: TextListener | undefined): TextListener | undefined =>
   reader && streamJsonText('message', reader);
 
-/** A draft was checked before it was put in. */
+/** Stored drafts were validated before. */
 const draftOf = ({ draft }: StoredConversation): DraftSurvey => draft as DraftSurvey;
 
 function present(conversation: StoredConversation) {

@@ -25,7 +25,7 @@ const body = z.strictObject({
     .trim()
     .min(1)
     .max(10_000)
-    .describe('What the survey is for; it is written in the language of this'),
+    .describe('The purpose of the survey; the survey is written in the language of this text'),
   questionCount: z.number().int().min(5).max(30).default(10),
   provider: providerSchema.optional(),
   save: z.boolean().default(false).describe('Store the survey as a DRAFT'),
@@ -37,10 +37,10 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
       method: 'POST',
       path: '/ai/generate-survey',
       tag: 'AI',
-      summary: 'Write a survey to order',
+      summary: 'Generate a survey',
       description:
-        'Exactly `questionCount` questions; what comes without `save` can be sent to create a survey and its questions as it is. What takes longer than 20 seconds, and what waits for the ' +
-        'limits a minute, goes on behind a 202 reply with a `jobId`. Equal requests of one person that come meanwhile are joined.',
+        'Exactly `questionCount` questions; without `save`, the result can be sent as it is to create a survey and its questions. A job that takes longer than 20 seconds, or waits for the ' +
+        'limits of the provider, replies 202 with a `jobId`. An equal request of the same user joins a running job.',
       access: { kind: 'editor' },
       limit: 'api',
       body,
@@ -63,7 +63,7 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
   ];
 }
 
-/** What a finished job wrote, as it is replied. */
+/** The result of a finished job as the API shows it. */
 export async function presentGenerated(
   { store, surveys, now }: Pick<AiGenerationRoutesDeps, 'store' | 'surveys' | 'now'>,
   jobId: string,

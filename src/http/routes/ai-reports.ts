@@ -26,7 +26,7 @@ const query = z.strictObject({
   format: z
     .enum(['json', 'pdf'])
     .default('json')
-    .describe('`pdf`: the report as a file, with a chart and a table of each question that it speaks of'),
+    .describe('`pdf`: the report as a file, with a chart and a table for each question in it'),
 });
 
 const pdfReply: OtherReply = { status: 200, description: 'Done', mediaType: 'application/pdf' };
@@ -37,11 +37,11 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       method: 'POST',
       path: '/ai/surveys/{id}/report',
       tag: 'AI',
-      summary: 'Write a report on the responses',
+      summary: 'Generate a report on the responses',
       description:
-        'Made of the analytics of all responses, and of the newest themes and summary of the open answers where POST …/analyze has found any; single answers are not sent. In the language of the survey. ' +
-        '`includeRecommendations` is true by default. Without a response there is nothing to report on: 409 NO_RESPONSES. With `format=pdf` the reply is an `application/pdf` file. ' +
-        'What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`, which is the `reportId` too; equal work that is already going on is joined.',
+        'Based on the analytics of all responses, and on the newest themes and summary of POST …/analyze if there are any; single answers are not sent. The report is in the language of the survey. ' +
+        '`includeRecommendations` is true by default. Without responses 409 NO_RESPONSES. With `format=pdf` the reply is an `application/pdf` file. ' +
+        'A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a `jobId`, which is also the `reportId`; an equal request joins a running job.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       query,
@@ -74,9 +74,9 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
       method: 'GET',
       path: '/ai/surveys/{id}/reports/{reportId}',
       tag: 'AI',
-      summary: 'Read a report again',
+      summary: 'Read a report',
       description:
-        'As it was written, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file. For a year.',
+        'As it was generated, with the figures of that time; as JSON or, with `format=pdf`, as an `application/pdf` file. Reports are kept for a year.',
       access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api',
       query,

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type Ai, aiKeyContext } from '../../ai/ai.ts';
-import { providerDefaults } from '../../ai/providers/models.ts';
 import type { Provider } from '../../ai/providers/provider.ts';
-import { providerNames } from '../../ai/providers/providers.ts';
+import { providerNames, providerRegistry } from '../../ai/providers/registry.ts';
 import { ask } from '../../ai/tasks/ask.ts';
 import { parseReply } from '../../ai/tasks/parse-reply.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
@@ -36,7 +35,7 @@ const body = z.strictObject({
     .describe(
       '`azure`: the URL of the resource. Otherwise a base URL in place of the provider’s own. Private addresses are refused unless WEBHOOK_ALLOW_PRIVATE is set',
     ),
-  deployment: name.optional().describe('Of `azure`'),
+  deployment: name.optional().describe('Only for `azure`'),
   models: z.strictObject({ high: name, low: name }).partial().optional(),
 });
 
@@ -51,9 +50,9 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       ...common,
       method: 'GET',
       path: '/ai/settings',
-      summary: 'List the AI providers and how they are set up',
+      summary: 'List the AI providers with their settings',
       description:
-        'Keys are shown by their last four characters. What is entered here goes before the environment, field by field: what is left out is as the environment says.',
+        'Of keys only the last four characters are shown. Settings here take precedence over the environment, field by field.',
       query: z.strictObject(pageFields(100)),
       reply: z.array(providerSettingsSchema),
       replyStatus: 200,
@@ -68,9 +67,9 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       ...common,
       method: 'PUT',
       path: '/ai/settings/{provider}',
-      summary: 'Set an AI provider up',
+      summary: 'Configure an AI provider',
       body,
-      description: 'What is left out is as the environment says. Whether the key is good, POST …/test tells.',
+      description: 'Fields that are left out are taken from the environment. POST …/test checks the key.',
       reply: providerSettingsSchema,
       replyStatus: 200,
       audit: {
@@ -100,7 +99,7 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       ...common,
       method: 'POST',
       path: '/ai/settings/{provider}/test',
-      summary: 'Ask an AI provider for a word',
+      summary: 'Test an AI provider',
       reply: providerTestSchema,
       replyStatus: 200,
       audit: aiUse,
@@ -110,8 +109,8 @@ export function aiSettingsRoutes(deps: AiSettingsRoutesDeps): Route[] {
       ...common,
       method: 'DELETE',
       path: '/ai/settings/{provider}',
-      summary: 'Forget what was entered for an AI provider',
-      description: 'Settings of the environment count again.',
+      summary: 'Remove the settings of an AI provider',
+      description: 'The environment counts again.',
       reply: providerSettingsSchema,
       replyStatus: 200,
       audit: {
@@ -134,7 +133,7 @@ function providerOf(text: string | undefined): ProviderName {
   return read.data;
 }
 
-/** Whether a key is one is for the provider to say: a test of it does. */
+/** Checks endpoint and deployment; the key is only checked by the test route. */
 async function assertUsable(
   { guard, fromEnvironment }: AiSettingsRoutesDeps,
   provider: ProviderName,
@@ -156,7 +155,7 @@ async function assertUsable(
 
 async function presentProvider({ find, settingsStore }: AiSettingsRoutesDeps, provider: ProviderName) {
   const [found, row] = await Promise.all([find(provider).catch(undefinedIfUnreadable), settingsStore.find(provider)]);
-  const defaults = providerDefaults[provider];
+  const defaults = providerRegistry[provider];
   const model = (own: string | undefined, fallback: string) =>
     found ? (own ?? found.deployment ?? (fallback || null)) : null;
   return {
@@ -190,7 +189,7 @@ async function testProvider({ providers }: AiSettingsRoutesDeps, provider: Provi
   return { ok: true, latencyMs: Math.round(performance.now() - startedAt), model };
 }
 
-/** A key that cannot be read any more is as good as none: who looks may enter another. */
+/** A stored key that cannot be decrypted counts as none, so that another can be entered. */
 function undefinedIfUnreadable(error: unknown): undefined {
   if (error instanceof Problem && error.code === 'AI_KEY_INVALID') return undefined;
   throw error;

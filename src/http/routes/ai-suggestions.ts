@@ -61,13 +61,13 @@ function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
     ...ofQuestion,
     method: 'POST',
     path: '/ai/questions/{questionId}/optimize',
-    summary: 'Find out how a question could be better',
+    summary: 'Get suggestions for a question',
     reply: z.union([suggestionsSchema, acceptedJobSchema]),
     replyStatus: 200,
     audit: aiUse,
     description:
-      'Suggestions are kept until they are decided one by one; those of the question that nobody decided make room. A question without faults gets none. ' +
-      'What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`; equal work that is already going on is joined.',
+      'Suggestions are kept until each is accepted or rejected; undecided ones of the same question are replaced. A question without faults gets none. ' +
+      'A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a `jobId`; an equal request joins a running job.',
     isBodyOptional: true,
     body: z.strictObject({ provider: providerSchema.optional() }),
     handle: async ({ params, body, survey: head, principal }) => {
@@ -98,10 +98,10 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       ...ofQuestion,
       method: 'GET',
       path: '/ai/questions/{questionId}/suggestions',
-      summary: 'List what was suggested for a question',
+      summary: 'List the suggestions for a question',
       reply: suggestionsSchema,
       replyStatus: 200,
-      description: 'Oldest first, with what became of each; what was decided more than 90 days ago is forgotten.',
+      description: 'Oldest first, with their status; suggestions that were decided more than 90 days ago are deleted.',
       handle: async ({ params }) =>
         ok({ suggestions: (await suggestions.list(params['questionId'] ?? '')).map(present) }),
     }),
@@ -109,10 +109,10 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       ...ofSuggestion,
       method: 'POST',
       path: '/ai/suggestions/{suggestionId}/accept',
-      summary: 'Word the question as suggested',
+      summary: 'Accept a suggestion',
       description:
-        'Once a suggestion (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED). The question must still read as it did when the suggestion was made (409 QUESTION_CHANGED); of a question that has answers no option is taken away (409 HAS_RESPONSES). ' +
-        'Makes a new version of the survey.',
+        'Changes the wording of the question; makes a new version of the survey. Each suggestion can be decided once (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED). The question must still read as it did when the suggestion was made (409 QUESTION_CHANGED); ' +
+        'a question that has answers keeps its options (409 HAS_RESPONSES).',
       handle: async ({ params, survey, principal }) => {
         assertAiEnabled(survey);
         return ok(await accept(deps, await findSuggestion(suggestions, params), principal));
@@ -122,8 +122,9 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       ...ofSuggestion,
       method: 'POST',
       path: '/ai/suggestions/{suggestionId}/reject',
-      summary: 'Record that a suggestion is not wanted',
-      description: 'Once a suggestion (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED).',
+      summary: 'Reject a suggestion',
+      description:
+        'Each suggestion can be decided once (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED).',
       handle: async ({ params, survey, principal }) => {
         assertAiEnabled(survey);
         const suggestion = await findSuggestion(suggestions, params);
@@ -139,9 +140,9 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       ...ofSuggestion,
       method: 'POST',
       path: '/ai/suggestions/{suggestionId}/undo',
-      summary: 'Take an acceptance back',
+      summary: 'Undo an acceptance',
       description:
-        'The question gets its former wording, and the suggestion can be decided again. 409 NOT_ACCEPTED for one that is not accepted, QUESTION_CHANGED where the question was worded anew since, AI_DISABLED while AI is off for its survey.',
+        'The question gets its former wording, and the suggestion can be decided again. 409 NOT_ACCEPTED if it is not accepted, QUESTION_CHANGED if the question was changed since, AI_DISABLED while AI is off for its survey.',
       handle: async ({ params, survey, principal }) => {
         assertAiEnabled(survey);
         return ok(await undo(deps, await findSuggestion(suggestions, params), principal));
@@ -220,7 +221,7 @@ function withNewWording(
 
 type AssertUnchanged = (current: SurveyWithQuestions) => void;
 
-/** Saves another wording by what the question's answers allow; where there are none, so that none comes in between. */
+/** Saves a new wording. If the question has no answers, submissions are frozen so that none arrives meanwhile. */
 async function saveRewording(
   deps: AiSuggestionRoutesDeps,
   { surveyId, questionId }: Pick<StoredSuggestion, 'surveyId' | 'questionId'>,

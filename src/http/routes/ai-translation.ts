@@ -34,9 +34,9 @@ export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
       tag: 'AI',
       summary: 'Translate a survey',
       description:
-        `Languages: ${translationLanguages.join(' ')}. Only texts without a translation, and those reworded since, are sent; the others stay as they are, whoever wrote them. The results lie where translations by hand do, ` +
-        'to be read and put right there. Each batch of texts is stored as it comes, so that after a failure the same call sends only the rest. Values of options are not touched. ' +
-        'What takes longer than 20 seconds, and what waits for the limits a minute, goes on behind a 202 reply with a `jobId`; equal work that is already going on is joined.',
+        `Languages: ${translationLanguages.join(' ')}. Only texts without a translation, and those whose original has changed since, are sent; others stay as they are, including those by hand. The results are stored as translations by hand are, ` +
+        'and can be read and corrected there. Each batch of texts is stored when it arrives, so that after a failure the same call sends only the rest. Values of options are not changed. ' +
+        'A job that takes longer than 20 seconds, or waits for the limits of the provider, replies 202 with a `jobId`; an equal request joins a running job.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       body,

@@ -16,7 +16,7 @@ const query = z
     endDate: endField.optional(),
     provider: providerSchema.optional(),
     surveyId: idSchema.optional().describe('Only calls about this survey'),
-    userId: idSchema.optional().describe('Only calls for this person; an ADMIN’s to ask'),
+    userId: idSchema.optional().describe('Only calls for this user; for an ADMIN'),
   })
   .refine((range) => !isRangeInverted(range), invertedRangeIssue);
 
@@ -26,9 +26,9 @@ export function aiUsageRoutes({ usage }: AiUsageRoutesDeps): Route[] {
       method: 'GET',
       path: '/ai/usage',
       tag: 'AI',
-      summary: 'Add up what AI took: calls, tokens, cost',
+      summary: 'Sum up AI calls, tokens and cost',
       description:
-        'An ADMIN sees the calls of all people, others their own. Replies from the cache are no calls. Calls are kept for 400 days.',
+        'An ADMIN sees the calls of all users, others their own. Cached replies do not count. Calls are kept for 400 days.',
       access: { kind: 'editor' },
       limit: 'api',
       query,
@@ -63,7 +63,7 @@ function usageOf({
   costUsd = 0,
   unpricedCalls = 0,
 }: Partial<UsageSums> = {}): UsageSums {
-  // Sums of cents that were rounded to 8 decimals. What nobody knows the price of is not free.
+  // Prices have 8 decimals. Without any known price the cost is unknown rather than 0.
   const isUnknown = calls > 0 && unpricedCalls === calls;
   return {
     calls,

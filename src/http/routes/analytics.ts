@@ -32,7 +32,7 @@ const analyticsQuery = z
     filter: listField(filterField, 20)
       .default([])
       .describe(
-        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; repeatable, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Texts, addresses, files, dates, times and NUMBER cannot be filtered, nor can scales of more than 10,000 points. ' +
+        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; may be repeated, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Texts, addresses, files, dates, times and NUMBER cannot be filters, and neither can scales of more than 10,000 points. ' +
           annotationVariablesText,
       ),
   })
@@ -50,7 +50,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       path: '/analytics/surveys/{surveyId}',
       tag: 'Analytics',
       summary: 'Statistics of a whole survey',
-      description: 'Exact counts over all responses. Those accepted in the last second may still be missing.',
+      description: 'Exact counts over all responses; those that were accepted in the last second may be missing.',
       access: { kind: 'survey', right: 'read', by: 'surveyId' },
       limit: 'api',
       query: analyticsQuery,

@@ -62,7 +62,7 @@ function createRoute({ apiKeys, newId }: ApiKeyRoutesDeps): Route {
     path: '/api-keys',
     summary: 'Create an API key',
     description:
-      'The reply holds `key`, which is not shown again. A key acts as its user, with the lesser of both roles; it cannot have more than the creator has (FORBIDDEN), and a key cannot make keys.',
+      'The reply has the `key`, which is not shown again. A key acts as its user, with the lesser of both roles; its role cannot exceed that of the creator (FORBIDDEN), and a key cannot create keys.',
     access: { kind: 'editor' },
     body: newKeyBody,
     reply: apiKeySchema.extend({ key: z.string().describe('Shown here only') }),
@@ -73,7 +73,7 @@ function createRoute({ apiKeys, newId }: ApiKeyRoutesDeps): Route {
       describe: ({ body }, data) => ({ objectId: String(data['id']), details: { role: body.role } }),
     },
     handle: async ({ body: { name, role, requestsPerMinute }, principal }) => {
-      // Or a stolen key would live on in its copies.
+      // Otherwise a stolen key could create others that outlive it.
       if (principal.keyId !== null) throw new Problem('FORBIDDEN', 'An API key cannot make API keys');
       if (!isRoleWithin(role, principal.role))
         throw new Problem('FORBIDDEN', 'A key cannot have a stronger role than its creator');
@@ -98,8 +98,7 @@ function removeRoute({ apiKeys, rightsChanged }: ApiKeyRoutesDeps): Route {
     method: 'DELETE',
     path: '/api-keys/{id}',
     summary: 'Delete an API key',
-    description:
-      'It opens nothing any more within a second. A key cannot delete keys that may do more than itself (FORBIDDEN).',
+    description: 'It stops working within a second. A key cannot delete keys with a stronger role (FORBIDDEN).',
     access: { kind: 'user' },
     reply: deletedSchema,
     replyStatus: 200,
@@ -107,7 +106,7 @@ function removeRoute({ apiKeys, rightsChanged }: ApiKeyRoutesDeps): Route {
     handle: async ({ params, principal }) => {
       const id = params['id'] ?? '';
       const role = await apiKeys.roleOf(id, visibleTo(principal));
-      // A key that may only read must not put an end to programs that write.
+      // A key that may only read must not stop programs that write.
       if (role && principal.keyId !== null && !isRoleWithin(role, principal.role))
         throw new Problem('FORBIDDEN', 'An API key cannot delete a key with a stronger role');
       if (!role || !(await apiKeys.remove(id, visibleTo(principal)))) throw notFound('API key');

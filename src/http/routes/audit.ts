@@ -16,22 +16,22 @@ const auditQuery = z.strictObject({
     .refine(isId, 'must be an id')
     .optional()
     .describe('Only what this user did, also with an API key'),
-  action: auditActionSchema.optional().describe('Only deeds of this kind'),
-  objectKind: auditObjectKindSchema.optional().describe('Only deeds to objects of this kind'),
+  action: auditActionSchema.optional().describe('Only events with this action'),
+  objectKind: auditObjectKindSchema.optional().describe('Only events about objects of this kind'),
   objectId: z
     .string()
     .min(1)
     .max(200)
     .optional()
     .describe(
-      'Only deeds to the object itself: of a survey neither those to its questions and responses nor those to its files, which `surveyId` finds',
+      'Only events about the object itself: for a survey not those about its questions, responses and files, which `surveyId` finds',
     ),
   surveyId: z
     .string()
     .refine(isId, 'must be an id')
     .optional()
     .describe(
-      'Only what was done to this survey and to all that is in it: questions, translations, responses, files, uploads, analyses by AI and webhooks, but for those of webhooks for all surveys. A duplicate is found with the source too. Surveys that were deleted can be asked for too',
+      'Only events about this survey and all that is in it: questions, translations, responses, files, uploads, AI analyses and webhooks, except webhooks for all surveys. A duplicate is also found with its source. Works for deleted surveys too',
     ),
 });
 
@@ -43,8 +43,8 @@ export function auditRoutes({ audit }: AuditRoutesDeps): Route[] {
       tag: 'Audit',
       summary: 'Who did what when',
       description:
-        'Newest first; entries are only ever added. `details` names what a deed concerns beside its object: `surveyId`; `fields` that were given; where the status changed `status {from, to}`. ' +
-        'What the service does by itself has the `actorKind` SYSTEM: `survey.closed` with the `reason` QUOTA or ENDED, and `responses.expired`. A change by somebody that closes a survey, such as a lower quota, leaves both entries.',
+        'Newest first; events are never changed or removed. `details` has `surveyId`, the names of changed `fields`, and `status {from, to}` if the status changed. ' +
+        'Actions of the service itself have the `actorKind` SYSTEM: `survey.closed` with the `reason` QUOTA or ENDED, and `responses.expired`. A call that closes a survey, such as a lower quota, leaves both events.',
       access: { kind: 'admin' },
       limit: 'api',
       query: auditQuery,

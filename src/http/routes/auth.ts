@@ -43,8 +43,8 @@ function loginRoute({ signIn }: AuthRoutesDeps): Route {
     tag: 'Authentication',
     summary: 'Sign in with e-mail and password',
     description:
-      'An unknown e-mail, a wrong password and a disabled user get the same reply in the same time. After 100 failures within an hour for one account, tries for it ' +
-      'from addresses that it has not signed in from in the last 30 days get RATE_LIMITED until the hour is over; sessions that exist go on.',
+      'An unknown e-mail, a wrong password and a disabled user get the same reply in the same time. After 100 failures within an hour for one account, attempts ' +
+      'from addresses that it has not signed in from in the last 30 days get RATE_LIMITED until the hour is over; existing sessions go on.',
     access: { kind: 'public' },
     limit: 'auth',
     body: loginBody,
@@ -59,10 +59,10 @@ function refreshRoute({ refresh }: AuthRoutesDeps): Route {
     method: 'POST',
     path: '/auth/refresh',
     tag: 'Authentication',
-    summary: 'Trade a refresh token for new tokens',
+    summary: 'Exchange a refresh token for new tokens',
     description:
-      'A refresh token is used once. Handing it in again within 10 seconds, while its successor is unused, gives the same successor; any other reuse ends the session with all ' +
-      'its tokens. The session itself ends REFRESH_TOKEN_TTL_SECONDS after the sign-in.',
+      'A refresh token can be used once. Sending it again within 10 seconds, while its successor is unused, gives the same successor; any other reuse ends the session with all ' +
+      'its tokens. The session ends REFRESH_TOKEN_TTL_SECONDS after the sign-in.',
     access: { kind: 'public' },
     limit: 'auth',
     body: z.strictObject({ refreshToken: refreshTokenField }),
@@ -78,7 +78,7 @@ function logoutRoute({ sessions, rightsChanged }: AuthRoutesDeps): Route {
     path: '/auth/logout',
     tag: 'Authentication',
     summary: 'End the session and all its tokens',
-    description: 'With a refresh token of another session of the same user, that session ends too.',
+    description: 'With a refresh token of another session of the same user, that session is ended too.',
     access: { kind: 'user' },
     limit: 'api',
     isBodyOptional: true,
@@ -107,8 +107,8 @@ function meRoute({ users }: AuthRoutesDeps): Route {
     method: 'GET',
     path: '/auth/me',
     tag: 'Authentication',
-    summary: 'Who is calling',
-    description: 'With an API key, `role` is what the key gives now.',
+    summary: 'Read the calling user',
+    description: 'With an API key, `role` is the present role of the key.',
     access: { kind: 'user' },
     limit: 'api',
     reply: userSchema,
@@ -127,7 +127,7 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     method: 'POST',
     path: '/auth/password',
     tag: 'Authentication',
-    summary: 'Change the own password',
+    summary: 'Change your password',
     description: 'Ends all other sessions of the user. A wrong `currentPassword` is a VALIDATION_ERROR.',
     access: { kind: 'user' },
     limit: 'api',
@@ -141,7 +141,7 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     },
     handle: async ({ principal, body }) => {
       const keptSessionId = sessionOf(principal);
-      // A stolen access token must not be a way to guess the password; the address says nothing here.
+      // Failures count by session, so that a stolen access token cannot be used to guess the password.
       await accountGuard.assertNotLocked(keptSessionId, '');
       const user = await users.find(principal.userId);
       if (!user) throw notFound('user');

@@ -25,28 +25,26 @@ const crosstabBody = z
     questionId1: z
       .string()
       .describe(
-        'The question in the rows; after an analysis by AI also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
+        'The question in the rows; after an AI analysis also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
       ),
-    questionId2: z.string().describe('The question in the columns; or a finding, as in the rows'),
+    questionId2: z.string().describe('The question in the columns, or an annotation as in the rows'),
     rowId1: z
       .string()
       .optional()
-      .describe(
-        'Id or value of the row of a MATRIX, which needs one, or of the item of a RANKING; other questions take none',
-      ),
+      .describe('Id or value of the row of a MATRIX (required) or of the item of a RANKING; not for other questions'),
     rowId2: z.string().optional().describe('As `rowId1`, for the columns'),
     filters: z.array(filterField).max(20).default([]).describe('As `filter` of the statistics'),
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: z.boolean().optional(),
-    weightQuestionId: z.string().optional().describe('A NUMBER question: every response weighs its answer'),
+    weightQuestionId: z.string().optional().describe('A NUMBER question whose answer is the weight of the response'),
     weightMetadataKey: z
       .string()
       .min(1)
       .max(100)
       .optional()
       .describe(
-        'A key of `metadata`: every response weighs the number that stands there, with a point before decimals; white space around it does not count. Upper and lower case are different keys, and one that no response of the survey has is refused, if there are responses. Not beside `weightQuestionId`',
+        'A key of `metadata` whose value is the weight of the response: a number with a decimal point; white space around it is ignored. Keys are case-sensitive; one that no response of the survey has is refused if there are responses. Not together with `weightQuestionId`',
       ),
     banner: z
       .array(z.union([z.string(), z.strictObject({ questionId: z.string(), rowId: z.string() })]))
@@ -60,11 +58,13 @@ const crosstabBody = z
       .min(0.5)
       .lt(1)
       .optional()
-      .describe('Level of confidence from which on `significantOver` names a column; 0.95 (p < 0.05) if not given'),
+      .describe('Confidence level above which `significantOver` names a column; by default 0.95 (p < 0.05)'),
     correction: z
       .enum(corrections)
       .optional()
-      .describe('For the many comparisons of a row: `bonferroni`, or `fdr` (Benjamini–Hochberg); none if not given'),
+      .describe(
+        'Correction for the many comparisons of a row: `bonferroni`, or `fdr` (Benjamini–Hochberg); by default none',
+      ),
   })
   .refine((body) => !isRangeInverted(body), invertedRangeIssue)
   .refine((body) => body.weightQuestionId === undefined || body.weightMetadataKey === undefined, {
@@ -74,15 +74,15 @@ const crosstabBody = z
 
 const description = [
   'Counts the responses that answered both questions. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE), scales (RATING_SCALE, NPS, SLIDER), the rows of a MATRIX and a RANKING can be crossed; ' +
-    'texts, addresses, files, dates, times and NUMBER cannot, as they have no categories, nor can scales of more than 10,000 points. ' +
-    'A RANKING counts by the item ranked first, or with a row by the rank of that item.',
+    'texts, addresses, files, dates, times and NUMBER cannot, as they have no categories, and neither can scales of more than 10,000 points. ' +
+    'A RANKING counts by the item that is ranked first, or with a row by the rank of that item.',
   'Chi-square is Pearson’s without Yates’ correction, over the counts shown; empty rows and columns are left out of it. ' +
-    'Respondents of a question with several answers stand in several cells, though once in each total: its chi-square runs over their mentions, which are not independent, so take its p-value for a hint.',
-  '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over all who are in either column; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
-    'A correction takes all pairs of columns of one row for a family. Columns of a question with several answers share respondents; the test takes them for separate people, which names rather too few.',
-  'With a weight, `weightedCount`, `weightedTotal`, percentages, chi-square and Cramér’s V are of sums of weights, and columns are compared by their effective bases, (Σw)² / Σw²; `count` and `total` stay unweighted. ' +
-    'A weight is usable from 1e-12 to 1e12; responses without one are in no figure but `unweightable`. Weights are not rescaled: chi-square grows with their size, so let them average one.',
-  'An option that was removed is a row or column as long as anybody in the whole survey has chosen it, whatever is selected. A `banner` puts further questions in columns beside one another, all counted at one moment; each part is what crossing its question alone would give, over the responses that answered it and the question in the rows.',
+    'Respondents of a question with several answers count in several cells, but once in each total: chi-square is then computed over mentions, which are not independent, so its p-value is only indicative.',
+  '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over the respondents of both columns; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
+    'A correction takes all pairs of columns of one row as a family. Columns of a question with several answers share respondents; the test treats them as independent, which is conservative.',
+  'With a weight, `weightedCount`, `weightedTotal`, percentages, chi-square and Cramér’s V are computed from sums of weights, and columns are compared by their effective bases, (Σw)² / Σw²; `count` and `total` stay unweighted. ' +
+    'A weight is usable from 1e-12 to 1e12; responses without one only count in `unweightable`. Weights are not rescaled: chi-square grows with their size, so they should average one.',
+  'A removed option is a row or column as long as any response of the whole survey has chosen it, whatever is selected. A `banner` puts further questions in columns beside one another, all counted at the same moment; each part equals the crosstab of its question alone, over the responses that answered it and the question in the rows.',
 ].join('\n\n');
 
 export function crosstabRoute({ cachedCrosstab, surveys, annotations }: CrosstabRouteDeps): Route {
@@ -143,11 +143,11 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations }: Crosstab
   });
 }
 
-/** Nobody has a usable weight, though there are responses. */
+/** Whether there are responses, but none with a usable weight. */
 const hasNoUsableWeight = ({ weighted }: CrosstabCounts): boolean =>
   weighted !== undefined && weighted.total.weight === 0 && weighted.unweightable > 0;
 
-/** A misspelt key would give an empty table. One that some responses have, with no number in it or outside the selection, is known. */
+/** Refuses a key that no response of the survey has, since a misspelt key would give an empty table. */
 async function assertMetadataKeyExists(
   crosstab: Pick<CrosstabStore, 'hasMetadataKey'>,
   surveyId: string,
@@ -162,7 +162,7 @@ async function assertMetadataKeyExists(
   ]);
 }
 
-/** What stands in columns: the second question, then those of the banner. */
+/** The variables in columns: the second question, then those of the banner. */
 function columnVariables({ questionId2, rowId2, banner = [] }: z.output<typeof crosstabBody>): NamedVariable[] {
   const named = banner.map((item, index) => ({
     ...(typeof item === 'string' ? { id: item, row: undefined } : { id: item.questionId, row: item.rowId }),

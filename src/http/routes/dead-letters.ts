@@ -12,15 +12,15 @@ export interface DeadLetterRoutesDeps {
     'listDeadLetters' | 'findDeadLetters' | 'countDeadLetters' | 'requeueDeadLetter' | 'removeDeadLetters'
   >;
   shards: readonly Shard[];
-  /** Whether there is such a survey; one that is gone gets nothing back. */
+  /** Dead letters of deleted surveys are dropped. */
   surveyExists(surveyId: string): Promise<boolean>;
-  /** Tells who did it. */
+  /** Records the audit event. */
   record(actorId: string, revived: number): void;
 }
 
-/** Of a shard, by one call. */
+/** Most dead letters of a shard that one call requeues. */
 const maxRequeued = 1000;
-/** Of what may be a quarter of a megabyte each. */
+/** A dead letter may take a quarter of a megabyte. */
 const lettersPerRead = 50;
 
 const deadLetterSchema = z
@@ -33,22 +33,22 @@ const deadLetterSchema = z
   })
   .meta({
     id: 'DeadLetter',
-    description: 'An accepted response that the response store could not read. It is kept until it is put back.',
+    description: 'An accepted response that ClickHouse could not read. It is kept until it is requeued.',
   });
 
-/** Accepted responses that ClickHouse refused: kept apart so that they hold up no others, and put back once the cause is gone. */
+/** Accepted responses that ClickHouse refused, kept apart so that they do not block others, and requeued once the cause is fixed. */
 export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadLetterRoutesDeps): Route[] {
   const oldestLetters = async (shard: Shard): Promise<ShardLetter[]> => {
     const found: ShardLetter[] = [];
     for await (const letter of stream.findDeadLetters(shard)) {
-      // Those that a newer version alone can put back hold up no others.
+      // Dead letters of a newer version are skipped, so that they do not block others.
       if (letter.isKnown) found.push({ shard, letter });
       if (found.length === maxRequeued) break;
     }
     return found;
   };
   const oldest = async () => (await Promise.all(shards.map(oldestLetters))).flat();
-  /** Whether it went back: not where it was erased meanwhile, nor where its survey is gone. */
+  /** Whether it was requeued: not if it was erased meanwhile, nor if its survey was deleted. */
   const requeue = async ({ shard, letter }: ShardLetter): Promise<boolean> => {
     const surveyId = idsIn(letter).surveyId ?? '';
     if (surveyId === '' || (await surveyExists(surveyId)))
@@ -65,8 +65,8 @@ export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadL
       method: 'GET',
       path: '/dead-letters',
       tag: 'Service',
-      summary: 'Accepted responses that could not be stored',
-      description: 'Shard after shard, the oldest first.',
+      summary: 'List accepted responses that could not be stored',
+      description: 'Shard by shard, the oldest first.',
       access: { kind: 'admin' },
       limit: 'api',
       query: z.strictObject(pageFields(100)),
@@ -90,8 +90,8 @@ export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadL
       method: 'POST',
       path: '/dead-letters/replay',
       tag: 'Service',
-      summary: 'Put dead letters back into the stream',
-      description: `Each is tried once more; what still cannot be stored comes back here. At most the oldest ${maxRequeued} of every shard: call again for more. Those of deleted surveys are dropped.`,
+      summary: 'Requeue dead letters',
+      description: `Each is stored again; those that still cannot be stored return to this list. One call takes at most the oldest ${maxRequeued} of every shard: call again for more. Those of deleted surveys are dropped.`,
       access: { kind: 'admin' },
       limit: 'api',
       reply: z.strictObject({ revived: z.number() }),
@@ -103,7 +103,7 @@ export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadL
         try {
           for (const found of letters) if (await requeue(found)) revived += 1;
         } finally {
-          // A replay that broke off has put back some all the same.
+          // Also if the replay failed half-way.
           record(principal.userId, revived);
         }
         return ok({ revived });
@@ -117,7 +117,7 @@ interface ShardLetter {
   letter: DeadLetter;
 }
 
-/** One page over all shards. A shard can be counted but not entered at a place, so what lies before the page is read and let go. */
+/** One page over all shards. A stream has no access by offset, so the letters before the page are read and dropped. */
 async function listLetters(
   stream: DeadLetterRoutesDeps['stream'],
   shards: readonly Shard[],
@@ -151,6 +151,6 @@ const idsIn = ({ rows }: DeadLetter): Pick<DeadLetterRow, 'surveyId' | 'response
 
 const rowCountIn = ({ rows }: DeadLetter): number => rows.toString('latin1').split('\n').length;
 
-/** No more than its rows name: the table keeps for ever what columns are added for them. */
+/** The number of code columns that its rows need; more are not added, since the table keeps columns for ever. */
 const codePositionsIn = ({ rows }: DeadLetter): number =>
   Math.max(0, ...rows.toString('latin1').split('\n').map(codePositionsOf));

@@ -6,20 +6,20 @@ import type { OpenApiDocument } from '../reference/openapi.ts';
 import { type Outcome, type Route, route } from '../routing/route.ts';
 
 export interface DocsRoutesDeps {
-  /** Asked once, at the first request: the public address may be known only after listening. */
+  /** Called once, at the first request. */
   document(): OpenApiDocument;
 }
 
 const common = { method: 'GET', tag: 'Reference', access: { kind: 'public' }, reply: null, replyStatus: 200 } as const;
 
-/** `GET /openapi.json`, for the table below the base address. */
+/** GET /openapi.json, below the base address. */
 export function openApiRoute({ document }: DocsRoutesDeps): Route {
   const text = memoize(() => JSON.stringify(document()));
   return route({
     ...common,
     path: '/openapi.json',
     summary: 'This document',
-    description: 'OpenAPI 3.1, without the envelope of other replies.',
+    description: 'OpenAPI 3.1, without the usual envelope.',
     limit: 'api',
     replyMediaType: 'application/json',
     handle: async () => ({
@@ -32,7 +32,7 @@ export function openApiRoute({ document }: DocsRoutesDeps): Route {
   });
 }
 
-/** The reference page and its files, for the root table. It needs no network beyond this service. */
+/** The reference page and its files, at the root. The page loads nothing from other hosts. */
 export function docsRoutes(): Route[] {
   const loadAsset = createAssetLoader();
   const page = (path: string, folder: string) =>
@@ -63,7 +63,7 @@ export function docsRoutes(): Route[] {
   ];
 }
 
-/** Scripts and styles come from here alone, and none stand in the page itself; pictures may also stand in the styles. */
+/** Scripts and styles only from this host and never inline; images may also be data URLs in styles. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -83,7 +83,7 @@ interface Asset {
 const pageFile = (name: string): string => assetPath(`src/http/reference/page/${name}`);
 const packageFile = (name: string): string => createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`);
 
-/** All files that are served; nothing else of those folders is. */
+/** The files that are served; nothing else in their folders is. */
 const files: Readonly<Record<string, { mediaType: string; path(): string }>> = {
   'page.js': { mediaType: 'text/javascript; charset=utf-8', path: () => pageFile('page.js') },
   'page.css': { mediaType: 'text/css; charset=utf-8', path: () => pageFile('page.css') },

@@ -11,11 +11,11 @@ export interface ErasureRoutesDeps {
 const replySchema = z
   .strictObject({
     id: z.string().describe('The respondent'),
-    deleted: z.boolean().describe('`true` once nothing of the respondent is left'),
-    responses: countSchema.describe('Those that were deleted by this call'),
+    deleted: z.boolean().describe('`true` if nothing of the respondent is left'),
+    responses: countSchema.describe('Number of responses that this call deleted'),
     isFinished: z.boolean().describe('The same as `deleted`'),
   })
-  .meta({ id: 'Erasure', description: 'What was erased.' });
+  .meta({ id: 'Erasure', description: 'The reply to an erasure.' });
 
 export function erasureRoutes({ erasure }: ErasureRoutesDeps): Route[] {
   return [
@@ -23,15 +23,15 @@ export function erasureRoutes({ erasure }: ErasureRoutesDeps): Route[] {
       method: 'DELETE',
       path: '/surveys/{id}/respondents/{respondent}',
       tag: 'Responses',
-      summary: 'Erase everything that one respondent has sent',
+      summary: 'Erase everything that a respondent has sent',
       description:
-        'Deletes the responses that name this `respondent`, with their uploads. Export files that may show them expire at once, and one that is being made fails and says why. 202 with `isFinished: false` when there are more than one call deletes (5000 at least): call again. ' +
-        'What was accepted before the call is erased; content leaves the disks within about an hour.',
+        'Deletes the responses that name this `respondent`, with their uploads. Export files that may show them expire at once, and a running export fails with the reason. 202 with `isFinished: false` if one call cannot delete all (it deletes at least 5000): call again. ' +
+        'Everything that was accepted before the call is erased; the content leaves the disks within about an hour.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       reply: replySchema,
       replyStatus: 200,
-      otherReplies: [{ status: 202, description: 'Some are left: call again', data: replySchema }],
+      otherReplies: [{ status: 202, description: 'Responses are left: call again', data: replySchema }],
       refusals: ['VALIDATION_ERROR'],
       audit: {
         action: 'respondent.erased',

@@ -29,13 +29,13 @@ const exportBody = z
     format: exportFormatSchema,
     startDate: startField.optional(),
     endDate: endField.optional(),
-    isComplete: z.boolean().optional().describe('Only complete, or only incomplete responses'),
+    isComplete: z.boolean().optional().describe('Only complete or only incomplete responses'),
     filters: z
       .array(z.string().min(3).max(1000))
       .max(20)
       .default([])
       .describe(
-        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold. After an analysis by AI also findings, as in `filter` of the statistics: those of the last analysis that was finished when the file was asked for',
+        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold. After an AI analysis also annotations, as in `filter` of the statistics: those of the last analysis that had finished when the export was requested',
       ),
     columns: z
       .array(z.string().min(1).max(100))
@@ -43,13 +43,13 @@ const exportBody = z
       .max(1000)
       .optional()
       .describe(
-        `What the file shows, in this order: any of ${responseFieldNames.join(', ')}, and ids of questions. Without it: all of these (surveyId in JSON and NDJSON only, since it is the same in every line), questions that were removed left out`,
+        `The columns of the file, in this order: any of ${responseFieldNames.join(', ')}, and ids of questions. By default all of these (surveyId only in JSON and NDJSON, since it is the same in every line), without removed questions`,
       ),
     labels: z
       .enum(['text', 'value'])
       .default('text')
       .describe(
-        'Options and headings in the author’s wording, or as values and question ids. A PDF and the summary of a workbook always have the wording',
+        'Options and headings as labels, or as values and question ids. A PDF and the summary of a workbook always have labels',
       ),
   })
   .refine((body) => !isRangeInverted(body), invertedRangeIssue);
@@ -64,9 +64,9 @@ NDJSON, a boolean in PARQUET, in EXCEL the number 1 or 0 shown as true or false,
 cuts texts at 32,767 characters. A PDF, and the summary of a workbook, count what the file covers, in the order of the scale or of the author’s options and rows. Percentages are of those who answered the question, for a MATRIX with
 one answer a row of those who answered the row; where several may be chosen they can add up to more than 100. Words are counted by mentions and have no percentage. Of words the 15 most frequent are shown, of other answers 40, each with
 a last line that says how many different ones are left out and how often they occur. Days are shown in order of time: where there are more than 40, by month, year or decade, those without an answer included. A PDF rounds (percentages
-to one decimal, means to two decimals or four digits); the summary of a workbook holds full values. The mean duration is averageDuration of the statistics: up to the first save. A row of a MATRIX has a mean only where its columns are worded as the numbers 1, 2, 3 …: of others nobody can tell whether they are a scale.`;
+to one decimal, means to two decimals or four digits); the summary of a workbook holds full values. The mean duration is averageDuration of the statistics: up to the first save. A row of a MATRIX has a mean only if its columns are labelled 1, 2, 3 …, since others need not be a scale.`;
 
-/** Presents what is known of an export. */
+/** An export as the API shows it. */
 export function presentExport(record: ExportRecord) {
   const {
     id,
@@ -110,8 +110,8 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       method: 'POST',
       path: '/exports/surveys/{surveyId}',
       tag: 'Exports',
-      summary: 'Ask for a file of responses',
-      description: `${columnsText}\n\nFiles are made one after the other; a user may have ${maxOpenExports} that are not made yet (429).`,
+      summary: 'Request an export',
+      description: `${columnsText}\n\nExports are made one after the other; a user may have ${maxOpenExports} unfinished ones (429).`,
       access: { kind: 'survey', right: 'read', by: 'surveyId' },
       limit: 'api',
       body: exportBody,
@@ -231,7 +231,8 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
       path: '/exports/{exportId}',
       tag: 'Exports',
       summary: 'Cancel an export, or remove its file',
-      description: 'Who asked for it may do so, and who may edit the survey; others who may read the survey get 403.',
+      description:
+        'For the user who requested it, and for callers who may edit the survey; others who may read the survey get 403.',
       access: { kind: 'survey', right: 'read', by: 'exportId' },
       limit: 'api',
       reply: deletedSchema,
@@ -268,7 +269,7 @@ function assertColumnsAndFilters(
   if (issues.length > 0) throw validationProblem(issues);
 }
 
-/** A survey's title as a part of a file name: no path, no control characters, not too long. */
+/** The title of a survey as a part of a file name: no path, no control characters, at most 80 characters. */
 function fileNameOf(title: string): string {
   const plain = title
     .toWellFormed()

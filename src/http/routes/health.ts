@@ -4,27 +4,27 @@ import { ok, type Route, route } from '../routing/route.ts';
 import { healthSchema } from '../schemas/common.ts';
 
 export interface HealthRoutesDeps {
-  /** Set from the moment that the service begins to stop. */
+  /** True from the moment that the service begins to stop. */
   isDraining(): boolean;
   /** The refusal that a submission would get because the intake is too full. */
   fullIntakeProblem(): Problem | undefined;
-  /** Writes to the intake and settles when the write is on disk. */
+  /** Writes to the intake; resolves when the write is on disk. */
   writeToIntake(): Promise<unknown>;
-  /** What the service can take submissions without: name → a question that settles when it answers. */
+  /** Checks of the stores that submissions do not need, by name. */
   dependencies: Readonly<Record<string, () => Promise<unknown>>>;
-  /** By a clock that nobody sets. */
+  /** A monotonic clock. */
   nowMs?(): number;
-  /** How long a store may take to answer. */
+  /** Longest time for one check. */
   timeoutMs?: number;
 }
 
 const defaultTimeoutMs = 500;
-/** However often it is asked, the stores are asked once in this time. */
+/** Results are cached for this time. */
 const resultMaxAgeMs = 500;
 
 type Result = 'ok' | 'failed' | 'timed out';
 
-/** `/health/live` and `/health/ready`, for the root table. */
+/** /health/live and /health/ready, at the root. */
 export function healthRoutes(deps: HealthRoutesDeps): Route[] {
   return [liveRoute(), readyRoute(deps)];
 }
@@ -34,8 +34,8 @@ function liveRoute(): Route {
     method: 'GET',
     path: '/health/live',
     tag: 'Service',
-    summary: 'Whether the process runs',
-    description: 'Asks nothing of any store: a reply at all means yes.',
+    summary: 'Check that the process runs',
+    description: 'Uses no store: any reply means that the process runs.',
     access: { kind: 'public' },
     limit: 'none',
     ignoresQuery: true,
@@ -52,10 +52,10 @@ function readyRoute(deps: HealthRoutesDeps): Route {
     method: 'GET',
     path: '/health/ready',
     tag: 'Service',
-    summary: 'Whether submissions are taken',
+    summary: 'Check that submissions are accepted',
     description:
-      `Ready means that the intake has a submission on disk within ${timeoutMs} ms and has room, and that the service is not stopping. What can be missing meanwhile (the response store, the control plane, AI) is named in ` +
-      '`degraded`. Otherwise 503 SERVICE_UNAVAILABLE with the same fields in `details`. The stores are asked at most twice a second.',
+      `Ready means that the intake writes to disk within ${timeoutMs} ms and has room, and that the service is not stopping. Other stores that are away (ClickHouse, PostgreSQL, the Redis for jobs) are named in ` +
+      '`degraded`. Otherwise 503 SERVICE_UNAVAILABLE with the same fields in `details`. The stores are checked at most twice a second.',
     access: { kind: 'public' },
     limit: 'none',
     ignoresQuery: true,
@@ -119,7 +119,7 @@ async function runCheck(check: () => Promise<unknown>, timeoutMs: number): Promi
   return Promise.race([answer, timeout]).finally(() => clearTimeout(timer));
 }
 
-/** One look serves all who ask while it lasts, and for a moment after it began. */
+/** Shares one load among concurrent callers, and with later ones until it is `resultMaxAgeMs` old. */
 function cached<T>(
   { nowMs = () => performance.now() }: Pick<HealthRoutesDeps, 'nowMs'>,
   load: () => Promise<T>,

@@ -41,10 +41,10 @@ export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[
       method: 'GET',
       path: '/surveys/{id}/live',
       tag: 'Live',
-      summary: 'Listen to a survey as server-sent events',
+      summary: 'Subscribe to a survey with server-sent events',
       description: [
-        'Each event is named after the `type` of a LiveServerMessage, which is its data. `subscribed` and responses carry their cursor as `id`: sent back as `Last-Event-ID`, it replays what was missed. While all has been sent, heartbeats move the id on without an event, so that it stays young where responses are rare.',
-        'The stream ends when the session ends, or the right to read the survey.',
+        'Each event is named after the `type` of a LiveServerMessage, which is its data. `subscribed` and responses have their cursor as `id`: sent back as `Last-Event-ID`, it resumes the stream without a gap. While nothing is left to send, heartbeats move the id on without an event, so that it does not expire where responses are rare.',
+        'The stream ends when the session or the right to read the survey ends.',
       ].join('\n\n'),
       access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api',
@@ -53,7 +53,7 @@ export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[
       replyMediaType: 'text/event-stream',
       replyStatus: 200,
       handle: async ({ params, query, principal, header }) => {
-        // A client that has seen nothing yet may send the header empty.
+        // A client that has received nothing yet may send an empty header.
         const after = header('last-event-id') || query.after || undefined;
         if (after !== undefined && !decodeLiveCursor(after))
           throw validationProblem([{ path: 'Last-Event-ID', message: 'is not a cursor of this service' }]);
@@ -77,7 +77,7 @@ function begin(
   request: { surveyId: string; channels: Channel[]; after: string | undefined },
 ): void {
   session.subscribe(request).catch(() => {
-    // The survey went away between the route's own look and this one, or a store did: a client tries again and is told.
+    // The survey was deleted meanwhile, or a store is away: the client reconnects.
     session.sendProblem('SERVICE_UNAVAILABLE', 'The stream could not begin', request.surveyId);
     body.end();
   });

@@ -17,7 +17,7 @@ export interface MemberRoutesDeps {
 
 const common = { tag: 'Members', access: { kind: 'survey', right: 'own', by: 'id' }, limit: 'api' } as const;
 
-/** With whom a survey is shared. */
+/** Members of a survey: users with whom it is shared. */
 export function memberRoutes(deps: MemberRoutesDeps): Route[] {
   return [listRoute(deps), putRoute(deps), removeRoute(deps)];
 }
@@ -27,7 +27,7 @@ function listRoute({ members }: MemberRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/surveys/{id}/members',
-    summary: 'List those with whom a survey is shared',
+    summary: 'List the members of a survey',
     query: z.strictObject(pageFields(100)),
     reply: z.array(memberSchema),
     replyStatus: 200,
@@ -46,7 +46,7 @@ function putRoute({ members, rightsChanged }: MemberRoutesDeps): Route {
     path: '/surveys/{id}/members/{userId}',
     summary: 'Share a survey with a user',
     description:
-      'An EDITOR may change the survey, a VIEWER reads it. A user whose own role is VIEWER only reads, whatever is shared.',
+      'An EDITOR may change the survey, a VIEWER may read it. A user whose own role is VIEWER may only read, whatever the role as a member.',
     body: z.strictObject({ role: memberRoleSchema }),
     reply: memberSchema,
     replyStatus: 200,
@@ -75,8 +75,8 @@ function removeRoute({ members, rightsChanged }: MemberRoutesDeps): Route {
     ...common,
     method: 'DELETE',
     path: '/surveys/{id}/members/{userId}',
-    summary: 'End the sharing of a survey with a user, or leave it',
-    description: 'Members leave a survey by naming themselves, signed in: an API key cannot leave for its user.',
+    summary: 'Remove a member, or leave a survey',
+    description: 'Members leave a survey with their own id, in a session: an API key cannot leave for its user.',
     access: { ...common.access, orSelf: 'userId' },
     reply: z.object({ id: z.uuid().describe("The user's id"), deleted: z.literal(true) }),
     replyStatus: 200,
@@ -110,7 +110,7 @@ export interface SurveyOwnerRouteDeps {
   now(): number;
 }
 
-/** Hands a survey over. */
+/** The route that changes the owner of a survey. */
 export function surveyOwnerRoute(deps: SurveyOwnerRouteDeps): Route {
   return route({
     method: 'PUT',
@@ -118,8 +118,8 @@ export function surveyOwnerRoute(deps: SurveyOwnerRouteDeps): Route {
     tag: 'Members',
     summary: 'Hand a survey over to another user',
     description:
-      'The new owner is an ADMIN or EDITOR who is not disabled; whether the survey was shared with them before does not matter. Whoever owned it until now stays a member with the role EDITOR, so that nobody loses sight of a survey by mistake, ' +
-      'and can leave it with `DELETE /surveys/{id}/members/{userId}`. What they set up goes on for as long as they may see the survey: webhooks, live streams, files. Naming the present owner changes nothing.',
+      'The new owner must be an ADMIN or EDITOR who is not disabled, member or not. The former owner stays a member with the role EDITOR, so that nobody loses access by mistake, ' +
+      'and can leave with `DELETE /surveys/{id}/members/{userId}`. Webhooks, live streams and files of the former owner go on for as long as they may read the survey. Naming the present owner changes nothing.',
     access: { kind: 'survey', right: 'own', by: 'id' },
     limit: 'api',
     body: z.strictObject({ userId: idInputSchema }),
@@ -153,7 +153,7 @@ async function handOver(
   if (outcome === 'unknown user') throw notFound('user');
   if (outcome === 'may own nothing')
     throw validationProblem([{ path: 'userId', message: 'must be an ADMIN or EDITOR who is not disabled' }]);
-  // The rights of the call are looked at again when it comes again.
+  // A repeat of the call checks the rights again.
   if (outcome === 'changed meanwhile') throw tooManyConflicts('survey');
   rightsChanged({ surveyId: id });
   return outcome;

@@ -8,21 +8,21 @@ import { rateLimitKeyOf } from '../server/client-address.ts';
 import type { HeaderName } from '../server/request-head.ts';
 
 export interface MetricsRouteDeps {
-  /** The figures of all processes. */
+  /** The metrics of all processes. */
   collectMetrics(): Promise<readonly MetricFamilies[]>;
   authenticate: Authenticate;
   limits: Pick<RateLimits, 'consume'>;
 }
 
-/** `/metrics`, for the root table. */
+/** /metrics, at the root. */
 export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRouteDeps): Route {
   return route({
     method: 'GET',
     path: '/metrics',
     tag: 'Service',
-    summary: 'Figures for Prometheus',
+    summary: 'Read metrics for Prometheus',
     description:
-      'What the service does, summed over all its processes; what each of them needs for it (memory, processor time, event-loop delay) with its name in the label `process`. Open to callers on this machine (a loopback address at the socket, and no sign of a proxy in the headers), and to an ADMIN’s token or API key from anywhere. Others get UNAUTHORIZED without a valid token and FORBIDDEN with one of another role.',
+      'Counters summed over all processes; memory, processor time and event-loop delay of each process with its name in the label `process`. Open to callers on the same machine (a loopback address, and no header of a proxy), and to an ADMIN’s token or API key from anywhere. Other callers get UNAUTHORIZED without a valid token and FORBIDDEN with one of another role.',
     access: { kind: 'public' },
     limit: 'none',
     ignoresQuery: true,
@@ -44,7 +44,7 @@ export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRo
   });
 }
 
-/** Headers by which a proxy shows itself. */
+/** Headers that proxies add. */
 const proxyHeaders: readonly HeaderName[] = [
   'forwarded',
   'x-forwarded-for',
@@ -54,12 +54,12 @@ const proxyHeaders: readonly HeaderName[] = [
   'via',
 ];
 
-/** Without X-Forwarded-For the client's address is the socket's own, whatever proxies are trusted. */
+/** Whether the call comes from this machine; without X-Forwarded-For the address is that of the socket. */
 function isLocal({ address, header }: Pick<RouteRequest, 'address' | 'header'>): boolean {
   return isLoopback(address) && proxyHeaders.every((name) => header(name) === undefined);
 }
 
-/** Takes `::1` in every spelling; IPv4 addresses in IPv6 form are plain by now. */
+/** Knows `::1` in every spelling; IPv4 addresses in IPv6 form are unmapped before. */
 export function isLoopback(address: string): boolean {
   return isIP(address) === 4 ? address.startsWith('127.') : isIP(address) === 6 && /^[0:]*:0*1$/.test(address);
 }
@@ -70,7 +70,7 @@ async function assertAdmin(
   limits: Pick<RateLimits, 'consume'>,
 ): Promise<void> {
   const principal = await authenticate(header('authorization')).catch(async (error: unknown) => {
-    // Guessing tokens is limited here as everywhere.
+    // Counted, so that guessing tokens is limited here too.
     const { isAllowed, retryAfterSeconds } = await limits.consume('api', rateLimitKeyOf(address));
     if (!isAllowed) throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds });
     throw error;

@@ -31,10 +31,10 @@ const query = z.strictObject({
     .max(35)
     .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be a language tag such as en or zh-Hans')
     .optional()
-    .describe('The language wished for'),
+    .describe('The preferred language'),
 });
 
-/** What a respondent may see without signing in. */
+/** What respondents may see without signing in. */
 export function publicSurveyRoutes({ currentSurvey, whileAway, translations, now }: PublicRoutesDeps): Route[] {
   const translated = async (survey: SurveyWithQuestions, lang: string | undefined) => {
     const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
@@ -51,7 +51,7 @@ export function publicSurveyRoutes({ currentSurvey, whileAway, translations, now
       tag: 'Public',
       summary: 'Read an open survey as a respondent',
       description:
-        'Only surveys that take responses now; a PRIVATE one only with its token in `X-Survey-Token`. Everything else is a 404. Without `lang`, or where it is not there, the survey’s own language; that alone while PostgreSQL, which keeps the translations, is away.',
+        'Only for surveys that take responses now, for a PRIVATE one with its token in `X-Survey-Token`; otherwise 404. Without `lang`, or a translation to it, the texts are in the survey’s own language; so they are while PostgreSQL, which stores the translations, is away.',
       access: { kind: 'public' },
       limit: 'api',
       query,
@@ -85,7 +85,7 @@ function present(survey: SurveyWithQuestions, language: string, languages: reado
 
 const presentLabel = ({ id, text }: Option | MatrixRow) => ({ id, text });
 
-/** All settings of a type say what an answer may be, so all are shown; stored values are not. */
+/** Shows all settings, since they say what an answer may be, but no stored values. */
 function presentQuestion(question: Question) {
   const { id, type, text, description, isRequired, order, settings } = question;
   return {

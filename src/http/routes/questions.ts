@@ -34,7 +34,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
   const changeWording = async (surveyId: string, decide: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
     deps.actors.change(surveyId, (current) => {
       const next = decide(current);
-      // Who saves what was there already has changed nothing: the version stays.
+      // Saving the present state keeps the version.
       if (isDeepStrictEqual(next.questions, current.questions)) return { survey: current, isWordingChanged: false };
       return { survey: { ...next, updatedAt: new Date(deps.now()) }, isWordingChanged: true };
     });
@@ -72,7 +72,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       tag: 'Questions',
       summary: 'Change a question',
       description:
-        'Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its type and the meaning of its options (409 HAS_RESPONSES): a value stays that of its option, and where options are a scale (LIKERT_SCALE, the columns of a MATRIX) each keeps its point 1…n. There wording stays free, new options go last, and a hidden option goes on counting at its point where somebody chose it; `numberValue` names points, of options that are shown.',
+        'Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its type and the meaning of its options (409 HAS_RESPONSES): each option keeps its value, and on a scale (LIKERT_SCALE, the columns of a MATRIX) its point 1…n. On such a scale labels may change, new options go last, and a hidden option still counts at its point if it was chosen; `numberValue` names a point of the visible options.',
       access: { kind: 'survey', right: 'edit', by: 'questionId' },
       limit: 'api',
       body: questionChangeBody,
@@ -88,7 +88,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       },
       handle: async ({ params, body, survey }) => {
         const id = params['questionId'] ?? '';
-        // Another process may have changed it a moment ago.
+        // Another process may just have changed it.
         const cached = await deps.actors.sync(survey.id);
         if (!cached) throw notFound('question');
         const before = findQuestion(cached.survey, id);
@@ -154,7 +154,7 @@ function findQuestion(survey: SurveyWithQuestions, id: string): Question {
   return found;
 }
 
-/** Gives the visible questions the places 0, 1, 2 … in this order; questions whose place stays are left untouched. */
+/** Numbers the visible questions 0, 1, 2 … in this order; questions that keep their place are not copied. */
 function withOrder(survey: SurveyWithQuestions, ordered: readonly Question[]): SurveyWithQuestions {
   const hidden = survey.questions.filter(
     (question) => question.isHidden && !ordered.some((other) => other.id === question.id),
@@ -192,7 +192,7 @@ function addQuestion(
   return withOrder(survey, [...visible.slice(0, order), question, ...visible.slice(order)]);
 }
 
-/** The survey with a question changed; throws what is wrong with the change, or HAS_RESPONSES. */
+/** The survey with the changed question. Throws VALIDATION_ERROR or HAS_RESPONSES. */
 export function editQuestion(
   current: SurveyWithQuestions,
   id: string,

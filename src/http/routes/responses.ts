@@ -28,7 +28,7 @@ export interface ResponseRoutesDeps {
 const listQuery = z
   .strictObject({
     ...pageFields(1000),
-    cursor: z.string().max(200).optional().describe('`nextCursor` of the page before; then `page` is not used'),
+    cursor: z.string().max(200).optional().describe('`nextCursor` of the previous page; then `page` is ignored'),
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: booleanField.optional(),
@@ -37,7 +37,7 @@ const listQuery = z
 
 type CompiledSurvey = ReturnType<typeof compileSurvey>;
 
-/** A stored response as the interface shows it (contract §7, Reading). */
+/** A stored response as the API shows it. */
 export function presentResponse(survey: CompiledSurvey, record: ResponseRecord) {
   return {
     id: record.responseId,
@@ -67,7 +67,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       tag: 'Responses',
       summary: 'List responses, newest first',
       description:
-        'Pages by `page` or, stable while responses arrive, by `cursor`. A response shows here within two seconds of its acceptance.',
+        'Pages by `page`, or by `cursor`, which is stable while responses arrive. A response is listed within two seconds of its acceptance.',
       access: { kind: 'survey', right: 'read', by: 'surveyId' },
       limit: 'api',
       query: listQuery,
@@ -92,7 +92,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       path: '/responses/{responseId}',
       tag: 'Responses',
       summary: 'Read one response',
-      description: 'Waits for a response that was accepted a moment ago.',
+      description: 'Finds a response as soon as it is accepted.',
       access: { kind: 'survey', right: 'read', by: 'responseId' },
       limit: 'api',
       reply: responseSchema,
@@ -109,8 +109,8 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       tag: 'Responses',
       summary: 'Delete one response for good',
       description:
-        'Its seat in the quota is given back; a survey that its quota has closed stays closed. Export files that may show the response (asked for since it came in, for dates that it falls into) ' +
-        'expire at once; one that is being made fails and says why: ask for it again. A client-made id that came again after 48 hours names several responses: all that the survey has under it are deleted, also what could not be stored.',
+        'It no longer counts for the quota; a survey that was closed by its quota stays closed. Export files that may show the response (requested since it was accepted, for a range with its date) ' +
+        'expire at once; a running export fails with the reason and can be requested again. An id made by a client that was used again after 48 hours names several responses: all of them in this survey are deleted, dead letters too.',
       access: { kind: 'survey', right: 'edit', by: 'responseId' },
       limit: 'api',
       reply: deletedSchema,
@@ -118,7 +118,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       audit: { action: 'response.deleted', objectKind: 'response', describe: objectInSurvey('responseId') },
       handle: async ({ params, survey }) => {
         const record = await deps.reading.find(params['responseId'] ?? '');
-        // Of one that could not be stored there is no record.
+        // A dead letter has no record.
         const { surveyId, responseId } = record ?? {
           surveyId: survey.id,
           responseId: (params['responseId'] ?? '').toLowerCase(),

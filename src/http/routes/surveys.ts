@@ -85,7 +85,7 @@ const listQuery = z.strictObject({
     .enum(['createdAt', '-createdAt', 'title', '-title', 'responseCount', '-responseCount'])
     .default('-createdAt')
     .describe(
-      '`-` for descending. Titles stand as in an index, “Äpfel” before “Birne” (by code point where the database has no ICU collations)',
+      '`-` for descending. Titles are sorted as in an index, “Äpfel” before “Birne” (by code point if the database has no ICU collations)',
     ),
 });
 
@@ -93,7 +93,7 @@ export function newAccessToken(): string {
   return randomBytes(24).toString('base64url');
 }
 
-/** Puts given fields (status aside) on a survey; refuses a start after the end. */
+/** Applies the given fields, except `status`. Throws VALIDATION_ERROR for a start after the end. */
 export function applyFields(
   survey: SurveyWithQuestions,
   { status: _, ...given }: SurveyFields,
@@ -190,12 +190,10 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       summary: 'Read a survey with its questions',
       access: { kind: 'survey', right: 'read', by: 'id' },
       description:
-        'Responses go on naming questions, options and rows that were taken out of the survey: with `includeHidden` these are shown too, each with `isHidden: true`, deleted questions after the others.',
+        'Responses may name questions, options and rows that were removed from the survey. With `includeHidden` these are shown too, each with `isHidden: true`, deleted questions after the others.',
       limit: 'api',
       query: z.strictObject({
-        includeHidden: booleanField
-          .default(false)
-          .describe('Also what was taken out of the survey and may still be named by responses'),
+        includeHidden: booleanField.default(false).describe('Also show what was removed from the survey'),
       }),
       reply: surveyWithQuestionsSchema,
       replyStatus: 200,
@@ -217,7 +215,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       tag: 'Surveys',
       summary: 'Change a survey',
       description:
-        'Any of the fields. With `status` the survey moves: every status may be set from every other, but what could not last is refused and changes nothing: ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), ACTIVE while the quota is full (409 QUOTA_REACHED). A later `endsAt` or a higher quota in the same request counts. A quota lowered to the complete responses that there are, or below, closes an open survey and announces quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since those may name their respondents; it can be switched off at any time, for responses to come. `language` cannot become one that the survey has a translation to. A refusal changes nothing, whichever field it is for, even where a response comes in at the same moment.',
+        'Takes any of the fields. Every `status` may be set from every other, except ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), and ACTIVE while the quota is full (409 QUOTA_REACHED); a later `endsAt` or a higher quota in the same request counts. Lowering the quota to the present number of complete responses, or below, closes an open survey and sends quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since these may name their respondents; it can be switched off at any time, for later responses. `language` cannot be one that the survey has a translation to. A refused call changes no field, even if a response arrives at the same moment.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       body: surveyChangeBody,
@@ -253,7 +251,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       tag: 'Surveys',
       summary: 'Delete a survey with all its responses',
       description:
-        'It is gone at once, with everything in it; the stores are cleared behind the reply. After 31 days its webhooks, which are switched off, are removed too, with the record of their deliveries; entries of the audit stay.',
+        'The survey and everything in it disappears at once; the stores are cleared after the reply. Its webhooks are switched off, and removed after 31 days with the record of their deliveries; audit events stay.',
       access: { kind: 'survey', right: 'own', by: 'id' },
       limit: 'api',
       reply: deletedSchema,
@@ -272,7 +270,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       tag: 'Surveys',
       summary: 'Publish a survey',
       description:
-        'Opens the survey and announces survey.published whenever this changes the status to ACTIVE. A survey without questions may be published too: it takes submissions without answers, and questions can be added while it is open. 409 SURVEY_ENDED after `endsAt`, 409 QUOTA_REACHED while the quota is full.',
+        'Opens the survey, and sends survey.published if this changes the status to ACTIVE. A survey without questions may be published too: it takes submissions without answers, and questions can be added while it is open. 409 SURVEY_ENDED after `endsAt`, 409 QUOTA_REACHED while the quota is full.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
       isBodyOptional: true,
@@ -293,7 +291,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       tag: 'Surveys',
       summary: 'Copy a survey without its responses',
       description:
-        'Questions and translations come along, under ids of their own; the copy is a DRAFT of the caller, without dates. A VIEWER may not.',
+        'Questions and translations are copied with new ids; the copy is a DRAFT of the caller, without dates. Not for a VIEWER.',
       access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api',
       isBodyOptional: true,
@@ -371,7 +369,7 @@ interface CopyOptions {
   newId(): string;
 }
 
-/** A new DRAFT with the same wording, ids of its own, and the same positions for its answers; and which id took the place of which. */
+/** A DRAFT with the same wording and positions but new ids; `newIds` maps the old ids to them. */
 function copySurvey(
   source: SurveyWithQuestions,
   { id, ownerId, title: newTitle, nowMs, newId }: CopyOptions,

@@ -51,7 +51,7 @@ const [read, edit] = [
   { kind: 'survey', right: 'edit', by: 'id' },
 ] as const;
 
-/** The texts of a survey in other languages, by hand. */
+/** The texts of a survey in other languages, edited by hand. */
 export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
   const { surveys, translations } = deps;
   return [
@@ -84,7 +84,7 @@ export function translationRoutes(deps: TranslationRoutesDeps): Route[] {
       access: read,
       reply: translationSchema,
       replyStatus: 200,
-      description: '`stale` names the texts whose source was reworded since, `missing` those that are not translated.',
+      description: '`stale` names the texts whose original has changed since, `missing` those that are not translated.',
       handle: async ({ params }) => {
         const survey = await loadSurvey(surveys, params);
         const translation = await translations.find(survey.id, languageOf(params));
@@ -130,7 +130,7 @@ function putRoute({ surveys, translations, now }: TranslationRoutesDeps): Route 
       objectKind: 'survey',
       describe: ({ params, survey }) => ({ objectId: survey.id, details: { language: languageOf(params) } }),
     },
-    description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null takes one back. What is not translated is shown in the survey’s own language.`,
+    description: `Languages: ${translationLanguages.join(' ')}. Texts that are left out stay as they are; null removes one. Texts without a translation are shown in the survey’s own language.`,
     handle: async ({ params, body }) => {
       const survey = await loadSurvey(surveys, params);
       const language = languageOf(params);
@@ -152,7 +152,7 @@ function putRoute({ surveys, translations, now }: TranslationRoutesDeps): Route 
   });
 }
 
-/** Languages are named in any case. */
+/** The language of the path, which may be in any case. */
 function languageOf(params: Readonly<Record<string, string>>): string {
   const text = params['language'] ?? '';
   return canonicalLanguage(text) ?? text;

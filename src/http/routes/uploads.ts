@@ -14,7 +14,7 @@ import { replyWithFile } from '../server/file-reply.ts';
 export interface UploadRoutesDeps {
   uploads: Pick<Uploads, 'save' | 'find' | 'read'>;
   currentSurvey: CurrentSurvey;
-  /** The largest file that is ever taken. */
+  /** Limit for every file; questions may have a lower one. */
   maxBytes: number;
   now(): number;
   newId(): string;
@@ -24,9 +24,9 @@ const uploadSchema = z
   .strictObject({
     uploadId: idSchema.describe('The `textValue` of the answer'),
     size: countSchema.describe('Bytes'),
-    mimeType: z.string().describe('Found by looking at the content'),
+    mimeType: z.string().describe('Detected from the content'),
   })
-  .meta({ id: 'Upload', description: 'A file that an answer can name; it goes after 24 hours unless one does.' });
+  .meta({ id: 'Upload', description: 'An uploaded file. It is deleted after 24 hours unless an answer names it.' });
 
 export function uploadRoutes(deps: UploadRoutesDeps): Route[] {
   return [uploadRoute(deps), downloadRoute(deps)];
@@ -39,9 +39,9 @@ function uploadRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRou
     tag: 'Uploads',
     summary: 'Upload a file for an answer',
     description: [
-      'Public. The body is the file itself. Its type is found by looking at the content, not at its name or Content-Type, which only chooses among kinds of plain text. The question’s `maxBytes` and `mimeTypes` hold; ' +
-        'without `mimeTypes` everything is taken but packed files and programs (415). A body with a `Content-Encoding` is a 415.',
-      'The answer names the `uploadId` as `textValue`. An upload belongs to this survey and question and to one response; unless a response claims it within 24 hours, it goes.',
+      'Public. The body is the file itself. Its type is detected from the content, not from its name; the Content-Type only chooses among kinds of plain text. The question’s `maxBytes` and `mimeTypes` apply; ' +
+        'without `mimeTypes` all types are accepted except archives and programs (415). A body with a `Content-Encoding` is a 415.',
+      'The answer names the `uploadId` as `textValue`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within 24 hours.',
     ].join('\n\n'),
     access: { kind: 'public' },
     limit: 'api',
@@ -81,7 +81,7 @@ function downloadRoute({ uploads }: UploadRoutesDeps): Route {
     path: '/uploads/{uploadId}',
     tag: 'Uploads',
     summary: 'Download an uploaded file',
-    description: 'Always as an attachment. One range of bytes may be asked for.',
+    description: 'Always as an attachment. One range of bytes can be requested.',
     access: { kind: 'survey', right: 'read', by: 'uploadId' },
     limit: 'api',
     reply: null,
@@ -103,7 +103,7 @@ function downloadRoute({ uploads }: UploadRoutesDeps): Route {
   });
 }
 
-/** The question, if it takes files now from who asks; the refusals are those of a submission. */
+/** The question, if it takes files now. Throws the same refusals as a submission. */
 function findOpenQuestion(
   cached: CachedSurvey,
   questionId: string,
@@ -123,7 +123,7 @@ function findOpenQuestion(
 const allowedTypesOf = ({ settings }: Question): string[] | undefined =>
   z.array(z.string()).optional().parse(settings['mimeTypes']);
 
-/** A packed body would be kept as it came, and be another file than the one that was meant. */
+/** A compressed body would be stored as it is, which is another file than the one that was meant. */
 function assertNotCompressed(encoding: string | undefined): void {
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity')
     throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed for the way');
@@ -144,7 +144,7 @@ async function* limitSize(chunks: AsyncGenerator<Buffer>, limit: number): AsyncG
 
 const maxNameLength = 200;
 
-/** The last part of a percent-encoded name, without what could mislead a reader: control and direction marks, folders. */
+/** The last part of a percent-encoded path, without control and direction marks, which could mislead a reader. */
 export function readFileName(header: string | undefined): string {
   if (header === undefined) return 'upload';
   if (header.length > 2000 || !/^[\x20-\x7e]*$/.test(header))

@@ -58,7 +58,7 @@ function createRoute({ users, passwords, newId }: UserRoutesDeps): Route {
     method: 'POST',
     path: '/users',
     summary: 'Create a user',
-    description: 'E-mail addresses are unique regardless of case and compatibility spelling.',
+    description: 'E-mail addresses are unique regardless of case and Unicode compatibility forms.',
     body: newUserBody,
     reply: userSchema,
     replyStatus: 201,
@@ -103,8 +103,8 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
     path: '/users/{id}',
     summary: 'Change a user',
     description:
-      'A new password or `isDisabled` ends the sessions of the user; a disabled user can neither sign in nor use API keys. All of it counts within a second. The last active ADMIN stays ' +
-      'one (CONFLICT, reason LAST_ADMIN).',
+      'A new password or `isDisabled` ends the sessions of the user; a disabled user can neither sign in nor use API keys. Changes take effect within a second. The last active ADMIN cannot be disabled ' +
+      'or lose the role (CONFLICT, reason LAST_ADMIN).',
     body: userChangeBody,
     reply: userSchema,
     replyStatus: 200,
@@ -145,7 +145,7 @@ function removeRoute({ users, rightsChanged }: UserRoutesDeps): Route {
     path: '/users/{id}',
     summary: 'Delete a user',
     description:
-      'Surveys of the user go to the calling ADMIN (to the longest-standing other ADMIN if it is the caller who goes), and so do webhooks: those bound to these surveys go on, others are switched off. Export files go to the owners of their surveys. The last active ADMIN stays (CONFLICT, reason LAST_ADMIN).',
+      'Surveys and webhooks of the user go to the calling ADMIN (to the longest-standing other ADMIN if callers delete themselves): webhooks bound to these surveys go on, others are switched off. Export files go to the owners of their surveys. The last active ADMIN cannot be deleted (CONFLICT, reason LAST_ADMIN).',
     reply: deletedSchema,
     replyStatus: 200,
     audit: { action: 'user.deleted', objectKind: 'user', describe: objectFromPath('id') },

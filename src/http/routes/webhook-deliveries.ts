@@ -27,7 +27,7 @@ const replayRange = z
   })
   .refine(({ since, until }) => since < until, { path: ['until'], message: 'must be after since' });
 
-/** What was sent to an endpoint, and what is sent again. */
+/** Deliveries of a webhook: test, list, redeliver, replay. */
 export function webhookDeliveryRoutes(deps: WebhookDeliveryRoutesDeps): Route[] {
   return [testRoute(deps), listRoute(deps), redeliverRoute(deps), replayRoute(deps)];
 }
@@ -39,7 +39,7 @@ function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRo
     path: '/webhooks/{id}/test',
     summary: 'Send a test event',
     description:
-      'Signed and logged as a real one; `data` has `test: true` and made-up ids. `event` is one of the four, by default the first that the endpoint listens to. The delivery list shows how it went.',
+      'Signed and logged like a real event; `data` has `test: true` and made-up ids. `event` is by default the first that the webhook listens to. The list of deliveries shows the result.',
     body: z.strictObject({ event: webhookEventSchema.optional() }).optional(),
     isBodyOptional: true,
     reply: deliverySchema,
@@ -82,7 +82,7 @@ function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
     path: '/webhooks/{id}/deliveries',
     summary: "List a webhook's deliveries",
     description:
-      'Newest first, with all attempts. What is settled is kept for 30 days, of one endpoint the newest million.',
+      'Newest first, with all attempts. Finished deliveries are kept for 30 days, at most the newest million of a webhook.',
     query: z.strictObject({
       ...pageFields(100),
       status: z.enum(deliveryStatuses).optional(),
@@ -108,7 +108,7 @@ function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRout
     method: 'POST',
     path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver',
     summary: 'Send a delivery again',
-    description: 'With the same `webhook-id`, and the whole schedule before it.',
+    description: 'With the same `webhook-id`; the retry schedule starts anew.',
     reply: deliverySchema,
     replyStatus: 202,
     audit: {
@@ -134,9 +134,9 @@ function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesD
     ...common,
     method: 'POST',
     path: '/webhooks/{id}/replay',
-    summary: 'Send the deliveries of a span of time again',
+    summary: 'Send the deliveries of a time range again',
     description:
-      'Those that were made from `since` to before `until` and do not wait already, delivered or not (with `status` only those), each with the same `webhook-id` as before. `status: FAILED` brings in what was missed while the endpoint was away or its line was full.',
+      'Deliveries that were created from `since` to before `until` and do not already wait, DELIVERED and FAILED ones or only those with `status`, each with the same `webhook-id` as before. `status: FAILED` sends what was missed while the endpoint was away or its queue was full.',
     body: replayRange,
     reply: replaySchema,
     replyStatus: 202,
@@ -169,7 +169,7 @@ async function requireDelivery(delivery: Promise<Delivery | undefined>): Promise
   return value;
 }
 
-/** A lost hint is made good by the sweeper. */
+/** If the job is lost, the sweep finds the delivery. */
 const wakeDelivery = (jobs: JobSender, webhookId: string): void =>
   void jobs.add('webhooks', { webhookId }, { once: webhookId }).catch(() => undefined);
 
@@ -188,11 +188,11 @@ function sampleData(
   }
 }
 
-/** That of a test event is made up. */
+/** The survey of an event; a test event has a made-up one. */
 const surveyIdOf = ({ data }: Delivery): string | null =>
   typeof data['surveyId'] === 'string' && data['test'] !== true ? data['surveyId'] : null;
 
-/** An endpoint that has asked to be left alone for a while is tried no sooner than that. */
+/** A delivery as the API shows it; the next attempt is not before the end of a pause that the endpoint has asked for. */
 function presentDelivery(
   { id, event, webhookId, status, attempts, nextAttemptAt: due, createdAt }: Delivery,
   { pausedUntil }: Webhook,

@@ -34,7 +34,7 @@ const fields = {
     .min(1)
     .max(2048)
     .describe(
-      'Kept as it is called: the host in ASCII and lower case, without the port that is usual, the rest percent-encoded. So it may have 2048 characters at most',
+      'Stored in canonical form: the host in ASCII and lower case, without the default port, the rest percent-encoded. At most 2048 characters in that form',
     ),
   events: z
     .array(webhookEventSchema)
@@ -68,12 +68,12 @@ const changeBody = z.strictObject(fields).partial();
 
 const common = { tag: 'Webhooks', access: { kind: 'editor' }, limit: 'api' } as const;
 
-/** Endpoints that are told of events. */
+/** Endpoints that receive events. */
 export function webhookRoutes(deps: WebhookRoutesDeps): Route[] {
   return [listRoute(deps), createRoute(deps), getRoute(deps), changeRoute(deps), removeRoute(deps), rotateRoute(deps)];
 }
 
-/** The endpoint of the path. Whoever may not have it learns nothing of it. */
+/** The webhook of the path. NOT_FOUND for callers who do not own it, except an ADMIN. */
 export async function webhookOf(
   { params, principal }: Pick<RouteRequest, 'params' | 'principal'>,
   webhooks: Pick<WebhookStore, 'find'>,
@@ -90,7 +90,7 @@ function listRoute({ webhooks }: WebhookRoutesDeps): Route {
     method: 'GET',
     path: '/webhooks',
     summary: 'List webhooks',
-    description: "The caller's own, newest first; an ADMIN sees everybody's.",
+    description: "The caller's own webhooks, newest first; an ADMIN sees all.",
     query: z.strictObject({ ...pageFields(100), surveyId: idSchema.optional() }),
     reply: z.array(webhookSchema),
     replyStatus: 200,
@@ -113,11 +113,11 @@ function createRoute(deps: WebhookRoutesDeps): Route {
     path: '/webhooks',
     summary: 'Create a webhook',
     description:
-      'The reply holds `secret`, which is not shown again. Without `surveyId` the endpoint hears of all surveys that its owner may see.',
+      'The reply has the `secret`, which is not shown again. Without `surveyId` the endpoint receives events of all surveys that its owner may read.',
     body: newWebhookBody,
     reply: webhookWithSecretSchema,
     replyStatus: 201,
-    // Of a survey that the caller may not know of.
+    // For a survey that the caller may not read.
     refusals: ['NOT_FOUND'],
     audit: {
       action: 'webhook.created',
@@ -160,7 +160,7 @@ function getRoute({ webhooks }: WebhookRoutesDeps): Route {
     path: '/webhooks/{id}',
     summary: 'Get a webhook',
     description:
-      '`disabledReason` says why nothing is sent: with `disabledAt` because the service has switched it off, without it for as long as that lasts.',
+      '`disabledReason` says why nothing is sent: with `disabledAt` the service has switched the webhook off, without it the cause is temporary.',
     reply: webhookSchema,
     replyStatus: 200,
     handle: async (request) => ok(presentWebhook(await webhookOf(request, webhooks))),
@@ -175,7 +175,7 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
     path: '/webhooks/{id}',
     summary: 'Change a webhook',
     description:
-      'Fields that are left out stay as they are. `isActive: true` switches on again what the service has switched off; deliveries that wait go on. While an endpoint is inactive, what happens is not recorded for it.',
+      'Fields that are left out stay as they are. `isActive: true` also switches a webhook on that the service has switched off; waiting deliveries go on. Events that happen while a webhook is inactive are not recorded for it.',
     body: changeBody,
     reply: webhookSchema,
     replyStatus: 200,
@@ -225,7 +225,7 @@ function removeRoute({ webhooks }: WebhookRoutesDeps): Route {
     method: 'DELETE',
     path: '/webhooks/{id}',
     summary: 'Delete a webhook',
-    description: 'Its deliveries go with it.',
+    description: 'Its deliveries are deleted too.',
     reply: deletedSchema,
     replyStatus: 200,
     audit: { action: 'webhook.deleted', objectKind: 'webhook', describe: objectFromPath('id') },
@@ -252,12 +252,12 @@ function rotateRoute({ webhooks, secrets, now }: WebhookRoutesDeps): Route {
     const { oldSecrets } = await webhookOf(request, webhooks);
     const nowMs = now();
     const ends = oldSecrets.map(({ until }) => until.getTime()).filter((until) => until > nowMs);
-    // One has ended since.
+    // One has expired since.
     if (ends.length < maxOldSecrets && (await rotate(id, secret))) return;
     const waitMs = ends.length === 0 ? 0 : Math.min(...ends) - nowMs;
     throw new Problem(
       'RATE_LIMITED',
-      `${maxOldSecrets} replaced secrets still sign: wait until the first of them ends`,
+      `${maxOldSecrets} replaced secrets still sign: wait until the first of them expires`,
       { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) },
     );
   };
@@ -266,7 +266,7 @@ function rotateRoute({ webhooks, secrets, now }: WebhookRoutesDeps): Route {
     method: 'POST',
     path: '/webhooks/{id}/rotate-secret',
     summary: "Replace a webhook's secret",
-    description: `The reply holds the new \`secret\`, which is not shown again. The replaced one signs deliveries beside it for 24 hours, and so does each of those before it. While ${maxOldSecrets} replaced secrets sign, another rotation is a 429.`,
+    description: `The reply has the new \`secret\`, which is not shown again. Each replaced secret also signs deliveries for 24 hours. While ${maxOldSecrets} replaced secrets sign, another rotation is a 429.`,
     reply: webhookWithSecretSchema,
     replyStatus: 200,
     audit: { action: 'webhook.secret-rotated', objectKind: 'webhook', describe: objectFromPath('id') },
@@ -279,13 +279,13 @@ function rotateRoute({ webhooks, secrets, now }: WebhookRoutesDeps): Route {
   });
 }
 
-/** One for all surveys is found with none. */
+/** A webhook for all surveys is not listed in the audit of any. */
 const surveyDetails = ({ surveyId }: Webhook): { surveyId?: string } => (surveyId === null ? {} : { surveyId });
 
-/** An ADMIN's endpoint may hear of everything, that of a lesser caller only of what its owner has or was given. */
+/** The webhook of an ADMIN receives events of all surveys, others only of surveys that the owner owns or is a member of. */
 const scopeOf = ({ role }: Principal): Webhook['scopeRole'] => (role === 'ADMIN' ? 'ADMIN' : 'EDITOR');
 
-/** The address as it is kept; it is that which must pass, now as at every sending. */
+/** The canonical address, which must pass the guard now and at every delivery. */
 async function allowedUrl(guard: WebhookRoutesDeps['guard'], text: string): Promise<string> {
   const refuse = (message: string | undefined): void => {
     if (message !== undefined) throw validationProblem([{ path: 'url', message }]);
@@ -308,7 +308,7 @@ async function assertSurveyAllowed(
   if (right === 'read') throw new Problem('FORBIDDEN');
 }
 
-/** Switched on, and nothing in the way. */
+/** Whether deliveries are sent now. */
 export const isSending = ({ isActive, blockedReason }: Webhook): boolean =>
   isActive && (blockedReason ?? null) === null;
 
@@ -329,7 +329,7 @@ function presentWebhook(webhook: Webhook) {
     createdAt,
     updatedAt,
   } = webhook;
-  // What lasts only for now is no setting: a client that writes back what it has read must not switch the endpoint off.
+  // A temporary cause does not change `isActive`: a client that writes back what it has read must not switch the endpoint off.
   const disabledReason = isActive ? (webhook.blockedReason ?? null) : webhook.disabledReason;
   return {
     id,

@@ -11,7 +11,7 @@ export const roleSchema = z.enum(userRoles).meta({
 });
 export const memberRoleSchema = z
   .enum(['EDITOR', 'VIEWER'])
-  .meta({ id: 'MemberRole', description: 'What sharing a survey gives.' });
+  .meta({ id: 'MemberRole', description: 'The role that a member has in a survey.' });
 
 export const emailField = z
   .string()
@@ -24,7 +24,7 @@ export const newPasswordField = z
   .refine(isPasswordLength, `must have ${shortestPassword} to ${longestPassword} characters`)
   .meta({ minLength: shortestPassword, maxLength: longestPassword });
 
-/** A password to be checked: its length tells nothing about whether it is right. */
+/** A password to be checked: its length is not validated as that of a new one. */
 export const givenPasswordField = z
   .string()
   .min(1, 'must not be empty')
@@ -33,7 +33,7 @@ export const givenPasswordField = z
 export const tokenPairFields = {
   accessToken: z.string().describe('For the header `Authorization: Bearer …`'),
   refreshToken: z.string().describe('For POST /auth/refresh, once'),
-  expiresIn: z.number().int().describe('Seconds that the access token lives'),
+  expiresIn: z.number().int().describe('Lifetime of the access token in seconds'),
 };
 
 export const userSchema = z
@@ -45,14 +45,14 @@ export const userSchema = z
     createdAt: timeSchema,
     updatedAt: timeSchema,
   })
-  .meta({ id: 'User', description: 'Somebody who can sign in.' });
+  .meta({ id: 'User', description: 'A user who can sign in.' });
 
 export const apiKeySchema = z
   .strictObject({
     id: idSchema,
     userId: idSchema,
     name: z.string(),
-    role: roleSchema.describe("The most that the key gives; its user's own role may allow less"),
+    role: roleSchema.describe("The greatest role of the key; the lesser of it and its user's role counts"),
     requestsPerMinute: z.number().int().nullable().describe('Null: the general limit'),
     lastFour: z.string(),
     createdAt: timeSchema,
@@ -66,10 +66,10 @@ export const memberSchema = z
 
 export const auditActionSchema = z
   .enum(auditActions)
-  .meta({ id: 'AuditAction', description: 'What was done. Later versions may know of more.' });
+  .meta({ id: 'AuditAction', description: 'What was done. Later versions may add actions.' });
 export const auditObjectKindSchema = z
   .enum(auditObjectKinds)
-  .meta({ id: 'AuditObjectKind', description: 'To what it was done.' });
+  .meta({ id: 'AuditObjectKind', description: 'The kind of object.' });
 
 export const auditEntrySchema = z
   .strictObject({
@@ -83,4 +83,4 @@ export const auditEntrySchema = z
     objectId: z.string(),
     details: z.record(z.string(), z.unknown()),
   })
-  .meta({ id: 'AuditEntry', description: 'Something that somebody did.' });
+  .meta({ id: 'AuditEntry', description: 'One audit event.' });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { providerNames } from '../../ai/providers/providers.ts';
+import { providerNames } from '../../ai/providers/registry.ts';
 import { sentiments } from '../../domain/analytics/sentiment.ts';
 import { newQuestionBody } from '../../domain/questions/question-definition.ts';
 import { aiJobStatuses } from '../../stores/postgres/ai/jobs.ts';
@@ -8,25 +8,25 @@ import { directionSchema, surveyWithQuestionsSchema } from './surveys.ts';
 
 export const providerSchema = z
   .enum(providerNames)
-  .meta({ id: 'AiProvider', description: 'Left out of a request: the first configured one.' });
+  .meta({ id: 'AiProvider', description: 'If left out of a request, the first configured one.' });
 
 const progress = z.number().min(0).max(1).describe('0 to 1');
-export const jobStatusSchema = z.enum(aiJobStatuses).meta({ id: 'AiJobStatus', description: 'How far the work is.' });
+export const jobStatusSchema = z.enum(aiJobStatuses).meta({ id: 'AiJobStatus', description: 'The state of a job.' });
 
-/** The 202 reply of work that goes on behind it. */
+/** The 202 reply of work that goes on in the background. */
 export const acceptedJobSchema = z
   .strictObject({ jobId: idSchema, status: jobStatusSchema, progress })
-  .meta({ id: 'AcceptedAiJob', description: 'Work that goes on; ask for it by its `jobId`.' });
+  .meta({ id: 'AcceptedAiJob', description: 'Work that goes on in the background; poll it by its `jobId`.' });
 
 export const jobSchema = z
   .strictObject({
     jobId: idSchema,
     status: jobStatusSchema,
     progress,
-    result: z.unknown().describe('What the 200 reply would have held; null until then'),
+    result: z.unknown().describe('The data of the 200 reply; null until the job is completed'),
     error: z.strictObject({ code: problemCodeSchema, message: z.string() }).nullable(),
   })
-  .meta({ id: 'AiJob', description: 'Work by an AI provider.' });
+  .meta({ id: 'AiJob', description: 'A job of an AI provider.' });
 
 export const draftSurveySchema = z
   .strictObject({ title: z.string(), description: z.string().nullable(), questions: z.array(newQuestionBody).max(30) })
@@ -34,20 +34,20 @@ export const draftSurveySchema = z
 
 export const generatedSurveySchema = z
   .strictObject({
-    survey: z.union([surveyWithQuestionsSchema, draftSurveySchema]).describe('With `save: true` the stored DRAFT'),
+    survey: z.union([surveyWithQuestionsSchema, draftSurveySchema]).describe('With `save: true`, the stored DRAFT'),
     provider: providerSchema,
     model: z.string(),
   })
-  .meta({ id: 'GeneratedSurvey', description: 'A survey written to order.' });
+  .meta({ id: 'GeneratedSurvey', description: 'A generated survey.' });
 
 export const conversationSchema = z
   .strictObject({ conversationId: idSchema, message: z.string(), draft: draftSurveySchema })
-  .meta({ id: 'AiConversation', description: 'A draft that is refined in conversation.' });
+  .meta({ id: 'AiConversation', description: 'A draft that is refined turn by turn.' });
 
-export const sentimentSchema = z.enum(sentiments).meta({ id: 'Sentiment', description: 'How a text feels.' });
+export const sentimentSchema = z.enum(sentiments).meta({ id: 'Sentiment', description: 'The sentiment of a text.' });
 const sentimentCounts = z
   .strictObject({ positive: countSchema, negative: countSchema, neutral: countSchema, mixed: countSchema })
-  .meta({ id: 'SentimentCounts', description: 'Texts by sentiment.' });
+  .meta({ id: 'SentimentCounts', description: 'Number of texts by sentiment.' });
 
 export const sentimentAnalysisSchema = z
   .strictObject({
@@ -55,12 +55,12 @@ export const sentimentAnalysisSchema = z
     unjudged: countSchema
       .optional()
       .describe(
-        'Answers that the provider refuses to judge, or has no fitting reply to; left out where there are none. They are not sent again, and count nowhere else',
+        'Answers for which the provider refused, or gave no valid sentiment; missing if there are none. They are not sent again, and no other count includes them',
       ),
     perQuestion: z.array(z.strictObject({ questionId: idSchema, sentiment: sentimentCounts })),
     perResponse: z.array(z.strictObject({ responseId: idSchema, questionId: idSchema, sentiment: sentimentSchema })),
   })
-  .meta({ id: 'SentimentAnalysis', description: 'Of the open answers; `perResponse` is paged.' });
+  .meta({ id: 'SentimentAnalysis', description: 'Sentiments of the open answers; `perResponse` is paged.' });
 
 export const themesAnalysisSchema = z
   .strictObject({
@@ -76,12 +76,12 @@ export const themesAnalysisSchema = z
   .meta({
     id: 'ThemesAnalysis',
     description:
-      'What open answers are about, the most frequent first. A theme has one name in all spellings and wordings, which later analyses keep; `count` counts responses.',
+      'Themes of the open answers, the most frequent first. A theme has one name for all spellings and wordings, which later analyses keep; `count` counts responses.',
   });
 
 export const summaryAnalysisSchema = z
   .strictObject({ summary: z.string(), insights: z.array(z.string()), recommendations: z.array(z.string()) })
-  .meta({ id: 'SummaryAnalysis', description: 'What open answers say.' });
+  .meta({ id: 'SummaryAnalysis', description: 'A summary of the open answers.' });
 
 export const analysisSchema = z.union([sentimentAnalysisSchema, themesAnalysisSchema, summaryAnalysisSchema]);
 
@@ -104,11 +104,11 @@ export const suggestionSchema = z
     suggestion: z.strictObject({ text: z.string(), options: z.array(z.string()).optional() }),
     status: z.enum(['PENDING', 'ACCEPTED', 'REJECTED']),
   })
-  .meta({ id: 'AiSuggestion', description: 'A better wording, to be accepted or rejected once.' });
+  .meta({ id: 'AiSuggestion', description: 'A proposed wording, which can be accepted or rejected once.' });
 
 export const suggestionsSchema = z
   .strictObject({ suggestions: z.array(suggestionSchema) })
-  .meta({ id: 'AiSuggestions', description: 'What could be better in a question.' });
+  .meta({ id: 'AiSuggestions', description: 'Suggestions for a question.' });
 
 export const translatedSchema = z
   .strictObject({
@@ -117,35 +117,35 @@ export const translatedSchema = z
       z.strictObject({
         language: languageSchema,
         direction: directionSchema,
-        translatedCount: countSchema.describe('Texts that were sent; those that were up to date are not'),
+        translatedCount: countSchema.describe('Texts that were translated; those that were up to date are not sent'),
       }),
     ),
   })
-  .meta({ id: 'TranslatedSurvey', description: 'The languages whose translations are stored now.' });
+  .meta({ id: 'TranslatedSurvey', description: 'The languages whose translations were stored.' });
 
 export const providerSettingsSchema = z
   .strictObject({
     provider: providerSchema,
     isConfigured: z.boolean(),
-    source: z.enum(['environment', 'settings']).nullable().describe('Where the key comes from; null without one'),
+    source: z.enum(['environment', 'settings']).nullable().describe('The source of the key; null without one'),
     keyLastFour: z.string().max(4).nullable(),
     endpoint: z.string().nullable(),
     deployment: z.string().nullable(),
     models: z.strictObject({ high: z.string().nullable(), low: z.string().nullable() }),
   })
-  .meta({ id: 'AiProviderSettings', description: 'How a provider is set up; its key is never shown.' });
+  .meta({ id: 'AiProviderSettings', description: 'The settings of a provider; its key is never shown.' });
 
 export const providerTestSchema = z
   .strictObject({ ok: z.literal(true), latencyMs: z.number().min(0), model: z.string() })
-  .meta({ id: 'AiProviderTest', description: 'The provider answered.' });
+  .meta({ id: 'AiProviderTest', description: 'The provider replied.' });
 
 const usageCounters = {
   calls: countSchema,
-  failedCalls: countSchema.describe('Those without a reply; their tokens are not known'),
+  failedCalls: countSchema.describe('Calls without a reply; their tokens are unknown'),
   inputTokens: countSchema,
   outputTokens: countSchema,
-  costUsd: z.number().min(0).nullable().describe('US dollars by list prices; null where no price is known'),
-  unpricedCalls: countSchema.describe('Calls to models whose price is not known: they are not in `costUsd`'),
+  costUsd: z.number().min(0).nullable().describe('US dollars by list prices; null if no price is known'),
+  unpricedCalls: countSchema.describe('Calls to models whose price is unknown; not part of `costUsd`'),
 };
 
 export const usageSchema = z
@@ -153,8 +153,8 @@ export const usageSchema = z
     ...usageCounters,
     byModel: z
       .array(z.strictObject({ provider: providerSchema, model: z.string(), ...usageCounters }))
-      .describe('The dearest first'),
+      .describe('The most expensive first'),
     byTask: z.array(z.strictObject({ task: z.string(), ...usageCounters })),
     byDay: z.array(z.strictObject({ day: daySchema, ...usageCounters })).describe('UTC days with calls, oldest first'),
   })
-  .meta({ id: 'AiUsage', description: 'What calls to AI providers took.' });
+  .meta({ id: 'AiUsage', description: 'Calls to AI providers, with tokens and cost.' });

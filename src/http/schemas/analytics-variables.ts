@@ -11,7 +11,7 @@ import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.
 import { type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { Condition } from '../../stores/clickhouse/counts/totals.ts';
 
-/** What names of variables and filters are looked up in. */
+/** Where the names of variables and filters are looked up. */
 export interface VariableScope {
   survey: SurveyWithQuestions;
   known: KnownAnnotations;
@@ -23,7 +23,7 @@ export const annotationVariablesText =
 
 export const filterField = z.string().min(3).max(1000);
 
-/** A variable as a client names it, and where it did. */
+/** A variable as a request names it, with the paths of the fields. */
 export interface NamedVariable {
   id: string;
   row: string | undefined;
@@ -31,7 +31,7 @@ export interface NamedVariable {
   rowPath: string;
 }
 
-/** Undefined where the name is none; why, is added to the findings. */
+/** The dimension of a variable; undefined, with an issue added, if there is none of that name. */
 export function dimensionOf(
   scope: VariableScope,
   { id, row, path, rowPath }: NamedVariable,
@@ -57,7 +57,7 @@ function resolveVariable(
   return question ? questionVariable(question, row) : { message: 'is not a question of this survey', isOfPart: false };
 }
 
-/** Filters as a client names them; refuses those that name nothing (VALIDATION_ERROR). */
+/** The conditions of filters. Throws VALIDATION_ERROR for a filter that names nothing. */
 export function conditionsOf({ survey, known }: VariableScope, texts: readonly string[], path: string): Condition[] {
   const issues: ValidationIssue[] = [];
   const found = texts.flatMap((text, index) => {

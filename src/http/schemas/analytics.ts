@@ -7,7 +7,7 @@ const percent = z.number().min(0);
 const boxSchema = z.strictObject({ count: countSchema, percent: percent.max(100) }).meta({
   id: 'ScaleBox',
   description:
-    'Answers at one end of a scale, and their percentage of all answers to the question; 0 where there are none (`responseCount` 0), which is no finding.',
+    'Answers at one end of a scale, and their percentage of all answers to the question; 0 without answers (`responseCount` 0).',
 });
 
 /** Counts by value; one level deeper for MATRIX (row, column) and RANKING (option, rank). */
@@ -18,19 +18,22 @@ export const questionStatisticSchema = z
     questionId: idSchema,
     type: questionTypeSchema,
     responseCount: countSchema.describe('Responses that answer the question'),
-    skippedCount: countSchema.describe('Responses that do not'),
-    averageValue: finiteNumber.nullable().describe('Null where it has no meaning'),
+    skippedCount: countSchema.describe('Responses that do not answer it'),
+    averageValue: finiteNumber.nullable().describe('Null if it has no meaning for the type'),
     medianValue: finiteNumber.nullable(),
-    standardDeviation: finiteNumber.min(0).nullable().describe('Of the sample (n − 1); null below two values'),
+    standardDeviation: finiteNumber
+      .min(0)
+      .nullable()
+      .describe('Sample standard deviation (n − 1); null below two values'),
     minValue: finiteNumber.nullable(),
     maxValue: finiteNumber.nullable(),
     distribution: distributionSchema.describe(
-      'Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts. A NUMBER has up to 20 equal bins `lo–hi`: [lo, hi), the last one closed; one number alone is its own key. They reach from its `min` to its `max` where both are set, further where numbers were given before a limit was, and otherwise from the least to the greatest number in the whole survey: dates, `isComplete` and filters do not move them, so that selections can be compared. With `integer` a bin is a whole number (`3`), or where there are more than 20 of them a range of a width such as 2, 5, 10 or 20 that begins at its multiples (`15–20` holds 15 to 19). A SLIDER of more than 20 steps has 20 bins of its scale. A DATE has the days that somebody answered, an EMAIL domains, a FILE_UPLOAD media types: of days and domains the 100,000 most frequent, of media types 10,000, and `otherAnswers` counts what lies beyond. The order of its keys means nothing (those that look like whole numbers come first in many languages): the order to show is that of the question’s `options` and `settings.rows`, of the numbers on a scale, of days and hours. An option or row that was removed is shown, at its old place on a scale, as long as anybody in the whole survey has chosen it, whatever is selected',
+      'Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts. A NUMBER has up to 20 equal bins `lo–hi`: [lo, hi), the last one closed; if all answers are one number, that is the key. The bins reach from its `min` to its `max` if both are set (further if earlier answers lie outside), otherwise from the least to the greatest number in the whole survey: dates, `isComplete` and filters do not move them, so that selections can be compared. With `integer` a bin is a whole number (`3`), or with more than 20 of them a range of a width such as 2, 5, 10 or 20 that begins at its multiples (`15–20` holds 15 to 19). A SLIDER of more than 20 steps has 20 bins of its scale. A DATE has the days that were answered, an EMAIL domains, a FILE_UPLOAD media types: the 100,000 most frequent days and domains and 10,000 media types; `otherAnswers` counts the rest. The order of the keys means nothing (many languages put keys that look like whole numbers first): show them in the order of the question’s `options` and `settings.rows`, of the numbers on a scale, of days and hours. A removed option or row is shown, at its old place on a scale, as long as any response of the whole survey has chosen it, whatever is selected',
     ),
     otherAnswers: countSchema
       .optional()
       .describe(
-        'DATE, EMAIL and FILE_UPLOAD: answers whose key is not in `distribution`, so that both together are `responseCount`; missing where there are none',
+        'DATE, EMAIL and FILE_UPLOAD: answers whose key is not in `distribution`, so that both add up to `responseCount`; missing if there are none',
       ),
     nps: z
       .strictObject({
@@ -44,55 +47,53 @@ export const questionStatisticSchema = z
     topBox: boxSchema
       .optional()
       .describe(
-        'Scales: the highest point. It is the question’s own, whatever is selected: of a LIKERT_SCALE the last of the options shown now. Answers at an option that was removed count in the base and in means, but lie in no box, so boxes of subgroups add up',
+        'Scales: the highest point of the question, whatever is selected; for a LIKERT_SCALE the last of the present options. Answers at a removed option count in the base and in means but in no box, so that the boxes of subgroups add up',
       ),
     bottomBox: boxSchema.optional().describe('Scales: the lowest point, likewise'),
     averageRank: z
       .record(z.string(), finiteNumber.nullable())
       .optional()
-      .describe('RANKING: mean rank by option value; null where nobody ranked it'),
+      .describe('RANKING: mean rank by option value; null if nobody ranked it'),
     averageByRow: z
       .record(z.string(), finiteNumber.nullable())
       .optional()
       .describe(
-        'MATRIX: mean column (1…n) by row value; null where nobody answered it. It says something only where the columns are a scale in their order',
+        'MATRIX: mean column (1…n) by row value; null if nobody answered it. Meaningful only if the columns are an ordered scale',
       ),
     topWords: z
       .array(
         z.strictObject({
           word: z.string(),
           count: countSchema.describe(
-            'Mentions: how often the word was written, also several times in one answer. No share of respondents',
+            'Mentions: how often the word was written, also several times in one answer; not a number of respondents',
           ),
         }),
       )
       .max(50)
       .optional()
       .describe(
-        "Texts: the most frequent words, at most 50, equally frequent ones in the order of their letters. A word is a run of letters, marks and digits, with apostrophes inside it (’ is counted as '); it is put into Unicode form NFC and lower case. Words of one character are left out; no others are (articles and the like count), and no endings are cut. Scripts without spaces give runs of letters",
+        "Texts: the most frequent words, at most 50, equally frequent ones in the order of their letters. A word is a run of letters, marks and digits, with apostrophes inside it (’ is counted as '); it is put into Unicode form NFC and lower case. Only words of one character are left out (articles count), and endings are not cut. Scripts without spaces give runs of letters",
       ),
     otherWords: z
       .strictObject({ words: countSchema.describe('Different words'), count: countSchema.describe('Mentions of them') })
       .optional()
-      .describe('Texts: what there is beside `topWords`'),
+      .describe('Texts: the words that are not in `topWords`'),
   })
   .meta({
     id: 'QuestionStatistic',
-    description: 'What was answered to one question. Percentages and means have full precision.',
+    description: 'Statistics of the answers to one question. Percentages and means have full precision.',
   });
 
 export const surveyAnalyticsSchema = z
   .strictObject({
     totalResponses: countSchema.describe('Complete and partial responses'),
     completeResponses: countSchema,
-    completionRate: percent
-      .max(100)
-      .describe('Percentage of totalResponses with one decimal; 0 where there are no responses'),
+    completionRate: percent.max(100).describe('Percentage of totalResponses with one decimal; 0 without responses'),
     averageDuration: z
       .number()
       .min(0)
       .describe(
-        'Mean in seconds, over the responses that have a duration, partial ones included; 0 if none has. A duration runs from the `startedAt` that a client gave to the first save of the response: for one that was saved as incomplete and resumed it is not the time to completion',
+        'Mean in seconds, over the responses that have a duration, partial ones included; 0 if none has. A duration runs from the client’s `startedAt` to the first save of the response; for a response that was resumed it is not the time to completion',
       ),
     responsesByDay: z.array(z.strictObject({ date: daySchema, count: countSchema })).describe('By UTC day, in order'),
     lastResponseAt: timeSchema.nullable(),
@@ -111,7 +112,7 @@ const headSchema = z
   .meta({
     id: 'CrosstabHead',
     description:
-      'A row or column of a crosstab. Its effective base is (Σw)² / Σw² of its respondents, without weights their number.',
+      'A row or column of a crosstab. Its effective base is (Σw)² / Σw² of its respondents; without weights, their number.',
   });
 
 const cellSchema = z
@@ -124,13 +125,13 @@ const cellSchema = z
     significantOver: z
       .array(z.string())
       .describe(
-        'Values of the columns whose column percentage this one exceeds significantly; in their order. Empty in tables that would need more than 1,000,000 comparisons, or 20,000,000 characters to name their columns',
+        'Values of the columns whose column percentage this one exceeds significantly, in the order of the columns. Empty in tables that would need more than 1,000,000 comparisons, or 20,000,000 characters to name their columns',
       ),
   })
   .meta({
     id: 'CrosstabCell',
     description:
-      'Percentages are of the weighted counts where a weight is asked for. Those of a row, column or table without respondents are 0.',
+      'With a weight, percentages are of weighted counts. Percentages of a row, column or table without respondents are 0.',
   });
 
 const associationFields = {
@@ -141,7 +142,7 @@ const associationFields = {
       pValue: z.number().min(0).max(1).nullable(),
     })
     .describe(
-      'Pearson’s, without Yates’ correction; null where the table has fewer than two rows or columns with answers',
+      'Pearson’s, without Yates’ correction; null if the table has fewer than two rows or columns with answers',
     ),
   cramersV: z.number().min(0).nullable(),
 };
@@ -154,12 +155,14 @@ const tableFields = {
   weightedTotal: z.number(),
   effectiveBase: z.number().min(0).describe('(Σw)² / Σw²; the total without a weight'),
   ...associationFields,
-  unweightable: countSchema.optional().describe('With a weight: respondents left out for want of a usable one'),
+  unweightable: countSchema
+    .optional()
+    .describe('With a weight: respondents left out because they have no usable weight'),
 };
 
 const bannerSchema = z
   .strictObject({
-    questionId: z.string().describe('As it was asked for'),
+    questionId: z.string().describe('As in the request'),
     rowId: z.string().optional(),
     ...tableFields,
   })

@@ -4,17 +4,17 @@ import { type ProblemCode, problemTable } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 
 /**
- * The reply schemas of this folder say what leaves the service. They are strict so that a test notices a field too many; clients are
- * told by the reference to ignore fields that they do not know.
+ * The reply schemas of this folder describe what the service sends. They are strict, so that tests notice an undocumented field; the
+ * reference asks clients to ignore fields that they do not know.
  */
 
 /** An id: a UUID in lower case. The service makes version 7; a `responseId` may have been made by the client. */
 export const idSchema = z.string().refine(isId, 'must be a UUID in lower case').meta({ format: 'uuid' });
 
-/** An id as a client names it. What is no id names nothing: a 404, as for one that is unknown. */
+/** An id in a request. Malformed ids are a 404, like unknown ones. */
 export const idInputSchema = z.string().max(200).meta({ format: 'uuid' });
 
-/** A moment: ISO 8601, UTC, with milliseconds. */
+/** A time: ISO 8601, UTC, with milliseconds. */
 export const timeSchema = z.iso.datetime({ precision: 3 });
 
 /** A UTC day, `YYYY-MM-DD`. */
@@ -28,7 +28,7 @@ export const languageSchema = z
   .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, languageMessage)
   .meta({ examples: ['en', 'zh-Hans'] });
 
-/** A language as a client names it; canonical from then on. */
+/** A language in a request, transformed to its canonical form. */
 export const languageField = languageSchema
   .refine((text) => canonicalLanguage(text) !== undefined, languageMessage)
   .transform((text) => canonicalLanguage(text) ?? text)
@@ -36,33 +36,31 @@ export const languageField = languageSchema
 
 export const deletedSchema = z
   .strictObject({ id: idSchema, deleted: z.literal(true) })
-  .meta({ id: 'Deleted', description: 'What was deleted.' });
+  .meta({ id: 'Deleted', description: 'The reply to a deletion.' });
 
 export const paginationSchema = z
   .strictObject({
-    page: z
-      .number()
-      .int()
-      .min(1)
-      .describe('As asked for. With `cursor` it says nothing: nobody counts which page that is'),
+    page: z.number().int().min(1).describe('The requested page; without meaning if the request has a `cursor`'),
     limit: z.number().int().min(1),
-    total: countSchema.describe('Items on all pages together'),
+    total: countSchema.describe('Number of items on all pages'),
     nextCursor: z
       .string()
       .nullable()
       .optional()
-      .describe('Where the list pages by cursor: that of the next page, null on the last one'),
+      .describe('For lists that page by cursor: the cursor of the next page, null on the last one'),
   })
-  .meta({ id: 'Pagination', description: 'Where this page stands in its list.' });
+  .meta({ id: 'Pagination', description: 'The position of this page in its list.' });
 
 export const problemCodeSchema = z.enum(Object.keys(problemTable) as [ProblemCode, ...ProblemCode[]]);
 
 export const validationIssueSchema = z
   .strictObject({
-    path: z.string().describe('Where, as in `answers.0.numberValue`; empty for the body as a whole'),
+    path: z
+      .string()
+      .describe('The path of the invalid field, such as `answers.0.numberValue`; empty for the whole body'),
     message: z.string(),
   })
-  .meta({ id: 'ValidationIssue', description: 'One thing that is wrong with a request.' });
+  .meta({ id: 'ValidationIssue', description: 'One fault of a request.' });
 
 export const problemSchema = z
   .strictObject({
@@ -73,7 +71,7 @@ export const problemSchema = z
     details: z
       .union([z.array(validationIssueSchema).max(20), z.record(z.string(), z.unknown())])
       .optional()
-      .describe('VALIDATION_ERROR: the findings, at most 20. Otherwise an object, with `reason` for CONFLICT'),
+      .describe('VALIDATION_ERROR: at most 20 issues. Otherwise an object, with `reason` for CONFLICT'),
   })
   .meta({ id: 'Problem', description: 'The body of every refusal.' });
 
@@ -82,7 +80,7 @@ const healthResult = z.enum(['ok', 'failed', 'timed out']);
 export const healthSchema = z
   .strictObject({
     status: z.literal('ready'),
-    checks: z.record(z.string(), healthResult).describe('What was looked at'),
-    degraded: z.array(z.string()).describe('What is missing although submissions are taken'),
+    checks: z.record(z.string(), healthResult).describe('The result of each check'),
+    degraded: z.array(z.string()).describe('Dependencies that are away although submissions are taken'),
   })
-  .meta({ id: 'Health', description: 'How the service is.' });
+  .meta({ id: 'Health', description: 'Whether the service can take submissions.' });

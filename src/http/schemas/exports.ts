@@ -24,7 +24,7 @@ const fields = {
 /** The reply that accepts an export. */
 export const acceptedExportSchema = z
   .strictObject(fields)
-  .meta({ id: 'AcceptedExport', description: 'An export that has been put in line.' });
+  .meta({ id: 'AcceptedExport', description: 'An export that waits to be made.' });
 
 export const exportSchema = z
   .strictObject({
@@ -36,8 +36,8 @@ export const exportSchema = z
       .regex(/^[0-9a-f]{64}$/)
       .nullable(),
     downloadUrl: z.string().nullable().describe('Set while the file can be downloaded'),
-    error: z.string().nullable().describe('Why it failed, or expired before its time: since a response was deleted'),
+    error: z.string().nullable().describe('Why it failed, or expired early because a response was deleted'),
     completedAt: timeSchema.nullable().optional(),
     expiresAt: timeSchema.nullable().optional(),
   })
-  .meta({ id: 'Export', description: 'An export with what is known of its file.' });
+  .meta({ id: 'Export', description: 'An export and its file.' });

@@ -7,7 +7,7 @@ import { surveyStatusSchema } from './surveys.ts';
 export const liveTicketSchema = z
   .strictObject({
     ticket: z.string(),
-    expiresInSeconds: z.number().int().min(1).describe('How long it can be used, once'),
+    expiresInSeconds: z.number().int().min(1).describe('For how long the ticket can be used, once'),
   })
   .meta({ id: 'LiveTicket', description: 'Opens the WebSocket: `{base_url}/live?ticket=…`.' });
 
@@ -25,7 +25,9 @@ export const liveClientMessageSchema = z
         .string()
         .max(200)
         .nullish()
-        .describe('The last cursor seen: what was missed since is sent first; null is as good as none'),
+        .describe(
+          'The last cursor that was received: later responses are sent first. Null is the same as leaving it out',
+        ),
     }),
     z.strictObject({
       type: z.literal('unsubscribe'),
@@ -34,7 +36,7 @@ export const liveClientMessageSchema = z
     }),
     z.strictObject({ type: z.literal('ping') }),
   ])
-  .meta({ id: 'LiveClientMessage', description: 'From the client.' });
+  .meta({ id: 'LiveClientMessage', description: 'A message from the client.' });
 
 /** What the service sends over the WebSocket. */
 export const liveServerMessageSchema = z
@@ -73,15 +75,18 @@ export const liveServerMessageSchema = z
     z.strictObject({
       type: z.literal('lagged'),
       surveyId: idSchema,
-      skipped: countSchema.describe('Responses set aside while the client was too slow; they follow'),
+      skipped: countSchema.describe('Responses that were held back while the client was too slow; they follow'),
     }),
     z
       .strictObject({ type: z.literal('missed'), surveyId: idSchema, from: timeSchema, to: timeSchema })
-      .describe('The cursor was too old: what was stored in this time is not replayed; read it as a list'),
+      .describe('The cursor was too old: responses of this time are not replayed; read them as a list'),
     z
       .strictObject({ type: z.literal('reconnect'), afterMs: z.number().int().min(0) })
-      .describe('The service stops: come back after this time, with the last cursor'),
+      .describe('The service stops: reconnect after this time, with the last cursor'),
     z.strictObject({ type: z.literal('pong') }),
     z.strictObject({ type: z.literal('error'), code: z.string(), message: z.string(), surveyId: idSchema.optional() }),
   ])
-  .meta({ id: 'LiveServerMessage', description: 'From the service. `analytics` comes at most once a second.' });
+  .meta({
+    id: 'LiveServerMessage',
+    description: 'A message from the service. `analytics` is sent at most once a second.',
+  });

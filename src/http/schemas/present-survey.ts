@@ -9,7 +9,7 @@ import {
 
 const isoOrNull = (date: Date | null): string | null => date?.toISOString() ?? null;
 
-/** A survey past its end is closed, whether or not its row says so yet. */
+/** A survey past its end is closed, even if its row does not say so yet. */
 export function effectiveStatus(survey: Survey, nowMs: number): SurveyStatus {
   const isOver = survey.endsAt !== null && nowMs >= survey.endsAt.getTime();
   return isOver && survey.status !== 'DRAFT' ? 'CLOSED' : survey.status;
@@ -18,11 +18,11 @@ export function effectiveStatus(survey: Survey, nowMs: number): SurveyStatus {
 export interface PresentOptions {
   responseCount: number;
   nowMs: number;
-  /** The respondents' token of a PRIVATE survey is shown to those who may edit it. */
+  /** Whether the access token of a PRIVATE survey is shown: only to callers who may edit it. */
   isTokenShown: boolean;
 }
 
-/** The survey's fields as the interface shows them (contract §5). */
+/** The fields of a survey as the API shows them. */
 export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenShown }: PresentOptions) {
   return {
     id: survey.id,
@@ -55,7 +55,7 @@ export function presentSurveyWithQuestions(survey: SurveyWithQuestions, options:
   return { ...presentSurvey(survey, options), questions: visibleQuestions(survey).map(describeQuestion) };
 }
 
-/** Also what was taken out of it: deleted questions come last. */
+/** Including deleted questions, which come last, and removed options and rows. */
 export function presentSurveyWithHidden(survey: SurveyWithQuestions, options: PresentOptions) {
   const deleted: Question[] = survey.questions.filter(({ isHidden }) => isHidden);
   return {

@@ -7,13 +7,13 @@ const integerText = (min: number, max: number) =>
     .transform((text) => Math.min(Number(text), Number.MAX_SAFE_INTEGER))
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 
-/** `page` and `limit` of a list; `most` is the largest limit. */
+/** `page` and `limit` of a list; `max` is the greatest limit. */
 export const pageFields = (max: number) => ({
   page: integerText(1, 100_000_000).default(1).describe('Page, from 1'),
   limit: integerText(1, max).default(20).describe(`Items a page, at most ${max}`),
 });
 
-/** The page that is asked for of a list that is at hand as a whole. */
+/** The requested page of a list in memory. */
 export const slicePage = <T>(items: readonly T[], { page, limit }: { page: number; limit: number }): T[] =>
   items.slice((page - 1) * limit, page * limit);
 
@@ -23,12 +23,12 @@ export const listField = (item: z.ZodType<string, string>, max: number) =>
     error: (issue) => (issue.code === 'invalid_union' ? firstMessage(issue) : undefined),
   });
 
-/** One value given once is judged by what one must be, several as a list. */
+/** The issue of the single value, or of the list if several were given. */
 function firstMessage({ input, errors }: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {
   return errors[Array.isArray(input) ? 0 : 1]?.[0]?.message;
 }
 
-/** A parameter of this schema that takes one value. */
+/** Whether a parameter takes only one value. */
 export function takesOneValue(schema: z.ZodType, name: string): boolean {
   const field = schema instanceof z.ZodObject ? (schema.shape[name] as z.ZodType | undefined) : undefined;
   return field !== undefined && !takesList(field);
@@ -46,35 +46,35 @@ const dateText = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
   error: 'must be a date (YYYY-MM-DD) or an ISO 8601 time',
 });
 
-/** Years that every store can hold. */
+/** The years that every store can hold. */
 const [earliestMs, latestMs] = [Date.parse('0001-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')];
 const isStorable = (moment: Date): boolean => moment.getTime() >= earliestMs && moment.getTime() <= latestMs;
 const notStorableMessage = 'must lie in the years 1 to 9999';
 
-/** A moment in a body. */
+/** A time in a body. */
 export const timestampField = z.iso
   .datetime({ offset: true })
   .transform((text) => new Date(text))
   .refine(isStorable, notStorableMessage)
-  .describe('ISO 8601 with `Z` or an offset, such as `2026-01-15T09:30:00Z`; a date alone will not do');
+  .describe('ISO 8601 with `Z` or an offset, such as `2026-01-15T09:30:00Z`; a date alone is refused');
 
-/** A day counts as its first moment as a start and as its last as an end; a time counts as itself. */
+/** A start or end of a range: a day counts from its first moment and to its last one. */
 export const startField = dateText
   .transform((text) => new Date(text))
   .refine(isStorable, notStorableMessage)
-  .describe('First day (UTC, `YYYY-MM-DD`) or moment (ISO 8601 with `Z` or an offset) that counts');
+  .describe('First day (UTC, `YYYY-MM-DD`) or time (ISO 8601 with `Z` or an offset) that is included');
 export const endField = dateText
   .transform(
     (text) => new Date(Math.min(latestMs, text.length === 10 ? Date.parse(text) + 86_400_000 : Date.parse(text) + 1)),
   )
   .refine(isStorable, notStorableMessage)
-  .describe('Last day (UTC, `YYYY-MM-DD`, the whole of it) or moment (ISO 8601 with `Z` or an offset) that counts');
+  .describe('Last day (UTC, `YYYY-MM-DD`, as a whole) or time (ISO 8601 with `Z` or an offset) that is included');
 
-/** An end that does not count itself; a day is over with its last moment. */
+/** An exclusive end; a day is included to its last moment. */
 export const untilField = dateText
   .transform((text) => new Date(Math.min(latestMs, Date.parse(text) + (text.length === 10 ? 86_400_000 : 0))))
   .refine(isStorable, notStorableMessage)
-  .describe('Up to this moment (ISO 8601 with `Z` or an offset), or to the end of this day (UTC, `YYYY-MM-DD`)');
+  .describe('Before this time (ISO 8601 with `Z` or an offset), or to the end of this day (UTC, `YYYY-MM-DD`)');
 
 export interface DateRange {
   startDate?: Date | undefined;

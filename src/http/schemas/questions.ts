@@ -5,14 +5,14 @@ import { countSchema, idSchema } from './common.ts';
 
 export const questionTypeSchema = z.enum(questionTypeNames).meta({
   id: 'QuestionType',
-  description: 'What kind of question it is; see the table of types in the description of the Questions tag.',
+  description: 'The question type; see the table in the description of the Questions tag.',
 });
 
-/** In the reply to `includeHidden` alone. */
+/** Only in replies with `includeHidden`. */
 const isHidden = z
   .literal(true)
   .optional()
-  .describe('It was taken out; stands only with `includeHidden`, and only where it is so');
+  .describe('It was removed from the survey; only present with `includeHidden`, and only if true');
 
 export const optionSchema = z
   .strictObject({
@@ -21,7 +21,7 @@ export const optionSchema = z
     value: z.string().describe('The stored value, unique in the question'),
     isHidden,
   })
-  .meta({ id: 'Option', description: 'Something to choose; answers name its `id`.' });
+  .meta({ id: 'Option', description: 'An option of a question; answers name its `id`.' });
 
 export const matrixRowSchema = z
   .strictObject({ id: idSchema, text: z.string(), value: z.string(), isHidden })
@@ -30,7 +30,7 @@ export const matrixRowSchema = z
 export const questionSettingsSchema = z.record(z.string(), z.unknown()).meta({
   id: 'QuestionSettings',
   description:
-    'What can be set depends on the type; those with a default are always shown, others where they are set. The rows of a MATRIX are `rows`.',
+    'The settings depend on the type. Those with a default are always shown, others if they are set. The rows of a MATRIX are `rows`.',
 });
 
 const fields = {
@@ -46,7 +46,7 @@ const fields = {
 
 type TypedQuestion = { type: QuestionTypeName; settings: Record<string, unknown>; options: readonly unknown[] };
 
-/** Holds the settings and options against what the type says of itself. */
+/** Checks settings and options against the definition of the question type. */
 function checkTypeRules(
   { type, settings, options }: TypedQuestion,
   context: z.core.$RefinementCtx,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseTimestamp, respondentProblem, responseIdProblem } from '../../domain/submission/submission.ts';
 import { idSchema, languageField, languageSchema, timeSchema } from './common.ts';
 
-/** Numbers that come back as they were sent: finite, and whole ones within 2^53 − 1. */
+/** Numbers that JSON can represent exactly: finite, and whole ones within 2^53 − 1. */
 const exactNumber = z
   .number()
   .refine(
@@ -29,7 +29,7 @@ export const answerSchema = z
   .refine(hasOneValue, oneValueMessage)
   .meta({
     id: 'Answer',
-    description: 'One value; several values of a question are several answers with the same `questionId`.',
+    description: 'One value. Several values of a question are several answers with the same `questionId`.',
     ...exactlyOneValue,
   });
 
@@ -48,7 +48,7 @@ export const responseSchema = z
       .max(2_592_000)
       .nullable()
       .describe(
-        'From `startedAt` to `submittedAt`, which is the first save; null without a start, and where the start lies in the future or more than 30 days back',
+        'From `startedAt` to `submittedAt`, which is the first save; null without a start, or if the start lies in the future or more than 30 days before',
       ),
     language: languageSchema,
     respondent: z.string().nullable(),
@@ -61,13 +61,13 @@ export const submissionReplySchema = z
     responseId: idSchema,
     isComplete: z.boolean(),
     submittedAt: timeSchema,
-    resumeToken: z.string().optional().describe('With an incomplete one: opens it to later submissions'),
+    resumeToken: z.string().optional().describe('Of an incomplete response: allows later submissions to continue it'),
   })
   .refine(
     ({ isComplete, resumeToken }) => isComplete === (resumeToken === undefined),
     'an incomplete submission, and no other, has a resumeToken',
   )
-  .meta({ id: 'SubmissionReply', description: 'Sent once the submission is on disk.' });
+  .meta({ id: 'SubmissionReply', description: 'Sent when the submission is on disk.' });
 
 export const submittedAnswerSchema = z
   .strictObject({
@@ -81,11 +81,11 @@ export const submittedAnswerSchema = z
   .refine(hasOneValue, oneValueMessage)
   .meta({
     id: 'SubmittedAnswer',
-    description: 'Exactly one value field, the one that fits the question; several values are several answers.',
+    description: 'Exactly one value field, which must fit the question. Several values are several answers.',
     ...exactlyOneValue,
   });
 
-/** Text of a length counted as the reader counts it: in UTF-16 units. `z.string().max` counts code points. */
+/** A text whose length counts in UTF-16 units, as the reader by hand counts it; `z.string().max` counts code points. */
 const boundedText = (maxLength: number, shortest = 0) =>
   z
     .string()
@@ -95,25 +95,20 @@ const boundedText = (maxLength: number, shortest = 0) =>
     )
     .meta({ maxLength, ...(shortest > 0 && { minLength: shortest }) });
 
-/** The body of a submission as documented; the route reads it by hand (domain/submission), and a test holds the two against each other. */
+/** The documented body of a submission. The route reads it by hand (src/domain/submission); a test compares both. */
 export const submissionBodySchema = z
   .strictObject({
     answers: z.array(submittedAnswerSchema).max(5000),
-    isComplete: z
-      .boolean()
-      .default(true)
-      .describe('`false` saves progress: missing required answers are not asked for'),
+    isComplete: z.boolean().default(true).describe('`false` saves progress: required answers may be missing'),
     responseId: z
       .string()
       .refine((text) => responseIdProblem(text) === undefined, 'must be a UUID of its own')
       .optional()
       .describe(
-        'A UUID made by the client, in any case (not the nil or max UUID), or that of the response being continued; it names one response, of one survey',
+        'A UUID made by the client, in upper or lower case (not the nil or max UUID), or the id of the response that is continued; it identifies one response of one survey',
       )
       .meta({ format: 'uuid' }),
-    resumeToken: boundedText(200)
-      .optional()
-      .describe('From the reply to the incomplete submission that this one continues'),
+    resumeToken: boundedText(200).optional().describe('From the reply to the submission that this one continues'),
     startedAt: z
       .string()
       .refine((text) => !Number.isNaN(parseTimestamp(text)), 'must be an ISO 8601 time with its zone')
@@ -124,7 +119,7 @@ export const submissionBodySchema = z
       .refine((text) => respondentProblem(text) === undefined, 'must name somebody in at most 200 characters')
       .optional()
       .describe(
-        'The empty text is the same as none. Not blanks alone, `.` or `..`. Told apart by code units: another case or Unicode form is another respondent. Refused for anonymous surveys',
+        'An empty text is the same as none. Blanks alone, `.` and `..` are refused. Compared by code units: another case or Unicode form is another respondent. Refused for anonymous surveys',
       )
       .meta({ maxLength: 200 }),
     metadata: z
@@ -135,7 +130,7 @@ export const submissionBodySchema = z
     language: languageField.optional(),
     surveyToken: boundedText(200)
       .optional()
-      .describe('The token of a PRIVATE survey; the header X-Survey-Token goes before it'),
+      .describe('The token of a PRIVATE survey; the header X-Survey-Token takes precedence'),
   })
   .meta({
     id: 'Submission',

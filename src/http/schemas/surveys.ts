@@ -24,7 +24,7 @@ const fields = {
     .int()
     .min(1)
     .nullable()
-    .describe('The survey closes when so many complete responses are in'),
+    .describe('The survey closes when it has this many complete responses'),
   submissionRateLimit: z
     .number()
     .int()
@@ -48,18 +48,18 @@ const fields = {
   publishedAt: timeSchema
     .nullable()
     .describe(
-      'When it was last published; of one that was made PAUSED or CLOSED and opened by an update, which announces nothing, when it was opened',
+      'When it was last published, or opened by an update if it was created PAUSED or CLOSED (which sends no survey.published)',
     ),
   closedAt: timeSchema.nullable(),
   responseCount: countSchema.describe('Complete and partial responses'),
   ownerId: idSchema,
-  version: z.number().int().min(1).describe('A new one for every change of wording, question or option'),
+  version: z.number().int().min(1).describe('Increases with every change of a wording, question or option'),
 };
 
 const accessToken = z
   .string()
   .optional()
-  .describe('While the survey is PRIVATE, for X-Survey-Token; shown to those who may edit it');
+  .describe('Of a PRIVATE survey, for X-Survey-Token; shown to callers who may edit it');
 
 export const surveySchema = z
   .strictObject({ ...fields, accessToken })
@@ -73,26 +73,26 @@ export const surveyWithQuestionsSchema = z
   .strictObject({
     ...fields,
     accessToken,
-    questions: z.array(questionSchema).describe('At most 500 are shown, beside those that were deleted'),
+    questions: z.array(questionSchema).describe('At most 500, besides deleted ones'),
   })
   .meta({ id: 'SurveyWithQuestions', description: 'A survey with its questions in order.' });
 
 export const directionSchema = z
   .enum(['ltr', 'rtl'])
-  .meta({ id: 'Direction', description: 'The way the language is written: `rtl` for ar and he.' });
+  .meta({ id: 'Direction', description: 'The writing direction of the language: `rtl` for ar and he.' });
 
 export const publicSurveySchema = z
   .strictObject({
     id: idSchema,
     title: z.string(),
     description: z.string().nullable(),
-    language: languageSchema.describe('The language of the texts here'),
+    language: languageSchema.describe('The language of these texts'),
     direction: directionSchema,
-    languages: z.array(languageSchema).describe('All languages that the survey can be read in'),
+    languages: z.array(languageSchema).describe('All languages of the survey'),
     isAnonymous: z.boolean(),
     questions: z.array(publicQuestionSchema),
   })
-  .meta({ id: 'PublicSurvey', description: 'What a respondent needs to see of an open survey.' });
+  .meta({ id: 'PublicSurvey', description: 'An open survey as a respondent sees it.' });
 
 const translatedText = z.strictObject({ id: idSchema, text: z.string() });
 
@@ -111,19 +111,19 @@ export const translationSchema = z
         rows: z.array(translatedText).optional(),
       }),
     ),
-    stale: z.array(z.string()).describe('Paths of texts whose source was reworded since'),
+    stale: z.array(z.string()).describe('Paths of texts whose original has changed since'),
     missing: z.array(z.string()).describe('Paths of texts that are shown in the survey’s own language'),
     updatedAt: timeSchema,
   })
   .meta({
     id: 'Translation',
-    description: 'The texts of a survey in another language; what is left out is shown in the survey’s own.',
+    description: 'The texts of a survey in another language; missing ones are shown in the survey’s own language.',
   });
 
 export const translationListItemSchema = z
   .strictObject({
     language: languageSchema,
     direction: directionSchema,
-    isOwn: z.boolean().describe('The language that the survey was written in'),
+    isOwn: z.boolean().describe('Whether it is the survey’s own language'),
   })
-  .meta({ id: 'TranslationListItem', description: 'A language that a survey can be read in.' });
+  .meta({ id: 'TranslationListItem', description: 'A language of a survey.' });

@@ -3,7 +3,7 @@ import { webhookEvents } from '../../domain/events.ts';
 import { deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
 import { countSchema, idSchema, timeSchema } from './common.ts';
 
-export const webhookEventSchema = z.enum(webhookEvents).meta({ id: 'WebhookEvent', description: 'What happened.' });
+export const webhookEventSchema = z.enum(webhookEvents).meta({ id: 'WebhookEvent', description: 'The kind of event.' });
 
 const fields = {
   id: idSchema,
@@ -11,22 +11,25 @@ const fields = {
   events: z.array(webhookEventSchema).min(1),
   surveyId: idSchema.nullable().describe('Null: all surveys that the owner may see'),
   description: z.string().nullable(),
-  isActive: z
-    .boolean()
-    .describe('It is switched on. Whether something is in the way all the same, `disabledReason` says'),
+  isActive: z.boolean().describe('Whether it is switched on. `disabledReason` says if nothing is sent nevertheless'),
   batch: z
     .boolean()
     .describe(
-      'Up to 100 events, or those of one second, in a request: `{event: "batch", timestamp, data: {events: [{id, event, timestamp, data}]}}`',
+      'Up to 100 events, or the events of one second, in one request: `{event: "batch", timestamp, data: {events: [{id, event, timestamp, data}]}}`',
     ),
-  maxPerSecond: z.number().int().min(1).nullable().describe('Events a second at most; null: as fast as it answers'),
-  maxAgeSeconds: z.number().int().min(60).describe('What could not be delivered within this time is given up'),
+  maxPerSecond: z
+    .number()
+    .int()
+    .min(1)
+    .nullable()
+    .describe('Most events a second; null: as fast as the endpoint replies'),
+  maxAgeSeconds: z.number().int().min(60).describe('Deliveries that did not succeed within this time fail'),
   maxWaiting: z
     .number()
     .int()
     .min(1)
     .describe(
-      'About so many deliveries wait at once. What happens while the line is full is not sent: it is in the list of deliveries, FAILED with the reason, and a replay of its span of time sends it once there is room',
+      'Most deliveries that wait at once, approximately. Events while the queue is full are not sent: the list of deliveries has them as FAILED with the reason, and a replay of their time range sends them once there is room',
     ),
   ownerId: idSchema.optional(),
   disabledAt: timeSchema.nullable().optional(),
@@ -35,7 +38,7 @@ const fields = {
     .nullable()
     .optional()
     .describe(
-      'Why the service sends nothing: the endpoint said 410, or failed for five days; its owner or survey is gone; its owner is disabled, a VIEWER or no member any more (without `disabledAt`, and with `isActive: true`: it goes on when that ends)',
+      'Why the service sends nothing: the endpoint replied 410 or failed for five days; its owner or survey was deleted; or its owner is disabled, a VIEWER or no longer a member (then without `disabledAt` and with `isActive: true`, since it goes on when that ends)',
     ),
   createdAt: timeSchema,
   updatedAt: timeSchema,
@@ -43,7 +46,7 @@ const fields = {
 
 export const webhookSchema = z
   .strictObject(fields)
-  .meta({ id: 'Webhook', description: 'An endpoint that is told of events.' });
+  .meta({ id: 'Webhook', description: 'An endpoint that receives events.' });
 
 export const webhookWithSecretSchema = z
   .strictObject({
@@ -60,7 +63,7 @@ export const attemptSchema = z
     response: z.string().nullable().describe('The first 4 KiB of the reply'),
     error: z.string().nullable(),
   })
-  .meta({ id: 'DeliveryAttempt', description: 'One try to deliver.' });
+  .meta({ id: 'DeliveryAttempt', description: 'One attempt to deliver.' });
 
 export const deliverySchema = z
   .strictObject({
@@ -79,14 +82,14 @@ export const replaySchema = z
     webhookId: idSchema,
     since: timeSchema,
     until: timeSchema,
-    deliveries: countSchema.describe('How many are sent again'),
+    deliveries: countSchema.describe('Number of deliveries that are sent again'),
   })
-  .meta({ id: 'Replay', description: 'Deliveries of a span of time that are sent again.' });
+  .meta({ id: 'Replay', description: 'Deliveries of a time range that are sent again.' });
 
-/** Only in events that are no ordinary ones. */
+/** Marks of test events and of events about deleted data. */
 const eventMarks = {
-  test: z.literal(true).optional().describe('Sent by a call of the test route; the ids are made up'),
-  deleted: z.literal(true).optional().describe('The response, or its survey, was deleted before this was delivered'),
+  test: z.literal(true).optional().describe('Sent by the test route; the ids are made up'),
+  deleted: z.literal(true).optional().describe('The response or its survey was deleted before the delivery'),
 };
 const surveyResponse = z.strictObject({ surveyId: idSchema, responseId: idSchema, ...eventMarks });
 
@@ -124,7 +127,7 @@ export const webhookBodySchema = z
     ...eventBodies,
     z.strictObject({
       event: z.literal('batch'),
-      timestamp: timeSchema.describe('That of the first event'),
+      timestamp: timeSchema.describe('The time of the first event'),
       data: z.strictObject({ events: z.array(z.discriminatedUnion('event', batchedEvents)).min(1).max(100) }),
     }),
   ])

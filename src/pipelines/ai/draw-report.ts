@@ -6,8 +6,8 @@ const timeoutMs = 60_000;
 const maxHeapMegabytes = 512;
 
 /**
- * Draws reports one after the other, each on a thread of its own: setting a page is work that must not hold up requests, and fonts are
- * large, so their memory is given back. Those that would wait long are refused with SERVICE_UNAVAILABLE.
+ * Draws reports one after the other, each in its own worker thread, so that drawing does not delay requests and the
+ * memory of the fonts is freed. Refuses with SERVICE_UNAVAILABLE when too many wait.
  */
 export function createReportDrawer(drawOne: DrawReport = drawInWorker): DrawReport {
   const semaphore = createSemaphore({

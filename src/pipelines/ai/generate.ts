@@ -14,8 +14,8 @@ export interface GenerateDeps {
 }
 
 /**
- * Has a survey written, and stores it where that is wished. A stored survey bears the job's id: a job that is worked off once more,
- * after its process died, finds it.
+ * Generates a survey and stores it if requested. A stored survey has the job's id, so that a job that runs again after
+ * its process died finds it.
  */
 export async function generate(
   deps: GenerateDeps,

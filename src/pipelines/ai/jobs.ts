@@ -1,6 +1,6 @@
 import type { Provider } from '../../ai/providers/provider.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
-import { providerNames } from '../../ai/providers/providers.ts';
+import { providerNames } from '../../ai/providers/registry.ts';
 import { waitForRateLimits } from '../../ai/providers/retries.ts';
 import { queueOf, type SurveyJobKind, surveyJobKindOf } from '../../ai/survey-jobs.ts';
 import { type AnalysisType, analysisTypes } from '../../ai/tasks/analyse-answers.ts';
@@ -33,24 +33,27 @@ export interface AiJobsDeps
     OptimiseDeps {
   store: AiStore;
   providers: Providers;
-  /** Resolves when all responses accepted by now can be read. */
+  /** Resolves when all responses that are accepted by now can be read. */
   caughtUp(surveyId: string): Promise<void>;
   annotations: Pick<AnnotationStore, 'publish'>;
   workers: Pick<Workers, 'consume' | 'add'>;
-  /** Forgets what else AI left behind long ago: calls, conversations, decided suggestions, reports. */
+  /** Deletes old records of calls, conversations, decided suggestions and reports. */
   deleteExpired(): Promise<void>;
-  /** For those who watch; may be lost. */
+  /** Publishes progress to live clients; may be lost. */
   publishProgress(job: { surveyId: string; kind: 'ai'; id: string; status: AiJobStatus; progress: number }): void;
   log: Log;
 }
 
 const heartbeatMs = 3000;
-/** Who waits for a job is not sent away for less. */
+/** Shorter waits for the limits are not reported to callers who wait for the job. */
 const minReportedWaitMs = 2000;
 const orphanDeduplicationMs = 20_000;
 const orphanPageSize = 100;
 
-/** Works AI jobs off. Postgres is the record: a job that a dead process had is taken over, and goes on where its stored findings end. */
+/**
+ * Runs AI jobs. PostgreSQL is the record: the job of a dead process is taken over and goes on where its stored
+ * annotations end.
+ */
 export function startAiJobs(deps: AiJobsDeps) {
   const { store, workers } = deps;
   const stopping = new AbortController();
@@ -65,7 +68,7 @@ export function startAiJobs(deps: AiJobsDeps) {
       name: 'requeue lost AI jobs',
       everyMs: 5000,
       run: async () => {
-        // The hint of a process that was killed holds the job's own name for a minute.
+        // A BullMQ job with the plain id may still be held, for a minute, by a process that was killed.
         const turn = Math.floor(deps.now() / orphanDeduplicationMs);
         for (const { id: aiJobId, request } of await orphans())
           await workers.add(queueOf({ request }), { aiJobId }, { once: `${aiJobId}.${turn}` });
@@ -120,7 +123,10 @@ async function runJob(deps: AiJobsDeps, jobId: string, stopping: AbortSignal): P
   }
 }
 
-/** What its owner is told; stores that are away, or late, are no mistake of ours. */
+/**
+ * The failure that the owner of a job sees. An unavailable store is logged as a warning, not as an error of the
+ * service.
+ */
 function failureOf(error: unknown, { id: aiJobId }: AiJob, log: Log): Problem {
   if (error instanceof Problem) return error;
   if (isPostgresUnavailable(error) || isRedisUnavailable(error)) {
@@ -137,7 +143,7 @@ function performJob(deps: AiJobsDeps, job: AiJob, signal: AbortSignal): Promise<
   return work ? runSurveyJob(deps, { job, work }, signal) : runAnalysis(deps, job, signal);
 }
 
-/** Work on the survey itself; gives what is replied. */
+/** Runs a job on a survey other than an analysis; returns its result. */
 async function runSurveyJob(
   deps: AiJobsDeps,
   { job, work }: { job: SurveyJob; work: SurveyJobKind },
@@ -162,7 +168,7 @@ async function runAnalysis(deps: AiJobsDeps, job: SurveyJob, signal: AbortSignal
     { ...deps, store: withProgressEvents(deps, job.surveyId) },
     { job, type: analysisTypeOf(job.request['analysisType']), survey, provider, signal },
   );
-  // Together with the job's end this makes the new edition the one that is read.
+  // The new edition is read once the job is complete.
   return conclusion ?? { edition: await retryOnOutage(() => deps.annotations.publish(job, signal)) };
 }
 
@@ -177,7 +183,7 @@ async function loadSurveyAndProvider(deps: AiJobsDeps, job: SurveyJob) {
   return { survey, provider };
 }
 
-/** The store, telling those who watch how far a job is. */
+/** A store that also publishes the progress of jobs. */
 function withProgressEvents({ store, publishProgress }: AiJobsDeps, surveyId: string): AiStore {
   return {
     ...store,
@@ -190,7 +196,7 @@ function withProgressEvents({ store, publishProgress }: AiJobsDeps, surveyId: st
   };
 }
 
-/** However it ended: the record knows. */
+/** Publishes how a job ended, as its record says. */
 async function publishEnd({ store, publishProgress }: AiJobsDeps, jobId: string): Promise<void> {
   const job = await store.find(jobId);
   if (job && isOfSurvey(job))

@@ -22,7 +22,7 @@ export interface OptimiseOrder {
   signal: AbortSignal;
 }
 
-/** Has a question looked at; what is suggested takes the place of what nobody decided. */
+/** Asks for suggestions for a question; they replace earlier suggestions that are undecided. */
 export async function optimise(
   { suggestions, newId }: OptimiseDeps,
   { survey, questionId, provider, signal }: OptimiseOrder,

@@ -2,5 +2,5 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { ReportDocument } from '../../ai/tasks/report.ts';
 import { renderReportPdf } from './report-pdf.ts';
 
-// The body of the thread that draws a report.
+// Runs in the worker thread that draws a report.
 parentPort?.postMessage(await renderReportPdf(workerData as ReportDocument));

@@ -26,7 +26,9 @@ const headings: Readonly<Record<string, string>> = {
   he: 'המלצות',
 };
 
-/** A report on paper: its sections, each with the charts and tables of the questions that it speaks of, then the recommendations. */
+/**
+ * A report as PDF: sections, each with the charts and tables of the questions that it mentions, then recommendations.
+ */
 export async function renderReportPdf(document: ReportDocument): Promise<Uint8Array> {
   const { survey, report, createdAt } = document;
   const doc = new PDFDocument({
@@ -83,7 +85,7 @@ function drawSections(sheet: Sheet, { survey, report, figures }: ReportDocument)
     drawText(sheet, heading, text);
     for (const [index, question] of questions.entries()) {
       const statistic = figures.find(({ questionId }) => questionId === question.id);
-      // Each question's chart once, where it is spoken of first.
+      // Each question's chart once, where it is mentioned first.
       if (!statistic || !questionIds.includes(question.id) || shown.has(question.id)) continue;
       shown.add(question.id);
       drawQuestion(sheet, tableOf({ question, statistic: { ...statistic, type: question.type } }, words), {

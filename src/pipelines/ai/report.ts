@@ -27,7 +27,7 @@ export interface ReportOrder {
 
 const themesSent = 20;
 
-/** Has a report written and stores it under the job's id, where a job that is worked off once more finds it. */
+/** Generates a report and stores it under the job's id, so that a job that runs again finds it. */
 export async function writeReport(
   deps: ReportDeps,
   { job, survey, provider, signal }: ReportOrder,
@@ -52,7 +52,7 @@ async function gatherBasis(
   survey: SurveyWithQuestions,
 ): Promise<ReportBasis> {
   const surveyId = survey.id;
-  // What was found in answers that were sent as they are may name somebody.
+  // Annotations of answers that were sent without anonymising may contain personal data.
   const usable = (topic: string | undefined) =>
     topic !== undefined && (!isAnonymising || topic.endsWith('/masked')) ? topic : undefined;
   const [

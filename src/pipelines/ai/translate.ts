@@ -23,7 +23,10 @@ export interface TranslateOrder {
 
 const batchesAtOnce = 4;
 
-/** Translates the texts of a survey that have no current translation. Each batch is stored when it comes, so a repeated job sends only the rest. */
+/**
+ * Translates the texts of a survey that have no current translation. Each batch is stored when it comes, so a repeated
+ * job sends only the rest.
+ */
 export async function translate(
   { translations, now }: TranslateDeps,
   { survey, languages, provider, signal, report }: TranslateOrder,

@@ -17,8 +17,8 @@ import { runExport } from './run.ts';
 import type { ExportProgress, ExportResult, ExportTask, ThrottleMessage } from './run-in-child-process.ts';
 
 /**
- * A process that makes one file and ends. Of its own, because writing a file is work for seconds that must not hold up requests, and so
- * that all the memory it took is given back. Ends by itself when the process that started it dies.
+ * The child process that writes one file and ends. It is a process of its own because writing takes seconds that must
+ * not delay requests, and so that all its memory is freed. It ends by itself when its parent dies.
  */
 process.on('disconnect', () => process.exit(1));
 const throttle = createLoadThrottle({
@@ -62,18 +62,18 @@ async function makeExport({ exportId, urls, dataDir, cluster, logLevel }: Export
     );
     return { kind: outcome };
   } catch (error) {
-    const final = finalReason(error);
+    const reason = permanentReason(error);
     log.warn({ err: error }, 'an export failed');
-    return final === undefined
+    return reason === undefined
       ? { kind: 'retryable', reason: error instanceof Error ? error.message : String(error) }
-      : { kind: 'failed', reason: final };
+      : { kind: 'failed', reason };
   } finally {
     await Promise.all([sql.end({ timeout: 2 }), clickhouse.close()]).catch(() => undefined);
   }
 }
 
-/** What another attempt would not change. */
-function finalReason(error: unknown): string | undefined {
+/** The reason of a failure that another attempt would not change; undefined for others. */
+function permanentReason(error: unknown): string | undefined {
   if (error instanceof PermanentFailure) return error.message;
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   if (code === 'ENOSPC' || code === 'EDQUOT') return 'There is no room left on the disk for the file';

@@ -7,9 +7,9 @@ import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 export type Labels = 'text' | 'value';
 export type CellValue = string | number | boolean | null;
 /** `moment`: Unix milliseconds. `date` and `time` are texts, YYYY-MM-DD and HH:MM[:SS]. */
-export type CellType = 'text' | 'number' | 'boolean' | 'moment' | 'date' | 'time';
+type CellType = 'text' | 'number' | 'boolean' | 'moment' | 'date' | 'time';
 
-/** What every response has, by the names of the interface. */
+/** Columns that every response has, by the names that the API uses. */
 const responseFields = {
   id: { type: 'text', read: (record) => record.responseId },
   surveyId: { type: 'text', read: (record) => record.surveyId },
@@ -35,7 +35,7 @@ const defaultFields = [
   'respondent',
 ] as const satisfies readonly ResponseFieldName[];
 
-/** Part of every object, but as a column the same in all lines: only where it is asked for. */
+/** The same in all rows of a file, so a column only if it is asked for. */
 const isConstant = (name: ResponseFieldName): boolean => name === 'surveyId';
 
 export type FileColumn = {
@@ -45,12 +45,12 @@ export type FileColumn = {
   read(record: ResponseRecord): CellValue;
 } & ColumnSource;
 
-/** Where a column's cells come from: an answer, or what every response has. */
+/** Where a column's cells come from: a question's answer or a response field. */
 type ColumnSource =
   | { answer: { question: Question; column: ExportColumn }; field?: undefined }
   | { answer?: undefined; field: ResponseFieldName };
 
-/** The columns of a file, and what it shows in formats without columns. */
+/** The columns of a file, and the fields and questions for formats without columns. */
 export interface Layout {
   columns: FileColumn[];
   responseFields: ResponseFieldName[];
@@ -63,10 +63,10 @@ export interface LayoutOptions {
   labels: Labels;
 }
 
-/** Names that may be asked for and are no question ids. */
-export const isResponseFieldName = (name: string): name is ResponseFieldName => Object.hasOwn(responseFields, name);
+/** Whether a requested column is a response field and no question id. */
+const isResponseFieldName = (name: string): name is ResponseFieldName => Object.hasOwn(responseFields, name);
 
-/** First what every response has, then the questions in their order, then the metadata; or just what was asked for, in that order. */
+/** Response fields, then questions in their order, then metadata; or the requested columns, in that order. */
 export function layoutOf(
   survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'questions'>,
   { columns: asked, labels }: LayoutOptions,
@@ -78,19 +78,19 @@ export function layoutOf(
     'metadata',
   ];
   const byId = new Map(survey.questions.map((question) => [question.id, question]));
-  const shown: Layout = { columns: [], responseFields: [], questions: [], labels };
+  const layout: Layout = { columns: [], responseFields: [], questions: [], labels };
   for (const name of names) {
     const question = byId.get(name);
     if (question) {
-      shown.questions.push(question);
-      shown.columns.push(...questionColumns(question, labels));
+      layout.questions.push(question);
+      layout.columns.push(...questionColumns(question, labels));
     } else if (isResponseFieldName(name)) {
-      shown.responseFields.push(name);
-      if (asked || !isConstant(name)) shown.columns.push({ heading: name, field: name, ...responseFields[name] });
+      layout.responseFields.push(name);
+      if (asked || !isConstant(name)) layout.columns.push({ heading: name, field: name, ...responseFields[name] });
     }
   }
-  makeHeadingsUnique(shown.columns);
-  return shown;
+  makeHeadingsUnique(layout.columns);
+  return layout;
 }
 
 function questionColumns(question: Question, labels: Labels): FileColumn[] {
@@ -106,7 +106,10 @@ function headingOf({ id, text }: Question, { key, label }: ExportColumn, labels:
   return key === '' ? text : `${text} [${label}]`;
 }
 
-/** Equal headings get a number, so that readers which want unique names keep every column. The service's own names are kept for its own columns, whatever an author calls a question. */
+/**
+ * Numbers equal headings, because some readers drop columns without unique names. Names of response fields are
+ * reserved.
+ */
 function makeHeadingsUnique(columns: FileColumn[]): void {
   const taken = new Set<string>(Object.keys(responseFields));
   for (const column of columns) {

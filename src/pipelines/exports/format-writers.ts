@@ -1,7 +1,7 @@
 import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { Writer } from './writer.ts';
 
-/** Who writes which format. Loaded when asked for: the libraries of one format are a quarter of a second to the process of another. */
+/** The writer of each format, loaded on demand: the libraries of all formats take a quarter of a second to load. */
 export const writers: Readonly<Record<ExportFormat, () => Promise<Writer>>> = {
   CSV: async () => (await import('./csv.ts')).writeCsv,
   EXCEL: async () => (await import('./excel/excel.ts')).writeExcel,

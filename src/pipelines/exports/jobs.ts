@@ -23,7 +23,9 @@ export interface ExportJobsDeps {
 const requeueAfterMs = 60_000;
 const attemptsExhausted = 'The file could not be made; please ask for it again';
 
-/** Writes the files of exports, one after the other. PostgreSQL holds the record, so the queue may lose or repeat jobs. */
+/**
+ * Writes the files of exports, one after the other. PostgreSQL holds the record, so the queue may lose or repeat jobs.
+ */
 export function createExportJobs(deps: ExportJobsDeps) {
   const { workers, exports, files, caughtUp, makeFile, publishProgress, now, metrics } = deps;
   const stopping = new AbortController();

@@ -5,7 +5,7 @@ import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { Layout } from './columns.ts';
 import type { FileContent, Writer } from './writer.ts';
 
-/** An array of responses in the interface's shape, one a line. */
+/** An array of responses in the shape of the API, one per line. */
 export const writeJson: Writer = async (content, sink) => {
   const present = presenter(content);
   let separator = '[\n';
@@ -17,7 +17,7 @@ export const writeJson: Writer = async (content, sink) => {
   await sink.write(Buffer.from(separator === '[\n' ? '[]\n' : '\n]\n'));
 };
 
-/** The same objects, each a line of its own. */
+/** The same objects without the array, one per line. */
 export const writeNdjson: Writer = async (content, sink) => {
   const present = presenter(content);
   for await (const batch of content.batches)
@@ -37,7 +37,9 @@ const fields = {
   metadata: (record) => record.metadata,
 } as const satisfies Record<ResponseFieldName, (record: ResponseRecord) => unknown>;
 
-/** `answers` are those of the questions shown, as the interface gives them; an option and a row carry their label too. */
+/**
+ * Presents a response with the answers of the file's questions, as in the API; options and rows also have their label.
+ */
 function presenter({ survey, layout }: FileContent): (record: ResponseRecord) => unknown {
   const compiled = compileSurvey({ ...survey, questions: layout.questions });
   const labels = labelsOf(layout);

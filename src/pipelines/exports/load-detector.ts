@@ -1,17 +1,17 @@
 import type { CpuInfo } from 'node:os';
 
 export interface LoadDetectorDeps {
-  /** Ids of the newest entries of the intake: another one means that somebody has answered. */
+  /** Ids of the newest entries of the intake; a changed id means that responses came in. */
   newest(): Promise<readonly string[]>;
   cpus(): readonly CpuInfo[];
 }
 
-/** Above this share of the processors' time respondents feel what else is done. */
+/** Above this share of processor time, respondents notice other work. */
 const maxForegroundShare = 0.5;
 
 /**
- * Tells whether respondents need the machine now: responses come in, and work of normal priority takes most of the processors. What
- * makes files runs below that priority and is not counted, so files do not slow themselves.
+ * Tells whether respondents need the machine: responses come in, and work of normal priority takes most of the
+ * processor time. Export processes run at lower priority and are not counted, so exports do not slow themselves.
  */
 export function createLoadDetector({ newest, cpus }: LoadDetectorDeps): () => Promise<boolean> {
   let ids = '';
@@ -44,20 +44,20 @@ const pauseFactor = 8;
 const minWorkMs = 40;
 const maxPauseMs = 4000;
 
-/** Makes work rest most of the time while there is a rush. */
+/** Makes work pause most of the time while the machine is under load. */
 export function createLoadThrottle({ now, wait }: LoadThrottleDeps) {
-  let isRush = false;
+  let isLoaded = false;
   let workingSince = now();
   return {
-    isUnderLoad: (): boolean => isRush,
-    setUnderLoad(rush: boolean): void {
-      if (rush && !isRush) workingSince = now();
-      isRush = rush;
+    isUnderLoad: (): boolean => isLoaded,
+    setUnderLoad(isNowLoaded: boolean): void {
+      if (isNowLoaded && !isLoaded) workingSince = now();
+      isLoaded = isNowLoaded;
     },
-    /** To be awaited between pieces of work. */
+    /** Awaited between pieces of work. */
     async waitIfThrottled(): Promise<void> {
       const worked = now() - workingSince;
-      if (!isRush || worked < minWorkMs) return;
+      if (!isLoaded || worked < minWorkMs) return;
       await wait(Math.min(maxPauseMs, worked * pauseFactor));
       workingSince = now();
     },

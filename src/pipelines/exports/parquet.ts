@@ -2,13 +2,13 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { FileColumn } from './columns.ts';
 import type { Writer } from './writer.ts';
 
-/** What a row group has at most: all of it is held in memory. */
+/** Limits of a row group, which is held in memory. */
 const groupRows = 10_000;
 const groupTextLength = 16_000_000;
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number];
 
-/** One typed column for every column of the file; an empty cell is null. Compressed with Snappy. */
+/** One typed column for each column of the file; empty cells are null. Compressed with Snappy. */
 export const writeParquet: Writer = async ({ layout: { columns }, batches }, sink) => {
   const bytes = new ByteWriter(1 << 20);
   const elements = columns.map(elementOf);
@@ -76,7 +76,7 @@ function typeOf(column: FileColumn): Omit<SchemaElement, 'name'> {
   }
 }
 
-/** Whether the column can only hold whole numbers of 32 bits. */
+/** Whether all values of the column are whole numbers of 32 bits. */
 function isWhole({ answer, field }: FileColumn): boolean {
   if (field === 'surveyVersion') return true;
   const cell = answer?.column.cell;

@@ -15,21 +15,21 @@ export type MeasureName =
   | 'Top box'
   | 'Bottom box';
 
-/** A mean and the like. */
+/** A mean or a similar figure of a question. */
 export interface Measure {
   name: MeasureName;
-  /** The row or item that it is of. */
+  /** The row or item that it describes; the whole question if absent. */
   of?: string;
   /** In full precision. */
   value: number;
-  /** As people read it: percentages and scores with one decimal, extremes as they were answered, others with four digits or two decimals. */
+  /** For readers: percentages and scores with one decimal, extremes as answered, others by `printedMean`. */
   printed: string;
   isPercent?: true;
 }
 
 type QuestionSummary = Summary['questions'][number];
 
-/** The figures of a question in the order in which they are read; what nobody answered has none. */
+/** The measures of a question in reading order; none if nobody answered it. */
 export function measuresOf({ question, statistic }: QuestionSummary): Measure[] {
   const {
     averageValue,
@@ -81,10 +81,10 @@ export function isOfSeveral(question: Question, row: string): boolean {
   return typeof dimension !== 'string' && dimension.source.kind === 'bits';
 }
 
-/** Whether a mean of points says anything: only of columns that are worded as their points is it sure that they are a scale. */
+/** Whether options are numbered as their points, so that they are surely a scale and a mean makes sense. */
 const areNumbered = (question: Question): boolean =>
   visibleOptions(question).every(({ text, code }) => text.trim() === String(pointsOf(question).get(code)));
 
-/** What a row of a MATRIX or an item of a RANKING is called. */
+/** The text of a row of a MATRIX or an item of a RANKING. */
 export const lineLabel = ({ rows, options }: Question, key: string): string =>
   [...rows, ...options].find(({ value }) => value === key)?.text ?? key;

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** What the process that makes a file is told. */
+/** The task of the child process. */
 export interface ExportTask {
   exportId: string;
   urls: { postgres: string; clickhouse: readonly string[] };
@@ -11,39 +11,39 @@ export interface ExportTask {
   logLevel: string;
 }
 
-/** What it says at its end. `trouble`: worth another attempt. */
+/** What the child process reports at its end; `retryable` failures get another attempt. */
 export type ExportResult =
   | { kind: 'completed' }
   | { kind: 'cancelled' }
   | { kind: 'failed'; reason: string }
   | { kind: 'retryable'; reason: string };
 
-/** On the way there: how far it has come, 0–1. */
+/** Sent by the child process; `progress` from 0 to 1. */
 export type ExportProgress = { kind: 'progress'; progress: number };
 
-/** What it is told meanwhile. */
+/** Sent to the child process while it works. */
 export type ThrottleMessage = { kind: 'throttle'; isUnderLoad: boolean };
 
 const lowPriority = 10;
 const loadCheckMs = 250;
 const maxHeapMegabytes = 512;
-/** Rows die young: with room for a span of them the collector has little to move. */
+/** Rows are short-lived: a larger young generation leaves the garbage collector little to copy. */
 const youngHeapMegabytes = 16;
 
 export interface MakeFileOptions {
-  /** Ends the process. */
+  /** Aborting kills the process. */
   signal: AbortSignal;
   onProgress(progress: number): void;
 }
 
 export interface ChildProcessOptions extends MakeFileOptions {
-  /** Whether respondents need the machine: then the file is made at a slower pace. */
+  /** Whether respondents need the machine: then the process works more slowly. */
   isUnderLoad(): Promise<boolean>;
 }
 
-/** Makes the file in a process of its own. */
+/** Makes the file in a child process. */
 export function runInChildProcess(
-  order: ExportTask,
+  task: ExportTask,
   { signal, onProgress, isUnderLoad }: ChildProcessOptions,
 ): Promise<ExportResult> {
   return new Promise((resolve) => {
@@ -52,23 +52,25 @@ export function runInChildProcess(
       env: { PATH: process.env['PATH'], TZ: 'UTC' },
       serialization: 'json',
     });
-    // From its first moment: loading the libraries is work, too.
+    // From its start, because loading the libraries is work, too.
     if (child.pid !== undefined) setPriority(child.pid, lowPriority);
     const end = () => child.kill('SIGKILL');
-    const sendThrottle = (rush: boolean) =>
-      child.connected && child.send({ kind: 'throttle', isUnderLoad: rush } satisfies ThrottleMessage);
+    const sendThrottle = (isLoaded: boolean) =>
+      child.connected && child.send({ kind: 'throttle', isUnderLoad: isLoaded } satisfies ThrottleMessage);
     const loadCheck = setInterval(() => void isUnderLoad().then(sendThrottle, () => sendThrottle(false)), loadCheckMs);
-    let report: ExportResult | undefined;
+    let result: ExportResult | undefined;
     child.on('message', (message: ExportResult | ExportProgress) => {
       if (message.kind === 'progress') onProgress(message.progress);
-      else report = message;
+      else result = message;
     });
-    child.once('error', (error) => (report ??= { kind: 'retryable', reason: error.message }));
+    child.once('error', (error) => {
+      result ??= { kind: 'retryable', reason: error.message };
+    });
     child.once('close', (code, killedBy) => {
       clearInterval(loadCheck);
       signal.removeEventListener('abort', end);
       resolve(
-        report ?? {
+        result ?? {
           kind: 'retryable',
           reason: `the process that made the file ended with ${code ?? killedBy ?? 'no code'}`,
         },
@@ -76,6 +78,6 @@ export function runInChildProcess(
     });
     if (signal.aborted) end();
     else signal.addEventListener('abort', end);
-    child.send(order);
+    child.send(task);
   });
 }

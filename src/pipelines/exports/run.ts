@@ -23,7 +23,7 @@ export interface RunExportDeps {
   annotations: Pick<AnnotationStore, 'findByEditions'>;
   files: ExportFiles;
   now(): number;
-  /** Awaited between pieces of work; takes a while where others need the machine more. */
+  /** Awaited between pieces of work; takes a while while the machine is under load. */
   waitIfThrottled(): Promise<void>;
   /** At most once a second. */
   onProgress(progress: number): void;
@@ -31,7 +31,7 @@ export interface RunExportDeps {
 
 export type RunOutcome = 'completed' | 'cancelled';
 
-/** The file was removed while it was written. */
+/** The export was removed while its file was written. */
 class ExportCancelled extends Error {}
 
 export const retentionDays = 7;
@@ -39,8 +39,9 @@ const dayMs = 86_400_000;
 const progressEveryMs = 1000;
 
 /**
- * Makes the file of one export. May be run again at any time, also twice at once: everything that decides the bytes stands in the
- * export's row (the wording, the edition of findings, the moment up to which responses count), and the file appears whole or not at all.
+ * Makes the file of one export. May be repeated at any time, also concurrently: everything that determines the bytes is
+ * in the export's row (survey version, editions of AI annotations, the moment up to which responses count), and the
+ * file appears whole or not at all.
  */
 export async function runExport(deps: RunExportDeps, exportId: string): Promise<RunOutcome> {
   const record = await deps.exports.start(exportId);
@@ -84,13 +85,13 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
     return 'completed';
   } catch (error) {
     if (!(error instanceof ExportCancelled)) throw error;
-    // Another run of the same export may have said first that it is done: of the file that lies there, whichever of them wrote it.
+    // If a concurrent run has completed the export, the file belongs to it.
     if ((await deps.exports.find(exportId))?.status !== 'COMPLETED') await deps.files.remove(exportId);
     return 'cancelled';
   }
 }
 
-/** The survey as it was worded when the file was asked for. */
+/** The survey in the version of the export. */
 async function loadWording(
   { surveys, exports }: RunExportDeps,
   { surveyId, surveyVersion }: ExportRecord,
@@ -105,7 +106,7 @@ async function loadWording(
 
 const themesShown = 15;
 
-/** An analysis is of all answers: of a file that leaves some out it would say what is not so. */
+/** The most frequent themes; none for a file with filters, because an analysis covers all answers. */
 async function themesOf(
   ai: RunExportDeps['ai'],
   { surveyId, options: { filters, startDate, endDate, isComplete } }: ExportRecord,
@@ -125,7 +126,7 @@ function selectionOf(
     if ('message' in parsed) throw new PermanentFailure(`the filter ${text} ${parsed.message}`);
     return parsed;
   });
-  // What comes in while the file is made is not part of it: so a second run gives the same rows.
+  // Responses that come in later are left out, so that a repeated run gives the same rows.
   const lastMs = createdAt.getTime() + 1;
   const endDate = new Date(options.endDate === undefined ? lastMs : Math.min(Date.parse(options.endDate), lastMs));
   return {
@@ -147,13 +148,13 @@ async function* throttled<T>(
   }
 }
 
-/** Counts rows on their way to the writer, says so once a second, and stops where nobody wants the file any more. */
+/** Counts rows on their way to the writer, reports progress once a second, and throws when the export was removed. */
 function trackProgress({ exports, waitIfThrottled, onProgress }: RunExportDeps, exportId: string, total: number) {
   let rows = 0;
   let hasBegun = false;
   let reportedAtMs = performance.now();
   return {
-    /** A report is made from counts and reads no rows. */
+    /** False for formats that are made from counts and read no rows. */
     hasBegun: () => hasBegun,
     rows: () => rows,
     async *watch<T>(pieces: AsyncIterable<T>, rowsIn: (piece: T) => number): AsyncGenerator<T> {

@@ -12,7 +12,7 @@ export interface SummaryQuery {
   isComplete?: boolean | undefined;
 }
 
-/** The figures of a file: those of the survey's analytics, over the responses that the file covers. */
+/** The survey's analytics over the responses of the file. */
 export async function summarise(totals: Pick<TotalsStore, 'countSurvey'>, { questions, ...query }: SummaryQuery) {
   const plans = questions.map((question) => ({
     questionId: question.id,

@@ -4,41 +4,38 @@ import { registry } from '../../domain/questions/registry.ts';
 import type { Question } from '../../domain/survey.ts';
 import { isOfSeveral, lineLabel, type Measure, measuresOf } from './question-measures.ts';
 import type { Summary } from './summary.ts';
-import { daysIn, timelineOf } from './timeline.ts';
+import { daysIn, type TimelinePoint, timelineOf } from './timeline.ts';
 
-/**
- * A share of answers: `percent` is of those who answered the question, or, where a row takes one answer, of those who answered the row;
- * null where counts are not of respondents.
- */
 export interface TableCell {
   label: string;
   count: number;
+  /** Of those who answered the question, or the row if it takes one answer; null if counts are not of respondents. */
   percent: number | null;
-  /** All that there is no room for, together. */
+  /** The sum of all cells that there is no room for. */
   isRest?: true;
 }
 
-/** The figures of one question, ready to be drawn or written. */
+/** The counts and measures of one question, ready to be drawn or written. */
 export interface QuestionTable {
   question: Question;
   chart: ChartKind;
   answered: number;
   skipped: number;
   measures: Measure[];
-  /** One line for most types; a line a row of a MATRIX or an item of a RANKING. All lines have the same labels. */
+  /** One line for most types; one for each row of a MATRIX or item of a RANKING. All lines have the same labels. */
   lines: { label: string; cells: TableCell[] }[];
-  /** What the chart shows instead of the lines: days in order of time, without gaps. */
-  timeline?: Pick<TableCell, 'label' | 'count'>[];
+  /** For dates, drawn instead of the lines: counts in order of time, without gaps. */
+  timeline?: TimelinePoint[];
   nps: TypeStatistic['nps'];
   /** What the cells count. */
   heading: 'Answer' | 'Rank' | 'Word';
 }
 
-/** How tables call what is nobody's wording. */
+/** Labels that are not the author's. */
 export interface TableWords {
-  /** The free answers. */
+  /** Free answers of a choice question. */
   Other: string;
-  /** Answers or words that there is no room for; their number stands behind it. */
+  /** Answers or words that there is no room for; followed by their number. */
   rest: string;
 }
 
@@ -47,12 +44,12 @@ const wordsShown = 15;
 const keysShown = 40;
 const english: TableWords = { Other: 'Other', rest: 'All others' };
 
-/** Turns a question's statistic into lines of labelled counts, without asking for its type. */
+/** Turns a question's statistic into lines of labelled counts, independent of its type. */
 export function tableOf(summary: QuestionSummary, words: TableWords = english): QuestionTable {
   const { question, statistic } = summary;
   const { responseCount: answered, skippedCount: skipped, topWords, nps } = statistic;
   const takesSeveral = question.rows.some((row) => isOfSeveral(question, row.id));
-  // Parts of a whole only where everybody gives one answer.
+  // Parts of a whole are drawn only if each respondent gives one answer.
   const chart = takesSeveral ? 'bars' : registry[question.type].chart;
   const base = { question, answered, skipped, nps, chart, measures: measuresOf(summary) };
   if (topWords) return { ...base, heading: 'Word', lines: [{ label: '', cells: wordCells(statistic, words) }] };
@@ -92,7 +89,7 @@ export function tableOf(summary: QuestionSummary, words: TableWords = english): 
   };
 }
 
-/** Values of options may look like days and are none. */
+/** Whether answers are dates; values of options may only look like dates. */
 const isOfDays = (question: Question): boolean =>
   registry[question.type].exportColumns(question).some(({ cell }) => cell.kind === 'text' && cell.form === 'date');
 
@@ -104,7 +101,7 @@ const cellOf = (label: string, count: number, base: number): TableCell => ({
 
 const restLabel = ({ rest }: TableWords, kinds: number): string => `${rest} (${kinds})`;
 
-/** Words are counted as often as they were written, so they are no share of those who answered. */
+/** Each use of a word counts, so words have no percentage of respondents. */
 function wordCells({ topWords = [], otherWords }: QuestionSummary['statistic'], words: TableWords): TableCell[] {
   const further = topWords.slice(wordsShown);
   const kinds = further.length + (otherWords?.words ?? 0);
@@ -115,11 +112,12 @@ function wordCells({ topWords = [], otherWords }: QuestionSummary['statistic'], 
   return kinds === 0 ? shown : [...shown, { label: restLabel(words, kinds), count: rest, percent: null, isRest: true }];
 }
 
-/** The most frequent there is room for, in their order, and the others together. */
+/** The most frequent cells that there is room for, in their order, and the sum of the others. */
 function withRest(
   cells: readonly TableCell[],
   words: TableWords,
-  { answered, beyond }: { answered: number /** Not among the cells. */; beyond: number },
+  /** `beyond`: answers that are not among the cells. */
+  { answered, beyond }: { answered: number; beyond: number },
 ): TableCell[] {
   if (cells.length <= keysShown) return [...cells];
   const frequent = new Set([...cells].sort((a, b) => b.count - a.count).slice(0, keysShown));
@@ -137,7 +135,10 @@ function withRest(
   ];
 }
 
-/** Lines that name different keys (a hidden option shows only where it was chosen) get the same ones. `shared`: the base of all lines; without it each has its own. */
+/**
+ * Gives all lines the same labels (a hidden option appears only where it was chosen). `shared` is the base of all
+ * lines; each has its own if absent.
+ */
 function alignedLines(
   question: Question,
   nested: readonly { label: string; counts: Record<string, number> }[],
@@ -153,7 +154,7 @@ function alignedLines(
   });
 }
 
-/** The author's wording; ranges of numbers are named as the interface names them. */
+/** The author's wording; ranges of numbers keep their key. */
 function answerLabel({ options }: Question, key: string, other = english.Other): string {
   return options.find(({ value }) => value === key)?.text ?? (key === otherValue ? other : key);
 }

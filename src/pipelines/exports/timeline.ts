@@ -1,11 +1,16 @@
-import type { TableCell } from './tables.ts';
+/** The count of a period, which is named as `2026-01-31`, `2026-01`, `2026` or `2020–2029`. */
+export interface TimelinePoint {
+  label: string;
+  count: number;
+}
 
 type Days = readonly (readonly [day: string, count: number])[];
 
-/** Periods from the finest on: how the days of one begin, and the first day of the one after it. */
+/** A division of time: days, months, years or several years. */
 interface Period {
+  /** The name of the period that a day belongs to. */
   nameOf(day: string): string;
-  /** The period after the one of this name. */
+  /** The name of the following period. */
   next(name: string): string;
 }
 
@@ -34,7 +39,7 @@ const yearsBy = (width: number): Period => {
 };
 const periods: readonly Period[] = [days, months, years, yearsBy(10), yearsBy(100), yearsBy(1000)];
 
-/** The counts of days of the calendar, if that is what they are. */
+/** The entries if all of them are counts of calendar days, otherwise undefined. */
 export function daysIn(entries: readonly (readonly [key: string, value: unknown])[]): Days | undefined {
   const found = entries.flatMap(([key, value]) =>
     isoDay.test(key) && typeof value === 'number' ? [[key, value] as const] : [],
@@ -42,14 +47,20 @@ export function daysIn(entries: readonly (readonly [key: string, value: unknown]
   return found.length > 0 && found.length === entries.length ? found : undefined;
 }
 
-/** Days in order of time, in the finest periods (days, months, years, ten years …) of which there are at most so many from the first to the last, those without a day included. */
-export function timelineOf(entries: Days, atMost: number): Pick<TableCell, 'label' | 'count'>[] {
+/**
+ * Counts in order of time, without gaps, in the finest periods (days, months, years, ten years …) of which at most
+ * `atMost` lie between the first and the last day.
+ */
+export function timelineOf(entries: Days, atMost: number): TimelinePoint[] {
   const ordered = [...entries].sort(([one], [other]) => (one < other ? -1 : 1));
   const [first = ''] = ordered[0] ?? [];
   const [last = ''] = ordered.at(-1) ?? [];
   for (const { nameOf, next } of periods) {
     const counts = new Map([[nameOf(first), 0]]);
-    for (let name = nameOf(first); name !== nameOf(last) && counts.size <= atMost; ) counts.set((name = next(name)), 0);
+    for (let name = nameOf(first); name !== nameOf(last) && counts.size <= atMost; ) {
+      name = next(name);
+      counts.set(name, 0);
+    }
     if (counts.size > atMost) continue;
     for (const [day, count] of ordered) counts.set(nameOf(day), (counts.get(nameOf(day)) ?? 0) + count);
     return [...counts].map(([label, count]) => ({ label, count }));

@@ -7,22 +7,23 @@ import type { FileSink } from '../../stores/export-files.ts';
 import type { Layout } from './columns.ts';
 import type { Summary } from './summary.ts';
 
+/** What a writer may put into a file. */
 export interface FileContent {
   survey: SurveyWithQuestions;
   layout: Layout;
-  /** When it was asked for: the only moment a file may name, so that a second run makes the same bytes. */
+  /** When the export was requested: the only time a file may contain, so that a repeated run makes the same bytes. */
   createdAt: Date;
-  /** Every response of the file, oldest first, some at a time. */
+  /** All responses of the file in batches, oldest first. */
   batches: AsyncIterable<readonly ResponseRecord[]>;
-  /** The same responses as lines of text that the database writes; in place of `batches`. */
+  /** The same responses as CSV lines that ClickHouse writes; used instead of `batches`. */
   csvLines(columns: readonly CsvColumn[]): AsyncIterable<CsvLines>;
-  /** Reads all of them once more, for formats that must know something of every row before the first is written. */
+  /** Reads the responses once more, for formats that need totals before they write the first row. */
   scan(): AsyncIterable<readonly ResponseRecord[]>;
-  /** What the newest AI analysis of the survey's open answers found, most frequent first; none where it says nothing of this file. */
+  /** Themes of the newest AI analysis, most frequent first; none if it does not cover exactly this file. */
   themes(): Promise<readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[]>;
-  /** Counts of what the file covers. */
+  /** Analytics over the responses of the file. */
   summarise(): Promise<Summary>;
 }
 
-/** Writes a whole file of one format. Waits for the sink, so memory stays flat. */
+/** Writes a file of one format. Awaits the sink, so memory use is bounded. */
 export type Writer = (content: FileContent, sink: FileSink) => Promise<void>;

@@ -1,29 +1,29 @@
 import type { RowKey, RowSum, StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
-import { keyOf, rowViews, surveyIdOf } from './row-keys.ts';
-import type { BatchPart } from './store-batch.ts';
+import { type BatchPart, keyOf, linesOf, rowViews, surveyIdOf } from './batch-lines.ts';
 
-/** Rows of former batches are remembered so long, as those of the next one may be of the same moments. */
+/** How long sums of earlier batches are kept, because the next batch may have rows of the same milliseconds. */
 const memoryMs = 10_000;
-/** A batch of more surveys is looked up row by row. */
+/** A batch with more surveys is looked up row by row. */
 const maxSurveysPerQuery = 500;
 
-/** First versions of a survey's responses, by the millisecond at which they were submitted. */
+/** First versions of a survey's responses, summed by the millisecond of their submission. */
 type SumsByTime = Map<number, RowSum>;
 
 export interface BatchKeys {
-  /** By survey. */
+  /** By survey id. */
   firstVersionSums: Map<string, SumsByTime>;
-  /** Rows that go on with a response or end it. */
+  /** Later versions and tombstones. */
   laterVersionKeys: RowKey[];
-  /** The span of the first versions. */
+  /** First and last submission among the first versions. */
   fromMs: number;
   toMs: number;
 }
 
 /**
- * Tells which rows of a batch ClickHouse lacks. One statement compares, survey by survey, how many first versions it holds of the batch's span of
- * time, and the sum of their ids, with what the batches brought; only where these differ are rows looked up by their ids. They differ without
- * anything missing where a batch was stored twice, or another process stored the one before.
+ * Finds the rows of a batch that ClickHouse lacks. One statement compares, for each survey and the batch's span of
+ * time, the number of first versions and the sum of their ids with those of the batches; only rows of surveys that
+ * differ are looked up by id. They may differ with nothing missing, when a batch was stored twice or another process
+ * stored the one before.
  */
 export function createBatchCheck({ firstVersions, missing }: StoredRows) {
   const remembered = new Map<string, SumsByTime>();
@@ -40,7 +40,7 @@ export function createBatchCheck({ firstVersions, missing }: StoredRows) {
     }
   };
 
-  /** Surveys of which ClickHouse does not hold exactly what is expected of the span. */
+  /** Surveys of which ClickHouse does not hold exactly the expected rows of the span. */
   const differing = async ({ firstVersionSums, fromMs, toMs }: BatchKeys): Promise<Set<string>> => {
     const surveyIds = [...firstVersionSums.keys()];
     if (surveyIds.length === 0 || surveyIds.length > maxSurveysPerQuery) return new Set(surveyIds);
@@ -56,6 +56,7 @@ export function createBatchCheck({ firstVersions, missing }: StoredRows) {
     );
   };
 
+  /** The missing rows; undefined if all are stored. */
   return async (lines: Buffer, keys: BatchKeys = batchKeysOf(lines)): Promise<BatchPart | undefined> => {
     const suspects = await differing(keys);
     const absent = await missing([...firstVersionsOf(lines, suspects), ...keys.laterVersionKeys]);
@@ -68,7 +69,7 @@ export function createBatchCheck({ firstVersions, missing }: StoredRows) {
 const versionKeyOf = ({ responseId, submittedAtMs, version }: RowKey): string =>
   `${responseId} ${submittedAtMs} ${version}`;
 
-/** What names the rows of some lines. */
+/** The keys of the rows of some lines. */
 export function batchKeysOf(lines: Buffer): BatchKeys {
   const keys: BatchKeys = {
     firstVersionSums: new Map(),
@@ -82,8 +83,9 @@ export function batchKeysOf(lines: Buffer): BatchKeys {
       continue;
     }
     const surveyId = surveyIdOf(lines, view);
-    let moments = keys.firstVersionSums.get(surveyId);
-    if (!moments) keys.firstVersionSums.set(surveyId, (moments = new Map()));
+    const known = keys.firstVersionSums.get(surveyId);
+    const moments: SumsByTime = known ?? new Map();
+    if (!known) keys.firstVersionSums.set(surveyId, moments);
     add(moments, view.submittedAtMs, { rows: 1, idSum: view.idTail });
     keys.fromMs = Math.min(keys.fromMs, view.submittedAtMs);
     keys.toMs = Math.max(keys.toMs, view.submittedAtMs);
@@ -116,15 +118,10 @@ function firstVersionsOf(lines: Buffer, surveyIds: ReadonlySet<string>): RowKey[
   return keys;
 }
 
-/** The lines of the rows with these names. */
-function selectLines(lines: Buffer, names: ReadonlySet<string>): BatchPart {
+/** The lines of the rows with these keys. */
+function selectLines(lines: Buffer, keys: ReadonlySet<string>): BatchPart {
   const found: Buffer[] = [];
   for (const view of rowViews(lines))
-    if (names.has(versionKeyOf(keyOf(lines, view)))) found.push(lines.subarray(view.start, view.end));
-  return {
-    lines: Buffer.concat(found.flatMap((line, index) => (index === 0 ? [line] : [lineFeed, line]))),
-    rows: found.length,
-  };
+    if (keys.has(versionKeyOf(keyOf(lines, view)))) found.push(lines.subarray(view.start, view.end));
+  return { lines: linesOf(found.map((rows) => ({ count: 1, rows }))), rows: found.length };
 }
-
-const lineFeed = Buffer.from('\n');

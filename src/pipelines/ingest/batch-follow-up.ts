@@ -9,13 +9,13 @@ export interface BatchFollowUpDeps {
   surveys: Pick<SurveyStore, 'saveCounts'>;
   intake: Pick<Intake, 'counts'>;
   log: Log;
-  /** How soon what failed is tried again; short in tests. */
+  /** Pause before a retry; short in tests. */
   retryMs?: number;
 }
 
 /**
- * What the control plane hears of stored batches: quotas that were filled, and how many responses each survey has. Neither holds up the
- * batches behind: what fails is owed and tried again, and what this process dies with is found by `createReconcile`.
+ * Updates PostgreSQL after stored batches: closes surveys whose quota is filled and saves response counts. Failures do
+ * not delay later batches: they are retried, and what a crash loses is found by `createReconcileCounts`.
  */
 export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 5000 }: BatchFollowUpDeps) {
   const surveysToCount = new Set<string>();
@@ -48,7 +48,7 @@ export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 50
   };
 
   const savePending = async (): Promise<void> => {
-    // In one order, as another process may be saving the counts of some of them.
+    // Sorted, against deadlocks with another process that saves some of the same counts.
     const surveyIds = [...surveysToCount].sort();
     surveysToCount.clear();
     try {
@@ -67,11 +67,11 @@ export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 50
     }
   };
 
-  /** One after the other: of two at once the one that counted earlier might be stored later. */
+  /** One at a time: of two concurrent saves, the older count might be stored last. */
   const save = (): Promise<void> => (saving = saving.then(() => (surveysToCount.size > 0 ? savePending() : undefined)));
 
   return {
-    /** Closes surveys whose quota a batch has filled. A survey that is gone meanwhile needs no closing. */
+    /** Closes surveys whose quota a batch has filled; a survey that was deleted meanwhile is skipped. */
     closeFullSurveys(entries: readonly StreamEntry[]): Promise<void> {
       for (const entry of entries) for (const surveyId of entry.filled) surveysToClose.add(surveyId);
       return close();
@@ -80,15 +80,13 @@ export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 50
       for (const entry of entries) for (const surveyId of entry.surveyIds) surveysToCount.add(surveyId);
       return save();
     },
-    /** Tries nothing again any more. */
+    /** Ends retries. */
     stop(): void {
       isStopped = true;
       clearTimeout(timer);
     },
   };
 }
-
-export type BatchFollowUp = ReturnType<typeof createBatchFollowUp>;
 
 function isNotFound(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'NOT_FOUND';

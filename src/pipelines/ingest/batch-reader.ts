@@ -1,25 +1,29 @@
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import { isAtOrAfter, type Stream, type StreamEntry, UnknownEntryFormat } from '../../stores/redis/intake/stream.ts';
 
-/** A batch is full with any of these. */
-const maxRows = 20_000;
-const maxBytes = 16 * 1024 * 1024;
-/** Rows × code positions: each is looked at, whether there is anything at it or not. */
-const maxCells = 4_000_000;
+/** The ingest batch size: whole stream entries are stored by one insert, until one of these limits is reached. */
+const maxBatchRows = 20_000;
+const maxBatchBytes = 16 * 1024 * 1024;
+/** Rows × code positions: the insert writes every position of every row, whether it has an answer or not. */
+const maxBatchCells = 4_000_000;
 
+/** Entries read at once: the first time, and at most. */
 const initialReadCount = 4;
 const maxReadCount = 256;
-/** What one reply of the store should weigh: it must come before the call's bound, and others wait behind it. */
+/**
+ * Intended size of one reply of Redis: it must arrive within the time limit of a call, and other calls wait behind it.
+ */
 const targetReadBytes = 2 * 1024 * 1024;
 
 export interface BatchReader {
-  /** The next batch: whole entries, up to and with `until`, until one of the bounds is met. `isFull`: there may be more at once. */
+  /** The next batch: entries after `after`, up to and including `until`. `isFull`: there may be more. */
   next(after: string, until?: string): Promise<{ entries: StreamEntry[]; isFull: boolean }>;
 }
 
 /**
- * Reads a shard's stream. An entry holds anything from one short row to megabytes, and how many come at once follows from those before: at
- * most twice as many as last time, and half as many after a read that failed, as it may have been too long for its time.
+ * Reads a shard's stream in batches. An entry holds anything from one short row to megabytes, so the number of entries
+ * read at once adapts: at most doubled after a read, and halved after a failed one, which may have been too large for
+ * its time limit.
  */
 export function createBatchReader(stream: Pick<Stream, 'readAfter'>, shard: Shard): BatchReader {
   let count = initialReadCount;
@@ -45,7 +49,7 @@ export function createBatchReader(stream: Pick<Stream, 'readAfter'>, shard: Shar
       const batch: StreamEntry[] = [];
       let [rows, bytes, codes, last] = [0, 0, 0, after];
       for (;;) {
-        // What was read before a failure is a batch: to begin with it once more would lead to the same read.
+        // What was read before a failure is a batch: starting over would lead to the same failing read.
         const found = await read((most) => stream.readAfter(shard, last, most)).catch((error: unknown) => ({ error }));
         if ('error' in found && batch.length === 0) throw found.error;
         if ('error' in found) return { entries: batch, isFull: true };
@@ -53,12 +57,12 @@ export function createBatchReader(stream: Pick<Stream, 'readAfter'>, shard: Shar
         for (const entry of entries) {
           if (until !== undefined && !isAtOrAfter(until, entry.id)) return { entries: batch, isFull: false };
           codes = Math.max(codes, entry.codeColumns);
-          if (batch.length > 0 && (rows + entry.count) * codes > maxCells) return { entries: batch, isFull: true };
+          if (batch.length > 0 && (rows + entry.count) * codes > maxBatchCells) return { entries: batch, isFull: true };
           batch.push(entry);
           rows += entry.count;
           bytes += entry.rows.length;
           last = entry.id;
-          if (rows >= maxRows || bytes >= maxBytes) return { entries: batch, isFull: true };
+          if (rows >= maxBatchRows || bytes >= maxBatchBytes) return { entries: batch, isFull: true };
         }
         if (isEnd) return { entries: batch, isFull: false };
       }

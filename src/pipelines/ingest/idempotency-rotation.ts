@@ -10,7 +10,7 @@ export interface IdempotencyRotationDeps {
 
 const intervalMs = 250;
 
-/** Looks several times a second whether idempotency records have to be closed or dropped; beside each process that stores responses. */
+/** Closes and drops generations of idempotency records when they are due, in each process with the ingest role. */
 export function startIdempotencyRotation({ generations, pressure, log }: IdempotencyRotationDeps) {
   let running: Promise<void> | undefined;
   let isStopping = false;

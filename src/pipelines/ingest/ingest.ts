@@ -24,22 +24,25 @@ export interface IngestDeps {
   stream: Stream;
   shards: readonly Shard[];
   sink: BatchSink;
-  /** Hands stored entries on; each at least once, in order. A rejection is tried again, and holds up only the entries behind it. */
+  /**
+   * Forwards stored entries to webhooks and quotas: in order, each at least once. A rejection is retried and delays
+   * only later entries.
+   */
   forward(entries: readonly StreamEntry[]): Promise<void>;
-  /** A batch can be read from the response store; nothing is waited for. */
+  /** Called when a batch can be read from ClickHouse; not awaited. */
   onStored(shard: Shard, entries: readonly StreamEntry[]): void;
   memory: IntakeMemoryBudget;
-  /** What the response store holds, to look once more whether what was stored is there; undefined: nobody looks. */
+  /** For the loss detector; undefined: stored rows are not checked again. */
   storedRows: StoredRows | undefined;
-  /** Whether a survey was deleted, whose rows are gone on purpose. */
+  /** Whether a survey was deleted, so that its rows are not missing. */
   isDeleted(surveyId: string): Promise<boolean>;
-  /** From one look to the next; short in tests. */
+  /** Between checks of the loss detector; short in tests. */
   lossCheckMs?: number;
-  /** How long a shard is held without a sign of life; short in tests. */
+  /** How long a shard stays leased without renewal; short in tests. */
   leaseMs?: number;
-  /** How long an owner may come no further before it gives the shard up. */
+  /** How long an owner may make no progress before it gives up the shard. */
   stallMs?: number;
-  /** Names this process among those that may own a shard. */
+  /** Unique name of this process. */
   name: string;
   now(): number;
   log: Log;
@@ -53,24 +56,25 @@ const defaultLeaseMs = 10_000;
 const defaultStallMs = 30_000;
 const defaultLossCheckMs = 60_000;
 /**
- * At most one insert a shard in this time, unless a batch is full: an insert costs about as much as some thousands of rows, so a busy
- * shard gathers for longer than a quiet one.
+ * Minimum time between two inserts of a shard, unless a batch is full (the batch size stands in `batch-reader.ts`). An
+ * insert costs about as much as some thousands of rows, so a busy shard collects longer than a quiet one.
  */
 const insertIntervalMs = (rows: number): number => (rows < 1000 ? 300 : 450);
 const idleMs = 100;
-/** A batch that ends in this time need not be stored again by the next process. */
+/** How long a batch under way may take when the service stops; otherwise the next process stores it again. */
 const stopGraceMs = 2000;
 
 /**
- * Moves accepted responses from the streams into ClickHouse: one owner a shard; a batch is acknowledged when the store was seen to hold its
- * rows. After a crash rows may be inserted again, which changes nothing. A second reader of the same stream follows behind the first and hands
- * stored entries on (webhooks, quotas), with a position of its own: while it waits for PostgreSQL, storing goes on.
+ * Moves accepted responses from the streams to ClickHouse. Each shard has one owner; a batch is acknowledged when
+ * ClickHouse was seen to hold its rows. After a crash rows may be inserted again, which changes nothing. A second
+ * reader of the stream follows with a position of its own and forwards stored entries to webhooks and quotas, so
+ * storing continues while it waits for PostgreSQL.
  */
 export function createIngest(deps: IngestDeps) {
   let isStopping = false;
-  /** Ends what still waits for a store some time after that. */
+  /** Aborted `stopGraceMs` after the stop, to end calls that still wait for a store. */
   const aborting = new AbortController();
-  // One listener for each call that is under way.
+  // Each call under way adds a listener.
   setMaxListeners(0, aborting.signal);
   const { leaseMs = defaultLeaseMs, stallMs = defaultStallMs, lossCheckMs = defaultLossCheckMs } = deps;
   const renewMs = Math.ceil(leaseMs / 3.3);
@@ -80,7 +84,7 @@ export function createIngest(deps: IngestDeps) {
   let loops: Promise<void>[] = [];
 
   const run = async (shard: Shard): Promise<void> => {
-    // They outlive a failure, from which they learn how much they can read at once.
+    // Kept across failures, from which they learn how much to read at once.
     const readers = {
       storing: createBatchReader(deps.stream, shard),
       forwarding: createBatchReader(deps.stream, shard),
@@ -101,7 +105,7 @@ export function createIngest(deps: IngestDeps) {
     }
   };
 
-  /** Lets a process of a newer version have the shard, if there is one. */
+  /** Leaves the shard to a process of a newer version, if there is one. */
   const yieldShard = async (owner: ShardLease): Promise<void> => {
     await deps.stream.release(owner).catch(() => undefined);
     await sleep(2 * renewMs);
@@ -126,7 +130,7 @@ export function createIngest(deps: IngestDeps) {
       // The loop that failed ends the others.
       held.isLost = true;
       await lease.stop();
-      // Also from the middle of a batch: whoever goes on with it need not wait for the lease to end.
+      // Even in the middle of a batch, so that the next owner need not wait for the lease to end.
       if (isStopping) await deps.stream.release(owner).catch(() => undefined);
     }
   };
@@ -162,7 +166,7 @@ export function createIngest(deps: IngestDeps) {
     }
   };
 
-  /** Hands on what is stored. */
+  /** The second reader: forwards what is stored. */
   const forwardStored = async (held: OwnedShard): Promise<void> => {
     const { owner, readers } = held;
     let position = await deps.stream.dispatched(owner.shard);
@@ -179,7 +183,7 @@ export function createIngest(deps: IngestDeps) {
     }
   };
 
-  /** Looks at the start, and then once a minute, whether what is stored is there. */
+  /** Checks at the start and then once a minute that stored rows are still there. */
   const detectLosses = async (held: OwnedShard): Promise<void> => {
     const { owner, lease, lossDetector } = held;
     while (lossDetector && !isStopping && !held.isLost) {
@@ -228,7 +232,7 @@ export function createIngest(deps: IngestDeps) {
     start(): void {
       loops = deps.shards.map(run);
     },
-    /** Lets the batch at hand end, unless a store takes too long for it, and gives the shards up. */
+    /** Lets batches under way end within `stopGraceMs` and releases the shards. */
     async stop(): Promise<void> {
       isStopping = true;
       wakeAll();
@@ -240,20 +244,18 @@ export function createIngest(deps: IngestDeps) {
   };
 }
 
-export type Ingest = ReturnType<typeof createIngest>;
-
 interface Readers {
   storing: BatchReader;
   forwarding: BatchReader;
 }
 
-/** A shard as its owner works on it. */
+/** A shard and what its owner knows of it. */
 interface OwnedShard {
   owner: ShardLease;
   lease: Lease;
   readers: Readers;
   lossDetector: LossDetector | undefined;
-  /** All up to here is in the response store. */
+  /** Id of the last entry that is in ClickHouse. */
   stored: string;
   isLost: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Pauses that all end when they are ended together, and from then on at once. Nothing is left of one that is over: to race each
- * against one promise of the end would keep something of every pause until then.
+ * Pauses that `wakeAll` ends at once; later ones end immediately. (Racing each pause against one promise of the end
+ * would keep memory of every pause until then.)
  */
 export function createInterruptibleSleep() {
   const sleeping = new Set<() => void>();

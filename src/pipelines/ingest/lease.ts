@@ -1,30 +1,32 @@
 import type { ShardLease, Stream } from '../../stores/redis/intake/stream.ts';
 
-/** Thrown where a shard's owner finds that the shard is another's by now, or may be: its loop starts over by asking for the lease. */
+/**
+ * The shard belongs, or may belong, to another process by now: the owner's loop starts over with asking for the lease.
+ */
 export class FencedError extends Error {}
 
 export interface Lease {
-  /** Throws Fenced when the shard is lost, or may be. */
+  /** Throws FencedError when the shard is lost, or may be. */
   assertHeld(): void;
-  /** The owner has come further, or has nothing to do: the lease is worth renewing. */
+  /** Notes that the owner made progress or has nothing to do, so the lease is renewed. */
   reportProgress(): void;
-  /** Nothing is renewed any more once this has resolved. */
+  /** Ends renewal; resolves when none is under way. */
   stop(): Promise<void>;
 }
 
 export interface LeaseOptions {
   stream: Pick<Stream, 'lease'>;
-  /** Leased just now. */
+  /** The lease as it was just obtained. */
   owner: ShardLease;
   leaseMs: number;
   renewMs: number;
-  /** An owner that has come no further for so long gives the shard to another process, whose connections may be better. */
+  /** Without progress for this long the lease is not renewed: another process may have better connections. */
   stallMs: number;
 }
 
 /**
- * Renews a shard's lease by a timer, since one step of the work may take longer than a lease lasts, but only while the owner makes progress.
- * The lease saves work, no more: whatever is written for a shard is checked against the fencing number.
+ * Renews a shard's lease by a timer, because one step may take longer than a lease, but only while the owner makes
+ * progress. The lease only avoids double work: every write for a shard is checked against its fencing number.
  */
 export function keepLease({ stream, owner, leaseMs, renewMs, stallMs }: LeaseOptions): Lease {
   let heldUntil = performance.now() + leaseMs;
@@ -41,7 +43,7 @@ export function keepLease({ stream, owner, leaseMs, renewMs, stallMs }: LeaseOpt
 
   const timer = setInterval(() => {
     if (isLost || performance.now() - progressedAt > stallMs) return;
-    // One that fails is followed by the next; the lease ends by itself when all fail.
+    // A failed renewal is followed by the next one; the lease ends by itself when all fail.
     renewing ??= renew()
       .catch(() => undefined)
       .finally(() => (renewing = undefined));
@@ -52,7 +54,9 @@ export function keepLease({ stream, owner, leaseMs, renewMs, stallMs }: LeaseOpt
     assertHeld: () => {
       if (isLost || performance.now() > heldUntil) throw new FencedError('the shard was lost');
     },
-    reportProgress: () => void (progressedAt = performance.now()),
+    reportProgress: () => {
+      progressedAt = performance.now();
+    },
     stop: async () => {
       clearInterval(timer);
       await renewing;

@@ -19,12 +19,13 @@ export interface LossDetectorDeps {
   metrics: Pick<Metrics, 'rowsMissing' | 'rechecked'>;
 }
 
-/** A server that tells its start to the second, at another moment of that second each time, was not started again. */
-const startToleranceMs = 5000;
+/** Reported start times of the same server differ by less than this. */
+const startToleranceMs = 1500;
 
 /**
- * Looks once more whether the response store holds what it was seen to hold: what was stored in the last minutes, by sums, and after each start, of this
- * process or of the store, all that the stream still keeps, by ids. What is missing is stored again, counted, and logged as an error.
+ * Checks that ClickHouse still holds what it held: rows of the last minutes by sums, and after each start of this
+ * process or of ClickHouse all rows that the stream still keeps, by ids. Missing rows are stored again, counted, and
+ * logged as an error.
  */
 export function createLossDetector({
   storedRows,
@@ -61,13 +62,13 @@ export function createLossDetector({
   };
 
   return {
-    /** A batch that was stored and acknowledged. */
+    /** Adds a batch that was stored and acknowledged. */
     add(keys: BatchKeys, entries: readonly StreamEntry[]): void {
       const [first, last] = [entries[0], entries.at(-1)];
       if (first && last) recent.add(keys, { firstEntry: first.id, lastEntry: last.id }, now());
     },
 
-    /** One round; `stored`: all up to here was acknowledged. */
+    /** One check; `stored` is the id of the last acknowledged entry. */
     async run(owner: ShardLease, lease: Lease, stored: string): Promise<void> {
       const startedAtMs = await storedRows.startedAtMs();
       const isRestarted = storeStartedAtMs === undefined || startedAtMs > storeStartedAtMs + startToleranceMs;
@@ -83,13 +84,13 @@ export function createLossDetector({
 
 export type LossDetector = ReturnType<typeof createLossDetector>;
 
-/** The greatest id that may stand before an entry. */
+/** The greatest possible id before an entry. */
 function idBefore(id: string): string {
   const [ms = 0, sequence = 0] = id.split('-').map(Number);
   return sequence > 0 ? `${ms}-${sequence - 1}` : `${ms - 1}-18446744073709551615`;
 }
 
-/** Spans of time that follow each other have entries in common. */
+/** Joins overlapping spans: neighbouring buckets of time share entries. */
 function mergeSpans(spans: readonly EntrySpan[]): EntrySpan[] {
   const order = (id: string) =>
     id

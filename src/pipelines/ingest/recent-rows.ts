@@ -1,29 +1,29 @@
 import type { RowKey, RowSpan, RowSum, StoredRows } from '../../stores/clickhouse/read/stored-rows.ts';
 import type { BatchKeys } from './batch-check.ts';
 
-/** What was stored stays under watch so long: a check comes once a minute, and the last minutes are in each. */
+/** Rows are checked for this long; as a check comes once a minute, each row is in several. */
 const windowMs = 3 * 60_000;
 export const bucketMs = 10_000;
-/** Rows that are being stored at the moment are in the response store before they are in the sums. */
+/** Rows that are just being stored are in ClickHouse before they are in the sums: the last seconds are not compared. */
 const graceMs = 15_000;
 const maxSurveysPerQuery = 500;
 const maxLaterVersions = 20_000;
 
 interface Bucket extends RowSum {
-  /** Entries of the stream in which its rows are. */
+  /** The stream entries that hold its rows. */
   firstEntry: string;
   lastEntry: string;
 }
 
-/** Entries of the stream, of some of whose rows the response store does not hold what was stored. */
+/** Ids of the first and last entry of a stretch of the stream. */
 export interface EntrySpan {
   firstEntry: string;
   lastEntry: string;
 }
 
 /**
- * Remembers what was stored in the last minutes as sums of ten seconds a survey, so that it can be compared with what the response store holds without
- * reading it again.
+ * Keeps sums of the rows stored in the last minutes, by survey and ten seconds, to compare them with ClickHouse without
+ * reading the rows again.
  */
 export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows) {
   const surveys = new Map<string, Map<number, Bucket>>();
@@ -38,7 +38,7 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
     later = later.filter(({ storedAtMs }) => storedAtMs > nowMs - windowMs).slice(-maxLaterVersions);
   };
 
-  /** Spans whose sums are not those that were stored. */
+  /** Buckets whose sums differ from those in ClickHouse. */
   const differing = async (span: RowSpan, isExact: boolean): Promise<Bucket[]> => {
     const stored = await firstVersionsByBucket(span, { bucketMs, isExact });
     const found: Bucket[] = [];
@@ -56,15 +56,15 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
   };
 
   return {
-    /** A batch that was stored. */
+    /** Adds a batch that was stored. */
     add(
       { firstVersionSums, laterVersionKeys: others }: BatchKeys,
       { firstEntry, lastEntry }: EntrySpan,
       nowMs: number,
     ): void {
       for (const [surveyId, moments] of firstVersionSums) {
-        let buckets = surveys.get(surveyId);
-        if (!buckets) surveys.set(surveyId, (buckets = new Map()));
+        const buckets: Map<number, Bucket> = surveys.get(surveyId) ?? new Map();
+        surveys.set(surveyId, buckets);
         for (const [moment, { rows, idSum }] of moments) {
           const number = Math.floor(moment / bucketMs);
           const bucket = buckets.get(number);
@@ -76,7 +76,7 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
       forgetBefore(nowMs);
     },
 
-    /** Where the response store does not hold what was stored in the last minutes: these entries have to be looked at row by row. */
+    /** Entries whose rows ClickHouse may lack: they must be checked row by row. */
     async suspects(nowMs: number): Promise<EntrySpan[]> {
       forgetBefore(nowMs);
       const found: EntrySpan[] = [];
@@ -87,7 +87,8 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
       };
       for (let from = 0; from < surveyIds.length; from += maxSurveysPerQuery) {
         const some = { ...span, surveyIds: surveyIds.slice(from, from + maxSurveysPerQuery) };
-        // Rows that were stored twice, or replaced since, count otherwise: only then each response is counted once, which takes longer.
+        // Rows stored twice or replaced since change the quick count; the exact one, which takes longer, counts each
+        // response once.
         if ((await differing(some, false)).length > 0) found.push(...(await differing(some, true)));
       }
       const absent = new Set(await missing(later.map(({ key }) => key)));
@@ -96,5 +97,3 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
     },
   };
 }
-
-export type RecentRows = ReturnType<typeof createRecentRows>;

@@ -1,26 +1,25 @@
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import type { Stream } from '../../stores/redis/intake/stream.ts';
-import { linesOf } from './batch-lines.ts';
+import { type BatchPart, linesOf, rowViews, surveyIdOf } from './batch-lines.ts';
 import { createBatchReader } from './batch-reader.ts';
-import { rowViews, surveyIdOf } from './row-keys.ts';
-import type { BatchPart, BatchSink } from './store-batch.ts';
+import type { BatchSink } from './store-batch.ts';
 
 export interface RetainedRowsCheckDeps {
   stream: Pick<Stream, 'readAfter' | 'findDeadLetters'>;
   sink: Pick<BatchSink, 'missing'>;
-  /** Whether the survey was deleted: its rows are gone on purpose. */
+  /** Whether the survey was deleted, so that its rows are not missing. */
   isDeleted(surveyId: string): Promise<boolean>;
 }
 
-/** Rows that the response store should hold and does not. */
+/** Rows that ClickHouse should hold and does not. */
 export interface MissingRows extends BatchPart {
-  /** The most code positions that a row has. */
+  /** Highest number of code positions of a row. */
   codeColumns: number;
 }
 
-/** Looks for rows that are kept in a shard's stream, were acknowledged, and are not in the response store. */
+/** Finds acknowledged rows that are still in a shard's stream but not in ClickHouse. */
 export function createRetainedRowsCheck({ stream, sink, isDeleted }: RetainedRowsCheckDeps) {
-  /** Without rows of deleted surveys, and those that the store could not read. */
+  /** Leaves out rows of deleted surveys and dead letters. */
   const withoutExempt = async (shard: Shard, piece: BatchPart): Promise<BatchPart | undefined> => {
     const exempt = new Set<string>();
     for (const surveyId of surveysIn(piece.lines)) {
@@ -39,7 +38,10 @@ export function createRetainedRowsCheck({ stream, sink, isDeleted }: RetainedRow
   };
 
   return {
-    /** Goes through the entries behind `after`, up to and with `until`; gives what is missing of each part that it reads, and how many rows it has seen. */
+    /**
+     * Reads the entries after `after`, up to and including `until`; yields what is missing of each batch, and the rows
+     * seen.
+     */
     async *missing(
       shard: Shard,
       { after, until }: { after: string; until: string },

@@ -1,18 +1,21 @@
 import type { Shard } from '../../stores/redis/intake/shards.ts';
 import type { Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
 
-/** The intake's memory, as far as stored entries may take it. */
+/** The memory of the intake that stored entries may use. */
 export interface IntakeMemoryBudget {
-  /** How much of it what is stored already should give back, in bytes; 0 while there is room. */
+  /** Bytes of stored entries that must be freed; 0 while there is room. */
   surplusBytes(): number;
-  /** So much of that has been given back. */
+  /** Reports bytes that were freed. */
   freed(bytes: number): void;
 }
 
-/** How long stored entries are kept for live streams that resume, and against a response store that loses its last writes. */
+/**
+ * The retention window: how long stored entries stay, for live clients that resume and in case ClickHouse loses its
+ * last writes.
+ */
 export const retentionMs = 10 * 60_000;
 const trimEveryMs = 5000;
-/** What an entry takes beside its rows. */
+/** Overhead of an entry beside its rows. */
 const entryBytes = 200;
 
 export interface RetentionDeps {
@@ -22,15 +25,18 @@ export interface RetentionDeps {
 }
 
 /**
- * Trims a shard's stream: what was stored stays for ten minutes, and less long as soon as the intake needs the room, down to nothing. What is not
- * stored, or not handed on yet, always stays: the stream's own script sees to that.
+ * Trims a shard's stream: stored entries stay for the retention window, or less when the intake needs the memory.
+ * Entries that are not stored or not forwarded yet always stay: the Lua script of the trim ensures it.
  */
 export function createRetention({ stream, shard, memory }: RetentionDeps) {
-  // A record a batch, since ten minutes may hold a million entries.
+  // One record for each batch, because ten minutes may hold a million entries.
   let retainedBatches: { id: string; bytes: number }[] = [];
   let trimmedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Forgets the oldest batches that take the surplus; gives the id from which on the stream is kept, undefined where there is room. */
+  /**
+   * Drops the oldest batches until the surplus is freed; the id from which the stream is kept, undefined if there is
+   * room.
+   */
   const freeSurplus = (): string | undefined => {
     const surplus = memory.surplusBytes();
     if (surplus <= 0) return undefined;
@@ -45,7 +51,7 @@ export function createRetention({ stream, shard, memory }: RetentionDeps) {
   };
 
   return {
-    /** A batch that was stored. */
+    /** Adds a batch that was stored. */
     add(entries: readonly Pick<StreamEntry, 'id' | 'rows'>[]): void {
       const [first] = entries;
       if (first)
@@ -67,5 +73,5 @@ export function createRetention({ stream, shard, memory }: RetentionDeps) {
   };
 }
 
-/** Behind every entry there may be. */
+/** Greater than every id. */
 const maxEntryId = '18446744073709551615-18446744073709551615';

@@ -4,10 +4,12 @@ import { backoffMs } from '../../platform/backoff.ts';
 import type { InsertOutcome } from '../../stores/clickhouse/write/insert.ts';
 import type { ShardLease, Stream, StreamEntry } from '../../stores/redis/intake/stream.ts';
 import { type BatchKeys, batchKeysOf } from './batch-check.ts';
-import { linesOf, splitLines } from './batch-lines.ts';
+import { type BatchPart, linesOf, splitLines } from './batch-lines.ts';
 import { FencedError, type Lease } from './lease.ts';
 
-/** The part of the response store that ingest needs. Rows may be inserted any number of times: the store keeps one of each version of a response. */
+/**
+ * The part of ClickHouse that ingest needs. Rows may be inserted repeatedly: one of each version of a response is kept.
+ */
 export interface BatchSink {
   insertBatch(batch: {
     lines: Buffer;
@@ -16,9 +18,9 @@ export interface BatchSink {
     attempt: number;
     signal: AbortSignal;
   }): Promise<InsertOutcome>;
-  /** Stores idempotency records, lines of them; any number of times. */
+  /** Stores idempotency records, one line each; may be repeated. */
   insertRecords(lines: Buffer, signal: AbortSignal): Promise<void>;
-  /** The lines of these that the store does not hold; undefined when it holds all of them. Rejects while it cannot be asked. */
+  /** Those of the lines that ClickHouse lacks; undefined if it holds all. Rejects while it cannot be asked. */
   missing(lines: Buffer, keys?: BatchKeys): Promise<BatchPart | undefined>;
 }
 
@@ -38,29 +40,23 @@ export interface BatchToStore {
   entries: readonly StreamEntry[];
 }
 
-/** Lines of a batch. */
-export interface BatchPart {
-  lines: Buffer;
-  rows: number;
-}
-
-/** Refusals for lack of memory, one after the other, after which a piece is halved. */
+/** Consecutive refusals for lack of memory after which a part is halved. */
 const maxTooLargeRefusals = 3;
-/** So few rows are not halved for lack of memory: it is others who take it. */
+/** A part of so few rows is not halved for lack of memory: other work takes the memory. */
 const minRowsToHalve = 64;
 /** Waits between attempts of ingest. */
 export const retryBackoff = { firstMs: 100, maxMs: 5000 };
 
 /**
- * Stores a batch and looks whether it is there: resolves, with what names its rows, when the store holds every row, or the dead letters do where the store cannot read
- * one; throws when the shard is lost or the service stops. What the store says of an insert is not believed: an engine that fails between
- * two steps of its own may say that it has stored what it has not.
+ * Stores a batch and checks that it is there. Resolves with the keys of its rows when each row is in ClickHouse, or
+ * among the dead letters if ClickHouse cannot read it; throws when the shard is lost or the service stops. The reply to
+ * an insert is not trusted: a server that fails between two steps may confirm what it has not stored.
  */
 export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSignal }: StoreBatchDeps) {
   return async ({ owner, lease, entries }: BatchToStore): Promise<BatchKeys> => {
     const shard = owner.shard.index;
     const codeColumns = Math.max(0, ...entries.map((entry) => entry.codeColumns));
-    /** Rows that the store cannot read. */
+    /** Rows that ClickHouse cannot read. */
     const deadLetterLines = new Set<string>();
 
     const waitBefore = (attempt: number): Promise<void> => sleep(backoffMs(attempt, retryBackoff));
@@ -91,7 +87,7 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
       throw new Error('stopping before the batch was stored');
     };
 
-    /** Rows that cannot be stored end alone, and the others are stored. */
+    /** Isolates rows that cannot be stored, by halving again and again. */
     const storeInHalves = async ({ lines, rows }: BatchPart): Promise<void> => {
       const half = Math.ceil(rows / 2);
       const [left, right] = splitLines(lines, half);
@@ -107,7 +103,7 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
       deadLetterLines.add(lines.toString('latin1'));
     };
 
-    /** What the store does not hold of these lines although it should, once it can be asked. */
+    /** Lines that ClickHouse should hold and does not; waits until it can be asked. */
     const missing = async (lines: Buffer): Promise<BatchPart | undefined> => {
       for (let attempt = 0; !abortSignal.aborted; attempt += 1) {
         lease.assertHeld();
@@ -121,7 +117,7 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
       throw new Error('stopping before the batch was seen in the store');
     };
 
-    /** Before the rows: a repeat of what is acknowledged must be recognised. */
+    /** Stored before the rows, so that a repeat of an acknowledged submission is recognised. */
     const storeRecords = async (): Promise<void> => {
       const records = entries
         .filter(({ records }) => records.length > 0)
@@ -159,7 +155,7 @@ export function createStoreBatch({ sink, stream, log, metrics, sleep, abortSigna
   };
 }
 
-/** The lines that are not among these. */
+/** The part without the excluded lines. */
 function excludeLines(piece: BatchPart | undefined, excluded: ReadonlySet<string>): BatchPart | undefined {
   if (!piece || excluded.size === 0) return piece;
   const lines = piece.lines

@@ -7,13 +7,16 @@ export interface CloseEndedSurveysDeps {
   actors: Pick<SurveyActors, 'timeReached'>;
   now(): number;
   log: Log;
-  /** Closes no more once it is aborted. */
+  /** Aborted when the service stops. */
   stopping?: AbortSignal;
 }
 
 const pageSize = 100;
 
-/** Closes every survey whose end has come. Those that this process cannot close, as only a newer version may be able to, keep no other waiting. */
+/**
+ * Closes every survey whose end has come. One that cannot be closed, perhaps written by a newer version, delays no
+ * other.
+ */
 export function createCloseEndedSurveys({ surveys, actors, now, log, stopping }: CloseEndedSurveysDeps) {
   const closeAll = async (surveyIds: readonly string[]): Promise<void> => {
     for (const surveyId of surveyIds) {

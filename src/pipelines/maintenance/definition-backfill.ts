@@ -9,17 +9,17 @@ export interface DefinitionBackfillDeps {
   definitions: Pick<DefinitionStore, 'findMissing'>;
   actors: Pick<SurveyActors, 'announce'>;
   log: Log;
-  /** Announces no more once it is aborted. */
+  /** Aborted when the service stops. */
   stopping?: AbortSignal;
-  /** Surveys that are looked at in a turn. */
+  /** Surveys checked in one run. */
   pageSize?: number;
 }
 
 const defaultPageSize = 500;
 
 /**
- * Announces open surveys whose definition Redis does not have: those that were opened by a former version, and those of
- * which it was lost. A turn looks at a few, the next one goes on behind them.
+ * Announces open surveys whose definition Redis lacks, because it was lost or a former version opened them. Each run
+ * checks one page.
  */
 export function createDefinitionBackfill(deps: DefinitionBackfillDeps) {
   const { surveys, definitions, actors, log, stopping, pageSize: most = defaultPageSize } = deps;

@@ -15,11 +15,13 @@ export interface EraseSurveyDeps {
 
 const pageSize = 5000;
 
-/** Erases what a deleted survey has left in the stores, from the door inwards; may be cut short and done again. */
+/**
+ * Erases everything of a deleted survey from the stores, first where data comes in; can be interrupted and repeated.
+ */
 export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps) {
   const deadLetters = createDeadLetters(stores);
 
-  /** What the intake keeps so that open responses can go on. */
+  /** Removes what the intake keeps so that open responses can be resumed. */
   const forgetOpenResponses = async (surveyId: string): Promise<void> => {
     for (let after: string | undefined; ; ) {
       const ids = await stores.responses.findEverIncompleteIds(surveyId, { after, limit: pageSize });

@@ -14,12 +14,13 @@ export interface ReconcileCountsDeps {
 const pageSize = 200;
 
 /**
- * Holds what PostgreSQL knows of all surveys' responses against the intake, whose counts are exact: a process that dies between a batch and
- * its news leaves a count that is old, or a survey open whose quota is filled, until the next response comes, which may be never. A row that is
- * older than what the intake knows of the survey, as a restore leaves it, is healed, or the two would not agree on any submission.
+ * Compares the response counts in PostgreSQL with those of the intake, which are exact. A process that dies between a
+ * batch and its follow-up leaves an old count, or an open survey whose quota is filled, until the next response comes.
+ * A survey row that is older than the intake's revision, as a restore leaves it, is repaired, or every submission would
+ * be refused.
  */
 export function createReconcileCounts({ actors, surveys, intake, log }: ReconcileCountsDeps) {
-  /** Whether what is saved differs. */
+  /** Repairs and closes the survey if needed; resolves with whether the saved counts differ. */
   const checkSurvey = async ({ surveyId, revision, ...saved }: SavedCounts): Promise<boolean> => {
     await actors
       .repairSuperseded({ id: surveyId, revision })
@@ -41,7 +42,7 @@ export function createReconcileCounts({ actors, surveys, intake, log }: Reconcil
     return counts.total !== saved.responses || counts.completed !== saved.completed;
   };
 
-  /** One that fails is looked at again in the next turn; those behind it in this one. */
+  /** A survey that fails is checked again in the next run and delays no other. */
   const differs = (saved: SavedCounts): Promise<boolean> =>
     checkSurvey(saved).catch((error: unknown) => {
       log.debug({ err: error, surveyId: saved.surveyId }, 'reading the counts of a survey failed');
@@ -52,7 +53,7 @@ export function createReconcileCounts({ actors, surveys, intake, log }: Reconcil
     const differing = (
       await Promise.all(page.map(async (saved) => ((await differs(saved)) ? [saved.surveyId] : [])))
     ).flat();
-    // Read again: closing surveys takes a while, and what a batch has saved meanwhile is newer.
+    // Read again: closing surveys takes a while, and a batch may have saved newer counts.
     const counts = await Promise.all(
       differing.map(async (surveyId) => ({ surveyId, found: await intake.counts(surveyId).catch(() => undefined) })),
     );

@@ -18,8 +18,8 @@ const dayMs = 86_400_000;
 const pageSize = 100;
 
 /**
- * Removes wordings that nothing names any more: no response, not even one that could not be stored, and no export. Nobody answers a version
- * that was replaced a day ago, so what names it by then is to be seen.
+ * Removes survey versions that nothing refers to: no response, no dead letter, no export. A version that was replaced a
+ * day ago gets no new responses, so its references are complete.
  */
 export function createRemoveOldVersions({
   versions,
@@ -30,18 +30,18 @@ export function createRemoveOldVersions({
   log,
   stopping,
 }: RemoveOldVersionsDeps) {
-  /** Notes the versions that letters of these surveys name; undefined where one cannot be read. */
-  const collectDeadLetterVersions = async (named: ReadonlyMap<string, Set<number | undefined>>): Promise<void> =>
+  /** Adds the versions that dead letters of these surveys refer to; undefined for one that cannot be read. */
+  const collectDeadLetterVersions = async (referring: ReadonlyMap<string, Set<number | undefined>>): Promise<void> =>
     void (await deadLetters.filter(({ surveyId, head }) => {
-      named.get(surveyId ?? '')?.add(head?.surveyVersion);
+      referring.get(surveyId ?? '')?.add(head?.surveyVersion);
       return false;
     }));
 
-  const removeOf = async (surveyId: string, inLetters: ReadonlySet<number | undefined>): Promise<void> => {
-    if (inLetters.has(undefined)) return;
+  const removeOf = async (surveyId: string, inDeadLetters: ReadonlySet<number | undefined>): Promise<void> => {
+    if (inDeadLetters.has(undefined)) return;
     const referenced = [
       ...(await responses.findSurveyVersions(surveyId)),
-      ...[...inLetters].flatMap((version) => version ?? []),
+      ...[...inDeadLetters].flatMap((version) => version ?? []),
     ];
     await versions.removeUnreferenced(surveyId, { referenced, replacedBefore: new Date(now() - dayMs) });
   };
@@ -50,15 +50,19 @@ export function createRemoveOldVersions({
     log.debug({ err: error, surveyId }, 'checking the versions of a survey failed');
 
   const removeOfAll = async (surveyIds: readonly string[]): Promise<void> => {
-    const named = new Map(surveyIds.map((id) => [id, new Set<number | undefined>()]));
-    // Before and after, since what lies there may be put back at any moment; for all at once, since there may be a lot of it.
-    await collectDeadLetterVersions(named);
+    const referring = new Map(surveyIds.map((id) => [id, new Set<number | undefined>()]));
+    // Before and after, because dead letters may be requeued at any moment; for all surveys at once, because there may
+    // be many.
+    await collectDeadLetterVersions(referring);
     for (const surveyId of surveyIds)
-      await reading.caughtUp(surveyId).catch((error: unknown) => (named.delete(surveyId), logSkipped(surveyId)(error)));
-    await collectDeadLetterVersions(named);
-    for (const [surveyId, inLetters] of named) {
+      await reading.caughtUp(surveyId).catch((error: unknown) => {
+        referring.delete(surveyId);
+        logSkipped(surveyId)(error);
+      });
+    await collectDeadLetterVersions(referring);
+    for (const [surveyId, inDeadLetters] of referring) {
       if (stopping?.aborted) return;
-      await removeOf(surveyId, inLetters).catch(logSkipped(surveyId));
+      await removeOf(surveyId, inDeadLetters).catch(logSkipped(surveyId));
     }
   };
 

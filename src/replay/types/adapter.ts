@@ -66,7 +66,7 @@ export function filledCells({ items }: DetectedQuestion, row: Row): { text: stri
 export const hasFilledCell = (found: DetectedQuestion, row: Row): boolean => filledCells(found, row).length > 0;
 
 /** The service's value for an option's text. */
-export const valueOf = ({ options }: ImportedQuestion, text: string): string => options.get(text)?.value ?? text;
+export const optionValueOf = ({ options }: ImportedQuestion, text: string): string => options.get(text)?.value ?? text;
 
 export const rowValueOf = ({ rows }: ImportedQuestion, text: string): string => rows.get(text)?.value ?? text;
 

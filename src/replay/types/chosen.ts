@@ -1,6 +1,15 @@
 import type { DetectedQuestion } from '../recognise.ts';
 import type { Row } from '../table.ts';
-import { filledCells, hasFilledCell, idOf, onlyCell, rowValueOf, type TypeAdapter, tally, valueOf } from './adapter.ts';
+import {
+  filledCells,
+  hasFilledCell,
+  idOf,
+  onlyCell,
+  optionValueOf,
+  rowValueOf,
+  type TypeAdapter,
+  tally,
+} from './adapter.ts';
 
 /** MULTIPLE_CHOICE, DROPDOWN and LIKERT_SCALE: one option. */
 export const choice: TypeAdapter = {
@@ -10,10 +19,10 @@ export const choice: TypeAdapter = {
     found.options.includes(onlyCell(found, row)) ? undefined : 'answers that are none of the options',
   answers: (question, row) => [{ optionId: idOf(question.options, onlyCell(question.found, row)) }],
   count: (question, rows, { distribution }) => ({
-    inFile: tally(rows.map((row) => valueOf(question, onlyCell(question.found, row)))),
+    inFile: tally(rows.map((row) => optionValueOf(question, onlyCell(question.found, row)))),
     inService: distribution,
   }),
-  categories: (question, row) => [valueOf(question, onlyCell(question.found, row))],
+  categories: (question, row) => [optionValueOf(question, onlyCell(question.found, row))],
 };
 
 /** YES_NO: yes or no in upper or lower case; the values of the service are the words. */
@@ -45,10 +54,10 @@ export const selectAll: TypeAdapter = {
   problem: () => undefined,
   answers: (question, row) => ticked(question.found, row).map((text) => ({ optionId: idOf(question.options, text) })),
   count: (question, rows, { distribution }) => ({
-    inFile: tally(rows.flatMap((row) => ticked(question.found, row).map((text) => valueOf(question, text)))),
+    inFile: tally(rows.flatMap((row) => ticked(question.found, row).map((text) => optionValueOf(question, text)))),
     inService: distribution,
   }),
-  categories: (question, row) => ticked(question.found, row).map((text) => valueOf(question, text)),
+  categories: (question, row) => ticked(question.found, row).map((text) => optionValueOf(question, text)),
 };
 
 /**
@@ -81,7 +90,7 @@ export const ranking: TypeAdapter = {
       );
     return {
       inFile: Object.fromEntries(
-        question.found.items.map(({ text }) => [valueOf(question, text), tally(ranksOf(text))]),
+        question.found.items.map(({ text }) => [optionValueOf(question, text), tally(ranksOf(text))]),
       ),
       inService: distribution,
     };
@@ -89,7 +98,7 @@ export const ranking: TypeAdapter = {
   categories(question, row, item) {
     const cells = filledCells(question.found, row);
     if (item !== undefined) return cells.filter(({ text }) => text === item).map(({ cell }) => cell);
-    return cells.filter(({ cell }) => Number(cell) === 1).map(({ text }) => valueOf(question, text));
+    return cells.filter(({ cell }) => Number(cell) === 1).map(({ text }) => optionValueOf(question, text));
   },
 };
 
@@ -112,7 +121,7 @@ export const matrix: TypeAdapter = {
       rows.flatMap((row) =>
         filledCells(question.found, row)
           .filter(({ text }) => text === line)
-          .map(({ cell }) => valueOf(question, cell)),
+          .map(({ cell }) => optionValueOf(question, cell)),
       );
     return {
       inFile: Object.fromEntries(
@@ -124,5 +133,5 @@ export const matrix: TypeAdapter = {
   categories: (question, row, item) =>
     filledCells(question.found, row)
       .filter(({ text }) => text === item)
-      .map(({ cell }) => valueOf(question, cell)),
+      .map(({ cell }) => optionValueOf(question, cell)),
 };

@@ -13,7 +13,7 @@ const editionsPerStatement = 500;
 const insertBytes = 4_000_000;
 const deletedPageSize = 10_000;
 
-/** Findings of analyses beside the responses, where both can be counted together. */
+/** AI annotations in ClickHouse, where they can be counted together with responses. */
 export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse: ClickHouse } & Placement) {
   const table = clickhouse.table('findings');
   const deletion = `ALTER TABLE ${storageTable(clickhouse, placement, 'findings')} DELETE WHERE`;
@@ -30,10 +30,7 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
     );
   };
   return {
-    /**
-     * Adds to an edition, page by page, with many pages to an insert. What is added twice, by a connection that broke,
-     * counts once all the same.
-     */
+    /** Adds pages to an edition, many pages in one insert. Rows added twice after a broken connection count once. */
     async insert(
       place: Edition,
       pages: AsyncIterable<readonly AnnotationValues[]> | Iterable<readonly AnnotationValues[]>,
@@ -41,7 +38,7 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       let lines: Buffer[] = [];
       let bytes = 0;
       for await (const page of pages) {
-        // As bytes, which the collector need not move while they wait.
+        // As bytes, which the garbage collector does not copy.
         const encoded = linesOf(place, page);
         lines.push(encoded);
         bytes += encoded.length;
@@ -52,7 +49,7 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       if (bytes > 0) await write(lines);
     },
 
-    /** The values of an edition, the most frequent first. */
+    /** The values of an edition, most frequent first. */
     async values({ surveyId, edition }: Edition): Promise<string[]> {
       const rows = await clickhouse.select<[string]>(
         `SELECT value FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND edition = ${sqlUuid(edition)} GROUP BY value ORDER BY count() DESC, value`,
@@ -60,7 +57,7 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
       return rows.map(([value]) => value);
     },
 
-    /** Editions to which nothing was added since. */
+    /** Editions without additions since then. */
     async editions(before: Date): Promise<string[]> {
       const rows = await clickhouse.select<[string]>(
         `SELECT edition FROM ${table} GROUP BY edition HAVING max(written_at) < ${sqlMoment(before)}`,
@@ -81,7 +78,7 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
 
     removeOfSurvey: (surveyId: string): Promise<void> => remove(`survey_id = ${sqlUuid(surveyId)}`),
 
-    /** Responses with findings that are deleted, in pieces. */
+    /** Deleted responses that have annotations, in pages. */
     async *findDeleted(): AsyncGenerator<string[]> {
       for (let last: string | undefined; ; ) {
         const keyset = last === undefined ? '' : ` AND response_id > ${sqlUuid(last)}`;
@@ -96,7 +93,7 @@ export function createAnnotationTable({ clickhouse, ...placement }: { clickhouse
     },
 
     /**
-     * Removes what deleted responses have left behind. A response and its findings lie on one shard: every server asks
+     * Removes annotations of deleted responses. A response and its annotations are on one shard, so every server reads
      * its own rows.
      */
     removeDeleted: (): Promise<void> =>

@@ -7,29 +7,26 @@ import { createServerHealth, type ServerHealthOptions } from './server-health.ts
 import { sqlName, sqlString } from './sql-literals.ts';
 
 export interface SelectOptions {
-  /**
-   * Bound of the whole query, on both sides; default 15 s. A server that answers nothing at all is given up much
-   * sooner.
-   */
+  /** Time limit of the whole query, on client and server; default 15 s. A silent server is given up much sooner. */
   timeoutMs?: number;
-  /** For this query alone. */
+  /** Settings of this query. */
   settings?: Readonly<Record<string, number | string>>;
 }
 
-/** The response store's database. Every failure that is not a mistake of ours is SERVICE_UNAVAILABLE. */
+/** The ClickHouse database. Failures other than programming errors are SERVICE_UNAVAILABLE. */
 export interface ClickHouse {
-  /** Named in every statement, so that a connection needs no database of its own. */
+  /** Named in every statement, so that connections need no default database. */
   readonly database: string;
-  /** A table of ours as it is written in a statement. */
+  /** The qualified name of a table for a statement. */
   table(table: string): string;
-  /** Rows as tuples, in the order of the columns asked for; 64-bit numbers as numbers. */
+  /** Rows as tuples in the order of the selected columns; 64-bit integers as numbers. */
   select<Row extends readonly unknown[]>(sql: string, options?: SelectOptions): Promise<Row[]>;
-  /** A whole result as it is sent, in a format that the server knows. */
+  /** The bytes of a whole result in a ClickHouse format. */
   bytes(sql: string, format: string, options?: SelectOptions): Promise<Uint8Array[]>;
   command(sql: string, options?: { timeoutMs?: number }): Promise<void>;
   /**
-   * Sends raw bytes in the format that the statement names; resolves when the server says that it has stored them.
-   * `signal` ends the call, not what the server does.
+   * Sends bytes in the format that the statement names; resolves when the server confirms the insert. `signal` aborts
+   * the call, but the server may still insert.
    */
   insert(
     sql: string,
@@ -41,12 +38,10 @@ export interface ClickHouse {
 }
 
 export interface ClickHouseOptions {
-  /**
-   * Servers of equal content: the next is used when one cannot be reached. The path of the first names the database.
-   */
+  /** Replicas: the next is used if one cannot be reached. The path of the first URL names the database. */
   urls: readonly string[];
   log: Log;
-  /** How soon a server that says nothing is given up; short in tests. */
+  /** Time limits for a silent server; short in tests. */
   healthOptions?: Pick<ServerHealthOptions, 'pingAfterMs' | 'unresponsiveAfterMs'>;
 }
 
@@ -55,7 +50,7 @@ const readTimeoutMs = 15_000;
 const changeTimeoutMs = 60_000;
 const pingTimeoutMs = 2000;
 const maxCallMs = 60 * 60_000;
-/** A server that was started again drops its idle connections: the first failure on one says nothing. */
+/** Retries once, as a restarted server drops idle connections. */
 const minAttempts = 2;
 
 export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOptions): ClickHouse {
@@ -144,13 +139,13 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
 }
 
 /**
- * A statement may name thousands of moments or columns; these bounds are asked before the statement's own settings are
- * read.
+ * A statement may name thousands of values or columns; ClickHouse checks these limits before it reads the statement's
+ * own settings.
  */
 const parserLimits = { max_query_size: '16777216', max_ast_elements: '1000000', max_expanded_ast_elements: '1000000' };
-/** A server ends a read whose caller has hung up only when it is told that the statement reads and nothing else. */
+/** ClickHouse cancels a query on disconnect only if it is read-only. */
 const cancelOnDisconnect = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1 } as const;
-/** A query that fails half-way then has the status of a failure, instead of an end that must be looked at. */
+/** Without it, a query that fails half-way has status 200 and an error at the end of its body. */
 const waitForEndOfQuery = { wait_end_of_query: 1 } as const;
 /** Older servers quote 64-bit numbers. */
 const defaultSettings = { output_format_json_quote_64bit_integers: 0 };
@@ -171,14 +166,14 @@ function connectTo(url: string, log: Log, healthOptions: Partial<ServerHealthOpt
   const address = new URL(url);
   address.pathname = '';
   const common = { url: address, application: 'survey-service', log: { level: ClickHouseLogLevel.OFF } };
-  // Every call has a bound of its own; this one would also end long work that is silent until it is done.
+  // Each call has its own time limit; this one would also end long commands that send nothing until they are done.
   const client = createClient({
     ...common,
     max_open_connections: 32,
     request_timeout: maxCallMs,
     keep_alive: { enabled: true },
   });
-  // A connection of its own each time: it must not wait for its turn behind queries.
+  // A connection of its own, so that it does not wait behind queries.
   const pingClient = createClient({ ...common, keep_alive: { enabled: false } });
   const health = createServerHealth({
     ...healthOptions,
@@ -199,15 +194,15 @@ function serverAt<T>(items: readonly T[], index: number): T {
 }
 
 /**
- * A call's own signal and how to end it early. It is one of a single controller: while anything listens to a signal
- * that was put together of several, Node keeps it for ever, and with it the whole call.
+ * The signal of a call and a function to abort it. Not built with AbortSignal.any: Node keeps a combined signal with
+ * listeners for ever, and with it the whole call.
  */
 interface CallControl {
   signal: AbortSignal;
   end(): void;
 }
 
-/** Does the work; should `stopping` come first, rejects at once and ends the call. */
+/** Runs the work; if `stopping` settles first, rejects at once and aborts the call. */
 async function abortableBy<T>(stopping: AbortSignal | undefined, end: () => void, work: () => Promise<T>): Promise<T> {
   if (!stopping) return work();
   let stop: () => void = () => undefined;
@@ -223,8 +218,8 @@ async function abortableBy<T>(stopping: AbortSignal | undefined, end: () => void
 }
 
 /**
- * Bounds a call as a whole: the client's own time-out starts again with every byte, and its abort ends with the reply's
- * head.
+ * Limits the time of a whole call: the client's own timeout restarts with every byte, and its abort works only until
+ * the reply's head.
  */
 async function withTimeout<T>(ms: number, work: (call: CallControl) => Promise<T>): Promise<T> {
   const controller = new AbortController();

@@ -1,7 +1,7 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { Problem, unavailable } from '../../errors.ts';
 
-/** The server did not answer within the bound of the call. */
+/** The server did not answer within the time limit of the call. */
 export class CallTimeout extends Error {
   constructor(ms: number) {
     super(`no answer within ${ms} ms`);
@@ -9,7 +9,7 @@ export class CallTimeout extends Error {
   }
 }
 
-/** The server is there but cannot do it now. */
+/** Error types of a server that is reachable but overloaded or not ready. */
 const unavailableTypes = new Set([
   'TIMEOUT_EXCEEDED',
   'TOO_SLOW',
@@ -49,7 +49,29 @@ const unavailableTypes = new Set([
   'THREAD_WAS_CANCELED',
 ]);
 
-/** It has not got the memory for it now: with fewer rows at once it may. */
+/** Error types for failed reads and writes of the server's own files. */
+const fileTypes = new Set([
+  'CORRUPTED_DATA',
+  'CHECKSUM_DOESNT_MATCH',
+  'BAD_SIZE_OF_FILE_IN_DATA_PART',
+  'NO_FILE_IN_DATA_PART',
+  'UNEXPECTED_FILE_IN_DATA_PART',
+  'BROKEN_PROJECTION',
+  'FILE_DOESNT_EXIST',
+  'CANNOT_OPEN_FILE',
+  'CANNOT_READ_FROM_FILE_DESCRIPTOR',
+  'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
+  'CANNOT_FSYNC',
+  'CANNOT_CLOSE_FILE',
+  'CANNOT_STAT',
+  'STD_EXCEPTION',
+  'POCO_EXCEPTION',
+  'UNKNOWN_EXCEPTION',
+]);
+/** A part whose data end too early gives the same error type as a request body that does. */
+const damagedPart = /while reading from part/i;
+
+/** Error types for lack of memory; fewer rows at once may succeed. */
 const memoryTypes = new Set([
   'MEMORY_LIMIT_EXCEEDED',
   'CANNOT_ALLOCATE_MEMORY',
@@ -57,7 +79,7 @@ const memoryTypes = new Set([
   'MEMORY_RESERVATION_FAILED',
 ]);
 
-/** The sent rows themselves are at fault: text that is not the format, or values that a column cannot hold. */
+/** Error types for malformed rows: wrong format, or values that a column cannot hold. */
 const malformedTypes = new Set([
   'CANNOT_PARSE_TEXT',
   'CANNOT_PARSE_ESCAPE_SEQUENCE',
@@ -85,24 +107,28 @@ const malformedTypes = new Set([
   'BAD_TYPE_OF_FIELD',
 ]);
 
-/** Whether another server, or a fresh connection, may be tried at once: it was not a ClickHouse server that refused. */
+/** Whether to retry at once on another server or connection: no ClickHouse server has refused the call. */
 export function isUnreachable(error: unknown): boolean {
   return !(error instanceof ClickHouseError) && !(error instanceof Problem);
 }
 
-/** What a caller sees: SERVICE_UNAVAILABLE while the store is away or busy, anything else as it is. */
+/** Converts an unavailable or overloaded store to SERVICE_UNAVAILABLE; other errors stay as they are. */
 export function toProblem(error: unknown): unknown {
   if (error instanceof Problem) return error;
-  if (error instanceof ClickHouseError && !unavailableTypes.has(error.type ?? '')) return error;
+  if (error instanceof ClickHouseError && !isFailureOfServer(error)) return error;
   return unavailable('The response store cannot be reached', 2, error);
 }
 
-/** Whether sending the same rows again can never succeed. */
+function isFailureOfServer({ type = '', message }: ClickHouseError): boolean {
+  return unavailableTypes.has(type) || fileTypes.has(type) || damagedPart.test(message);
+}
+
+/** Whether the rows are malformed, so that inserting them again cannot succeed. */
 export function isMalformed(error: unknown): boolean {
   return error instanceof ClickHouseError && malformedTypes.has(error.type ?? '');
 }
 
-/** Whether the server lacked memory, as a caller sees it. */
+/** Whether a problem was caused by the server's lack of memory. */
 export function isOutOfMemory(error: unknown): boolean {
   return error instanceof Problem && error.cause instanceof ClickHouseError && memoryTypes.has(error.cause.type ?? '');
 }

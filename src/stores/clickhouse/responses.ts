@@ -9,6 +9,7 @@ import { createStoredRows } from './read/stored-rows.ts';
 import { createCodeColumns } from './schema/code-columns.ts';
 import type { Placement } from './schema/placement.ts';
 import { isUuid, sqlMoment, sqlUuid } from './sql-literals.ts';
+import { createDamagedParts } from './write/damaged-parts.ts';
 import { createErasure } from './write/erasure.ts';
 import { createInsert } from './write/insert.ts';
 
@@ -18,16 +19,16 @@ export type { Batch, InsertOutcome } from './write/insert.ts';
 export interface ListQuery extends Selection {
   /** From 1. */
   page?: number | undefined;
-  /** `nextCursor` of the page before; then `page` is not looked at. */
+  /** `nextCursor` of the previous page; `page` is then ignored. */
   cursor?: string | undefined;
   limit: number;
-  /** Code positions that the survey has given out: fewer are read. */
+  /** Number of code positions of the survey; limits the columns read. */
   codeColumns?: number | undefined;
 }
 
 export interface ResponsePage {
   records: ResponseRecord[];
-  /** Of all pages, exact. */
+  /** Exact number over all pages. */
   total: number;
   /** Null on the last page. */
   nextCursor: string | null;
@@ -37,13 +38,10 @@ type RetryStep = <T>(step: () => Promise<T>) => Promise<T>;
 
 const runOnce: RetryStep = (step) => step();
 const countTimeoutMs = 30_000;
-/** A respondent waits for it. */
+/** Short, as a respondent waits for it. */
 const newestTimeoutMs = 5000;
 
-/**
- * Responses in ClickHouse. Everything that reads sees each response once, in its newest version, and none that was
- * deleted.
- */
+/** Responses in ClickHouse. All reads see each response once, in its newest version, and no deleted ones. */
 export function createResponseStore({ clickhouse, cluster }: { clickhouse: ClickHouse } & Placement) {
   const columns = createCodeColumns(clickhouse, { cluster });
   const table = clickhouse.table('responses');
@@ -56,22 +54,23 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
   return {
     insertBatch: createInsert(clickhouse, columns, { cluster }),
     storedRows: createStoredRows(clickhouse),
+    damagedParts: createDamagedParts(clickhouse, { cluster }),
     ...createErasure(clickhouse, { cluster }),
 
     /**
-     * The response with this id; where the id came again after it was forgotten all of them, the last that was
-     * submitted first.
+     * The responses with this id, last submitted first. There are several if the client reused the id after its
+     * idempotency record expired.
      */
     async findAll(responseId: string): Promise<ResponseRecord[]> {
       if (!isUuid(responseId)) return [];
-      // Without FINAL, as the index on response_id then leaves only this response's few versions to read.
+      // Without FINAL, so that the index on response_id leaves only the versions of this response to read.
       const rows = await clickhouse.select<RecordCells>(
         `SELECT ${recordColumns()} FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
       );
       return rows.filter((cells) => !isTombstone(cells)).map(toRecord);
     },
 
-    /** Whether a response with this id, or the one that was submitted at this moment, has been deleted. */
+    /** Whether a response with this id (and submission time, if given) was deleted. */
     async wasDeleted(responseId: string, submittedAtMs?: number): Promise<boolean> {
       const moment = submittedAtMs === undefined ? '' : `AND submitted_at = ${sqlMoment(submittedAtMs)}`;
       return (
@@ -84,7 +83,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       );
     },
 
-    /** The newest version of a survey's response, of the one that was submitted at that moment if it is known. */
+    /** The newest version of a response of the survey, with this submission time if known. */
     async findNewest(
       surveyId: string,
       responseId: string,
@@ -101,7 +100,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     },
 
     /**
-     * A page, newest first by submittedAt. Following `nextCursor` shows every response once, whatever arrives
+     * A page, newest first by submittedAt. Following `nextCursor` shows every response once, even if others arrive
      * meanwhile.
      */
     async list({ page = 1, cursor, limit, codeColumns, ...selection }: ListQuery): Promise<ResponsePage> {
@@ -132,8 +131,8 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     },
 
     /**
-     * Every response of the selection that is stored now, oldest first, in flat memory. `persist` runs a step of the
-     * walk, again if it likes.
+     * All stored responses of the selection, oldest first, in constant memory. `withRetries` runs each query and may
+     * repeat it.
      */
     async *stream(
       selection: Selection,
@@ -148,14 +147,14 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       );
     },
 
-    /** Counts of several surveys; every survey asked for has an entry. */
+    /** Counts of several surveys, with an entry for each. */
     async countBySurvey(surveyIds: readonly string[]): Promise<Map<string, { total: number; complete: number }>> {
       const counts = new Map<string, { total: number; complete: number }>();
       for (const surveyId of surveyIds) counts.set(surveyId, await count({ surveyId }));
       return counts;
     },
 
-    /** The versions of a survey that its responses name, those too that are being replaced. */
+    /** The survey versions that its responses name, superseded versions of responses included. */
     async findSurveyVersions(surveyId: string): Promise<number[]> {
       const rows = await clickhouse.select<[number]>(
         `SELECT DISTINCT survey_version FROM ${table} WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 0`,
@@ -164,7 +163,7 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       return rows.map(([version]) => version);
     },
 
-    /** Whether any response has something at one of these code positions. */
+    /** Whether any response has a code at one of these positions. */
     async hasAnswersAt(surveyId: string, slots: readonly number[]): Promise<boolean> {
       const existing = await columns.existing(Math.max(0, ...slots.map((slot) => slot + 1)));
       const asked = slots.filter((slot) => slot < existing);
@@ -192,8 +191,8 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
 }
 
 /**
- * Counting and looking for the page are two reads, between which responses come and go: what the page shows is the
- * newer of the two.
+ * Corrects the total by the page: they are two reads, between which responses may be added or deleted, and the page is
+ * the newer one.
  */
 function consistentTotal(
   counted: number,

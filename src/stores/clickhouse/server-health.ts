@@ -1,16 +1,16 @@
 import type { Log } from '../../log.ts';
 
 export interface ServerHealthOptions {
-  /** Puts a question that costs the server nothing; settles, however, as soon as anybody answers. */
+  /** Sends a request without cost for the server; settles, with success or failure, on any answer. */
   ping(signal: AbortSignal): Promise<unknown>;
-  /** A call that has waited so long makes the server be asked whether it is there. */
+  /** After a call has waited this long, the server is probed. */
   pingAfterMs?: number;
-  /** A server that answers nothing for so long is silent. */
+  /** A server without an answer for this long is silent. */
   unresponsiveAfterMs?: number;
   log: Log;
 }
 
-/** The server takes connections, or swallows them, and says nothing. */
+/** The server accepts or drops connections without answering. */
 export class ServerUnresponsive extends Error {
   constructor() {
     super('the server does not respond');
@@ -18,17 +18,16 @@ export class ServerUnresponsive extends Error {
   }
 }
 
-/** Together with the second before it this is what a caller waits for a refusal at most. */
+/** Together with the second before the probe, the longest wait for a refusal. */
 const defaultUnresponsiveAfterMs = 3000;
 const defaultPingAfterMs = 1000;
 const probeEveryMs = 250;
-/** A timer that is late by so much of its time was kept waiting by this process itself. */
+/** A timer late by this share of its time shows that this process itself was blocked. */
 const lateShare = 0.25;
 
 /**
- * Tells a server that is busy from one that says nothing: a stopped process, a dead host behind a live address. A call
- * may wait for a busy one; all that wait for a silent one are refused together, and those that come after at once,
- * until it answers again.
+ * Distinguishes a busy server from a silent one, such as a stopped process or a dead host behind a live address. Calls
+ * may wait for a busy server; all calls to a silent one are refused, further ones at once, until it answers again.
  */
 export function createServerHealth({
   ping,
@@ -66,10 +65,7 @@ export function createServerHealth({
   };
 
   return {
-    /**
-     * Does the work, unless the server is silent or falls silent meanwhile: then it rejects with Silent, and the work
-     * is told to end.
-     */
+    /** Runs the work. If the server is or becomes silent, rejects with Silent and aborts the work. */
     async runWhileResponsive<T>(work: () => Promise<T>, end: () => void = () => undefined): Promise<T> {
       if (isUnresponsive) throw new ServerUnresponsive();
       let timer: NodeJS.Timeout | undefined;
@@ -104,8 +100,8 @@ export function createServerHealth({
 export type ServerHealth = ReturnType<typeof createServerHealth>;
 
 /**
- * Whether an answer of any kind comes in time. Where this process stood still meanwhile, an answer may lie unread: that
- * says nothing, so it is asked once more.
+ * Whether any answer comes in time. If this process was blocked meanwhile, an answer may be unread, so it probes once
+ * more.
  */
 async function respondsInTime(ping: ServerHealthOptions['ping'], timeoutMs: number): Promise<boolean> {
   for (;;) {
@@ -124,7 +120,7 @@ async function pingOnce(
   const timeout = new Promise<'none' | 'stood still'>((resolve) => {
     timer = setTimeout(() => {
       const isLate = performance.now() - dueAt > timeoutMs * lateShare;
-      // Timers come before what has arrived is read.
+      // Timers run before received data is read.
       setImmediate(() => {
         resolve(isLate ? 'stood still' : 'none');
         controller.abort();

@@ -3,7 +3,7 @@ import { uuid } from '../../platform/ids.ts';
 
 const uuidPattern = new RegExp(`^${uuid}$`, 'i');
 
-/** An id in a statement. What is not a UUID names nothing: NOT_FOUND. */
+/** SQL for an id. Throws NOT_FOUND if it is no UUID. */
 export function sqlUuid(id: string): string {
   if (!uuidPattern.test(id)) throw notFound();
   return `toUUID('${id}')`;
@@ -13,7 +13,7 @@ export function isUuid(id: string): boolean {
   return uuidPattern.test(id);
 }
 
-/** A moment in a statement, to the millisecond. */
+/** SQL for a time, to the millisecond. */
 export function sqlMoment(moment: Date | number): string {
   return `fromUnixTimestamp64Milli(toInt64(${sqlInteger(moment instanceof Date ? moment.getTime() : moment)}), 'UTC')`;
 }
@@ -23,15 +23,13 @@ export function sqlInteger(value: number): string {
   return String(value);
 }
 
-/** A finite double, exactly. */
+/** SQL for the exact value of a finite double. */
 export function sqlDouble(value: number): string {
   if (!Number.isFinite(value)) throw new RangeError(`${value} is not a finite number`);
   return `toFloat64(${value})`;
 }
 
-/**
- * Finite doubles as one array, exactly; a list of plain literals is planned at once, where a conversion of each is not.
- */
+/** SQL for an array of finite doubles, as plain literals, which are planned faster than a conversion of each. */
 export function sqlDoubleArray(values: readonly number[]): string {
   const literals = values.map((value) => {
     if (!Number.isFinite(value)) throw new RangeError(`${value} is not a finite number`);
@@ -44,7 +42,7 @@ export function sqlString(value: string): string {
   return `'${value.replace(/[\\']/g, '\\$&').replaceAll('\0', '\\0')}'`;
 }
 
-/** The name of a database, a table or a column. */
+/** SQL for the name of a database, table or column. */
 export function sqlName(value: string): string {
   return `\`${value.replace(/[\\`]/g, '\\$&')}\``;
 }

@@ -95,7 +95,9 @@ export function openStoreConnections(options: StoreConnectionsOptions): StoreCon
     await migrateClickHouse(clickhouse, placement);
   });
   const all = [intake, jobs, postgres, responses];
-  const stop = (): void => all.forEach((one) => one.stop());
+  const stop = (): void => {
+    for (const one of all) one.stop();
+  };
   return { intake, jobs, postgres, clickhouse: responses, all, isFormerKnown: () => isFormerKnown(), stop };
 }
 

@@ -13,7 +13,9 @@ export const probeStores = {
   async redis(redis: Redis, setting: 'REDIS_URL' | 'REDIS_JOBS_URL', url: string): Promise<void> {
     // What the call itself says is only that the connection is closed.
     let last: unknown;
-    const note = (error: unknown) => void (last = error);
+    const note = (error: unknown): void => {
+      last = error;
+    };
     redis.on('error', note);
     try {
       await withSettingName(

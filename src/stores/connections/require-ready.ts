@@ -34,7 +34,7 @@ export function requireReadySql(sql: Sql, contact: StoreConnection): Sql {
       const call = value as (...args: unknown[]) => unknown;
       if (property === 'unsafe') return (...args: unknown[]) => rejectUntilReady(call(...args));
       const isConnecting = property === 'begin' || property === 'reserve';
-      return isConnecting ? async (...args: unknown[]) => (contact.assertReady(), call(...args)) : value;
+      return isConnecting ? whenReady(contact, async (...args: unknown[]) => call(...args)) : value;
     },
   });
 }
@@ -51,16 +51,30 @@ function refusalOf(contact: StoreConnection): unknown {
   }
 }
 
+/** The call, rejected at once while the store is away. */
+function whenReady<Args extends unknown[], Result>(
+  contact: StoreConnection,
+  call: (...args: Args) => Promise<Result>,
+): (...args: Args) => Promise<Result> {
+  return async (...args) => {
+    contact.assertReady();
+    return call(...args);
+  };
+}
+
 export function requireReadyClickHouse(clickhouse: ClickHouse, contact: StoreConnection): ClickHouse {
   const { database, table, close } = clickhouse;
   return {
     database,
     table,
     close,
-    select: async (...args) => (contact.assertReady(), clickhouse.select(...args)),
-    bytes: async (...args) => (contact.assertReady(), clickhouse.bytes(...args)),
-    command: async (...args) => (contact.assertReady(), clickhouse.command(...args)),
-    insert: async (...args) => (contact.assertReady(), clickhouse.insert(...args)),
+    async select<Row extends readonly unknown[]>(...args: Parameters<ClickHouse['select']>) {
+      contact.assertReady();
+      return clickhouse.select<Row>(...args);
+    },
+    bytes: whenReady(contact, clickhouse.bytes),
+    command: whenReady(contact, clickhouse.command),
+    insert: whenReady(contact, clickhouse.insert),
     ping: async () => contact.isReady && clickhouse.ping(),
   };
 }

@@ -6,31 +6,31 @@ import type { Log } from '../../log.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
 import { endProcess, findOrphan, removePidFile, writePidFile } from './host/pid-file.ts';
 
-/** How one store's server is run. */
+/** How to run the server of a store. */
 export interface ServerProcessPlan {
   name: string;
-  /** The store's directory: working directory, and home of `pid` and `log`. */
+  /** The store's directory: working directory, with the files `pid` and `log`. */
   dir: string;
   command: string;
   args: readonly string[];
   env: Record<string, string | undefined>;
-  /** The operating system's user that runs it, where that is not ours. */
+  /** The user of the operating system that runs it, if not the current one. */
   user?: { uid: number; gid: number };
-  /** True opens a channel whose end tells the child that we are gone. */
+  /** Opens an IPC channel; its end tells the child that this process has ended. */
   hasChannel?: boolean;
   isReady(): Promise<boolean>;
   readyTimeoutMs: number;
-  /** Questions that a server which works answers: one that leaves any of them unanswered for its time is killed, and started again. */
+  /** A server that fails any of these checks for its time is killed and restarted. */
   healthChecks?: readonly { isResponding(): Promise<boolean>; timeoutMs: number }[];
   stopSignal: NodeJS.Signals;
-  /** After this long, SIGKILL. */
+  /** Then SIGKILL follows. */
   stopTimeoutMs: number;
 }
 
 export interface SupervisedChild {
-  /** The process now serving; undefined while it is between two lives. */
+  /** Id of the running process; undefined while it restarts. */
   pid(): number | undefined;
-  /** Ends it for good. Resolves when the process is gone. */
+  /** Stops it without restart. Resolves when the process has ended. */
   stop(): Promise<void>;
 }
 
@@ -41,9 +41,9 @@ const maxBackoffMs = 2_000;
 const maxLogBytes = 10 * 1024 * 1024;
 
 /**
- * Starts a store's server, waits until it is ready and keeps it alive: when the process dies by itself it is started again (same
- * arguments, so the same port and URL) after 0.1 s, doubling up to 2 s, without ever giving up: a full disk is freed one day.
- * Throws a StartError if the first start does not become ready.
+ * Starts a store's server, waits until it is ready and restarts it whenever it exits, with the same arguments and so
+ * the same URL, after 0.1 s, doubling up to 2 s, without limit. Throws a StartError if it does not become ready at
+ * first.
  */
 export async function superviseChild(plan: ServerProcessPlan, log: Log): Promise<SupervisedChild> {
   let current = launch(plan);
@@ -91,7 +91,7 @@ export async function superviseChild(plan: ServerProcessPlan, log: Log): Promise
   };
 }
 
-/** Resolves with how the process ended, also when it has to be killed because it answers nothing any more. */
+/** Resolves with how the process ended. Kills it if a health check fails for too long. */
 async function waitForExit(plan: ServerProcessPlan, running: RunningProcess, log: Log): Promise<string> {
   const silentSinceMs = new Map<NonNullable<ServerProcessPlan['healthChecks']>[number], number>();
   const runHealthCheck = async (check: NonNullable<ServerProcessPlan['healthChecks']>[number]): Promise<void> => {
@@ -121,7 +121,10 @@ async function waitForExit(plan: ServerProcessPlan, running: RunningProcess, log
   }
 }
 
-/** Ends what an earlier, killed instance left running on the directory; before a port is picked, so that its port is free again. */
+/**
+ * Ends the process that a killed instance left running on the directory. Called before choosing a port, so that its
+ * port is free.
+ */
 export async function endOrphan(
   plan: Pick<ServerProcessPlan, 'name' | 'dir' | 'stopSignal' | 'stopTimeoutMs'>,
   log: Log,
@@ -133,7 +136,7 @@ export async function endOrphan(
 }
 
 interface RunningProcess {
-  /** Undefined when it could not even be begun. */
+  /** Undefined if it could not be started. */
   process: ChildProcess | undefined;
   isAlive(): boolean;
   /** Resolves with how it ended: an exit code, a signal, or why it could not be run. */
@@ -142,7 +145,8 @@ interface RunningProcess {
 
 function launch(plan: ServerProcessPlan): RunningProcess {
   const logFile = openLog(plan.dir);
-  // An own session: a Ctrl-C in the terminal goes to the whole foreground group, and the stores must outlive the service's own stop.
+  // A session of its own: Ctrl-C signals the whole foreground process group, but the stores must outlive the stopping
+  // service.
   const options = { cwd: plan.dir, env: plan.env, detached: true, ...plan.user };
   const [command, args] = withParentDeathSignal(plan);
   const child = spawnWithLog(logFile, () =>
@@ -163,7 +167,7 @@ function launch(plan: ServerProcessPlan): RunningProcess {
   try {
     if (child.pid !== undefined) writePidFile(plan.dir, child.pid);
   } catch (error) {
-    // What nobody could find again must not stay.
+    // Without a pid file, no later start could find the process.
     child.kill('SIGKILL');
     throw error;
   }
@@ -178,7 +182,10 @@ function spawnWithLog(logFile: number, begin: () => ChildProcess): ChildProcess 
   }
 }
 
-/** A launch that fails for want of descriptors, memory or disk counts as a child that ended: it is tried again. */
+/**
+ * Treats a failed launch, for example without file descriptors or memory, as a child that has ended, so that it is
+ * retried.
+ */
 function tryLaunch(plan: ServerProcessPlan): RunningProcess {
   try {
     return launch(plan);
@@ -189,7 +196,7 @@ function tryLaunch(plan: ServerProcessPlan): RunningProcess {
 
 let hasSetpriv: boolean | undefined;
 
-/** On Linux the kernel itself ends the store when the service is killed outright, so that no orphan keeps ports and files. */
+/** On Linux the kernel signals the store when the service is killed, so that no orphan keeps ports and files. */
 function withParentDeathSignal(plan: ServerProcessPlan): [string, string[]] {
   hasSetpriv ??=
     process.platform === 'linux' &&
@@ -225,7 +232,7 @@ function openLog(dir: string): number {
   return fd;
 }
 
-/** What the store itself said last, for the one-line message of a failed start. */
+/** Last line of the store's log, for the message of a failed start. */
 function lastLogLine(dir: string): string {
   try {
     const lines = readFileSync(join(dir, 'log'), 'utf8').trim().split('\n');

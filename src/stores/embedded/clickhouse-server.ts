@@ -1,7 +1,7 @@
 /**
- * The child process that serves the embedded ClickHouse: `node clickhouse-server.js <directory> <port> <memory in bytes>`.
- * A process of its own, because the engine takes threads and memory in any process that loads it, because several of the
- * service's processes share it, and because it can be killed and started again without them.
+ * The child process of the embedded ClickHouse: `node clickhouse-server.js <directory> <port> <memory in bytes>`. It is
+ * separate, because the engine takes threads and memory, several processes of the service share it, and it can be
+ * restarted alone.
  */
 import { once } from 'node:events';
 import { mkdirSync, rmSync } from 'node:fs';
@@ -12,7 +12,7 @@ import { openEngine } from './engine/engine.ts';
 import { createEngineServer } from './engine/http/server.ts';
 import { logUncaughtErrors } from './engine/uncaught-errors.ts';
 
-// Merges and long queries must not take the processor from who answers respondents. Threads inherit this, and the engine's come later.
+// Lower priority than the processes that answer respondents. The engine's threads are created later and inherit it.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const [dir = '', port = '', memoryBytes = ''] = process.argv.slice(2);
@@ -24,30 +24,33 @@ const engine = await openEngine({ dir: join(dir, 'data'), memoryBytes: Number(me
 const server = createEngineServer({ engine, password: readOrCreateSecretFile(join(dir, 'password')), spoolDir });
 server.listen(Number(port), '127.0.0.1');
 await once(server, 'listening');
-// Until here an error ends the start. From here on none may: connections that cannot be accepted among them.
+// Up to here an error ends the start; from here on no error ends the process.
 logUncaughtErrors();
 server.on('error', (error) => console.error(`error: a connection could not be taken: ${error.message}`));
 
 const gracePeriodMs = 3_000;
 let isStopping = false;
 
-/** Lets running requests end for a while, cancels the rest. Whoever started us kills us if this takes too long; that is safe too. */
+/**
+ * Waits for running requests for a while and cancels the rest. If this takes too long, the parent kills the process,
+ * which is safe.
+ */
 async function stop(): Promise<void> {
   if (isStopping) return;
   isStopping = true;
   server.close();
   server.closeIdleConnections();
   await Promise.race([once(server, 'close'), new Promise((resolve) => setTimeout(resolve, gracePeriodMs))]);
-  // A reader that does not read must not keep its query, and us, alive.
+  // A client that does not read must not keep its query and this process alive.
   server.closeAllConnections();
   await engine.close();
   process.exit(0);
 }
 
-/** Nobody else would end a process that could not stop by the book. */
+/** Ends the process even if stopping fails. */
 const end = (): void => void stop().catch(() => process.exit(1));
 
 process.on('SIGTERM', end);
-// A Ctrl-C meant for the service: it stops us itself, last.
+// Ctrl-C goes to the service, which stops this process last.
 process.on('SIGINT', () => {});
 process.on('disconnect', end);

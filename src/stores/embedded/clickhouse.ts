@@ -8,7 +8,7 @@ import { endOrphan, type SupervisedChild, superviseChild } from './child-process
 import type { Ports } from './host/ports.ts';
 
 export interface ClickhouseOptions {
-  /** Absolute; exists. */
+  /** Absolute path of an existing directory. */
   dir: string;
   ports: Ports;
   env: Record<string, string | undefined>;
@@ -19,11 +19,17 @@ const name = 'clickhouse';
 const readyTimeoutMs = 120_000;
 const stopTimeoutMs = 8_000;
 const probeTimeoutMs = 2_000;
-/** An engine whose server does not say that it is there is hung; one that answers no query may only be busy with long ones. */
+/**
+ * A server that does not answer a ping hangs; one that answers no query may be busy with long queries, so it gets more
+ * time.
+ */
 const healthTimeouts = { pingMs: 20_000, queryMs: 90_000 };
-/** Others live on the machine too: the engine may take this share of its memory. */
+/** Share of the machine's memory that the engine may use. */
 const memoryShare = 0.35;
-/** Each running query holds one thread of libuv's pool; the default of four would let four slow ones block every file access. */
+/**
+ * Each running query takes a thread of libuv's pool; with the default of 4, four slow queries would block all file
+ * access.
+ */
 const poolThreads = '16';
 
 /** Runs the ClickHouse engine behind ClickHouse's HTTP interface on a loopback port, its tables in `dir`. */
@@ -67,7 +73,7 @@ export async function startClickhouse({
 export const clickhouseUrl = (port: number | string, password: string): string =>
   `http://default:${password}@127.0.0.1:${port}`;
 
-/** A query with our password: a ping would be answered by any server that happens to have the port. */
+/** A query with the password, because any other server on the port might answer a ping. */
 async function isReady(port: number, password: string): Promise<boolean> {
   const reply = await query(port, password, probeTimeoutMs);
   return reply.ok && (await reply.text()).trim() === '1';
@@ -84,6 +90,9 @@ function query(port: number, password: string, withinMs: number): Promise<Respon
 /** Whether there is a reply at all. */
 const hasReply = (reply: Promise<Response>): Promise<boolean> =>
   reply.then(
-    async ({ body }) => (await body?.cancel(), true),
+    async ({ body }) => {
+      await body?.cancel();
+      return true;
+    },
     () => false,
   );

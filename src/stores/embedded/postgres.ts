@@ -22,7 +22,7 @@ import type { Ports } from './host/ports.ts';
 import { findPostgresHome, type PostgresHome } from './postgres-home.ts';
 
 export interface PostgresOptions {
-  /** Absolute; exists. */
+  /** Absolute path of an existing directory. */
   dir: string;
   ports: Ports;
   env: Record<string, string | undefined>;
@@ -32,11 +32,14 @@ export interface PostgresOptions {
 const name = 'postgres';
 const superuser = 'survey';
 const database = 'survey';
-/** Long: after a crash a large log is replayed first. */
+/** Long, because a large log may be replayed after a crash. */
 const readyTimeoutMs = 180_000;
 const stopTimeoutMs = 8_000;
 
-/** Runs PostgreSQL on a loopback port, its cluster in `dir` (or where `findPostgresHome` says), with an empty database `survey` at first. */
+/**
+ * Runs PostgreSQL on a loopback port, with its cluster in `dir` (or where `findPostgresHome` says) and a database
+ * `survey`.
+ */
 export async function startPostgres({
   dir,
   ports,
@@ -49,7 +52,8 @@ export async function startPostgres({
       { store: name, dir: home.dir },
       'the directory above DATA_DIR is closed to the user postgres: its cluster lies elsewhere',
     );
-  // SIGINT is PostgreSQL's fast shutdown: it ends its clients' sessions and writes a checkpoint. SIGTERM would wait for them.
+  // SIGINT is the fast shutdown: it ends the clients' sessions and writes a checkpoint. SIGTERM would wait for the
+  // clients.
   const ending = { name, dir: home.dir, stopSignal: 'SIGINT', stopTimeoutMs } as const;
   await endOrphan(ending, log);
   const password = readOrCreateSecretFile(join(dir, 'password'));
@@ -77,7 +81,7 @@ export const postgresUrl = (port: number | string, password: string, db: string 
 const lockFileTimeoutMs = 10_000;
 const lockFileRetryMs = 250;
 
-/** A postmaster that was killed a moment ago still holds its lock file until the system has cleared it away. */
+/** Retries while the lock file of a killed postmaster still exists. */
 async function retryWhileLockFileRemains<T>(start: () => Promise<T>): Promise<T> {
   const until = performance.now() + lockFileTimeoutMs;
   for (;;) {
@@ -100,16 +104,16 @@ function settings(port: number): string[] {
     timezone: 'UTC',
     log_timezone: 'UTC',
     log_statement: 'none',
-    // Statements may carry personal data; the log is not the place for them.
+    // Statements may contain personal data and must not be logged.
     log_min_error_statement: 'panic',
     log_error_verbosity: 'terse',
   };
   return Object.entries(values).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 }
 
-/** True when it answers; makes the database that the service uses if it is not there yet. */
+/** Whether the server answers; creates the service's database if it is missing. */
 async function ensureDatabase(url: string): Promise<boolean> {
-  // Without fetch_types: the client does not look after that query of its own, and a server that dies during it would end us too.
+  // Without fetch_types: the client does not handle a failure of that query, so a dying server would end this process.
   const sql = postgres(url, { max: 1, connect_timeout: 2, idle_timeout: 1, fetch_types: false, onnotice: () => {} });
   try {
     const found = await sql`select 1 from pg_database where datname = ${database}`;
@@ -122,7 +126,7 @@ async function ensureDatabase(url: string): Promise<boolean> {
 
 const run = promisify(execFile);
 
-/** initdb into a draft that is renamed when complete: a kill in its middle must not leave half a cluster that looks like one. */
+/** Runs initdb in a draft directory that is renamed when complete, so that a kill leaves no partial cluster. */
 async function createCluster(
   home: PostgresHome,
   cluster: string,
@@ -146,7 +150,7 @@ async function createCluster(
   }
 }
 
-/** PostgreSQL's own C.UTF-8, so that neither sorting nor case folding depends on the machine's locales. */
+/** PostgreSQL's builtin C.UTF-8, so that sorting and case folding do not depend on the machine's locales. */
 function initArguments(cluster: string, passwordFile: string): string[] {
   const locale = ['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'];
   return ['-D', cluster, '-U', superuser, '--pwfile', passwordFile, '--auth', 'scram-sha-256', ...locale];

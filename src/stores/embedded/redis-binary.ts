@@ -10,8 +10,8 @@ const howToInstall =
   'Redis is missing: install redis-server (Debian, Ubuntu: "sudo apt-get install redis-server"; macOS: "brew install redis"; or valkey-server), or set REDIS_URL and REDIS_JOBS_URL';
 
 /**
- * A program that runs as a Redis server: `redis-server` or `valkey-server` of the PATH. On Debian as root a missing one is
- * installed. `linkDir` is where a link may be kept. Throws a StartError that says how to install it.
+ * Path of a Redis server: `redis-server` or `valkey-server` of the PATH. Run by root on Debian, it installs a missing
+ * one. `linkDir` may get a link to it. Throws a StartError that says how to install it.
  */
 export function findRedis(env: Env, linkDir: string, log: Log): string {
   const found = onPath('redis-server', env) ?? onPath('valkey-server', env) ?? linkedServer(env, linkDir);
@@ -25,8 +25,8 @@ export function findRedis(env: Env, linkDir: string, log: Log): string {
 }
 
 /**
- * Debian's redis-tools holds the server too: redis-check-rdb is the same program and looks at the name that it is called by; the
- * package redis-server only adds the link and a system service on port 6379. Without that package no service can be started.
+ * The server in Debian's package redis-tools: redis-check-rdb is the same program, which acts by the name it is called
+ * by. The package redis-server only adds a link and a system service on port 6379.
  */
 function linkedServer(env: Env, linkDir: string): string | undefined {
   const program = onPath('redis-check-rdb', env);
@@ -47,7 +47,7 @@ function install(env: Env): void {
     const done = spawnSync('apt-get', args, { env: quiet, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
     if (done.status === 0) continue;
     const reason = (done.stderr ?? '').trim().split('\n').at(-1) ?? '';
-    // A stale index of one source need not matter; only the installation must succeed.
+    // `apt-get update` may fail for one source; only the installation must succeed.
     if (args[0] === 'install')
       throw new StartError(
         `${howToInstall} (apt-get failed: ${reason || done.error?.message || `exit code ${done.status}`})`,

@@ -8,23 +8,26 @@ import type { Ports } from './host/ports.ts';
 
 export interface RedisOptions {
   name: string;
-  /** Absolute; exists. */
+  /** Absolute path of an existing directory. */
   dir: string;
   ports: Ports;
   program: string;
-  /** `always`: an acknowledged write is on disk. `everysec`: up to a second may be lost with the machine. */
+  /** `always`: acknowledged writes are on disk. `everysec`: a crash of the machine may lose one second. */
   fsync: 'always' | 'everysec';
   maxMemoryBytes: number;
   env: Record<string, string | undefined>;
   log: Log;
 }
 
-/** Long: after a crash a large log is replayed first. */
+/** Long, because a large log may be replayed after a crash. */
 const readyTimeoutMs = 180_000;
 const stopTimeoutMs = 8_000;
 const pingTimeoutMs = 1_000;
 
-/** Runs a Redis server on a loopback port with its append-only file in `dir`. It never evicts: a full memory refuses writes. */
+/**
+ * Runs a Redis server on a loopback port with its append-only file in `dir`. It evicts nothing; when memory is full it
+ * refuses writes.
+ */
 export async function startRedis(options: RedisOptions): Promise<SupervisedChild & { url: string }> {
   const { name, dir, program, env, log } = options;
   const ending = { name, dir, stopSignal: 'SIGTERM', stopTimeoutMs } as const;
@@ -58,9 +61,9 @@ function configuration(options: RedisOptions, port: number, password: string): s
     'save ""',
     'appendonly yes',
     `appendfsync ${options.fsync}`,
-    // "yes" would silently stop the fsync of acknowledged writes for the length of a rewrite.
+    // "yes" would suspend the fsync of acknowledged writes during a rewrite.
     'no-appendfsync-on-rewrite no',
-    // A kill in the middle of a write leaves half a command at the end, which was never acknowledged.
+    // A kill during a write leaves a partial command at the end, which was not acknowledged.
     'aof-load-truncated yes',
     `maxmemory ${options.maxMemoryBytes}`,
     'maxmemory-policy noeviction',
@@ -72,7 +75,7 @@ function quoted(path: string): string {
   return `"${path.replace(/[\\"]/g, '\\$&')}"`;
 }
 
-/** True once the append-only file is loaded: until then the answer is -LOADING. */
+/** Whether the server has loaded its append-only file; until then it answers -LOADING. */
 function respondsToPing(port: number, password: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1' });

@@ -1,14 +1,14 @@
-import { accessSync, constants, mkdirSync, realpathSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Log } from '../../log.ts';
 import { makeDataDir } from '../../platform/data-dir.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
 import type { SupervisedChild } from './child-process.ts';
-import { startClickhouse } from './clickhouse.ts';
+import { clickhouseUrl, startClickhouse } from './clickhouse.ts';
 import { acquireLock } from './host/lock.ts';
 import { createPorts } from './host/ports.ts';
-import { startPostgres } from './postgres.ts';
-import { startRedis } from './redis.ts';
+import { postgresUrl, startPostgres } from './postgres.ts';
+import { redisUrl, startRedis } from './redis.ts';
 import { findRedis } from './redis-binary.ts';
 
 export { StartError } from '../../platform/start-error.ts';
@@ -17,12 +17,12 @@ export type StoreName = 'redis' | 'redisJobs' | 'postgres' | 'clickhouse';
 
 export interface EmbeddedStoresOptions {
   dataDir: string;
-  /** False where a URL of an existing server was given. */
+  /** False if the URL of an existing server was given. */
   needed: Record<StoreName, boolean>;
   log: Log;
-  /** The environment of the children. */
+  /** Environment of the child processes. */
   env: Record<string, string | undefined>;
-  /** Bound of the intake Redis; past it submissions are refused, nothing is evicted. */
+  /** Memory limit of the intake Redis; at the limit submissions are refused and nothing is evicted. */
   intakeMemoryBytes?: number;
 }
 
@@ -31,9 +31,9 @@ export interface EmbeddedStores {
   redisJobsUrl?: string;
   databaseUrl?: string;
   clickhouseUrl?: string;
-  /** The process that now serves a store; undefined while it restarts, or if it is not embedded. */
+  /** Process id of a store; undefined while it restarts or if it is not embedded. */
   pid(store: StoreName): number | undefined;
-  /** Stops the children and gives DATA_DIR free. Safe to call again. */
+  /** Stops the children and releases DATA_DIR. May be called repeatedly. */
   stop(): Promise<void>;
 }
 
@@ -42,9 +42,9 @@ const defaultIntakeMemoryBytes = 1024 * mebibyte;
 const jobsMemoryBytes = 1024 * mebibyte;
 
 /**
- * Starts the stores that no URL was given for, each as a supervised child process on a loopback port with its data below DATA_DIR,
- * where its port and password are kept too: the URLs stay valid over restarts of a child, and normally over restarts of the service.
- * Throws a StartError of one line if DATA_DIR cannot be used or is in use, if a program is missing, or if a store does not start.
+ * Starts the stores without a given URL, each as a supervised child process on a loopback port. Data, port and password
+ * are kept below DATA_DIR, so URLs stay valid when a child restarts and usually when the service does. Throws a
+ * StartError of one line if DATA_DIR is unusable or in use, a program is missing, or a store does not start.
  */
 export async function startEmbeddedStores(options: EmbeddedStoresOptions): Promise<EmbeddedStores> {
   const { needed } = options;
@@ -65,6 +65,29 @@ export async function startEmbeddedStores(options: EmbeddedStoresOptions): Promi
       : new StartError(`the embedded stores cannot start: ${errorMessage(error)}`, { cause: error });
   }
   return { ...urls(children), pid: (store) => children.get(store)?.pid(), stop };
+}
+
+interface RunningStores {
+  redis: string | undefined;
+  postgres: string | undefined;
+  clickhouse: string | undefined;
+}
+
+/** URLs of the embedded stores of a running service with this DATA_DIR; undefined for stores that are not embedded. */
+export function runningStores(dataDir: string): RunningStores {
+  const at = (folder: string, url: (port: string, password: string) => string): string | undefined => {
+    try {
+      const read = (name: string) => readFileSync(join(dataDir, folder, name), 'utf8').trim();
+      return url(read('port'), read('password'));
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    redis: at('redis-intake', redisUrl),
+    postgres: at('postgres', postgresUrl),
+    clickhouse: at('clickhouse', clickhouseUrl),
+  };
 }
 
 async function startNeeded(
@@ -95,12 +118,12 @@ async function startNeeded(
         fsync: 'everysec',
         maxMemoryBytes: jobsMemoryBytes,
       }),
-    // Open to pass through: PostgreSQL's own user must reach its cluster inside.
+    // Mode 0711, as PostgreSQL's own user must reach its cluster inside.
     postgres: () => startPostgres({ ...common, dir: dirOf('postgres', 0o711) }),
     clickhouse: () => startClickhouse({ ...common, dir: dirOf('clickhouse') }),
   };
   const names = (['clickhouse', 'postgres', 'redis', 'redisJobs'] as const).filter((name) => needed[name]);
-  // All of them are waited for, also after one failed: what did start has to be stopped again.
+  // Waits for all, even if one has failed, because those that have started must be stopped.
   const outcomes = await Promise.allSettled(names.map(async (name) => children.set(name, await starts[name]())));
   const failed = outcomes.find((outcome) => outcome.status === 'rejected');
   if (failed) throw failed.reason;

@@ -52,14 +52,10 @@ export function createSurveyStore(sql: Sql) {
     (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(
       questionFromRow,
     );
-  let hasLinguisticOrder: Promise<boolean> | undefined;
+  let knownRootCollation: boolean | undefined;
   const hasRootCollation = async (): Promise<boolean> => {
-    try {
-      return (await sql`SELECT 1 FROM pg_collation WHERE collname = ${rootCollation}`).length > 0;
-    } catch (error) {
-      hasLinguisticOrder = undefined;
-      throw error;
-    }
+    knownRootCollation ??= (await sql`SELECT 1 FROM pg_collation WHERE collname = ${rootCollation}`).length > 0;
+    return knownRootCollation;
   };
   return {
     /** The survey without its questions. */
@@ -86,7 +82,7 @@ export function createSurveyStore(sql: Sql) {
       }),
 
     list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> =>
-      withPostgres(async () => listSurveys(sql, query, await (hasLinguisticOrder ??= hasRootCollation()))),
+      withPostgres(async () => listSurveys(sql, query, await hasRootCollation())),
 
     create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<void> =>
       withPostgres(async () => {

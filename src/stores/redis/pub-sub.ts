@@ -25,7 +25,9 @@ export function createPubSub({
     const [channel] = listeners.keys();
     if (channel === undefined) return;
     void subscriber.subscribe(channel).then(
-      () => reconnectListeners.forEach((notify) => notify()),
+      () => {
+        for (const notify of reconnectListeners) notify();
+      },
       (error: unknown) => log.debug({ err: error }, 'subscribing again failed'),
     );
   });

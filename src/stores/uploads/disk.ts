@@ -8,8 +8,8 @@ import type { UploadStorage } from './storage.ts';
 const partSuffix = '.part';
 
 /**
- * Uploads in a folder of the data directory, 256 folders deep by the id's last two digits. Written under a name of its own, synced, then
- * renamed: under its real name there is never half a file.
+ * Uploads in DATA_DIR, in 256 folders by the last two digits of the id. A file is written under a temporary name,
+ * synced and renamed, so that it is never partial under its own name.
  */
 export function createDiskStorage(dataDir: string): UploadStorage {
   const root = join(dataDir, 'uploads');
@@ -63,7 +63,7 @@ async function writePart(path: string, bytes: AsyncIterable<Uint8Array>) {
   }
 }
 
-/** The rename itself must survive a power cut. */
+/** Makes a rename survive a power failure. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -2,16 +2,16 @@ import { fileTypeFromBuffer } from 'file-type';
 import { Problem } from '../../errors.ts';
 
 export interface InspectedBytes {
-  /** The same bytes; throws UNSUPPORTED_MEDIA_TYPE as soon as they turn out to be of a type that is not taken. */
+  /** The same bytes; throws UNSUPPORTED_MEDIA_TYPE as soon as their type proves to be unaccepted. */
   bytes: AsyncGenerator<Uint8Array>;
-  /** Final when all bytes have passed. */
+  /** Final after all bytes were read. */
   mimeType(): string;
 }
 
 const headBytes = 64 * 1024;
 const unknownType = 'application/octet-stream';
 
-/** Packed files and programs: taken only where the author names their type. */
+/** Archives and programs, accepted only if the question names their type. */
 const blockedByDefault = new Set([
   'application/zip',
   'application/gzip',
@@ -49,7 +49,7 @@ const blockedByDefault = new Set([
   'application/x-msi',
 ]);
 
-/** Texts that only their sender can tell apart. */
+/** Text types that the content does not distinguish. */
 const textTypes: readonly string[] = [
   'text/plain',
   'text/csv',
@@ -63,9 +63,9 @@ const textTypes: readonly string[] = [
 ];
 
 /**
- * Finds a file's media type by its content: by signature, else text where all of it is UTF-8 without control characters, else unknown. The
- * declared type only chooses among kinds of plain text. `taken`: media types or `image/*` patterns; undefined takes all but packed files and
- * programs. An empty file is refused.
+ * Detects the media type by content: by signature, else text if all of it is UTF-8 without control characters, else
+ * unknown. The declared type only chooses among kinds of plain text. `acceptedTypes`: media types or `image/*`
+ * patterns; undefined accepts all except archives and programs. Throws VALIDATION_ERROR for an empty file.
  */
 export async function inspectContent(
   pieces: AsyncGenerator<Uint8Array>,
@@ -126,7 +126,7 @@ export function isAcceptedType(mimeType: string, acceptedTypes: readonly string[
   );
 }
 
-/** Which kind of text it is; that all of it is text is still to be seen. */
+/** The kind of text by its beginning; `createTextCheck` checks whether all of it is text. */
 function textType(
   head: Buffer,
   { declared, acceptedTypes }: { declared: string | undefined; acceptedTypes: readonly string[] | undefined },
@@ -151,7 +151,10 @@ function textType(
 /** The media type of a Content-Type header, without its parameters. */
 const declaredType = /^[ \t]*([\w.+-]+\/[\w.+-]+)[ \t]*(?:;|$)/;
 
-/** Says of piece after piece whether it is still text: UTF-8 without control characters but tab, line feed, carriage return, form feed and escape. */
+/**
+ * Checks piece by piece whether a file is text: UTF-8 without control characters other than tab, line feed, carriage
+ * return, form feed and escape.
+ */
 function createTextCheck(): (piece: Uint8Array, isLast: boolean) => boolean {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   return (piece, isLast) => {

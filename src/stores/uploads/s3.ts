@@ -16,37 +16,37 @@ import type { StoredBytes, UploadStorage } from './storage.ts';
 
 export interface S3Options {
   bucket: string;
-  /** Of another service than AWS: `https://host[:port]`; buckets are then named in the path. */
+  /** URL of a service other than AWS, `https://host[:port]`; buckets are then named in the path. */
   endpoint?: string | undefined;
   region: string;
-  /** Left out: the SDK's own chain of sources (environment, profile, role of the machine). */
+  /** Default: the SDK's own sources (environment, profile, role of the machine). */
   credentials?: { accessKeyId: string; secretAccessKey: string } | undefined;
-  /** Of all keys in the bucket. */
+  /** Prefix of all keys in the bucket. */
   prefix: string;
   log: Log;
 }
 
 const connectTimeoutMs = 3000;
-/** For one request's answer, and the longest silence while bytes flow. */
+/** For the answer to a request, and for silence while bytes flow. */
 const requestTimeoutMs = 30_000;
-/** The smallest that S3 takes: this much of a file is in memory at once, as a part and as what follows it. */
+/** The minimum of S3. About two parts of a file are in memory at once. */
 const partBytes = 5 * 1024 * 1024;
-/** Whoever asked for a file but never began to read it has gone away. */
+/** A reader that has not begun by then is taken to have gone away. */
 const firstReadTimeoutMs = 15_000;
 
 /**
- * Uploads in a bucket of S3 or of a service that speaks its protocol. A file of more than one part is a multipart upload: under its key
- * there is nothing until it is whole. Whatever the service fails at is SERVICE_UNAVAILABLE.
+ * Uploads in a bucket of S3 or of a compatible service. A file of several parts is a multipart upload, so that its key
+ * exists only when it is whole. Failures of the service are SERVICE_UNAVAILABLE.
  */
 export function createS3Storage({ bucket, endpoint, region, credentials, prefix, log }: S3Options): UploadStorage {
-  // Else it writes a notice about Node versions among the log lines.
+  // Otherwise the SDK prints a notice about Node versions.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   const client = new S3Client({
     region,
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(credentials && { credentials }),
     maxAttempts: 3,
-    // Services other than AWS need not know the newer checksums; bodies are signed by their SHA-256 all the same.
+    // Other services may not know the newer checksums; bodies are signed by their SHA-256 anyway.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: {
@@ -59,7 +59,7 @@ export function createS3Storage({ bucket, endpoint, region, credentials, prefix,
   const objectKeyOf = (id: string) => ({ Bucket: bucket, Key: `${prefix}${id}` });
   const toProblem = (error: unknown): Error => {
     if (error instanceof S3ServiceException && error.name === 'NoSuchKey') return notFound('file');
-    // Not the whole error: it quotes what was signed.
+    // Not the whole error, which quotes the signed request.
     log.warn(
       { bucket, reason: error instanceof Error ? `${error.name}: ${error.message}` : String(error) },
       'the storage of uploads failed',
@@ -110,12 +110,12 @@ export function createS3Storage({ bucket, endpoint, region, credentials, prefix,
   };
 }
 
-/** The same bytes, measured on their way; knows whether the source itself failed. */
+/** Counts and hashes the bytes of a stream, and notes whether the source failed. */
 function measureStream(bytes: AsyncIterable<Uint8Array>) {
   const hash = createHash('sha256');
   let size = 0;
   let failure: unknown;
-  // What is thrown at a `yield` comes from the reader, so only the source's own step is watched.
+  // Errors thrown at a `yield` come from the reader, so only the source's own steps are watched.
   const step = (pieces: AsyncIterator<Uint8Array>) =>
     pieces.next().catch((error: unknown) => {
       failure = error;
@@ -143,7 +143,7 @@ function readBody({ Body: body }: { Body?: unknown }): AsyncIterable<Uint8Array>
   if (!(body instanceof Readable)) throw new Error('a file without a body');
   const unreadTimer = setTimeout(() => body.destroy(), firstReadTimeoutMs);
   unreadTimer.unref();
-  // What breaks later is thrown where the pieces are read; unread, nobody else would hear of it.
+  // Later errors are thrown to the reader; without a reader they must not be unhandled.
   body.on('error', () => undefined);
   return (async function* () {
     clearTimeout(unreadTimer);
@@ -151,7 +151,9 @@ function readBody({ Body: body }: { Body?: unknown }): AsyncIterable<Uint8Array>
   })();
 }
 
-/** Parts of writers that died cost money until somebody takes them away. Not every service can list them, and not every key may. */
+/**
+ * Removes the parts of interrupted uploads, which cost money. Not every service can list them, and not every key may.
+ */
 async function abortStaleUploads(
   client: S3Client,
   { bucket, prefix, before }: { bucket: string; prefix: string; before: Date },

@@ -1,20 +1,20 @@
-/** Where the bytes of uploads lie. What is written is there whole or not at all. A storage that cannot be reached is SERVICE_UNAVAILABLE. */
+/** Storage of uploaded files. A file is stored whole or not at all. An unreachable storage is SERVICE_UNAVAILABLE. */
 export interface UploadStorage {
-  /** Takes the bytes as they come, holding no more than a few pieces at once. What the source throws leaves nothing behind. */
+  /** Stores the bytes as they arrive, with few pieces in memory. If the source throws, nothing is stored. */
   write(id: string, bytes: AsyncIterable<Uint8Array>): Promise<StoredBytes>;
-  /** The bytes from `first` to `last`, both included, as they are asked for. NOT_FOUND when it is not there. */
+  /** The bytes from `first` to `last`, both inclusive. Throws NOT_FOUND if the file does not exist. */
   read(id: string, first: number, last: number): Promise<AsyncIterable<Uint8Array>>;
-  /** Does nothing when it is not there. */
+  /** Removes the file if it exists. */
   remove(id: string): Promise<void>;
-  /** Ids of what was written before that moment. May also remove what writers that died have left. */
+  /** Ids of files written before that moment. May also remove remains of interrupted writes. */
   list(before: Date): AsyncIterable<string>;
-  /** Bytes that can still be written; undefined where there is no such bound. */
+  /** Free space in bytes; undefined if there is no limit. */
   freeBytes(): Promise<number | undefined>;
   close(): void;
 }
 
 export interface StoredBytes {
   size: number;
-  /** In lower-case hex. */
+  /** In lower-case hexadecimal. */
   sha256: string;
 }

@@ -8,31 +8,31 @@ export interface UploadsDeps {
   rows: UploadRows;
   storage: UploadStorage;
   now(): number;
-  /** Whether the response was accepted: waits for what is still on its way to the response store. */
+  /** Whether the response was accepted; waits for responses on their way to ClickHouse. */
   isResponseStored(responseId: string): Promise<boolean>;
 }
 
 export type UploadToSave = Pick<UploadRecord, 'id' | 'surveyId' | 'questionId' | 'fileName'> & {
-  /** Asked when all bytes are there. */
+  /** Called when all bytes were read. */
   mimeType(): string;
 };
 
-/** No submission is under way for longer; a claim that is older belongs to a response that was accepted, or to none. */
+/** Maximum time of a submission. An older claim belongs to an accepted response or to none. */
 const maxSubmissionMs = 30_000;
 const unclaimedTtlMs = 24 * 3_600_000;
 const responseBatchSize = 500;
 const fileBatchSize = 500;
-/** Disk that is left to the stores. */
+/** Disk space reserved for the stores. */
 const reservedDiskBytes = 256 * 1024 * 1024;
 
-/** Files of respondents: their bytes in the storage, what is known of them in Postgres. */
+/** Files of respondents: bytes in the storage, records in PostgreSQL. */
 export function createUploads({ rows, storage, now, isResponseStored }: UploadsDeps) {
   const removeFiles = async (ids: readonly string[]): Promise<number> => {
     for (const id of ids) await storage.remove(id);
     return ids.length;
   };
 
-  /** What other responses hold: theirs if they were accepted, to be freed if they never will be. Whether something was freed. */
+  /** Releases claims of other responses that were never accepted. Returns whether any was released. */
   const releaseAbandonedClaims = async (
     surveyId: string,
     responseId: string,
@@ -55,7 +55,7 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
   };
 
   return {
-    /** Stores a file and makes it known. What `bytes` throws leaves nothing behind. */
+    /** Stores a file and its record. If `bytes` throws, nothing is stored. */
     async save(upload: UploadToSave, bytes: AsyncIterable<Uint8Array>): Promise<{ size: number; mimeType: string }> {
       const free = await storage.freeBytes();
       if (free !== undefined && free < reservedDiskBytes)
@@ -71,8 +71,9 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
     read: storage.read,
 
     /**
-     * Holds free uploads of the survey for a response; gives those that are the response's now. Each call is either followed by an accepted
-     * submission or undone by `release`; one whose process died is found out when somebody else asks for the upload, or by `sweep`.
+     * Claims free uploads of the survey for a response; returns those claimed. Each call is followed by an accepted
+     * submission or undone by `release`. Claims of a process that died are released when another response needs the
+     * upload, or by `sweep`.
      */
     async reserve(
       surveyId: string,
@@ -104,7 +105,7 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
       removeFiles(await rows.removeOfResponses(responseIds)),
     removeOfSurvey: async (surveyId: string): Promise<number> => removeFiles(await rows.removeOfSurvey(surveyId)),
 
-    /** Removes what no response has claimed for a day, what belongs to responses that never came to be, and files without a row. */
+    /** Removes uploads unclaimed for a day, those of responses that were never accepted, and files without a record. */
     async sweep(): Promise<number> {
       const before = new Date(now() - unclaimedTtlMs);
       for (const responseId of await rows.findUnverifiedResponses(before, responseBatchSize)) {
@@ -113,7 +114,7 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
       }
       let removed = await removeFiles(await rows.removeUnclaimed(before));
       for await (const names of inBatches(storage.list(before), fileBatchSize)) {
-        // What is not named by an id is somebody else's.
+        // Files not named by an id belong to others.
         const ids = names.filter(isId);
         const known = new Set(await rows.findExisting(ids));
         removed += await removeFiles(ids.filter((id) => !known.has(id)));

@@ -83,7 +83,7 @@ const delta = (content: string, rest: object = {}) => ({
 const stopped = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] };
 
 describe('what is sent to a provider', () => {
-  it('is a chat to OpenAI, asked to think as little as its model can', async () => {
+  it('is a chat completion for OpenAI, with the least reasoning effort of its model', async () => {
     const { sent, read } = await call(createOpenAi, 'gpt-5.6-luna', chatReply);
     assert.equal(sent.url, 'https://api.openai.com/v1/chat/completions');
     assert.equal(sent.headers['authorization'], 'Bearer key-1');
@@ -98,12 +98,12 @@ describe('what is sent to a provider', () => {
     assert.deepEqual(read, { text: '{"word":"hi"}', inputTokens: 10, outputTokens: 5 });
   });
 
-  it('says nothing of thinking to a model that is not known', async () => {
+  it('has no reasoning effort for an unknown model', async () => {
     const { sent } = await call(createOpenAi, 'my-own-model', chatReply);
     assert.deepEqual(sent.body, { model: 'my-own-model', messages, response_format, max_completion_tokens: 300 });
   });
 
-  it('is a chat to Gemini’s compatible interface, whose thoughts are counted with the reply', async () => {
+  it('is a chat completion for Gemini, whose thinking tokens are counted with the reply', async () => {
     const { sent, read } = await call(createGemini, 'gemini-3.8-flash', {
       ...chatReply,
       usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 95 },
@@ -121,7 +121,7 @@ describe('what is sent to a provider', () => {
     assert.deepEqual([read.inputTokens, read.outputTokens], [10, 85]);
   });
 
-  it('is a chat to the deployment at Azure, under a dated interface, with the key in its own header', async () => {
+  it('is a chat completion for the deployment at Azure, with an API version and the key in its own header', async () => {
     const make = (options: ProviderOptions) =>
       createAzure({ ...options, endpoint: 'https://contoso.openai.azure.com/', deployment: 'surveys' });
     const { sent } = await call(make, 'gpt-5.6-terra', chatReply);
@@ -139,7 +139,7 @@ describe('what is sent to a provider', () => {
     assert.deepEqual(sent.body, body);
   });
 
-  it('is a message to Anthropic, with a version and a most of tokens; thoughts are no part of the reply', async () => {
+  it('is a message for Anthropic, with a version and a maximum of tokens; thinking is no part of the reply', async () => {
     const content = [
       { type: 'thinking', thinking: 'Hm.', signature: '' },
       { type: 'text', text: '{"word":' },
@@ -164,7 +164,7 @@ describe('what is sent to a provider', () => {
     assert.deepEqual(read, { text: '{"word":"hi"}', inputTokens: 10, outputTokens: 25 });
   });
 
-  it('is the same with a wish for a stream and for what it counts, where the reply is told as it is written', async () => {
+  it('is the same with options for a stream and its usage, where the reply is streamed', async () => {
     for (const [make, usage, outputTokens] of [
       [createOpenAi, { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }, 5],
       [createGemini, { prompt_tokens: 10, completion_tokens: 5, total_tokens: 95 }, 85],
@@ -198,7 +198,7 @@ describe('what is sent to a provider', () => {
     }
   });
 
-  it('is a message to Anthropic whose thoughts are not told either', async () => {
+  it('is a message for Anthropic whose thinking is not streamed either', async () => {
     const pieces: string[] = [];
     const thought = [
       { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } },

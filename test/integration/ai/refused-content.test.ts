@@ -84,7 +84,7 @@ describe('a reply that refuses the content', () => {
     ['a stop', createAnthropic, 'claude-haiku-5-5', message],
   ];
   for (const [name, make, model, reply] of cases)
-    it(`is a failed call with the tokens that are paid for, told by ${name}`, async () => {
+    it(`is a failed call with its tokens, signalled by ${name}`, async () => {
       const { call, settled } = await refused(make, model, reply);
       assert.deepEqual([call?.isFailed, call?.inputTokens, call?.outputTokens, settled], [true, 900, 40, [940]]);
       assert.ok((call?.costUsd ?? 0) > 0, `${call?.costUsd}`);

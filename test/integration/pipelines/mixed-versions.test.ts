@@ -58,7 +58,7 @@ describe('an older version beside a newer one', () => {
     await redis.del(shard.stream);
   });
 
-  it('takes no entry for empty that it cannot read', async () => {
+  it('does not take an unreadable entry for an empty one', async () => {
     const { codes: _, ...withoutCodes } = whole;
     const { rows: __, ...withoutRows } = whole;
     for (const fields of [{ ...whole, v: '2' }, { ...whole, n: 'many' }, withoutCodes, withoutRows]) {
@@ -68,7 +68,7 @@ describe('an older version beside a newer one', () => {
     await redis.del(shard.stream);
   });
 
-  it('leaves an entry that it cannot read to the newer one: nothing is acknowledged, buried or lost', async () => {
+  it('leaves an unreadable entry to the newer version: it is not acknowledged, not a dead letter, not lost', async () => {
     await add(whole);
     const unknown = (await add({ ...whole, v: '2', rows: '["newer"]' })) ?? '';
     const stored: string[] = [];
@@ -111,7 +111,7 @@ describe('an older version beside a newer one', () => {
     await Promise.all([older.stop(), newer.stop()]);
   });
 
-  it('puts no dead letter back that is of a newer form, and does not read it', async () => {
+  it('does not requeue or read a dead letter of a newer form', async () => {
     const surveyId = newId();
     await redis.del(shard.stream);
     const row = responseLine({ surveyId });
@@ -132,7 +132,7 @@ describe('an older version beside a newer one', () => {
     await redis.del(shard.stream, `${prefix}dead`);
   });
 
-  it('says of what the newer one keeps in another form that it comes later, and never that it is complete, deleted or another', async () => {
+  it('refuses a response of a newer form as temporarily unavailable, never as complete, deleted or different', async () => {
     const intake = createIntake({
       redis,
       shards: { all: [shard], of: () => shard },
@@ -174,7 +174,7 @@ describe('an older version beside a newer one', () => {
     }
   });
 
-  it('leaves events of the outbox that are new to it to those that know them', async () => {
+  it('leaves outbox events of an unknown kind to processes that know it', async () => {
     const database = await freshDatabase();
     const told: string[] = [];
     const start = (...kinds: string[]) => {
@@ -207,8 +207,8 @@ describe('an older version beside a newer one', () => {
     await database.drop();
   });
 
-  it('does jobs whose payload says more than it knows', async () => {
-    const workers = createWorkers({ url, contact: { assertReady: () => undefined }, log });
+  it('runs jobs whose payload has unknown fields', async () => {
+    const workers = createWorkers({ url, connection: { assertReady: () => undefined }, log });
     const connection = new Redis(url, { maxRetriesPerRequest: null });
     const queue = new Queue('exports', { connection });
     const done: unknown[] = [];
@@ -222,7 +222,7 @@ describe('an older version beside a newer one', () => {
     connection.disconnect();
   });
 
-  it('refuses a survey with a question of a type that is new to it, and no other', async () => {
+  it('refuses a survey with an unknown question type, and no other survey', async () => {
     const server = await startAuthServer();
     try {
       const owner = await server.addUser('owner@example.org', 'EDITOR');
@@ -240,7 +240,7 @@ describe('an older version beside a newer one', () => {
     }
   });
 
-  it('works with a schema that the newer one has brought further, and says so', async () => {
+  it('works with a schema that the newer version has migrated, and logs it', async () => {
     const database = await freshDatabase();
     await database.sql`INSERT INTO migrations (name) VALUES ('999_from_the_future.sql')`;
     const said: unknown[] = [];
@@ -249,7 +249,7 @@ describe('an older version beside a newer one', () => {
     await database.drop();
   });
 
-  it('migrates an empty database once, however many begin at once', async () => {
+  it('migrates an empty database once, however many processes start at once', async () => {
     const database = await freshDatabase();
     await database.sql.unsafe('DROP SCHEMA public CASCADE; CREATE SCHEMA public');
     const pools = Array.from({ length: 4 }, () => createPostgres(database.url, { log }));
@@ -262,7 +262,7 @@ describe('an older version beside a newer one', () => {
     await database.drop();
   });
 
-  it('waits for another process that migrates, however long that takes', async () => {
+  it('waits for a process that migrates, however long it takes', async () => {
     const database = await freshDatabase();
     const hasty: Sql = postgres(database.url, {
       max: 1,
@@ -288,7 +288,7 @@ describe('an older version beside a newer one', () => {
     await database.drop();
   });
 
-  it('builds an index while others go on writing, also behind somebody who takes long, and anew where that was interrupted', async () => {
+  it('builds an index while others write, also behind a long transaction, and again after an interruption', async () => {
     const database = await freshDatabase();
     const { sql } = database;
     const write = (db: Pick<Sql, 'unsafe'>) =>

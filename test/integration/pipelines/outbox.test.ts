@@ -36,7 +36,7 @@ describe('the outbox', () => {
     return { ...outbox, figures: async () => formatMetrics([await metrics.collect()]) };
   };
 
-  it('lets a hundred failing events stand in nobody’s way, neither of their own kind nor of another', async () => {
+  it('delays no other event when a hundred fail, neither of their own kind nor of another', async () => {
     await write('mixed', ...Array.from({ length: 100 }, (_, n) => n));
     await write('mixed', 1000);
     await write('other', 2000);
@@ -55,7 +55,7 @@ describe('the outbox', () => {
     await outbox.stop();
   });
 
-  it('tries a failing event again after a pause that grows, until it succeeds', async () => {
+  it('retries a failing event after growing pauses until it succeeds', async () => {
     await write('stubborn', 1);
     const asked: number[] = [];
     const at: number[] = [];
@@ -80,7 +80,7 @@ describe('the outbox', () => {
     await outbox.stop();
   });
 
-  it('lets a kind that hangs delay no other', async () => {
+  it('delays no other kind when one hangs', async () => {
     await write('hanging', 1);
     await write('quick', 2);
     let release: () => void = () => undefined;

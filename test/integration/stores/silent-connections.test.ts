@@ -237,8 +237,8 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     const connection = { assertReady: () => undefined };
     const proxy = await proxyTo(stores.redisJobsUrl);
     const [behind, beside] = [
-      createWorkers({ url: proxy.url, contact: connection, log }),
-      createWorkers({ url: stores.redisJobsUrl, contact: connection, log }),
+      createWorkers({ url: proxy.url, connection, log }),
+      createWorkers({ url: stores.redisJobsUrl, connection, log }),
     ];
     ends.push(
       () => behind.stop(),

@@ -54,7 +54,7 @@ describe('deliveries in the database', () => {
     assert.deepEqual(await listOf(id), []);
   });
 
-  it('are tried at the table’s times and given up after three days, every attempt on record', async () => {
+  it('are retried by the schedule and given up after three days, with every attempt on record', async () => {
     const { id } = await endpoint();
     const { state, deliverer } = world();
     await deliveries.add([rowFor(id, startMs)]);
@@ -80,7 +80,7 @@ describe('deliveries in the database', () => {
     assert.equal((await webhooks.find(id))?.isActive, true, 'three days are not five');
   });
 
-  it('switch their endpoint off after five days without one success, with a notice; what waits goes on when it is switched on again', async () => {
+  it('disable their endpoint after five days without a success, and continue when it is enabled again', async () => {
     const { id } = await endpoint();
     const { state, deliverer } = world();
     const tryOne = async (atMs: number) => {
@@ -106,7 +106,7 @@ describe('deliveries in the database', () => {
     assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
   });
 
-  it('forget bad days at the first success', async () => {
+  it('reset the failing period at the first success', async () => {
     const { id } = await endpoint();
     const { state, deliverer } = world();
     for (const [days, status] of [
@@ -124,7 +124,7 @@ describe('deliveries in the database', () => {
     assert.deepEqual([found?.isActive, found?.failingSince?.getTime()], [true, startMs + 5.5 * dayMs]);
   });
 
-  it('switch their endpoint off at the first 410, and leave the others waiting', async () => {
+  it('disable their endpoint at the first 410, and leave the others pending', async () => {
     const { id } = await endpoint();
     const { state, deliverer } = world();
     state.answer = { kind: 'replied', status: 410, response: 'gone', retryAfter: undefined, latencyMs: 1 };
@@ -138,7 +138,7 @@ describe('deliveries in the database', () => {
     assert.equal(states.filter((status) => status === 'PENDING').length, 50 - state.attemptsAt.length);
   });
 
-  it('pause for as long as Retry-After asks, all of the endpoint', async () => {
+  it('pause for as long as Retry-After asks, for the whole endpoint', async () => {
     const { id } = await endpoint();
     const { state, deliverer } = world();
     state.answer = { kind: 'replied', status: 429, response: '', retryAfter: '3600', latencyMs: 1 };
@@ -154,7 +154,7 @@ describe('deliveries in the database', () => {
     assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
   });
 
-  it('keep to the pace of their endpoint whichever process goes on, are not looked at before their turn, and go at once with another pace', async () => {
+  it('keep to the rate of their endpoint whichever process continues, are not read before their turn, and are sent at once after the rate changed', async () => {
     const row = await endpoint({ isBatch: true, maxPerSecond: 10 });
     const { id } = row;
     await deliveries.add(Array.from({ length: 400 }, () => rowFor(id, startMs)));
@@ -194,7 +194,7 @@ describe('deliveries in the database', () => {
     assert.equal(sent(), 4);
   });
 
-  it('are all found in turn, however many endpoints have some that do not go', async () => {
+  it('are all found in turn, however many endpoints have deliveries that cannot be sent', async () => {
     const made = await Promise.all(Array.from({ length: 7 }, async () => (await endpoint({})).id));
     await deliveries.add(made.map((id) => rowFor(id, startMs)));
     const next = createPageCursor((after, most) => webhooks.findDue(new Date(startMs), most, after), {
@@ -213,7 +213,7 @@ describe('deliveries in the database', () => {
     for (const id of made) await webhooks.remove(id);
   });
 
-  it('keep to the pace of their endpoint when the process that sent them dies', async () => {
+  it('keep to the rate of their endpoint when the sending process dies', async () => {
     const { id } = await endpoint({ maxPerSecond: 1, isBatch: true });
     await deliveries.add([rowFor(id, startMs)]);
     const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
@@ -233,7 +233,7 @@ describe('deliveries in the database', () => {
     assert.deepEqual([await isFree(7000), await isFree(90_000), await isFree(100_000)], [false, false, true]);
   });
 
-  it('do not wait for a turn of a pace that was changed while they were sent', async () => {
+  it('do not wait for a turn of a rate that was changed meanwhile', async () => {
     const row = await endpoint({ maxPerSecond: 1, isBatch: true });
     const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
     for (const maxPerSecond of [2, null]) {
@@ -268,7 +268,7 @@ describe('deliveries in the database', () => {
     assert.equal(state.attemptsAt.length, 1);
   });
 
-  it('carry the old secret’s signature too for 24 hours after a rotation, not longer', async () => {
+  it('also carry the old secret’s signature for 24 hours after a rotation', async () => {
     const { id } = await endpoint();
     const { state, deliverer } = world();
     await webhooks.rotate(id, Buffer.from('y'), { oldUntil: new Date(startMs + dayMs), now: new Date(startMs) });
@@ -287,7 +287,7 @@ describe('deliveries in the database', () => {
     );
   });
 
-  it('log an outcome once, however often it is told', async () => {
+  it('log an outcome once, however often it is written', async () => {
     const { id } = await endpoint();
     const row = rowFor(id, startMs);
     await deliveries.add([row]);
@@ -300,7 +300,7 @@ describe('deliveries in the database', () => {
     );
   });
 
-  it('stay delivered when somebody who was kept from saying so tells late that they were not', async () => {
+  it('stay delivered when a delayed process later writes a failure', async () => {
     const { id } = await endpoint();
     const [late, last, again] = [rowFor(id, startMs), rowFor(id, startMs + 1), rowFor(id, startMs + 2)];
     await deliveries.add([late, last, again]);
@@ -341,7 +341,7 @@ describe('deliveries in the database', () => {
     );
   });
 
-  it('that find no room are in the log with the reason, and go out with a replay of what failed', async () => {
+  it('beyond the backlog limit are logged with the reason, and sent by a replay of failed ones', async () => {
     const { id } = await endpoint();
     await deliveries.add([
       rowFor(id, startMs),
@@ -377,7 +377,7 @@ describe('deliveries in the database', () => {
     assert.ok((await listOf(id)).every((row) => row.status === 'DELIVERED'));
   });
 
-  it('are all replayed, however many, and within their span of time only', async () => {
+  it('are all replayed, however many, within the requested time only', async () => {
     const { id } = await endpoint();
     const count = 12_000;
     await deliveries.add(Array.from({ length: count }, (_, n) => rowFor(id, startMs + n, { overflowLimit: 1 })));
@@ -399,7 +399,7 @@ describe('deliveries in the database', () => {
     );
   });
 
-  it('are given up when they are too old, and forgotten when there are too many or their time is over', async () => {
+  it('are given up when they are too old, and purged when there are too many or their retention is over', async () => {
     const { id } = await endpoint({ maxAgeSeconds: 60 });
     const other = await endpoint();
     await deliveries.add([

@@ -12,7 +12,7 @@ import { type Receiver, startReceiver } from '../../support/webhook-receiver.ts'
 const open = createGuard({ isPrivateAllowed: true });
 const timeoutMs = 400;
 
-describe('sending to strangers', () => {
+describe('sending to webhook endpoints', () => {
   const closers: (() => Promise<unknown>)[] = [];
   after(async () => void (await Promise.all(closers.map((close) => close()))));
 
@@ -55,7 +55,7 @@ describe('sending to strangers', () => {
     createSender({ guard, timeoutMs })({ url, headers: { 'webhook-id': 'x' }, body: '{}', agent });
   const failureOf = (sent: SendResult) => (sent.kind === 'failed' ? [sent.cause, sent.status] : sent);
 
-  it('gives up on one that never answers, and on one that drips, when the time is over', async () => {
+  it('times out on a server that never answers, and on one that sends slowly', async () => {
     const silent = await rawServer(() => undefined);
     const dripping = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
@@ -69,7 +69,7 @@ describe('sending to strangers', () => {
     assert.ok(performance.now() - startedAt < 10_000, 'the drips alone would take twenty seconds');
   });
 
-  it('reads no more than a little of an endless reply, and keeps 4 KiB of it', async () => {
+  it('reads only the beginning of an endless reply, and keeps 4 KiB of it', async () => {
     let written = 0;
     const endless = await rawServer((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${2 ** 30}\r\n\r\n`);
@@ -88,7 +88,7 @@ describe('sending to strangers', () => {
     assert.ok(written < 32 * 2 ** 20, `${written} bytes were written before the connection was cut`);
   });
 
-  it('unpacks nothing, and keeps text that a database takes', async () => {
+  it('unpacks nothing, and keeps text that PostgreSQL accepts', async () => {
     const packed = gzipSync(Buffer.alloc(10 * 2 ** 20));
     const bomb = await rawServer((socket) =>
       socket.end(
@@ -105,7 +105,7 @@ describe('sending to strangers', () => {
     assert.ok(sent.response.charCodeAt(0) === 0x1f, 'the packed bytes themselves');
   });
 
-  it('tells resets, garbage, false TLS and refused connections as failures', async () => {
+  it('reports resets, garbage, invalid TLS and refused connections as failures', async () => {
     const reset = await rawServer((socket) => socket.resetAndDestroy());
     const cut = await rawServer((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc'));
     const garbage = await rawServer((socket) => socket.end('\u0016\u0003 this is not http\r\n\r\n'));
@@ -140,7 +140,7 @@ describe('sending to strangers', () => {
     assert.equal(inside.received.length + inside.sockets.most, 0);
   });
 
-  it('sends not one byte to a name that has come to lead inside, nor to an address inside', async () => {
+  it('sends nothing to a name that now leads to a private address, nor to a private address', async () => {
     const inside = await listener();
     const { port } = new URL(inside.url);
     const answers = [['93.184.216.34'], ['127.0.0.1'], ['93.184.216.34', '127.0.0.1'], ['::ffff:127.0.0.1'], ['::1']];
@@ -160,7 +160,7 @@ describe('sending to strangers', () => {
     assert.equal(inside.received.length + inside.sockets.most, 0);
   });
 
-  it('sends not one byte inside through a name server that changes its mind from question to question', async () => {
+  it('sends nothing to a private address when a name server changes its answer between queries', async () => {
     const inside = await listener();
     const { port } = new URL(inside.url);
     let asked = 0;
@@ -194,7 +194,7 @@ describe('sending to strangers', () => {
     assert.equal(inside.received.length + inside.sockets.most, 0);
   });
 
-  it('asks for a name once a connection and goes to the address that it checked', async () => {
+  it('resolves a name once for each connection and uses the checked address', async () => {
     const inside = await listener();
     const { port } = new URL(inside.url);
     let asked = 0;
@@ -213,7 +213,7 @@ describe('sending to strangers', () => {
     assert.equal(inside.received[0]?.headers['host'], `pinned.example.com:${port}`);
   });
 
-  it('sends again over a new connection when the kept one was just closed', async () => {
+  it('sends again over a new connection when the keep-alive one was just closed', async () => {
     const closing = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
       socket.once('data', () => socket.resetAndDestroy());

@@ -19,8 +19,8 @@ function toldOf(pieces: readonly (string | typeof anew)[]): (string | typeof ane
 
 const units = (text: string): string[] => text.split('');
 
-describe('words that are read while a reply is written', () => {
-  it('are told with each piece, without the JSON around them', () => {
+describe('a text that is streamed from a JSON reply', () => {
+  it('is passed on with each piece, without the JSON around it', () => {
     assert.deepEqual(toldOf(['{"mess', 'age": "Hel', 'lo, th', 'ere', '","title":"Lunch"', ',"questions":[]}']), [
       'Hel',
       'lo, th',
@@ -29,7 +29,7 @@ describe('words that are read while a reply is written', () => {
     assert.deepEqual(toldOf(['{"message":"Hello","title":"Lunch"}']), ['Hello']);
   });
 
-  it('are found wherever the field stands, and in no other field', () => {
+  it('is found wherever its field stands, and in no other field', () => {
     const reply = {
       title: 'message',
       questions: [{ message: 'no', rows: ['message', { message: ['no'] }], min: 1.5e3, isRequired: false }],
@@ -45,7 +45,7 @@ describe('words that are read while a reply is written', () => {
     assert.deepEqual(toldOf(units('{"m\\u0065ssage":"Yes"}')).join(''), 'Yes');
   });
 
-  it('are whole characters, however they were escaped and cut', () => {
+  it('consists of whole characters, however they were escaped and cut', () => {
     assert.deepEqual(
       toldOf(units('{"message":"\\"a\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00😀z"}')).join(''),
       '"a\\/\b\f\n\r\té😀😀z',
@@ -55,16 +55,16 @@ describe('words that are read while a reply is written', () => {
     assert.deepEqual(toldOf(units('{"message":"a\\ud83db\\u0000c"}')).join(''), 'a\ufffdbc');
   });
 
-  it('begin and end with a word, as they are read in the end', () => {
+  it('is trimmed as in the end', () => {
     assert.deepEqual(toldOf(['{"message":" \\n', ' One', ' ', '\\n', 'two ', ' "}']), ['One', ' \ntwo']);
     assert.deepEqual(toldOf(['{"message":"  "}']), []);
   });
 
-  it('are withdrawn when the reply begins anew', () => {
+  it('is withdrawn when the reply begins again', () => {
     assert.deepEqual(toldOf(['{"message":"On', anew, '{"message":"Two"}']), ['On', anew, 'Two']);
   });
 
-  it('are none where the reply is no JSON, or has no such words', () => {
+  it('is empty where the reply is no JSON, or has no such field', () => {
     for (const text of [
       '',
       'I would love to help!',
@@ -79,7 +79,7 @@ describe('words that are read while a reply is written', () => {
       assert.deepEqual(toldOf(units(text)), [], text);
   });
 
-  it('are together what is read of the whole reply, whatever is said and wherever it is cut', () => {
+  it('is in total the text of the whole reply, wherever it is cut', () => {
     const said = fc
       .string({
         unit: fc.constantFrom(

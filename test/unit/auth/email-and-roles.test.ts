@@ -4,7 +4,7 @@ import { emailKey, isEmail } from '../../../src/auth/email.ts';
 import { isRoleWithin, lesserRole, surveyRight, userRoles } from '../../../src/auth/roles.ts';
 
 describe('e-mail addresses', () => {
-  it('are taken in every script, also with one host label', () => {
+  it('are accepted in every script, also with one host label', () => {
     for (const email of [
       'admin@localhost',
       'a.b+c@example.org',
@@ -47,14 +47,14 @@ describe('e-mail addresses', () => {
       assert.ok(!isEmail(email), JSON.stringify(email));
   });
 
-  it('are the same in every case and compatibility spelling', () => {
+  it('are equal in every case and Unicode compatibility form', () => {
     assert.equal(emailKey('  ＡＤＭＩＮ@Example.ORG '), 'admin@example.org');
     assert.equal(emailKey('\u212A@x'), 'k@x');
     for (const email of ['İstanbul@x', 'ﬁ@x', 'Ａ@x', 'Σς@x'])
       assert.equal(emailKey(emailKey(email)), emailKey(email), email);
   });
 
-  it('are judged in time that does not grow with their malice', () => {
+  it('are checked in bounded time, also hostile ones', () => {
     const started = performance.now();
     for (const text of [
       `${'a'.repeat(250)}!@`,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { isPasswordLength } from '../../../src/auth/passwords.ts';
 
 describe('passwords', () => {
-  it('have 8 to 200 characters, counted as people count them', () => {
+  it('have 8 to 200 code points', () => {
     assert.deepEqual(
       [
         '1234567',

@@ -16,14 +16,14 @@ async function tokensOf(pem: string, clock = { ms: Date.now() }) {
 }
 
 describe('access tokens', () => {
-  it('come back as they were signed', async () => {
+  it('are read as they were signed', async () => {
     const { tokens } = await tokensOf(makeSigningKey());
     const claims = await tokens.read(await tokens.sign(who));
     assert.equal(claims?.userId, who.userId);
     assert.equal(claims?.sessionId, who.sessionId);
   });
 
-  it('are over at the second of their end, also when they were read before', async () => {
+  it('expire to the second, also from the cache', async () => {
     const { tokens, clock } = await tokensOf(makeSigningKey(), { ms: 1_800_000_000_000 });
     const token = await tokens.sign(who);
     clock.ms += 59_999;
@@ -43,14 +43,14 @@ describe('access tokens', () => {
     for (const { name, token } of forgeries) assert.equal(await tokens.read(token), undefined, name);
   });
 
-  it('are refused when another installation made them', async () => {
+  it('are refused if another installation signed them', async () => {
     const [ours, theirs] = [await tokensOf(makeSigningKey()), await tokensOf(makeSigningKey())];
     assert.equal(await ours.tokens.read(await theirs.tokens.sign(who)), undefined);
   });
 });
 
 describe('signing keys', () => {
-  it('change without anybody being signed out', async () => {
+  it('can be rotated without signing users out', async () => {
     const [old, next] = [makeSigningKey(), makeSigningKey()];
     const [before, between, after] = [
       await tokensOf(`${old}${next}`),
@@ -94,7 +94,7 @@ describe('signing keys', () => {
 });
 
 describe('opaque tokens', () => {
-  it('carry 256 bits under a prefix that tells what they are', () => {
+  it('have 256 random bits and a prefix for their kind', () => {
     const [key, refresh] = [makeOpaqueToken('apiKey'), makeOpaqueToken('refresh')];
     assert.match(key, /^sk_[A-Za-z0-9_-]{43}$/);
     assert.ok(isOpaqueToken('apiKey', key) && isOpaqueToken('refresh', refresh));

@@ -17,7 +17,7 @@ describe('the schedule', () => {
     }
   };
 
-  it('begins with every task soon after the start, one after the other, however long its rest is', async () => {
+  it('runs every task soon after the start, staggered, however rare it is', async () => {
     const runs: string[] = [];
     const task = (name: string, everyMs: number) => ({ name, everyMs, run: async () => void runs.push(name) });
     const schedule = startSchedule(
@@ -38,7 +38,7 @@ describe('the schedule', () => {
     await schedule.stop();
   });
 
-  it('never runs a task twice at once, survives its failures, and waits for it at the end', async () => {
+  it('never runs a task twice at once, survives its failures, and waits for it when it stops', async () => {
     const [finish, fail]: [(() => void)[], ((error: Error) => void)[]] = [[], []];
     const schedule = startSchedule(
       [

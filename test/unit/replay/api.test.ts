@@ -49,7 +49,7 @@ after(() => {
 });
 
 describe('the replay’s client', () => {
-  it('signs in once and says whom it is', async () => {
+  it('logs in once and sends its token', async () => {
     const { api, calls } = await standIn({ '/a': [ok(1)] });
     assert.deepEqual(await api.call(data, ['GET', '/a']), { data: { n: 1 }, isReplay: false });
     await api.call(data, ['GET', '/a']);
@@ -60,7 +60,7 @@ describe('the replay’s client', () => {
     );
   });
 
-  it('sends no token where none is needed, and a given one as it is', async () => {
+  it('sends no token for public calls, and a given token unchanged', async () => {
     const { api, calls } = await standIn({ '/a': [ok(1)] }, { token: 'sk_1' });
     await api.call(data, ['GET', '/a'], { isPublic: true });
     await api.call(data, ['GET', '/a']);
@@ -71,13 +71,13 @@ describe('the replay’s client', () => {
     assert.equal(calls('/auth/login').length, 0);
   });
 
-  it('waits as long as 429 and 503 ask for', async () => {
+  it('waits as Retry-After says on 429 and 503', async () => {
     const { api, slept } = await standIn({ '/a': [{ ...no(429), headers: { 'retry-after': '30' } }, no(503), ok(2)] });
     assert.equal((await api.call(data, ['POST', '/a'], { body: {} })).data.n, 2);
     assert.deepEqual(slept, [30_000, 1000]);
   });
 
-  it('gives up waiting in the end', async () => {
+  it('stops waiting after a number of pauses', async () => {
     const { api, slept } = await standIn({ '/a': [no(503)] });
     await assert.rejects(
       api.call(data, ['GET', '/a']),
@@ -86,7 +86,7 @@ describe('the replay’s client', () => {
     assert.equal(slept.length, 60);
   });
 
-  it('tries a broken connection again only where a repeat is safe', async () => {
+  it('repeats a call after a broken connection only if that is safe', async () => {
     const { api, calls } = await standIn({
       '/a': ['hang up', ok(3)],
       '/b': ['hang up', ok(4)],
@@ -102,7 +102,7 @@ describe('the replay’s client', () => {
     assert.equal(calls('/c').length, 1);
   });
 
-  it('signs in again when its session has ended, once', async () => {
+  it('logs in again once when its session has expired', async () => {
     const { api, calls } = await standIn({ '/a': [no(401), ok(6)], '/b': [no(401)] });
     assert.equal((await api.call(data, ['GET', '/a'])).data.n, 6);
     assert.deepEqual(
@@ -116,7 +116,7 @@ describe('the replay’s client', () => {
     assert.equal(calls('/b').length, 2);
   });
 
-  it('says what was refused and why, and what is no reply of the service', async () => {
+  it('reports refusals with their reason, and replies that are not the service’s', async () => {
     const { api } = await standIn({
       '/a': [no(400, { details: [{ path: 'x', message: 'is missing' }] })],
       '/b': [{ status: 200, body: 'hello' }],
@@ -128,7 +128,7 @@ describe('the replay’s client', () => {
     await assert.rejects(api.call(data, ['GET', '/b']), /not a reply of the service: "hello"/);
   });
 
-  it('says at once that nobody listens', async () => {
+  it('reports at once that no server listens', async () => {
     const { api, slept } = await standIn({});
     servers.pop()?.close();
     await assert.rejects(
@@ -138,7 +138,7 @@ describe('the replay’s client', () => {
     assert.deepEqual(slept, []);
   });
 
-  it('notices that the service had done something before', async () => {
+  it('recognises a replayed reply', async () => {
     const { api } = await standIn({ '/a': [{ ...ok(7), headers: { 'idempotent-replayed': 'true' } }] });
     assert.equal((await api.call(data, ['POST', '/a'], { body: {}, idempotencyKey: 'k' })).isReplay, true);
   });

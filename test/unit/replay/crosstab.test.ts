@@ -47,8 +47,8 @@ function reply(
   };
 }
 
-describe('the questions to cross', () => {
-  it('are found by wording, by a part of it, and by a row or an item', () => {
+describe('variables of a crosstab', () => {
+  it('are found by wording, by a part of it, and by row or item', () => {
     assert.deepEqual(findVariable(questions, 'town'), { place: 4, item: undefined, title: 'Town' });
     assert.equal(findVariable(questions, 'seen').place, 0);
     assert.deepEqual(findVariable(questions, 'Staff'), { place: 3, item: 'Staff', title: 'How was it? › Staff' });
@@ -56,7 +56,7 @@ describe('the questions to cross', () => {
     assert.equal(findVariable(questions, 'Rank them').item, undefined);
   });
 
-  it('are refused where the name means nothing, several, or what cannot be crossed', () => {
+  it('are refused if the name matches none, several, or a question that cannot be crossed', () => {
     assert.throws(() => findVariable(questions, 'Colour'), /No question reads “Colour”/);
     assert.throws(() => findVariable(questions, 'h'), /“h” may be “Which\?” or “Rank them” or/);
     assert.throws(
@@ -66,7 +66,7 @@ describe('the questions to cross', () => {
     assert.throws(() => findVariable(questions, 'Why?'), /SHORT_TEXT, which cannot be crossed/);
   });
 
-  it('are the first and the last single choice where none is named', () => {
+  it('are by default the first and the last single choice', () => {
     assert.deepEqual(
       defaultVariables(questions)?.map(({ title }) => title),
       ['Seen any?', 'Town'],
@@ -75,7 +75,7 @@ describe('the questions to cross', () => {
   });
 });
 
-describe('a crosstab', () => {
+describe('comparison of a crosstab', () => {
   const cross = (first: string, second: string, shown: CrosstabReply) =>
     compareCrosstab({
       questions: made,
@@ -95,7 +95,7 @@ describe('a crosstab', () => {
     );
   });
 
-  it('takes a matrix row by its columns, a ranking by its first, and a ranked item by its rank', () => {
+  it('counts a matrix row by its columns, a ranking by its first item, and a ranked item by its rank', () => {
     assert.deepEqual(
       cross(
         'Food',
@@ -122,7 +122,7 @@ describe('a crosstab', () => {
     );
   });
 
-  it('differs where a cell, a total or the base does', () => {
+  it('reports a cell, a total or a base that differs', () => {
     const right = { yes: { rome: 1, bern: 1 }, no: { rome: 1, bern: 1 } };
     assert.deepEqual(cross('Seen', 'Town', reply(right, { yes: 2, no: 2 }, { rome: 2, bern: 2 }, 4)), []);
     assert.deepEqual(

@@ -33,7 +33,7 @@ describe('the type of a column', () => {
     it(`is ${type} for ${JSON.stringify(values.slice(0, 4)).slice(0, 60)}`, () =>
       assert.equal(recogniseColumn(values).type, type));
 
-  it('brings the options: numbers by size, texts as they appear, agreement from disagreement up', () => {
+  it('determines the options: numbers by size, texts in order of appearance, agreement scales in order', () => {
     assert.deepEqual(recogniseColumn(twice('Male', 'Female', 'Other')).options, ['Male', 'Female', 'Other']);
     assert.deepEqual(recogniseColumn(['Agree', 'Strongly agree', 'DISAGREE']).options, [
       'Strongly disagree',
@@ -90,7 +90,7 @@ describe('the questions of a file', () => {
     );
   });
 
-  it('bring items and options from headers and cells', () => {
+  it('take items and options from headers and cells', () => {
     const of = (text: string) => questions.find((question) => question.text === text);
     assert.deepEqual(of('Which?')?.items, [
       { index: 2, text: 'Part One' },
@@ -121,7 +121,7 @@ describe('the questions of a file', () => {
     assert.equal(idOf('ID', ['a', '', 'b']), undefined);
   });
 
-  it('are single ones where columns under one header have nothing in common', () => {
+  it('are separate if columns under one header have nothing in common', () => {
     const mixed = tableOf([
       ['About you', ''],
       ['Age', 'Town'],
@@ -138,7 +138,7 @@ describe('the questions of a file', () => {
     );
   });
 
-  it('keep equal names of columns apart', () => {
+  it('number columns of equal names', () => {
     const same = tableOf([
       ['Which?', '', ''],
       ['None', 'None', 'Some'],
@@ -162,7 +162,7 @@ describe('a mapping', () => {
       columns: items.map(({ index }) => index),
     }));
 
-  it('gives another type, wording and order of options', () => {
+  it('changes type, wording and order of options', () => {
     const found = detected({
       Town: { type: 'DROPDOWN', question: 'Where?', options: ['Bern', 'Rome', 'Graz'] },
       'How was it?': { options: ['Bad', 'Good'] },
@@ -171,11 +171,11 @@ describe('a mapping', () => {
     assert.deepEqual(found[4], { text: 'How was it?', type: 'MATRIX', options: ['Bad', 'Good'], columns: [7, 8] });
   });
 
-  it('makes options of a column’s cells where it asks for a choice without naming them', () => {
+  it('takes options from cells if it names a choice without options', () => {
     assert.deepEqual(detected({ 4: { type: 'MULTIPLE_CHOICE' } })[2]?.options, ['a friend’s', 'the one on TV']);
   });
 
-  it('leaves out columns by header or number, and sends an id as an answer where it says so', () => {
+  it('leaves out columns by header or index, and can make an id column a question', () => {
     assert.deepEqual(
       detected({ 'How was it?': { ignore: true }, 2: { ignore: true } })
         .map(({ text }) => text)
@@ -190,7 +190,7 @@ describe('a mapping', () => {
     });
   });
 
-  it('takes a numbered column out of its group, and makes single questions of a group', () => {
+  it('takes an indexed column out of its group, and splits a group into single questions', () => {
     assert.deepEqual(detected({ 12: { type: 'RATING_SCALE' } }).slice(6), [
       { text: 'Satisfied?', type: 'MATRIX', options: ['1', '3', '4', '5'], columns: [10, 11] },
       { text: 'Satisfied? – Post', type: 'RATING_SCALE', options: [], columns: [12] },
@@ -207,14 +207,14 @@ describe('a mapping', () => {
     );
   });
 
-  it('widens a scale as far as the numbers go', () => {
+  it('extends a scale to include all numbers', () => {
     assert.deepEqual(
       detect(tableOf([['Mark'], ['0'], ['7']]), { columns: { Mark: { type: 'RATING_SCALE' } } }).questions[0]?.scale,
       { min: 0, max: 7 },
     );
   });
 
-  it('is refused where it does not fit the file', () => {
+  it('is refused if it does not fit the file', () => {
     assert.throws(() => detected({ Twon: { ignore: true } }), /names “Twon”/);
     assert.throws(() => detected({ 99: { ignore: true } }), /names “99”/);
     assert.throws(() => detected({ Town: { type: 'MATRIX' } }), /MATRIX, which takes a header with several columns/);

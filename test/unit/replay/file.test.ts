@@ -4,11 +4,11 @@ import { dayOrderOf, isoDay } from '../../../src/replay/recognise.ts';
 import { decodeText, tableOf } from '../../../src/replay/table.ts';
 
 describe('the text of a file', () => {
-  it('is UTF-8 where the bytes are that, without the byte-order mark', () => {
+  it('is decoded as UTF-8 without the byte-order mark if valid', () => {
     assert.equal(decodeText(Buffer.from('\ufeffZoë – “5 €”')), 'Zoë – “5 €”');
   });
 
-  it('is Windows-1252 where they are not, the quotes and the euro sign too', () => {
+  it('is otherwise decoded as Windows-1252, with quotes and euro sign', () => {
     assert.equal(
       decodeText(Buffer.from([0x5a, 0x6f, 0xeb, 0x20, 0x93, 0x80, 0x94, 0x96, 0x8c, 0x9f, 0xff])),
       'Zoë “€”–ŒŸÿ',
@@ -20,7 +20,7 @@ describe('the header of a file', () => {
   const headOf = (...lines: string[][]) =>
     tableOf(lines).columns.map(({ run, question, part }) => [run, question, part]);
 
-  it('is one row where every column has a name', () => {
+  it('is one row if every column has a name', () => {
     const table = tableOf([
       ['Colour', 'Size'],
       ['red', 'L'],
@@ -36,14 +36,14 @@ describe('the header of a file', () => {
     ]);
   });
 
-  it('is two rows where the second says “Response”', () => {
+  it('is two rows if the second says “Response”', () => {
     assert.deepEqual(headOf(['Colour', 'Town'], ['Response', 'Open-Ended Response'], ['red', 'Rome']), [
       [0, 'Colour', ''],
       [1, 'Town', ''],
     ]);
   });
 
-  it('is two rows where the second names the columns that the first leaves open', () => {
+  it('is two rows if the second names the columns that the first leaves unnamed', () => {
     assert.deepEqual(
       headOf(
         ['id', 'Which?', '', 'How was it?', ''],
@@ -61,7 +61,7 @@ describe('the header of a file', () => {
     );
   });
 
-  it('is one row where a column without a name holds answers from the first row on', () => {
+  it('is one row if an unnamed column has answers from the first row on', () => {
     const table = tableOf([
       ['Colour', ''],
       ['red', 'yes'],
@@ -76,7 +76,7 @@ describe('the header of a file', () => {
     assert.equal(table.rows.length, 4);
   });
 
-  it('says two questions of the same wording apart, and one with line breaks on one line', () => {
+  it('keeps questions of the same wording separate, and removes line breaks', () => {
     assert.deepEqual(headOf(['Why?', 'Why?', 'And\n now? '], ['a', 'b', 'c']), [
       [0, 'Why?', ''],
       [1, 'Why?', ''],
@@ -84,7 +84,7 @@ describe('the header of a file', () => {
     ]);
   });
 
-  it('decides how wide a row is; cells beyond it are told of, missing ones are empty', () => {
+  it('sets the number of cells; surplus cells are reported, missing ones are empty', () => {
     const { rows, remarks } = tableOf([['A', 'B'], ['1'], ['1', '2', '3'], ['1', '2', '']]);
     assert.deepEqual(rows, [
       ['1', ''],
@@ -96,15 +96,15 @@ describe('the header of a file', () => {
   });
 });
 
-describe('days as files write them', () => {
-  it('are understood where only one order makes days of all of them', () => {
+describe('dates in files', () => {
+  it('are recognised if only one order of day and month fits all', () => {
     assert.equal(dayOrderOf(['2024-01-02', '2024/12/31']), 'year');
     assert.equal(dayOrderOf(['1/2/2024', '12/31/2024']), 'month');
     assert.equal(dayOrderOf(['1/2/2024', '31/12/2024']), 'day');
     assert.equal(dayOrderOf(['1.2.2024', '3.4.2024']), 'day');
   });
 
-  it('are left alone where month and day cannot be told apart, or are none', () => {
+  it('are not recognised if day and month are ambiguous or a text is no date', () => {
     for (const texts of [
       ['1/2/2024', '3/4/2024'],
       ['2024-02-30'],
@@ -116,7 +116,7 @@ describe('days as files write them', () => {
       assert.equal(dayOrderOf(texts), undefined, texts.join());
   });
 
-  it('become YYYY-MM-DD', () => {
+  it('are converted to YYYY-MM-DD', () => {
     assert.equal(isoDay('2/29/2024', 'month'), '2024-02-29');
     assert.equal(isoDay('1.2.2024', 'day'), '2024-02-01');
     assert.equal(isoDay('2/29/2023', 'month'), undefined);

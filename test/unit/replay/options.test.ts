@@ -7,7 +7,7 @@ const defaults = { email: 'admin@localhost', password: 'from the settings' };
 const read = (...args: string[]) => readOptions(args, defaults);
 
 describe('the arguments of a replay', () => {
-  it('need a file only', () => {
+  it('require only a file', () => {
     assert.deepEqual(read('a.csv'), {
       file: 'a.csv',
       origin: 'http://127.0.0.1:3000',
@@ -23,7 +23,7 @@ describe('the arguments of a replay', () => {
     assert.equal(read('--help'), undefined);
   });
 
-  it('name the service, who asks and what is to be crossed, wherever the file stands', () => {
+  it('may follow or precede the file', () => {
     const args = [
       '--url',
       'https://example.org/api/v1/',
@@ -52,7 +52,7 @@ describe('the arguments of a replay', () => {
     });
   });
 
-  it('are refused where they make no sense', () => {
+  it('are refused if they are invalid', () => {
     assert.throws(() => read(), /Name a CSV file/);
     assert.throws(() => read('a.csv', 'b.csv'), /“b.csv”/);
     assert.throws(() => read('a.csv', '--crosstab', 'Age'), /two questions/);
@@ -63,8 +63,8 @@ describe('the arguments of a replay', () => {
   });
 });
 
-describe('what a replay prints', () => {
-  it('lines figures up under each other and cuts long texts', () => {
+describe('output of a replay', () => {
+  it('aligns figures and cuts long texts', () => {
     assert.deepEqual(
       textTable([
         ['', 'yes', 'no'],
@@ -75,7 +75,7 @@ describe('what a replay prints', () => {
     );
   });
 
-  it('tells of progress in tenths, and of a pause once', () => {
+  it('prints progress in tenths, and each pause once', () => {
     const lines: string[] = [];
     const progress = createProgressPrinter({ write: (text) => lines.push(text) });
     for (let done = 1; done <= 95; done += 1) progress.count(done, 95);

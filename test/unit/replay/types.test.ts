@@ -49,8 +49,8 @@ const answers = (question: ImportedQuestion, row: string[]) =>
   answersOf([question], row).map(({ questionId: _, ...answer }) => answer);
 const problem = ({ found }: ImportedQuestion, ...row: string[]) => typeAdapters[found.type].problem(found, row);
 
-describe('a row of the file', () => {
-  it('becomes one answer of a choice, and of yes or no in any case', () => {
+describe('a row of a replayed file', () => {
+  it('becomes one answer of a choice, or yes or no in upper or lower case', () => {
     const choice = made('MULTIPLE_CHOICE', { options: ['Red', 'Blue'] });
     assert.deepEqual(answers(choice, [' Blue ']), [{ optionId: '#Blue' }]);
     assert.deepEqual(answers(made('YES_NO'), ['YES']), [{ textValue: 'yes' }]);
@@ -58,14 +58,14 @@ describe('a row of the file', () => {
     assert.equal(problem(made('YES_NO'), 'maybe'), 'answers other than yes and no');
   });
 
-  it('becomes an answer for every tick, whatever ticks', () => {
+  it('becomes an answer for every ticked option, whatever the mark', () => {
     const list = made('CHECKBOXES', { columns: ['One', 'Two', 'No'] });
     assert.deepEqual(answers(list, ['One', '', '']), [{ optionId: '#One' }]);
     assert.deepEqual(answers(list, ['x', '0', 'No']), [{ optionId: '#One' }, { optionId: '#No' }]);
     assert.deepEqual(answers(list, ['0', 'no', '']), []);
   });
 
-  it('becomes ranks, unless they repeat, leave a gap or are none', () => {
+  it('becomes ranks, unless they repeat, have a gap or are not whole numbers', () => {
     const ranking = made('RANKING', { columns: ['a', 'b', 'c'] });
     assert.deepEqual(answers(ranking, ['2', '', '1']), [
       { optionId: '#a', rank: 2 },
@@ -77,13 +77,13 @@ describe('a row of the file', () => {
     assert.deepEqual(answers(ranking, ['1', '1', '2']), []);
   });
 
-  it('becomes an answer for every filled row of a grid', () => {
+  it('becomes an answer for every filled row of a matrix', () => {
     const grid = made('MATRIX', { columns: ['Food', 'Staff'], options: ['Good', 'Bad'] });
     assert.deepEqual(answers(grid, ['Bad', '']), [{ rowId: '#Food', optionId: '#Bad' }]);
     assert.deepEqual(answers(grid, ['Bad', 'So so']), []);
   });
 
-  it('becomes numbers, days and texts, in the form that the service takes', () => {
+  it('becomes numbers, dates and texts in the form of the API', () => {
     assert.deepEqual(answers(made('NUMBER'), ['-4.50']), [{ numberValue: -4.5 }]);
     assert.deepEqual(answers(made('DATE', { dayOrder: 'month' }), ['12/31/2024']), [{ textValue: '2024-12-31' }]);
     assert.deepEqual(answers(made('LONG_TEXT'), ['one\ntwo']), [{ textValue: 'one\ntwo' }]);
@@ -102,7 +102,7 @@ describe('a row of the file', () => {
       assert.notEqual(problem(made(type), cell), undefined, `${type} ${cell.slice(0, 10)}`);
   });
 
-  it('leaves empty cells unanswered, and counts what it has to leave out', () => {
+  it('leaves empty cells unanswered and counts answers that are left out', () => {
     const number = made('NUMBER');
     const rows = [['1'], [''], [' '], ['n/a'], ['none'], ['2']];
     const { submitted, leftOut } = splitAnswers(number, rows);
@@ -111,8 +111,8 @@ describe('a row of the file', () => {
   });
 });
 
-describe('the file’s own counts', () => {
-  it('are those of analytics’ cells, by the service’s values', () => {
+describe('counts of the file', () => {
+  it('have the cells of analytics, by the values of the service', () => {
     assert.deepEqual(counted(made('DROPDOWN', { options: ['Red', 'Blue'] }), [['Red'], ['Blue'], ['Red']]), {
       RED: 2,
       BLUE: 1,
@@ -149,7 +149,7 @@ describe('the file’s own counts', () => {
     assert.deepEqual(counted(made('SHORT_TEXT'), [['A fine, fine day'], ['Fine']]), { fine: 3, day: 1 });
   });
 
-  it('put numbers into the bins that analytics shows, the last one closed', () => {
+  it('use the bins of analytics, the last one with its upper edge', () => {
     const bins = { '0–5': 0, '5–10': 0 };
     assert.deepEqual(counted(made('NUMBER'), [['0'], ['5'], ['9.5'], ['10']], { distribution: bins }), {
       '0–5': 1,
@@ -178,7 +178,7 @@ describe('the file’s own counts', () => {
     });
   });
 
-  it('compare the fifty words shown, and all words where fewer are shown', () => {
+  it('include the fifty words shown, or all words if fewer are shown', () => {
     const few = typeAdapters.SHORT_TEXT.count(
       made('SHORT_TEXT'),
       [['one two']],
@@ -196,7 +196,7 @@ describe('the file’s own counts', () => {
 });
 
 describe('the comparison', () => {
-  it('tells every cell that differs, and takes a missing one for 0', () => {
+  it('reports every cell that differs and takes a missing one for 0', () => {
     assert.deepEqual(compareCells('q', { inFile: { a: 1, b: { c: 2 } }, inService: { a: 1, b: { c: 3 }, d: 0 } }), {
       cells: 3,
       differences: [{ where: 'q', cell: 'b › c', inFile: 2, inService: 3 }],
@@ -205,7 +205,7 @@ describe('the comparison', () => {
     assert.equal(compareCells('q', { inFile: {}, inService: { a: 1 } }).differences.length, 1);
   });
 
-  it('allows for the last digits of a mean, not for a count', () => {
+  it('tolerates the last digits of a mean but no difference of a count', () => {
     assert.equal(
       compareCells('q', { inFile: { mean: 1 / 3 }, inService: { mean: 1 / 3 + 1e-12 } }).differences.length,
       0,
@@ -215,7 +215,7 @@ describe('the comparison', () => {
     assert.equal(compareCells('q', { inFile: { mean: 1 }, inService: { mean: Number.NaN } }).differences.length, 1);
   });
 
-  it('covers the responses and who answered each question', () => {
+  it('includes the numbers of responses and of answers to each question', () => {
     const question = made('YES_NO');
     const rows = [['Yes'], ['No'], [''], ['maybe']];
     const analytics = (shown: Partial<Statistic>, all = 4) => ({

@@ -59,20 +59,20 @@ function watched({
   return { scene, ask, cross };
 }
 
-describe('counts that are kept', () => {
-  it('are counted once until something of the survey is stored', async () => {
+describe('cached counts', () => {
+  it('are counted once until the survey’s next batch', async () => {
     const { scene, ask, cross } = watched();
     assert.deepEqual([await ask(), await ask(), await cross(), await cross()], [1, 1, 2, 2]);
     scene.mark = 'b';
     assert.deepEqual([await ask(), await cross(), await ask()], [3, 4, 3]);
   });
 
-  it('are shared by all who ask while they are counted', async () => {
+  it('are shared by concurrent callers', async () => {
     const { ask } = watched();
     assert.deepEqual(await Promise.all([ask(), ask(), ask()]), [1, 1, 1]);
   });
 
-  it('are those of the same question, selection and moment', async () => {
+  it('are reused for the same question, selection and dates only', async () => {
     const { ask } = watched();
     const day = new Date('2026-01-01');
     const different = [
@@ -89,7 +89,7 @@ describe('counts that are kept', () => {
     for (const [at, asked] of different.entries()) assert.equal(await ask(asked), at + 1);
   });
 
-  it('are counted each time for surveys of which nothing is known, and where findings select or are shown, as those change without a batch', async () => {
+  it('are not used for surveys without a data version, nor for annotations, which change without a batch', async () => {
     const { scene, ask, cross } = watched();
     assert.deepEqual(
       [
@@ -111,7 +111,7 @@ describe('counts that are kept', () => {
     assert.deepEqual([await ask(), await ask()], [7, 8]);
   });
 
-  it('are counted again after ten seconds, after a failure, and where they are many', async () => {
+  it('are counted again after ten seconds, after a failure, and if the result is too large to keep', async () => {
     const { scene, ask } = watched();
     await ask();
     scene.nowMs = 9999;

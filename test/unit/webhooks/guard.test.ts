@@ -28,7 +28,7 @@ describe('the guard of addresses', () => {
     );
   });
 
-  it('lets public names and addresses through, on the ports of the web', async () => {
+  it('allows public names and addresses on ports 80 and 443', async () => {
     for (const url of [
       'https://public.example.com/hook?x=1',
       'http://public.example.com',
@@ -47,13 +47,13 @@ describe('the guard of addresses', () => {
       assert.equal(await guard.check(url), undefined, url);
   });
 
-  it('refuses a name when any of its addresses is not public, and keeps one without addresses for the sending', async () => {
+  it('refuses a name if any of its addresses is not public, and checks a name without addresses when it is used', async () => {
     for (const name of ['private', 'mixed', 'six', 'mapped', 'alias'])
       assert.match((await guard.check(`https://${name}.example.com/`)) ?? '', /public/, name);
     assert.equal(await guard.check('https://unknown.example.com/'), undefined);
   });
 
-  it('gives connections the addresses that it has checked, or refuses', async () => {
+  it('connects to the addresses that it has checked, or refuses', async () => {
     const look = (name: string, all: boolean) =>
       new Promise<unknown>((done) => guard.lookup(name, { all }, (error, address) => done(error?.code ?? address)));
     assert.deepEqual(await look('public.example.com', true), [
@@ -66,7 +66,7 @@ describe('the guard of addresses', () => {
     assert.equal(await look('unknown.example.com', true), 'ENOTFOUND');
   });
 
-  it('lets development reach private addresses, but not leave the web', async () => {
+  it('allows private addresses for development, but only over HTTP', async () => {
     const open = createGuard({ isPrivateAllowed: true, resolve });
     for (const url of ['http://127.0.0.1:8080/', 'http://localhost:1/', 'http://[::1]:3000/'])
       assert.equal(await open.check(url), undefined, url);
@@ -74,7 +74,7 @@ describe('the guard of addresses', () => {
       assert.notEqual(await open.check(url), undefined, url);
   });
 
-  it('takes nothing for an address that is none', () => {
+  it('does not take other texts for addresses', () => {
     for (const text of ['', 'example.com', '1.2.3', '1.2.3.4.5', '::g', 'fe80::1%eth0'])
       assert.equal(isPublicAddress(text), false, text);
   });

@@ -38,22 +38,22 @@ async function endpoints(scopes: (string | null)[]) {
   return { state, listeners };
 }
 
-describe('who listens to a survey', () => {
-  it('is asked of PostgreSQL each time', async () => {
+describe('the lookup of subscriptions', () => {
+  it('asks PostgreSQL each time', async () => {
     const { listeners } = await endpoints([heard]);
     assert.deepEqual(await listeners.forSurveys([heard, unheard]), [listener]);
     assert.deepEqual(await listeners.forSurveys([unheard]), []);
     listeners.stop();
   });
 
-  it('is waited for while PostgreSQL is away and events may wait', async () => {
+  it('waits while PostgreSQL is away and events may wait', async () => {
     const { state, listeners } = await endpoints([heard]);
     state.isAway = true;
     await assert.rejects(listeners.forSurveys([unheard]), { code: 'SERVICE_UNAVAILABLE' });
     listeners.stop();
   });
 
-  it('is nobody where nobody listened before, once events may not wait any more', async () => {
+  it('finds no listener where there was none before, once events may not wait', async () => {
     const { state, listeners } = await endpoints([heard]);
     Object.assign(state, { isAway: true, mayWait: false });
     assert.deepEqual(await listeners.forSurveys([unheard]), []);
@@ -61,7 +61,7 @@ describe('who listens to a survey', () => {
     listeners.stop();
   });
 
-  it('is never guessed where an endpoint listens to all that its owner may see', async () => {
+  it('never assumes that there is no listener if an endpoint listens to all surveys of its owner', async () => {
     const { state, listeners } = await endpoints([null]);
     Object.assign(state, { isAway: true, mayWait: false });
     await assert.rejects(listeners.forSurveys([unheard]), { code: 'SERVICE_UNAVAILABLE' });

@@ -60,9 +60,10 @@ const withThemes = z.array(z.object({ themes: z.array(z.string()) }));
 const withNote = z.array(z.object({ note: z.string() }));
 
 /**
- * Sends the open answers that are new or changed to the provider, `batchesAtOnce` batches at a time, and stores the annotations. Replies are
- * kept in Redis until they are stored, so that a job that takes over does not pay for them again; only calls under way are repeated. After a
- * failure the batches under way are still stored. Returns the summary, or null for the other types, whose results are the annotations.
+ * Sends the open answers that are new or changed to the provider, `batchesAtOnce` batches at a time, and stores the
+ * annotations. Replies are kept in Redis until they are stored, so that a job that takes over does not pay for them
+ * again; only calls under way are repeated. After a failure the batches under way are still stored. Returns the
+ * summary, or null for the other types, whose results are the annotations.
  */
 export async function analyseAnswers(deps: AnalyseDeps, analysis: Analysis): Promise<StoredSummary | null> {
   const { store, batchesAtOnce, batchDelayMs } = deps;
@@ -113,8 +114,8 @@ async function analyseBatch(
   });
   const parts = judged.map(({ from, to, value }) => partOf(type, answers.slice(from, to), value));
   await storeParts(deps, job, { parts, known });
-  await replies.drop();
-  await retryOnOutage(() => store.dropErased(answers.map(({ responseId }) => responseId)));
+  const responseIds = answers.map(({ responseId }) => responseId);
+  await Promise.all([replies.drop(), retryOnOutage(() => store.dropErased(responseIds))]);
 }
 
 /** The note of a reply has the reply's id: stored twice, it is one note. */
@@ -182,7 +183,10 @@ const reportEveryMs = 250;
 /** Progress is 1 only when the job has ended. */
 const maxReportedShare = 0.99;
 
-/** Returns a function that adds up shares of the survey, 0 to 1, and publishes the sum a few times a second. A failure to publish is only logged. */
+/**
+ * Returns a function that adds up shares of the survey, 0 to 1, and publishes the sum a few times a second. A failure
+ * to publish is only logged.
+ */
 function createProgressReporter(
   { store, log }: Pick<AnalyseDeps, 'store' | 'log'>,
   job: SurveyJob,

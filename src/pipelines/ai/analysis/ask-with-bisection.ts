@@ -7,13 +7,17 @@ export interface Judged<Value> {
   value: Value | undefined;
 }
 
-/** Maximum failures before anything was judged; then the provider is at fault. Fewer for invalid replies than for explicit refusals. */
+/**
+ * Maximum failures before anything was judged; then the provider is at fault. Fewer for invalid replies than for
+ * explicit refusals.
+ */
 const maxFailures = { unfit: 16, refused: 40 };
 
 /**
- * Asks about items together. Where the provider refuses them or has no valid reply, asks about each half, down to single items, so that one
- * offending answer does not keep all others from being judged. Larger parts are asked about first. Throws errors that do not concern the
- * content, and the refusal itself after `maxFailures`, or where no item could be judged and none was refused explicitly.
+ * Asks about items together. Where the provider refuses them or has no valid reply, asks about each half, down to
+ * single items, so that one offending answer does not keep all others from being judged. Larger parts are asked about
+ * first. Throws errors that do not concern the content, and the refusal itself after `maxFailures`, or where no item
+ * could be judged and none was refused explicitly.
  */
 export async function askWithBisection<Item, Value>(
   items: readonly Item[],

@@ -42,7 +42,10 @@ export const maxAnswerLength = 8000;
 const lookUpSize = 1000;
 const maxLookUpText = 1_000_000;
 
-/** Reads all responses of a survey in constant memory and yields the open answers that are new or changed since they were analysed, in full batches. */
+/**
+ * Reads all responses of a survey in constant memory and yields the open answers that are new or changed since they
+ * were analysed, in full batches.
+ */
 export async function* newAnswerBatches(
   { store, responses, batchSize }: NewAnswersDeps,
   { job, survey, signal, advance }: NewAnswersOptions,
@@ -82,7 +85,10 @@ export async function* newAnswerBatches(
   if (rest.answers.length > 0) yield rest;
 }
 
-/** Returns a function that reads the open answers of a response: those of questions whose words are counted, so no e-mail addresses or file names. */
+/**
+ * Returns a function that reads the open answers of a response: those of questions whose words are counted, so no
+ * e-mail addresses or file names.
+ */
 export function openAnswerReader(survey: SurveyWithQuestions): (record: ResponseRecord) => OpenAnswer[] {
   const open = visibleQuestions(survey).flatMap((question) => {
     const request = registry[question.type]

@@ -10,7 +10,10 @@ export interface PrepareAnswersDeps {
   log: Pick<Log, 'error'>;
 }
 
-/** Returns the answers as they may be sent to a provider. Any failure ends the job, and nothing of the batch is sent or stored. */
+/**
+ * Returns the answers as they may be sent to a provider. Any failure ends the job, and nothing of the batch is sent or
+ * stored.
+ */
 export async function prepareAnswers(
   { anonymiseAll, log }: PrepareAnswersDeps,
   batch: readonly OpenAnswer[],

@@ -18,9 +18,9 @@ const maxTextsPerCall = 40;
 const emptySummary: Summary = { summary: '', insights: [], recommendations: [] };
 
 /**
- * Summarises the notes as a tree: forty notes make a summary, forty summaries one of the next level, until one call can hold what is left.
- * Every summary is stored. Notes are only added at the end, so the next analysis asks for the last branches alone; with the same notes it
- * keeps the last conclusion.
+ * Summarises the notes as a tree: forty notes make a summary, forty summaries one of the next level, until one call can
+ * hold what is left. Every summary is stored. Notes are only added at the end, so the next analysis asks for the last
+ * branches alone; with the same notes it keeps the last conclusion.
  */
 export async function summariseNotes(
   { store }: SummariseNotesDeps,

@@ -19,8 +19,8 @@ const maxNames = 2000;
 const namesAfterEviction = 1000;
 
 /**
- * The themes of an analysis with the number of answers that have them, counted on from batch to batch. The store is asked for its counts
- * once a job, and for each name when it first occurs.
+ * The themes of an analysis with the number of answers that have them, counted on from batch to batch. The store is
+ * asked for its counts once a job, and for each name when it first occurs.
  */
 export async function loadKnownThemes(store: Pick<AiStore, 'themeCounts' | 'registerThemes'>, job: SurveyJob) {
   const counts = new Map<string, number>();
@@ -77,8 +77,9 @@ const maxComparedNames = 2000;
 const noContent = themeKey('Other');
 
 /**
- * Asks which new names mean the same theme as another, the most frequent first. Each decision is stored before the next call, and a name
- * is compared once only. Without a valid reply the names stay apart until the next analysis; the counts are right all the same.
+ * Asks which new names mean the same theme as another, the most frequent first. Each decision is stored before the next
+ * call, and a name is compared once only. Without a valid reply the names stay apart until the next analysis; the
+ * counts are right all the same.
  */
 export async function mergeThemes(
   { store, log }: ThemesDeps,

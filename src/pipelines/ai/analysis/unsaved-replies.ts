@@ -22,11 +22,16 @@ export interface RecoveredReply {
   value: unknown[];
 }
 
-/** Keeps the replies to one batch in Redis until the annotations are stored. There are several where the provider refused the batch. */
+/**
+ * Keeps the replies to one batch in Redis until the annotations are stored. There are several where the provider
+ * refused the batch.
+ */
 export function createBatchReplies({ unsavedReplies, newId, log }: UnsavedRepliesDeps, job: SurveyJob) {
   const ids: string[] = [];
   return {
-    /** Keeps a reply and returns its id. A failure is only logged: should this process die now, the call is made again. */
+    /**
+     * Keeps a reply and returns its id. A failure is only logged: should this process die now, the call is made again.
+     */
     async add(answers: readonly AnswerKey[], text: string): Promise<string> {
       const id = newId();
       ids.push(id);
@@ -42,7 +47,10 @@ export function createBatchReplies({ unsavedReplies, newId, log }: UnsavedReplie
         );
       return id;
     },
-    /** Deletes the replies once they are stored, or need not be. Those that remain are stored again by the next job, with the same result. */
+    /**
+     * Deletes the replies once they are stored, or need not be. Those that remain are stored again by the next job,
+     * with the same result.
+     */
     async drop(): Promise<void> {
       await unsavedReplies
         .remove(job, ids)
@@ -53,7 +61,10 @@ export function createBatchReplies({ unsavedReplies, newId, log }: UnsavedReplie
   };
 }
 
-/** Reads the replies that an earlier job left behind, oldest first, and deletes those that are invalid. `knownThemes` are names of themes. */
+/**
+ * Reads the replies that an earlier job left behind, oldest first, and deletes those that are invalid. `knownThemes`
+ * are names of themes.
+ */
 export async function recoverReplies(
   { unsavedReplies }: Pick<UnsavedRepliesDeps, 'unsavedReplies'>,
   { job, type, knownThemes }: { job: SurveyJob; type: AnalysisType; knownThemes: readonly string[] },

@@ -1,14 +1,14 @@
 import type { CellValue, FileColumn } from '../columns.ts';
 
-/** What a cell may hold at most. */
+/** Maximum length of a cell's text in UTF-16 units. */
 const maxCharacters = 32_767;
-// What XML 1.0 cannot carry, not even escaped.
+// Characters that XML 1.0 forbids, even escaped.
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 const dayMs = 86_400_000;
-/** Day 0 of spreadsheets. */
+/** Day 0 of spreadsheets, in Unix milliseconds. */
 const epochMs = Date.UTC(1899, 11, 30);
 
-/** A text as a cell can hold it: without forbidden characters, whole characters only, at most 32,767 UTF-16 units. */
+/** A text that fits into a cell: without forbidden characters, cut between characters at 32,767 UTF-16 units. */
 export function cellText(text: string): string {
   const allowed = text.toWellFormed().replace(forbidden, '');
   if (allowed.length <= maxCharacters) return allowed;
@@ -18,7 +18,7 @@ export function cellText(text: string): string {
 
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '\r': '&#13;' };
 
-/** Escaped for XML; what looks like the escape of a character (_x0041_) is escaped itself, as spreadsheets would read it as one. */
+/** Escapes for XML, and escapes texts like _x0041_, which spreadsheets would read as a character. */
 export function xmlText(text: string): string {
   return cellText(text)
     .replace(/[&<>\r]/g, (char) => escapes[char] ?? char)
@@ -28,10 +28,10 @@ export function xmlText(text: string): string {
 const inline = (text: string): string => ` t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
 const plain = (value: number): string => `><v>${value}</v></c>`;
 
-/** The numbers of the styles of a moment, a day, a time of day, and a yes or no in the workbook. */
+/** Style numbers of the workbook for moments, days, times of day and flags. */
 export type CellStyles = Readonly<Record<'moment' | 'date' | 'time' | 'flag', string>>;
 
-/** Writes the rest of a cell behind its place, or '' where there is none. Text is always a typed string: never a formula. */
+/** The XML of a cell after its reference; '' for an empty cell. Text is always a typed string, never a formula. */
 export type CellEnd = (value: CellValue) => string;
 
 export function cellEnd({ type, answer }: FileColumn, styles: CellStyles): CellEnd {
@@ -52,7 +52,7 @@ export function cellEnd({ type, answer }: FileColumn, styles: CellStyles): CellE
   }
 }
 
-/** Spreadsheets know no day before 1900-03-01 that all of them agree on: such days stay text. */
+/** Spreadsheets disagree on days before 1900-03-01: these stay text. */
 function dayCell(text: string, style: string): string {
   const days = (Date.parse(`${text}T00:00:00Z`) - epochMs) / dayMs;
   return days >= 61 ? ` s="${style}"${plain(days)}` : inline(text);

@@ -10,8 +10,9 @@ const rowsOfSheet = 1_048_576;
 const columnsOfSheet = 16_384;
 
 /**
- * A workbook: sheets of responses with a frozen head, and a summary. exceljs makes all but the rows; these are streamed into its
- * sheets, because its own streaming writer keeps growing with the file and puts the time of day into it.
+ * A workbook: sheets of responses with a frozen head row, and a summary. exceljs makes everything but the rows, which
+ * are streamed into its sheets, because the memory of its own streaming writer grows with the file, and it writes the
+ * current time into the file.
  */
 export function createExcelWriter(rowsPerSheet = rowsOfSheet): Writer {
   return async ({ survey, layout, createdAt, batches, summarise }, sink) => {
@@ -40,7 +41,7 @@ async function* sheetOf(before: string, rows: AsyncIterable<string>, after: stri
   yield Buffer.from(after);
 }
 
-/** Deals the responses out over several sheets. */
+/** Distributes the responses over several sheets. */
 function createRows(
   batches: AsyncIterable<readonly ResponseRecord[]>,
   columns: readonly FileColumn[],
@@ -68,7 +69,7 @@ function createRows(
         taken += part.length;
       }
     },
-    /** All rows were meant to find room: more of them than were counted must not be lost silently. */
+    /** Throws if there are more rows than were counted, so that none is lost silently. */
     async end(): Promise<void> {
       if ((await next()).length > 0) throw new Error('there are more responses than were counted');
     },
@@ -94,7 +95,7 @@ function rowWriter(
   };
 }
 
-/** A, B, … Z, AA … */
+/** The letters of a column: A, B, … Z, AA … */
 function letters(index: number): string {
   let name = '';
   for (let left = index; left >= 0; left = Math.floor(left / 26) - 1)

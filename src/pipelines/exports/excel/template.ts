@@ -11,21 +11,21 @@ export interface TemplateOptions {
   createdAt: Date;
   layout: Layout;
   summary: Summary;
-  /** How many sheets the responses need. */
+  /** Number of sheets for responses. */
   sheets: number;
 }
 
-/** Everything of a workbook but the rows of its responses. */
+/** A workbook without the rows of its responses. */
 export interface WorkbookTemplate {
-  /** Files of the archive as they are. */
+  /** Complete files of the archive. */
   parts: { name: string; bytes: Buffer }[];
-  /** Sheets of responses: what stands before and after the rows to come (from row 2). */
+  /** Sheets of responses: the XML before and after the rows, which begin at row 2. */
   sheets: { name: string; before: string; after: string }[];
   styles: CellStyles;
 }
 
 const responsesName = 'Responses';
-// A flag is a number that is shown as a word: some programs read cells of the boolean type as the formula TRUE().
+// Flags are numbers shown as words: some programs read boolean cells as the formula TRUE().
 const formats = {
   moment: 'yyyy-mm-dd hh:mm:ss.000',
   date: 'yyyy-mm-dd',
@@ -33,7 +33,9 @@ const formats = {
   flag: '"true";;"false"',
 } satisfies CellStyles;
 
-/** Lets exceljs make the workbook with its summary, heads and styles; only rows of responses are left to be streamed into it. */
+/**
+ * Makes the workbook by exceljs, with summary, head rows and styles; the rows of responses are streamed into it later.
+ */
 export async function makeTemplate(options: TemplateOptions): Promise<WorkbookTemplate> {
   const workbook = new exceljs.Workbook();
   workbook.creator = 'survey-service';
@@ -64,7 +66,7 @@ function addResponses(workbook: exceljs.Workbook, { columns }: Layout, number: n
     cell.alignment = { vertical: 'top', wrapText: true };
     sheet.getColumn(index + 1).width = type === 'moment' ? 23 : Math.min(40, Math.max(10, [...heading].length));
   }
-  // A row that shows the styles; it is cut out again.
+  // A row with the styles; it is cut out again.
   for (const [index, format] of Object.values(formats).entries()) {
     const cell = sheet.getRow(2).getCell(index + 1);
     cell.value = 0;
@@ -72,7 +74,9 @@ function addResponses(workbook: exceljs.Workbook, { columns }: Layout, number: n
   }
 }
 
-/** Cuts a sheet where the rows belong; exceljs writes the head as row 1 and the row of styles as row 2. */
+/**
+ * Splits a sheet's XML where the rows belong; exceljs writes the head as row 1 and the row with the styles as row 2.
+ */
 function split(xml: string): { before: string; after: string; styles: CellStyles } {
   const found = /<row r="2"[^>]*>(.*?)<\/row>/s.exec(xml);
   if (!found) throw new Error('the sheet has no row of styles');
@@ -105,7 +109,7 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: T
   }
 }
 
-/** In full precision, shown with the digits that are printed. */
+/** Writes a value in full precision, shown with the printed digits. */
 function addMeasures(sheet: exceljs.Worksheet, { measures }: QuestionTable): void {
   for (const { name, of, value, printed, isPercent } of measures) {
     const label = isPercent ? `${name}, %` : of === undefined ? name : `${name}: ${of}`;
@@ -118,7 +122,10 @@ const percentFormat = '0.0';
 function addLines(sheet: exceljs.Worksheet, { lines, heading }: QuestionTable): void {
   const [first] = lines;
   if (!first || first.cells.length === 0) return;
-  if (lines.length > 1 || first.label !== '') return addGrid(sheet, lines, heading);
+  if (lines.length > 1 || first.label !== '') {
+    addGrid(sheet, lines, heading);
+    return;
+  }
   const areShares = first.cells.every(({ percent }) => percent !== null);
   sheet.addRow(areShares ? [heading, 'Count', 'Percent'] : [heading, 'Mentions']).font = { italic: true };
   for (const { label, count, percent } of first.cells) {
@@ -127,7 +134,7 @@ function addLines(sheet: exceljs.Worksheet, { lines, heading }: QuestionTable): 
   }
 }
 
-/** Counts, and below them percentages. */
+/** Adds counts, and percentages below them. */
 function addGrid(sheet: exceljs.Worksheet, lines: QuestionTable['lines'], heading: string): void {
   const labels = (lines[0]?.cells ?? []).map(({ label }) => cellText(label));
   sheet.addRow([heading, ...labels]).font = { italic: true };

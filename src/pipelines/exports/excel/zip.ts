@@ -2,7 +2,7 @@ import { crc32, createDeflateRaw, inflateRawSync } from 'node:zlib';
 import { PermanentFailure } from '../../../errors.ts';
 import type { FileSink } from '../../../stores/export-files.ts';
 
-/** Where sizes of the plain ZIP format end, with some room. */
+/** Maximum size of an archive without ZIP64, with a margin. */
 const maxBytes = 0xf000_0000;
 const utf8Flag = 0x0800;
 const sizesFollowFlag = 0x0008;
@@ -17,8 +17,9 @@ interface Entry {
 }
 
 /**
- * Writes a ZIP archive entry by entry without keeping any of them (APPNOTE.TXT 6.3.10: sizes follow the data). Every entry bears the
- * same moment, so the same contents give the same bytes. An archive of 4 GB fails: programs that read such workbooks cannot open it.
+ * Writes a ZIP archive entry by entry without keeping them in memory (APPNOTE.TXT 6.3.10: sizes follow the data). All
+ * entries have the same time, so the same contents give the same bytes. An archive of 4 GB is refused, because
+ * spreadsheet programs cannot open it.
  */
 export function createZip(sink: FileSink, moment: Date) {
   const entries: Entry[] = [];
@@ -33,7 +34,7 @@ export function createZip(sink: FileSink, moment: Date) {
     await sink.write(bytes);
   };
   return {
-    /** Adds an entry from its pieces. */
+    /** Adds an entry, whose content comes in pieces. */
     async add(name: string, pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
       const entry: Entry = { name: Buffer.from(name), offset: written, checksum: 0, compressedSize: 0, size: 0 };
       await put(localHeader(entry, stamp));
@@ -70,7 +71,7 @@ async function* countBytes(
   }
 }
 
-/** Feeds the compressor and the sink in turn: neither runs ahead of the other. */
+/** Feeds the compressor and the sink alternately, so that neither runs ahead of the other. */
 async function deflate(pieces: AsyncIterable<Uint8Array>, put: (bytes: Uint8Array) => Promise<void>): Promise<void> {
   const packer = createDeflateRaw({ level: 1 });
   const feed = async () => {
@@ -92,7 +93,7 @@ interface DosTimestamp {
   day: number;
 }
 
-/** ZIP keeps local time in steps of two seconds; ours is UTC. */
+/** The time as ZIP stores it, in steps of two seconds; in UTC. */
 function dosTimestamp(moment: Date): DosTimestamp {
   return {
     time: (moment.getUTCHours() << 11) | (moment.getUTCMinutes() << 5) | (moment.getUTCSeconds() >> 1),
@@ -138,7 +139,7 @@ function centralHeader({ name, offset, checksum, compressedSize, size }: Entry, 
   return Buffer.concat([header, name]);
 }
 
-/** The entries of a small archive in memory, in order; no encryption, no archive over 4 GB. */
+/** Reads the entries of a small archive in memory, in order; without encryption, below 4 GB. */
 export function readZip(archive: Buffer): { name: string; bytes: Buffer }[] {
   const end = archive.lastIndexOf(Buffer.from([0x50, 0x4b, 0x05, 0x06]));
   if (end < 0) throw new Error('not a ZIP archive');

@@ -1,7 +1,7 @@
-/** The parts of bidi-js that are used; the package brings no types. */
+/** The used part of bidi-js, which has no types of its own. */
 declare module 'bidi-js' {
   interface EmbeddingLevels {
-    /** One a UTF-16 unit; odd: right to left. */
+    /** One for each UTF-16 unit; odd levels run from right to left. */
     levels: Uint8Array;
     paragraphs: { start: number; end: number; level: number }[];
   }

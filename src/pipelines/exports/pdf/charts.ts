@@ -5,7 +5,7 @@ import type { QuestionTable, TableCell } from '../tables.ts';
 import { contentWidth, page, type Sheet } from './sheet.ts';
 import type { Words } from './words.ts';
 
-/** Colours that differ for colour-blind eyes and in grey (after Okabe and Ito). */
+/** Colours that colour-blind readers and grey prints can distinguish (after Okabe and Ito). */
 const palette = [
   '#0072b2',
   '#e69f00',
@@ -18,14 +18,14 @@ const palette = [
   '#7a7a7a',
   '#3b3b3b',
 ];
-/** Those that dark letters are read better on. */
+/** Colours on which dark text is more readable. */
 const light = new Set(['#e69f00', '#cc79a7', '#56b4e9']);
 const ink = '#1f2933';
 const quiet = '#7b8794';
 const rail = '#eef1f4';
 const colorAt = (index: number): string => palette[index % palette.length] ?? ink;
 
-/** Draws what fits the question below what stands there already. */
+/** Draws the question's chart at the current position. */
 export function drawChart(sheet: Sheet, table: QuestionTable, words: Words): void {
   if (table.answered === 0 || !table.lines.some(({ cells }) => cells.length > 0)) return;
   drawers[table.chart](sheet, table, words);
@@ -39,7 +39,7 @@ const drawers: Record<ChartKind, (sheet: Sheet, table: QuestionTable, words: Wor
         sheet.ensure(40);
         sheet.write(label, { size: 9, weight: 'bold' });
       }
-      // Beside words and the like all others together would make every bar small.
+      // A bar for all other words would make every bar small.
       drawBars(
         sheet,
         cells.filter(({ isRest }) => !isRest),
@@ -60,7 +60,7 @@ const barHeight = 12;
 const labelWidth = 170;
 const valueWidth = 92;
 
-/** Lying bars; the whole width stands for 100 %, or for the greatest count where counts are no shares. */
+/** Horizontal bars; the full width is 100 %, or the greatest count if counts have no percentage. */
 export function drawBars(sheet: Sheet, cells: readonly (TableCell & { color?: string })[]): void {
   const room = contentWidth - labelWidth - valueWidth - 16;
   const most = Math.max(1, ...cells.map(({ count }) => count));
@@ -98,7 +98,7 @@ const columnsHeight = 90;
 const maxNames = 24;
 const maxNameWidth = 80;
 
-/** Standing columns on an ordered scale, the highest as high as there is room. */
+/** Vertical columns on an ordered scale; the highest takes the full height. */
 export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label' | 'count'>[]): void {
   if (cells.length === 0) return;
   const most = Math.max(1, ...cells.map(({ count }) => count));
@@ -131,7 +131,7 @@ export function drawColumns(sheet: Sheet, cells: readonly Pick<TableCell, 'label
   sheet.gap(columnsHeight + namesHeight + 20);
 }
 
-/** One bar of 100 % a line, cut into its parts, with a legend that all lines share. */
+/** One bar of 100 % for each line, divided into its parts, with a common legend. */
 function drawShares(sheet: Sheet, lines: QuestionTable['lines']): void {
   drawLegend(
     sheet,
@@ -182,7 +182,7 @@ function drawLegend(sheet: Sheet, labels: readonly string[]): void {
 
 const moods = { positive: '#009e73', negative: '#d55e00', mixed: '#e69f00', neutral: '#7a7a7a' } as const;
 
-/** What respondents speak of, as shares of all responses. */
+/** Themes of open answers, as percentages of all responses. */
 export function drawThemes(
   sheet: Sheet,
   themes: readonly Pick<Theme, 'name' | 'count' | 'sentiment'>[],
@@ -210,7 +210,7 @@ const zones = [
   { to: 100, color: '#009e73' },
 ] as const;
 
-/** The net promoter score on a half circle from −100 to 100, and the three groups beside it. */
+/** The net promoter score on a semicircle from −100 to 100, beside its three groups. */
 function drawGauge(
   sheet: Sheet,
   { score, promoters, passives, detractors }: NonNullable<QuestionTable['nps']>,

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 
 export type Weight = 'regular' | 'bold';
-/** The writing systems that have a font of their own. */
+/** Writing systems with a font of their own. */
 export type Family = 'latin' | 'arabic' | 'hebrew' | 'chinese' | 'japanese' | 'korean' | 'emoji';
 
 const require = createRequire(import.meta.url);
@@ -27,8 +27,8 @@ const kana = /[\p{Script=Hiragana}\p{Script=Katakana}]/u;
 const hangul = /\p{Script=Hangul}/u;
 
 /**
- * In which fonts to look for a character. Chinese, Japanese and Korean draw the same code points differently, so the language decides,
- * and a text with kana or hangul shows by itself which it is.
+ * The fonts in which to look for a character. Chinese, Japanese and Korean draw the same code points differently: the
+ * language decides, unless the text itself contains kana or hangul.
  */
 export function familyOrder(text: string, language: string): Family[] {
   const isJapanese = kana.test(text) || language.startsWith('ja');

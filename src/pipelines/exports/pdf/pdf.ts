@@ -9,8 +9,8 @@ import { createTypesetter } from './text.ts';
 import { type Words, wordsOf } from './words.ts';
 
 /**
- * A report: title page with the figures of the whole survey, then every question with a chart and a table. Drawn with the library's own
- * lines and text, no browser, nothing fetched; what respondents wrote is only ever text.
+ * A report: a title page with the totals of the survey, then every question with a chart and a table. Drawn by a PDF
+ * library without a browser or network; answers of respondents are only drawn as text.
  */
 export const writePdf: Writer = async ({ survey, createdAt, summarise, themes: findThemes }, sink) => {
   const [summary, themes] = await Promise.all([summarise(), findThemes()]);
@@ -28,7 +28,7 @@ export const writePdf: Writer = async ({ survey, createdAt, summarise, themes: f
   if (summary.questions.length > 0) sheet.nextPage();
   for (const [index, question] of summary.questions.entries()) {
     drawQuestion(sheet, tableOf(question, words), { number: index + 1, words });
-    // Setting fifty questions takes a second or two: the process must still hear that the file is no longer wanted.
+    // Fifty questions take a second or two: messages to the process must be handled in between.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
   if (themes.length > 0) {
@@ -92,7 +92,7 @@ function drawKeyNumbers(sheet: Sheet, figures: readonly (readonly [string, strin
 
 const daysShown = 60;
 
-/** The last days that there were responses; a column a day. */
+/** The last days with responses, one column each. */
 function daysOf(byDay: Summary['byDay']): { label: string; count: number }[] {
   return byDay.slice(-daysShown).map(({ date, count }) => ({ label: date.slice(5), count }));
 }
@@ -106,7 +106,7 @@ function durationText(seconds: number | null): string {
   return parts.join(':');
 }
 
-/** Puts the title and its number under every page. */
+/** Draws the title and the page number at the bottom of every page. */
 export function numberPages(sheet: Sheet, title: string): void {
   const { start, count } = sheet.doc.bufferedPageRange();
   for (let index = start; index < start + count; index += 1) {

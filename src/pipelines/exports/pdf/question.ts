@@ -7,7 +7,7 @@ import type { Words } from './words.ts';
 const quiet = '#52606d';
 const ruleColor = '#cbd2d9';
 
-/** One question: its wording, a chart and a table. Begins a new page where the wording would stand alone. */
+/** Draws one question: wording, chart and table. Begins a new page if the wording would be alone on its page. */
 export function drawQuestion(sheet: Sheet, table: QuestionTable, place: { number: number; words: Words }): void {
   const { number, words } = place;
   sheet.ensure(190);
@@ -43,7 +43,7 @@ interface Column {
   width: number;
 }
 
-/** Labels with counts and percentages; a grid where the question has rows or items. */
+/** Labels with counts and percentages; a grid if the question has rows or items. */
 function drawTable(sheet: Sheet, { lines, heading }: QuestionTable, words: Words): void {
   const [first] = lines;
   if (!first || first.cells.length === 0) return;
@@ -62,7 +62,7 @@ function drawTable(sheet: Sheet, { lines, heading }: QuestionTable, words: Words
         ...cells.map(({ count, percent }) => `${count} (${shareOf(percent).join('')})`),
       ])
     : first.cells.map(({ label, count, percent }) => [label, String(count), ...shareOf(percent)]);
-  // A grid that is too wide is drawn in parts, each with the names of its rows.
+  // A grid that is too wide is drawn in parts, each with the row labels.
   const columnsAtOnce = 7;
   for (let from = 1; from < heads.length; from += columnsAtOnce) {
     const part = (row: readonly string[]) => [row[0] ?? '', ...row.slice(from, from + columnsAtOnce)];

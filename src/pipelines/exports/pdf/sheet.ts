@@ -1,27 +1,27 @@
 import type { Block, TextStyle, Typesetter } from './text.ts';
 
-/** A4 in points, with its margins. */
+/** A4 in points, with margins. */
 export const page = { width: 595.28, height: 841.89, left: 50, right: 545.28, top: 50, bottom: 785 } as const;
 export const contentWidth = page.right - page.left;
 
 /**
- * The place on the paper where the next thing goes. All positions are meant for a page that is read from left to right; for a survey in a
- * language that is written from right to left everything is drawn at the mirrored place.
+ * The page and the position of the next element. Positions are given as for left-to-right languages; for right-to-left
+ * languages everything is mirrored.
  */
 export interface Sheet {
   y: number;
-  /** Goes on to the next page unless so much room is left. */
+  /** Begins a new page unless this height is left. */
   ensure(height: number): void;
   nextPage(): void;
   gap(height: number): void;
-  /** Writes a text over the whole width, page by page where it is long. */
+  /** Writes a text over the full width, on several pages if it is long. */
   write(text: string, style: TextStyle): void;
-  /** Small texts side by side, on as many lines as they need; with a coloured mark each, if given. */
+  /** Writes small texts side by side on as many lines as needed, each with a coloured mark if given. */
   flow(items: readonly { text: string; mark?: string }[], style: TextStyle): void;
   set: Typesetter['set'];
-  /** `align`: at the side where lines begin, where it is not given. */
+  /** `align` defaults to the side where lines begin. */
   draw: Typesetter['draw'];
-  /** Draws lines and areas. */
+  /** Draws lines and areas on the page. */
   shapes(paint: (doc: PDFKit.PDFDocument) => void): void;
   doc: PDFKit.PDFDocument;
 }

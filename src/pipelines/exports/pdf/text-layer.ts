@@ -1,4 +1,4 @@
-/** What is used here of the library's glyphs and fonts; its own types do not show them. */
+/** The used internals of the PDF library's glyphs and fonts, which its types do not declare. */
 interface Glyph {
   id: number;
   advanceWidth: number;
@@ -22,13 +22,14 @@ interface EmbeddedFont {
 const patchedFonts = new WeakSet<object>();
 
 /**
- * Lets a reader of the file search and copy what was written. A shape can stand for several letters: Arabic fonts draw those that differ in
- * their dots as one body with the dots apart, and the library would give the body the letter that it was first used for, for the whole file.
- * Here each letter gets a code of its own for the shape, which the font then holds as often. For the document's present font, once.
+ * Makes text in the file searchable and copyable. One glyph can stand for several letters: Arabic fonts draw letters
+ * that differ in their dots as one body with separate dots, and the library would map the body to the letter of its
+ * first use in the whole file. Here each letter gets its own code for the glyph, which the font then contains several
+ * times. Called once for the document's current font.
  */
 export function preserveTextMapping(doc: PDFKit.PDFDocument): void {
   const { _font: embedded } = doc as unknown as { _font: EmbeddedFont };
-  // Outlines of the other kind are not copied into the file one by one.
+  // Only TrueType outlines are copied into the file one by one.
   if (patchedFonts.has(embedded) || embedded.subset.cff !== undefined) return;
   patchedFonts.add(embedded);
   separateSharedGlyphs(embedded.font);
@@ -51,7 +52,9 @@ export function preserveTextMapping(doc: PDFKit.PDFDocument): void {
   };
 }
 
-/** The library keeps one object a shape, with the letters of its first use: others get an object of their own. */
+/**
+ * The library keeps one object for each glyph, with the letters of its first use; other letters get their own object.
+ */
 function separateSharedGlyphs(font: ShapingFont): void {
   const getGlyph = font.getGlyph.bind(font);
   font.getGlyph = (id, codePoints = []) => {

@@ -24,7 +24,7 @@ interface Run {
   width: number;
 }
 
-/** A line ready to be drawn: its runs stand in the order of the eye. */
+/** A line ready to be drawn, with its runs in visual order. */
 export interface Line {
   runs: Run[];
   width: number;
@@ -40,15 +40,16 @@ export interface Block extends FullStyle {
 const leading = 1.4;
 const controls = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 const clusters = new Intl.Segmenter('und', { granularity: 'grapheme' });
-// Where a line may end: after white space, and around every character of a script that writes without it; closing marks stay in front.
+// Where a line may end: after white space, and around each character of scripts without spaces, but not before closing
+// marks.
 const tokens =
   /\s+|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}][\u3001\u3002\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\u300d\u300f\u3011\u3015\u30fc]*|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]+/gu;
 const neutral = /^[\p{P}\p{N}\p{Z}\p{S}]+$/u;
 const strongRightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}]/u;
 
 /**
- * Text in any language on a PDF page: picks a font for every character, breaks lines, and orders runs by the Unicode bidirectional
- * algorithm (UAX #9), which the PDF library does not do. Nothing here depends on the page.
+ * Lays out text of any language: picks a font for each character, breaks lines, and orders runs by the Unicode
+ * bidirectional algorithm (UAX #9), which the PDF library does not do. Independent of the page.
  */
 export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
   const select = (family: Family, weight: Weight, size: number) => {
@@ -57,32 +58,28 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
     return doc;
   };
   const widths = new Map<string, number>();
-  /** Measured at size 1000 once a text: widths grow with the size. */
+  /** Each text is measured once, at size 1000; widths are proportional to the size. */
   const widthOf = (
     text: string,
     { family, level }: Pick<Run, 'family' | 'level'>,
     { weight, size }: FullStyle,
   ): number => {
     const key = `${family} ${weight} ${level % 2} ${text}`;
-    let width = widths.get(key);
-    if (width === undefined)
-      widths.set(key, (width = select(family, weight, 1000).widthOfString(text, featuresOf(text, level))));
+    const width = widths.get(key) ?? select(family, weight, 1000).widthOfString(text, featuresOf(text, level));
+    widths.set(key, width);
     return (width * size) / 1000;
   };
 
   const known = new Map<string, boolean>();
   const hasGlyphs = (family: Family, cluster: string): boolean => {
     const key = `${family} ${cluster}`;
-    let has = known.get(key);
-    if (has === undefined)
-      known.set(
-        key,
-        (has = [...cluster].every((char) => isJoiner(char) || fontHas(select(family, 'regular', 10), char))),
-      );
+    const font = () => select(family, 'regular', 10);
+    const has = known.get(key) ?? [...cluster].every((char) => isJoiner(char) || fontHas(font(), char));
+    known.set(key, has);
     return has;
   };
 
-  /** Sets a text into lines of at most `width`; what does not fit into `mostLines` ends with an ellipsis. */
+  /** Breaks a text into lines of at most `width`; text beyond `mostLines` is replaced by an ellipsis. */
   const set = (
     text: string,
     width: number,
@@ -121,7 +118,7 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
     return lines;
   };
 
-  /** A family and a level for every grapheme. */
+  /** The font family and bidi level of each grapheme. */
   const piecesOf = (text: string, levels: Uint8Array) => {
     const order = familyOrder(text, language);
     const pieceAt = new Map<number, number>([[text.length, Infinity]]);
@@ -132,7 +129,7 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
       pieceAt.set(index, number);
       return { text: segment, family, level: levels[index] ?? 0 };
     });
-    /** By offsets in the text, which must be borders of graphemes. */
+    /** Offsets in the text; must be boundaries of graphemes. */
     return { within: (start: number, end: number) => pieces.slice(pieceAt.get(start), pieceAt.get(end)) };
   };
 
@@ -155,7 +152,7 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
       width: widthOf('…', { family: 'latin', level: 0 }, style),
     };
     const runs = [...line.runs];
-    // The end of the text is on the left where it runs from right to left.
+    // Right-to-left text ends on the left.
     const at = line.isRightToLeft ? 0 : -1;
     let total = line.width;
     while (runs.length > 0 && total + dots.width > width) {
@@ -179,7 +176,7 @@ export function createTypesetter(doc: PDFKit.PDFDocument, language: string) {
 
   return {
     set,
-    /** Draws lines below each other; `align` is by the text's own direction where it is not given. */
+    /** Draws lines below each other; `align` defaults to the direction of the text. */
     draw(
       block: Block,
       x: number,
@@ -209,7 +206,7 @@ interface Piece {
   level: number;
 }
 
-/** The library orders a right-to-left run itself if it is laid out as a whole, which any feature brings about. */
+/** With any font feature the library lays out a run as a whole, and then orders right-to-left runs itself. */
 function featuresOf(text: string, level: number): { features?: PDFKit.Mixins.OpenTypeFeatures[] } {
   return level % 2 === 1 && strongRightToLeft.test(text) ? { features: ['rtla'] } : {};
 }
@@ -217,7 +214,7 @@ function featuresOf(text: string, level: number): { features?: PDFKit.Mixins.Ope
 const isJoiner = (char: string): boolean =>
   char === '\u200d' || char === '\u200c' || /[\ufe00-\ufe0f]/.test(char) || /\p{Emoji_Modifier}/u.test(char);
 
-/** The document's present font; the library keeps it in a field of its own. */
+/** The document's current font, a private field of the library. */
 function fontHas(doc: PDFKit.PDFDocument, char: string): boolean {
   const { _font } = doc as unknown as { _font: { font: { hasGlyphForCodePoint(code: number): boolean } } };
   return _font.font.hasGlyphForCodePoint(char.codePointAt(0) ?? 0);
@@ -233,7 +230,7 @@ function runsOf(pieces: readonly Piece[]): Omit<Run, 'width'>[] {
   return runs;
 }
 
-/** White space at the ends of a line takes no room. */
+/** Drops white space at both ends of a line. */
 function trimRuns(runs: Omit<Run, 'width'>[]): Omit<Run, 'width'>[] {
   const [first, last] = [runs[0], runs.at(-1)];
   if (first) first.text = first.text.trimStart();
@@ -241,7 +238,9 @@ function trimRuns(runs: Omit<Run, 'width'>[]): Omit<Run, 'width'>[] {
   return runs.filter(({ text }) => text !== '');
 }
 
-/** UAX #9, rule L2: from the highest level down to the lowest odd one, every stretch at that level or above is reversed. */
+/**
+ * UAX #9, rule L2: from the highest level down to the lowest odd one, reverses each sequence at that level or above.
+ */
 function inVisualOrder<T extends { level: number }>(runs: readonly T[]): T[] {
   const ordered = [...runs];
   const highest = Math.max(0, ...runs.map(({ level }) => level));
@@ -266,7 +265,7 @@ interface Token {
   isSpace: boolean;
 }
 
-/** The pieces between possible line ends; a word that is longer than a line is cut between graphemes. */
+/** The pieces between possible line ends; a word that is wider than a line is cut between graphemes. */
 function* brokenTokens(
   text: string,
   width: number,

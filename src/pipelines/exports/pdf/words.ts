@@ -1,4 +1,4 @@
-/** The words that a report needs besides those of its author. */
+/** Words of a report that are not the author's. */
 const english = {
   responses: 'Responses',
   complete: 'Complete',
@@ -39,7 +39,7 @@ export type Words = typeof english;
 
 const order = Object.keys(english) as (keyof Words)[];
 
-/** In the order of the English ones. */
+/** Translations, in the order of the English words. */
 const translations: Readonly<Record<string, string>> = {
   es: 'Respuestas|Completas|Tasa de finalización|Duración media|Creado el|Respuestas por día|Respondida|Omitida|Respuesta|Palabra|Posición|Cantidad|Porcentaje|Nadie ha respondido a esta pregunta.|Promotores|Pasivos|Detractores|NPS|Media|Mediana|Desviación estándar|Mínimo|Máximo|Valor más alto|Valor más bajo|Otro|Temas de las respuestas abiertas|Positivo|Negativo|Neutro|Mixto|Menciones|Otros valores',
   fr: 'Réponses|Complètes|Taux d’achèvement|Durée moyenne|Créé le|Réponses par jour|Répondu|Passée|Réponse|Mot|Rang|Nombre|Pourcentage|Personne n’a répondu à cette question.|Promoteurs|Passifs|Détracteurs|NPS|Moyenne|Médiane|Écart type|Minimum|Maximum|Note la plus haute|Note la plus basse|Autre|Thèmes des réponses ouvertes|Positif|Négatif|Neutre|Mitigé|Mentions|Tous les autres',
@@ -60,7 +60,7 @@ const translations: Readonly<Record<string, string>> = {
 
 const traditional = /^zh-(?:hant|tw|hk|mo)\b/;
 
-/** In the survey's language where it is one of the service's fifteen, else in English. */
+/** The words in the survey's language if it is one of the service's fifteen, otherwise in English. */
 export function wordsOf(language: string): Words {
   const tag = language.toLowerCase();
   const found = translations[traditional.test(tag) ? 'zh-hant' : (tag.split('-')[0] ?? '')]?.split('|');

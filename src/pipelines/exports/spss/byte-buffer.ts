@@ -1,4 +1,4 @@
-/** A growing piece of a file in little-endian order. */
+/** A growing buffer, written in little-endian order. */
 export function createByteBuffer(initial = 4096) {
   let buffer = Buffer.alloc(initial);
   let used = 0;
@@ -25,7 +25,7 @@ export function createByteBuffer(initial = 4096) {
       room(1);
       buffer[used++] = value;
     },
-    /** A byte that was written before. */
+    /** Overwrites an earlier byte. */
     set(at: number, value: number): void {
       buffer[at] = value;
     },
@@ -34,14 +34,14 @@ export function createByteBuffer(initial = 4096) {
       buffer.set(value, used);
       used += value.length;
     },
-    /** A text filled up with blanks. */
+    /** Writes a text, padded with blanks. */
     text(value: string, width: number): void {
       const coded = Buffer.from(value);
       const padded = Buffer.alloc(width, ' ');
       coded.copy(padded, 0, 0, width);
       this.bytes(padded);
     },
-    /** What was written since the last time. */
+    /** Returns and removes what was written since the last call. */
     take(): Buffer {
       const taken = Buffer.from(buffer.subarray(0, used));
       used = 0;
@@ -52,9 +52,9 @@ export function createByteBuffer(initial = 4096) {
 
 export type ByteBuffer = ReturnType<typeof createByteBuffer>;
 
-/** The text, or as many of its whole characters as fit into so many bytes of UTF-8. */
+/** Cuts a text between characters to at most this many bytes of UTF-8. */
 export function truncateToBytes(text: string, mostBytes: number): string {
-  // No UTF-16 unit takes more than three bytes.
+  // A UTF-16 unit takes at most three bytes.
   if (text.length * 3 <= mostBytes || Buffer.byteLength(text) <= mostBytes) return text;
   const bytes = Buffer.from(text);
   let end = mostBytes;

@@ -1,15 +1,15 @@
 import { type ByteBuffer, createByteBuffer, truncateToBytes } from './byte-buffer.ts';
 import type { Variable } from './variables.ts';
 
-/** What the file says of missing and extreme numbers. */
+/** How the file represents missing, highest and lowest numbers. */
 export const systemMissing = -Number.MAX_VALUE;
-/** The largest double below the missing one. */
+/** The lowest number that is not missing: the next greater double. */
 const lowest = -1.7976931348623155e308;
 
 const segmentBytes = 255;
 const segmentStep = 252;
 
-/** A place in the file's order of variables: texts over 255 bytes are spread over several. */
+/** A variable in the file's order; texts over 255 bytes take several segments. */
 interface Segment {
   variable: Variable;
   shortName: string;
@@ -17,7 +17,7 @@ interface Segment {
   isFirst: boolean;
 }
 
-/** How a text variable of that width is laid out: widths of its segments. */
+/** The widths of the segments of a text variable of this width. */
 export function segmentWidths(width: number): number[] {
   if (width <= segmentBytes) return [width];
   const count = Math.ceil(width / segmentStep);
@@ -26,7 +26,7 @@ export function segmentWidths(width: number): number[] {
   );
 }
 
-/** Units of eight bytes that a segment takes in a case. */
+/** Units of eight bytes that a segment takes in each case. */
 export const unitsOf = (width: number): number => (width === 0 ? 1 : Math.ceil(width / 8));
 
 export interface DictionaryOptions {
@@ -37,8 +37,8 @@ export interface DictionaryOptions {
 }
 
 /**
- * Everything of a system file before its cases, in UTF-8 and little-endian order, as the PSPP project has documented the format
- * (PSPP Developers Guide, “System File Format”).
+ * The part of a system file before its cases, in UTF-8 and little-endian order, as documented in the PSPP Developers
+ * Guide, “System File Format”.
  */
 export function encodeDictionary({ variables, title, createdAt, cases }: DictionaryOptions): Buffer {
   const bytes = createByteBuffer(65_536);
@@ -90,7 +90,7 @@ function writeHeader(
   bytes.text('@(#) SPSS DATA FILE survey-service', 60);
   bytes.int(2);
   bytes.int(units);
-  // Compressed by bytecodes, no weight.
+  // Compressed by bytecodes; no weight variable.
   bytes.int(1);
   bytes.int(0);
   bytes.int(cases);
@@ -154,7 +154,7 @@ function writeValueLabels(bytes: ByteBuffer, segments: readonly Segment[]): void
   }
 }
 
-/** Little-endian IEEE numbers, UTF-8; and what stands for missing, highest and lowest. */
+/** Declares little-endian IEEE numbers and UTF-8, and the numbers for missing, highest and lowest. */
 function writeMachine(bytes: ByteBuffer): void {
   for (const field of [7, 3, 4, 8, 1, 0, 0, -1, 1, 1, 2, 65_001]) bytes.int(field);
   for (const field of [7, 4, 8, 3]) bytes.int(field);
@@ -178,7 +178,9 @@ function writeExtension(bytes: ByteBuffer, subtype: number, text: string): void 
   bytes.bytes(coded);
 }
 
-/** Options of one question together: `$Q3=D1 1 <length> <label> v1 v2`, counted where they are 1. */
+/**
+ * A multiple response set for the options of a question, counted where they are 1: `$Q3=D1 1 <length> <label> v1 v2`.
+ */
 function multipleResponseSets(segments: readonly Segment[]): string {
   const sets = new Map<number, Segment[]>();
   for (const segment of segments)

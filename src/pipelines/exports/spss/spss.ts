@@ -5,7 +5,7 @@ import { compressionBias, encodeDictionary, segmentWidths, unitsOf } from './dic
 import { type Variable, variablesOf } from './variables.ts';
 
 /**
- * An SPSS system file. Reads everything twice: the widths of texts and the number of cases stand before the first case.
+ * An SPSS system file. Reads all responses twice, because text widths and the number of cases precede the cases.
  */
 export const writeSpss: Writer = async ({ survey, layout, createdAt, batches, scan }, sink) => {
   const variables = variablesOf(layout);
@@ -22,7 +22,7 @@ export const writeSpss: Writer = async ({ survey, layout, createdAt, batches, sc
   if (written !== cases) throw new Error('responses were deleted while the file was made');
 };
 
-/** Makes every text variable as wide as its longest text; gives the number of responses. */
+/** Makes every text variable as wide as its longest text; resolves with the number of responses. */
 async function measure(
   variables: readonly Variable[],
   batches: AsyncIterable<readonly ResponseRecord[]>,
@@ -42,7 +42,7 @@ const codes = { end: 252, literal: 253, blanks: 254, missing: 255 } as const;
 const codesTogether = 8;
 const blanks = Buffer.alloc(8, ' ');
 
-/** Cases compressed by bytecodes: eight codes, then the units of eight bytes that no code stands for. */
+/** Writes cases compressed by bytecodes: eight codes, then the units of eight bytes that have no code. */
 function createCases(variables: readonly Variable[]) {
   const done = createByteBuffer(1 << 20);
   const literals = createByteBuffer(64);
@@ -87,7 +87,7 @@ function createCases(variables: readonly Variable[]) {
   };
 }
 
-/** Units of a text: every segment begins a new one and, but for the last, holds 255 bytes of it. */
+/** Units of a text: each segment begins a new unit and holds 255 bytes of the text, the last one the rest. */
 function* piecesOf(text: Buffer, widths: readonly number[]): Generator<Uint8Array> {
   let at = 0;
   for (const [index, width] of widths.entries()) {

@@ -2,28 +2,31 @@ import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import type { FileColumn, Labels, Layout } from '../columns.ts';
 import { truncateToBytes } from './byte-buffer.ts';
 
-/** Formats of variables by the number that the file has for them. */
+/** Numbers of the variable formats in the file. */
 const formats = { text: 1, number: 5, date: 39, time: 21, moment: 22 } as const;
 
 export interface Variable {
-  /** At most 64 bytes, unique without regard to case. */
+  /** At most 64 bytes, unique regardless of case. */
   name: string;
   label: string;
-  /** 0: a number; else bytes of text, 1…32767. */
+  /** 0 for a number; otherwise the bytes of a text, 1…32767. */
   width: number;
   format: { kind: number; width: number; decimals: number };
   measure: 'nominal' | 'ordinal' | 'scale';
   values: readonly { value: number; label: string }[];
-  /** The multiple response set it belongs to: the question's number. */
+  /** Number of the question whose multiple response set it belongs to. */
   set: number | undefined;
   read(record: ResponseRecord): number | string | null;
 }
 
-/** Texts are cut at this many bytes: no variable can be wider. */
+/** Maximum bytes of a text variable; longer texts are cut. */
 export const maxTextBytes = 32_767;
 const gregorianMs = Date.UTC(1582, 9, 14);
 
-/** A variable a column. Choices become numbers with value labels, moments seconds since 1582-10-14, empty cells system-missing. */
+/**
+ * One variable for each column. Choices are numbers with value labels, moments seconds since 1582-10-14, empty cells
+ * system-missing.
+ */
 export function variablesOf({ columns, labels, questions }: Layout): Variable[] {
   const numbers = new Map(questions.map(({ id }, index) => [id, index + 1]));
   const counts = new Map<number, number>();

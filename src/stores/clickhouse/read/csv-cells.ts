@@ -2,7 +2,7 @@ import { bitsPerWord, type Category, type ExportCell } from '../../../domain/que
 import { sqlInteger, sqlString } from '../sql-literals.ts';
 import type { ColumnOf } from './selection.ts';
 
-/** What every response has, by the names of the interface. */
+/** Fields of every response, by their names in the API. */
 export type ResponseField =
   | 'id'
   | 'surveyId'
@@ -15,15 +15,12 @@ export type ResponseField =
   | 'respondent'
   | 'metadata';
 
-/**
- * A column of a CSV file: a field of the response, or an answer with the finished text that stands for each category.
- */
+/** A column of a CSV file: a field of the response, or an answer with the final text of each category. */
 export type CsvColumn = { field: ResponseField } | { cell: ExportCell; textOf(category: Category): string };
 
 /**
- * The finished text of a cell, quoted and safe, as an expression: the database writes the lines itself. An empty cell
- * is ''. What is written here must agree to the byte with the cells that the other formats read (see the test that
- * compares the two).
+ * SQL for the final text of a cell, quoted and safe for spreadsheets; '' if empty. Its bytes must equal those of the
+ * cells of other formats (test/integration/pipelines/exports/hostile-cells.test.ts compares them).
  */
 export function csvCell(column: CsvColumn, columnOf: ColumnOf): string {
   return 'field' in column ? fieldExpressions[column.field] : answerText(column, columnOf);
@@ -39,7 +36,7 @@ const fieldExpressions: Readonly<Record<ResponseField, string>> = {
   durationSeconds: `if(duration_ms < 0, '', ${numberText('duration_ms / 1000')})`,
   language: spreadsheetSafe('language'),
   respondent: spreadsheetSafe('respondent'),
-  // Of JSON's two spellings of some control characters the database has its own.
+  // ClickHouse chooses its own one of JSON's two escapes of some control characters.
   metadata: String.raw`if(empty(metadata), '', concat('"', replaceAll(replaceAll(toJSONString(metadata), ';', '\\u003b'), '"', '""'), '"'))`,
 };
 
@@ -73,7 +70,7 @@ function answerText({ cell, textOf }: Extract<CsvColumn, { cell: ExportCell }>, 
   }
 }
 
-/** Most codes are small and their texts lie in an array; a lookup in a table is slower. */
+/** Texts of codes below this are in an array; a lookup in a table is slower. */
 const maxArrayCode = 1000;
 
 function labelText(column: string, texts: ReadonlyMap<number, string>): string {
@@ -93,7 +90,7 @@ function momentText(column: string): string {
 }
 
 /**
- * As ECMAScript writes a number: the engine has the same shortest digits, but a sign on nought and none on large
+ * SQL for a number as ECMAScript writes it. ClickHouse has the same shortest digits, but writes −0 and no sign of large
  * exponents.
  */
 function numberText(value: string): string {
@@ -101,8 +98,8 @@ function numberText(value: string): string {
 }
 
 /**
- * See `safeText` of the CSV export: what a spreadsheet would run gets an apostrophe. Most texts have nothing of the
- * kind, and are looked through once.
+ * SQL of `safeText` of the CSV export: text that a spreadsheet would run as a formula gets an apostrophe. Most texts
+ * match no special sign and are scanned once.
  */
 function spreadsheetSafe(value: string): string {
   const special = String.raw`'[",;\\t\\r\\n]|^\'*[=+\\-@\\x00＝＋－＠]'`;
@@ -110,7 +107,8 @@ function spreadsheetSafe(value: string): string {
   const inside = String.raw`'([;\\t\\r\\n])(["\']*[=+\\-@\\x00＝＋－＠])'`;
   const begun = `if(match(${value}, ${dangerous}), concat('\\'', ${value}), ${value})`;
   const within = String.raw`replaceRegexpAll(replaceRegexpAll(${begun}, ${inside}, '\\1\'\\2'), '([;\\t\\r\\n])\'-\\)', '\\1-)')`;
-  return String.raw`if(match(${value}, ${special}), ${csvQuoted(String.raw`if(match(${value}, '[;\\t\\r\\n]'), ${within}, ${begun})`)}, ${value})`;
+  const safe = csvQuoted(String.raw`if(match(${value}, '[;\\t\\r\\n]'), ${within}, ${begun})`);
+  return `if(match(${value}, ${special}), ${safe}, ${value})`;
 }
 
 function csvQuoted(value: string): string {

@@ -6,14 +6,14 @@ import { type CsvColumn, csvCell } from './csv-cells.ts';
 import { type RecordCells, type ResponseRecord, recordColumns, textsOf, toRecord } from './record.ts';
 import { allOf, columnNames, conditionsOf, type Selection, selectionSlots } from './selection.ts';
 
-/** A step of the time line; a span is some of them, as many as the memory for it holds. */
+/** Rows of one step. A span consists of as many steps as fit into its limits. */
 const rowsPerStep = 2500;
 const batchRows = 1000;
 const edgesTimeoutMs = 60_000;
 const linesTimeoutMs = 60_000;
-// All versions of a response lie in one partition, as its moment never changes.
+// All versions of a response are in one partition, because its submission time never changes.
 const settings = { do_not_merge_across_partitions_select_final: 1 };
-/** Each cell as its expression makes it, commas between them, lines ended as RFC 4180 has it. */
+/** Unescaped cells, separated by commas, with line ends of RFC 4180. */
 const csvFormatSettings = {
   ...settings,
   format_custom_escaping_rule: 'Raw',
@@ -27,36 +27,34 @@ export interface CsvLines {
   rows: number;
 }
 
-/** What a span held: the next one has as many steps as fit in its bounds if the rows are alike. */
+/** The content of a span and its size, from which the number of steps of the next span is computed. */
 interface MeasuredSpan<T> {
   content: T;
   rows: number;
   bytes: number;
 }
 
-/** Of a span, and how many are asked for before the one in work is done with. */
+/** Maximum size of a span, and how many spans are read ahead. */
 interface SpanLimits {
   rows: number;
   bytes: number;
   prefetch: number;
 }
 
-/**
- * Records stand in memory as objects and keep the writer busy; lines are bytes, and there the database is the slower.
- */
+/** Records are objects, and the writer is the slower side; lines are bytes, and the database is the slower side. */
 const recordLimits: SpanLimits = { rows: 10_000, bytes: 4e6, prefetch: 1 };
 const lineLimits: SpanLimits = { rows: 50_000, bytes: 16e6, prefetch: 2 };
-/** In a rush: little at a time, nothing meanwhile, on one processor. */
+/** Under load: small spans, none read ahead, one thread. */
 const underLoadLimits: SpanLimits = { rows: 10_000, bytes: 4e6, prefetch: 0 };
 const underLoadSettings = { max_threads: 1 };
 
 export interface ExportRowsDeps extends Placement {
   clickhouse: ClickHouse;
-  /** Whether others need the machine: then less is read at once. */
+  /** Whether respondents need the machine; then less is read at once. */
   isUnderLoad?(): boolean;
 }
 
-/** Responses on their way into files: everything of a selection, as fast as it can be read in flat memory. */
+/** Reads all responses of a selection for files, as fast as possible in constant memory. */
 export function createExportRows({ clickhouse, cluster, isUnderLoad = () => false }: ExportRowsDeps) {
   const columns = createCodeColumns(clickhouse, { cluster });
   const table = clickhouse.table('responses');
@@ -69,8 +67,8 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     `SELECT ${shown} FROM ${table} FINAL WHERE ${condition} ORDER BY submitted_at, response_id`;
   return {
     /**
-     * Every response of the selection, oldest first, some at a time. The time line is cut into spans; each is a query
-     * of its own, and the next one runs while the rows of the last are worked on. The order is the same in every run.
+     * All responses of the selection in batches, oldest first. Each span of time is a separate query, and the next one
+     * runs while the rows of the previous one are processed. The order is the same in every run.
      */
     async *batches(selection: Selection, codeColumns: number): AsyncGenerator<readonly ResponseRecord[]> {
       const conditions = await conditionsFor(selection);
@@ -85,7 +83,7 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
         for (let at = 0; at < rows.length; at += batchRows) yield rows.slice(at, at + batchRows).map(toRecord);
     },
 
-    /** The same responses as lines of a CSV file, written by the database. */
+    /** The same responses as lines of a CSV file, formatted by ClickHouse. */
     async *csvLines(
       selection: Selection,
       csvColumns: readonly CsvColumn[],
@@ -106,7 +104,7 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
     },
   };
 
-  /** Moments that many rows apart. Where exactly they lie decides nothing but the size of the steps. */
+  /** Submission times that are `rowsPerStep` rows apart. They only decide the size of the steps. */
   async function edges(key: string): Promise<number[]> {
     const inOrder = `SELECT submitted_at FROM ${table} WHERE ${key} ORDER BY survey_id, submitted_at`;
     const rows = await clickhouse.select<[number]>(
@@ -120,8 +118,8 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
 export type ExportRows = ReturnType<typeof createExportRows>;
 
 /**
- * Reads span after span, some ahead of the one in work. The first is a single step; how heavy its rows are decides how
- * many steps the others take.
+ * Reads span after span, some of them ahead. The first span is a single step; the size of its rows decides how many
+ * steps further spans have.
  */
 async function* readSpans<T>(
   edges: readonly number[],
@@ -154,7 +152,7 @@ function stepsWithin(limits: SpanLimits, rows: number, bytes: number): number {
   return Math.max(1, Math.floor(Math.min(limits.rows / rowsPerStep, limits.bytes / Math.max(1, bytesInStep))));
 }
 
-/** A condition on the moment; together those of all spans hold for every moment, each once. */
+/** SQL condition for a span of submission time. The spans cover all times without overlap. */
 function spanBetween(from: number | undefined, to: number | undefined): string {
   return allOf([
     from === undefined ? '' : `submitted_at >= ${sqlMoment(from)}`,
@@ -162,7 +160,7 @@ function spanBetween(from: number | undefined, to: number | undefined): string {
   ]);
 }
 
-/** A failure of work that was begun early is thrown where its result is asked for, and is not unhandled before. */
+/** Throws a failure of work that was begun early only when its result is awaited, so that the rejection is handled. */
 function deferRejection<T>(work: Promise<T>): () => Promise<T> {
   work.catch(() => undefined);
   return () => work;
@@ -170,7 +168,7 @@ function deferRejection<T>(work: Promise<T>): () => Promise<T> {
 
 const fixedRowBytes = 200;
 
-/** About what the rows take in memory: answers in words differ by thousands, everything else by little. */
+/** Estimated memory of the rows: a fixed size each, and the length of their texts, which vary most. */
 function approximateBytes(rows: readonly RecordCells[]): number {
   return rows.reduce(
     (sum, cells) => textsOf(cells).reduce((length, text) => length + text.length, sum + fixedRowBytes),
@@ -181,7 +179,7 @@ function approximateBytes(rows: readonly RecordCells[]): number {
 const quote = 0x22;
 const newline = 0x0a;
 
-/** Line ends that stand outside quotes: one a row. */
+/** Counts line ends outside quotes, one for each row. */
 function countLines(pieces: readonly Uint8Array[]): number {
   let rows = 0;
   let isQuoted = 0;

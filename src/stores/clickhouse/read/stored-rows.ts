@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../client.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
 
-/** What names a row: one version of one response. */
+/** Identifies a row: one version of one response. */
 export interface RowKey {
   surveyId: string;
   responseId: string;
@@ -9,31 +9,31 @@ export interface RowKey {
   version: number;
 }
 
-/** What a survey has stored of a span of time. */
+/** The stored rows of a survey in a span of time. */
 export interface RowSum {
   rows: number;
-  /** The sum of the last 32 bits of the responses' ids: differs where other responses are stored than are expected. */
+  /** Sum of the last 32 bits of the response ids; differs if other responses are stored than expected. */
   idSum: number;
 }
 
 export interface RowSpan {
   surveyIds: readonly string[];
-  /** Both ends belong to it. */
+  /** Both ends are inclusive. */
   fromMs: number;
   toMs: number;
 }
 
 const checkTimeoutMs = 10_000;
-/** Ids in one statement. */
+/** Maximum ids in one statement. */
 const idsPerStatement = 5000;
 
-/** Says which rows ClickHouse holds, for those who do not believe what it says of an insert. */
+/** Verifies which rows ClickHouse has stored, independently of its replies to inserts. */
 export function createStoredRows(clickhouse: ClickHouse) {
   const table = clickhouse.table('responses');
   const within = ({ surveyIds, fromMs, toMs }: RowSpan) =>
     `survey_id IN (${surveyIds.map(sqlUuid).join(', ')}) AND submitted_at BETWEEN ${sqlMoment(fromMs)} AND ${sqlMoment(toMs)}`;
 
-  /** The newest version stored of each of these responses, by `id moment`. */
+  /** The newest stored version of each response, by `id time`. */
   const versionsOf = async (keys: readonly RowKey[]): Promise<Map<string, number>> => {
     const moments = keys.map(({ submittedAtMs }) => submittedAtMs);
     const span = {
@@ -41,7 +41,7 @@ export function createStoredRows(clickhouse: ClickHouse) {
       fromMs: Math.min(...moments),
       toMs: Math.max(...moments),
     };
-    // One text that is split there is read in a fifth of the time of thousands of literals.
+    // Parsing one string that the server splits takes a fifth of the time of thousands of literals.
     const ids = `SELECT toUUID(arrayJoin(splitByChar(',', ${sqlString([...new Set(keys.map(({ responseId }) => responseId))].join(','))})))`;
     const rows = await clickhouse.select<[string, number, number]>(
       `SELECT response_id, toUnixTimestamp64Milli(submitted_at), max(version) FROM ${table} WHERE ${within(span)} AND response_id IN (${ids}) GROUP BY response_id, submitted_at`,
@@ -51,10 +51,7 @@ export function createStoredRows(clickhouse: ClickHouse) {
   };
 
   return {
-    /**
-     * First versions of responses, by survey; a survey without any has no entry. A row that was stored twice counts
-     * twice.
-     */
+    /** First versions of responses by survey; surveys without any are missing. A row stored twice counts twice. */
     async firstVersions(span: RowSpan): Promise<Map<string, RowSum>> {
       const rows = await clickhouse.select<[string, number, number]>(
         `SELECT survey_id, count(), sum(toUInt32(toUInt128(response_id))) FROM ${table} WHERE ${within(span)} AND version = 1 GROUP BY survey_id`,
@@ -64,8 +61,8 @@ export function createStoredRows(clickhouse: ClickHouse) {
     },
 
     /**
-     * The same by survey and span of time, under `survey bucket`. Exact: each response counts once, however often it
-     * was stored and whatever version of it is there by now.
+     * The same by survey and bucket of time, under `survey bucket`. `isExact`: each response counts once, however often
+     * and in whichever version it is stored.
      */
     async firstVersionsByBucket(
       span: RowSpan,
@@ -81,10 +78,7 @@ export function createStoredRows(clickhouse: ClickHouse) {
       return new Map(rows.map(([surveyId, bucket, count, idSum]) => [`${surveyId} ${bucket}`, { rows: count, idSum }]));
     },
 
-    /**
-     * When the server that answers was started, as far as it can tell: what was stored before has to be looked at
-     * again.
-     */
+    /** Start time of the answering server, accurate to a second. Rows stored before it must be verified again. */
     async startedAtMs(): Promise<number> {
       const [row] = await clickhouse.select<[number]>('SELECT toUnixTimestamp64Milli(now64(3)) - 1000 * uptime()', {
         timeoutMs: checkTimeoutMs,
@@ -92,7 +86,7 @@ export function createStoredRows(clickhouse: ClickHouse) {
       return row?.[0] ?? 0;
     },
 
-    /** The rows that are neither stored nor replaced by a later version. */
+    /** The rows that are neither stored nor superseded by a later version. */
     async missing(keys: readonly RowKey[]): Promise<RowKey[]> {
       const absent: RowKey[] = [];
       for (let from = 0; from < keys.length; from += idsPerStatement) {

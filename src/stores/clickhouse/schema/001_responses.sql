@@ -1,6 +1,6 @@
--- One row a version of a response; the newest version counts, a tombstone (is_deleted) ends it.
--- submitted_at never changes for a response, so all its versions meet in one partition and stand side by side in it.
--- Code columns stand last and in order: a sent row may end before them.
+-- One row for each version of a response. The newest version counts; a tombstone (is_deleted) deletes the response.
+-- submitted_at never changes for a response, so all its versions are in one partition, next to each other.
+-- Columns are those of src/domain/response-row.ts. Code columns are last, so that an inserted row may end early.
 CREATE TABLE IF NOT EXISTS {{storage_table}} {{on_cluster}}
 (
     survey_id UUID,
@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS {{storage_table}} {{on_cluster}}
     texts Array(String) CODEC(ZSTD(3)),
     {{code_columns}},
     INDEX response_id_bloom response_id TYPE bloom_filter(0.01) GRANULARITY 1,
-    -- A few rows a part: totals of a survey at once, and in which hours its rows lie in more than one part (see counts/overlapping-parts.ts).
+    -- A few rows for each part: totals of a survey, and the hours with rows in several parts (see counts/overlapping-parts.ts).
     PROJECTION hours
     (
         SELECT
@@ -32,11 +32,11 @@ ENGINE = {{engine}}
 PARTITION BY toYYYYMM(submitted_at)
 ORDER BY (survey_id, submitted_at, response_id)
 SETTINGS
-    -- An insert is acknowledged when it is on disk.
+    -- Inserts are acknowledged when they are on disk.
     fsync_after_insert = 1,
     fsync_part_directory = 1,
-    -- Merging replaces rows, so the sums of a projection must be made anew.
+    -- Merging replaces rows, so projections must be rebuilt.
     deduplicate_merge_projection_mode = 'rebuild',
-    -- A month at rest becomes one part: then nothing has to be merged while reading.
+    -- An idle month is merged into one part, so that reading needs no merging.
     min_age_to_force_merge_seconds = 600,
     min_age_to_force_merge_on_partition_only = 1

@@ -1,5 +1,5 @@
--- What analyses found in open answers, one row a value. An edition holds what one analysis found: it is written once, read when it is
--- whole, and goes when newer ones have taken its place. Whether a response still counts is for `responses` to say.
+-- AI annotations of open answers, one row for each value. An edition contains those of one analysis: it is written once, read when it is
+-- complete, and removed when newer ones have replaced it. Deleted responses are known from `responses` only.
 CREATE TABLE IF NOT EXISTS {{findings_storage}} {{on_cluster}}
 (
     survey_id UUID,

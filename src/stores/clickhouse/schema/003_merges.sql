@@ -1,3 +1,3 @@
--- Small parts are merged many at a time. By default few new ones are enough to write a part of some megabytes anew: under steady load, with an insert
--- every half second, rows had been through eight to eleven merges after forty seconds, which took more than a third of ClickHouse's processor time.
+-- Merges many small parts at a time. With the default, few new parts cause a part of some megabytes to be rewritten: under steady load, with an
+-- insert every half second, rows were merged eight to eleven times in forty seconds, which took over a third of ClickHouse's processor time.
 ALTER TABLE {{storage_table}} {{on_cluster}} MODIFY SETTING merge_selector_base = 15

@@ -1,4 +1,4 @@
--- What was accepted under which idempotency key or response id, for three days. A record names no answers and nobody: hashes, a digest and a time.
+-- Submissions accepted under an idempotency key or response id, for three days: hashes, a digest and a time, without personal data.
 CREATE TABLE IF NOT EXISTS {{records_storage}} {{on_cluster}}
 (
     hash FixedString(24) CODEC(ZSTD(1)),

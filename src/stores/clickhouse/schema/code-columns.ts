@@ -4,33 +4,30 @@ import { sqlString } from '../sql-literals.ts';
 import { type Placement, storageTable, tablesToChange } from './placement.ts';
 
 /**
- * The columns c0, c1, … of `responses`: one per code position. They are added in steps as surveys grow; a position that
- * has no column yet is 0 in every stored response.
+ * The columns c0, c1, … of `responses`, one for each code position. They are added in steps as surveys grow; a position
+ * without a column is 0 in all stored responses.
  */
 export interface CodeColumns {
   /**
-   * Adds columns so that there are at least `count`. Must have run before rows with so many codes are sent: surplus
-   * values are dropped silently.
+   * Adds columns up to at least `count`. Must run before rows with so many codes are inserted, because ClickHouse drops
+   * surplus values silently.
    */
   ensure(count: number): Promise<void>;
-  /** How many there are. Asks again where fewer than `wanted` were known, as other processes add columns too. */
+  /** Number of columns. Reads it again if fewer than `wanted` are known, as other processes add columns too. */
   existing(wanted: number): Promise<number>;
 }
 
-/** Columns are added this many at a time; the schema begins with as many. */
+/** Number of columns added at a time, and in a new table. */
 export const codeColumnStep = 64;
 
-/** A statement that adds more may be longer than a server reads. */
+/** Longer statements may exceed the server's limit. */
 const columnsPerStatement = 512;
-/** Uncompressed. ClickHouse's own bound for parts of a file a column, over the columns that the table begins with. */
+/** Uncompressed size. ClickHouse's default for wide parts, divided by the columns of a new table. */
 const wideBytesPerColumn = 160 * 1024;
 
 export function createCodeColumns(clickhouse: ClickHouse, placement: Placement = {}): CodeColumns {
   let known = codeColumnStep;
-  /**
-   * For how many the size of parts is known to be set: adding columns and setting it are two statements, of which the
-   * second may fail.
-   */
+  /** Number of columns for which the part size is set; setting it is a second statement, which may fail. */
   let fittedColumns = codeColumnStep;
   const existing = async (wanted: number): Promise<number> => {
     if (wanted > known) known = Math.max(known, await countColumns(clickhouse));
@@ -60,9 +57,9 @@ export function createCodeColumns(clickhouse: ClickHouse, placement: Placement =
 }
 
 /**
- * Sets how large a part must be to have files of its own for each column, unless it is set so; gives for how many
- * columns that is, of which `atLeast` are known. Otherwise each insert would write, and sync, thousands of nearly empty
- * files, and merges run out of descriptors.
+ * Sets the minimum size of wide parts (one file a column) for the number of columns, of which `atLeast` are known;
+ * returns that number. Without it, each insert would write and sync thousands of nearly empty files, and merges would
+ * run out of file descriptors.
  */
 export async function fitPartSize(clickhouse: ClickHouse, placement: Placement = {}, atLeast = 0): Promise<number> {
   const columns = Math.max(atLeast, await countColumns(clickhouse));
@@ -84,9 +81,7 @@ async function countColumns(clickhouse: ClickHouse): Promise<number> {
   return row?.[0] ?? 0;
 }
 
-/**
- * Small numbers in 16 bits: T64 cuts the empty upper bits, which halves the time of a scan and leaves a third on disk.
- */
+/** T64 removes the unused upper bits of small numbers: half the scan time, a third of the disk space. */
 export function codeColumnDefinitions(from: number, to: number): string[] {
   return Array.from(
     { length: to - from },

@@ -7,9 +7,8 @@ import { codeColumnDefinitions, codeColumnStep, fitPartSize } from './code-colum
 import { localTable, onCluster, type Placement } from './placement.ts';
 
 /**
- * Brings the schema up to date: every file of schema/ once, in the order of its name; those named `….cluster.sql` on
- * clusters only. Every statement may run twice, so that processes may start together and a broken-off start is simply
- * repeated.
+ * Applies the files of schema/ that are not applied yet, in the order of their names; `….cluster.sql` on clusters only.
+ * Every statement may run twice, so processes may start concurrently and an interrupted start can be repeated.
  */
 export async function migrateClickHouse(clickhouse: ClickHouse, placement: Placement = {}): Promise<void> {
   const everywhere = placement.cluster === undefined ? '' : onCluster(placement.cluster);
@@ -32,11 +31,11 @@ export async function migrateClickHouse(clickhouse: ClickHouse, placement: Place
     );
     await clickhouse.command(`INSERT INTO ${journal} VALUES (${sqlString(file)})`);
   }
-  // Former versions set it only when they added columns, or not at all.
+  // Former versions set it only when they added columns, or never.
   await fitPartSize(clickhouse, placement);
 }
 
-/** A schema file with its placeholders filled in for this database and placement. */
+/** Replaces the placeholders of a schema file. */
 export function schemaStatement(
   template: string,
   clickhouse: Pick<ClickHouse, 'database' | 'table'>,
@@ -82,10 +81,10 @@ export function schemaFolder(): string {
   return assetPath('src/stores/clickhouse/schema');
 }
 
-/** A file for clusters comes after the one for all that has its name. */
+/** Sorts a `.cluster.sql` file after the `.sql` file of the same name. */
 const order = (file: string): string => file.replace(/(\.cluster)?\.sql$/, (ending) => (ending === '.sql' ? ' ' : '.'));
 
-/** The coordination path of a replicated table: one a shard, or one for all servers. */
+/** Coordination path of a replicated table: one for each shard, or one for all servers. */
 function replicaOf({ database }: Pick<ClickHouse, 'database'>, table: string, isSharded: boolean): string {
   return `${sqlString(`/clickhouse/tables/${isSharded ? '{shard}' : 'all'}/${database}/${table}`)}, ${sqlString(isSharded ? '{replica}' : '{shard}-{replica}')}`;
 }

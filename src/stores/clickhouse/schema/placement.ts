@@ -2,30 +2,30 @@ import type { ClickHouse } from '../client.ts';
 import { sqlName } from '../sql-literals.ts';
 
 /**
- * Where the rows lie. On one server `responses` is the table itself; on a cluster it is a Distributed table over
- * `responses_local`, sharded by response so that all versions of one meet on one shard.
+ * Where rows are stored. On one server `responses` is the table; on a cluster it is a Distributed table over
+ * `responses_local`, sharded by response, so that all versions of a response are on one shard.
  */
 export interface Placement {
-  /** A cluster of the servers' configuration. */
+  /** Name of a cluster in the servers' configuration. */
   cluster?: string | undefined;
 }
 
-/** What an analysis found lies where its responses do. */
+/** Annotations are sharded like responses. */
 type StoredTable = 'responses' | 'findings' | 'idempotency_records';
 
-/** The table that holds rows, as written in statements that change it on every server. */
+/** The table that holds rows, for statements that change it on all servers. */
 export function storageTable(clickhouse: ClickHouse, placement: Placement, table: StoredTable = 'responses'): string {
   return placement.cluster === undefined
     ? clickhouse.table(table)
     : `${localTable(clickhouse, placement, table)} ${onCluster(placement.cluster)}`;
 }
 
-/** What a server calls its own rows. */
+/** The table that holds rows on each server. */
 export function localTable(clickhouse: Pick<ClickHouse, 'table'>, { cluster }: Placement, table: StoredTable): string {
   return clickhouse.table(cluster === undefined ? table : `${table}_local`);
 }
 
-/** Every table that must learn of a new column, in the order in which they must. */
+/** All tables that need a new column, in the order of changing them. */
 export function tablesToChange(clickhouse: ClickHouse, placement: Placement): string[] {
   const storage = storageTable(clickhouse, placement);
   return placement.cluster === undefined

@@ -3,7 +3,7 @@ import type { ClickHouse } from '../client.ts';
 import { type Placement, storageTable } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
 
-/** What has to be known of a response to delete it. */
+/** What is needed to delete a response. */
 export interface ResponseMarkedForDeletion {
   surveyId: string;
   responseId: string;
@@ -11,19 +11,19 @@ export interface ResponseMarkedForDeletion {
   isComplete: boolean;
 }
 
-/** One respondent's responses, or those submitted before a moment. */
+/** Responses of a respondent, or those submitted before a time. */
 export type DeletionCriterion = { respondent: string } | { before: Date };
 
 const erasureTimeoutMs = 30 * 60_000;
 const maxMergeAttempts = 5;
 const mergeRetryMs = 250;
-/** Versions of a response have it in common. */
+/** The key that all versions of a response share. */
 const key = 'survey_id, submitted_at, response_id';
-/** Rows of responses that have been deleted. */
+/** SQL condition for rows of deleted responses. */
 const rowsOfDeletedResponses = (among: 'IN' | 'GLOBAL IN', all: string): string =>
   `is_deleted = 0 AND (${key}) ${among} (SELECT ${key} FROM ${all} WHERE is_deleted = 1)`;
 
-/** Removes content from the disk itself; slow work for jobs. */
+/** Removes content from disk; slow, for jobs only. */
 export function createErasure(clickhouse: ClickHouse, placement: Placement) {
   const table = clickhouse.table('responses');
   const storage = storageTable(clickhouse, placement);
@@ -34,7 +34,7 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       })
     ).map(([month]) => month);
   return {
-    /** Responses that a reason to delete them holds for, oldest first, at most `limit`. */
+    /** Responses that match the criterion, oldest first, at most `limit`. */
     async findMarkedForDeletion(
       surveyId: string,
       criterion: DeletionCriterion,
@@ -55,7 +55,7 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
         isComplete: isComplete === 1,
       }));
     },
-    /** Ids of responses that are or once were incomplete, in their order, those after `after`. */
+    /** Ids above `after` of responses that are or were incomplete, in ascending order. */
     async findEverIncompleteIds(
       surveyId: string,
       { after, limit }: { after: string | undefined; limit: number },
@@ -67,7 +67,7 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       );
       return rows.map(([responseId]) => responseId);
     },
-    /** Removes every row of a survey. Rows of it that arrive later stay. */
+    /** Removes all rows of a survey. Rows that arrive later stay. */
     async eraseSurvey(surveyId: string): Promise<void> {
       await clickhouse.command(
         `ALTER TABLE ${storage} DELETE WHERE survey_id = ${sqlUuid(surveyId)} SETTINGS mutations_sync = 2`,
@@ -75,21 +75,20 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       );
     },
     /**
-     * Removes what deleted responses have left behind. Their tombstones stay, so that a late redelivery brings nothing
-     * back. Works by merging the months concerned, and where that does not help by deleting. Returns how many months
-     * were.
+     * Removes the rows of deleted responses. Tombstones stay, so that a late redelivery restores nothing. Merges the
+     * partitions concerned; if that does not help, deletes the rows. Returns the number of partitions.
      */
     async eraseDeleted(): Promise<number> {
       const erasedPartitions = new Set<string>();
-      // Parts that another merge holds at the moment may be passed over: what is left is looked for again.
+      // A merge skips parts that another merge holds, so remaining rows are searched again.
       for (let attempt = 0; attempt < maxMergeAttempts; attempt += 1) {
         if (attempt > 0) await pause(attempt * mergeRetryMs);
         const concerned = await partitionsWith(rowsOfDeletedResponses('GLOBAL IN', table));
         if (concerned.length === 0) break;
         for (const month of concerned) {
           erasedPartitions.add(month);
-          // A part that the deletion of a survey has emptied has no projection, and nothing merges across it until the
-          // server drops it, minutes later.
+          // A part emptied by deleting a survey has no projection, and prevents merges until the server drops it
+          // minutes later.
           const isMerged = attempt === 0 || placement.cluster !== undefined;
           const statement = isMerged
             ? `OPTIMIZE TABLE ${storage} PARTITION ID ${sqlString(month)} FINAL`

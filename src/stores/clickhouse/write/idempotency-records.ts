@@ -1,11 +1,11 @@
 import type { ClickHouse } from '../client.ts';
 import { sqlString } from '../sql-literals.ts';
 
-/** What is remembered of a submission that was accepted under an idempotency key, or under a response's id. */
+/** Record of a submission that was accepted under an idempotency key or a response id. */
 export interface IdempotencyRecord {
-  /** Of the key or the id: see stores/redis/intake/idempotency.ts. */
+  /** Hash of the key or id, see stores/redis/intake/idempotency.ts. */
   hash: string;
-  /** The version that the submission made of the response, from 1. */
+  /** Version of the response that the submission created, from 1. */
   version: number;
   digest: string;
   surveyId: string;
@@ -14,7 +14,7 @@ export interface IdempotencyRecord {
 }
 
 const insertTimeoutMs = 15_000;
-/** A respondent waits for it. */
+/** Short, as a respondent waits for it. */
 const findTimeoutMs = 4000;
 
 /** A record as one line of JSONCompactEachRow, in the column order of the table. */
@@ -29,13 +29,11 @@ export function encodeRecord({
   return `["${hash}",${version},"${digest}","${surveyId}",${submittedAtMs},${isComplete ? 1 : 0}]`;
 }
 
-/**
- * The records of three days, in ClickHouse: the intake keeps them for an hour, and only the keys themselves for longer.
- */
+/** Idempotency records of three days. The intake keeps them for an hour, and only their keys for longer. */
 export function createIdempotencyRecords(clickhouse: ClickHouse) {
   const table = clickhouse.table('idempotency_records');
   return {
-    /** Lines of records; inserted again they change nothing. */
+    /** Inserts lines of records; repeating it changes nothing. */
     insert: (lines: Buffer, signal?: AbortSignal): Promise<void> =>
       clickhouse.insert(
         `INSERT INTO ${table} (hash, version, digest, survey_id, submitted_at, is_complete) SETTINGS insert_deduplicate = 0, async_insert = 0, max_partitions_per_insert_block = 0 FORMAT JSONCompactEachRow`,
@@ -43,7 +41,7 @@ export function createIdempotencyRecords(clickhouse: ClickHouse) {
         { timeoutMs: insertTimeoutMs, ...(signal && { signal }) },
       ),
 
-    /** The records under these hashes, by version. */
+    /** The records of these hashes, in order of hash and version. */
     async find(hashes: readonly string[]): Promise<IdempotencyRecord[]> {
       if (hashes.length === 0) return [];
       const rows = await clickhouse.select<[string, number, string, string, number, number]>(

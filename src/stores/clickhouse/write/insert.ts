@@ -7,40 +7,36 @@ import type { Placement } from '../schema/placement.ts';
 import { sqlInteger } from '../sql-literals.ts';
 
 export interface Batch {
-  /** Ready lines of JSONCompactEachRow in the column order of `responses`, each but the last ended by a newline. */
+  /** Lines of JSONCompactEachRow (see domain/response-row.ts), separated by newlines. */
   lines: Buffer | readonly Buffer[];
   rows: number;
-  /** The most code positions that a line has. */
+  /** Maximum number of code positions of a line. */
   codeColumns: number;
-  /** How often the batch was sent before, from 0: later attempts may take longer. */
+  /** Number of previous attempts, from 0; later attempts may take longer. */
   attempt?: number;
-  /** Ends the attempt; the batch may be stored all the same. */
+  /** Aborts the attempt; the batch may still be stored. */
   signal?: AbortSignal;
 }
 
 export type InsertOutcome =
   | { kind: 'stored' }
-  /** the rows themselves cannot be read: sending them again is no use */
+  /** ClickHouse cannot read the rows; inserting them again is useless. */
   | { kind: 'refused'; reason: string }
   /**
-   * the store is away or busy; the batch may have been stored all the same. `isTooLarge`: it lacks the memory for so
-   * many rows at once
+   * ClickHouse is unavailable or overloaded; the batch may have been stored. `isTooLarge`: it lacks memory for so many
+   * rows.
    */
   | { kind: 'retry'; reason: string; isTooLarge?: boolean };
 
-/**
- * A first attempt that takes longer is more likely on a dead connection than slow; one that was slow gets more time at
- * the next attempt.
- */
+/** A first attempt that takes longer is probably on a dead connection. Later attempts get more time. */
 const [firstTimeoutMs, maxTimeoutMs] = [10_000, 60_000];
-/** Rows of a batch are one block, so that all of them appear at once. */
+/** All rows of a batch are one block, so that they become visible at once. */
 const maxRowsPerBlock = 1_000_000;
 
 /**
- * Inserts a batch as one block, synced to disk before the promise resolves. A batch may be inserted again: of equal
- * versions of a response `responses` keeps one. ClickHouse's own deduplication of repeated inserts is off, as its log
- * of blocks is written before the part takes its name: after a failure between the two, the repeat would be dropped
- * although nothing was stored.
+ * Inserts a batch as one block, synced to disk before the promise resolves. A batch may be inserted repeatedly: the
+ * table keeps one of equal versions. ClickHouse's deduplication of inserts is off
+ * (docs/decisions/026-no-deduplication-by-clickhouse.md).
  */
 export function createInsert(clickhouse: ClickHouse, columns: CodeColumns, { cluster }: Placement) {
   return async ({ lines, rows, codeColumns, attempt = 0, signal }: Batch): Promise<InsertOutcome> => {
@@ -82,7 +78,7 @@ function withNewlines(pieces: readonly Buffer[]): Buffer[] {
   return pieces.flatMap((piece) => (piece.at(-1) === 10 ? [piece] : [piece, newline]));
 }
 
-/** For the log: what the server or the connection said, without the rows that it may quote. */
+/** Error message for the log, without rows that the server may quote. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Problem ? (error.cause ?? error) : error;
   if (!(cause instanceof Error)) return 'unknown';

@@ -1,6 +1,6 @@
 import type { Engine } from './engine.ts';
 
-/** An error in the wording of ClickHouse: `Code: 60. DB::Exception: … (UNKNOWN_TABLE)`. */
+/** An error with ClickHouse's message: `Code: 60. DB::Exception: … (UNKNOWN_TABLE)`. */
 export class EngineError extends Error {
   readonly code: number;
   constructor(code: number, message: string) {
@@ -17,7 +17,7 @@ export function engineError(code: number, name: string, message: string): Engine
 const unknownException = 1002;
 const prefix = /^Code: (\d+)\. DB::Exception: /;
 
-/** Whatever the engine's library threw, in ClickHouse's wording: one "Code: N." in front, the code's name at the end. */
+/** Converts an error of the engine's library to ClickHouse's form: "Code: N." first, the code's name at the end. */
 export async function toEngineError(error: unknown, engine: Pick<Engine, 'selectValue'>): Promise<EngineError> {
   if (error instanceof EngineError) return error;
   const message = (error instanceof Error ? error.message : String(error)).trim();
@@ -39,7 +39,7 @@ const statusOfCode = new Map<number, number>([
   ...[62, 6, 26, 27, 36, 38, 41, 43, 53, 69, 72, 117, 130, 456, 457].map((code) => [code, 400] as const), // syntax, parsing, types, parameters
 ]);
 
-/** The HTTP status that ClickHouse's server gives with this error. */
+/** The HTTP status of ClickHouse's server for this error. */
 export function statusOf(error: EngineError): number {
   return statusOfCode.get(error.code) ?? 500;
 }

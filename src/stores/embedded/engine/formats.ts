@@ -74,7 +74,7 @@ export function mediaType(format: string): string {
   if (/^json.*eachrow|^ndjson|^jsonlines/.test(name)) return 'application/x-ndjson; charset=UTF-8';
   if (name.startsWith('json')) return 'application/json; charset=UTF-8';
   if (name.startsWith('csv'))
-    return 'text/csv; charset=UTF-8; header=' + (name.includes('withnames') ? 'present' : 'absent');
+    return `text/csv; charset=UTF-8; header=${name.includes('withnames') ? 'present' : 'absent'}`;
   if (/^(tabseparated|tsv)/.test(name)) return 'text/tab-separated-values; charset=UTF-8';
   if (fileFormats.some((known) => known.toLowerCase() === name) || /binary|native/.test(name))
     return 'application/octet-stream';

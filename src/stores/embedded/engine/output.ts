@@ -7,18 +7,18 @@ import { literal } from './query-text.ts';
 export interface OutputQuery {
   /** Without trailing semicolon. */
   sql: string;
-  /** True if the text itself names the format. */
+  /** Whether the query text names the format. */
   hasFormat: boolean;
   format: string;
-  /** SELECT-like; others cannot be streamed. */
+  /** Whether the query is like SELECT; others cannot be streamed. */
   isStreamable: boolean;
-  /** True if it has subqueries and no bound of its own for the size of its result. */
+  /** Whether it has subqueries and does not limit the size of its result. */
   isNested: boolean;
-  /** A file that may be used for a result that has to be written whole. */
+  /** Path of a temporary file for results that must be written whole. */
   spool: string;
 }
 
-/** The pieces of a result as they are made; the consumer's pace is the engine's. */
+/** The pieces of a result as the engine produces them, with backpressure. */
 export async function* runQuery(use: QuerySession, query: OutputQuery): AsyncGenerator<Uint8Array> {
   const kind = formatKind(query.format);
   if (!query.isStreamable || kind.kind === 'whole') yield* runWhole(use, query);
@@ -38,9 +38,9 @@ const smallBytes = 32 * 1024 * 1024;
 const tooManyRowsOrBytes = /^Code: 396\b/;
 
 /**
- * A stream is planned on this process's only JavaScript thread, and planning runs scalar subqueries and those behind IN: a heavy one
- * would stop every other request meanwhile. So a query with subqueries is first run whole on a thread of its own, as long as its
- * result stays small; only a large one is then streamed.
+ * Runs a query with subqueries whole on a thread of its own, if its result is small; otherwise it is streamed. Streams
+ * are planned on the JavaScript thread, and planning runs scalar subqueries and those of IN, so heavy ones would block
+ * all requests.
  */
 async function runIfSmall(
   { session, runInQueue }: QuerySession,
@@ -76,7 +76,7 @@ async function* runWhole({ session, runInQueue }: QuerySession, query: OutputQue
   if (bytes.length > 0) yield bytes;
 }
 
-/** A query that names its own format keeps its text, so that its SETTINGS stay where they are; INTO OUTFILE stands before FORMAT. */
+/** Inserts INTO OUTFILE before the query's own FORMAT, whose SETTINGS stay in place. */
 async function* runThroughFile({ session, runInQueue }: QuerySession, query: OutputQuery): AsyncGenerator<Uint8Array> {
   const target = `INTO OUTFILE ${literal(query.spool)} TRUNCATE`;
   const at = query.hasFormat ? query.sql.search(/\bFORMAT\s+\w+(\s+SETTINGS\b[\s\S]*)?\s*$/i) : -1;

@@ -1,14 +1,14 @@
-/** What the server must know of a query's text before it runs it; positions count characters of the text. */
+/** What the server reads from a query's text before running it. Positions count characters. */
 export interface QueryText {
   /** First word in upper case (`SELECT`, `INSERT`, `ALTER` …), empty for an empty text. */
   verb: string;
   /** The text without a trailing semicolon. */
   sql: string;
-  /** The name after the last FORMAT, where it is the query's output or input format. */
+  /** The output or input format: the name after the last FORMAT. */
   format: string | undefined;
-  /** True if another statement follows a semicolon. */
+  /** Whether another statement follows a semicolon. */
   hasSeveral: boolean;
-  /** True if there is a SELECT inside the SELECT. */
+  /** Whether it contains more than one SELECT. */
   isNested: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface Token {
 const tokenPattern =
   /(?<skip>\s+|--[^\n]*|#[! ][^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<string>'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)|\$(?<tag>\w*)\$[\s\S]*?(?:\$\k<tag>\$|$))|(?<quoted>`(?:[^`\\]|\\[\s\S]|``)*(?:`|$)|"(?:[^"\\]|\\[\s\S]|"")*(?:"|$))|(?<word>[A-Za-z_][\w$]*)|(?<number>\d[\w.]*)|(?<sign>[\s\S])/y;
 
-/** The words and signs of a query, comments and blanks left out. */
+/** The tokens of a query, without comments and blanks. */
 export function* tokens(text: string): Generator<Token> {
   const pattern = new RegExp(tokenPattern.source, 'y');
   for (;;) {
@@ -39,7 +39,7 @@ export function isWord(token: Token | undefined, word: string): boolean {
   return token?.kind === 'word' && token.text.toUpperCase() === word;
 }
 
-/** Reads a query without inline data (for INSERT with data see insert-head.ts). Keeps three tokens, however many there are. */
+/** Reads a query without inline data (for INSERT with data see insert.ts), in constant memory. */
 export function readQuery(text: string): QueryText {
   const read: QueryText = { verb: '', sql: '', format: undefined, hasSeveral: false, isNested: false };
   let [end, selects, isStarted, isOver] = [0, 0, false, false];
@@ -63,7 +63,7 @@ export function readQuery(text: string): QueryText {
   return { ...read, sql: text.slice(0, end), format: formatName(last) ?? read.format, isNested: selects > 1 };
 }
 
-/** `FORMAT Name`, which is the query's own where it ends or SETTINGS follow; a column that is called format is not meant. */
+/** The name in `FORMAT Name` at the end or before SETTINGS; a column called format is not meant. */
 function formatName([word, name]: readonly (Token | undefined)[]): string | undefined {
   return isWord(word, 'FORMAT') && name?.kind === 'word' ? name.text : undefined;
 }

@@ -1,17 +1,19 @@
-/** At most one line in this time: what strangers cause must not fill the disk. */
+/** At most one log line in this time, so that requests cannot fill the disk. */
 const logIntervalMs = 1_000;
 
 /**
- * From now on an error that nobody has caught is logged, and the process goes on. That is safe for a server whose requests share
- * nothing but the engine: what one request left undone concerns its own connection, and a place that it held in a lane is given back
- * by `finally`. Ending the process instead would end the requests of everybody else.
+ * Logs uncaught errors instead of ending the process, which would end all other requests. This is safe, because
+ * requests share only the engine: an error concerns its own connection, and `finally` releases its slot of a queue.
  */
 export function logUncaughtErrors(log: (line: string) => void = console.error): void {
   let loggedAtMs = -Infinity;
   let unlogged = 0;
   const note = (kind: string) => (error: unknown) => {
     const nowMs = performance.now();
-    if (nowMs - loggedAtMs < logIntervalMs) return void (unlogged += 1);
+    if (nowMs - loggedAtMs < logIntervalMs) {
+      unlogged += 1;
+      return;
+    }
     loggedAtMs = nowMs;
     const others = unlogged === 0 ? '' : ` (and ${unlogged} others before it)`;
     unlogged = 0;

@@ -7,9 +7,9 @@ import { identityOf } from './process-identity.ts';
 const owner = z.object({ pid: z.number(), identity: z.string() });
 
 /**
- * Makes this process the only owner of DATA_DIR's stores. The lock names its process and the moment that it started, so the
- * lock of a killed instance is recognised as stale even when its process number was given to another program since.
- * Throws a StartError while another live instance holds it.
+ * Locks DATA_DIR for this process. The lock file contains the process id and start time, so that the lock of a killed
+ * instance is recognised as stale even if its process id was reused. Throws a StartError while another live instance
+ * holds it.
  */
 export function acquireLock(dataDir: string): { release(): void } {
   const file = join(dataDir, 'lock');
@@ -55,7 +55,7 @@ function tryLink(draft: string, file: string): boolean {
   }
 }
 
-/** Moves the stale lock away; if another start replaced it in between, gives that one back. */
+/** Removes the stale lock; if another start replaced it meanwhile, restores that one. */
 function clearStale(file: string, held: string): void {
   const aside = `${file}.stale.${process.pid}`;
   try {

@@ -7,7 +7,7 @@ import { identityOf } from './process-identity.ts';
 
 const record = z.object({ pid: z.number(), identity: z.string(), dir: z.string() });
 
-/** Notes which process serves the store in `dir`, so that a start after a kill can find and end it. */
+/** Writes which process serves the store in `dir`, so that a start after a kill can find and end it. */
 export function writePidFile(dir: string, pid: number): void {
   writeFileSync(join(dir, 'pid'), JSON.stringify({ pid, identity: identityOf(pid) ?? '', dir }));
 }
@@ -17,8 +17,8 @@ export function removePidFile(dir: string): void {
 }
 
 /**
- * The process that an earlier, killed instance left behind on this data directory. It counts only if number, start moment and
- * directory all agree: a copied DATA_DIR names the original's processes, and those are not ours to end.
+ * The process that a killed instance left running on this directory. Process id, start time and directory must all
+ * match, because a copied DATA_DIR names the processes of the original.
  */
 export function findOrphan(dir: string): number | undefined {
   try {
@@ -37,7 +37,10 @@ export interface EndOptions {
 const pollMs = 20;
 const killTimeoutMs = 10_000;
 
-/** Ends the process: first politely, after `timeoutMs` with SIGKILL. Resolves when it is gone; throws if it outlives even that. */
+/**
+ * Ends the process with the signal, after `timeoutMs` with SIGKILL. Resolves when it has ended; throws a StartError if
+ * it does not end.
+ */
 export async function endProcess(pid: number, { signal, timeoutMs }: EndOptions): Promise<void> {
   const identity = identityOf(pid);
   if (identity === undefined) return;
@@ -56,6 +59,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended by itself between the look and the signal.
+    // It has ended meanwhile.
   }
 }

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { StartError } from '../../../platform/start-error.ts';
 
 /**
- * Below the usual range of outgoing ports on purpose: while a store restarts, its clients keep dialling its port, and a dial
- * to a port out of that range can be given the very same port as its own, connect to itself, and keep the store from binding.
+ * Below the ephemeral ports: while a store restarts, its clients keep connecting to its port. A client whose own
+ * ephemeral port is the same would connect to itself and keep the store from binding.
  */
 const lowestPort = 20_000;
 const highestPort = 32_000;
@@ -14,15 +14,15 @@ const maxPortAttempts = 200;
 
 export interface Ports {
   /**
-   * Runs `start` with the loopback port of a store: the one of its last start (`<dir>/port`) where that is still free, else a new
-   * free one. Between the look and the store's own bind anybody may take the port: then it is tried again with another one.
+   * Runs `start` with a loopback port: that of the store's last start (`<dir>/port`) if free, otherwise a new one. If
+   * another program takes the port before the store binds it, `start` runs again with another port.
    */
   withPort<T>(dir: string, start: (port: number) => Promise<T>): Promise<T>;
 }
 
 const maxStartAttempts = 3;
 
-/** Hands out ports to the stores of one start; never the same one twice, though none of them listens yet. */
+/** Assigns different ports to the stores of one start, even before they listen. */
 export function createPorts(): Ports {
   const taken = new Set<number>();
   const isUsable = async (port: number) => !taken.has(port) && (await isFree(port));

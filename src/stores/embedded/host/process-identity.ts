@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * What tells one process from every other that ever had its number: the moment it started (and on which boot).
- * Undefined when no such process lives; a zombie counts as gone.
+ * Boot and start time of a process, which distinguish it from others with the same process id. Undefined if there is no
+ * such process; a zombie counts as ended.
  */
 export function identityOf(pid: number): string | undefined {
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
@@ -13,7 +13,7 @@ export function identityOf(pid: number): string | undefined {
 function fromProc(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the command in parentheses and may itself hold spaces and parentheses.
+    // The second field is the command in parentheses, which may contain spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const [state, startTicks] = [fields[0], fields[19]];
     if (state === 'Z' || state === 'X' || startTicks === undefined) return undefined;

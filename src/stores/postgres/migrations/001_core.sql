@@ -1,8 +1,8 @@
--- The control plane: people, surveys and their wording. Responses live in ClickHouse.
+-- Users, surveys and their wording. Responses live in ClickHouse.
 CREATE TABLE users (
   id uuid PRIMARY KEY,
   email text NOT NULL,
-  -- compared and unique in this form: NFKC, lower case
+  -- normalised for comparison and uniqueness: NFKC, lower case
   email_key text NOT NULL UNIQUE,
   password_hash text NOT NULL,
   role text NOT NULL CHECK (role IN ('ADMIN', 'EDITOR', 'VIEWER')),
@@ -11,7 +11,7 @@ CREATE TABLE users (
   updated_at timestamptz NOT NULL DEFAULT now()
 );
 
--- One row a login: the family of refresh tokens that follow from it.
+-- One row for each login, with the chain of its refresh tokens.
 CREATE TABLE sessions (
   id uuid PRIMARY KEY,
   user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
@@ -77,7 +77,7 @@ CREATE TABLE surveys (
 CREATE INDEX surveys_owner ON surveys (owner_id, created_at DESC, id) WHERE deleted_at IS NULL;
 CREATE INDEX surveys_due ON surveys (status, starts_at, ends_at) WHERE deleted_at IS NULL;
 
--- Kept beside the surveys, since it changes with every batch of responses.
+-- Separate from surveys, because it changes with every batch of responses.
 CREATE TABLE survey_counts (
   survey_id uuid PRIMARY KEY REFERENCES surveys ON DELETE CASCADE,
   responses bigint NOT NULL DEFAULT 0,
@@ -109,7 +109,7 @@ CREATE TABLE questions (
 );
 CREATE INDEX questions_survey ON questions (survey_id, position);
 
--- Every wording that a survey ever had; responses name the version that they answered.
+-- All versions of a survey's wording; responses name the version that they answered.
 CREATE TABLE survey_versions (
   survey_id uuid NOT NULL REFERENCES surveys ON DELETE CASCADE,
   version integer NOT NULL,
@@ -118,7 +118,7 @@ CREATE TABLE survey_versions (
   PRIMARY KEY (survey_id, version)
 );
 
--- What must still be told to others because of a committed change: written in the same transaction as the change.
+-- Outbox: events of committed changes, written in the transaction of the change and delivered later.
 CREATE TABLE outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   kind text NOT NULL,
@@ -131,7 +131,7 @@ CREATE TABLE outbox (
 );
 CREATE INDEX outbox_open ON outbox (id) WHERE done_at IS NULL;
 
--- Who did what to which object when; only ever added to.
+-- Audit events: who did what to which object, and when. Append-only.
 CREATE TABLE audit (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at timestamptz NOT NULL DEFAULT now(),

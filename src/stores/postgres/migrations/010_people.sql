@@ -1,4 +1,4 @@
--- A program acts for its user: the key that it used is told apart.
+-- Actions through an API key belong to its user; the key is noted separately.
 ALTER TABLE audit ADD COLUMN key_id uuid;
 CREATE INDEX audit_actor ON audit (actor_id, id);
 CREATE INDEX audit_action ON audit (action, id);

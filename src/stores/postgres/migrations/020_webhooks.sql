@@ -1,8 +1,8 @@
--- Endpoints that clients want to be told at.
+-- Endpoints that receive events.
 CREATE TABLE webhooks (
   id uuid PRIMARY KEY,
   owner_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
-  -- what the caller was when the endpoint was made: a lesser key of an ADMIN must not hear of everything
+  -- role of the caller who created the endpoint: a key of an ADMIN with fewer rights must not receive all events
   made_as text NOT NULL CHECK (made_as IN ('ADMIN', 'EDITOR')),
   -- null: all surveys that the owner may see
   survey_id uuid REFERENCES surveys ON DELETE CASCADE,
@@ -14,12 +14,12 @@ CREATE TABLE webhooks (
   max_per_second integer,
   max_age_seconds integer NOT NULL,
   secret_sealed bytea NOT NULL,
-  -- signs too until the time beside it
+  -- also signs until the time in the next column
   old_secret_sealed bytea,
   old_secret_until timestamptz,
   -- the first failure since the last success
   failing_since timestamptz,
-  -- the endpoint asked for a pause (Retry-After)
+  -- the endpoint requested a pause (Retry-After)
   paused_until timestamptz,
   disabled_at timestamptz,
   disabled_reason text,
@@ -32,12 +32,12 @@ CREATE TABLE webhooks (
 CREATE INDEX webhooks_owner ON webhooks (owner_id, id DESC);
 CREATE INDEX webhooks_survey ON webhooks (survey_id) WHERE is_active;
 
--- An event on its way to one endpoint: the record of what was sent and what must still be. Its id is the webhook-id.
+-- Deliveries of events to endpoints, sent or waiting. The id is the webhook-id.
 CREATE TABLE webhook_deliveries (
   id uuid PRIMARY KEY,
   webhook_id uuid NOT NULL REFERENCES webhooks ON DELETE CASCADE,
   event text NOT NULL,
-  -- names the cause: a repeated fan-out adds nothing
+  -- identifies the cause, so that a repeated fan-out adds nothing
   event_key text NOT NULL,
   occurred_at timestamptz NOT NULL,
   data jsonb NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE webhook_deliveries (
   tries integer NOT NULL DEFAULT 0,
   next_attempt_at timestamptz,
   pending_since timestamptz NOT NULL,
-  -- rows that travel in one request, under this webhook-id
+  -- deliveries sent in one request, under this webhook-id
   batch_id uuid,
   created_at timestamptz NOT NULL,
   UNIQUE (webhook_id, event_key)

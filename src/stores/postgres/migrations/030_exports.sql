@@ -1,12 +1,12 @@
--- Files that somebody asked for. The row is the record; the queue only says that there is something to do.
+-- Requested export files. The row is the record; the queue only wakes a worker.
 CREATE TABLE exports (
   id uuid PRIMARY KEY,
   survey_id uuid NOT NULL REFERENCES surveys ON DELETE CASCADE,
   user_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
   format text NOT NULL,
-  -- dates, filters, columns, labels as they were asked for
+  -- requested dates, filters, columns and labels
   options jsonb NOT NULL,
-  -- the wording that the file shows; fixed, so that a second run makes the same file
+  -- the survey version of the file; fixed, so that a second run makes the same file
   survey_version integer NOT NULL,
   status text NOT NULL DEFAULT 'PENDING' CHECK (status IN ('PENDING', 'PROCESSING', 'COMPLETED', 'FAILED', 'EXPIRED')),
   progress double precision NOT NULL DEFAULT 0,

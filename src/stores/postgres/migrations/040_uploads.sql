@@ -1,20 +1,20 @@
--- Files that respondents sent. A row is written when its file is whole; the file lies in the upload storage under the row's id.
+-- Files of respondents. A row is written when its file is stored, under the row's id in the upload storage.
 CREATE TABLE uploads (
   id uuid PRIMARY KEY,
   survey_id uuid NOT NULL REFERENCES surveys,
   question_id uuid NOT NULL,
-  -- as the sender named it; never part of a path
+  -- name given by the sender; never part of a path
   file_name text NOT NULL,
-  -- found by looking at the content
+  -- detected from the content
   mime_type text NOT NULL,
   size bigint NOT NULL,
   sha256 text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
-  -- the one response that it belongs to, and how many submissions of that response hold it: a refused one lets go, an accepted one never does
+  -- the response that it belongs to, and the number of its submissions that claim it; refused submissions release their claim
   response_id uuid,
   holds integer NOT NULL DEFAULT 0,
   claimed_at timestamptz,
-  -- its response was seen in the response store
+  -- whether its response was found in ClickHouse
   is_kept boolean NOT NULL DEFAULT false
 );
 CREATE INDEX uploads_response ON uploads (response_id) WHERE response_id IS NOT NULL;

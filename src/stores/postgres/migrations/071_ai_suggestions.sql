@@ -1,4 +1,4 @@
--- Better wordings for a question, to be decided one by one.
+-- Suggested wordings of questions, each to be accepted or rejected.
 CREATE TABLE ai_suggestions (
   id uuid PRIMARY KEY,
   survey_id uuid NOT NULL REFERENCES surveys ON DELETE CASCADE,
@@ -6,9 +6,9 @@ CREATE TABLE ai_suggestions (
   aspect text NOT NULL,
   problem text NOT NULL,
   suggestion jsonb NOT NULL,
-  -- the wording that it was made for: it is of no use for another
+  -- the wording that it improves; not valid for another one
   basis jsonb NOT NULL,
-  -- the wording that its acceptance made
+  -- the wording after its acceptance
   applied jsonb,
   status text NOT NULL DEFAULT 'PENDING' CHECK (status IN ('PENDING', 'ACCEPTED', 'REJECTED')),
   decided_by uuid,

@@ -1,4 +1,4 @@
--- Reports as they were written, with the figures that they speak of.
+-- Written reports with their figures.
 CREATE TABLE ai_reports (
   id uuid PRIMARY KEY,
   survey_id uuid NOT NULL REFERENCES surveys ON DELETE CASCADE,

@@ -1,14 +1,14 @@
--- Drafts of surveys that are refined turn by turn.
+-- Drafts of surveys, refined in conversations.
 CREATE TABLE ai_conversations (
   id uuid PRIMARY KEY,
   owner_id uuid NOT NULL REFERENCES users ON DELETE CASCADE,
   provider text NOT NULL,
-  -- what was said, oldest first: {role, text}
+  -- messages, oldest first: {role, text}
   turns jsonb NOT NULL,
   draft jsonb NOT NULL,
-  -- counts turns, so that of two at once only one is taken
+  -- number of turns, so that only one of two concurrent turns is stored
   revision integer NOT NULL DEFAULT 1,
-  -- the survey that it became
+  -- the survey created from the draft
   survey_id uuid,
   saved_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now(),

@@ -1,2 +1,2 @@
--- The findings of a response go with it.
+-- For deleting the annotations of a response.
 CREATE INDEX ai_findings_of_response ON ai_findings (response_id);

@@ -1,6 +1,6 @@
 SET LOCAL statement_timeout = 0;
 
--- Notes on batches of answers, each once: a finding names its own.
+-- Notes on batches of answers; annotations name their note.
 CREATE TABLE ai_notes (
   id uuid PRIMARY KEY,
   survey_id uuid NOT NULL REFERENCES surveys ON DELETE CASCADE,
@@ -11,14 +11,14 @@ CREATE INDEX ai_notes_of_topic ON ai_notes (survey_id, topic, id);
 ALTER TABLE ai_findings ADD COLUMN note_id uuid;
 CREATE INDEX ai_findings_of_note ON ai_findings (note_id) WHERE note_id IS NOT NULL;
 
--- What was written of some notes, or of some summaries, on the way to the one summary of all.
+-- Summaries of notes or of other summaries, up to the final one.
 CREATE TABLE ai_summaries (
   survey_id uuid NOT NULL REFERENCES surveys ON DELETE CASCADE,
   topic text NOT NULL,
-  -- digest of what was summed up
+  -- digest of the summarised notes
   basis text NOT NULL,
   summary text NOT NULL,
-  -- the last job that made use of it
+  -- the last job that used it
   seen_by uuid NOT NULL,
   PRIMARY KEY (survey_id, topic, basis)
 );

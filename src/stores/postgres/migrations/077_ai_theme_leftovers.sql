@@ -1,4 +1,4 @@
--- Analyses of which findings were deleted with their responses: a name that only those had is to be forgotten.
+-- Analyses with deleted annotations, whose unused theme names are to be deleted.
 CREATE TABLE ai_theme_leftovers (
   survey_id uuid NOT NULL REFERENCES surveys ON DELETE CASCADE,
   topic text NOT NULL,

@@ -1,2 +1,2 @@
--- Secrets that were replaced before the last one and still sign: a list of {sealed (base64), until}.
+-- Former secrets before the last one that still sign: a list of {sealed (base64), until}.
 ALTER TABLE webhooks ADD COLUMN older_secrets jsonb NOT NULL DEFAULT '[]';

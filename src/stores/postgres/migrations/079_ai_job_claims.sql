@@ -1,2 +1,2 @@
--- Of the process that works on a job: one that was silent for so long that another took the job over has no more part in it.
+-- Claim of the process that works on a job; writes of a former process are ignored after another one has claimed the job.
 ALTER TABLE ai_jobs ADD COLUMN claim uuid;

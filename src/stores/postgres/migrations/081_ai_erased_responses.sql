@@ -1,4 +1,4 @@
--- Responses that were erased while an analysis may have had them under way: what it then stores of them is dropped.
+-- Recently erased responses, whose annotations by running analyses are deleted.
 CREATE TABLE ai_erased_responses (
   response_id uuid PRIMARY KEY,
   erased_at timestamptz NOT NULL DEFAULT now()

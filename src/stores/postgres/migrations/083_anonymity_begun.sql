@@ -1,2 +1,2 @@
--- Set while a survey is anonymous but it is not sure yet that no response names its respondent: the revision that made it so.
+-- The revision that made the survey anonymous, while responses may still name their respondent.
 ALTER TABLE surveys ADD COLUMN anonymity_begun bigint;

@@ -1,2 +1,2 @@
--- What was done in a survey: to its questions, responses and files, which are objects of their own.
+-- The survey of an event on a question, response or file.
 CREATE INDEX CONCURRENTLY audit_survey ON audit ((details->>'surveyId'), id) WHERE details->>'surveyId' IS NOT NULL;

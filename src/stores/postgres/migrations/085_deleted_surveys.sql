@@ -1,2 +1,2 @@
--- What is left of deleted surveys is looked for every hour.
+-- For the hourly search for deleted surveys.
 CREATE INDEX CONCURRENTLY surveys_deleted ON surveys (deleted_at) WHERE deleted_at IS NOT NULL;

@@ -1,2 +1,2 @@
--- When the pace of an endpoint lets the next event go: whichever process goes on with it.
+-- When the rate limit of an endpoint allows the next event, in any process.
 ALTER TABLE webhooks ADD COLUMN next_turn_at timestamptz;

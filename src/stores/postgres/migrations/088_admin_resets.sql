@@ -1,4 +1,4 @@
--- The words of ADMIN_RESET that were used, as digests: one that is left in an environment must not reset again at every start.
+-- Digests of used values of ADMIN_RESET, so that one left in the environment does not reset at every start.
 CREATE TABLE admin_resets (
   digest text PRIMARY KEY,
   used_at timestamptz NOT NULL DEFAULT now()

@@ -1,2 +1,2 @@
--- Until when a job waits for the limits of its provider: nobody waits for it with an open request meanwhile.
+-- Until when a job waits for its provider's limits; open requests do not wait meanwhile.
 ALTER TABLE ai_jobs ADD COLUMN waits_until timestamptz;

@@ -1,8 +1,8 @@
--- Takes room for one call to an AI provider, or says how long there is none. KEYS: calls (sorted by their time), tokens (by call, and
--- their sum), hold, asked. ARGV: id of the call, tokens it may take, calls a window, tokens a window, ms of the window, share of the window
--- that the call may use, ms for which it is remembered that somebody asked for all of it. A smaller share holds while that is remembered.
--- A call that has room already keeps it, as one that begins now.
--- Returns 0 when the call may begin, else the ms after which it is worth asking again.
+-- Reserves one call to an AI provider within its limits, or returns how long to wait.
+-- KEYS: calls (sorted by time), tokens (by call, and their sum), hold, asked. ARGV: id of the call, maximum tokens of the call, calls per
+-- window, tokens per window, ms of the window, share of the limits that the call may use, ms for which a call with the full share lets
+-- smaller shares apply. A call that is reserved already keeps its reservation, with the current time.
+-- Returns 0 when the call may be sent, otherwise the ms after which to ask again.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local isBulk = tonumber(ARGV[6]) < 1
@@ -26,7 +26,7 @@ end
 
 local most = math.max(1, math.floor(tonumber(ARGV[4]) * share))
 local calls = math.max(1, math.floor(tonumber(ARGV[3]) * share))
--- What is larger than a window goes alone.
+-- A call that is larger than the limit is sent alone.
 local tokens = math.min(tonumber(ARGV[2]), most)
 local surplusCalls = redis.call('ZCARD', KEYS[1]) + 1 - calls
 local surplusTokens = tonumber(redis.call('HGET', KEYS[2], 'sum') or '0') + tokens - most

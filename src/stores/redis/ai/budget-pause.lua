@@ -1,4 +1,4 @@
--- Lets no call to a provider begin for a while. KEYS[1] hold. ARGV: ms. A longer hold stays.
+-- Stops calls to a provider for a while. KEYS[1] hold. ARGV: ms. A longer pause stays.
 local time = redis.call('TIME')
 local till = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
 if tonumber(redis.call('GET', KEYS[1]) or '0') >= till then return 0 end

@@ -1,4 +1,4 @@
--- Puts the tokens that a call really took in place of those it might have taken. KEYS[1] tokens by call. ARGV: id of the call, tokens.
+-- Replaces the reserved tokens of a call by the tokens that it used. KEYS[1] tokens by call. ARGV: id of the call, tokens.
 local held = redis.call('HGET', KEYS[1], ARGV[1])
 if not held then return 0 end
 redis.call('HINCRBY', KEYS[1], 'sum', tonumber(ARGV[2]) - tonumber(held))

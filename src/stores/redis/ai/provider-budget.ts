@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { assetPath } from '../../../platform/assets.ts';
 
-/** What an account with an AI provider allows. */
+/** Limits of an account with an AI provider. */
 export interface ProviderLimits {
   requestsPerMinute: number;
   tokensPerMinute: number;
 }
 
-/** A call that asks for room. */
+/** A call that needs a share of the limits. */
 export interface BudgetedCall {
   id: string;
-  /** The most it may take; put right by `settle`. */
+  /** Maximum tokens of the call; corrected by `recordUsage` afterwards. */
   tokens: number;
-  /** Part of work that is never in a hurry: it leaves a fifth of the minute to others while there are any. */
+  /** Call of a bulk job, which leaves a fifth of the limits to other calls while there are any. */
   isBulk?: boolean;
 }
 
@@ -35,18 +35,18 @@ type BudgetRedis = Redis & {
   budgetPause(hold: string, ms: number): Promise<number>;
 };
 
-/** A little more than the minute, since calls that began a minute apart may arrive at the provider closer together. */
+/** Slightly more than a minute, because calls may arrive at the provider closer together than they were sent. */
 export const windowMs = 60_500;
 
-/** Of the minute, while others ask too; alone, bulk work may use all of it. */
+/** Share of the limits that bulk jobs may use while other calls were made within `recentDemandMs`. */
 const bulkShare = 0.8;
 const recentDemandMs = 300_000;
 
 const script = (name: string): string => readFileSync(assetPath(`src/stores/redis/ai/budget-${name}.lua`), 'utf8');
 
 /**
- * Room for calls to AI providers, shared by all processes: in no span of a minute do more calls begin, or more tokens go, than the account
- * allows. `account` names whose limits they are. Redis's clock counts.
+ * Limits calls to AI providers over all processes: in any minute no more calls are sent, and no more tokens used, than
+ * the account allows. `account` identifies whose limits they are. Times are those of Redis.
  */
 export function createProviderBudget(plain: Redis) {
   const redis = plain as BudgetRedis;
@@ -55,7 +55,7 @@ export function createProviderBudget(plain: Redis) {
   redis.defineCommand('budgetPause', { numberOfKeys: 1, lua: script('pause') });
   const key = (account: string, what: string) => `ai:{${account}}:${what}`;
   return {
-    /** 0: there was room, and the call has it. Else the ms after which it is worth asking again. */
+    /** Returns 0 when the call may be sent, otherwise the milliseconds after which to ask again. */
     acquire: (
       account: string,
       { id, tokens, isBulk = false }: BudgetedCall,
@@ -76,7 +76,7 @@ export function createProviderBudget(plain: Redis) {
       ),
     recordUsage: async (account: string, { id, tokens }: BudgetedCall): Promise<void> =>
       void (await redis.budgetRecordUsage(key(account, 'tokens'), id, tokens)),
-    /** No call begins for a while, in any process: the provider said so. */
+    /** Stops all calls of all processes for `ms`, as the provider asked. */
     pause: async (account: string, ms: number): Promise<void> =>
       void (await redis.budgetPause(key(account, 'hold'), ms)),
   };

@@ -2,7 +2,7 @@ import type { ChainableCommander, Redis } from 'ioredis';
 import { z } from 'zod';
 import { unavailable } from '../../../errors.ts';
 
-/** The reply to a call about these answers, as it came. */
+/** The text of a provider's reply on these answers. */
 export interface UnsavedReply {
   /** A UUIDv7. */
   id: string;
@@ -11,24 +11,27 @@ export interface UnsavedReply {
   text: string;
 }
 
-/** An analysis of a survey by one model in one wording. */
+/** Identifies the analyses of a survey by one model and prompt. */
 interface AnalysisTopic {
   surveyId: string;
   topic: string;
 }
 
-/** A job that nobody has gone on with by then pays again: who erases a response answers for no older reply. */
+/**
+ * How long a reply is kept. A job that goes on later pays again; older replies need not be searched when a response is
+ * erased.
+ */
 export const unsavedReplyTtlSeconds = 86_400;
 
 /**
- * Keeps replies of analyses from the moment they come until what they say is stored, for who takes the job over. The server answers when it
- * has written them to its file, in a tenth of the time that a row takes: the end of any process loses none, that of the machine those of its last second.
- * A failure of any kind is SERVICE_UNAVAILABLE.
+ * Keeps provider replies of analyses until their annotations are stored, for a job that takes over. Redis answers after
+ * appending them to its file, so that the end of a process loses none, and the end of the machine those of the last
+ * second. Failures are SERVICE_UNAVAILABLE.
  */
 export function createUnsavedReplies(redis: Redis) {
   const key = (surveyId: string): string => `ai:paid:${surveyId}`;
   const field = (id: string, topic: string): string => `${id} ${topic}`;
-  /** Replies of one topic would else live on with those of another. */
+  /** Deletes expired replies of all topics: the key of a survey expires only a day after its last reply. */
   const removeExpired = async (surveyId: string, names: readonly string[]): Promise<void> => {
     const old = names.filter(isExpired);
     if (old.length > 0) await orUnavailable(redis.hdel(key(surveyId), ...old));
@@ -44,7 +47,7 @@ export function createUnsavedReplies(redis: Redis) {
       await removeExpired(surveyId, z.array(z.string()).parse(all));
     },
 
-    /** Oldest first. */
+    /** Lists the replies of a topic, oldest first. */
     list: async ({ surveyId, topic }: AnalysisTopic): Promise<UnsavedReply[]> => {
       const kept = Object.entries(await orUnavailable(redis.hgetall(key(surveyId))));
       await removeExpired(
@@ -65,13 +68,13 @@ export function createUnsavedReplies(redis: Redis) {
 
 export type UnsavedReplies = ReturnType<typeof createUnsavedReplies>;
 
-/** By the milliseconds at the head of its id. */
+/** Whether a reply is too old, by the milliseconds at the beginning of its id. */
 const isExpired = (name: string): boolean =>
   Number.parseInt(name.slice(0, 8) + name.slice(9, 13), 16) < Date.now() - unsavedReplyTtlSeconds * 1000;
 
-/** Runs what is gathered in one go; fails with the first that fails. */
-async function executeAll(gathered: ChainableCommander): Promise<unknown[]> {
-  return ((await gathered.exec()) ?? []).map(([error, reply]) => {
+/** Runs gathered commands in one round trip; rejects with the first failure. */
+async function executeAll(commands: ChainableCommander): Promise<unknown[]> {
+  return ((await commands.exec()) ?? []).map(([error, reply]) => {
     if (error) throw error;
     return reply;
   });

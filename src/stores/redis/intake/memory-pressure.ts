@@ -78,7 +78,9 @@ export function watchMemoryPressure(redis: Redis, { shards, report }: MemoryPres
         : undefined,
     hasSpareMemory: () => share < spareBelowShare,
     surplusBytes: () => excessBytes,
-    freed: (bytes) => void (excessBytes -= bytes),
+    freed: (bytes) => {
+      excessBytes -= bytes;
+    },
     maxPendingBytesPerSurvey: () => (share > limitSurveysAboveShare ? maxMemory * maxSurveyShare : undefined),
     sliceBytes: () => (maxMemory === 0 ? assumedMaxMemory : maxMemory) / slices,
     definitionBytes: () => (maxMemory === 0 ? assumedMaxMemory : maxMemory) * definitionPart,

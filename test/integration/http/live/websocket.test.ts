@@ -104,7 +104,7 @@ describe('the live socket', () => {
       });
     });
 
-  it('keeps whom it has let in, whatever comes to lie where the request was', async () => {
+  it('stays open, whatever memory of the upgrade request holds later', async () => {
     const kept: Buffer[] = [];
     onOpened = () => {
       for (let bytes = 16; bytes <= 512; bytes += 16) kept.push(Buffer.allocUnsafeSlow(bytes).fill(0x10));
@@ -128,7 +128,7 @@ describe('the live socket', () => {
     await eventually(() => assert.equal(members.size, 0));
   });
 
-  it('refuses like every other call: with a request id and with where the caller stands', async () => {
+  it('refuses with a request id and rate-limit headers, like every call', async () => {
     const cases = [
       { status: 401, code: 'UNAUTHORIZED', reply: await refusal('?ticket=') },
       { status: 401, code: 'UNAUTHORIZED', reply: await refusal('') },
@@ -164,7 +164,7 @@ describe('the live socket', () => {
     );
   });
 
-  it('names the call that it lets in', async () => {
+  it('sends a request id with the upgrade', async () => {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/live?ticket=t`, 'survey.v1', {
       headers: { 'x-request-id': 'mine' },
     });
@@ -176,7 +176,7 @@ describe('the live socket', () => {
     await eventually(() => assert.equal(members.size, 0));
   });
 
-  it('gives up a peer that no longer answers pings, and keeps one that does', async () => {
+  it('closes a connection whose client answers no pings, and keeps others', async () => {
     connected.length = 0;
     const quiet = await open();
     const gone = openDead();
@@ -191,7 +191,7 @@ describe('the live socket', () => {
     assert.deepEqual(connected, ['websocket 1', 'websocket 1', 'websocket -1', 'websocket -1']);
   });
 
-  it('gives up a peer that answers no pings however much it is sent', async () => {
+  it('closes a connection whose client answers no pings, even while it is sent data', async () => {
     const gone = openDead();
     await eventually(() => assert.equal(members.size, 1));
     const [member] = members;
@@ -201,7 +201,7 @@ describe('the live socket', () => {
     await eventually(() => assert.equal(members.size, 0));
   });
 
-  it('lets pages of its own origin and of those that are named connect, and no others', async () => {
+  it('accepts its own origin and listed ones, and no others', async () => {
     for (const origin of [`http://127.0.0.1:${port}`, 'https://pages.example']) (await open({ origin })).close();
     for (const origin of [
       'https://elsewhere.example',

@@ -39,7 +39,7 @@ const reason = async (reply: Promise<{ status: number; body: any }>) => {
 };
 
 describe('users', () => {
-  it('are made, read, changed, listed and deleted by an ADMIN', async () => {
+  it('are created, read, changed, listed and deleted by an ADMIN', async () => {
     const made = await admin.create('/users', {
       email: ' New.Person@Example.org ',
       password: 'long enough',
@@ -66,7 +66,7 @@ describe('users', () => {
     assert.equal((await admin.call('PUT', `/users/${made.id}`, { body: { role: 'VIEWER' } })).status, 404);
   });
 
-  it('have addresses that are unique in every spelling', async () => {
+  it('have unique e-mail addresses, regardless of spelling', async () => {
     const { user } = await person('VIEWER');
     for (const email of [user.email, user.email.toUpperCase(), `ｓ${user.email.slice(1)}`])
       assert.deepEqual(
@@ -177,7 +177,7 @@ describe('users', () => {
     assert.equal(await server.surveys.memberRole(survey.id, adminId), undefined);
   });
 
-  it('who are ADMIN and delete themselves leave their surveys to the oldest other ADMIN', async () => {
+  it('leave their surveys to the oldest other ADMIN if they delete themselves', async () => {
     const leaving = await person('ADMIN');
     const survey = blankSurvey(newId(), leaving.user.id, Date.now());
     await server.surveys.create(survey);
@@ -213,7 +213,7 @@ describe('the first ADMIN', () => {
     (await database.sql`SELECT role, email FROM users ORDER BY email`).map(({ role, email }) => `${role} ${email}`);
   const passwordHash = async () => (await database.sql`SELECT password_hash FROM users`)[0]?.['password_hash'];
 
-  it('is made once by processes that start together, and its password is told once', async () => {
+  it('is created once by processes that start together, and its password is shown once', async () => {
     const told = await together({ email: 'admin@localhost' });
     assert.equal(told.length, 1);
     assert.ok((told[0]?.length ?? 0) >= 20);
@@ -221,12 +221,12 @@ describe('the first ADMIN', () => {
     assert.deepEqual(await start({ email: 'other@localhost' }), {});
   });
 
-  it('takes a given password silently, and refuses a bad address by name', async () => {
+  it('gets a configured password without showing it, and a bad address is refused by the name of its setting', async () => {
     await assert.rejects(start({ email: 'nobody' }), /ADMIN_EMAIL/);
     assert.deepEqual(await start({ email: 'admin@localhost', password }), {});
   });
 
-  it('is reset once with a word, by one of the processes that start together, and again with another word', async () => {
+  it('is reset once for each word, by one of the processes that start together', async () => {
     await start({ email: 'admin@localhost', password });
     const told = await together({ email: 'admin@localhost', resetWord: 'true' });
     assert.equal(told.length, 1);
@@ -238,7 +238,7 @@ describe('the first ADMIN', () => {
     assert.notEqual(await passwordHash(), hash);
   });
 
-  it('is made by a reset where nobody has the address, once by processes that start together', async () => {
+  it('is created by a reset if no user has the address, once by processes that start together', async () => {
     await start({ email: 'admin@localhost', password });
     assert.equal((await together({ email: 'second@localhost', resetWord: 'true' })).length, 1);
     assert.deepEqual(await users(), ['ADMIN admin@localhost', 'ADMIN second@localhost']);
@@ -271,7 +271,7 @@ describe('API keys', () => {
     assert.equal((await program.call('GET', '/auth/me')).status, 401);
   });
 
-  it('never give more than their maker or their user has', async () => {
+  it('never have more rights than their creator or their user', async () => {
     const { user, client } = await person('EDITOR');
     assert.equal((await client.call('POST', '/api-keys', { body: { name: 'x', role: 'ADMIN' } })).status, 403);
     const viewer = await person('VIEWER');
@@ -301,7 +301,7 @@ describe('API keys', () => {
     await admin.remove(`/api-keys/${key.id}`);
   });
 
-  it('that may only read end no key that may do more', async () => {
+  it('that may only read cannot delete stronger keys', async () => {
     const { client } = await person('EDITOR');
     const [reading, writing] = [
       await client.create('/api-keys', { name: 'reads', role: 'VIEWER' }),
@@ -315,7 +315,7 @@ describe('API keys', () => {
     await client.remove(`/api-keys/${writing.id}`);
   });
 
-  it('have a limit of their own, which takes nothing from their user or from other keys', async () => {
+  it('have a rate limit of their own, apart from their user and other keys', async () => {
     const { client } = await person('EDITOR');
     const [tight, other] = [
       await client.create('/api-keys', { name: 'tight', role: 'VIEWER', requestsPerMinute: 3 }),
@@ -473,7 +473,7 @@ describe('surveys', () => {
 });
 
 describe('the audit', () => {
-  it('says who did what, and is filtered and paged', async () => {
+  it('lists who did what, filtered and paged', async () => {
     const { user, client } = await person('EDITOR');
     const key = await client.create('/api-keys', { name: 'x', role: 'VIEWER' });
     await client.remove(`/api-keys/${key.id}`);
@@ -501,7 +501,7 @@ describe('the audit', () => {
     assert.equal((await admin.call('GET', '/audit?actorId=x')).status, 400);
   });
 
-  it('refuses filters that no entry can fit, and says which ones there are', async () => {
+  it('refuses unknown filter values, and names the known ones', async () => {
     for (const [name, value, known] of [
       ['action', 'user.create', 'user.created'],
       ['action', 'x', 'dead-letters.replayed'],
@@ -527,7 +527,7 @@ describe('the audit', () => {
     await assert.rejects(server.sql`DELETE FROM audit`, /only ever added to/);
   });
 
-  it('that cannot be written does not undo the deed', async () => {
+  it('does not undo a call if its event cannot be written', async () => {
     await server.people.audit.record({
       actor: { userId: 'no id', keyId: null },
       action: 'user.created',

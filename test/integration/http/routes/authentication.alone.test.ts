@@ -110,7 +110,7 @@ describe('signing in', () => {
       assert.equal((await anyone().call('POST', '/auth/login', { body })).status, 400, JSON.stringify(body));
   });
 
-  it('hashes an old password anew', async () => {
+  it('rehashes a password with outdated parameters', async () => {
     const { hash } = await import('@node-rs/argon2');
     const user = await newPerson('EDITOR');
     const weak = await hash(password, { memoryCost: 8192, timeCost: 1 });
@@ -176,7 +176,7 @@ describe('a call without a live token', () => {
     assert.ok([401, 431].includes((await anyone().call('GET', '/auth/me', { token: 'A'.repeat(65_536) })).status));
   });
 
-  it('is not let in by an access token where a refresh token is asked for', async () => {
+  it('cannot use an access token as a refresh token', async () => {
     const { tokens } = await signedIn('EDITOR');
     assert.equal(
       (await anyone().call('POST', '/auth/refresh', { body: { refreshToken: tokens.accessToken } })).status,
@@ -211,7 +211,7 @@ describe('what ends a session counts within a second', () => {
     assert.equal(await status(strangers.client), 200);
   });
 
-  it('disabling, role change, deletion, seen by a process that does not know of it', async () => {
+  it('disabling, role change and deletion, also in other processes', async () => {
     const [disabled, demoted, deleted] = [await signedIn('EDITOR'), await signedIn('ADMIN'), await signedIn('EDITOR')];
     const keeper = await newPerson('ADMIN');
     for (const { client } of [disabled, demoted, deleted]) assert.equal(await status(client), 200);
@@ -268,7 +268,7 @@ describe('what ends a session counts within a second', () => {
     assert.equal(await status(admin.client), 200);
   });
 
-  it('an open connection can ask whether its caller is still there', async () => {
+  it('open connections can check their caller', async () => {
     const { tokens, client } = await signedIn('EDITOR');
     const principal = await server.people.authenticate(`Bearer ${tokens.accessToken}`);
     assert.equal(await server.people.isAlive(principal), true);
@@ -322,7 +322,7 @@ describe('guessing', () => {
     await anyone().post('/auth/refresh', { refreshToken: owner.tokens.refreshToken });
   });
 
-  it('is not counted by account while Redis is away, and nobody is kept out by that', async () => {
+  it('is not limited by account while Redis is away', async () => {
     const away = new Redis(1, '127.0.0.1', { enableOfflineQueue: false, retryStrategy: () => null });
     away.on('error', () => undefined);
     const guard = createAccountGuard({ redis: away, keyedHash: (text) => text, log: createLog('silent') });
@@ -332,7 +332,7 @@ describe('guessing', () => {
     away.disconnect();
   });
 
-  it('in a flood is turned away with SERVICE_UNAVAILABLE before it costs anything', async () => {
+  it('in a flood is refused with SERVICE_UNAVAILABLE before any hashing', async () => {
     const replies = await Promise.all(
       Array.from({ length: 150 }, (_, n) =>
         anyone().call('POST', '/auth/login', { body: { email: `flood${n}@example.org`, password: 'guess' } }),

@@ -35,7 +35,7 @@ const liveTokens = async (session: string) =>
   ).length;
 
 describe('refreshing', () => {
-  it('gives a new pair in the same session, and no more than the pair', async () => {
+  it('returns a new token pair of the same session, and nothing else', async () => {
     const first = await login();
     const second = await refresh(first.refreshToken);
     assert.deepEqual(Object.keys(second).sort(), ['accessToken', 'expiresIn', 'refreshToken']);
@@ -98,7 +98,7 @@ describe('refreshing', () => {
     await refresh(other.refreshToken);
   });
 
-  it('puts the reuse into the audit', async () => {
+  it('records the reuse in the audit', async () => {
     const first = await login();
     await refresh(first.refreshToken);
     await age(first.refreshToken, 11);
@@ -115,21 +115,21 @@ describe('refreshing', () => {
     );
   });
 
-  it('is over when the session is', async () => {
+  it('fails after the session has ended', async () => {
     const first = await login();
     const second = await refresh(first.refreshToken);
     await server.sql`UPDATE sessions SET expires_at = now() WHERE id = ${sessionOf(first)}`;
     assert.equal((await tryRefresh(second.refreshToken)).status, 401);
   });
 
-  it('is over when the user is disabled', async () => {
+  it('fails after the user is disabled', async () => {
     const user = await server.addUser('disabled@example.org', 'VIEWER');
     const first: Tokens = await createClient(server).post('/auth/login', { email: user.email, password });
     await server.sql`UPDATE users SET is_disabled = true WHERE id = ${user.id}`;
     assert.equal((await tryRefresh(first.refreshToken)).status, 401);
   });
 
-  it('forgets sessions that have been over for a week, and no others', async () => {
+  it('removes only sessions that ended a week ago', async () => {
     const [over, recent, live] = [await login(), await login(), await login()];
     await server.sql`UPDATE sessions SET ended_at = now() - interval '8 days' WHERE id = ${sessionOf(over)}`;
     await server.sql`UPDATE sessions SET ended_at = now() - interval '6 days' WHERE id = ${sessionOf(recent)}`;

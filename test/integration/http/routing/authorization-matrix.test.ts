@@ -176,7 +176,7 @@ describe('the rights of every route', () => {
     assert.deepEqual(differing, []);
   });
 
-  it('have a caller for every answer that can be expected', () => {
+  it('have a caller for every expected result', () => {
     const answers = new Set(
       api.flatMap((route) =>
         Object.values(callers).map((caller) => `${wordOf(route.access)} ${expected(route.access, caller)}`),
@@ -347,7 +347,7 @@ describe('the gate before every route', () => {
       assert.deepEqual(found, wanted);
     });
 
-  it('stands before any look at query and body: whoever may not call is told so, whatever they send', async () => {
+  it('authorises before it validates query and body', async () => {
     for (const { method, path, access } of api) {
       const refused = (Object.keys(callers) as CallerName[]).filter((name) => expected(access, callers[name]) !== 200);
       for (const [mediaType, sent] of [
@@ -379,7 +379,7 @@ describe('the gate before every route', () => {
     }
   });
 
-  it('does not tell a survey of somebody else from one that is not there', async () => {
+  it('hides whether the survey of another user exists', async () => {
     const paths = api.filter(
       ({ access }) =>
         access.kind === 'survey' && (access.by === 'id' || access.by === 'surveyId' || access.by === 'questionId'),

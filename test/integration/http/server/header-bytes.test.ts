@@ -144,7 +144,7 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
       assert.equal((await say(value)).status, good, `${header}: ${value} at ${call.method} ${call.path}`);
   }
 
-  it('is no Idempotency-Key, on the fast path and on the general one, and nothing is stored', async () => {
+  it('is refused as Idempotency-Key on both paths of a submission, and nothing is stored', async () => {
     const message = /^must be 1 to 255 visible ASCII characters$/;
     const key = { header: 'idempotency-key', value: 'caf', bad: 400, message } as const;
     await check([
@@ -156,7 +156,7 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${openId}`)).totalResponses, 1));
   });
 
-  it('is no token of a survey or a user', async () => {
+  it('is refused in the token of a survey or a user', async () => {
     const token = { header: 'x-survey-token', value: accessToken, bad: 403 } as const;
     const bearer = { header: 'authorization', value: `Bearer ${admin.token}`, bad: 401 } as const;
     await check([
@@ -169,7 +169,7 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
     ]);
   });
 
-  it('is no type, coding, length or name of a body', async () => {
+  it('is refused in type, coding, length and file name of a body', async () => {
     const type = { header: 'content-type', value: 'application/json', good: 201, bad: 415 } as const;
     const coding = { header: 'content-encoding', value: 'identity', good: 201, bad: 400, message: plainOnly } as const;
     const token = { 'x-survey-token': accessToken };
@@ -193,7 +193,7 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
     ]);
   });
 
-  it('is refused in every other header that is read, whatever is asked for', async () => {
+  it('is refused in every other header that is read, on all routes', async () => {
     const file = {
       method: 'GET',
       path: `/api/v1/uploads/${uploadId}`,
@@ -265,7 +265,7 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
     ]);
   });
 
-  it('gives a call no name and no address, and still shows that there is a proxy', async () => {
+  it('is ignored in X-Request-Id and X-Forwarded-For, but still shows that there is a proxy', async () => {
     const page = { method: 'GET', path: `/api/v1/public/surveys/${openId}` };
     const remainingFor = async (address: string) =>
       Number(
@@ -291,7 +291,7 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
     assert.equal(await remainingFor('203.0.113.77'), before - 1, 'a spoiled address was believed');
   });
 
-  it('does no harm in a header that nobody reads', async () => {
+  it('is ignored in a header that the service does not read', async () => {
     const wire = wires[0] as Wire;
     for (const header of ['user-agent', 'cookie', 'referer', 'accept-language', 'if-match'])
       for (const given of ['\xe9', 'caf\xe9', '\xffcaf\xff'])

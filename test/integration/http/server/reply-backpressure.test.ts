@@ -9,7 +9,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 // In a process of its own: memory is looked at, and all of it is collected.
 describe('a reply to a slow reader', () => {
-  it('holds nothing of its waits, however often a slow reader lets it wait', async () => {
+  it('keeps no memory of its waits, however often it waits', async () => {
     setFlagsFromString('--expose-gc');
     const collect: () => void = runInNewContext('gc');
     const waits = 20_000;

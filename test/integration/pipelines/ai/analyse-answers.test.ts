@@ -16,7 +16,7 @@ describe('an analysis of many answers', () => {
   after(() => scene?.close());
   beforeEach(() => scene.reset());
 
-  it('asks for the counts of its themes once, and for a name once, however many batches there are', async () => {
+  it('reads the counts of themes once, and registers a name once, however many batches there are', async () => {
     const { add, run, asked, real, scope } = await scene.openSurvey({ type: 'themes', batchSize: 10 });
     ai.answer = (call) =>
       'same' in call.schema.properties
@@ -48,7 +48,7 @@ describe('an analysis of many answers', () => {
   });
 
   for (const atOnce of [1, 4])
-    it(`has ${atOnce} of its calls under way at a time where that is set, and counts all the same`, async () => {
+    it(`has ${atOnce} calls under way at a time where that is set, with the same counts`, async () => {
       const { add, run, real, scope } = await scene.openSurvey({
         type: 'themes',
         batchSize: 10,
@@ -84,7 +84,7 @@ describe('an analysis of many answers', () => {
       );
     });
 
-  it('ends with the first call that fails, and sends only what was not stored the next time', async () => {
+  it('ends with the first failed call, and the next one sends only what was not stored', async () => {
     const { add, run } = await scene.openSurvey({ type: 'sentiment', batchSize: 10, batchesAtOnce: 4 });
     ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
     await add(Array.from({ length: 200 }, (_, n) => `answer ${n}`));
@@ -99,7 +99,7 @@ describe('an analysis of many answers', () => {
     assert.ok(ai.calls.length >= 20 - stored && ai.calls.length <= 20, `${ai.calls.length} calls`);
   });
 
-  it('sends new answers in full batches, however thinly they lie among the known', async () => {
+  it('sends new answers in full batches, however few they are among the known', async () => {
     const { add, run, asked } = await scene.openSurvey({ type: 'sentiment', batchSize: 10 });
     ai.answer = (call) => ({ answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) });
     await add(Array.from({ length: 400 }, (_, n) => `answer ${n}`));
@@ -119,7 +119,7 @@ describe('an analysis of many answers', () => {
   });
 
   for (const type of ['sentiment', 'themes', 'summary'] as const)
-    it(`judges all others where the provider has no reply to one, and does not send that again: ${type}`, async () => {
+    it(`judges all other answers where the provider has no valid reply to one, and does not send that again: ${type}`, async () => {
       const { add, run, real, scope } = await scene.openSurvey({ type, batchSize: 10 });
       const judged = ({ n }: any) =>
         type === 'themes' ? { n, sentiment: 'neutral', themes: ['Food'] } : { n, sentiment: 'neutral' };
@@ -168,7 +168,7 @@ describe('an analysis of many answers', () => {
       assert.equal(ai.calls.filter((call) => 'answers' in dataOf(call)).length, 0, 'nothing is sent again');
     });
 
-  it('sums notes up forty at a time, and asks only for the last branches when more come', async () => {
+  it('summarises notes forty at a time, and asks only for the last branches when more come', async () => {
     const { add, run } = await scene.openSurvey({ type: 'summary', batchSize: 1 });
     const sizes = () =>
       ai.calls.filter((call) => 'summary' in call.schema.properties).map((call) => dataOf(call).notes.length);
@@ -188,7 +188,7 @@ describe('an analysis of many answers', () => {
     assert.equal(ai.calls.length, 3);
   });
 
-  it('takes no note of answers that are gone, nor keeps one that only they had', async () => {
+  it('ignores notes of erased answers, and deletes those without other answers', async () => {
     const { add, run, id } = await scene.openSurvey({ type: 'summary', batchSize: 2 });
     ai.answer = (call) =>
       'note' in call.schema.properties

@@ -40,7 +40,7 @@ describe('an analysis during which the database restarts', () => {
       throw connectionRefused();
     };
 
-  it('goes on where the database was away for whatever it looks up and clears away, and where nobody can be told how far it is', async () => {
+  it('goes on after an outage at each lookup and deletion, and without publishing its progress', async () => {
     const real = createAiStore(scene.postgres.sql);
     const missed = new Set<string>();
     const onceAway = awayOnce(missed);
@@ -70,7 +70,7 @@ describe('an analysis during which the database restarts', () => {
     assert.equal(await storedOf(id), 20);
   });
 
-  it('goes on where ClickHouse was away for whatever is read of it, and reads no answer twice', async () => {
+  it('goes on after an outage of ClickHouse at each of its reads, and reads no answer twice', async () => {
     const missed = new Set<string>();
     const awayOnceFor =
       (select: ClickHouse['select']): ClickHouse['select'] =>
@@ -89,7 +89,7 @@ describe('an analysis during which the database restarts', () => {
     assert.equal(await storedOf(id), 20);
   });
 
-  it('goes on where the database was away while its themes are merged, and pays for no decision twice', async () => {
+  it('goes on after an outage while its themes are merged, and asks for no decision twice', async () => {
     const real = createAiStore(scene.postgres.sql);
     const missed = new Set<string>();
     const onceAway = awayOnce(missed);
@@ -121,7 +121,7 @@ describe('an analysis during which the database restarts', () => {
     );
   });
 
-  it('goes on where the database was away while notes are summed up, and pays for no summary twice', async () => {
+  it('goes on after an outage while notes are summarised, and asks for no summary twice', async () => {
     const real = createAiStore(scene.postgres.sql);
     const missed = new Set<string>();
     const onceAway = awayOnce(missed);
@@ -143,7 +143,7 @@ describe('an analysis during which the database restarts', () => {
     assert.deepEqual([[...missed].sort(), ai.calls.length], [[...names].sort(), 43]);
   });
 
-  it('reads a page of notes again that the database was away for', async () => {
+  it('reads a page of notes again after an outage', async () => {
     const { sql } = scene.postgres;
     const { add, run, scope } = await scene.openSurvey({ type: 'summary', batchSize: 1 });
     ai.answer = (call) =>

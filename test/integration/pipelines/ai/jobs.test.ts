@@ -30,7 +30,7 @@ describe('AI jobs', () => {
     return { surveys, store, scope, id };
   };
 
-  it('belong to the process that took them last: one that was silent for long can neither go on nor end them', async () => {
+  it('belong to the process that claimed them last: one that was silent can neither go on nor end them', async () => {
     const { store, id } = await begun();
     const late = await store.claim(id);
     assert.ok(late && !(await store.claim(id)), 'nobody takes what is worked on');
@@ -110,7 +110,7 @@ describe('AI jobs', () => {
     return { job: await store.find(id), result: await store.resultOf(id) };
   };
 
-  it('outlast a restart of the database where they begin, where their findings are published and where they end, and a Redis that is late', async () => {
+  it('survive a restart of the database at their beginning, publication and end, and a slow Redis', async () => {
     const missed = new Set<string>();
     const onceAway =
       <Given extends unknown[], Result>(
@@ -134,7 +134,7 @@ describe('AI jobs', () => {
     assert.deepEqual([job?.status, result], ['COMPLETED', { edition: 'edition' }]);
   });
 
-  it('say that a store was away where that is what they failed with, and call nothing else so', async () => {
+  it('fail with SERVICE_UNAVAILABLE where a store was away, and with no other failure', async () => {
     const failedWith = async (error: Error) =>
       (await workedOff(() => ({ responses: { countBySurvey: () => Promise.reject(error), async *stream() {} } }))).job
         ?.error;

@@ -11,7 +11,7 @@ import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 const skip = spawnSync('pdftotext', ['-v']).error ? 'pdftotext is not installed' : false;
 
-describe('a report on paper', { skip }, () => {
+describe('a report as PDF', { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'survey-report-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const drawReport = createReportDrawer();
@@ -45,7 +45,7 @@ describe('a report on paper', { skip }, () => {
     return run.stdout;
   };
 
-  it('has its sections, the figures of a question where it is spoken of first, and the recommendations', async () => {
+  it('has its sections, the chart of a question in the first section that refers to it, and the recommendations', async () => {
     const found = await draw('en');
     for (const wanted of [
       'What they eat',
@@ -68,7 +68,7 @@ describe('a report on paper', { skip }, () => {
     assert.ok(!(await draw('en', { hasRecommendations: false })).includes('Recommendations'));
   });
 
-  it('goes on over as many pages as its text takes', async () => {
+  it('has as many pages as its text takes', async () => {
     const found = await draw('en', { text: Array.from({ length: 1500 }, (_, index) => `word${index}`).join(' ') });
     assert.ok(found.includes('word0') && found.includes('word1499'));
     assert.match(found, /\b2 ?\/ ?[3-9]\b/);

@@ -97,7 +97,7 @@ describe('the names of themes', () => {
     assert.deepEqual([await known(), (await sql`SELECT FROM ai_theme_leftovers`).length], [[], 0]);
   });
 
-  it('are made known again by an analysis where answers have one that was forgotten', async () => {
+  it('are registered again by an analysis where answers have one that was forgotten', async () => {
     const { store, find, known, job } = await openScope();
     await find('Parking');
     const themes = await loadKnownThemes(store, job);
@@ -109,7 +109,7 @@ describe('the names of themes', () => {
     ]);
   });
 
-  it('are one with their spellings where an earlier version kept them in lower case alone', async () => {
+  it('are merged with their spellings where an earlier version stored them in lower case only', async () => {
     const { sql, surveyId, store, find, known, job } = await openScope();
     await sql`INSERT INTO ai_themes ${sql({ survey_id: surveyId, topic, name: 'Long queues', form: 'long queues', shown: 'Long queues', is_settled: true })}`;
     await find('Long queues');

@@ -94,7 +94,7 @@ const oneSpelling = (text: string): string => text.replace(/[\u000b-\u001f\u2028
 const plain = (cell: string): string =>
   cell.replace(/([;\t\r\n])'(["']*[=+\-@\0＝＋－＠])/g, '$1$2').replace(/^'('*[=+\-@\t\r\n\0＝＋－＠])/, '$1');
 
-describe('CSV lines that the database writes', () => {
+describe('CSV lines that ClickHouse writes', () => {
   let database: ResponseDatabase;
   let rows: ExportRows;
   before(async () => {
@@ -126,7 +126,7 @@ describe('CSV lines that the database writes', () => {
     return text;
   }
 
-  it('are to the byte those of the records, for every type and hostile content', async () => {
+  it('equal the lines written from records byte by byte, for every type and hostile content', async () => {
     const { survey } = fullSurvey();
     const { codes: codeColumns } = survey.slotCounts;
     const given = Array.from({ length: 400 }, (_, n): GivenResponse => {
@@ -205,7 +205,7 @@ describe('CSV lines that the database writes', () => {
     assert.ok(head.length > 100 && head.every((cell) => !/^[=@]/.test(cell)), head.join('|'));
   });
 
-  it('give back every text through a parser, whatever it holds', async () => {
+  it('return every text unchanged through a parser', async () => {
     const { survey, question } = withQuestion(blankSurvey(), { type: 'LONG_TEXT', text: 'Story' });
     const texts = fc
       .sample(
@@ -235,7 +235,7 @@ describe('CSV lines that the database writes', () => {
     assert.equal(counted, texts.length);
   });
 
-  it('carry metadata as JSON that a parser reads back', async () => {
+  it('contain metadata as JSON that a parser reads back', async () => {
     const survey = { ...blankSurvey(), id: nextId() };
     await store(
       hostile.map((text, n) => ({
@@ -266,7 +266,7 @@ describe('CSV lines that the database writes', () => {
     assert.deepEqual(text.slice(1).trimEnd().split('\r\n').slice(1), values.map(String));
   });
 
-  it('come once each and in order where a span is cut, whatever lies on its edge', async () => {
+  it('come once each and in order where a span is cut, whatever lies at the cut', async () => {
     const survey = { ...blankSurvey(), id: nextId() };
     const total = 12_000;
     for (let from = 0; from < total; from += 4000)

@@ -114,7 +114,7 @@ describe('EXCEL export', () => {
     assert.deepEqual(found, texts);
   });
 
-  it('leaves out what XML cannot hold and cuts what a cell cannot', async () => {
+  it('leaves out characters that XML forbids, and cuts texts that are too long for a cell', async () => {
     const [sheet] = await read(
       await written(['a\u0000\u000b\ufffeb', `${'x'.repeat(32_766)}😀`, 'y'.repeat(40_000), 'lone \ud83d'], 1000),
     );
@@ -122,7 +122,7 @@ describe('EXCEL export', () => {
     assert.deepEqual(cells, ['ab', 'x'.repeat(32_766), 'y'.repeat(32_767), 'lone \ufffd']);
   });
 
-  it('says of a mean duration that there is none, not that it is nought', async () => {
+  it('shows no mean duration instead of zero if there is none', async () => {
     const shown = async (meanDuration: number | null) => {
       const rows: unknown[] = [];
       (await read(await written(['a'], 1000, meanDuration)))

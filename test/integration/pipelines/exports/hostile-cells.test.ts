@@ -167,17 +167,17 @@ describe('hostile cells in a spreadsheet program', { skip }, () => {
   const texts = (sheet: exceljs.Worksheet): string[] =>
     hostile.map((_, index) => sheet.getRow(index + 2).getCell(1).text);
 
-  it('would be formulas if they were written as they are', async () => {
+  it('would be formulas without protection', async () => {
     assert.ok(formulas(await opened('naked.csv', Buffer.from('head\r\n=1+1\r\n'), readingCsv)).length > 0);
   });
 
-  it('are no formulas in a CSV file, and their text is whole', async () => {
+  it('are no formulas in a CSV file, and their text is complete', async () => {
     const sheet = await opened('lines.csv', await fileOf(writeCsv), readingCsv);
     assert.deepEqual(formulas(sheet), []);
     assert.deepEqual(texts(sheet).map(asCell), hostile.map(safeText).map(asCell));
   });
 
-  it('are no formulas in a workbook, and their text is whole', async () => {
+  it('are no formulas in a workbook, and their text is complete', async () => {
     const sheet = await opened('book.xlsx', await fileOf(writeExcel));
     assert.deepEqual(formulas(sheet), []);
     assert.deepEqual(texts(sheet).map(asCell), hostile.map(asCell));

@@ -177,7 +177,7 @@ describe('PDF report', { skip }, () => {
       );
     });
 
-  it('can be searched for every Arabic word, also for those whose letters differ in their dots only', async () => {
+  it('can be searched for every Arabic word, also if letters differ only in their dots', async () => {
     const words = wordsOf('ar');
     const found = new Set(wordsIn(read(await report('ar'))));
     const wanted = wordsIn(
@@ -199,7 +199,7 @@ describe('PDF report', { skip }, () => {
     );
   });
 
-  it('begins on the right where the language does', async () => {
+  it('begins on the right in right-to-left languages', async () => {
     const startOf = async (language: string): Promise<number> => {
       const found = /<word xMin="([\d.]+)" yMin="[\d.]+" xMax="[\d.]+" yMax="[\d.]+">(?:1\.|\.1)<\/word>/.exec(
         read(await report(language), '-bbox'),
@@ -211,7 +211,7 @@ describe('PDF report', { skip }, () => {
     for (const language of ['ar', 'he']) assert.ok((await startOf(language)) > 500, language);
   });
 
-  it('says of a mean duration that there is none, not that it is nought', async () => {
+  it('shows no mean duration instead of zero if there is none', async () => {
     const timesOf = async (meanDuration: number | null) =>
       read(await report('en', meanDuration)).match(/\b\d\d:\d\d:\d\d\b/g);
     assert.deepEqual([await timesOf(null), await timesOf(0), await timesOf(3723)], [null, ['00:00:00'], ['01:02:03']]);

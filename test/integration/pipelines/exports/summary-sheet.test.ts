@@ -46,7 +46,7 @@ const named = (rows: readonly exceljs.Row[], name: string) =>
   rows.find((row) => row.getCell(1).value === name)?.getCell(2);
 const valuesOf = (row: exceljs.Row | undefined) => (Array.isArray(row?.values) ? row.values.slice(1) : []);
 
-it('the summary of a workbook holds full values, and formats that show their digits', async () => {
+it('the summary of a workbook contains full values with formats that show the printed digits', async () => {
   const rows = await summaryOf({ type: 'RATING_SCALE', text: 'q' }, [codes(1, 0, 1, 0, 1, 0)], 3);
   const deviation = named(rows, 'Standard deviation');
   assert.deepEqual(

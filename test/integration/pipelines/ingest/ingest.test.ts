@@ -135,7 +135,7 @@ describe('the ingest of a shard', () => {
     };
   };
 
-  it('keeps it while a batch takes longer than a lease to be stored, and to be handed on', async () => {
+  it('keeps the shard while storing or forwarding a batch takes longer than a lease', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const steps: string[] = [];
@@ -163,7 +163,7 @@ describe('the ingest of a shard', () => {
     assert.equal(await redis.exists(`${shard.prefix}owner`), 0, 'a shard that is given up is free at once');
   });
 
-  it('gives it up at once when it stops, also in the middle of a batch that the store does not take', async () => {
+  it('releases the shard at once when it stops, even in the middle of a batch that ClickHouse refuses', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const last = await add(shard, ['["row"]']);
@@ -179,7 +179,7 @@ describe('the ingest of a shard', () => {
     }
   });
 
-  it('gives it to another process when it comes no further', async () => {
+  it('leaves the shard to another process when it makes no progress', async () => {
     const shard = freshShard();
     const { metrics } = counting();
     const last = await add(shard, ['["row"]']);
@@ -197,7 +197,7 @@ describe('the ingest of a shard', () => {
     }
   });
 
-  it('writes nothing for it any more once another has it, however long its last step took', async () => {
+  it('writes nothing for a shard that another process owns, however long its last step took', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     await add(shard, ['["row"]']);
@@ -218,7 +218,7 @@ describe('the ingest of a shard', () => {
     assert.equal(await stream.acknowledged(shard), '0-0');
   });
 
-  it('goes on storing while what is stored cannot be handed on, keeps that in the stream, and hands it on later in order', async () => {
+  it('goes on storing while stored entries cannot be forwarded, keeps them in the stream, and forwards them later in order', async () => {
     const shard = freshShard();
     const { metrics } = counting();
     let isAway = true;
@@ -251,7 +251,7 @@ describe('the ingest of a shard', () => {
     }
   });
 
-  it('stores again what the store said it had stored and does not hold, and nothing else', async () => {
+  it('stores again the rows that ClickHouse confirmed but does not hold, and nothing else', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const [surveyId, other] = [newId(), newId()];
@@ -278,7 +278,7 @@ describe('the ingest of a shard', () => {
     );
   });
 
-  it('stores again rows of which the store holds only some', async () => {
+  it('stores again the rest of a batch of which ClickHouse holds only some rows', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const surveyId = newId();
@@ -301,7 +301,7 @@ describe('the ingest of a shard', () => {
     );
   });
 
-  it('looks for later versions and tombstones by their ids, and takes one that was replaced for stored', async () => {
+  it('checks later versions and tombstones by their ids, and takes a superseded version for stored', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const [surveyId, responseId, gone] = [newId(), newId(), newId()];
@@ -325,7 +325,7 @@ describe('the ingest of a shard', () => {
     assert.ok(seen.missing === 0 || seen.missing === 3, `${seen.missing} rows: one batch or two`);
   });
 
-  it('acknowledges nothing while it cannot see whether a batch is stored', async () => {
+  it('acknowledges nothing while it cannot check whether a batch is stored', async () => {
     const shard = freshShard();
     const { metrics } = counting();
     const surveyId = newId();
@@ -359,7 +359,7 @@ describe('the ingest of a shard', () => {
       `ALTER TABLE ${database.clickhouse.table('responses')} DELETE WHERE ${condition} SETTINGS mutations_sync = 2`,
     );
 
-  it('finds what the store has lost since it was stored, stores it again, and leaves what was deleted', async () => {
+  it('finds rows that ClickHouse has lost, stores them again, and leaves out deleted ones', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const [surveyId, deleted, responseId] = [newId(), newId(), newId()];
@@ -401,7 +401,7 @@ describe('the ingest of a shard', () => {
     }
   });
 
-  it('looks at its start at all that is kept, by ids', async () => {
+  it('checks all retained rows by their ids at the start', async () => {
     const shard = freshShard();
     const surveyId = newId();
     const last = await add(
@@ -427,7 +427,7 @@ describe('the ingest of a shard', () => {
     assert.equal(second.seen.missing, 12);
   });
 
-  it('buries a row that the store cannot read once, and takes it for stored', async () => {
+  it('moves a row that ClickHouse cannot read to the dead letters once, and takes it for stored', async () => {
     const shard = freshShard();
     const { seen, metrics } = counting();
     const surveyId = newId();
@@ -446,7 +446,7 @@ describe('the ingest of a shard', () => {
     );
   });
 
-  it('halves a batch for which the store lacks memory', async () => {
+  it('halves a batch for which ClickHouse lacks memory', async () => {
     const shard = freshShard();
     const surveyId = newId();
     const rows = 1200;
@@ -532,7 +532,7 @@ describe('the ingest of a shard', () => {
     assert.deepEqual(await records.find([]), []);
   });
 
-  it('puts many rows of wide surveys into several batches', async () => {
+  it('splits many rows of wide surveys into several batches', async () => {
     const shard = freshShard();
     const sizes: number[] = [];
     for (let n = 0; n < 10; n += 1)

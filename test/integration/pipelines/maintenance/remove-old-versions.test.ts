@@ -63,7 +63,7 @@ const sweep = (letters: readonly string[], hoursLater = 48, caughtUp = async ():
 
 const newest = Array.from({ length: 20 }, (_, index) => edits + 1 - 19 + index);
 
-it('wordings that no response, dead letter or export names go a day after they were replaced, all but the newest', async () => {
+it('survey versions without a response, dead letter or export are removed a day after they were replaced', async () => {
   const [surveyId, other] = [await reworded(), await reworded()];
   await stored.store([
     responseLine({ surveyId, surveyVersion: 3 }),
@@ -81,7 +81,7 @@ it('wordings that no response, dead letter or export names go a day after they w
   assert.deepEqual(await versionsOf(surveyId), [3, 7, 11, ...newest]);
 });
 
-it('none goes while what names it may be on its way, or among what cannot be read', async () => {
+it('no survey version is removed while responses may be on their way or dead letters cannot be read', async () => {
   const [surveyId, other] = [await reworded(), await reworded()];
   await sweep([`["${surveyId}","${newId()}","not a time",2]`]);
   assert.equal((await versionsOf(surveyId)).length, edits + 1);

@@ -73,7 +73,7 @@ const has =
   ({ found }: Given) =>
     found.some((one) => (questionId === undefined || one.questionId === questionId) && one.values.includes(value));
 
-test('a condition on a finding leaves the responses in which it was found, older versions or not', async () => {
+test('a condition on an annotation selects the responses that have it, with and without superseded versions', async () => {
   const { surveyId, edition, given } = await givenFindings(120);
   const { countSurvey } = createTotalsStore(database);
   for (const questionId of [undefined, second]) {
@@ -96,7 +96,7 @@ test('a condition on a finding leaves the responses in which it was found, older
   }
 });
 
-test('findings are crossed with answers and with each other as if they were options', async () => {
+test('annotations are crossed with answers and with each other like options', async () => {
   const { surveyId, edition, given } = await givenFindings(120);
   const { countCrosstab } = createCrosstabStore(database);
   const table = await countCrosstab({ surveyId, rows: findings(edition, names), columns: single });
@@ -131,7 +131,7 @@ test('findings are crossed with answers and with each other as if they were opti
   assert.equal((await countCrosstab({ surveyId, rows: findings(edition, []), columns: single })).total, 0);
 });
 
-test('many themes are crossed with a long banner, older versions or not', async () => {
+test('many themes are crossed with a long banner, with and without superseded versions', async () => {
   const themes = Array.from({ length: 50 }, (_, n) => `theme ${n}`);
   const {
     surveyId,
@@ -160,7 +160,7 @@ test('many themes are crossed with a long banner, older versions or not', async 
   await table.removeDeleted();
 });
 
-test('an edition added twice counts once, and others do not count', async () => {
+test('an edition added twice counts once, and other editions do not count', async () => {
   const { surveyId, edition, given } = await givenFindings(10);
   const again = given.flatMap(({ responseId, found }) => found.map((one) => ({ responseId, ...one })));
   await table.insert({ surveyId, edition }, pages(again));
@@ -177,7 +177,7 @@ test('an edition added twice counts once, and others do not count', async () => 
   );
 });
 
-test('what was found in a deleted response counts no more, and goes with the next removal', async () => {
+test('annotations of a deleted response do not count and are removed by the next removal', async () => {
   const {
     surveyId,
     edition,
@@ -200,7 +200,7 @@ test('what was found in a deleted response counts no more, and goes with the nex
   assert.deepEqual(rows.map(([id]) => id).sort(), left.map(({ responseId }) => responseId).sort());
 });
 
-test('editions go by name, findings of a survey go with it', async () => {
+test('editions are removed by id, and the annotations of a survey with the survey', async () => {
   const [one, other] = [await givenFindings(3), await givenFindings(3)];
   const names = async () => table.editions(new Date(Date.now() + 3_600_000));
   assert.deepEqual(await table.editions(new Date(Date.now() - 3_600_000)), []);

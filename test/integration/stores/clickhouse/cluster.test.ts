@@ -36,7 +36,7 @@ const formatted = async (statement: string): Promise<string> => {
   return row?.[0] ?? '';
 };
 
-test('on a cluster the schema is made on every server: replicated rows, and a table over all shards', async () => {
+test('on a cluster the schema is created on every server, with replicated rows and a table over all shards', async () => {
   const { clickhouse, statements } = recordStatements();
   await migrateClickHouse(clickhouse, { cluster: 'main-cluster' });
   const parsed = await Promise.all(statements.map(formatted));
@@ -94,7 +94,7 @@ test('on a cluster the schema is made on every server: replicated rows, and a ta
   assert.match(deduplication, /responses_local.*replicated_deduplication_window = 0/);
 });
 
-test('on a cluster new columns reach the rows first, then the table over them', async () => {
+test('on a cluster new columns are added to the local tables first, then to the distributed one', async () => {
   const { clickhouse, statements } = recordStatements();
   await createResponseStore({ clickhouse, cluster: 'c' }).insertBatch({
     lines: Buffer.from(responseLine({ surveyId: newId() })),
@@ -108,7 +108,7 @@ test('on a cluster new columns reach the rows first, then the table over them', 
   assert.match(insert, /^INSERT INTO \S+\.responses .*distributed_foreground_insert = 1/s);
 });
 
-test('on a cluster erasing works on the rows of every server', async () => {
+test('on a cluster erasing removes rows on every server', async () => {
   const { clickhouse, statements } = recordStatements();
   const responses = createResponseStore({
     clickhouse: { ...clickhouse, select: (async () => [['202601']]) as unknown as ClickHouse['select'] },
@@ -121,7 +121,7 @@ test('on a cluster erasing works on the rows of every server', async () => {
   assert.match(parsed[1] ?? '', /^OPTIMIZE TABLE \S+responses_local ON CLUSTER c PARTITION ID '202601' FINAL/);
 });
 
-test('on a cluster findings are stored before the reply, and go on the server that has their response', async () => {
+test('on a cluster annotations are stored before the reply, on the server that has their response', async () => {
   const { clickhouse, statements } = recordStatements();
   const table = createAnnotationTable({ clickhouse, cluster: 'c' });
   const [surveyId, edition, responseId, questionId] = [newId(), newId(), newId(), newId()];

@@ -230,7 +230,7 @@ for (const [spread, spanMs] of [
     await assertAgrees(model.surveyId, model.live());
   });
 
-test('a count is exact at every moment while responses are merged and delivered again', async () => {
+test('counts stay exact while responses are merged and redelivered', async () => {
   const surveyId = newId();
   const given = Array.from({ length: 200 }, (_, index) => ({
     surveyId,
@@ -273,7 +273,7 @@ test('a count is exact at every moment while responses are merged and delivered 
   assert.deepEqual(new Set(seen), new Set([200]));
 });
 
-test('thousands of moments with several versions and a hundred positions are still one statement', async () => {
+test('thousands of overlapping times and a hundred positions are counted by one statement', async () => {
   const surveyId = newId();
   const slots = Array.from({ length: 130 }, (_, slot) => slot);
   const codes = slots.map((slot) => 1 + (slot % 5));

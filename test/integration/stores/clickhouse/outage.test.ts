@@ -91,7 +91,7 @@ function everyRead(clickhouse: ClickHouse): Record<string, () => Promise<unknown
   };
 }
 
-test('while ClickHouse is down every read is refused at once, and all work again when it is back', async () => {
+test('while ClickHouse is down every read is refused at once, and reads work again when it is back', async () => {
   const line = await openLine();
   const clickhouse = createClickHouse({ urls: [line.url], log });
   const reads = everyRead(clickhouse);
@@ -107,7 +107,7 @@ test('while ClickHouse is down every read is refused at once, and all work again
   await line.close();
 });
 
-test('a restart that cut idle connections is not noticed by the next read', async () => {
+test('a read succeeds after a restart that has cut idle connections', async () => {
   const line = await openLine();
   const clickhouse = createClickHouse({ urls: [line.url], log });
   await clickhouse.select('SELECT 1');
@@ -117,7 +117,7 @@ test('a restart that cut idle connections is not noticed by the next read', asyn
   await line.close();
 });
 
-test('a server that does not answer is given up within the bound of the call', async () => {
+test('a call to a server that does not answer fails within its time limit', async () => {
   const line = await openLine();
   const clickhouse = createClickHouse({ urls: [line.url], log });
   line.break('silent');
@@ -162,7 +162,7 @@ test('a server that is only busy may take its time', async () => {
   await clickhouse.close();
 });
 
-test('with several servers the next one is used while one answers nothing', async () => {
+test('with several servers the next one is used while one is silent', async () => {
   const [one, two] = await Promise.all([openLine(), openLine()]);
   const clickhouse = createClickHouse({
     urls: [one.url, two.url],
@@ -175,7 +175,7 @@ test('with several servers the next one is used while one answers nothing', asyn
   await Promise.all([one.close(), two.close()]);
 });
 
-test('a reply that breaks off is never taken for the whole', async () => {
+test('a truncated reply is an error', async () => {
   const line = await openLine();
   const clickhouse = createClickHouse({ urls: [line.url], log });
   line.break('cut');
@@ -194,7 +194,7 @@ test('a query that takes too long is ended on the server and refused as unavaila
   await eventually(async () => assert.deepEqual(await running(), [[0]]));
 });
 
-test('a batch on its way into an outage is to be tried again, and counts once afterwards, however often it was stored', async () => {
+test('a batch interrupted by an outage is to be retried, and counts once however often it was stored', async () => {
   const line = await openLine();
   const clickhouse = createClickHouse({ urls: [line.url], log });
   const responses = createResponseStore({ clickhouse });
@@ -226,7 +226,7 @@ test('with several servers the next one is used while one is down', async () => 
   await Promise.all([one.close(), two.close()]);
 });
 
-test('something else that answers in place of ClickHouse counts as unavailable', async () => {
+test('another program that answers in place of ClickHouse counts as unavailable', async () => {
   const server = createServer((_, res) => void res.writeHead(502).end('<html>Bad gateway</html>'));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const clickhouse = createClickHouse({ urls: [`http://127.0.0.1:${(server.address() as AddressInfo).port}/x`], log });
@@ -235,14 +235,14 @@ test('something else that answers in place of ClickHouse counts as unavailable',
   server.close();
 });
 
-test('a mistake in a statement of ours is not mistaken for an outage', async () => {
+test('a wrong statement is not taken for an outage', async () => {
   await assert.rejects(
     database.clickhouse.select('SELECT no_such_column'),
     (error: unknown) => !(error instanceof Problem),
   );
 });
 
-test('a call leaves nothing behind in memory', async () => {
+test('calls do not leak memory', async () => {
   const client = createClickHouse({ urls: [target.href], log });
   const held = () => queryObjects(ClientRequest, { format: 'count' });
   const before = held();

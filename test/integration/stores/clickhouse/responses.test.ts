@@ -43,7 +43,7 @@ const ids = (records: readonly ResponseRecord[]): string[] => records.map((recor
 const codeDimension = (slot: number): Dimension => ({ categories: [], source: { kind: 'code', slot } });
 const bitsDimension = (...slots: number[]): Dimension => ({ categories: [], source: { kind: 'bits', slots } });
 
-test('the schema can be brought up to date again and by two processes at once', async () => {
+test('the schema can be migrated repeatedly and by two processes at once', async () => {
   await Promise.all([migrateClickHouse(clickhouse), migrateClickHouse(clickhouse)]);
   assert.deepEqual(
     await clickhouse.select<[string]>(
@@ -59,7 +59,7 @@ test('the schema can be brought up to date again and by two processes at once', 
   );
 });
 
-test('rows that come in small batches are not written anew with every few of them', async () => {
+test('rows of small batches are not merged every few inserts', async () => {
   const surveyId = newId();
   const alone = Date.UTC(2031, 4, 1);
   for (let at = 0; at < 90; at += 1)
@@ -74,7 +74,7 @@ test('rows that come in small batches are not written anew with every few of the
   assert.ok(timesWritten <= 8, `some rows were merged ${timesWritten} times`);
 });
 
-test('a stored response is found with everything that was sent', async () => {
+test('a stored response is found with all its fields', async () => {
   const surveyId = newId();
   const given = {
     surveyId,
@@ -161,19 +161,19 @@ test('a partial response has neither a completion time nor, unless known, a dura
   assert.deepEqual([record?.isComplete, record?.completedAt, record?.durationMs], [false, null, null]);
 });
 
-test('an unknown id, or what is no id, is not found', async () => {
+test('an unknown or malformed id is not found', async () => {
   assert.deepEqual(await responses.findAll(newId()), []);
   assert.deepEqual(await responses.findAll(`' OR 1 = 1 --`), []);
 });
 
-test('a survey id that is none is refused instead of reaching a statement', async () => {
+test('a malformed survey id is refused and reaches no statement', async () => {
   await assert.rejects(
     responses.list({ surveyId: `x') OR (1 = 1`, limit: 5 }),
     (error: unknown) => error instanceof Problem && error.code === 'NOT_FOUND',
   );
 });
 
-test('a batch that is sent again is never taken for one that is stored: ClickHouse drops no repeated block', async () => {
+test('a repeated batch is stored again: ClickHouse does not deduplicate inserts', async () => {
   const surveyId = newId();
   const lines = Array.from({ length: 50 }, (_, index) => lineOf({ surveyId, submittedAtMs: start + index }));
   const rows = async () =>
@@ -203,7 +203,7 @@ test('a batch that was stored twice still counts once everywhere', async () => {
   assert.deepEqual(await responses.countBySurvey([surveyId]), new Map([[surveyId, { total: 50, complete: 50 }]]));
 });
 
-test('the lines of a batch may come in pieces', async () => {
+test('the lines of a batch may be given in several buffers', async () => {
   const surveyId = newId();
   const pieces = [`${lineOf({ surveyId })}\n${lineOf({ surveyId })}\n`, lineOf({ surveyId }), lineOf({ surveyId })].map(
     (piece) => Buffer.from(piece),
@@ -212,7 +212,7 @@ test('the lines of a batch may come in pieces', async () => {
   assert.equal((await responses.countBySurvey([surveyId])).get(surveyId)?.total, 4);
 });
 
-test('the highest version of a response counts, whichever arrives last', async () => {
+test('the highest version of a response counts, even if another arrives last', async () => {
   const surveyId = newId();
   const responseId = newId();
   const version = (number: number, isComplete: boolean) =>
@@ -242,7 +242,7 @@ test('the highest version of a response counts, whichever arrives last', async (
   );
 });
 
-test('a deleted response is gone everywhere and stays gone when its row is delivered again', async () => {
+test('a deleted response disappears everywhere, also after its row is redelivered', async () => {
   const surveyId = newId();
   const kept = lineOf({ surveyId, submittedAtMs: start + 1, codes: [1] });
   const gone = { surveyId, responseId: newId(), submittedAtMs: start + 2, codes: [0, 9] };
@@ -268,7 +268,7 @@ test('a deleted response is gone everywhere and stays gone when its row is deliv
   await isGone();
 });
 
-test('erasing leaves nothing of a deleted response on the disk but its tombstone', async () => {
+test('erasing leaves only the tombstone of a deleted response on disk', async () => {
   const surveyId = newId();
   const gone = { surveyId, responseId: newId(), texts: ['a secret'] };
   await store([lineOf(gone), lineOf({ surveyId })]);
@@ -292,7 +292,7 @@ test('erasing a survey removes its rows and no others', async () => {
   assert.equal((await responses.countBySurvey([one, other])).get(other)?.total, 1);
 });
 
-test('erasing goes on beside parts that a deleted survey has left empty, with which nothing can be merged for minutes', async () => {
+test('erasing works beside empty parts of a deleted survey, which prevent merges for minutes', async () => {
   const [between, surveyId] = [newId(), newId()];
   const gone = { surveyId, responseId: newId(), texts: ['a secret'] };
   const merges = (verb: string) => clickhouse.command(`SYSTEM ${verb} MERGES ${clickhouse.table('responses')}`);
@@ -317,7 +317,7 @@ test('erasing goes on beside parts that a deleted survey has left empty, with wh
   ]);
 });
 
-test('pages are newest first and meet without gap or overlap', async () => {
+test('pages are newest first, without gap or overlap', async () => {
   const surveyId = newId();
   const given = Array.from({ length: 25 }, (_, index) => ({
     surveyId,
@@ -345,7 +345,7 @@ test('pages are newest first and meet without gap or overlap', async () => {
   assert.deepEqual(ids(await walk(surveyId)), ids(all).reverse());
 });
 
-test('a cursor shows every response once while others arrive, change and go', async () => {
+test('following a cursor shows every response once while others arrive, change and are deleted', async () => {
   const surveyId = newId();
   const given = Array.from({ length: 40 }, (_, index) => ({
     surveyId,
@@ -374,7 +374,7 @@ test('a cursor shows every response once while others arrive, change and go', as
   );
 });
 
-test('a text that is no cursor is a validation error', async () => {
+test('a malformed cursor is a validation error', async () => {
   for (const cursor of [
     'nonsense',
     '',
@@ -387,7 +387,7 @@ test('a text that is no cursor is a validation error', async () => {
     );
 });
 
-test('dates, completeness and conditions select, together', async () => {
+test('dates, completeness and conditions select together', async () => {
   const surveyId = newId();
   const day = 86_400_000;
   await store([
@@ -478,7 +478,7 @@ test('many responses of one millisecond are streamed and paged completely', asyn
   assert.equal(seen.size, 12_000);
 });
 
-test('code positions past the columns that exist get columns before they are stored', async () => {
+test('columns are added before rows with more code positions are stored', async () => {
   const surveyId = newId();
   const codes = Array.from({ length: 130 }, (_, index) => index + 1);
   const elsewhere = createResponseStore({ clickhouse });
@@ -532,7 +532,7 @@ test('an id that came again after it was forgotten stands for several responses,
   ]);
 });
 
-test('two processes that need new columns at once agree', async () => {
+test('two processes may add columns at the same time', async () => {
   const surveyId = newId();
   const [one, two] = [createResponseStore({ clickhouse }), createResponseStore({ clickhouse })];
   const codes = Array.from({ length: 300 }, (_, index) => index + 1);
@@ -550,7 +550,7 @@ test('two processes that need new columns at once agree', async () => {
   }
 });
 
-test('lines that cannot be read are refused as such, and nothing of their batch is stored', async () => {
+test('a batch with malformed lines is refused and nothing of it is stored', async () => {
   const surveyId = newId();
   const good = lineOf({ surveyId });
   const poison = [
@@ -579,7 +579,7 @@ test('the reason of a refusal does not quote the row', async () => {
   );
 });
 
-test('the counts of several surveys come at once, zeros included', async () => {
+test('counts of several surveys include those without responses', async () => {
   const [one, two, none] = [newId(), newId(), newId()];
   await store([lineOf({ surveyId: one }), lineOf({ surveyId: one, isComplete: false }), lineOf({ surveyId: two })]);
   assert.deepEqual(
@@ -592,7 +592,7 @@ test('the counts of several surveys come at once, zeros included', async () => {
   );
 });
 
-test('a batch may span months and still is one batch', async () => {
+test('a batch that spans months is stored as one', async () => {
   const surveyId = newId();
   // More than the hundred partitions that ClickHouse lets one insert have of itself.
   const months = 105;

@@ -126,7 +126,7 @@ test('a survey without responses has zeros, nulls and empty results', async () =
   });
 });
 
-test('the head counts responses, completions, durations and days', async () => {
+test('the summary counts responses, completions, durations and days', async () => {
   const surveyId = await given([
     { submittedAtMs: givenStart, durationMs: 1000 },
     { submittedAtMs: givenStart + 13 * 3_600_000, durationMs: 2001 },
@@ -148,7 +148,7 @@ test('the head counts responses, completions, durations and days', async () => {
   assert.equal(perQuestion.size, 0);
 });
 
-test('codes are counted by position, the highest code too, and the base leaves out who skipped', async () => {
+test('codes are counted by position, the highest one too, and the base leaves out responses without an answer', async () => {
   const surveyId = await given([{ codes: [1, 65_535] }, { codes: [2, 65_535] }, { codes: [1, 0] }, { codes: [] }]);
   const plans = [0, 1, 2].map((slot) => ({
     questionId: `q${slot}`,
@@ -218,7 +218,7 @@ test('one position can be counted as codes and as bits at once', async () => {
   assert.deepEqual(bits?.kind === 'bits' ? bits.counts.slice(0, 3) : bits, [1, 2, 0]);
 });
 
-test('more positions than one scan takes, past the first columns and past all columns, are all counted', async () => {
+test('all positions are counted, however many, also those without a column', async () => {
   const slots = Array.from({ length: 140 }, (_, slot) => slot);
   const surveyId = await given(
     [{ codes: slots.map((slot) => 1 + (slot % 7)) }, { codes: slots.map((slot) => 1 + (slot % 7)) }],
@@ -317,7 +317,7 @@ test('a number has its mean, interpolated median, sample deviation and extremes'
   assert.ok(Math.abs((found.standardDeviation ?? 0) - Math.sqrt(48.75 / 3)) < 1e-12);
 });
 
-test('one number has no deviation and one bin', async () => {
+test('a single number has no deviation and one bin', async () => {
   assert.deepEqual(await moments([-2.5]), {
     count: 1,
     average: -2.5,
@@ -329,7 +329,7 @@ test('one number has no deviation and one bin', async () => {
   });
 });
 
-test('the mean keeps the digits of small numbers between great ones that cancel each other out, and of many', async () => {
+test('the mean keeps the digits of small numbers between large ones that cancel out, and of many numbers', async () => {
   const most = Number.MAX_SAFE_INTEGER;
   assert.equal((await moments([most, 0.1, -most])).average, 0.1 / 3);
   const cancelling = Array.from({ length: 3000 }, (_, index) => [most, 0.25, -most][(index * 7) % 3] ?? 0);
@@ -345,7 +345,7 @@ test('equal numbers share one bin', async () => {
   assert.deepEqual([found.standardDeviation, found.bins], [0, [{ low: 7, high: 7, count: 3 }]]);
 });
 
-test('bins are equal, closed below and open above, the last one closed on both sides', async () => {
+test('bins are equal and include their lower edge; the last one includes both edges', async () => {
   const { bins } = await moments([0, 4.999, 5, 99.9, 100, 95]);
   assert.equal(bins.length, 20);
   assert.deepEqual(
@@ -358,7 +358,7 @@ test('bins are equal, closed below and open above, the last one closed on both s
   );
 });
 
-test('whole numbers have a bin each, or bins of a round width at its multiples, unless one of them has a fraction', async () => {
+test('whole numbers have a bin each or bins of a round width, unless one of them has a fraction', async () => {
   const binsOf = async (numbers: readonly number[]) => {
     const surveyId = await given(numbers.map((value) => ({ codes: [1], numbers: [value] })));
     const found = await first(surveyId, 0, { kind: 'number', slot: 0, presence: 0, isWhole: true });
@@ -378,7 +378,7 @@ test('whole numbers have a bin each, or bins of a round width at its multiples, 
   assert.deepEqual((await binsOf([0, 0.5, 3])).length, 20);
 });
 
-test('bins of a scale are those of the scale, whatever was answered, and its ends are counted', async () => {
+test('bins of a scale do not depend on the answers, and its ends are counted', async () => {
   const scale = { min: 0, max: 200_000, lastPoint: 199_998 };
   const found = await moments([77, 90, 9_999, 10_000, 0, 199_998, 199_998], scale);
   assert.deepEqual(
@@ -396,7 +396,7 @@ test('bins of a scale are those of the scale, whatever was answered, and its end
   );
 });
 
-test('an answer on the edge of a scale’s bins begins the upper one, at edges that no computed number meets', async () => {
+test('an answer on an edge of a scale’s bins is in the upper bin, also at rounded edges', async () => {
   const scale = { min: -1, max: 1, lastPoint: 1 };
   const found = await moments([-0.2, -0.1, 0.1, 0.3], scale);
   assert.deepEqual(
@@ -410,7 +410,7 @@ test('an answer on the edge of a scale’s bins begins the upper one, at edges t
   );
 });
 
-test('every number lies in the bin whose limits enclose it, at limits that are not round too', async () => {
+test('every number is in the bin that encloses it, also with edges that are not round', async () => {
   const numbers = Array.from({ length: 400 }, (_, index) => Number((0.1 * index - 3.3).toFixed(1)));
   const { bins, min, max } = await moments(numbers);
   assert.deepEqual([bins[0]?.low, bins.at(-1)?.high], [min, max]);
@@ -434,7 +434,7 @@ const binsIn = (result: CountResult | undefined) =>
     ? result.moments.bins.map(({ low, high, count: amount }) => [low, high, amount])
     : assert.fail();
 
-test('bins lie where all answers of the survey put them, whatever is selected', async () => {
+test('bins follow from all answers of the survey, whatever is selected', async () => {
   const surveyId = await given(
     [
       [0, 1],
@@ -475,7 +475,7 @@ test('bins lie where all answers of the survey put them, whatever is selected', 
   );
 });
 
-test('bins reach between the limits of a number, and past them where numbers lie there', async () => {
+test('bins cover the bounds of a number, and more if answers are beyond them', async () => {
   const surveyId = await given([
     { codes: [1], numbers: [0.15] },
     { codes: [1], numbers: [0.3] },
@@ -515,7 +515,7 @@ test('bins reach between the limits of a number, and past them where numbers lie
   );
 });
 
-test('numbers and their bins come from one state of the table, by one statement once it is known where they lie', async () => {
+test('numbers and bins come from one state of the table, by one statement once their range is known', async () => {
   const surveyId = await given([
     { codes: [1], numbers: [1] },
     { codes: [1], numbers: [3] },
@@ -564,7 +564,7 @@ function disturbed(before: (sql: string) => Promise<void>) {
   };
 }
 
-test('numbers that grow with every response are counted twice at most, and the last bin reaches to the greatest', async () => {
+test('numbers that grow meanwhile are counted twice at most, and the last bin reaches the greatest', async () => {
   const surveyId = await given([
     { codes: [1], numbers: [0] },
     { codes: [1], numbers: [100] },
@@ -603,7 +603,7 @@ test('numbers that grow with every response are counted twice at most, and the l
   }
 });
 
-test('all statements of a count share one bound of time, and none is made again for the sake of bins when most of it has passed', async () => {
+test('all statements of a count share one time limit, and bins are not counted again in its second half', async () => {
   const surveyId = await given([
     { codes: [1], numbers: [0] },
     { codes: [1], numbers: [100] },
@@ -630,7 +630,7 @@ test('all statements of a count share one bound of time, and none is made again 
   assert.deepEqual([total, limits], [3, [30_000, 22_000, 14_000]]);
 });
 
-test('of what was taken out the counts in the whole survey come with those of a part of it', async () => {
+test('hidden options have counts over the whole survey beside those of the selection', async () => {
   const surveyId = await given([{ codes: [1, 2, 0b1] }, { codes: [2, 1, 0b10] }, { codes: [3, 2, 0b11] }]);
   const plan: CountPlan = {
     base: [0],
@@ -670,7 +670,7 @@ test('of what was taken out the counts in the whole survey come with those of a 
   assert.ok(unnarrowed?.kind === 'codes' && unnarrowed.unfiltered === undefined);
 });
 
-test('bins do not break at the ends of the number range', async () => {
+test('bins work at the ends of the range of doubles', async () => {
   const { bins } = await moments([-1.7e308, 1.7e308, 0]);
   assert.equal(
     bins.reduce((sum, bin) => sum + bin.count, 0),
@@ -683,7 +683,7 @@ test('bins do not break at the ends of the number range', async () => {
   );
 });
 
-test('several numbers of one survey keep apart', async () => {
+test('several numbers of one survey are counted separately', async () => {
   const surveyId = await given([
     { codes: [1, 1], numbers: [1, 100] },
     { codes: [1, 0], numbers: [3] },
@@ -758,7 +758,7 @@ test('words are counted in lower case in every script, the fifty most frequent',
   assert.deepEqual(many.others, { keys: 30, count: 160 - counted }, 'what is not given is summed up');
 });
 
-test('marks, apostrophes and joiners belong to their words, and equal words are counted together however they are typed', async () => {
+test('marks, apostrophes and joiners belong to words, and differently encoded equal words are counted together', async () => {
   for (const [text, words] of spelledWords) {
     const wanted = new Map<string, number>();
     for (const word of words) wanted.set(word, (wanted.get(word) ?? 0) + 1);
@@ -775,7 +775,7 @@ test('marks, apostrophes and joiners belong to their words, and equal words are 
   }
 });
 
-test('a text of any script among usual ones is understood as soon as it is there, in one question or several, and none is counted apart', async () => {
+test('a text of another script makes words be counted with the full pattern, in one question or several', async () => {
   const usual = ['Größe, größe — “don’t” 42', 'Привет 漢字の漢字 👍 €5', 'plain words, plain texts'];
   const unusual = ['हिन्दी Café'.normalize('NFD'), 'col·lecció 3️⃣ ❤️', 'İstanbul'];
   const surveyId = newId();

@@ -150,7 +150,7 @@ function comparable(request: CountRequest, result: CountResult | undefined): unk
   return { count, min, max, average: average?.toFixed(9) };
 }
 
-test('a survey of many questions of all kinds is counted the same, whether its responses are few or many, and as plain counting does', async () => {
+test('the plans for few and for many responses count a survey of all question types alike, as plain counting does', async () => {
   const { surveyId, rows } = await fill();
   const [few, many] = await Promise.all(
     [true, false].map((isSmall) => watched(isSmall).totals.countSurvey({ surveyId, plans: asked })),
@@ -180,7 +180,7 @@ test('a survey of many questions of all kinds is counted the same, whether its r
   }
 });
 
-test('many questions on few responses are counted in a few passes over the table', async () => {
+test('many questions of few responses are counted in a few passes over the table', async () => {
   const { surveyId } = await fill();
   const { totals, readsOf } = watched(true);
   await totals.countSurvey({ surveyId, plans: asked });
@@ -206,7 +206,7 @@ async function readsFor(isSmall: boolean, { surveyId, asked: plansAsked }: { sur
   return { all: await ask(), some: await ask(true) };
 }
 
-test('where bins lie is looked up in the whole survey only for numbers whose bins follow from answers, without merging all versions', async () => {
+test('the range of the whole survey is read only for numbers whose bins need it, without merging all versions', async () => {
   const { surveyId } = await fill();
   const [scales, others] = [true, false].map((isScale) =>
     asked.filter(
@@ -226,7 +226,7 @@ test('where bins lie is looked up in the whole survey only for numbers whose bin
   }
 });
 
-test('extremes that were corrected or deleted move no bins, whatever is selected', async () => {
+test('corrected or deleted extreme answers do not affect bins, whatever is selected', async () => {
   const [surveyId, corrected, deleted] = [newId(), newId(), newId()];
   const line = (numbers: number[], given: { responseId?: string; version?: number; isComplete?: boolean } = {}) =>
     responseLine({ surveyId, codes: [1, 1, 1, 1], numbers, ...given });

@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test('a survey of a thousand code positions is stored in few files, beside surveys of a few', async () => {
+test('a survey of a thousand code positions is stored in few files, beside small surveys', async () => {
   const { clickhouse, responses, store } = database;
   const [wide, narrow] = [newId(), newId()];
   const codes = Array.from({ length: 1000 }, (_, slot) => (slot % 7) + 1);
@@ -41,7 +41,7 @@ test('a survey of a thousand code positions is stored in few files, beside surve
   );
 });
 
-test('a table that had its columns before learns at the start from which size on parts have a file a column', async () => {
+test('migrating sets the minimum size of wide parts for an existing table', async () => {
   const { clickhouse } = database;
   const engine = async () =>
     String(

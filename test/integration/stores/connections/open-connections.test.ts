@@ -31,7 +31,7 @@ async function openWith(urls: { redis?: string; postgres?: string; clickhouse?: 
   });
 }
 
-describe('stores that are not reached yet', () => {
+describe('connections to stores that were not reached yet', () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
   let gates: { redis: StoreGate; postgres: StoreGate; clickhouse: StoreGate };
   let stores: Stores;
@@ -76,7 +76,7 @@ describe('stores that are not reached yet', () => {
     assert.equal(stores.isFormerKnown(), true, 'until it is known that no former key can come');
   });
 
-  it('let statements be written of parts that were written before', async () => {
+  it('allow composing statements of fragments', async () => {
     const part = stores.sql`1 AS one`;
     for (const gate of Object.values(gates)) await gate.forward();
     await Promise.all(stores.contacts.all.map(({ ready }) => ready));
@@ -87,8 +87,8 @@ describe('stores that are not reached yet', () => {
   });
 });
 
-describe('an intake that comes late and was begun with another number of shards', () => {
-  it('is not used until that is mended', async () => {
+describe('an intake that becomes reachable late and has another number of shards', () => {
+  it('is not used until the number of shards is corrected', async () => {
     const url = new URL('/12', (await sharedStores()).redisUrl).href;
     const own = new Redis(url);
     await own.flushdb();

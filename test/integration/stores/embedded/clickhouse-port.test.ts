@@ -156,7 +156,7 @@ describe('the port of the embedded ClickHouse', () => {
     assert.doesNotThrow(() => process.kill(pid ?? 0, 0), what);
   }
 
-  it('answers an address that is none with 400 in the form of ClickHouse', async () => {
+  it('answers a malformed URL with 400 in the form of ClickHouse', async () => {
     for (const target of ['//', 'http://', '//[', 'http://[', 'http://a:99999/']) {
       const heard = await say(`GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`, /Exception: .*\n/);
       assert.match(
@@ -168,7 +168,7 @@ describe('the port of the embedded ClickHouse', () => {
     }
   });
 
-  it('answers what is no HTTP, and heads without end, with a status and closes', async () => {
+  it('answers bytes that are no HTTP, and endless heads, with a status and closes', async () => {
     const closed = async (bytes: string, status: RegExp) =>
       assert.match(await say(bytes, /$^/), status, JSON.stringify(bytes.slice(0, 60)));
     await closed('nonsense\r\n\r\n', /^HTTP\/1\.1 400 [^]*\nCode: 36\. /);
@@ -178,13 +178,13 @@ describe('the port of the embedded ClickHouse', () => {
     await assertServes('after what is no HTTP');
   });
 
-  it('writes nothing into a reply that is under way, when what follows on the connection is no HTTP', async () => {
+  it('writes nothing into a reply in progress if other bytes than HTTP follow on the connection', async () => {
     const first = post([credentials()], 'SELECT sum(sleepEachRow(0.1)) FROM numbers(3) FORMAT TabSeparated');
     assert.doesNotMatch(await say(Buffer.concat([first, Buffer.from('nonsense\r\n\r\n')]), /$^/), /HTTP\/1\.1 400/);
     await assertServes('after two requests at once');
   });
 
-  it('asks for the password before the body: it is neither called for nor read', async () => {
+  it('checks the password before it requests or reads the body', async () => {
     const head = 'POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 400000000\r\n';
     assert.match(await say(`${head}\r\n`, /$^/), /^HTTP\/1\.1 403 [^]*Code: 516\. /);
     assert.match(await say(`${head}X-ClickHouse-Key: ${password.slice(0, -1)}\xe9\r\n\r\n`, /$^/), /^HTTP\/1\.1 403 /);
@@ -197,7 +197,7 @@ describe('the port of the embedded ClickHouse', () => {
     await assertServes('after bodies that were not wanted');
   });
 
-  it('bounds what a packed body becomes, a query and the fields of a form', async () => {
+  it('limits the size of decompressed bodies, queries and form fields', async () => {
     // Gzip members one after the other are one text: 640 MiB.
     const bomb = Buffer.concat(Array(10).fill(gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '), { level: 1 })));
     assert.match(await say(post([credentials(), 'Content-Encoding: gzip'], bomb)), /^HTTP\/1\.1 413 /);
@@ -216,7 +216,7 @@ describe('the port of the embedded ClickHouse', () => {
     await assertServes('after bodies that were too large');
   });
 
-  it('is not ended by a statement', async () => {
+  it('is not shut down by a statement', async () => {
     for (const statement of ['SYSTEM SHUTDOWN', 'SYSTEM KILL', '/* x */ system shutdown;'])
       assert.match(await say(post([credentials()], statement)), /^HTTP\/1\.1 403 /, statement);
     await assertServes('after statements that end a server');

@@ -84,7 +84,7 @@ test('rows that were inserted as objects, as raw bytes and inside the query text
   ]);
 });
 
-test('parameters of every kind arrive as they were given', async () => {
+test('parameters of every type arrive unchanged', async () => {
   assert.equal(
     await value('SELECT {x:String}', { x: `it's "q" \\ \n \t {y:String} ; --` }),
     `it's "q" \\ \n \t {y:String} ; --`,
@@ -100,7 +100,7 @@ test('parameters of every kind arrive as they were given', async () => {
   assert.equal(await value('SELECT count() FROM {x:Identifier}', { x: await table('a UInt8') }), '0');
 });
 
-test('parameters too long for an address are sent and read as a form', async () => {
+test('parameters too long for a URL are sent as a form', async () => {
   const x = Array.from({ length: 2_000 }, (_, n) => `value ${n}`);
   const result = await client.query({
     query: 'SELECT length({x:Array(String)}) AS n',
@@ -143,7 +143,7 @@ test('a wrong password is refused, and a wrong setting too', async () => {
   );
 });
 
-test('a setting holds for its own query only', async () => {
+test('a setting applies to its own query only', async () => {
   const threads = await client.query({
     query: `SELECT getSetting('max_threads') AS n`,
     format: 'JSONEachRow',
@@ -161,7 +161,7 @@ test('a setting holds for its own query only', async () => {
   );
 });
 
-test('the same insert token is taken once, another one with the same rows again', async () => {
+test('an insert with a repeated token is stored once, with another token again', async () => {
   const name = await table('a UInt64', 'SETTINGS non_replicated_deduplication_window = 100');
   for (const token of ['one', 'one', 'two'])
     await sendRows(name, Buffer.from('[1]\n[2]\n'), { insert_deduplication_token: token, async_insert: 0 });
@@ -191,7 +191,7 @@ test('an insert of 60 MB with a bad last row leaves nothing; without it, all row
   );
 });
 
-test('three million rows come as a stream, each once, in any row format', async () => {
+test('three million rows are streamed, each once, in any row format', async () => {
   for (const format of ['CSVWithNames', 'JSONCompactEachRow', 'TabSeparated'] as const) {
     const { stream } = await client.exec({
       query: `SELECT number, number * 2 AS twice FROM numbers(3000000) FORMAT ${format}`,
@@ -208,7 +208,7 @@ test('three million rows come as a stream, each once, in any row format', async 
   }
 });
 
-test('a Parquet result is one whole file that can be inserted again', async () => {
+test('a Parquet result is one valid file that can be inserted again', async () => {
   const name = await table('a UInt64, b String');
   const { stream } = await client.exec({
     query: `SELECT number AS a, toString(number) AS b FROM numbers(200000) FORMAT Parquet SETTINGS max_threads = 2`,
@@ -242,7 +242,7 @@ test('compressed requests and replies are understood', async () => {
   await gzip.close();
 });
 
-test('an error in the middle of a stream reaches the reader as an error, never as a short result', async () => {
+test('an error in the middle of a stream is an error for the reader, never a short result', async () => {
   const query =
     'SELECT number, throwIf(number = 2900000) FROM numbers(3000000) SETTINGS max_threads = 1, max_block_size = 65536';
   const result = await client.query({ query, format: 'JSONEachRow' });
@@ -257,7 +257,7 @@ test('an error in the middle of a stream reaches the reader as an error, never a
   });
 });
 
-test('a query with subqueries answers in full, whether its result is small or large', async () => {
+test('a query with subqueries returns its whole result, small or large', async () => {
   assert.equal(
     await value('SELECT sum(n) FROM (SELECT number AS n FROM numbers(1000)) WHERE n > (SELECT 500)'),
     '374250',
@@ -289,7 +289,7 @@ test('a heavy scalar subquery does not hold up the other requests', {
   await heavy;
 });
 
-test('eight queries run at once, and inserts get through beside them', async () => {
+test('inserts run while eight queries are running', async () => {
   const name = await table('a UInt64');
   let inserted = 0;
   const heavy = Array.from({ length: 8 }, (_, n) =>
@@ -304,7 +304,7 @@ test('eight queries run at once, and inserts get through beside them', async () 
   assert.equal(inserted, 10);
 });
 
-test('a query whose client leaves is cancelled, and max_execution_time ends one', async () => {
+test('a query is cancelled when its client disconnects or max_execution_time passes', async () => {
   const controller = new AbortController();
   const mark = randomUUID();
   const running = `SELECT count() FROM system.processes WHERE query LIKE '%${mark}%' AND query NOT LIKE '%system.processes%'`;
@@ -323,7 +323,7 @@ test('a query whose client leaves is cancelled, and max_execution_time ends one'
   await assert.rejects(endless, (error) => error instanceof ClickHouseError && error.type === 'TIMEOUT_EXCEEDED');
 });
 
-test('rows are deleted and changed by the statements that ClickHouse has for it', async () => {
+test('rows are deleted and changed by mutations', async () => {
   const name = await table('a UInt64');
   await sendRows(name, Buffer.from('[1]\n[2]\n[3]\n'));
   await client.command({ query: `DELETE FROM ${name} WHERE a = {a:UInt64}`, query_params: { a: 2 } });
@@ -338,7 +338,7 @@ test('rows are deleted and changed by the statements that ClickHouse has for it'
   assert.deepEqual(rows.flat(), ['1', '9']);
 });
 
-test('unqualified names mean the database survey where none is asked for', {
+test('unqualified names mean the database survey if a request names none', {
   skip: isEmbedded ? false : 'the ClickHouse that was given is not the embedded one',
 }, async () => {
   const plain = createClient({ ...quiet, url: stores.clickhouseUrl });

@@ -23,7 +23,7 @@ function newDir(): string {
   return mkdtempSync(join(root, 'd'));
 }
 
-test('a lock is refused while its owner lives, taken over when it is gone, and free again after its release', () => {
+test('a lock is refused while its owner lives, and free after its release or its owner’s end', () => {
   const dir = newDir();
   const lock = acquireLock(dir);
   assert.throws(
@@ -47,7 +47,7 @@ test('a release does not remove the lock of another owner', () => {
   assert.equal(readFileSync(join(dir, 'lock'), 'utf8'), 'somebody else');
 });
 
-test('a process keeps its identity as long as it lives and has none afterwards', async () => {
+test('a process has one identity while it lives and none afterwards', async () => {
   const child = spawn('sleep', ['30']);
   const pid = child.pid ?? 0;
   const identity = identityOf(pid);
@@ -59,7 +59,7 @@ test('a process keeps its identity as long as it lives and has none afterwards',
   assert.equal(identityOf(0), undefined);
 });
 
-test('an orphan is found only by its own directory, and ended even if it ignores the polite signal', async () => {
+test('an orphan is found only in its own directory, and killed if it ignores the first signal', async () => {
   const dir = newDir();
   const child = spawn('sh', ['-c', 'trap "" TERM; echo ready; while :; do sleep 1; done'], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -75,7 +75,7 @@ test('an orphan is found only by its own directory, and ended even if it ignores
   assert.equal(findOrphan(dir), undefined);
 });
 
-test('a secret is made once, kept, and readable by its owner only', () => {
+test('a secret is created once and is readable by its owner only', () => {
   const dir = newDir();
   const secret = readOrCreateSecretFile(join(dir, 'password'));
   assert.equal(readOrCreateSecretFile(join(dir, 'password')), secret);
@@ -94,7 +94,7 @@ test('a store keeps its port, and two stores of one start never get the same', a
   assert.equal(await portOf(createPorts(), a), first);
 });
 
-test('another user can enter a directory only if every directory above lets it through', {
+test('another user can enter a directory only if all directories above permit it', {
   skip: process.platform === 'win32' ? 'Windows has no such rights' : false,
 }, () => {
   const stranger = { uid: 65_533, gid: 65_533 };

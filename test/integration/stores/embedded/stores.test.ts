@@ -152,7 +152,7 @@ const gone = (pids: Iterable<number>) =>
     ),
   );
 
-test('every store that is killed comes back by itself, on the same address, with what it had acknowledged', async () => {
+test('a killed store restarts by itself, at the same address, with all acknowledged data', async () => {
   const stores = await start(newDataDir());
   try {
     await fill(stores);
@@ -203,7 +203,7 @@ test('a stopped service leaves no process behind, and its next start finds data 
   }
 });
 
-test('a second instance on the same DATA_DIR is refused in one line, one on another DATA_DIR runs beside it', async () => {
+test('a second instance with the same DATA_DIR is refused in one line, one with another DATA_DIR runs beside it', async () => {
   const dataDir = newDataDir();
   const first = await startApart(dataDir, ['redis']);
   await assert.rejects(
@@ -248,7 +248,7 @@ for (const [how, environment] of [
   });
 }
 
-test('a process that a copied DATA_DIR names is left alone', async () => {
+test('a process named by a copied DATA_DIR is not ended', async () => {
   const dataDir = newDataDir();
   const original = await start(dataDir, ['redis']);
   const copy = newDataDir();
@@ -261,7 +261,7 @@ test('a process that a copied DATA_DIR names is left alone', async () => {
   await original.stop();
 });
 
-test('a Ctrl-C for the whole process group does not reach the stores', async () => {
+test('Ctrl-C for the process group does not reach the stores', async () => {
   const { child, urls, pids } = await startApart(newDataDir());
   assert.ok(child.pid);
   process.kill(-child.pid, 'SIGINT');
@@ -273,7 +273,7 @@ test('a Ctrl-C for the whole process group does not reach the stores', async () 
   await gone(Object.values(pids));
 });
 
-test('a port that somebody else took meanwhile is replaced', async () => {
+test('a port taken by another program is replaced', async () => {
   const dataDir = newDataDir();
   const first = await start(dataDir, ['redis']);
   await first.stop();
@@ -286,7 +286,7 @@ test('a port that somebody else took meanwhile is replaced', async () => {
   squatter.close();
 });
 
-test('an unusable DATA_DIR and a missing Redis are told in one line', async () => {
+test('an unusable DATA_DIR and a missing Redis are reported in one line', async () => {
   const file = join(newDataDir(), 'file');
   writeFileSync(file, '');
   const isOneLine = (part: string) => (error: unknown) =>
@@ -297,7 +297,7 @@ test('an unusable DATA_DIR and a missing Redis are told in one line', async () =
   await assert.rejects(start(newDataDir(), ['redis'], { PATH: '/nonexistent' }), isOneLine('install redis-server'));
 });
 
-test('a store that cannot start is told in one line with its own words, and nothing is left running', async () => {
+test('a store that cannot start is reported in one line with its own message, and no process is left running', async () => {
   const dataDir = newDataDir();
   const first = await start(dataDir, ['redis', 'clickhouse']);
   await withRedis(first.redisUrl, (redis) => redis.set('a', 'b'));

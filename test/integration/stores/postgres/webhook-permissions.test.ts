@@ -3,7 +3,13 @@ import { after, before, describe, it } from 'node:test';
 import { blankSurvey } from '../../../../src/domain/blank-survey.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
-import { type DeliveryDatabase, deliveryDatabase, deliveryTools, rowFor, startMs } from '../../../support/deliveries.ts';
+import {
+  type DeliveryDatabase,
+  deliveryDatabase,
+  deliveryTools,
+  rowFor,
+  startMs,
+} from '../../../support/deliveries.ts';
 
 describe('deliveries of somebody who may not see their survey any more', () => {
   let database: DeliveryDatabase['database'];

@@ -5,14 +5,14 @@ import { createAnonymiser } from '../../../../src/ai/privacy/anonymise.ts';
 const masked = (text: string): string => createAnonymiser(() => [])(text);
 
 describe('the anonymiser and names of accounts', () => {
-  it('hides those that begin as a usual word does, and leaves the words', () => {
+  it('hides account names that begin like an everyday word, and leaves the words', () => {
     for (const name of ['@theresa', '@thelma', '@theo_b', '@Themba'])
       assert.equal(masked(`ask ${name} please`), 'ask [HANDLE_1] please');
     for (const text of ['see you @the office', 'meet @theatre', 'meet @there', 'us @them', 'lunch @noon', '@theater'])
       assert.equal(masked(text), text);
   });
 
-  it('takes what only begins as the name of a service does for the code that it is', () => {
+  it('takes a code that begins like the name of a service for a code', () => {
     for (const [text, expected] of [
       ['QQ123456C', '[ID_1]'],
       ['passport QQ1234567', 'passport [ID_1]'],

@@ -21,7 +21,7 @@ describe('the anonymiser and identifiers', () => {
       }
     });
 
-  it('takes groups with other marks, gaps or line breaks between them for one number where they read as a telephone’s', () => {
+  it('joins groups across other marks, gaps or line breaks where they read like a telephone number', () => {
     const written = [
       '415,555,0123',
       '415:555:0123',
@@ -41,7 +41,7 @@ describe('the anonymiser and identifiers', () => {
       assert.equal(withoutNames()(`Mine is ${text} thanks`), 'Mine is [PHONE_1] thanks', text);
   });
 
-  it('leaves what cannot be told from a list or an amount', () => {
+  it('leaves numbers that read like a list or an amount', () => {
     for (const text of [
       '415, 555, 123',
       '100, 200, 3000',

@@ -5,7 +5,7 @@ import { createAnonymiser } from '../../../../src/ai/privacy/anonymise.ts';
 const masked = (text: string): string => createAnonymiser(() => [])(text);
 
 describe('the anonymiser and codes', () => {
-  it('takes no digits of a number for the code of a control character', () => {
+  it('does not take digits of a number for the code of a control character', () => {
     for (const text of [
       '100%12345678',
       '100\\x12345678',
@@ -25,14 +25,14 @@ describe('the anonymiser and codes', () => {
     assert.equal(masked('20209901T1234'), '[ID_1]');
   });
 
-  it('hides addresses of computers behind a number, but takes no telephone for one', () => {
+  it('hides IP addresses after a number, and takes no telephone number for one', () => {
     assert.equal(masked('my ip: 01 8.8.8.8'), 'my ip: 01 [IP_1]');
     assert.equal(masked('1) 0100 10.1.2.3'), '1) 0100 [IP_1]');
     for (const text of ['01 23.45.67.89', '+33 1.23.45.67.89', '0171 23.45.67.89'])
       assert.equal(masked(text), '[PHONE_1]');
   });
 
-  it('hides addresses of computers in letters and digits, however they are joined', () => {
+  it('hides IPv6 and hardware addresses, however their parts are joined', () => {
     for (const text of [
       '0xC0.0xA8.0x00.0x01',
       '0xc0.0xa8.0.1',
@@ -61,7 +61,7 @@ describe('the anonymiser and codes', () => {
       assert.equal(masked(text), text);
   });
 
-  it('hides addresses with spaces around their colons beside another colon', () => {
+  it('hides IPv6 addresses with spaces around their colons beside another colon', () => {
     const [whole, short] = ['2001 : db8 : 85a3 : 0 : 0 : 8a2e : 370 : 7334', '2001 : db8 :: 8a2e : 370 : 7334'];
     for (const address of [whole, short, whole.toUpperCase()]) {
       for (const before of ['IP:', 'IP: ', 'IPv6:', 'IPv6 : ', 'My ip add: ', 'add:', 'Dec : ', '12 : '])

@@ -10,8 +10,8 @@ function assertHidden(lines: readonly string[]): void {
   }
 }
 
-describe('names of other scripts', () => {
-  it('are found behind words that are half of a word elsewhere, in Chinese', () => {
+describe('names in other scripts', () => {
+  it('are found in Chinese after words that can also be half of another word', () => {
     assertHidden([
       '我对«王»先生很满意',
       '由«李»经理处理',
@@ -36,7 +36,7 @@ describe('names of other scripts', () => {
     ]);
   });
 
-  it('are found where they are words too, before a title', () => {
+  it('are found before a title although they are words too', () => {
     assertHidden([
       '«汪洋»先生',
       '«林立»老师很好',
@@ -53,7 +53,7 @@ describe('names of other scripts', () => {
     ]);
   });
 
-  it('are found where they begin like small words, in Hebrew', () => {
+  it('are found in Hebrew although they begin like short words', () => {
     assertHidden([
       'קוראים לי «לאה»',
       'שמי «טובה»',
@@ -79,7 +79,7 @@ describe('names of other scripts', () => {
     ]);
   });
 
-  it('are found with any sign of the words for work, in Japanese', () => {
+  it('are found in Japanese beside all words for professions', () => {
     assertHidden([
       '«手塚»さん',
       '«長島»さん',
@@ -141,7 +141,7 @@ describe('names of other scripts', () => {
     ]);
   });
 
-  it('are found in Japanese of Han signs only, by an honorific that is Japanese', () => {
+  it('are found in Japanese without kana by a Japanese honorific', () => {
     assertHidden([
       '«田中»様',
       '«鈴木»氏',

@@ -6,7 +6,7 @@ const masked = (text: string): string => createAnonymiser(() => [])(text);
 const left = (text: string): string => masked(text).replace(/\[[A-Z]+_\d+\]/g, '');
 
 describe('the anonymiser and numbers that read as lists, ranges or times', () => {
-  it('hides those behind a word for telephones, accounts or cards', () => {
+  it('hides numbers after a word for telephones, accounts or cards', () => {
     for (const text of [
       'tel. 20 30 40 50',
       'call me 40 50 60 70 please',
@@ -44,7 +44,7 @@ describe('the anonymiser and numbers that read as lists, ranges or times', () =>
       assert.doesNotMatch(left(text), /\d/, `${text}: ${masked(text)}`);
   });
 
-  it('hides the one that somebody gives beside the first', () => {
+  it('hides a second number that is joined to the first', () => {
     for (const text of [
       'tel 20 30 40 50 or 60 70 80 90',
       'my number is 20 30 40 50 and 60 70 80 90',
@@ -68,7 +68,7 @@ describe('the anonymiser and numbers that read as lists, ranges or times', () =>
       assert.equal(masked(text), text);
   });
 
-  it('hides ranges that are none, and cards whose digits look like marks out of five', () => {
+  it('hides telephone numbers that look like ranges, and card numbers that look like marks out of five', () => {
     for (const text of [
       '020-123 456-789',
       '12-34 56-78',
@@ -92,7 +92,7 @@ describe('the anonymiser and numbers that read as lists, ranges or times', () =>
       assert.doesNotMatch(left(text), /\d/, `${text}: ${masked(text)}`);
   });
 
-  it('leaves lists, times, dates and amounts, also where a word for telephones tells what was asked about', () => {
+  it('leaves lists, times, dates and amounts, also after a word for telephones', () => {
     for (const text of [
       'phone support: 5 5 4 3 4 5 2',
       'phone bills 2018 2019 2020',

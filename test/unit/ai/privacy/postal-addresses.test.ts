@@ -5,7 +5,7 @@ import { createAnonymiser } from '../../../../src/ai/privacy/anonymise.ts';
 const masked = (text: string): string => createAnonymiser(() => [])(text);
 
 describe('the anonymiser and streets', () => {
-  it('hides them in capitals, in small letters and in Danish', () => {
+  it('hides streets in upper case, in lower case and in Danish', () => {
     for (const street of [
       'HAUPTSTRASSE 12',
       'HAUPTSTRAßE 12',

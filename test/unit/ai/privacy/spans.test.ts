@@ -12,8 +12,8 @@ function draws(seed: number): (limit: number) => number {
   };
 }
 
-describe('what finders found, one after the other', () => {
-  it('is hidden to the last character, however it overlaps, and what nobody found stays', () => {
+describe('spans of several finders', () => {
+  it('are hidden to the last character, however they overlap, and the rest stays', () => {
     const text = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
     for (let seed = 1; seed <= 500; seed += 1) {
       const draw = draws(seed);
@@ -43,7 +43,7 @@ describe('what finders found, one after the other', () => {
     }
   });
 
-  it('never comes back behind an identifier inside a name', () => {
+  it('are hidden on both sides of an identifier within a name', () => {
     const masked = createAnonymiser((text) => [{ kind: 'PERSON', start: 0, end: text.length }])(
       'Ann +49 30 1234567 Lee ann@example.org Fox',
     );
@@ -52,7 +52,7 @@ describe('what finders found, one after the other', () => {
 });
 
 describe('matches of an expression', () => {
-  it('are those of matchAll, empty ones and characters of two units too, however the expression was used before', () => {
+  it('are those of matchAll, with empty matches and surrogate pairs, however the expression was used before', () => {
     for (const pattern of [/\p{L}*/gu, /(?=[a😀])/gu, /x*/g, /(?<first>\S)(\s)?/dgu, /nothing/g])
       for (const text of ['', '😀a😀😀 b\ud83d', 'xx 𝒳x😀x', 'a b']) {
         pattern.lastIndex = 1;

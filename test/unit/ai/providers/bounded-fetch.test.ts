@@ -30,7 +30,7 @@ describe('a fetch with bounds', () => {
   });
   const post = () => bounded(url, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
 
-  it('uses the connection of the call before, but none that has rested, which the other side may give up', async () => {
+  it('reuses a connection, but none that was idle, which the server may be closing', async () => {
     const sockets = new Set<Socket>();
     answer = (response, socket) => {
       sockets.add(socket);
@@ -43,7 +43,7 @@ describe('a fetch with bounds', () => {
     assert.deepEqual([sockets.size, paths.length], [2, 4]);
   });
 
-  it('uses no connection again whose reply was not read to its end', async () => {
+  it('does not reuse a connection whose reply was not read to its end', async () => {
     const sockets = new Set<Socket>();
     answer = (response, socket) => {
       sockets.add(socket);
@@ -53,7 +53,7 @@ describe('a fetch with bounds', () => {
     assert.equal(sockets.size, 2);
   });
 
-  it('shares no connection with who has another guard', async () => {
+  it('shares no connection with a fetch that has another guard', async () => {
     const sockets = new Set<Socket>();
     answer = (response, socket) => {
       sockets.add(socket);
@@ -71,14 +71,14 @@ describe('a fetch with bounds', () => {
     assert.deepEqual([sockets.size, lookups], [1, 1]);
   });
 
-  it('takes as many bytes as are allowed, and not one more', async () => {
+  it('accepts replies up to the maximum length', async () => {
     answer = (response) => response.end('x'.repeat(1000));
     assert.equal((await (await post()).text()).length, 1000);
     answer = (response) => response.end('x'.repeat(1001));
     await assert.rejects(post(), /longer than 1000 bytes/);
   });
 
-  it('settles whatever status comes', async () => {
+  it('settles with every status', async () => {
     for (const [status, seen] of [
       [200, 200],
       [204, 204],
@@ -94,7 +94,7 @@ describe('a fetch with bounds', () => {
     }
   });
 
-  it('has no words of a status that comes without', async () => {
+  it('has no body for a status without one', async () => {
     answer = (response) => response.writeHead(205, { 'content-type': 'application/json' }).end('{}');
     const reply = await post();
     assert.equal(await reply.text(), '');
@@ -131,7 +131,7 @@ describe('a fetch with bounds', () => {
     await assert.rejects(post());
   });
 
-  it('is broken off by its signal, before and while the body comes', async () => {
+  it('is aborted by its signal, before and during the body', async () => {
     const caller = new AbortController();
     answer = (response) => void response.writeHead(200).write('{', () => setTimeout(() => caller.abort(), 50));
     await assert.rejects(bounded(url, { method: 'POST', body: '{}', signal: caller.signal }));
@@ -147,7 +147,7 @@ describe('a fetch with bounds', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
     const event = 'data: 1\n\n';
 
-    it('gives it on as it comes, where that was asked for', async () => {
+    it('passes it on as it arrives, if it was requested', async () => {
       let end = (): void => undefined;
       answer = (response) => {
         events(response).write(event);
@@ -163,7 +163,7 @@ describe('a fetch with bounds', () => {
       await assert.rejects(post(), /longer than 1000 bytes/);
     });
 
-    it('takes four times as many bytes, and of one event a quarter of a megabyte', async () => {
+    it('accepts four times as many bytes, and 256 KiB in one event', async () => {
       answer = (response) => events(response).end('x'.repeat(4000));
       assert.equal((await (await stream()).text()).length, 4000);
       answer = (response) => events(response).end('x'.repeat(4001));
@@ -189,7 +189,7 @@ describe('a fetch with bounds', () => {
       server.closeAllConnections();
     });
 
-    it('reads what is no success whole', async () => {
+    it('reads a failure whole', async () => {
       answer = (response) => response.writeHead(429, { 'content-type': 'text/event-stream' }).end('{"error":{}}');
       const reply = await stream();
       assert.deepEqual([reply.status, await reply.text()], [429, '{"error":{}}']);

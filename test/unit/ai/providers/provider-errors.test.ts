@@ -8,7 +8,7 @@ const failure = (status: number | undefined, message: string, headers: Record<st
 class APIConnectionError extends Error {}
 
 describe('failures of AI providers', () => {
-  it('say when to come back, in whole seconds between one and an hour, however the provider says it', (context) => {
+  it('have a Retry-After of one second to an hour, however the provider sends it', (context) => {
     mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-02T03:04:05.700Z') });
     context.after(() => mock.timers.reset());
     const cases: [Record<string, string>, string, number][] = [
@@ -34,7 +34,7 @@ describe('failures of AI providers', () => {
       );
   });
 
-  it('never repeat what the provider said', () => {
+  it('never quote the provider’s message', () => {
     for (const status of [400, 401, 403, 404, 418, 429, 500, undefined])
       assert.doesNotMatch(
         problemOf(failure(status, 'key sk-secret and an answer')).message,
@@ -42,7 +42,7 @@ describe('failures of AI providers', () => {
       );
   });
 
-  it('pass where the provider broke down or is out of reach, and not where it refused or talked nonsense', () => {
+  it('are transient where the provider broke down or cannot be reached, and not where it refused or sent an invalid reply', () => {
     const passing = [
       failure(500, ''),
       failure(503, ''),
@@ -70,7 +70,7 @@ describe('failures of AI providers', () => {
     );
   });
 
-  it('are the caller’s own reason where the caller broke off, and the provider’s where its time was up', async () => {
+  it('are the caller’s reason after an abort, and the provider’s after a time limit', async () => {
     const stopped = new AbortController();
     stopped.abort(new Error('cancelled'));
     assert.equal(callFailure(failure(undefined, 'aborted'), stopped.signal), stopped.signal.reason);

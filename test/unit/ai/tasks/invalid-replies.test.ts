@@ -36,7 +36,7 @@ const answers: SentAnswer[] = [
 ];
 const long = 'x'.repeat(5001);
 
-describe('a model whose reply cannot be used', () => {
+describe('a model whose reply is invalid', () => {
   const cases: [name: string, task: Task<unknown>, reply: unknown, mistakes: string[]][] = [
     [
       'a survey',
@@ -105,7 +105,7 @@ describe('a model whose reply cannot be used', () => {
     ],
   ];
   for (const [name, task, reply, mistakes] of cases)
-    it(`is told of each mistake in the service’s own words, with its place: ${name}`, async () => {
+    it(`gets each mistake with its path, in the service’s words: ${name}`, async () => {
       const said = await told(task, reply);
       assert.equal(said.length, mistakes.length, JSON.stringify(said));
       for (const [index, mistake] of mistakes.entries())
@@ -115,7 +115,7 @@ describe('a model whose reply cannot be used', () => {
         );
     });
 
-  it('is told of twenty mistakes at most', async () => {
+  it('gets twenty mistakes at most', async () => {
     const said = await told(
       analysisTasks.sentiment(
         Array.from({ length: 50 }, () => ({ question: 'q', text: 't' })),
@@ -142,7 +142,7 @@ describe('a reply', () => {
     return (await ask(provider, analysisTasks.summary(answers.slice(0, 1), []), new AbortController().signal)).value[0];
   };
 
-  it('is read without what no store takes, however that is written, and otherwise as it is', async () => {
+  it('is read without characters that cannot be stored, however they are escaped, and otherwise unchanged', async () => {
     const texts = [
       '{"note":"a\\u0000b"}',
       '{"note":"a\\ud800b"}',

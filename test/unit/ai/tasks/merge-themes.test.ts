@@ -56,7 +56,7 @@ describe('the merging of themes that mean the same', () => {
     assert.deepEqual(read({ fresh: ['Price', 'Food'] }, [{ n: 2, as: 2 }]), {});
   });
 
-  it('takes no numbers that stand for nothing, and nothing but numbers', () => {
+  it('rejects unknown numbers and other values', () => {
     assert.deepEqual(read({ fresh: ['Price', 'Food'] }, [{ n: 3, as: 1 }]), ['there is no theme 3']);
     assert.deepEqual(read({ fresh: ['Price', 'Food'] }, [{ n: 0, as: 1 }]), ['there is no theme 0']);
     for (const same of [undefined, [{ n: '2', as: 1 }], [{ n: 1.5, as: 1 }], [{ n: 2, into: 'Everything' }]])

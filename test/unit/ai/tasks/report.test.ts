@@ -28,18 +28,18 @@ function told(type: 'NUMBER' | 'RATING_SCALE', figures: Partial<QuestionAnalytic
   return first;
 }
 
-describe('what a provider is told for a report', () => {
-  it('holds the average and median of numbers that many gave, and never the numbers', () => {
+describe('the material of a report', () => {
+  it('contains average and median of many numbers, and never the numbers', () => {
     const { average, median, counts } = told('NUMBER', { averageValue: 31.5, medianValue: 30 });
     assert.deepEqual([average, median, counts], [31.5, 30, undefined]);
   });
 
-  it('holds neither of numbers that few gave, since the median is somebody’s own answer', () => {
+  it('contains neither of few numbers, since the median is somebody’s answer', () => {
     const { answered, average, median } = told('NUMBER', { responseCount: 4, averageValue: 31.5, medianValue: 30 });
     assert.deepEqual([answered, average, median], [4, undefined, undefined]);
   });
 
-  it('holds neither of numbers as long as telephone numbers', () => {
+  it('contains neither of numbers as long as telephone numbers', () => {
     for (const figures of [
       { averageValue: 491_711_234_567, medianValue: 5 },
       { averageValue: 5, medianValue: 1_234_567 },
@@ -50,7 +50,7 @@ describe('what a provider is told for a report', () => {
     }
   });
 
-  it('holds those of scales, however few answered', () => {
+  it('contains both of scales, however few answered', () => {
     const { average, median, counts } = told('RATING_SCALE', { responseCount: 1 });
     assert.deepEqual([average, median, counts], [4.2, 4, [{ answer: '4', count: 20 }]]);
   });

@@ -62,7 +62,7 @@ function createPushes() {
 }
 
 describe('analytics pushes', () => {
-  it('count once in a time and process however many listen and however often something changes', async () => {
+  it('compute at most once in an interval, however many subscribers and changes there are', async () => {
     const { pushes, computed, watchers, touch } = createPushes();
     const listeners = Array.from({ length: 200 }, createListener);
     const leave = listeners.map((listener) => pushes.subscribe('s', listener));
@@ -81,7 +81,7 @@ describe('analytics pushes', () => {
     await eventually(() => assert.equal(watchers.size, 0, 'nobody listens, nothing is followed'));
   });
 
-  it('give a reader without room only the newest once it has room', async () => {
+  it('send a congested client only the latest message once it has room', async () => {
     const { pushes, touch } = createPushes();
     const [slow, quick] = [createListener(), createListener()];
     const leave = [slow, quick].map((listener) => pushes.subscribe('s', listener));

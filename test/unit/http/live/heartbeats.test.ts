@@ -82,7 +82,7 @@ describe('the heartbeats of an event stream', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }));
   afterEach(() => mock.timers.reset());
 
-  it('bring the place where the client goes on, without an event and only when it is another', async () => {
+  it('carry a changed cursor, without an event', async () => {
     const { state, feed, session, beat, ids, add } = await listen();
     beat();
     assert.deepEqual(ids(), [0], 'that of the beginning holds still');
@@ -101,7 +101,7 @@ describe('the heartbeats of an event stream', () => {
     feed.stop();
   });
 
-  it('never bring one behind what is still on its way to the client', async () => {
+  it('never carry a cursor past undelivered events', async () => {
     const { state, held, feed, session, beat, ids, add } = await listen();
     state.isHeld = true;
     add(1000, surveyId);
@@ -118,7 +118,7 @@ describe('the heartbeats of an event stream', () => {
     feed.stop();
   });
 
-  it('bring none while the client takes nothing, and to one that listens to no responses', async () => {
+  it('carry no cursor for a stalled client, nor without subscription to responses', async () => {
     const { state, feed, session, beat, ids, add } = await listen();
     state.isFull = true;
     beat();

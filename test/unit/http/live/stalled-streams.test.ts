@@ -50,7 +50,7 @@ describe('an event stream', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }));
   afterEach(() => mock.timers.reset());
 
-  it('whose client takes nothing is given up after a minute, and leaves nothing behind', () => {
+  it('is closed after a minute in which the client takes nothing, and leaves nothing behind', () => {
     const { state, members, pass } = open();
     pass(10);
     state.isFull = true;
@@ -61,7 +61,7 @@ describe('an event stream', () => {
     assert.deepEqual([state.isCut, members.size, state.connected], [true, 0, 0]);
   });
 
-  it('whose client takes a little now and then is kept, and nothing is piled up for it', () => {
+  it('stays open for a slow client without buffering events', () => {
     const { state, members, pass, drain } = open();
     state.isFull = true;
     for (let round = 0; round < 10; round += 1) {
@@ -72,7 +72,7 @@ describe('an event stream', () => {
     assert.ok(state.bytes < 400, `${state.bytes} bytes for a socket that was full for 500 s`);
   });
 
-  it('that is quiet shows a sign of life before the server cuts quiet connections', () => {
+  it('sends a heartbeat before uWS cuts quiet connections', () => {
     const { state, pass } = open();
     pass(60);
     assert.ok(state.written >= 10 && !state.isCut);

@@ -20,7 +20,7 @@ const refused = (status: number, code: string, more: object = {}) =>
   reply(status, { success: false, message: 'No', code, requestId: 'r1', ...more });
 
 describe('the check that tests hold replies against', () => {
-  it('passes what the route promises', () => {
+  it('accepts documented replies', () => {
     assertConforms('DELETE /surveys/{id}', deleted());
     assertConforms('GET /audit', reply(200, { success: true, data: [], pagination: { page: 1, limit: 20, total: 0 } }));
     assertConforms('DELETE /surveys/{id}', refused(404, 'NOT_FOUND'));
@@ -43,7 +43,7 @@ describe('the check that tests hold replies against', () => {
     assert.throws(() => assertConforms('GET /audit', reply(200, { success: true, data: [] })), /pagination/);
   });
 
-  it('notices missing headers, for each of them', () => {
+  it('notices each missing header', () => {
     for (const name of Object.keys(standing)) {
       const { [name as keyof typeof standing]: _, ...rest } = standing;
       assert.throws(

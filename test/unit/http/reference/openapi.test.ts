@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { z } from 'zod';
-import { assertKeyForm, providerNames } from '../../../../src/ai/providers/providers.ts';
+import { assertKeyForm } from '../../../../src/ai/providers/providers.ts';
+import { providerNames } from '../../../../src/ai/providers/registry.ts';
 import { interpretTables } from '../../../../src/domain/analytics/crosstab.ts';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
 import { registry } from '../../../../src/domain/questions/registry.ts';
@@ -71,14 +72,14 @@ const resolve = (ref: string): unknown =>
     .reduce<any>((at, key) => at?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], document);
 
 describe('the OpenAPI document', () => {
-  it('describes exactly the routes that there are', () => {
+  it('describes exactly the existing routes', () => {
     assert.deepEqual(
       operations.map(({ name }) => name).sort(),
       [...api, ...root].map(({ method, path }) => `${method} ${path}`).sort(),
     );
   });
 
-  it('says what it is, where the service is and who may call', () => {
+  it('has title, server and security', () => {
     assert.equal(document.openapi, '3.1.0');
     assert.equal(document.info.version, '1.2.3');
     assert.deepEqual(document.servers, [{ url: 'https://surveys.example.org/api/v1' }]);
@@ -96,7 +97,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(relative.servers, [{ url: '/api/v1' }]);
   });
 
-  it('is plain JSON, and every reference in it leads somewhere', () => {
+  it('is plain JSON without dangling references', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(document)), document);
     for (const { path, node } of nodes(document, '#')) {
       if ('$ref' in node && typeof node.$ref === 'string')
@@ -105,7 +106,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('pages everything that is a list', () => {
+  it('has pagination on every list', () => {
     const lists = [...api, ...root].filter(({ method, reply }) => method === 'GET' && reply instanceof z.ZodArray);
     assert.ok(lists.length > 8);
     for (const { method, path, query, isPaged } of lists) {
@@ -154,7 +155,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('gives each operation its success with the envelope, and its refusals', () => {
+  it('has the success with its envelope and the refusals of each operation', () => {
     for (const { name, operation } of operations) {
       const declared = [...api, ...root].find(({ method, path }) => `${method} ${path}` === name);
       assert.ok(declared, name);
@@ -184,7 +185,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('files every refusal under its own status', () => {
+  it('lists every refusal under its status', () => {
     for (const { name, operation } of operations)
       for (const [status, reply] of Object.entries<any>(operation.responses)) {
         // What ranges are refused with has no body.
@@ -198,7 +199,7 @@ describe('the OpenAPI document', () => {
       }
   });
 
-  it('says what files can be, that they come in ranges, and when there is nothing to send', () => {
+  it('describes media types, ranges and 304 of files', () => {
     const typesOf = (path: string, status: string, method = 'get') =>
       Object.keys(document.paths[path][method].responses[status].content);
     const formats = [
@@ -237,7 +238,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('keeps its schemas in order: known types, required fields that exist, no endless patterns', () => {
+  it('has valid schemas: known types, existing required fields, short patterns', () => {
     const types = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null']);
     const schemas = [
       ...nodes(document.components.schemas, '#/components/schemas'),
@@ -260,7 +261,7 @@ describe('the OpenAPI document', () => {
     assert.equal(document.components.schemas.Submission.additionalProperties, false);
   });
 
-  it('shows numbers, flags and lists of a query by what they mean', () => {
+  it('shows numbers, booleans and lists of a query by their meaning', () => {
     const parameter = (path: string, name: string) =>
       document.paths[path].get.parameters.find((item: any) => item.name === name);
     assert.deepEqual(parameter('/surveys', 'limit').schema, { type: 'integer', minimum: 1, maximum: 100, default: 20 });
@@ -290,7 +291,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('names every setting of a question, for the types that have it, in what is sent and in what is shown', () => {
+  it('names every setting of a question with its types, in requests and replies', () => {
     const sent =
       document.paths['/surveys/{surveyId}/questions'].post.requestBody.content['application/json'].schema.properties
         .settings.properties;
@@ -312,7 +313,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('describes the WebSocket among the paths, and knows only formats that there are', () => {
+  it('describes the WebSocket among the paths, and has only known formats', () => {
     const { get } = document.paths['/live'];
     assert.deepEqual(
       get.parameters.map((parameter: any) => [parameter.in, parameter.name, parameter.required]),
@@ -338,7 +339,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('gives examples that the service would take', () => {
+  it('has request examples that the service accepts', () => {
     const named = Object.entries(namedRequestExamples).flatMap(([name, several]) =>
       Object.values(several).map(({ value }): [string, unknown] => [name, value]),
     );
@@ -350,7 +351,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('shows replies of the main calls that their schemas take, told of one survey', () => {
+  it('has reply examples that fit their schemas, all about one survey', () => {
     const main = [
       'POST /surveys',
       'GET /surveys/{id}',
@@ -381,7 +382,7 @@ describe('the OpenAPI document', () => {
         name,
       );
     }
-    assert.match(document.info.description, /## Examples\n\n.*in whose place yours go/);
+    assert.match(document.info.description, /## Examples\n\n.*by yours/);
     const told =
       JSON.stringify([requestExamples, namedRequestExamples, replyExamples]).match(/[0-9a-f]{8}-[0-9a-f-]{27}/g) ?? [];
     assert.ok(told.length > 30);
@@ -391,7 +392,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('answers its example of a call about what the example of its path names', () => {
+  it('has reply examples about the objects that the path examples name', () => {
     const exampleOf = (path: string, name: string): unknown =>
       document.paths[path].get.parameters.find((parameter: any) => parameter.name === name).example;
     const replied = (name: string): any => replyExamples[`GET ${name}`];
@@ -405,7 +406,7 @@ describe('the OpenAPI document', () => {
     assert.equal(exampleOf('/exports/{exportId}', 'exportId'), replied('/exports/{exportId}').exportId);
   });
 
-  it('counts and crosses what the guests of its examples answered', () => {
+  it('has statistics that follow from the answers of its examples', () => {
     const { survey, questions } = toldSurvey();
     const plan = (name: 'heard' | 'first') => questionVariable(questions[name]) as Dimension;
     const count = (items: readonly string[]) =>
@@ -458,21 +459,21 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('gives keys of AI providers that have the form of theirs', () => {
+  it('has example keys in the form of each AI provider', () => {
     const told = namedRequestExamples['PUT /ai/settings/{provider}'] ?? {};
     assert.deepEqual(Object.keys(told), providerNames);
     for (const name of providerNames)
       assertKeyForm(name, (told[name]?.value as { apiKey: string } | undefined)?.apiKey ?? '', undefined);
   });
 
-  it('names every deed that the audit can be asked for', () => {
+  it('names every action and object kind of the audit', () => {
     const { parameters } = document.paths['/audit'].get;
     const shown = (name: string) =>
       (resolve(parameters.find((parameter: any) => parameter.name === name).schema.$ref) as any).enum;
     assert.deepEqual([shown('action'), shown('objectKind')], [[...auditActions], [...auditObjectKinds]]);
   });
 
-  it('tells what webhooks receive', () => {
+  it('describes what webhooks receive', () => {
     assert.deepEqual(Object.keys(document.webhooks).sort(), [
       'batch',
       'quota.reached',
@@ -500,7 +501,7 @@ describe('a document of a few routes', () => {
       handle: async () => created(null),
     });
 
-  it('calls a body by another name where it differs from the reply, and what leads to it too', () => {
+  it('renames a body schema that differs from the reply, and those that refer to it', () => {
     const made: any = createOpenApi({ routes: [make(shelf, shelf)], version: '1' });
     assert.deepEqual(made.components.schemas.TestThing.required, ['id', 'size']);
     assert.deepEqual(made.components.schemas.TestThingInput.required, ['id']);
@@ -515,7 +516,7 @@ describe('a document of a few routes', () => {
     });
   });
 
-  it('shows further successes, of the same status in another form too', () => {
+  it('shows further successful replies, also of the same status in another media type', () => {
     const declared = {
       ...make(shelf, thing),
       otherReplies: [

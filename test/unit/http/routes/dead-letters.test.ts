@@ -6,7 +6,7 @@ import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
 import { fakeDeadLetters } from '../../../support/dead-letters.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
 
-it('a replay of dead letters that breaks off half-way tells the audit what went back until then', async () => {
+it('a replay of dead letters that fails half-way records what was requeued until then', async () => {
   const recorded: number[] = [];
   let isAway = false;
   const never = (): never => assert.fail('not to be asked');
@@ -45,7 +45,7 @@ it('a replay of dead letters that breaks off half-way tells the audit what went 
   }
 });
 
-it('a replay passes over what only a newer version can put back, however much of it lies before the others', async () => {
+it('a replay skips dead letters of a newer version, however many lie before the others', async () => {
   const foreign = Array.from({ length: 1200 }, (_, index) => ({
     id: `1-${index}`,
     reason: 'for this test',

@@ -54,7 +54,7 @@ function refusedNames({ body }: Route): string[] {
 }
 
 describe('a body', () => {
-  it('comes by POST and PUT only', () => {
+  it('is taken by POST and PUT only', () => {
     assert.deepEqual(api.filter(({ method, body }) => body && method !== 'POST' && method !== 'PUT').map(nameOf), []);
     assert.deepEqual([...new Set(api.map(({ method }) => method))].sort(), ['DELETE', 'GET', 'POST', 'PUT']);
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe('a body', () => {
       assert.deepEqual(foreign.filter((name) => !refusedNames(route).includes(name)).sort(), [...allowed].sort());
     });
 
-  it('of a submission is refused with them by the reader of its own too', () => {
+  it('with unknown fields is also refused by the reader of submissions', () => {
     const bytes = Buffer.from(
       JSON.stringify({
         answers: [],
@@ -90,7 +90,7 @@ describe('a body', () => {
     assert.deepEqual(issues.map(({ path }) => path).sort(), foreign.filter((name) => name !== '__proto__').sort());
   });
 
-  it('without a schema is refused as a whole, or is no JSON', () => {
+  it('without a schema is refused, or is not JSON', () => {
     assert.deepEqual(
       writing
         .filter(({ body, bodyKind }) => body === undefined && bodyKind !== undefined && bodyKind !== 'json')

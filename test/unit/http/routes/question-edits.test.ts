@@ -73,14 +73,14 @@ describe('a question that is changed while its first answers come in', () => {
       assert.deepEqual(did, ['look', 'hold back', 'look', 'let on']);
     });
 
-  it('is changed for good where nobody answered', async () => {
+  it('is changed if it has no answers', async () => {
     const { did, edit, question } = setUp(choice(), () => false);
     await edit({ type: 'YES_NO' });
     assert.deepEqual(did, ['look', 'hold back', 'look', 'save']);
     assert.equal(question()?.type, 'YES_NO');
   });
 
-  it('is not looked at again where answers mean what they meant', async () => {
+  it('is not checked again if answers keep their meaning', async () => {
     for (const [start, body] of [
       [choice(), { text: 'Which one?', isRequired: true }],
       [choice(), { settings: { allowOther: true } }],
@@ -97,13 +97,13 @@ describe('a question that is changed while its first answers come in', () => {
     }
   });
 
-  it('is not looked at again where it was answered before: what may be changed then changes nothing for the answers', async () => {
+  it('is not checked again if it had answers before', async () => {
     const { state, edit } = setUp(likert(), () => true);
     await edit({ options: [{ id: state.survey.questions[0]?.options[2]?.id, text: 'most' }, { text: 'beyond' }] });
     assert.equal(state.looks.length, 1);
   });
 
-  it('is left to whoever else changes it in that moment', async () => {
+  it('is refused with 503 if another call changes it at the same time', async () => {
     const start = choice();
     const { state, edit, question } = setUp(start, (look) => {
       if (look > 1)

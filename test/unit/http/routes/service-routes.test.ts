@@ -22,7 +22,7 @@ describe('the reference page', () => {
   });
   after(() => server.stop());
 
-  it('stands beside the document, which is made once', async () => {
+  it('is served beside the document, which is made once', async () => {
     for (let time = 0; time < 2; time += 1) {
       const reply = await fetch(`${server.origin}/api/v1/openapi.json`);
       assert.match(reply.headers.get('content-type') ?? '', /^application\/json/);
@@ -52,7 +52,7 @@ describe('the reference page', () => {
     }
   });
 
-  it('holds no script or style of its own, and may load only from here', async () => {
+  it('has no inline script or style, and may load only from this host', async () => {
     const reply = await fetch(`${server.origin}/docs`);
     const html = await reply.text();
     assert.doesNotMatch(html, /<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=|https?:/i);
@@ -139,7 +139,7 @@ describe('health', () => {
     });
   });
 
-  it('stays ready without the response store, and says so', async () => {
+  it('stays ready without ClickHouse, and reports it as degraded', async () => {
     state.clickhouse = async () => {
       throw new Error('connect ECONNREFUSED 10.0.0.7');
     };
@@ -183,14 +183,14 @@ describe('health', () => {
     assert.equal((await ask()).status, 200);
   });
 
-  it('asks the stores once for all who ask at the same time', async () => {
+  it('checks the stores once for concurrent callers', async () => {
     state.nowMs += 1000;
     const before = state.writes;
     await Promise.all(Array.from({ length: 20 }, () => ask()));
     assert.equal(state.writes - before, 1);
   });
 
-  it('says that the process lives without asking anything', async () => {
+  it('reports that the process lives without using a store', async () => {
     const before = state.writes;
     state.nowMs += 1000;
     state.draining = true;
@@ -224,14 +224,14 @@ describe('figures', () => {
   const statusOf = async (server: Server, headers: Record<string, string>) =>
     (await fetch(`${server.origin}/metrics`, { headers })).status;
 
-  it('are given to this machine itself', async () => {
+  it('are open to the same machine', async () => {
     const reply = await fetch(`${direct.origin}/metrics`);
     assert.equal(reply.status, 200);
     assert.match(reply.headers.get('content-type') ?? '', /^text\/plain; version=/);
     assert.match(await reply.text(), /^# HELP http_request_seconds /m);
   });
 
-  it('are those of all processes: work summed, and what each needs for it under its name', async () => {
+  it('are those of all processes: counters summed, resources by process', async () => {
     const text = await (await fetch(`${direct.origin}/metrics`)).text();
     assert.match(text, /^http_request_seconds_count\{[^}]*route="\/surveys"[^}]*\} 3$/m);
     for (const name of ['main', 'http-1', 'http-2']) {
@@ -251,7 +251,7 @@ describe('figures', () => {
     assert.equal(new Set(lines).size, lines.length, 'no series is told twice');
   });
 
-  it('are not given to whoever comes through a proxy on this machine, whatever address it names', async () => {
+  it('are not open to callers behind a proxy on the same machine', async () => {
     for (const server of [direct, proxied])
       for (const header of [
         { 'x-forwarded-for': '203.0.113.9' },
@@ -265,14 +265,14 @@ describe('figures', () => {
       }
   });
 
-  it('are given to an ADMIN from anywhere, and to no other role', async () => {
+  it('are open to an ADMIN from anywhere, and to no other role', async () => {
     const from = { 'x-forwarded-for': '203.0.113.9' };
     assert.equal(await statusOf(proxied, { ...from, authorization: 'Bearer admin' }), 200);
     assert.equal(await statusOf(proxied, { ...from, authorization: 'Bearer editor' }), 403);
     assert.equal(await statusOf(proxied, { ...from, authorization: 'Bearer viewer' }), 403);
   });
 
-  it('count the guesses at a token', async () => {
+  it('count failed tokens', async () => {
     limits.counted.clear();
     const from = { 'x-forwarded-for': '203.0.113.10', authorization: 'Bearer guess' };
     const statuses = [];

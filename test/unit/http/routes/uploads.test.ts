@@ -50,7 +50,7 @@ async function collect(pieces: AsyncIterable<Uint8Array>): Promise<string> {
 const refusal = (code: string) => (error: unknown) => error instanceof Problem && error.code === code;
 
 describe('a body that streams', () => {
-  it('gives its pieces in order, copied, whether they come before or after they are asked for', async () => {
+  it('yields copies of its chunks in order, whether they arrive before or after they are awaited', async () => {
     const { stream, receive } = connection(100);
     receive('one ');
     const whole = collect(stream.chunks());
@@ -62,7 +62,7 @@ describe('a body that streams', () => {
     assert.equal(await whole, 'one two three');
   });
 
-  it('asks the sender to wait while nobody reads, and to go on when somebody does', async () => {
+  it('pauses the socket while nobody reads, and resumes it', async () => {
     const { stream, state, receive } = connection(1e9);
     const piece = 'x'.repeat(100_000);
     let sent = 0;
@@ -76,7 +76,7 @@ describe('a body that streams', () => {
     assert.equal(state.isPaused, false);
   });
 
-  it('is refused past its limit, declared or not, and when it is broken off', async () => {
+  it('is refused past its limit, declared or not, and if the client breaks off', async () => {
     await assert.rejects(collect(connection(8, 9).stream.chunks()), refusal('PAYLOAD_TOO_LARGE'));
     const over = connection(8);
     over.receive('12345678');
@@ -89,7 +89,7 @@ describe('a body that streams', () => {
     await assert.rejects(reading, refusal('VALIDATION_ERROR'));
   });
 
-  it('passes by when it is not wanted: the sender does not wait for ever', () => {
+  it('is discarded if it is not read, so that the sender does not wait for ever', () => {
     const { stream, state, receive } = connection(1e9);
     while (!state.isPaused) receive('x'.repeat(100_000));
     stream.discard();
@@ -111,7 +111,7 @@ describe('the content of a file', () => {
     return inspected.mimeType();
   };
 
-  it('says what it is, however small the pieces', async () => {
+  it('determines its type, however small the chunks', async () => {
     for (const pieceBytes of [1, 7, 100_000]) {
       assert.equal(await inspect(Buffer.from('GIF89a\u0001\0\u0001\0\0\0\0;', 'latin1'), { pieceBytes }), 'image/gif');
       assert.equal(
@@ -127,13 +127,13 @@ describe('the content of a file', () => {
     }
   });
 
-  it('is a page or a drawing if it starts like one, whatever is declared', async () => {
+  it('is HTML or SVG if it starts like one, whatever is declared', async () => {
     assert.equal(await inspect(Buffer.from('\uFEFF  <!-- x --><HTML><body>'), { declared: 'text/plain' }), 'text/html');
     assert.equal(await inspect(Buffer.from('<svg onload="alert(1)"/>'), { declared: 'image/png' }), 'image/svg+xml');
     await assert.rejects(inspect(Buffer.from('<svg/>'), { taken: ['image/png'] }), refusal('UNSUPPORTED_MEDIA_TYPE'));
   });
 
-  it('is plain text of the kind that is declared or taken', async () => {
+  it('is plain text of the declared or accepted kind', async () => {
     assert.equal(await inspect(Buffer.from('a;b'), { declared: 'text/csv; charset=utf-8' }), 'text/csv');
     assert.equal(
       await inspect(Buffer.from('a;b'), { declared: 'application/vnd.ms-excel', taken: ['text/csv'] }),
@@ -143,7 +143,7 @@ describe('the content of a file', () => {
     await assert.rejects(inspect(Buffer.alloc(0)), refusal('VALIDATION_ERROR'));
   });
 
-  it('is taken by name or by family; packed files by name alone', () => {
+  it('is accepted by type or family; archives by type only', () => {
     assert.ok(
       isAcceptedType('image/webp', ['image/*']) &&
         isAcceptedType('application/zip', ['application/zip']) &&
@@ -158,7 +158,7 @@ describe('the content of a file', () => {
 });
 
 describe('the name of a file', () => {
-  it('is its last part, without what misleads', () => {
+  it('is the last part of the path, without misleading characters', () => {
     const names = [
       ['photo.jpg', 'photo.jpg'],
       ['..%2F..%2Fetc%2Fpasswd', 'passwd'],

@@ -6,7 +6,7 @@ import { accepted } from '../../../../src/http/routing/route.ts';
 import type { AiJob, AiJobView } from '../../../../src/stores/postgres/ai/jobs.ts';
 
 describe('AI work that a request waits for', () => {
-  it('goes on behind a 202 as soon as it waits for the limits of a provider', async () => {
+  it('replies 202 as soon as it waits for the limits of a provider', async () => {
     const looks = [false, true].map(
       (isWaiting) => ({ status: 'RUNNING', progress: 0.5, error: null, isWaiting }) as AiJobView,
     );
@@ -21,7 +21,7 @@ describe('AI work that a request waits for', () => {
     assert.deepEqual([reply, looks], [accepted({ jobId: 'job', status: 'RUNNING', progress: 0.5 }), []]);
   });
 
-  it('refuses as the work was refused, and says when to come again where that helps', async () => {
+  it('replies with the problem of the failed job, with Retry-After where a retry helps', async () => {
     const waitAfter = async (error: NonNullable<AiJob['error']>) => {
       const store = { findOrCreate: async () => 'job', find: async () => ({ status: 'FAILED', error }) as AiJobView };
       const problem: Problem = await replyWithJobResult(

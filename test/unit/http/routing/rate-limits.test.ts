@@ -16,11 +16,11 @@ describe('limits while Redis cannot be asked', () => {
     );
   };
 
-  it('let each process take its share of sign-ins, and no more', async () => {
+  it('allow each process its share of sign-ins', async () => {
     assert.deepEqual(await allowed('auth', 'an address', 5), ['counted', 'counted', 'counted', 'refused', 'refused']);
   });
 
-  it('let other calls pass', async () => {
+  it('do not limit other calls', async () => {
     assert.deepEqual(
       await allowed('api', 'a user', 5),
       Array.from({ length: 5 }, () => 'passes'),

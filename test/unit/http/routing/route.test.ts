@@ -45,14 +45,14 @@ describe('the route table', () => {
     ]);
   });
 
-  it('names a parameter as the method’s own route does', () => {
+  it('names parameters as the route of the method does', () => {
     const mixed = createRouteTable([make('GET', '/a/{id}'), make('PUT', '/a/{aId}'), make('GET', '/a/{otherId}/b')]);
     assert.deepEqual(mixed.match('GET', '/a/1')?.params, { id: '1' });
     assert.deepEqual(mixed.match('PUT', '/a/1')?.params, { aId: '1' });
     assert.deepEqual(mixed.match('GET', '/a/1/b')?.params, { otherId: '1' });
   });
 
-  it('prefers fixed segments, and turns back where they lead nowhere', () => {
+  it('prefers fixed segments, and backtracks if they lead nowhere', () => {
     assert.deepEqual(found('PUT', '/surveys/questions/q'), ['/surveys/questions/{questionId}', { questionId: 'q' }]);
     assert.deepEqual(found('GET', '/surveys/questions'), ['/surveys/{id}', { id: 'questions' }]);
     assert.deepEqual(found('GET', '/surveys/questions/questions/q'), [
@@ -65,7 +65,7 @@ describe('the route table', () => {
     ]);
   });
 
-  it('finds nothing for other methods, longer, shorter and emptier paths', () => {
+  it('finds nothing for other methods, longer or shorter paths, and empty segments', () => {
     for (const [method, path] of [
       ['PUT', '/surveys'],
       ['GET', '/'],
@@ -79,7 +79,7 @@ describe('the route table', () => {
       assert.equal(found(method, path), undefined, `${method} ${path}`);
   });
 
-  it('takes a slash at the end only where a route has one', () => {
+  it('accepts a slash at the end only if the route has one', () => {
     assert.deepEqual(found('GET', '/docs'), ['/docs', {}]);
     assert.deepEqual(found('GET', '/docs/'), ['/docs/', {}]);
     assert.deepEqual(found('GET', '/docs/page.js'), ['/docs/{file}', { file: 'page.js' }]);

@@ -37,7 +37,7 @@ describe('a reply that is told while it is written', () => {
   const call = (path = '/told', init: RequestInit = {}) =>
     fetch(`${server.origin}/api/v1${path}`, { method: 'POST', headers: { accept: 'text/event-stream' }, ...init });
 
-  it('is one of events: words, and at the end the usual body', async () => {
+  it('sends text events, and at the end the usual body', async () => {
     write = async (reader) => {
       reader?.onRestart();
       reader?.onText('One\n\n"two"');
@@ -61,7 +61,7 @@ describe('a reply that is told while it is written', () => {
     );
   });
 
-  it('is whole for who does not ask for events, and where a route tells nothing', async () => {
+  it('is an ordinary reply if the client does not accept events or the route does not stream', async () => {
     write = async (reader) => ok({ isRead: reader !== undefined });
     for (const reply of [await call('/whole'), await call('/told', { headers: {} })])
       assert.deepEqual(await reply.json(), { success: true, data: { isRead: false } });
@@ -71,7 +71,7 @@ describe('a reply that is told while it is written', () => {
       assert.ok(!acceptsEventStream(accept), accept);
   });
 
-  it('is a plain refusal before a word was said, and an event after', async () => {
+  it('is an ordinary refusal before the first text, and an error event after it', async () => {
     write = async () => Promise.reject(conflict('ALREADY_SAVED', 'It is saved'));
     const early = await call();
     assert.deepEqual([early.status, ((await early.json()) as { code: string }).code], [409, 'CONFLICT']);
@@ -91,7 +91,7 @@ describe('a reply that is told while it is written', () => {
     assert.deepEqual(server.refused, ['CONFLICT', 'INTERNAL_ERROR']);
   });
 
-  it('is written to its end though nobody reads it any more', async () => {
+  it('is completed after the client has gone', async () => {
     for (const isEarly of [true, false]) {
       const caller = new AbortController();
       let [begun, ended] = [false, false];
@@ -116,7 +116,7 @@ describe('a reply that is told while it is written', () => {
     }
   });
 
-  it('is waited for by a server that stops', async () => {
+  it('delays the end of a server that stops', async () => {
     const stopping = await open();
     let goOn = (): void => undefined;
     write = async (reader) => {

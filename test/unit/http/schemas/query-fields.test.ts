@@ -40,7 +40,7 @@ describe('a query', () => {
     (await fetch(`${server.origin}/api/v1/list?${text}`)).json() as never;
   const said = async (text: string) => (await ask(text)).details?.map(({ path, message }) => `${path}: ${message}`);
 
-  it('says of a parameter that is given twice that it may be given once, whatever kind it is of', async () => {
+  it('refuses a repeated parameter of any kind that takes one value', async () => {
     for (const [name, value] of [
       ['limit', '1'],
       ['page', '2'],
@@ -52,7 +52,7 @@ describe('a query', () => {
     assert.deepEqual(await said('stranger=1&stranger=2'), ['stranger: this field is not known']);
   });
 
-  it('names the bound that a number is past, however many digits it has', async () => {
+  it('names the bound that a number exceeds, however many digits it has', async () => {
     for (const digits of ['2147483648', '9'.repeat(30), '9'.repeat(400)]) {
       assert.deepEqual(await said(`page=${digits}`), ['page: must be at most 100000000']);
       assert.deepEqual(await said(`limit=${digits}`), ['limit: must be at most 100']);
@@ -61,7 +61,7 @@ describe('a query', () => {
       assert.deepEqual(await said(`page=${text}`), ['page: must be a whole number'], text);
   });
 
-  it('takes a list once or several times, and judges each by what one must be', async () => {
+  it('accepts a list parameter once or several times, and checks every value', async () => {
     assert.deepEqual((await ask('filter=abc')).data?.['filter'], ['abc']);
     assert.deepEqual((await ask('filter=abc&filter=def')).data?.['filter'], ['abc', 'def']);
     assert.deepEqual((await ask('')).data?.['filter'], []);

@@ -47,7 +47,7 @@ const noneOf = (request: CountRequest): CountResult => {
 };
 
 describe('the schemas of replies', () => {
-  it('fit a question of every type, and its statistic', () => {
+  it('fit a question of every type and its statistics', () => {
     for (const type of questionTypeNames) {
       const question = questionOf(type);
       const shown = questionSchema.safeParse(describeQuestion(question));
@@ -75,7 +75,7 @@ describe('the schemas of replies', () => {
       assert.equal(questionSchema.safeParse(wrong).success, false, JSON.stringify(wrong));
   });
 
-  it('fit a survey as it is shown, and notice a field too many, one too few, and a time without milliseconds', () => {
+  it('fit a survey, and notice an extra field, a missing one, and a time without milliseconds', () => {
     const survey: SurveyWithQuestions = {
       ...blankSurvey(surveyId, newId(), Date.UTC(2026, 0, 15)),
       visibility: 'PRIVATE',
@@ -104,7 +104,7 @@ describe('a respondent', () => {
     return [readSubmission({ answers: [], respondent }, findings)?.respondent, findings.length];
   };
 
-  it('is nobody where the field of a form stayed empty, and must be somebody otherwise', () => {
+  it('may be an empty text, which counts as none, but not blanks or dots alone', () => {
     assert.deepEqual(
       [read(''), read('Ann'), read('...')],
       [
@@ -119,7 +119,7 @@ describe('a respondent', () => {
 });
 
 describe('the start of a submission', () => {
-  it('is a moment that there was', () => {
+  it('must be a real time with a zone', () => {
     const problems = (startedAt: string): number => {
       const findings: { path: string; message: string }[] = [];
       readSubmission({ answers: [], startedAt }, findings);
@@ -138,7 +138,7 @@ describe('the start of a submission', () => {
 
 describe('the documented body of a submission', () => {
   // Thousands of them: test/fuzz/submissions.
-  it('takes exactly what the reader that is written by hand takes', () => {
+  it('accepts exactly what the reader by hand accepts', () => {
     const { taken, refused } = compareReaders(300);
     assert.ok(taken > 50 && refused > 50, `${taken} were taken, ${refused} refused`);
   });

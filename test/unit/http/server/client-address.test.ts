@@ -8,7 +8,7 @@ import {
 } from '../../../../src/http/server/client-address.ts';
 
 describe('the client’s address', () => {
-  it('is the socket’s own where no proxy is trusted, whatever the header says', () => {
+  it('is that of the socket if no proxy is trusted, whatever the header says', () => {
     const read = createAddressReader([]);
     assert.equal(read('203.0.113.9', undefined), '203.0.113.9');
     assert.equal(read('203.0.113.9', '198.51.100.1'), '203.0.113.9');
@@ -53,7 +53,7 @@ describe('the client’s address', () => {
     assert.equal(read('10.1.2.3', '10.4.4.4, 10.5.5.5'), '10.4.4.4');
   });
 
-  it('stays with the last believed address where the header cannot be read', () => {
+  it('is the last trusted address if the header cannot be read', () => {
     const read = createAddressReader(['10.0.0.0/8']);
     for (const header of [
       'unknown',
@@ -77,7 +77,7 @@ describe('the client’s address', () => {
     assert.equal(read('2001:db8:2::5', '198.51.100.1'), '2001:db8:2::5');
   });
 
-  it('is the IPv4 address inside an IPv6 one that only carries it', () => {
+  it('is the IPv4 address that an IPv6 address maps', () => {
     const read = createAddressReader(['10.0.0.0/8']);
     assert.equal(read('::ffff:10.0.0.1', '::ffff:198.51.100.1'), '198.51.100.1');
     assert.equal(read('0000:0000:0000:0000:0000:ffff:cb00:7109', undefined), '203.0.113.9');

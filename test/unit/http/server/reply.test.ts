@@ -45,7 +45,7 @@ describe('a reply', () => {
     assert.deepEqual(written.headers, [['x-f', 'caf\u00e9\t!']]);
   });
 
-  it('is given once: what comes later is dropped', () => {
+  it('is sent once; later writes are dropped', () => {
     const { response, written } = fakeResponse();
     const reply = openReply(response);
     reply.send(200, [], 'first');
@@ -56,7 +56,7 @@ describe('a reply', () => {
     assert.equal(reply.isOver, true);
   });
 
-  it('is not written after the client has gone, and tells those who listen', async () => {
+  it('is not written after the client has gone, and calls the abort listeners', async () => {
     const { response, written, abort } = fakeResponse();
     const reply = openReply(response);
     let heard = 0;
@@ -74,20 +74,20 @@ describe('a reply', () => {
     assert.deepEqual([heard, written.calls], [2, []]);
   });
 
-  it('gives the length of a body that it does not send', () => {
+  it('has the length of a body that it does not send', () => {
     const { response, written } = fakeResponse();
     openReply(response).sendHead(200, [], 42);
     assert.deepEqual(written.headers, [['content-length', '42']]);
     assert.deepEqual(written.calls, ['status', 'endWithoutBody']);
   });
 
-  it('closes the connection after a body that was not read', () => {
+  it('closes the connection if the body was not read', () => {
     const { response, written } = fakeResponse();
     openReply(response).sendAndClose(413, [], 'too large');
     assert.deepEqual([written.body, written.isClosedAfter], ['too large', true]);
   });
 
-  it('streams pieces of unknown length, and waits where the socket is full', async () => {
+  it('streams chunks of unknown length, and waits while the socket is full', async () => {
     const { response, written, drain } = fakeResponse({ roomBytes: 3 });
     const done = openReply(response).stream(200, [['x-a', 'b']], pieces('abc', 'def', 'g'));
     await settled();
@@ -101,7 +101,7 @@ describe('a reply', () => {
     assert.equal(written.calls.at(-1), 'end');
   });
 
-  it('streams pieces of known length, byte for byte, however little the socket takes', async () => {
+  it('streams a body of known length byte for byte, however little the socket takes', async () => {
     const { response, written, drain } = fakeResponse({ roomBytes: 2 });
     const done = openReply(response).stream(206, [], pieces('abcde', 'fg'), 7);
     for (let turn = 0; turn < 10 && written.body.length < 7; turn += 1) {
@@ -119,7 +119,7 @@ describe('a reply', () => {
     assert.equal(written.calls.at(-1), 'end');
   });
 
-  it('stops asking its source when the client goes, even while it waits', async () => {
+  it('stops reading its source when the client goes, even while it waits', async () => {
     for (const totalBytes of [undefined, 30]) {
       let asked = 0;
       let isClosed = false;
@@ -140,7 +140,7 @@ describe('a reply', () => {
     }
   });
 
-  it('cuts the connection where the source fails, since the head is out', async () => {
+  it('cuts the connection if the source fails after the head was sent', async () => {
     async function* broken(): AsyncIterable<Uint8Array> {
       yield Buffer.from('abc');
       throw new Error('the disk is gone');

@@ -17,7 +17,7 @@ const parse = (text: string | Buffer) => parseJson(Buffer.from(text));
 const never = () => undefined;
 
 describe('an incoming body', () => {
-  it('is put together from copies of its pieces', async () => {
+  it('is assembled from copies of its chunks', async () => {
     const connection = fakeResponse();
     const body = receiveBody(connection.response, { limitBytes: 100, declaredBytes: undefined, onAbort: never });
     connection.receive('{"a":', false);
@@ -26,7 +26,7 @@ describe('an incoming body', () => {
     assert.equal((await body.whole()).toString(), '{"a":"ü"}');
   });
 
-  it('is given to one who asks before it has come, and may be empty', async () => {
+  it('can be awaited before it has arrived, and may be empty', async () => {
     const connection = fakeResponse();
     const whole = receiveBody(connection.response, {
       limitBytes: 100,
@@ -37,7 +37,7 @@ describe('an incoming body', () => {
     assert.equal((await whole).length, 0);
   });
 
-  it('is taken up to its limit and refused one byte past it', async () => {
+  it('is accepted up to its limit and refused one byte past it', async () => {
     const [exact, over] = [fakeResponse(), fakeResponse()];
     const [taken, refused] = [
       receiveBody(exact.response, { limitBytes: 8, declaredBytes: 8, onAbort: never }),
@@ -50,14 +50,14 @@ describe('an incoming body', () => {
     await assert.rejects(refused.whole(), refusal('PAYLOAD_TOO_LARGE', /8 bytes/));
   });
 
-  it('is refused by its declared length, before anything has come', async () => {
+  it('is refused by its Content-Length, before any chunk has arrived', async () => {
     await assert.rejects(
       receiveBody(fakeResponse().response, { limitBytes: 8, declaredBytes: 9, onAbort: never }).whole(),
       refusal('PAYLOAD_TOO_LARGE'),
     );
   });
 
-  it('is given up when the client breaks off, so that nobody waits for it', async () => {
+  it('is rejected when the client breaks off', async () => {
     const connection = fakeResponse();
     let leave: () => void = never;
     const body = receiveBody(connection.response, {
@@ -74,7 +74,7 @@ describe('an incoming body', () => {
 });
 
 describe('a media type', () => {
-  it('is JSON in UTF-8, however it is spelled', () => {
+  it('may be any spelling of JSON in UTF-8', () => {
     for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])
       assert.doesNotThrow(() => assertJsonType(type, undefined), type);
     assert.doesNotThrow(() => assertJsonType('application/json', 'identity'));
@@ -95,7 +95,7 @@ describe('a media type', () => {
 });
 
 describe('JSON', () => {
-  it('is read as it stands, the last of duplicate keys counting', () => {
+  it('is parsed, with the last of duplicate keys', () => {
     assert.deepEqual(parse('{"a":1,"b":[true,null,"\\u00e9\\ud83d\\ude00"],"a":2}'), { a: 2, b: [true, null, 'é😀'] });
     assert.equal(parse('"text"'), 'text');
   });
@@ -114,7 +114,7 @@ describe('JSON', () => {
       assert.throws(() => parse(Buffer.from(bytes)), refusal('VALIDATION_ERROR', /UTF-8/));
   });
 
-  it('is refused if a text or a key has a lone surrogate or a NUL, which is named', () => {
+  it('is refused by path if a text or key has a lone surrogate or a NUL', () => {
     const pathOf = (text: string) => {
       try {
         parse(text);
@@ -129,7 +129,7 @@ describe('JSON', () => {
     assert.equal(pathOf('{"a":"\\\\u0000"}'), 'taken');
   });
 
-  it('is read sixteen levels deep and no deeper, brackets in texts aside', () => {
+  it('is accepted up to sixteen levels of nesting, not counting brackets in texts', () => {
     const nested = (depth: number) => '['.repeat(depth) + JSON.stringify('x'.repeat(64)) + ']'.repeat(depth);
     assert.doesNotThrow(() => parse(nested(16)));
     assert.throws(() => parse(nested(17)), refusal('VALIDATION_ERROR', /nested/));
@@ -137,7 +137,7 @@ describe('JSON', () => {
     assert.throws(() => parse('['.repeat(200_000)), refusal('VALIDATION_ERROR', /nested/));
   });
 
-  it('has only numbers that come back as they were sent', () => {
+  it('is refused for numbers that cannot be represented exactly', () => {
     for (const value of [0, -0, 1.5, 2 ** 53 - 1, -(2 ** 53 - 1), 0.1, 1e-300])
       assert.doesNotThrow(() => assertExactNumbers({ a: [value] }), String(value));
     for (const text of ['1e400', '-1e400', '9007199254740992', '-9007199254740993', '1e300']) {

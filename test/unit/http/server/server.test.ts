@@ -129,7 +129,7 @@ describe('the server', () => {
   const json = { 'content-type': 'application/json' };
   const admin = { authorization: 'Bearer admin' };
 
-  it('wraps what handlers give in the envelope, with the standing headers', async () => {
+  it('wraps results of handlers in the envelope, with the standard headers', async () => {
     const list = await call('GET', '/api/v1/things');
     assert.deepEqual(
       [list.status, list.body],
@@ -147,7 +147,7 @@ describe('the server', () => {
     assert.deepEqual([well.status, well.headers.get('x-ratelimit-limit')], [200, null]);
   });
 
-  it('names every call, by the name it was given if that is a plain one', async () => {
+  it('gives every call a request id, the client’s own if it is a plain one', async () => {
     assert.equal(
       (await call('GET', '/well', { headers: { 'x-request-id': 'trace-1.a_B' } })).headers.get('x-request-id'),
       'trace-1.a_B',
@@ -161,7 +161,7 @@ describe('the server', () => {
     assert.equal(refused.body.requestId, refused.headers.get('x-request-id'));
   });
 
-  it('answers what it does not know with 404 in the error envelope, at every place', async () => {
+  it('replies to unknown paths with 404 in the error envelope, below the base address and at the root', async () => {
     for (const path of [
       '/api/v1/nothing',
       '/api/v1',
@@ -189,7 +189,7 @@ describe('the server', () => {
       assert.equal((await call('GET', path)).headers.get('allow'), null, path);
   });
 
-  it('refuses what it does not know in a query, wherever the query stands', async () => {
+  it('refuses unknown fields in every query', async () => {
     for (const [method, path] of [
       ['GET', '/things'],
       ['GET', `/things/${id}`],
@@ -217,7 +217,7 @@ describe('the server', () => {
       assert.equal((await call('GET', `/api/v1/things/${wrong}`)).status, 404, wrong);
   });
 
-  it('refuses a body that is missing, no JSON, too large, of another type, or has unknown fields', async () => {
+  it('refuses a body that is missing, not JSON, too large, of another type, or has unknown fields', async () => {
     const post = async (body: string | undefined, headers: Record<string, string> = json) => {
       const reply = await call('POST', '/api/v1/things', { body, headers });
       return [reply.status, reply.body.code, reply.body.details?.[0]?.path];
@@ -234,7 +234,7 @@ describe('the server', () => {
     assert.deepEqual((await post(JSON.stringify({ name: 'a'.repeat(1000) }))).slice(0, 2), [413, 'PAYLOAD_TOO_LARGE']);
   });
 
-  it('lets a client that reads only once it has sent all come to its end, and does not wait for one that sends without end', async () => {
+  it('waits for the rest of a body that is too large, but not for one without end', async () => {
     const honest = connect(server.port, '127.0.0.1');
     honest.write(
       'POST /api/v1/things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 500000\r\n\r\n',
@@ -274,7 +274,7 @@ describe('the server', () => {
     assert.match(heard, /connection: close/i);
   });
 
-  it('lets a body be left out where that is allowed', async () => {
+  it('accepts a missing body where it is optional', async () => {
     assert.deepEqual((await call('POST', `/api/v1/things/${id}/open`)).body.data, { wide: false });
     assert.deepEqual(
       (await call('POST', `/api/v1/things/${id}/open`, { body: '{"wide":true}', headers: json })).body.data,
@@ -292,7 +292,7 @@ describe('the server', () => {
     assert.equal((await call('POST', `/api/v1/things/${id}/close`)).status, 200);
   });
 
-  it('takes an empty object where there is nothing to say, and names what else is said there', async () => {
+  it('accepts an empty object on routes without a body, and refuses other fields by name', async () => {
     const close = (body: string, headers = json) => call('POST', `/api/v1/things/${id}/close`, { body, headers });
     assert.deepEqual([(await close('{}')).status, (await close(' {\n} ')).status], [200, 200]);
     assert.equal(
@@ -314,7 +314,7 @@ describe('the server', () => {
       );
   });
 
-  it('takes raw bytes of any type where a route asks for them', async () => {
+  it('passes raw bytes of any media type to routes that take them', async () => {
     assert.equal(
       (await call('PUT', `/api/v1/things/${id}/picture`, { body: 'abc', headers: { 'content-type': 'image/png' } }))
         .body.data,
@@ -322,14 +322,14 @@ describe('the server', () => {
     );
   });
 
-  it('gives repeated names of a query as a list, and refuses names that it does not know', async () => {
+  it('reads repeated query parameters as a list, and refuses unknown ones', async () => {
     assert.deepEqual((await call('GET', '/api/v1/things?tag=a')).body.data, [{ tag: 'a' }]);
     assert.deepEqual((await call('GET', '/api/v1/things?tag=a&tag=b%20c')).body.data, [{ tag: ['a', 'b c'] }]);
     for (const query of ['tga=a', '__proto__=a', 'toString=a'])
       assert.equal((await call('GET', `/api/v1/things?${query}`)).status, 400, query);
   });
 
-  it('asks first who calls, then what they may do', async () => {
+  it('authenticates before it authorises', async () => {
     const missing = await call('DELETE', `/api/v1/things/${id}`);
     assert.deepEqual(
       [missing.status, missing.body.code, missing.headers.get('www-authenticate')],
@@ -346,7 +346,7 @@ describe('the server', () => {
     assert.equal((await call('GET', '/api/v1/edited', { headers: { authorization: 'Bearer editor' } })).status, 200);
   });
 
-  it('says nothing of what went wrong inside', async () => {
+  it('reveals nothing about internal errors', async () => {
     const { status, body } = await call('GET', '/api/v1/broken');
     assert.deepEqual(
       [status, body.code, body.message, body.details],
@@ -354,7 +354,7 @@ describe('the server', () => {
     );
   });
 
-  it('takes a row whose owner was deleted meanwhile for a call of nobody, and one about somebody who was for one about nobody', async () => {
+  it('replies 401 if the caller was deleted meanwhile, and 404 if the user that the call names was', async () => {
     const codeOf = async (name: string) => (await call('GET', `/api/v1/broken/${name}`)).body.code;
     assert.deepEqual(
       [await codeOf('ai_jobs_owner_id'), await codeOf('survey_members_user_id'), await codeOf('things_colour')],
@@ -369,7 +369,7 @@ describe('the server', () => {
     assert.equal((await call('HEAD', '/api/v1/nothing')).status, 404);
   });
 
-  it('says which methods a path takes, and lets only listed origins in', async () => {
+  it('sends the methods of a path in Allow, and CORS headers to listed origins only', async () => {
     const plain = await call('OPTIONS', `/api/v1/things/${id}`);
     assert.deepEqual([plain.status, plain.headers.get('allow')], [204, 'GET, DELETE, HEAD, OPTIONS']);
     const listed = await call('OPTIONS', '/api/v1/things', { headers: { origin: 'https://console.example.org' } });
@@ -388,7 +388,7 @@ describe('the server', () => {
     assert.deepEqual([other.headers.get('access-control-allow-origin'), other.headers.get('vary')], [null, 'Origin']);
   });
 
-  it('opens public routes to every page where `*` says so, before the call and at it, and no others', async () => {
+  it('opens only public routes to all origins if `*` is listed, at the preflight and at the call', async () => {
     const open = await startLoopback({ api, root, corsOrigins: ['*', 'https://console.example.org'] });
     const originOf = async (method: string, path: string, asked?: string, origin = 'https://any.example.org') => {
       const reply = await fetch(`${open.origin}/api/v1${path}`, {
@@ -415,7 +415,7 @@ describe('the server', () => {
     await open.stop();
   });
 
-  it('answers OPTIONS of what it does not know with 404 in the error envelope, and counts it as any such call', async () => {
+  it('replies to OPTIONS of an unknown path with a counted 404 in the error envelope', async () => {
     for (const path of ['/api/v1/nothing', `/api/v1/things/${id}/nothing`, '/api/v2/things', '/nothing']) {
       const { status, body, headers } = await call('OPTIONS', path, {
         headers: { origin: 'https://console.example.org' },
@@ -435,7 +435,7 @@ describe('the server', () => {
     }
   });
 
-  it('refuses a length or host that is given twice, and an encoding it does not know', async () => {
+  it('refuses a repeated Content-Length or Host, and unknown transfer encodings', async () => {
     const post = (lines: string, body: string) =>
       say(
         server.port,
@@ -458,7 +458,7 @@ describe('the server', () => {
       assert.match(await post(lines, good), /^(?:HTTP\/1\.1 400 |$)/, lines);
   });
 
-  it('measures every call under its route’s template, never under the path itself', async () => {
+  it('labels metrics with the route template, never with the path', async () => {
     server.requested.length = 0;
     await call('GET', `/api/v1/things/${id}`);
     await call('GET', '/api/v1/unheard-of');
@@ -470,7 +470,7 @@ describe('the server', () => {
 });
 
 describe('the limits of a server', () => {
-  it('count by address without a token, by user with one, and say how long to wait', async () => {
+  it('count by address without a token and by user with one, and send Retry-After', async () => {
     const server = await startLoopback({ api, limit: 2, trustedProxies: ['127.0.0.1'] });
     try {
       const get = (path: string, headers: Record<string, string>) =>
@@ -502,7 +502,7 @@ describe('the limits of a server', () => {
 });
 
 describe('a server that is winding down', () => {
-  it('counts no refusal where somebody asks whether it is ready', async () => {
+  it('counts no refusal for a readiness probe', async () => {
     const away = async (): Promise<never> => {
       throw new Problem('SERVICE_UNAVAILABLE');
     };
@@ -520,7 +520,7 @@ describe('a server that is winding down', () => {
     }
   });
 
-  it('goes on taking connections, and ends each with its next reply', async () => {
+  it('goes on accepting connections, and closes each after its next reply', async () => {
     const server = await startLoopback({ root });
     const ask = () => say(server.port, 'GET /well HTTP/1.1\r\nHost: here\r\n\r\n');
     try {

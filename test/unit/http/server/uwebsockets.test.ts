@@ -18,7 +18,7 @@ import { startLoopback } from '../../../support/loopback-server.ts';
 describe('the HTTP engine', () => {
   it('is native', () => assertNativeServer());
 
-  it('keeps bytes above 0x7f at the ends of header values, and so gives no warning', whereCorrected, async () => {
+  it('keeps bytes above 0x7f at the ends of header values, and logs no warning', whereCorrected, async () => {
     assert.equal(await keepsHeaderBytes(), true);
     await warnOfTrimmedHeaders({ warn: () => assert.fail('there was a warning') });
   });
@@ -66,7 +66,7 @@ describe('the HTTP engine without a corrected copy', () => {
   });
   after(() => rmSync(build, { recursive: true, force: true }));
 
-  it('is the one of the package, and the start warns that it drops bytes', whereCorrected, async () => {
+  it('is that of the package, and a warning at the start says that it drops bytes', whereCorrected, async () => {
     const program = `
       const engine = await import(${JSON.stringify(pathToFileURL(join(build, 'src', 'http', 'engine.js')).href)});
       engine.assertNativeServer();

@@ -5,7 +5,7 @@ import { Problem } from '../../../../src/errors.ts';
 import { createReportDrawer } from '../../../../src/pipelines/ai/draw-report.ts';
 
 describe('reports that are asked for at once', () => {
-  it('are drawn one after the other, as many as need not wait long; the others are told to come again', async () => {
+  it('are drawn one after the other; those beyond the queue are refused with Retry-After', async () => {
     let [atOnce, most] = [0, 0];
     const draw = createReportDrawer(async () => {
       most = Math.max(most, ++atOnce);

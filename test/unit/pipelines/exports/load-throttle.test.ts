@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLoadDetector, createLoadThrottle } from '../../../../src/pipelines/exports/load-detector.ts';
 
-describe('the pace of exports', () => {
+describe('the throttle of exports', () => {
   const watch = (intake: string[][], processors: { user?: number; nice?: number; idle?: number }[]) => {
     let [turn, sum] = [-1, { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 }];
     const isRush = createLoadDetector({
@@ -19,7 +19,7 @@ describe('the pace of exports', () => {
     };
   };
 
-  it('is that of a rush while responses come in and the processors are busy with others', async () => {
+  it('detects load while responses come in and other work takes the processors', async () => {
     const look = watch(
       [
         ['1-0', '1-0'],
@@ -42,7 +42,7 @@ describe('the pace of exports', () => {
     assert.deepEqual(seen, [false, true, false, false, true]);
   });
 
-  it('rests eight times as long as it worked in a rush, and not at all otherwise', async () => {
+  it('pauses eight times as long as it worked under load, and not at all otherwise', async () => {
     let nowMs = 0;
     const rests: number[] = [];
     const pace = createLoadThrottle({

@@ -21,7 +21,7 @@ async function rowsOfGroups(rows: number, text: string): Promise<number[]> {
 }
 
 describe('the row groups of a PARQUET file', () => {
-  it('hold ten thousand rows, and fewer where these are long: a group is held in memory', async () => {
+  it('hold ten thousand rows, or fewer long ones, because a group is held in memory', async () => {
     assert.deepEqual(await rowsOfGroups(10_500, 'short'), [10_000, 500]);
     assert.deepEqual(await rowsOfGroups(400, 'x'.repeat(100_000)), [160, 160, 80]);
   });

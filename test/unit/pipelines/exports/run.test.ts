@@ -76,7 +76,7 @@ function setUp(whileReading: () => Promise<string> | string) {
 }
 
 describe('a run of an export', () => {
-  it('leaves the file alone that another run of the same export has finished, though it read something else', async () => {
+  it('keeps the file that another run of the same export has finished', async () => {
     let other: Promise<string> | undefined;
     const { deps, assertKept } = setUp(async () => {
       if (other) return 'what the second run read';
@@ -89,7 +89,7 @@ describe('a run of an export', () => {
     assertKept();
   });
 
-  it('takes the file that a run left which died before it said so', async () => {
+  it('replaces the file of a run that died before it reported its end', async () => {
     let reads = 0;
     const { deps, assertKept } = setUp(() => 'x'.repeat(++reads));
     const { complete } = deps.exports;
@@ -100,7 +100,7 @@ describe('a run of an export', () => {
     assertKept();
   });
 
-  it('removes its file where nobody wants it any more', async () => {
+  it('removes its file when the export was removed', async () => {
     const { deps, row, lying } = setUp(() => {
       row.status = 'EXPIRED';
       return '';

@@ -29,7 +29,7 @@ const percentsOf = ({ lines }: ReturnType<typeof tableOf>) =>
   lines.map(({ cells }) => cells.map(({ percent }) => percent));
 
 describe('the printed table of a MATRIX', () => {
-  it('has shares of those who answered the row where a row takes one answer', () => {
+  it('has percentages of those who answered the row if a row takes one answer', () => {
     const table = grid(['Good', 'Bad'], [codes(6, 4), codes(1, 3)]);
     assert.deepEqual(percentsOf(table), [
       [60, 40],
@@ -38,7 +38,7 @@ describe('the printed table of a MATRIX', () => {
     assert.equal(table.chart, 'lines');
   });
 
-  it('has percentages of respondents where several may be chosen, as CHECKBOXES have, and no chart of shares', () => {
+  it('has percentages of respondents if several answers may be chosen, as for CHECKBOXES, and no chart of parts', () => {
     const table = grid(['Fast', 'Cheap'], [bits(10, 5), bits(0, 2)], { multiple: true });
     assert.deepEqual(percentsOf(table), [
       [100, 50],
@@ -47,7 +47,7 @@ describe('the printed table of a MATRIX', () => {
     assert.equal(table.chart, 'bars');
   });
 
-  it('has means of columns that are numbered, and of no others', () => {
+  it('has means of numbered columns only', () => {
     assert.deepEqual(grid(['1', '2', '3'], [codes(5, 0, 5), codes(0, 0, 4)]).measures, [
       { name: 'Mean', of: 'Food', value: 2, printed: '2' },
       { name: 'Mean', of: 'Service', value: 3, printed: '3' },
@@ -82,7 +82,7 @@ const numbers = (bins: readonly { low: number; high: number; count: number }[]):
 });
 
 describe('printed tables', () => {
-  it('have percentages of a RANKING of those who answered the question, whether or not they ranked the item', () => {
+  it('have percentages of all who answered a RANKING, whether or not they ranked the item', () => {
     const table = printed(
       { type: 'RANKING', text: 'q', options: ['A', 'B', 'C'].map((text) => ({ text })) },
       [codes(95, 0, 0), codes(0, 50, 0), codes(5, 0, 0)],
@@ -95,7 +95,7 @@ describe('printed tables', () => {
     ]);
   });
 
-  it('have no percentages of words, which are mentions, and say how many are left out', () => {
+  it('have mentions of words without percentages, and the number of words left out', () => {
     const words = Array.from({ length: 18 }, (_, index) => [`w${index}`, 40 - index] as const);
     const cells = cellsOf(printed({ type: 'SHORT_TEXT', text: 'q' }, [texts(words, { keys: 7, count: 9 })], 4));
     assert.deepEqual([cells[0], cells.length], [{ label: 'w0', count: 40, percent: null }, 16]);
@@ -103,14 +103,14 @@ describe('printed tables', () => {
     assert.equal(cellsOf(printed({ type: 'SHORT_TEXT', text: 'q' }, [texts([['no', 2]])], 2)).length, 1);
   });
 
-  it('say what the most frequent answers leave out', () => {
+  it('say how many answers the most frequent ones leave out', () => {
     const domains = Array.from({ length: 50 }, (_, index) => [`d${index}.org`, index < 40 ? 2 : 1] as const);
     const cells = cellsOf(printed({ type: 'EMAIL', text: 'q' }, [texts(domains)], 90));
     assert.deepEqual([cells.length, cells.at(-1)?.label, cells.at(-1)?.count], [41, 'All others (10)', 10]);
     assert.equal(cells.reduce((sum, { percent }) => sum + (percent ?? 0), 0).toFixed(6), '100.000000');
   });
 
-  it('show days in order of time, and many of them by month, year or decade without losing one', () => {
+  it('show days in order of time, and many days by month, year or decade', () => {
     const days = (...given: (readonly [string, number])[]) => printed({ type: 'DATE', text: 'q' }, [texts(given)], 100);
     const few = days(['2026-03-02', 5], ['2026-02-27', 1]);
     assert.deepEqual(
@@ -142,7 +142,7 @@ describe('printed tables', () => {
     );
   });
 
-  it('name options by their wording, in their author’s order, also where their values look like days', () => {
+  it('name options by their wording in the author’s order, even if their values look like days', () => {
     const chosen = (values: readonly string[]) =>
       printed(
         {
@@ -165,7 +165,7 @@ describe('printed tables', () => {
     );
   });
 
-  it('name ranges as the interface does, and print small numbers with their digits', () => {
+  it('name ranges as the API does, and print small numbers with their significant digits', () => {
     const table = printed(
       { type: 'NUMBER', text: 'q' },
       [
@@ -192,7 +192,7 @@ describe('printed tables', () => {
     );
   });
 
-  it('have the least and the greatest answer as they were given, however long', () => {
+  it('have the lowest and highest answer as given, however long', () => {
     const extremes = (min: number, max: number) => {
       const table = printed(
         { type: 'NUMBER', text: 'q' },
@@ -207,7 +207,7 @@ describe('printed tables', () => {
     assert.deepEqual(extremes(0.1 + 0.2, 1_732_212_345_678.5), ['0.3', '1732212345678.5']);
   });
 
-  it('have boxes as numbers with one decimal in print, and none where nobody answered', () => {
+  it('print top and bottom boxes with one decimal, and none if nobody answered', () => {
     const likert: Body = { type: 'LIKERT_SCALE', text: 'q' };
     const boxOf = (table: ReturnType<typeof tableOf>) => table.measures.find(({ name }) => name === 'Top box');
     assert.deepEqual(boxOf(printed(likert, [codes(2, 0, 0, 0, 1)], 3)), {

@@ -50,7 +50,7 @@ async function readAll(stream: ReturnType<typeof streamOf>) {
 }
 
 describe('reading batches of a stream', () => {
-  it('comes through a backlog of large entries, however little comes in time', async () => {
+  it('reads through a backlog of large entries, however few arrive in time', async () => {
     for (const bytesInTime of [4 * mega, 9 * mega]) {
       const stream = streamOf(
         [...Array.from({ length: 300 }, () => 1000), ...Array.from({ length: 20 }, () => 4 * mega)],
@@ -65,7 +65,7 @@ describe('reading batches of a stream', () => {
     }
   });
 
-  it('asks for no more than some megabytes at once when entries are large, and for many when they are small', async () => {
+  it('reads a few large entries at once, or many small ones', async () => {
     const large = streamOf(Array.from({ length: 40 }, () => mega));
     await readAll(large);
     assert.ok(Math.max(...large.reads) <= 4 * mega, large.reads.join(', '));
@@ -74,7 +74,7 @@ describe('reading batches of a stream', () => {
     assert.ok(small.reads.length < 20, `${small.reads.length} reads of 2000 entries`);
   });
 
-  it('reads no further than it is told', async () => {
+  it('reads no further than the given id', async () => {
     const stream = streamOf(Array.from({ length: 30 }, () => 100));
     const reader = createBatchReader(stream, shard);
     const idsUpTo = async (after: string, until: string) =>

@@ -23,13 +23,13 @@ const counting = new URL(
   parentPort.postMessage(pauses.filter((one) => one.deref()).length);`)}`,
 );
 
-describe('pauses', () => {
-  it('leave nothing behind when they are over', async () => {
+describe('interruptible sleep', () => {
+  it('leaves nothing in memory when it is over', async () => {
     const [held] = await once(new Worker(counting), 'message');
     assert.ok(held < 100, `${held} promises of 500 pauses are still held`);
   });
 
-  it('end together, and at once from then on', async () => {
+  it('ends for all sleepers at once, and immediately from then on', async () => {
     const { sleep, wakeAll } = createInterruptibleSleep();
     const long = [sleep(60_000), sleep(120_000)];
     const startedAt = performance.now();

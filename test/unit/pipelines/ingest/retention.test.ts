@@ -28,8 +28,8 @@ function stored(batches: number, bytes: number) {
   };
 }
 
-describe('what is stored already', () => {
-  it('is kept for ten minutes while there is room', async () => {
+describe('the retention of stored entries', () => {
+  it('keeps entries for ten minutes while there is room', async () => {
     const { retention, trimmed } = stored(10, 1000);
     await retention.trim(startMs + 5000);
     assert.deepEqual(trimmed, [`${startMs + 5000 - retentionMs}-0`]);
@@ -37,7 +37,7 @@ describe('what is stored already', () => {
     assert.equal(trimmed.length, 1, 'time alone trims every few seconds');
   });
 
-  it('gives back as much as is asked for, the oldest first, at once', async () => {
+  it('frees the requested memory at once, oldest entries first', async () => {
     const { retention, trimmed, want, surplus } = stored(10, 1000);
     want(2500);
     await retention.trim(startMs + 10_000);
@@ -46,7 +46,7 @@ describe('what is stored already', () => {
     assert.equal(trimmed.length, 1, 'what was given back is not asked for again');
   });
 
-  it('gives back everything where that is not enough, also what another process stored', async () => {
+  it('frees everything if that is not enough, also entries that another process stored', async () => {
     const { retention, trimmed, want } = stored(3, 1000);
     want(1_000_000);
     await retention.trim(startMs);

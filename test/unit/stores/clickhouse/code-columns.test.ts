@@ -31,14 +31,14 @@ function fakeTable(columns: number) {
 }
 
 describe('the columns of code positions', () => {
-  it('are added by statements that a server can read, however many are missing', async () => {
+  it('are added by statements of bounded length, however many are missing', async () => {
     const { clickhouse, present, statements } = fakeTable(64);
     await createCodeColumns(clickhouse).ensure(20_001);
     assert.equal(present.size, 20_032);
     assert.match(statements.at(-1) ?? '', /MODIFY SETTING min_bytes_for_wide_part = 3282042880$/);
   });
 
-  it('are left alone when there are enough', async () => {
+  it('are not changed if there are enough', async () => {
     const { clickhouse, statements, state } = fakeTable(256);
     state.engine += ` SETTINGS min_bytes_for_wide_part = ${256 * 160 * 1024}`;
     await createCodeColumns(clickhouse).ensure(200);
@@ -46,20 +46,20 @@ describe('the columns of code positions', () => {
   });
 });
 
-describe('the least size of a part with files of its own for columns', () => {
-  it('is set at the start for a table that had its columns before, once', async () => {
+describe('the minimum size of wide parts', () => {
+  it('is set once when migrating a table with more columns', async () => {
     const { clickhouse, statements } = fakeTable(2048);
     for (let start = 0; start < 2; start += 1) await fitPartSize(clickhouse);
     assert.deepEqual(statements, ['ALTER TABLE d.responses MODIFY SETTING min_bytes_for_wide_part = 335544320']);
   });
 
-  it('is left to the server where the table has no more columns than it began with', async () => {
+  it('is left at its default for a table without further columns', async () => {
     const { clickhouse, statements } = fakeTable(64);
     await fitPartSize(clickhouse);
     assert.deepEqual(statements, []);
   });
 
-  it('is set by the next batch where columns were added and then the server was busy', async () => {
+  it('is set by the next batch if the server was busy after adding columns', async () => {
     const { clickhouse, statements, state } = fakeTable(64);
     const columns = createCodeColumns(clickhouse);
     state.isBusy = true;

@@ -12,7 +12,7 @@ function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-test('a server is not silent that answered while this process stood still', async () => {
+test('a server that answered while this process was blocked is not silent', async () => {
   const server = createServer((socket) => void socket.on('error', () => {}).end('here'));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
@@ -39,7 +39,7 @@ test('a server is not silent that answered while this process stood still', asyn
   await new Promise((resolve) => server.close(resolve));
 });
 
-test('a server that answers nothing is silent even though this process stood still', async () => {
+test('a server without an answer is silent even if this process was blocked', async () => {
   let asked = 0;
   const pulse = createServerHealth({
     ...patience,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toEngineError } from '../../../../src/stores/embedded/engine/exception.ts';
 import { formatKind, headerLength } from '../../../../src/stores/embedded/engine/formats.ts';
-import { readMultipart } from '../../../../src/stores/embedded/engine/http/multipart.ts';
+import { readMultipart } from '../../../../src/stores/embedded/engine/http/request.ts';
 import { queueOf } from '../../../../src/stores/embedded/engine/query-text.ts';
 
 test('reading and changing statements have different queues', () => {
@@ -21,14 +21,14 @@ test('reading and changing statements have different queues', () => {
   }
 });
 
-test('the header of a piece is measured over quoted line ends, and over two lines where types follow', () => {
+test('the header of a piece may contain quoted line ends and a second line of types', () => {
   const length = (text: string, rows: number, syntax: 'csv' | 'lines') => headerLength(Buffer.from(text), rows, syntax);
   assert.equal(length('"a\nb","c ""d"""\n1,2\n', 1, 'csv'), 16);
   assert.equal(length('a\tb\nUInt8\tString\n1\tx\n', 2, 'lines'), 17);
   assert.equal(length('"only"\n', 1, 'csv'), 7);
 });
 
-test('formats with a foot are never sent in pieces', () => {
+test('formats with a footer are never sent in pieces', () => {
   assert.deepEqual(formatKind('parquet'), { kind: 'file' });
   assert.deepEqual(formatKind('JSON'), { kind: 'whole' });
   assert.deepEqual(formatKind('SomethingNew'), { kind: 'whole' });
@@ -36,7 +36,7 @@ test('formats with a foot are never sent in pieces', () => {
   assert.deepEqual(formatKind('CSVWithNames'), { kind: 'header', rows: 1, syntax: 'csv' });
 });
 
-test('an error keeps one number in front and gets its name at the end', async () => {
+test('an error message begins with one code and ends with its name', async () => {
   const engine = { selectValue: async () => 'CANNOT_PARSE_INPUT_ASSERTION_FAILED' };
   const doubled = await toEngineError(
     new Error('Code: 27. DB::Exception: Code: 27. DB::Exception: Cannot parse input'),
@@ -52,7 +52,7 @@ test('an error keeps one number in front and gets its name at the end', async ()
   );
 });
 
-test('the fields of a form are read with their line ends and their umlauts', () => {
+test('fields of a form keep line ends and umlauts', () => {
   const body =
     '--b\r\nContent-Disposition: form-data; name="query"\r\n\r\nSELECT {x:String}\r\n--b\r\nContent-Disposition: form-data; name="param_x"\r\n\r\nä\r\nb\r\n--b--\r\n';
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readInsertHead } from '../../../../src/stores/embedded/engine/insert-head.ts';
+import { readInsertHead } from '../../../../src/stores/embedded/engine/insert.ts';
 import { isShutdown, readQuery, tokens } from '../../../../src/stores/embedded/engine/query-text.ts';
 
 test('the verb, the format and the end of a query are found behind comments, strings and blanks', () => {
@@ -26,7 +26,7 @@ test('a column called format is not taken for the output format', () => {
   }
 });
 
-test('a second statement is noticed, a semicolon at the end or inside a string is not one', () => {
+test('a second statement is recognised, unlike a semicolon at the end or in a string', () => {
   assert.equal(readQuery('SELECT 1; DROP TABLE t').hasSeveral, true);
   for (const sql of [
     'SELECT 1;',
@@ -46,7 +46,7 @@ test('a statement that would end the server is known by its words, whatever stan
     assert.equal(isShutdown(sql), false, sql);
 });
 
-test('every character of any text belongs to exactly one token or gap, in order', () => {
+test('tokens are in order and do not overlap, for any text', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...`'"\`\\$;-/*# \n()a1=,é`), maxLength: 40 }), (text) => {
       let end = 0;
@@ -60,7 +60,7 @@ test('every character of any text belongs to exactly one token or gap, in order'
   );
 });
 
-test('a literal never ends early: what is quoted stays one token', () => {
+test('a quoted literal is one token', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const quoted = `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`;
@@ -72,7 +72,7 @@ test('a literal never ends early: what is quoted stays one token', () => {
   );
 });
 
-test('the head of an INSERT is parted from its data wherever the data begins', () => {
+test('the head of an INSERT is separated from its data wherever the data begins', () => {
   const read = (text: string) => {
     const body = Buffer.from(text);
     const head = readInsertHead(body);

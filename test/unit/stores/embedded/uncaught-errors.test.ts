@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const guard = new URL('../../../../src/stores/embedded/engine/uncaught-errors.js', import.meta.url).href;
 
-test('a process goes on after errors that nobody caught, and logs one of them a second', async () => {
+test('a process continues after uncaught errors and logs at most one a second', async () => {
   const program = `
     const { logUncaughtErrors } = await import(${JSON.stringify(guard)});
     logUncaughtErrors((line) => console.log(line.split('\\n')[0]));

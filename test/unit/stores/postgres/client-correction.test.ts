@@ -15,14 +15,14 @@ const { corrections, corrected } = (await import(
 )) as Corrector;
 
 describe('the corrections of postgres.js', () => {
-  it('each find their place in the installed package, and only there', () => {
+  it('each match one place of the installed package', () => {
     for (const [file, changes] of Object.entries(corrections)) {
       const text = corrected(file, readFileSync(join(assetPath('node_modules/postgres/cjs/src'), file), 'utf8'));
       for (const { what, corrected: replacement } of changes) assert.ok(text.includes(replacement), `${file}: ${what}`);
     }
   });
 
-  it('refuse a text that is not the expected one', () => {
+  it('refuse an unexpected source text', () => {
     assert.throws(() => corrected('connection.js', 'function Connection() {}'), /has 0 places for/);
   });
 });

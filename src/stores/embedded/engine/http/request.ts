@@ -1,28 +1,27 @@
 import type { IncomingMessage } from 'node:http';
 import { createGunzip } from 'node:zlib';
 import { engineError } from '../exception.ts';
-import { readMultipart } from './multipart.ts';
 
-/** A request of ClickHouse's HTTP interface, taken apart. */
+/** A parsed request of ClickHouse's HTTP interface. */
 export interface EngineRequest {
-  /** What the address or the form says of the query; may be empty. */
+  /** The query text of the URL or form; may be empty. */
   head: Buffer;
-  /** The rest of the query, and for an INSERT the data behind it. */
+  /** The rest of the query, followed by the data of an INSERT. */
   body: Buffer;
   queryId: string | undefined;
   database: string | undefined;
   defaultFormat: string | undefined;
-  /** True: no byte of the reply before the query has ended, so that an error always has its status. */
+  /** Whether to send the reply only after the query has ended, so that an error has its status. */
   waitsForEnd: boolean;
   acceptsGzip: boolean;
   settings: Map<string, string>;
   parameters: Map<string, string>;
 }
 
-/** One insert is held in memory whole. */
+/** Maximum size of an insert, which is held in memory. */
 const bodyLimitBytes = 512 * 1024 * 1024;
 
-/** Names of the interface itself; every other name is a setting of the query. */
+/** Parameters of the interface; all others are settings of the query. */
 const interfaceNames = new Set([
   'query',
   'query_id',
@@ -65,7 +64,7 @@ export async function readRequest(request: IncomingMessage, url: URL): Promise<E
   };
 }
 
-/** Query and data in one, as the server reads them. */
+/** The query text followed by the body. */
 export function wholeText({ head, body }: Pick<EngineRequest, 'head' | 'body'>): Buffer {
   if (head.length === 0) return body;
   return body.length === 0 ? head : Buffer.concat([head, Buffer.from('\n'), body]);
@@ -96,7 +95,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   if (encoding !== 'identity' && encoding !== 'gzip')
     throw engineError(48, 'NOT_IMPLEMENTED', `Content-Encoding ${encoding} is not known, only gzip`);
   const source = encoding === 'gzip' ? request.pipe(createGunzip()) : request;
-  // pipe() does not pass a broken request on: without this the reader would wait for ever.
+  // pipe() does not forward errors; without this the reader would wait for ever.
   if (source !== request) request.once('error', (error) => source.destroy(error));
   const pieces: Buffer[] = [];
   let length = 0;
@@ -112,4 +111,38 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 function headerOf(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value[0] : value;
+}
+
+/** Maximum fields, more than queries have parameters. */
+const maxParts = 10_000;
+
+/**
+ * The fields of a multipart/form-data body, in which the client sends large query parameters; undefined for other
+ * bodies.
+ */
+export function readMultipart(contentType: string | undefined, body: Buffer): Map<string, string> | undefined {
+  const boundary = /^multipart\/form-data;.*\bboundary="?([^";]+)"?/i.exec(contentType ?? '')?.[1];
+  if (boundary === undefined) return undefined;
+  const fields = new Map<string, string>();
+  const mark = Buffer.from(`--${boundary}`);
+  let parts = 0;
+  let at = body.indexOf(mark);
+  while (at !== -1) {
+    parts += 1;
+    if (parts > maxParts) throw engineError(36, 'BAD_ARGUMENTS', `The form has more than ${maxParts} parts`);
+    const start = at + mark.length;
+    const next = body.indexOf(mark, start);
+    if (next === -1) break;
+    readPart(body.subarray(start, next), fields);
+    at = next;
+  }
+  return fields;
+}
+
+/** `\r\n` headers `\r\n\r\n` content `\r\n` */
+function readPart(part: Buffer, fields: Map<string, string>): void {
+  const headEnd = part.indexOf('\r\n\r\n');
+  if (headEnd === -1) return;
+  const name = /name="([^"]*)"/i.exec(part.toString('utf8', 0, headEnd))?.[1];
+  if (name !== undefined) fields.set(name, part.toString('utf8', headEnd + 4, part.length - 2));
 }

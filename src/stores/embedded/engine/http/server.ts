@@ -7,29 +7,28 @@ import { createGzip } from 'node:zlib';
 import { defaultDatabase, type Engine, type QueryScope } from '../engine.ts';
 import { type EngineError, engineError, statusOf, toEngineError } from '../exception.ts';
 import { mediaType } from '../formats.ts';
-import { atomicInsertSettings, insertData } from '../insert.ts';
-import { type InsertHead, readInsertHead } from '../insert-head.ts';
+import { atomicInsertSettings, type InsertHead, insertData, readInsertHead } from '../insert.ts';
 import { runQuery } from '../output.ts';
 import { isShutdown, queueOf, readQuery } from '../query-text.ts';
 import { type EngineRequest, readRequest, wholeText } from './request.ts';
 
 export interface EngineServerOptions {
   engine: Engine;
-  /** Of the user `default`. */
+  /** Password of the user `default`. */
   password: string;
-  /** A directory for results and inserts that have to pass through a file. */
+  /** Directory for temporary files of results and inserts. */
   spoolDir: string;
 }
 
-/** Query texts may come in the address; Node's own bound of 16 KiB is for browsers. */
+/** Query texts may come in the URL, longer than Node's default of 16 KiB. */
 const maxHeaderBytes = 1024 * 1024;
 
-/** A body may take as long as it takes, a head not: `requestTimeout: 0` alone would unbound both. */
+/** Bodies may take any time, heads may not; `requestTimeout: 0` alone would affect both. */
 const timeouts = { requestTimeout: 0, headersTimeout: 60_000, keepAliveTimeout: 60_000 };
 
 /**
- * The part of ClickHouse's HTTP interface that `@clickhouse/client` uses, over the engine of this process. Anybody on this machine can
- * connect, so nothing that is sent may end the process: whatever a request leads to is caught here.
+ * The part of ClickHouse's HTTP interface that `@clickhouse/client` uses, over the engine of this process. Any program
+ * on the machine can connect, so all errors of a request are caught here.
  */
 export function createEngineServer(options: EngineServerOptions): Server {
   const isAuthorized = createAuthorizer(options.password);
@@ -43,7 +42,7 @@ export function createEngineServer(options: EngineServerOptions): Server {
   };
   const server = createServer({ maxHeaderSize: maxHeaderBytes, ...timeouts });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => receive(request, response, false));
-  // Without this Node would ask for every body by itself, also for that of a caller without the password.
+  // Without it, Node would send 100 Continue even to callers without the password.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => receive(request, response, true));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     rejectMalformedRequest(error, socket, (openReplies.get(socket) ?? 0) > 0),
@@ -51,7 +50,7 @@ export function createEngineServer(options: EngineServerOptions): Server {
   return server;
 }
 
-/** Counts the replies of a connection that are not finished. */
+/** Counts the unfinished replies of a connection. */
 function countReply(underWay: WeakMap<Duplex, number>, socket: Duplex, response: ServerResponse): void {
   const add = (change: number) => underWay.set(socket, (underWay.get(socket) ?? 0) + change);
   add(1);
@@ -63,7 +62,7 @@ const headStatus = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', 408],
 ]);
 
-/** What Node's parser takes for no request. In the middle of another reply nothing can be said about it. */
+/** Answers bytes that Node cannot parse as a request, unless a reply is in progress. */
 function rejectMalformedRequest(error: NodeJS.ErrnoException, socket: Duplex, isReplyUnderWay: boolean): void {
   if (!socket.writable || isReplyUnderWay) return void socket.destroy();
   const status = headStatus.get(error.code ?? '') ?? 400;
@@ -82,7 +81,7 @@ interface ReceivedRequest {
   request: IncomingMessage;
   response: ServerResponse;
   isAuthorised(request: IncomingMessage, url: URL): boolean;
-  /** The client sends its body only when it is asked to. */
+  /** Whether the client waits for 100 Continue before sending its body. */
   awaitsContinue: boolean;
 }
 
@@ -106,7 +105,7 @@ function addressOf({ url = '/' }: IncomingMessage): URL {
 
 const badArguments = 36;
 const authenticationFailed = 516;
-/** Of what a client has sent, in an error. */
+/** Maximum length of client text in an error message. */
 const shownCharacters = 200;
 
 function createAuthorizer(password: string): ReceivedRequest['isAuthorised'] {
@@ -156,7 +155,7 @@ interface Insert {
   data: Buffer;
 }
 
-/** Normally the head is in the address and the body is the data: then nothing is copied, however large it is. */
+/** Usually the head is in the URL and the body is the data, which is then not copied. */
 function findInsert(asked: EngineRequest): Insert | undefined {
   const inAddress = readInsertHead(asked.head);
   if (inAddress && inAddress.dataStart >= asked.head.length) return { head: inAddress, data: asked.body };
@@ -192,7 +191,7 @@ async function serveInsert(
   response.end();
 }
 
-/** As `max_query_size` in the service's own queries. */
+/** The same as `max_query_size` of the service's queries. */
 const queryLimitBytes = 16 * 1024 * 1024;
 
 async function serveQuery(
@@ -222,7 +221,7 @@ async function serveQuery(
     const pieces = runQuery(use, query);
     const held: Uint8Array[] = [];
     if (asked.waitsForEnd) for await (const piece of pieces) held.push(piece);
-    // The first piece comes before the head: until then an error can still have its own status.
+    // Waits for the first piece before sending the head, so that an early error has its own status.
     const first = await pieces.next();
     setHead(response, asked, format, startedAt);
     await send(response, asked, signal, concatenate(held, first, pieces), options.engine);
@@ -265,7 +264,7 @@ async function send(
   response.end();
 }
 
-/** The reply must not look complete: after the mark the connection closes without the end of the body. */
+/** Marks the reply as failed and closes the connection without ending the body, so that it does not look complete. */
 async function abortReply(response: ServerResponse, sink: Writable, mark: string): Promise<void> {
   if (sink === response) await new Promise((resolve) => response.write(mark, resolve));
   else {
@@ -275,7 +274,7 @@ async function abortReply(response: ServerResponse, sink: Writable, mark: string
   response.socket?.destroySoon();
 }
 
-/** How a server says that a reply which had begun with status 200 failed; `@clickhouse/client` looks for it. */
+/** Marks a failed reply that began with status 200; `@clickhouse/client` looks for it. */
 function exceptionMark(tag: string, error: EngineError): string {
   const message = `${error.message}\n`;
   return `\r\n__exception__\r\n${tag}\n${message}${Buffer.byteLength(message)} ${tag}\r\n__exception__\r\n`;
@@ -314,7 +313,7 @@ async function fail(engine: Engine, response: ServerResponse, thrown: unknown): 
     return;
   }
   response.removeHeader('Content-Encoding');
-  // Whatever a stranger goes on sending is not read.
+  // The rest of the request is not read.
   if (error.code === authenticationFailed) response.setHeader('Connection', 'close');
   response.writeHead(statusOf(error), {
     'Content-Type': 'text/plain; charset=UTF-8',

@@ -19,8 +19,8 @@ function asking(bad: readonly number[], refusal: () => Error = refused) {
   return { ask, asked };
 }
 
-describe('answers that a provider will not judge', () => {
-  it('keep no others from being judged, at few calls', async () => {
+describe('answers that a provider refuses', () => {
+  it('do not keep others from being judged, in few calls', async () => {
     for (const bad of [[], [0], [49], [17], [3, 31], [0, 1, 2, 3, 4], [0, 5, 10, 15, 20, 25, 30, 35, 40, 45]]) {
       const { ask, asked } = asking(bad);
       const parts = await askWithBisection(items(50), ask);
@@ -37,7 +37,7 @@ describe('answers that a provider will not judge', () => {
     }
   });
 
-  it('are told from a provider that refuses everything, or never says what was asked for', async () => {
+  it('are distinguished from a provider that refuses everything, or has no valid reply to anything', async () => {
     const all = asking(items(50));
     await assert.rejects(askWithBisection(items(50), all.ask), RefusedReply);
     assert.ok(all.asked.length < 45, `${all.asked.length} calls`);
@@ -45,7 +45,7 @@ describe('answers that a provider will not judge', () => {
     assert.deepEqual(await askWithBisection([1], asking([1]).ask), [{ from: 0, to: 1, value: undefined }]);
   });
 
-  it('are told from any other failure, which ends the matter at once', async () => {
+  it('are distinguished from any other failure, which is thrown at once', async () => {
     const { ask, asked } = asking([5], () => new Problem('AI_RATE_LIMITED'));
     await assert.rejects(askWithBisection(items(50), ask), { code: 'AI_RATE_LIMITED' });
     assert.equal(asked.length, 1);

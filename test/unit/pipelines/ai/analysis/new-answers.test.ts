@@ -23,7 +23,7 @@ function read(question: string, text: string) {
 }
 
 describe('an open answer that is analysed', () => {
-  it('is known again by the wording of its question and its own, which are sent together', () => {
+  it('is recognised by the wording of its question and of itself', () => {
     const known = read('How was lunch?', ' cold ');
     assert.deepEqual([known.question, known.text], ['How was lunch?', 'cold']);
     assert.ok(read('How was lunch?', 'cold').digest.equals(known.digest));

@@ -104,7 +104,7 @@ function scene(analysisType: string, anonymiseAll: AiJobsDeps['anonymiseAll']) {
 describe('answers that cannot be made anonymous', () => {
   for (const [how, anonymiseAll] of Object.entries(broken))
     for (const analysisType of analysisTypes)
-      it(`end ${analysisType} with a clear reason, with no call made and nothing stored, where the anonymiser ${how}`, async () => {
+      it(`end ${analysisType} with a clear reason, without a call and with nothing stored, where the anonymiser ${how}`, async () => {
         const { run, called, logged, failed } = scene(analysisType, anonymiseAll);
         await run();
         assert.deepEqual(failed, [{ code: 'INTERNAL_ERROR', message: reason }]);
@@ -113,7 +113,7 @@ describe('answers that cannot be made anonymous', () => {
         assert.doesNotMatch(JSON.stringify(logged), /example\.org|ann\.lee/);
       });
 
-  it('would have been sent by the same scene with an anonymiser that works', async () => {
+  it('would be sent with an anonymiser that works', async () => {
     const { run, called, failed } = scene('sentiment', working);
     await run();
     assert.deepEqual(
@@ -122,7 +122,7 @@ describe('answers that cannot be made anonymous', () => {
     );
   });
 
-  it('are not sent as they are either where a job is cancelled meanwhile', async () => {
+  it('are not sent unmasked where a job is cancelled meanwhile', async () => {
     const cancelled = new AbortController();
     const anonymiseAll: AnonymiseAll = async () => {
       cancelled.abort(new Error('cancelled'));
@@ -141,7 +141,7 @@ describe('answers that cannot be made anonymous', () => {
     assert.deepEqual(logged, []);
   });
 
-  it('are not waited for once a job is to end', async () => {
+  it('are not waited for once a job is cancelled', async () => {
     const cancelled = new AbortController();
     const answer = { responseId: 'r', questionId: 'q', question: 'Why?', text: secret, digest: Buffer.alloc(16) };
     const logged: unknown[] = [];

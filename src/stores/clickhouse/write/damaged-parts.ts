@@ -1,0 +1,100 @@
+import type { ClickHouse } from '../client.ts';
+import { localTable, type Placement, storageTable } from '../schema/placement.ts';
+import { sqlString } from '../sql-literals.ts';
+
+/** A part that does not hold what its checksums say. */
+export interface DamagedPart {
+  name: string;
+  /** What ClickHouse said, without its stack. */
+  reason: string;
+  /** The rows are whole; only the sums that stand beside them (the projection) were made anew. */
+  isRebuilt: boolean;
+  /** The part was taken out of the table: rows of it are missing until they are stored again. */
+  isDetached: boolean;
+}
+
+type ListedPart = [name: string, partitionId: string, isOfOneInsert: number, writtenAt: number];
+
+/** A part is looked at once, soon after it was written; after a start of this process those of the last minutes are looked at again. */
+const maxAgeSeconds = 15 * 60;
+const checkTimeoutMs = 10 * 60_000;
+
+/**
+ * Reads parts of `responses` that were written since the last call back, against their checksums, and repairs what is damaged.
+ *
+ * ClickHouse acknowledges an insert although a write to the files of its projection failed (EIO, ENOSPC). Every query that uses the
+ * projection then fails, and at its next start ClickHouse takes the whole part out of the table, rows and all.
+ *
+ * - A damaged projection is made anew from the rows.
+ * - A part of one insert whose rows are damaged is detached: its rows are still in the intake's stream, and are stored again when the
+ *   check of recent rows misses them.
+ * - A merged part whose rows are damaged stays as it is: only an operator can say where its rows are to come from.
+ *
+ * On a cluster the parts of the server that answers are looked at; replicated tables repair theirs themselves.
+ */
+export function createDamagedParts(clickhouse: ClickHouse, placement: Placement) {
+  const table = localTable(clickhouse, placement, 'responses');
+  const tableName = placement.cluster === undefined ? 'responses' : 'responses_local';
+  const storage = storageTable(clickhouse, placement);
+  const checked = new Set<string>();
+
+  const listNewParts = async (): Promise<ListedPart[]> => {
+    const parts = await clickhouse.select<ListedPart>(
+      `SELECT name, partition_id, min_block_number = max_block_number, toUnixTimestamp(modification_time) FROM system.parts
+       WHERE active AND database = ${sqlString(clickhouse.database)} AND table = ${sqlString(tableName)} AND modification_time > now() - ${maxAgeSeconds}`,
+    );
+    const known = new Set(parts.map(keyOf));
+    for (const key of checked) if (!known.has(key)) checked.delete(key);
+    return parts.filter((part) => !checked.has(keyOf(part)));
+  };
+
+  /** Undefined for a part that is whole, or was merged into another meanwhile. */
+  const damageOf = async (name: string): Promise<string | undefined> => {
+    try {
+      const rows = await clickhouse.select<[string, number, string]>(`CHECK TABLE ${table} PART ${sqlString(name)}`, {
+        timeoutMs: checkTimeoutMs,
+        settings: { check_query_single_value_result: 0 },
+      });
+      return rows.flatMap(([, isPassed, message]) => (isPassed ? [] : [message.split(/,? Stack trace/)[0] ?? '']))[0];
+    } catch (error) {
+      if (isNoSuchPart(error)) return undefined;
+      throw error;
+    }
+  };
+
+  const repair = async ([name, partitionId, isOfOneInsert]: ListedPart, reason: string): Promise<DamagedPart> => {
+    const damaged = { name, reason, isRebuilt: false, isDetached: false };
+    if (reason.includes('broken projection')) {
+      await clickhouse.command(
+        `ALTER TABLE ${storage} MATERIALIZE PROJECTION hours IN PARTITION ID ${sqlString(partitionId)} SETTINGS mutations_sync = 1`,
+        { timeoutMs: checkTimeoutMs },
+      );
+      return { ...damaged, isRebuilt: true };
+    }
+    if (!isOfOneInsert) return damaged;
+    await clickhouse.command(`ALTER TABLE ${storage} DETACH PART ${sqlString(name)}`);
+    return { ...damaged, isDetached: true };
+  };
+
+  return {
+    /** Checks the parts that are new; gives those that were damaged. Rejects while ClickHouse is away, and goes on at the next call. */
+    async repairNewParts(): Promise<DamagedPart[]> {
+      const found: DamagedPart[] = [];
+      for (const part of await listNewParts()) {
+        const reason = await damageOf(part[0]);
+        if (reason !== undefined) found.push(await repair(part, reason));
+        checked.add(keyOf(part));
+      }
+      return found;
+    },
+  };
+}
+
+export type DamagedParts = ReturnType<typeof createDamagedParts>;
+
+/** A name may come again after a restart that lost the part. */
+const keyOf = ([name, , , writtenAt]: ListedPart): string => `${name} ${writtenAt}`;
+
+function isNoSuchPart(error: unknown): boolean {
+  return error instanceof Error && 'type' in error && error.type === 'NO_SUCH_DATA_PART';
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { existsSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../../../src/platform/ids.ts';
+import { openResponseDatabase, type ResponseDatabase, responseLine } from '../../../support/response-database.ts';
+
+describe('parts of the response table that ClickHouse cannot read', () => {
+  let database: ResponseDatabase;
+  before(async () => {
+    database = await openResponseDatabase();
+    // Parts stay as they were inserted; a projection can be made anew all the same.
+    await database.clickhouse.command(
+      `ALTER TABLE ${database.clickhouse.table('responses')} MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1`,
+    );
+  });
+  after(() => database.close());
+
+  /** A survey with responses in a part of their own, and where the part lies. */
+  async function storeSurvey(): Promise<{ surveyId: string; partName: string; path: string }> {
+    const surveyId = newId();
+    await database.store([responseLine({ surveyId }), responseLine({ surveyId })]);
+    const [part] = await database.clickhouse.select<[string]>(
+      `SELECT DISTINCT _part FROM ${database.clickhouse.table('responses')} WHERE survey_id = '${surveyId}'`,
+    );
+    const [row] = await database.clickhouse.select<[string]>(
+      `SELECT path FROM system.parts WHERE active AND database = '${database.clickhouse.database}' AND name = '${part?.[0]}'`,
+    );
+    return { surveyId, partName: part?.[0] ?? '', path: row?.[0] ?? '' };
+  }
+
+  /** The count that the projection holds. */
+  const totalOf = async (surveyId: string) =>
+    (
+      await database.clickhouse.select<[number]>(
+        `SELECT count() FROM ${database.clickhouse.table('responses')} WHERE survey_id = '${surveyId}' AND is_deleted = 0`,
+        { settings: { force_optimize_projection: 1 } },
+      )
+    )[0]?.[0];
+  const rowsOf = async (surveyId: string) =>
+    (
+      await database.clickhouse.select<[number]>(
+        `SELECT count() FROM ${database.clickhouse.table('responses')} WHERE survey_id = '${surveyId}' AND NOT ignore(numbers)`,
+      )
+    )[0]?.[0];
+
+  it('are refused as unavailable where their projection is damaged, and have it made anew from the rows', async (test) => {
+    const { surveyId, partName, path } = await storeSurvey();
+    if (!existsSync(path)) return test.skip('the files of this ClickHouse are on another machine');
+    await database.responses.damagedParts.repairNewParts();
+    const damaged = await storeSurvey();
+    truncateSync(join(damaged.path, 'hours.proj', 'data.bin'));
+    await assert.rejects(totalOf(damaged.surveyId), { code: 'SERVICE_UNAVAILABLE' });
+    const found = await database.responses.damagedParts.repairNewParts();
+    assert.deepEqual(
+      found.map(({ name, isRebuilt, isDetached }) => ({ name, isRebuilt, isDetached })),
+      [{ name: damaged.partName, isRebuilt: true, isDetached: false }],
+    );
+    assert.notEqual(damaged.partName, partName);
+    assert.deepEqual([await totalOf(damaged.surveyId), await totalOf(surveyId)], [2, 2]);
+    assert.deepEqual(await database.responses.damagedParts.repairNewParts(), [], 'the new projection is whole');
+  });
+
+  it('are taken out of the table where their rows are damaged, so that the others can be read and these be stored again', async (test) => {
+    const whole = await storeSurvey();
+    const damaged = await storeSurvey();
+    if (!existsSync(damaged.path)) return test.skip('the files of this ClickHouse are on another machine');
+    truncateSync(join(damaged.path, 'data.bin'), 100);
+    await assert.rejects(rowsOf(damaged.surveyId), { code: 'SERVICE_UNAVAILABLE' });
+    const found = await database.responses.damagedParts.repairNewParts();
+    assert.deepEqual(
+      found.map(({ name, isRebuilt, isDetached }) => ({ name, isRebuilt, isDetached })),
+      [{ name: damaged.partName, isRebuilt: false, isDetached: true }],
+    );
+    assert.deepEqual([await rowsOf(damaged.surveyId), await rowsOf(whole.surveyId)], [0, 2]);
+  });
+});
