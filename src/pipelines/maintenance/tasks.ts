@@ -10,6 +10,7 @@ import { createCloseEndedSurveys } from './close-ended-surveys.ts';
 import { createDefinitionBackfill } from './definition-backfill.ts';
 import { createReconcileCounts } from './reconcile-counts.ts';
 import { createRemoveOldVersions } from './remove-old-versions.ts';
+import { createRewriteErasureLog } from './rewrite-erasure-log.ts';
 
 export interface MaintenanceDeps {
   stores: Stores;
@@ -40,6 +41,11 @@ export function maintenanceTasks({ stores, core, log, stopping }: MaintenanceDep
       name: 'reconcile response counts with the intake',
       everyMs: 10 * minuteMs,
       run: createReconcileCounts({ ...stores, actors: core.actors, log }),
+    },
+    {
+      name: 'rewrite the append-only files after erasures',
+      everyMs: minuteMs,
+      run: createRewriteErasureLog({ ...stores, now: core.now, log }),
     },
     {
       name: 'delete expired sessions',
