@@ -1,4 +1,5 @@
 import { type ValidationIssue, validationProblem } from '../../errors.ts';
+import { runAtOnce, type SlicedWork } from '../../platform/slices.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
 import { questionVariable } from '../questions/variable.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
@@ -7,18 +8,21 @@ import { associationOf } from './chi-square.ts';
 import { type CrosstabCounts, type Sum, sumsOf } from './crosstab-counts.ts';
 import { type ComparedColumn, type Correction, compareColumns, comparisonsIn } from './significance.ts';
 
-/** A table of this size takes about 20 MB as JSON; two scales of 10,000 points would exhaust the memory. */
-const maxCells = 200_000;
-/** More comparisons would block the event loop too long. */
+/** A table of this size takes about 6 MB as JSON. */
+export const defaultMaxCells = 50_000;
 const maxComparisons = 1_000_000;
-/** Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of 200,000 cells. */
-const maxNameCharacters = 20_000_000;
+/** The comparisons of a row are sorted, which cannot be interrupted. */
+const maxComparisonsInRow = 100_000;
+/** Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of 50,000 cells. */
+const maxNameCharacters = 6_000_000;
 const defaultLevel = 0.95;
 
 /** How the columns of a table are compared; default: confidence level 0.95 without a correction. */
 export interface ComparisonOptions {
   significance?: number | undefined;
   correction?: Correction | undefined;
+  /** Maximum cells of all tables together; default 50,000. */
+  maxCells?: number | undefined;
 }
 
 /** The counts of a table with its column variable. */
@@ -36,36 +40,51 @@ export function interpretCrosstab(
   return shown;
 }
 
+/** `sliceTables` without pauses, for small tables. */
+export const interpretTables = (
+  rows: Dimension,
+  tables: readonly CountedTable[],
+  comparison: ComparisonOptions = {},
+): PresentedTable[] => runAtOnce(sliceTables(rows, tables, comparison));
+
 /**
- * Tables with the same row variable. Throws VALIDATION_ERROR above 200,000 cells. Percentages (0–100) refer to the respondents who
+ * Tables with the same row variable. Throws VALIDATION_ERROR above `maxCells`. Percentages (0–100) refer to the respondents who
  * answered both questions, weighted if there are weights; with multiple answers their sum may exceed 100. Columns are compared by their
- * percentages and effective bases. Above 1,000,000 comparisons or 20,000,000 characters of column names the comparison is omitted, or
+ * percentages and effective bases. Above 1,000,000 comparisons, 100,000 of one row, or 6,000,000 characters of column names the comparison is omitted, or
  * refused with VALIDATION_ERROR if it was requested. Chi-square and Cramér's V use the (weighted) counts shown.
  */
-export function interpretTables(rows: Dimension, tables: readonly CountedTable[], comparison: ComparisonOptions = {}) {
+export function* sliceTables(
+  rows: Dimension,
+  tables: readonly CountedTable[],
+  comparison: ComparisonOptions,
+): SlicedWork<PresentedTable[]> {
   // Deleted options are shown in all tables if any response of the survey chose them, so that the rows are the same under every filter.
   const isChosen = (code: number) =>
     tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
-  const layouts = tables.map((table) => layOutTable(categories, table));
+  const layouts: TableLayout[] = [];
+  for (const table of tables) layouts.push(yield* layOutTable(categories, table));
   refuseTooManyCells(
     layouts[0]?.rows.length ?? 0,
     layouts.map((table) => table.columns.length),
+    comparison.maxCells,
   );
   const isCompared = isComparable(layouts, comparison);
-  return layouts.map((table) => presentTable(table, isCompared ? comparison : undefined));
+  const presented: PresentedTable[] = [];
+  for (const table of layouts) presented.push(yield* presentTable(table, isCompared ? comparison : undefined));
+  return presented;
 }
 
 /** Header cells and sums of a table, before its cells are computed. */
 interface TableLayout {
   rows: readonly HeaderCell[];
   columns: readonly HeaderCell[];
-  sums: ReturnType<typeof sumsOf>;
+  sums: Sliced<ReturnType<typeof sumsOf>>;
   unweightable: number | undefined;
 }
 
-function layOutTable(categories: readonly Category[], { columns, ...counts }: CountedTable): TableLayout {
-  const sums = sumsOf(counts);
+function* layOutTable(categories: readonly Category[], { columns, ...counts }: CountedTable): SlicedWork<TableLayout> {
+  const sums = yield* sumsOf(counts);
   const heads = columns.categories.map((category) => ({ ...category, ...sums.column(category.code) }));
   return {
     rows: categories.map((category) => ({ ...category, ...sums.row(category.code) })),
@@ -78,12 +97,12 @@ function layOutTable(categories: readonly Category[], { columns, ...counts }: Co
 }
 
 /** Throws VALIDATION_ERROR before counting if the visible categories alone give too many cells. */
-export function refuseTooLarge(rows: Dimension, columns: readonly Dimension[]): void {
+export function refuseTooLarge(rows: Dimension, columns: readonly Dimension[], maxCells?: number): void {
   const shownIn = ({ categories }: Dimension): number => categories.filter(({ isHidden }) => isHidden !== true).length;
-  refuseTooManyCells(shownIn(rows), columns.map(shownIn));
+  refuseTooManyCells(shownIn(rows), columns.map(shownIn), maxCells);
 }
 
-function refuseTooManyCells(rows: number, columnsByTable: readonly number[]): void {
+function refuseTooManyCells(rows: number, columnsByTable: readonly number[], maxCells = defaultMaxCells): void {
   const columns = columnsByTable.reduce((sum, count) => sum + count, 0);
   if (rows * columns <= maxCells) return;
   throw validationProblem([
@@ -104,15 +123,18 @@ function isComparable(tables: readonly TableLayout[], { significance, correction
   const namesIn = ({ rows, columns }: (typeof compared)[number]) =>
     (comparisonsIn(rows, columns.length) * sum(columns.map(({ value }) => value.length))) / Math.max(1, columns.length);
   const names = Math.ceil(sum(compared.map(namesIn)));
-  const message = comparisonLimitMessage(comparisons, names);
+  const inRow = Math.max(0, ...compared.map(({ columns }) => comparisonsIn(1, columns.length)));
+  const message = comparisonLimitMessage(comparisons, inRow, names);
   if (message === undefined) return true;
   if (significance === undefined && correction === undefined) return false;
   throw validationProblem([{ path: significance === undefined ? 'correction' : 'significance', message }]);
 }
 
-function comparisonLimitMessage(comparisons: number, nameCharacters: number): string | undefined {
+function comparisonLimitMessage(comparisons: number, inRow: number, nameCharacters: number): string | undefined {
   if (comparisons > maxComparisons)
     return `the columns would take ${comparisons} comparisons; there can be ${maxComparisons} at most`;
+  if (inRow > maxComparisonsInRow)
+    return `the columns of a row would take ${inRow} comparisons; there can be ${maxComparisonsInRow} at most`;
   return nameCharacters > maxNameCharacters
     ? `the names of the columns could take ${nameCharacters} characters; there can be ${maxNameCharacters} at most`
     : undefined;
@@ -120,19 +142,25 @@ function comparisonLimitMessage(comparisons: number, nameCharacters: number): st
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-function presentTable({ rows, columns, sums, unweightable }: TableLayout, comparison: ComparisonOptions | undefined) {
-  const table = rows.map((row) => columns.map((column) => sums.cell(row.code, column.code)));
+export type PresentedTable = Sliced<ReturnType<typeof presentTable>>;
+type Sliced<Work> = Work extends SlicedWork<infer Result> ? Result : never;
+
+function* presentTable({ rows, columns, sums, unweightable }: TableLayout, comparison: ComparisonOptions | undefined) {
+  const table: Sum[][] = [];
+  for (const row of rows) {
+    table.push(columns.map((column) => sums.cell(row.code, column.code)));
+    yield;
+  }
   const over =
     comparison &&
-    compareColumns(
+    (yield* compareColumns(
       columns.map((head, c) => comparedColumn(head, table, c)),
       rows.length,
       { level: comparison.significance ?? defaultLevel, correction: comparison.correction },
-    );
-  return {
-    rows: rows.map(presentHeader),
-    columns: columns.map(presentHeader),
-    cells: table.map((line, r) =>
+    ));
+  const cells = [];
+  for (const [r, line] of table.entries()) {
+    cells.push(
       line.map(({ count, weight }, c) => ({
         count,
         weightedCount: weight,
@@ -141,7 +169,13 @@ function presentTable({ rows, columns, sums, unweightable }: TableLayout, compar
         totalPercent: percent(weight, sums.total.weight),
         significantOver: over?.[r]?.[c] ?? [],
       })),
-    ),
+    );
+    yield;
+  }
+  return {
+    rows: rows.map(presentHeader),
+    columns: columns.map(presentHeader),
+    cells,
     total: sums.total.count,
     weightedTotal: sums.total.weight,
     effectiveBase: sums.total.effectiveBase,

@@ -1,3 +1,4 @@
+import type { SlicedWork } from '../../platform/slices.ts';
 import { chiSquareTail } from './chi-square.ts';
 
 export const corrections = ['bonferroni', 'fdr'] as const;
@@ -28,21 +29,26 @@ export const comparisonsIn = (rows: number, columns: number): number => (rows * 
  * Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`. Columns are treated
  * as independent samples; if they share respondents, the variance tends to be overestimated, which makes the test conservative.
  */
-export function compareColumns(
+export function* compareColumns(
   columns: readonly ComparedColumn[],
   rowCount: number,
   comparison: Comparison,
-): string[][][] {
+): SlicedWork<string[][][]> {
   const criticalOf = createCriticalValues();
-  return Array.from({ length: rowCount }, (_, row) => {
-    const pairs = pairsOf(columns, row);
+  const found: string[][][] = [];
+  for (let row = 0; row < rowCount; row += 1) {
+    const pairs = yield* pairsOf(columns, row);
     const least = criticalSquare(pairs, comparison, criticalOf);
+    yield;
     const over = columns.map((): number[] => []);
     for (const { greater, smaller, square } of pairs) if (square >= least) over[greater]?.push(smaller);
-    return over.map((smaller) =>
-      smaller.sort((one, other) => one - other).map((column) => columns[column]?.value ?? ''),
+    yield;
+    found.push(
+      over.map((smaller) => smaller.sort((one, other) => one - other).map((column) => columns[column]?.value ?? '')),
     );
-  });
+    yield;
+  }
+  return found;
 }
 
 /** Two compared columns, by index; `square` is z². */
@@ -52,12 +58,12 @@ interface Pair {
   square: number;
 }
 
-function pairsOf(columns: readonly ComparedColumn[], row: number): Pair[] {
+function* pairsOf(columns: readonly ComparedColumn[], row: number): SlicedWork<Pair[]> {
   const testable = columns
     .map(({ base, shares }, column) => ({ column, base, share: shares[row] ?? 0 }))
     .filter(({ base }) => base > 0);
   const pairs: Pair[] = [];
-  for (const [index, one] of testable.entries())
+  for (const [index, one] of testable.entries()) {
     for (let next = index + 1; next < testable.length; next += 1) {
       const other = testable[next];
       if (!other) continue;
@@ -71,6 +77,8 @@ function pairsOf(columns: readonly ComparedColumn[], row: number): Pair[] {
         square: (greater.share - smaller.share) ** 2 / variance,
       });
     }
+    yield;
+  }
   return pairs;
 }
 
@@ -85,10 +93,9 @@ function criticalSquare(
   if (correction === 'bonferroni') return criticalOf(p / pairs.length);
   const plain = criticalOf(p);
   // Adjusted p-values are never below the unadjusted ones, so pairs below the plain threshold are skipped.
-  const squares = pairs
-    .map(({ square }) => square)
-    .filter((square) => square >= plain)
-    .sort((one, other) => other - one);
+  const squares = Float64Array.from(pairs.map(({ square }) => square).filter((square) => square >= plain))
+    .sort()
+    .reverse();
   const last = squares.findLastIndex((square, index) => (chiSquareTail(square, 1) * pairs.length) / (index + 1) < p);
   return squares[last] ?? Number.POSITIVE_INFINITY;
 }

@@ -1,5 +1,6 @@
 import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
 import type { Dimension } from '../../../domain/questions/contract.ts';
+import { runAtOnce, runInSlices, type SlicedWork } from '../../../platform/slices.ts';
 import type { ClickHouse } from '../client.ts';
 import {
   annotationCodes,
@@ -40,17 +41,12 @@ export interface BannerQuery extends Omit<CrosstabQuery, 'columns'> {
 }
 
 const countTimeoutMs = 30_000;
+/** Rows of a result that are summed without a pause. */
+const rowsAtOnce = 1000;
+/** Codes are below it. */
+const codeCount = 65_536;
 /** The code of totals over all categories; no category has it. */
 const allCodes = 0;
-
-type CellRow = readonly [
-  row: number,
-  column: number,
-  count: number,
-  weight: number,
-  squares: number,
-  unweightable: number,
-];
 
 export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
   const codeColumns = createCodeColumns(clickhouse);
@@ -63,10 +59,13 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     const { tables: scanned, chosen: answeredHidden } =
       possible.length === 0 ? { tables: [], chosen: new Map<Dimension, Set<number>>() } : await scan(query, possible);
     const found = new Map(possible.map((table, index) => [table, scanned[index] ?? []]));
-    return tables.map((table) => ({
-      ...collectCrosstab(sumCells(found.get(table) ?? []), query.weight),
-      ...answeredHiddenOf(table, answeredHidden),
-    }));
+    const counted: CrosstabCounts[] = [];
+    for (const table of tables)
+      counted.push({
+        ...(await runInSlices(collectCrosstab(found.get(table) ?? [], query.weight))),
+        ...answeredHiddenOf(table, answeredHidden),
+      });
+    return counted;
   };
 
   const scan = async (
@@ -123,7 +122,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     },
     async countCrosstab({ columns, ...query }: CrosstabQuery): Promise<CrosstabCounts> {
       const [counted] = await countBanner({ ...query, columns: [columns] });
-      return counted ?? collectCrosstab([], query.weight);
+      return counted ?? runAtOnce(collectCrosstab([], query.weight));
     },
   };
 }
@@ -136,10 +135,6 @@ function answeredHiddenOf(
   return ofRows || ofColumns
     ? { chosenInSurvey: { ...(ofRows && { rows: ofRows }), ...(ofColumns && { columns: ofColumns }) } }
     : {};
-}
-
-function collectCrosstab(cells: readonly CellRow[], weight: CrosstabWeight | undefined): CrosstabCounts {
-  return { ...collectCounts(cells), ...(weight && { weighted: collectWeights(cells) }) };
 }
 
 /** Whether no response can have a category of the dimension. */
@@ -224,49 +219,69 @@ function weightTerms(weight: CrosstabWeight | undefined, columnOf: ColumnOf): { 
   };
 }
 
-/** Sums rows by cell, with superseded versions subtracted. */
-function sumCells(rows: readonly ScanRow[]): CellRow[] {
-  const cells = new Map<string, CellRow>();
-  for (const [row, column, , sums] of rows) {
-    const [, , count, weight, squares, unweightable] = cells.get(`${row} ${column}`) ?? [row, column, 0, 0, 0, 0];
-    const [moreCount, moreWeight, moreSquares, moreUnweightable] = sums;
-    cells.set(`${row} ${column}`, [
-      row,
-      column,
-      count + (moreCount ?? 0),
-      weight + (moreWeight ?? 0),
-      squares + (moreSquares ?? 0),
-      unweightable + (moreUnweightable ?? 0),
-    ]);
+interface Cell {
+  row: number;
+  column: number;
+  count: number;
+}
+
+/** Sums rows by cell, with superseded versions subtracted. Few objects are made: a table may have 50,000 cells. */
+function* collectCrosstab(rows: readonly ScanRow[], weight: CrosstabWeight | undefined): SlicedWork<CrosstabCounts> {
+  const cells = new Map<number, Cell>();
+  const weights = new Map<number, Cell & WeightSums>();
+  let unweightable = 0;
+  for (const [index, [row, column, , figures]] of rows.entries()) {
+    if (index % rowsAtOnce === rowsAtOnce - 1) yield;
+    const place = row * codeCount + column;
+    const count = figures[0] ?? 0;
+    const known = cells.get(place);
+    if (known) known.count += count;
+    else cells.set(place, { row, column, count });
+    if (!weight) continue;
+    const weighed = weights.get(place) ?? { row, column, count: 0, weight: 0, squares: 0 };
+    weighed.count += count;
+    weighed.weight += figures[1] ?? 0;
+    weighed.squares += figures[2] ?? 0;
+    weights.set(place, weighed);
+    if (row === allCodes && column === allCodes) unweightable += figures[3] ?? 0;
   }
-  return [...cells.values()];
-}
-
-function collectCounts(cells: readonly CellRow[]): Omit<CrosstabCounts, 'weighted'> {
-  const counted = cells.filter(([, , count]) => count > 0);
-  const inner = counted.filter(isInner).map(([row, column, count]) => ({ row, column, count }));
+  yield;
+  const counted = yield* split(cells.values());
+  const counts = {
+    cells: counted.inner,
+    rowTotals: new Map(counted.rowTotals.map(({ row, count }) => [row, count])),
+    columnTotals: new Map(counted.columnTotals.map(({ column, count }) => [column, count])),
+    total: counted.total?.count ?? 0,
+  };
+  if (!weight) return counts;
+  const { inner, rowTotals, columnTotals } = yield* split(weights.values());
+  const sums = ({ weight: sum, squares }: WeightSums): WeightSums => ({ weight: sum, squares });
+  const total = weights.get(allCodes * codeCount + allCodes);
   return {
-    cells: inner,
-    rowTotals: new Map(counted.filter(isRowTotal).map(([row, , count]) => [row, count])),
-    columnTotals: new Map(counted.filter(isColumnTotal).map(([, column, count]) => [column, count])),
-    total: counted.find(isTotal)?.[2] ?? 0,
+    ...counts,
+    weighted: {
+      cells: inner.map(({ row, column, ...cell }) => ({ row, column, ...sums(cell) })),
+      rowTotals: new Map(rowTotals.map((cell) => [cell.row, sums(cell)])),
+      columnTotals: new Map(columnTotals.map((cell) => [cell.column, sums(cell)])),
+      total: total ? sums(total) : { weight: 0, squares: 0 },
+      unweightable,
+    },
   };
 }
 
-function collectWeights(cells: readonly CellRow[]): NonNullable<CrosstabCounts['weighted']> {
-  const counted = cells.filter(([, , count]) => count > 0);
-  const weighed = ([, , , weight, squares]: CellRow): WeightSums => ({ weight, squares });
-  const total = cells.find(isTotal);
-  return {
-    cells: counted.filter(isInner).map((cell) => ({ row: cell[0], column: cell[1], ...weighed(cell) })),
-    rowTotals: new Map(counted.filter(isRowTotal).map((cell) => [cell[0], weighed(cell)])),
-    columnTotals: new Map(counted.filter(isColumnTotal).map((cell) => [cell[1], weighed(cell)])),
-    total: total ? weighed(total) : { weight: 0, squares: 0 },
-    unweightable: total?.[5] ?? 0,
-  };
+/** Cells and totals that count anybody. */
+function* split<AnyCell extends Cell>(cells: Iterable<AnyCell>) {
+  const [inner, rowTotals, columnTotals]: [AnyCell[], AnyCell[], AnyCell[]] = [[], [], []];
+  let total: AnyCell | undefined;
+  let index = 0;
+  for (const cell of cells) {
+    index += 1;
+    if (index % rowsAtOnce === 0) yield;
+    if (cell.count <= 0) continue;
+    if (cell.row === allCodes && cell.column === allCodes) total = cell;
+    else if (cell.column === allCodes) rowTotals.push(cell);
+    else if (cell.row === allCodes) columnTotals.push(cell);
+    else inner.push(cell);
+  }
+  return { inner, rowTotals, columnTotals, total };
 }
-
-const isInner = ([row, column]: CellRow): boolean => row !== allCodes && column !== allCodes;
-const isRowTotal = ([row, column]: CellRow): boolean => row !== allCodes && column === allCodes;
-const isColumnTotal = ([row, column]: CellRow): boolean => row === allCodes && column !== allCodes;
-const isTotal = ([row, column]: CellRow): boolean => row === allCodes && column === allCodes;
