@@ -22,7 +22,8 @@ export interface UploadRoutesDeps {
 
 const uploadSchema = z
   .strictObject({
-    uploadId: idSchema.describe('The `textValue` of the answer'),
+    id: idSchema.describe('The `textValue` of the answer'),
+    uploadId: idSchema.describe('The same as `id`'),
     size: countSchema.describe('Bytes'),
     mimeType: z.string().describe('Detected from the content'),
   })
@@ -70,7 +71,7 @@ function uploadRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRou
         { id, surveyId: cached.survey.id, questionId: question.id, fileName, mimeType },
         bytes,
       );
-      return created({ uploadId: id, ...saved });
+      return created({ id, uploadId: id, ...saved });
     },
   });
 }
