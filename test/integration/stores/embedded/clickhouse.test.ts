@@ -331,7 +331,10 @@ test('columns are added while two long changes are running', {
     busy.map((name) =>
       client.command({
         query: `ALTER TABLE ${name} DELETE WHERE sleepEachRow(0.05) = 1 SETTINGS mutations_sync = 2`,
-        clickhouse_settings: { mutations_execute_nondeterministic_on_initiator: 0, allow_nondeterministic_mutations: 1 },
+        clickhouse_settings: {
+          mutations_execute_nondeterministic_on_initiator: 0,
+          allow_nondeterministic_mutations: 1,
+        },
       }),
     ),
   ).finally(() => {
