@@ -63,6 +63,8 @@ describe('what must not be kept', () => {
     const uploads = createUploads({
       rows: stores.uploadRows,
       storage: stores.uploadStorage,
+      budget: { reserve: () => assert.fail('nothing is uploaded here') },
+      unclaimedTtlMs: 3_600_000,
       now,
       isResponseStored: reading.isAccepted,
     });
@@ -435,16 +437,16 @@ describe('what must not be kept', () => {
     );
   });
 
-  it('is an upload that nobody claims for a day, or whose response never came to be; a claimed one stays', async () => {
+  it('is an upload that nobody claims for an hour, or whose response never came to be; a claimed one stays', async () => {
     const survey = await make();
     const [free, claimed, dead] = [await survey.upload(), await survey.upload(), await survey.upload()];
     await survey.submit({}, claimed);
     await stores.uploadRows.claim(survey.id, randomUUID(), [dead]);
-    await inDays(0.9).uploads.sweep();
-    assert.deepEqual(
-      [free, claimed, dead].map((id) => existsSync(fileOf(id))),
-      [true, true, true],
-    );
+    const areThere = () => [free, claimed, dead].map((id) => existsSync(fileOf(id)));
+    await inDays(0.9 / 24).uploads.sweep();
+    assert.deepEqual(areThere(), [true, true, true]);
+    await inDays(1.1 / 24).uploads.sweep();
+    assert.deepEqual(areThere(), [false, true, true]);
     const foreign = join(service.dataDir, 'uploads', 'ff', 'somebody’s notes');
     mkdirSync(dirname(foreign), { recursive: true });
     writeFileSync(foreign, 'not an upload');
@@ -453,10 +455,7 @@ describe('what must not be kept', () => {
     await inDays(1.1).uploads.sweep();
     assert.ok(existsSync(foreign), 'what is no upload of ours is left alone');
     assert.ok(!existsSync(fileOf(stray)), 'bytes that no row knows');
-    assert.deepEqual(
-      [free, claimed, dead].map((id) => existsSync(fileOf(id))),
-      [false, true, false],
-    );
+    assert.deepEqual(areThere(), [false, true, false]);
     await inDays(9).uploads.sweep();
     assert.ok(existsSync(fileOf(claimed)));
   });
