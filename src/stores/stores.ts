@@ -22,6 +22,7 @@ import { createDeliveryStore } from './postgres/webhook-deliveries.ts';
 import { createWebhookStore } from './postgres/webhooks.ts';
 import { createQueryCache } from './query-cache.ts';
 import { createUnsavedReplies } from './redis/ai/unsaved-replies.ts';
+import { createErasureLog } from './redis/append-only-file.ts';
 import { createIntakeRedis, createSharedRedis, createWaitingRedis } from './redis/clients.ts';
 import { createDataVersions } from './redis/intake/data-version.ts';
 import { createDefinitionStore } from './redis/intake/definitions.ts';
@@ -31,6 +32,7 @@ import { watchMemoryPressure } from './redis/intake/memory-pressure.ts';
 import { createShards } from './redis/intake/shards.ts';
 import { createStream } from './redis/intake/stream.ts';
 import { createLiveNotifications, createLiveStream } from './redis/live-stream.ts';
+import { createOncePerDay } from './redis/once-per-day.ts';
 import { createPermissionNotifications } from './redis/permission-notifications.ts';
 import { createPubSub } from './redis/pub-sub.ts';
 import { createDiskStorage } from './uploads/disk.ts';
@@ -93,6 +95,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const uploadStorage = settings.uploadBucket
     ? (await import('./uploads/s3.ts')).createS3Storage({ ...settings.uploadBucket, log })
     : createDiskStorage(settings.dataDir);
+  const stream = createStream(streamRedis);
   return {
     contacts,
     sql,
@@ -115,7 +118,8 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     definitions: createDefinitionStore({ redis: streamRedis, shards, maxBytes: pressure.definitionBytes }),
     isFormerKnown: contacts.isFormerKnown,
     generations: createIdempotencyGenerations(streamRedis, shards),
-    stream: createStream(streamRedis),
+    stream,
+    erasureLog: createErasureLog({ redis: streamRedis, jobsRedis: sharedRedis, stream, shards }),
     responses: createResponseStore({ clickhouse, ...placement }),
     idempotencyRecords: createIdempotencyRecords(clickhouse),
     totals,
@@ -131,6 +135,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
       newId: () => newId(),
     }),
     unsavedReplies: createUnsavedReplies(sharedRedis),
+    oncePerDay: createOncePerDay(sharedRedis),
     live: createLiveStream(liveRedis),
     messages,
     liveNotifications: createLiveNotifications(messages),

@@ -1,6 +1,6 @@
 import { createLog } from '../../src/log.ts';
 import { createMetrics } from '../../src/metrics.ts';
-import type { EmbeddedStores } from '../../src/stores/embedded/start-stores.ts';
+import type { EmbeddedStores, runningStores } from '../../src/stores/embedded/start-stores.ts';
 import { openStores, type Stores } from '../../src/stores/stores.ts';
 import type { RunningService } from './service.ts';
 import { sharedStores } from './stores.ts';
@@ -20,3 +20,11 @@ export async function openStoresOf(
   await Promise.all(stores.contacts.all.map(({ ready }) => ready));
   return stores;
 }
+
+/** The embedded stores of a DATA_DIR, as `openStoresOf` takes them. */
+export const urlsOf = (running: ReturnType<typeof runningStores>) => ({
+  redisUrl: running.redis ?? '',
+  redisJobsUrl: running.redisJobs ?? '',
+  databaseUrl: running.postgres ?? '',
+  clickhouseUrl: running.clickhouse ?? '',
+});

@@ -7,7 +7,15 @@ import type { ExportJobs } from '../exports/jobs.ts';
 export interface EraseSurveyDeps {
   stores: Pick<
     Stores,
-    'intake' | 'definitions' | 'deliveries' | 'responses' | 'annotations' | 'unsavedReplies' | 'stream' | 'shards'
+    | 'intake'
+    | 'definitions'
+    | 'deliveries'
+    | 'responses'
+    | 'annotations'
+    | 'unsavedReplies'
+    | 'stream'
+    | 'shards'
+    | 'erasureLog'
   >;
   core: { reading: Pick<Core['reading'], 'caughtUp'>; uploads: Pick<Core['uploads'], 'removeOfSurvey'> };
   exportJobs: Pick<ExportJobs, 'removeOfSurvey'>;
@@ -50,5 +58,6 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
     await stores.annotations.removeOfSurvey(surveyId);
     await stores.unsavedReplies.removeOfSurvey(surveyId);
     await stores.intake.removeSurvey(surveyId);
+    await stores.erasureLog.noteSurveyErased();
   };
 }

@@ -69,6 +69,7 @@ export async function startEmbeddedStores(options: EmbeddedStoresOptions): Promi
 
 interface RunningStores {
   redis: string | undefined;
+  redisJobs: string | undefined;
   postgres: string | undefined;
   clickhouse: string | undefined;
 }
@@ -85,6 +86,7 @@ export function runningStores(dataDir: string): RunningStores {
   };
   return {
     redis: at('redis-intake', redisUrl),
+    redisJobs: at('redis-jobs', redisUrl),
     postgres: at('postgres', postgresUrl),
     clickhouse: at('clickhouse', clickhouseUrl),
   };

@@ -114,6 +114,9 @@ export function createStream(plain: Redis) {
       void (await redis.trimShard(shard.stream, shard.prefix, keepFrom)),
     /** The newest id of the shard, '0-0' when nothing was ever written. Readers that wait ask often: no entry is sent. */
     newestId: (shard: Shard): Promise<string> => redis.newestId(shard.stream),
+    /** Whether an entry with this id or an older one is still there. */
+    hasEntryUpTo: async (shard: Shard, id: string): Promise<boolean> =>
+      (await range(shard.stream, '-', id, 1)).length > 0,
     async stats(shard: Shard): Promise<{ length: number; lag: number; oldestMs: number | undefined }> {
       const [length, lag, oldest] = await redis.shardStats(shard.stream, shard.prefix);
       return { length, lag, oldestMs: oldest === '' ? undefined : Number(oldest.split('-')[0]) };

@@ -1,0 +1,89 @@
+import type { Redis } from 'ioredis';
+import type { Shards } from './intake/shards.ts';
+import type { Stream } from './intake/stream.ts';
+
+/** What is known of erasures that the append-only file still holds in clear text. */
+export interface ErasureLogState {
+  /** Erasures so far, of responses and surveys. */
+  erasures: number;
+  /** The erasures that the last rewrite, or the one that is waiting, covers. */
+  covered: number;
+  /** The rewrite that waits until the erased rows have left the streams; undefined where none does. */
+  waiting: { positions: readonly string[]; sinceMs: number } | undefined;
+  /** When the file was last rewritten; 0: never. */
+  rewrittenAtMs: number;
+}
+
+const key = 'erasure:log';
+const rewritePollMs = 200;
+
+/**
+ * Redis keeps what was deleted in its append-only file until that file is rewritten, which it does by itself only when
+ * the file has doubled and is larger than 64 MB.
+ */
+export function createErasureLog({
+  redis,
+  jobsRedis,
+  stream,
+  shards,
+}: {
+  redis: Redis;
+  jobsRedis: Redis;
+  stream: Pick<Stream, 'newestId' | 'hasEntryUpTo'>;
+  shards: Pick<Shards, 'all'>;
+}) {
+  return {
+    /** Notes that the rows of a survey are erased; erased responses are counted by `delete-response.lua`. */
+    noteSurveyErased: async (): Promise<void> => void (await redis.hincrby(key, 'surveys', 1)),
+
+    async state(): Promise<ErasureLogState> {
+      const [removals, [surveys, covered, positions, sinceMs, rewrittenAtMs]] = await Promise.all([
+        redis.mget(shards.all.map(({ prefix }) => `${prefix}removals`)),
+        redis.hmget(key, 'surveys', 'covered', 'positions', 'since', 'rewritten'),
+      ]);
+      return {
+        erasures: [...removals, surveys].reduce((sum, count) => sum + Number(count ?? 0), 0),
+        covered: Number(covered ?? 0),
+        waiting: positions ? { positions: positions.split(','), sinceMs: Number(sinceMs) } : undefined,
+        rewrittenAtMs: Number(rewrittenAtMs ?? 0),
+      };
+    },
+
+    /** Notes that a rewrite is to cover these erasures, once what the streams hold now has left them. */
+    async awaitRewrite(erasures: number, nowMs: number): Promise<void> {
+      const positions = await Promise.all(shards.all.map(stream.newestId));
+      await redis.hset(key, { covered: erasures, positions: positions.join(','), since: nowMs });
+    },
+
+    /** Whether the streams still hold entries up to these positions. */
+    isInStreams: async (positions: readonly string[]): Promise<boolean> =>
+      (
+        await Promise.all(shards.all.map((shard, index) => stream.hasEntryUpTo(shard, positions[index] ?? '0-0')))
+      ).includes(true),
+
+    /** Rewrites the files of both Redis; resolves with false where that did not end well within `withinMs`. */
+    async rewrite(nowMs: number, withinMs: number): Promise<boolean> {
+      const outcomes = await Promise.all([redis, jobsRedis].map((server) => rewriteFile(server, withinMs)));
+      if (outcomes.includes(false)) return false;
+      await redis.multi().hdel(key, 'positions', 'since').hset(key, 'rewritten', nowMs).exec();
+      return true;
+    },
+  };
+}
+
+export type ErasureLog = ReturnType<typeof createErasureLog>;
+
+async function rewriteFile(redis: Redis, withinMs: number): Promise<boolean> {
+  if (await isRewriting(redis)) return false;
+  await redis.bgrewriteaof();
+  const deadline = performance.now() + withinMs;
+  while (await isRewriting(redis)) {
+    if (performance.now() > deadline) return false;
+    await new Promise((resolve) => setTimeout(resolve, rewritePollMs));
+  }
+  return /^aof_last_bgrewrite_status:ok\r?$/m.test(await redis.info('persistence'));
+}
+
+async function isRewriting(redis: Redis): Promise<boolean> {
+  return /^aof_rewrite_(in_progress|scheduled):1\r?$/m.test(await redis.info('persistence'));
+}
