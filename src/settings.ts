@@ -328,6 +328,24 @@ const uploadSettings = {
   UPLOAD_MAX_BYTES: integer(1)
     .default(25 * 1024 * 1024)
     .meta(documented({ description: 'Largest upload.', unit: 'bytes' })),
+  UPLOAD_UNCLAIMED_MINUTES: integer(1, 7 * 24 * 60)
+    .default(60)
+    .meta(documented({ description: 'How long a file waits for a response that names it.', unit: 'minutes' })),
+  UPLOAD_SURVEY_UNCLAIMED_BYTES: integer(1)
+    .default(2 * 1024 * 1024 * 1024)
+    .meta(documented({ description: 'Files of one survey that no response names yet, together.', unit: 'bytes' })),
+  UPLOAD_ADDRESS_HOURLY_BYTES: integer(1)
+    .default(512 * 1024 * 1024)
+    .meta(documented({ description: 'What one client address may upload in an hour.', unit: 'bytes' })),
+  UPLOAD_DISK_RESERVE_PERCENT: integer(0, 99)
+    .default(10)
+    .meta(
+      documented({
+        description:
+          'Share of the disk of DATA_DIR that uploads leave to the stores; at least 256 MiB. Below it uploads are refused.',
+        unit: 'percent',
+      }),
+    ),
   UPLOAD_S3_BUCKET: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'must be the name of a bucket')
@@ -653,6 +671,12 @@ export function readSettings(source: Record<string, string | undefined>) {
     intakeMemoryBytes: env.INTAKE_MEMORY_BYTES,
     intakeMayLose: env.INTAKE_MAY_LOSE,
     uploadMaxBytes: env.UPLOAD_MAX_BYTES,
+    uploadUnclaimedMinutes: env.UPLOAD_UNCLAIMED_MINUTES,
+    uploadLimits: {
+      surveyUnclaimedBytes: env.UPLOAD_SURVEY_UNCLAIMED_BYTES,
+      addressHourlyBytes: env.UPLOAD_ADDRESS_HOURLY_BYTES,
+      diskReservePercent: env.UPLOAD_DISK_RESERVE_PERCENT,
+    },
     uploadBucket: readBucket(env),
     drainDelayMs: env.DRAIN_DELAY_MS,
     webhookAllowPrivate: env.WEBHOOK_ALLOW_PRIVATE,

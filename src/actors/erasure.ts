@@ -71,7 +71,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       responseId,
       submittedAtMs,
       isComplete,
-      row: encodeTombstone(surveyId, responseId, submittedAtMs),
+      row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });
     await removeTraces(responseId);
     return isRemoved;
