@@ -7,6 +7,7 @@ export const problemTable = {
   UNAUTHORIZED: { status: 401, message: 'A valid access token is needed' },
   FORBIDDEN: { status: 403, message: 'Your rights do not allow this' },
   NOT_FOUND: { status: 404, message: 'There is no such resource' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'This path does not take this method' },
   CONFLICT: { status: 409, message: 'The present state does not allow this' },
   AI_DISABLED: { status: 409, message: 'AI is switched off for this survey' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than allowed' },

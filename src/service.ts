@@ -1,8 +1,10 @@
 import { hostname } from 'node:os';
 import { createCore } from './actors/core.ts';
-import { ensureFirstAdmin } from './auth/first-admin.ts';
+import { ensureFirstAdmin, type FirstAdminOutcome } from './auth/first-admin.ts';
+import { checkInstallationKeys } from './auth/installation-keys.ts';
 import { createPasswords } from './auth/passwords.ts';
 import { createApiServer } from './http/api-server.ts';
+import { loadSigningKeys } from './http/authentication.ts';
 import { createMetricsServer } from './http/metrics-server.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type MetricFamilies } from './metrics.ts';
@@ -14,6 +16,7 @@ import { createSecrets, loadOrCreateSecret } from './platform/secrets.ts';
 import type { Role, Settings } from './settings.ts';
 import { type StartDeadlines, waitForStores } from './stores/connections/store-connection.ts';
 import { createAudit } from './stores/postgres/audit.ts';
+import { createInstallationKeys } from './stores/postgres/installation-keys.ts';
 import { createUserStore } from './stores/postgres/users.ts';
 import { openStores, type StoreUrls } from './stores/stores.ts';
 
@@ -38,11 +41,13 @@ export interface Service {
   postgresReady: Promise<void>;
   /** Resolves when all stores are reached and everything runs. */
   complete: Promise<void>;
+  /** Rejects with a SettingsError when the keys are not those that the database was used with. */
+  checkKeys(): Promise<void>;
   /**
-   * Creates the first ADMIN if there is no user, or resets the one that ADMIN_RESET names; resolves with a created
-   * password, which the caller must show.
+   * Creates the first ADMIN if there is no user, or resets the one that ADMIN_RESET names. The caller must show a
+   * created password.
    */
-  firstAdmin(): Promise<{ email: string; password: string } | undefined>;
+  firstAdmin(): Promise<{ email: string } & FirstAdminOutcome>;
   /** The metrics of this process. */
   collectOwnMetrics(): Promise<MetricFamilies>;
   /** Starts to listen; resolves with the port, or undefined when this process has nothing to listen for. */
@@ -114,18 +119,28 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       contacts.all.filter(({ isReady }) => !isReady).map((connection) => connection.describeProblem()),
     postgresReady: contacts.postgres.ready,
     complete,
+    async checkKeys() {
+      const { dataDir, acceptChangedKeys: isAccepted } = settings;
+      const tokens = settings.roles.includes('http') && {
+        'access tokens': [...(await loadSigningKeys(settings)).publicKeys.keys()],
+      };
+      await checkInstallationKeys(
+        createInstallationKeys(stores.sql),
+        { secrets: [secrets.fingerprint], ...tokens },
+        { dataDir, isAccepted },
+      );
+    },
     async firstAdmin() {
       const { adminEmail: email, adminPassword: password } = settings;
       const resetWord = settings.roles.includes('http') ? settings.adminReset : undefined;
       const deps = {
         users: createUserStore(stores.sql),
         audit: createAudit(stores.sql, log),
-        hash: createPasswords().hash,
+        passwords: createPasswords(),
         newId: () => newId(),
         log,
       };
-      const { createdPassword } = await ensureFirstAdmin(deps, { email, password, resetWord });
-      return createdPassword === undefined ? undefined : { email, password: createdPassword };
+      return { email, ...(await ensureFirstAdmin(deps, { email, password, resetWord })) };
     },
     collectOwnMetrics: metrics.collect,
     start: async () =>

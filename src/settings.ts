@@ -288,6 +288,12 @@ const accessSettings = {
         default: 'made, in DATA_DIR/keys',
       }),
     ),
+  ACCEPT_CHANGED_KEYS: flag.default(false).meta(
+    documented({
+      description:
+        "A start with other keys than the database was used with is refused. With this setting the keys of this process become the installation's, for when the [old ones are lost](operating.md#change-keys).",
+    }),
+  ),
   ACCESS_TOKEN_TTL_SECONDS: integer(1, 86_400)
     .default(900)
     .meta(documented({ description: 'Lifetime of an access token.', unit: 'seconds' })),
@@ -322,6 +328,24 @@ const uploadSettings = {
   UPLOAD_MAX_BYTES: integer(1)
     .default(25 * 1024 * 1024)
     .meta(documented({ description: 'Largest upload.', unit: 'bytes' })),
+  UPLOAD_UNCLAIMED_MINUTES: integer(1, 7 * 24 * 60)
+    .default(60)
+    .meta(documented({ description: 'How long a file waits for a response that names it.', unit: 'minutes' })),
+  UPLOAD_SURVEY_UNCLAIMED_BYTES: integer(1)
+    .default(2 * 1024 * 1024 * 1024)
+    .meta(documented({ description: 'Files of one survey that no response names yet, together.', unit: 'bytes' })),
+  UPLOAD_ADDRESS_HOURLY_BYTES: integer(1)
+    .default(512 * 1024 * 1024)
+    .meta(documented({ description: 'What one client address may upload in an hour.', unit: 'bytes' })),
+  UPLOAD_DISK_RESERVE_PERCENT: integer(0, 99)
+    .default(10)
+    .meta(
+      documented({
+        description:
+          'Share of the disk of DATA_DIR that uploads leave to the stores; at least 256 MiB. Below it uploads are refused.',
+        unit: 'percent',
+      }),
+    ),
   UPLOAD_S3_BUCKET: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/, 'must be the name of a bucket')
@@ -578,6 +602,45 @@ function readBucket(env: z.output<typeof environmentSchema>) {
       };
 }
 
+/** Prefixes that no other program's environment is likely to use. */
+const ownPrefixes = ['RATE_LIMIT', 'INTAKE_', 'WEBHOOK_', 'UPLOAD_', 'AI_'];
+/** Shorter names are too near to common variables, such as HOST to HOME. */
+const minComparedLength = 7;
+const maxTypos = 2;
+
+/** Environment variables that are no settings but look like one, with the setting that they resemble. */
+export function misspelledSettings(
+  source: Record<string, string | undefined>,
+): { name: string; meant: string | undefined }[] {
+  const known = Object.keys(environmentSchema.shape);
+  return Object.keys(source)
+    .filter((name) => !known.includes(name))
+    .map((name) => ({ name, meant: known.find((other) => isMisspelling(name, other)) }))
+    .filter(({ name, meant }) => meant !== undefined || ownPrefixes.some((prefix) => name.startsWith(prefix)));
+}
+
+function isMisspelling(name: string, known: string): boolean {
+  return (
+    known.length >= minComparedLength &&
+    Math.abs(name.length - known.length) <= maxTypos &&
+    editDistance(name.toUpperCase(), known) <= maxTypos
+  );
+}
+
+/** Levenshtein distance: the fewest characters inserted, deleted or replaced that turn one text into the other. */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [i, character] of [...one].entries()) {
+    const next = [i + 1];
+    for (let j = 1; j <= other.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (character === other[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}
+
 /** Reads and checks every setting; the only reader of the environment. Throws a SettingsError that names the setting. */
 export function readSettings(source: Record<string, string | undefined>) {
   const env = parse(environmentSchema, source);
@@ -598,6 +661,7 @@ export function readSettings(source: Record<string, string | undefined>) {
     accessTokenTtlSeconds: env.ACCESS_TOKEN_TTL_SECONDS,
     refreshTokenTtlSeconds: env.REFRESH_TOKEN_TTL_SECONDS,
     secretsKey: env.SECRETS_KEY,
+    acceptChangedKeys: env.ACCEPT_CHANGED_KEYS,
     rateLimits: { auth: env.RATE_LIMIT_AUTH, submit: env.RATE_LIMIT_SUBMIT, api: env.RATE_LIMIT_API },
     trustedProxies: env.TRUSTED_PROXIES,
     metricsPort: env.METRICS_PORT,
@@ -607,6 +671,12 @@ export function readSettings(source: Record<string, string | undefined>) {
     intakeMemoryBytes: env.INTAKE_MEMORY_BYTES,
     intakeMayLose: env.INTAKE_MAY_LOSE,
     uploadMaxBytes: env.UPLOAD_MAX_BYTES,
+    uploadUnclaimedMinutes: env.UPLOAD_UNCLAIMED_MINUTES,
+    uploadLimits: {
+      surveyUnclaimedBytes: env.UPLOAD_SURVEY_UNCLAIMED_BYTES,
+      addressHourlyBytes: env.UPLOAD_ADDRESS_HOURLY_BYTES,
+      diskReservePercent: env.UPLOAD_DISK_RESERVE_PERCENT,
+    },
     uploadBucket: readBucket(env),
     drainDelayMs: env.DRAIN_DELAY_MS,
     webhookAllowPrivate: env.WEBHOOK_ALLOW_PRIVATE,

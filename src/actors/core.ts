@@ -7,6 +7,7 @@ import type { Settings } from '../settings.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { retentionRules } from '../stores/postgres/survey-retention.ts';
 import type { Stores } from '../stores/stores.ts';
+import { createUploadBudget } from '../stores/uploads/upload-budget.ts';
 import { createUploads } from '../stores/uploads/uploads.ts';
 import { createConsistentReads } from './consistent-reads.ts';
 import { createDeadLetters } from './dead-letters.ts';
@@ -58,6 +59,14 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   const uploads = createUploads({
     rows: stores.uploadRows,
     storage: stores.uploadStorage,
+    budget: createUploadBudget({
+      rows: stores.uploadRows,
+      storage: stores.uploadStorage,
+      redis: stores.sharedRedis,
+      limits: settings.uploadLimits,
+      log,
+    }),
+    unclaimedTtlMs: settings.uploadUnclaimedMinutes * 60_000,
     now,
     isResponseStored: reading.isAccepted,
   });

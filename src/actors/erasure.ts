@@ -77,7 +77,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       responseId,
       submittedAtMs,
       isComplete,
-      row: encodeTombstone(surveyId, responseId, submittedAtMs),
+      row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });
     await removeDependents(responseId);
     return isRemoved;

@@ -16,9 +16,13 @@ export interface FirstAdminDeps {
   users: {
     isEmpty(): Promise<boolean>;
     createFirst(user: NewAdmin): Promise<boolean>;
+    findByEmail(emailKey: string): Promise<{ passwordHash: string } | undefined>;
     resetAdmin(user: NewAdmin, digest: string): Promise<{ userId: string } | undefined>;
   };
-  hash(password: string): Promise<string>;
+  passwords: {
+    hash(password: string): Promise<string>;
+    check(password: string, stored: string | undefined): Promise<{ isMatch: boolean }>;
+  };
   newId(): string;
   audit: {
     record(entry: {
@@ -30,6 +34,13 @@ export interface FirstAdminDeps {
     }): Promise<void>;
   };
   log: Pick<Log, 'warn'>;
+}
+
+export interface FirstAdminOutcome {
+  /** A password that was made, for the operator to see once. */
+  createdPassword?: string;
+  /** What the operator may have expected and did not happen. */
+  note?: string;
 }
 
 export interface FirstAdminSettings {
@@ -45,22 +56,28 @@ export interface FirstAdminSettings {
  * a new password, for installations that nobody can sign in to. A generated password is returned only to the process that created it and
  * stored nowhere in plain text. Throws a SettingsError that names ADMIN_EMAIL if the address is invalid.
  */
-export async function ensureFirstAdmin(
-  deps: FirstAdminDeps,
-  given: FirstAdminSettings,
-): Promise<{ createdPassword?: string }> {
+export async function ensureFirstAdmin(deps: FirstAdminDeps, given: FirstAdminSettings): Promise<FirstAdminOutcome> {
   if (given.resetWord !== undefined) return resetAdmin(deps, given, given.resetWord);
-  if (!(await deps.users.isEmpty())) return {};
+  if (!(await deps.users.isEmpty())) return noteUnusedPassword(deps, given);
   const { password, user } = await adminOf(deps, given);
   const isCreated = await deps.users.createFirst(user);
   return isCreated && given.password === undefined ? { createdPassword: password } : {};
 }
 
-async function resetAdmin(
-  deps: FirstAdminDeps,
-  given: FirstAdminSettings,
-  word: string,
-): Promise<{ createdPassword?: string }> {
+/** A password that is set, but is not the one that the user of ADMIN_EMAIL signs in with, is no longer used. */
+async function noteUnusedPassword(
+  { users, passwords }: FirstAdminDeps,
+  { email, password }: FirstAdminSettings,
+): Promise<FirstAdminOutcome> {
+  if (password === undefined) return {};
+  const user = await users.findByEmail(emailKey(email.trim()));
+  if ((await passwords.check(password, user?.passwordHash)).isMatch) return {};
+  return {
+    note: `ADMIN_PASSWORD is not used: there are users already, and it is not the password of ${email}. ADMIN_RESET gives that user a new one`,
+  };
+}
+
+async function resetAdmin(deps: FirstAdminDeps, given: FirstAdminSettings, word: string): Promise<FirstAdminOutcome> {
   const { password, user } = await adminOf(deps, given);
   const done = await deps.users.resetAdmin(user, digestOf(word, user.emailKey));
   if (!done) {
@@ -91,7 +108,7 @@ function digestOf(word: string, key: string): string {
 }
 
 async function adminOf(
-  { hash, newId }: Pick<FirstAdminDeps, 'hash' | 'newId'>,
+  { passwords, newId }: Pick<FirstAdminDeps, 'passwords' | 'newId'>,
   given: FirstAdminSettings,
 ): Promise<{ password: string; user: NewAdmin }> {
   const email = given.email.trim();
@@ -99,6 +116,12 @@ async function adminOf(
   const password = given.password ?? randomBytes(15).toString('base64url');
   return {
     password,
-    user: { id: newId(), email, emailKey: emailKey(email), passwordHash: await hash(password), role: 'ADMIN' },
+    user: {
+      id: newId(),
+      email,
+      emailKey: emailKey(email),
+      passwordHash: await passwords.hash(password),
+      role: 'ADMIN',
+    },
   };
 }

@@ -85,12 +85,20 @@ export function authoringRoutes(
 }
 
 /** What respondents call. */
-export function respondentRoutes({ settings, stores, core }: ApiServerOptions, limits: RateLimits): Route[] {
+export function respondentRoutes({ settings, stores, core, secrets }: ApiServerOptions, limits: RateLimits): Route[] {
   const { currentSurvey, postgresFallback, uploads, now } = core;
   return [
     ...publicSurveyRoutes({ currentSurvey, postgresFallback, translations: stores.translations, now }),
     submitRoute({ submit: core.submit, limits }),
-    ...uploadRoutes({ uploads, currentSurvey, maxBytes: settings.uploadMaxBytes, now, newId: id }),
+    ...uploadRoutes({
+      uploads,
+      currentSurvey,
+      maxBytes: settings.uploadMaxBytes,
+      keyedHash: secrets.keyedHash,
+      unclaimedMinutes: settings.uploadUnclaimedMinutes,
+      now,
+      newId: id,
+    }),
   ];
 }
 

@@ -111,7 +111,14 @@ export function accountRoutes(deps: AccountRoutesDeps): Route[] {
   return [...authRoutes(deps), ...userRoutes(deps), ...apiKeyRoutes(deps), ...memberRoutes(deps), ...auditRoutes(deps)];
 }
 
-async function loadSigningKeys({ jwtPrivateKey, dataDir }: AuthenticationDeps['settings']): Promise<SigningKeys> {
+/**
+ * The signing keys of JWT_PRIVATE_KEY, or of DATA_DIR, where one is made first if there is none. Throws a SettingsError
+ * if they cannot be read.
+ */
+export async function loadSigningKeys({
+  jwtPrivateKey,
+  dataDir,
+}: Pick<AuthenticationDeps['settings'], 'jwtPrivateKey' | 'dataDir'>): Promise<SigningKeys> {
   try {
     return await readSigningKeys(jwtPrivateKey ?? loadOrCreateSecret(dataDir, 'access-tokens.pem', makeSigningKey));
   } catch (error) {

@@ -10,6 +10,8 @@ export interface Secrets {
   isResumeToken(surveyId: string, responseId: string, token: string): boolean;
   /** Keyed hash (HMAC-SHA-256, 96 bits) of a client address, used in rate limits; not reversible without the key. */
   keyedHash(address: string): string;
+  /** Identifies the key, and reveals nothing of it. */
+  fingerprint: string;
   /** AES-256-GCM with a random 96-bit nonce; `context` is bound as additional data. */
   seal(text: string, context: string): Buffer;
   /** Throws when the bytes were changed or belong to another context. */
@@ -28,6 +30,7 @@ export function createSecrets(masterKey: string): Secrets {
   const resumeToken = (surveyId: string, responseId: string) =>
     mac(resumeKey, `${surveyId}/${responseId}`).toString('base64url');
   return {
+    fingerprint: key('fingerprint').toString('base64url').slice(0, 22),
     resumeToken,
     isResumeToken: (surveyId, responseId, token) => isEqualInConstantTime(resumeToken(surveyId, responseId), token),
     keyedHash(address) {

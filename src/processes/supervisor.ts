@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { checkSettings } from '../auth/check-settings.ts';
 import { createLog, type Log } from '../log.ts';
 import { createService, type Service } from '../service.ts';
-import { readSettings, type Settings, SettingsError } from '../settings.ts';
+import { misspelledSettings, readSettings, type Settings, SettingsError } from '../settings.ts';
 import { isUnreachableError } from '../stores/connections/probe.ts';
 import { type EmbeddedStores, StartError, startEmbeddedStores } from '../stores/embedded/start-stores.ts';
 import type { StoreUrls } from '../stores/stores.ts';
@@ -79,7 +79,7 @@ async function startMainProcess(context: ProcessContext): Promise<void> {
     const port = hasHttpProcesses ? await startHttpProcesses(context, urls, service) : await service.start();
     const problems = service.storeProblems();
     printBanner(settings, firstAdmin.admin, { port, problems });
-    if (!firstAdmin.isDone || problems.length > 0) void completeStart(service, firstAdmin.isDone, log);
+    if (!firstAdmin.isDone || problems.length > 0) void completeStart(context, service, firstAdmin.isDone);
   } catch (error) {
     // A created password that is not shown is lost.
     print(adminLines(firstAdmin.admin));
@@ -136,9 +136,10 @@ async function startHttpProcess(
 
 type FirstAdmin = Awaited<ReturnType<Service['firstAdmin']>>;
 
-/** Creates the first ADMIN if there is none; not done while PostgreSQL is away. */
-async function createFirstAdmin(service: Service): Promise<{ isDone: boolean; admin: FirstAdmin }> {
+/** Compares the keys with the database and creates the first ADMIN if there is none; not done while PostgreSQL is away. */
+async function createFirstAdmin(service: Service): Promise<{ isDone: boolean; admin: FirstAdmin | undefined }> {
   try {
+    await service.checkKeys();
     return { isDone: true, admin: await service.firstAdmin() };
   } catch (error) {
     if (!isUnreachableError(error)) throw error;
@@ -147,7 +148,11 @@ async function createFirstAdmin(service: Service): Promise<{ isDone: boolean; ad
 }
 
 /** After a degraded start: creates the first ADMIN when PostgreSQL is reached, and reports when all stores are. */
-async function completeStart(service: Service, hasFirstAdmin: boolean, log: Log): Promise<void> {
+async function completeStart(
+  { log, shutdown }: ProcessContext,
+  service: Service,
+  hasFirstAdmin: boolean,
+): Promise<void> {
   try {
     await service.postgresReady;
     for (let isDone = hasFirstAdmin; !isDone; ) {
@@ -160,7 +165,10 @@ async function completeStart(service: Service, hasFirstAdmin: boolean, log: Log)
     log.info('the service is complete');
     print(['Survey service is complete.']);
   } catch (error) {
-    log.error({ err: error }, 'the first ADMIN could not be created');
+    if (error instanceof SettingsError) {
+      reportStartFailure(error, log);
+      await shutdown.fail();
+    } else log.error({ err: error }, 'the first ADMIN could not be created');
   }
 }
 
@@ -179,7 +187,7 @@ function storeUrls(settings: Settings, stores: EmbeddedStores): StoreUrls {
 
 function printBanner(
   settings: Settings,
-  admin: FirstAdmin,
+  admin: FirstAdmin | undefined,
   { port, problems }: { port: number | undefined; problems: readonly string[] },
 ): void {
   const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host;
@@ -194,11 +202,19 @@ function printBanner(
     ...(!servesHttp && port !== undefined ? [`  metrics       http://${host}:${port}/metrics`] : []),
     `  data          ${settings.dataDir}`,
     ...adminLines(admin),
+    ...misspelledSettings(process.env).map(
+      ({ name, meant }) =>
+        `  note          ${name} is no setting${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+    ),
   ]);
 }
 
-const adminLines = (admin: FirstAdmin): string[] =>
-  admin ? [`  first ADMIN   ${admin.email}  password: ${admin.password}  (shown once)`] : [];
+const adminLines = (admin: FirstAdmin | undefined): string[] => [
+  ...(admin?.createdPassword === undefined
+    ? []
+    : [`  first ADMIN   ${admin.email}  password: ${admin.createdPassword}  (shown once)`]),
+  ...(admin?.note === undefined ? [] : [`  note          ${admin.note}`]),
+];
 
 const print = (lines: readonly string[]): void => void process.stdout.write(lines.map((line) => `${line}\n`).join(''));
 

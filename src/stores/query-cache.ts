@@ -113,5 +113,5 @@ function sizeOfResult(result: CountResult): number {
       : result.counts.length;
 }
 
-const sizeOfTable = ({ cells, rowTotals, columnTotals }: CrosstabCounts): number =>
-  cells.length + rowTotals.size + columnTotals.size;
+const sizeOfTable = ({ cells, rowTotals, columnTotals, columnOverlaps = [] }: CrosstabCounts): number =>
+  cells.length + rowTotals.size + columnTotals.size + columnOverlaps.length;

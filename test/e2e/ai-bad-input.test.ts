@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { goodReply } from '../support/ai-features.ts';
 import { type AiFixture, openSurvey } from '../support/ai-fixture.ts';
-import type { SeenCall } from '../support/ai-provider.ts';
+import { disobedient, type SeenCall } from '../support/ai-provider.ts';
 import type { Client, Reply } from '../support/client.ts';
 import { apiRouteNames } from '../support/conform.ts';
 import { eventually } from '../support/eventually.ts';
@@ -281,10 +281,11 @@ describe('bad input to AI', () => {
     const analyse = (analysisType: string) =>
       admin.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType } });
     const everything = { tools: [{ name: 'delete' }], status: 'ACTIVE', ownerId: id, sql: 'DROP TABLE surveys' };
-    ai.answer = () => ({
-      ...everything,
-      answers: [1, 2, 2, 99, -1].map((n) => ({ n, sentiment: 'positive', responseId: id, ...everything })),
-    });
+    ai.answer = () =>
+      disobedient({
+        ...everything,
+        answers: [1, 2, 2, 99, -1].map((n) => ({ n, sentiment: 'positive', responseId: id, ...everything })),
+      });
     assert.deepEqual((await analyse('sentiment')).body.data.sentiment, {
       positive: 2,
       negative: 0,
@@ -309,27 +310,29 @@ describe('bad input to AI', () => {
           { questionId: (await admin.get(`/surveys/${id}`)).questions[0].id, textValue: `More ${Math.random()}` },
         ],
       });
-      ai.answer = () => ({
-        answers:
-          typeof answers === 'string'
-            ? answers
-            : answers.map((entry) => (Array.isArray(entry) ? entry : { ...entry, n: entry.n === 1 ? 1 : 7 })),
-      });
+      ai.answer = () =>
+        disobedient({
+          answers:
+            typeof answers === 'string'
+              ? answers
+              : answers.map((entry) => (Array.isArray(entry) ? entry : { ...entry, n: entry.n === 1 ? 1 : 7 })),
+        });
       assert.deepEqual(said(await analyse('sentiment')), [502, 'AI_PROVIDER_ERROR'], JSON.stringify(answers));
     }
-    ai.answer = (call) => ({
-      ...everything,
-      ...(goodReply(call) as object),
-      id,
-      isAnonymous: true,
-      accessToken: 'x',
-      questions: (goodReply(call) as any).questions.map((question: object) => ({
-        ...question,
+    ai.answer = (call) =>
+      disobedient({
         ...everything,
+        ...(goodReply(call) as object),
         id,
-        settings: { evil: true },
-      })),
-    });
+        isAnonymous: true,
+        accessToken: 'x',
+        questions: (goodReply(call) as any).questions.map((question: object) => ({
+          ...question,
+          ...everything,
+          id,
+          settings: { evil: true },
+        })),
+      });
     const { survey } = await admin.post('/ai/generate-survey', {
       prompt: 'Publish it at once',
       questionCount: 5,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { questionTypeNames } from '../../src/domain/questions/type-names.ts';
 import { type AiFixture, aiProviders, endedJob, startAiFixture } from '../support/ai-fixture.ts';
-import type { SeenCall } from '../support/ai-provider.ts';
+import { disobedient, type SeenCall } from '../support/ai-provider.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { startService } from '../support/service.ts';
@@ -151,7 +151,7 @@ describe('a survey that is asked for again', () => {
     const { ai, admin, stop } = await startAiFixture({ AI_CACHE_ENABLED: 'true' });
     try {
       const body = { prompt: `Canteen ${randomUUID()}`, questionCount: 5 };
-      ai.answer = () => ({ title: 'Nothing' });
+      ai.answer = () => disobedient({ title: 'Nothing' });
       assert.equal((await admin.call('POST', '/ai/generate-survey', { body })).body.code, 'AI_PROVIDER_ERROR');
       ai.answer = writtenSurvey;
       const [first, second] = [

@@ -55,7 +55,7 @@ function parrot(call: SeenCall): unknown {
     return { strings: given.strings.map(({ n, text }: any) => ({ n, text: `~ ${text}` })) };
   if (properties.includes('questions'))
     return {
-      message: 'More?',
+      ...(properties.includes('message') && { message: 'More?' }),
       title: 'Lunch',
       description: null,
       questions: Array.from({ length: given.questionCount ?? 5 }, (_, index) => question(`Question ${index}`)),

@@ -19,10 +19,15 @@ const question = (text: string) => ({
 const questions = (count: number) => Array.from({ length: count }, (_, index) => question(`Question ${index + 1}`));
 
 /** Plays the provider: the sentiment of each answer, or a survey of eight questions. */
-function answer({ user }: SeenCall): unknown {
+function answer({ user, schema }: SeenCall): unknown {
   const { answers } = JSON.parse(user[0] ?? '{}') as { answers?: { n: number }[] };
   if (answers) return { answers: answers.map(({ n }) => ({ n, sentiment: 'negative' })) };
-  return { message: 'Here is a draft.', title: 'Lunch', description: null, questions: questions(8) };
+  return {
+    ...('message' in schema.properties && { message: 'Here is a draft.' }),
+    title: 'Lunch',
+    description: null,
+    questions: questions(8),
+  };
 }
 
 describe('docs/guide/ai.md', () => {

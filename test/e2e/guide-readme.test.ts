@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { missing, pasteInFolder, tourOf } from '../support/documents.ts';
+import { missing, paste, pasteInFolder, tourOf } from '../support/documents.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -13,12 +13,13 @@ describe('README.md', () => {
   it('its five minutes ask two questions, take two responses and count them', {
     skip: missing('bash', 'curl'),
   }, async () => {
-    const [first, second, analytics, crosstab] = await pasteInFolder(tourOf('README.md', service), (stdout) =>
+    const [status, first, second, analytics, crosstab] = await pasteInFolder(tourOf('README.md', service), (stdout) =>
       stdout
         .trim()
         .split('\n')
-        .map((line) => JSON.parse(line)),
+        .map((line, n) => (n === 0 ? line : JSON.parse(line))),
     );
+    assert.equal(status, 'ACTIVE');
     assert.deepEqual([first.success, second.success], [true, true]);
     assert.equal(analytics.data.totalResponses, 2);
     assert.deepEqual(
@@ -28,5 +29,18 @@ describe('README.md', () => {
         ['Pasta', 1],
       ],
     );
+  });
+
+  it('its five minutes say what the service says and stop, with a wrong password', {
+    skip: missing('bash', 'curl'),
+  }, async () => {
+    await assert.rejects(paste(tourOf('README.md', service), { password: 'not that one' }), (error: any) => {
+      assert.equal(error.killed, false, 'it stopped by itself');
+      assert.equal(error.stdout, '');
+      const [refusal, ...others] = error.stderr.trim().split('\n');
+      assert.match(refusal, /^The service says: .*password/);
+      assert.equal(others.length, 1, 'the first call after it stops the tour');
+      return true;
+    });
   });
 });

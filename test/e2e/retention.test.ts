@@ -15,6 +15,7 @@ import { responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { eraseAllDeleted } from '../support/erase-all-deleted.ts';
 import { eventually } from '../support/eventually.ts';
 import { png } from '../support/pixel.ts';
 import { type RunningService, startService } from '../support/service.ts';
@@ -62,6 +63,8 @@ describe('what must not be kept', () => {
     const uploads = createUploads({
       rows: stores.uploadRows,
       storage: stores.uploadStorage,
+      budget: { reserve: () => assert.fail('nothing is uploaded here') },
+      unclaimedTtlMs: 3_600_000,
       now,
       isResponseStored: reading.isAccepted,
     });
@@ -245,7 +248,7 @@ describe('what must not be kept', () => {
     await shows(survey.id, 0);
     // The schedule comes again for what a merge of other rows holds at the moment.
     await eventually(async () => {
-      await stores.responses.eraseDeleted();
+      await eraseAllDeleted(stores.responses);
       assert.ok((await tracesOf(canary)).every((trace) => !trace.startsWith('clickhouse')));
     }, 120_000);
     // The schedule does so with what is ten minutes old; until then live streams may ask for it.
@@ -434,16 +437,16 @@ describe('what must not be kept', () => {
     );
   });
 
-  it('is an upload that nobody claims for a day, or whose response never came to be; a claimed one stays', async () => {
+  it('is an upload that nobody claims for an hour, or whose response never came to be; a claimed one stays', async () => {
     const survey = await make();
     const [free, claimed, dead] = [await survey.upload(), await survey.upload(), await survey.upload()];
     await survey.submit({}, claimed);
     await stores.uploadRows.claim(survey.id, randomUUID(), [dead]);
-    await inDays(0.9).uploads.sweep();
-    assert.deepEqual(
-      [free, claimed, dead].map((id) => existsSync(fileOf(id))),
-      [true, true, true],
-    );
+    const areThere = () => [free, claimed, dead].map((id) => existsSync(fileOf(id)));
+    await inDays(0.9 / 24).uploads.sweep();
+    assert.deepEqual(areThere(), [true, true, true]);
+    await inDays(1.1 / 24).uploads.sweep();
+    assert.deepEqual(areThere(), [false, true, true]);
     const foreign = join(service.dataDir, 'uploads', 'ff', 'somebody’s notes');
     mkdirSync(dirname(foreign), { recursive: true });
     writeFileSync(foreign, 'not an upload');
@@ -452,10 +455,7 @@ describe('what must not be kept', () => {
     await inDays(1.1).uploads.sweep();
     assert.ok(existsSync(foreign), 'what is no upload of ours is left alone');
     assert.ok(!existsSync(fileOf(stray)), 'bytes that no row knows');
-    assert.deepEqual(
-      [free, claimed, dead].map((id) => existsSync(fileOf(id))),
-      [false, true, false],
-    );
+    assert.deepEqual(areThere(), [false, true, false]);
     await inDays(9).uploads.sweep();
     assert.ok(existsSync(fileOf(claimed)));
   });

@@ -10,6 +10,13 @@ export interface SceneDeps {
   ids: KnownIds;
 }
 
+const hostilePatterns = [
+  '(a|bc|d|ef){1000}'.repeat(28),
+  '((((a{1,9}){1,9}){1,9}){1,9}|b){0,9}'.repeat(13),
+  `(?i)${'[\\p{L}\\p{N}]|'.repeat(35)}`,
+  '[A-Z]{2}[0-9]{4}',
+];
+
 /** A world to be spoiled: surveys with every type and a few responses, people, an endpoint; renewed as requests delete it. */
 export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
   const password = 'a password of some length';
@@ -37,6 +44,15 @@ export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
       filters: [`${full.questions.YES_NO.id}:yes`],
       banner: [full.questions.DROPDOWN.id],
     }),
+    // Most are made from the schema.
+    'POST /surveys/{surveyId}/questions': () =>
+      ++n % 4 === 0
+        ? {
+            type: 'SHORT_TEXT',
+            text: 'Code?',
+            settings: { pattern: hostilePatterns[(n / 4) % hostilePatterns.length] },
+          }
+        : undefined,
     'POST /auth/login': () => ({ email, password }),
     'PUT /surveys/{id}/members/{userId}': () => ({ role: n % 2 === 0 ? 'VIEWER' : 'EDITOR' }),
     'POST /surveys/{surveyId}/questions/reorder': () => ({

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { breakdownOf, eventsOf } from './ai-events.ts';
-import { type Ending, readCall, replyOf, type SeenCall, synthesise } from './ai-wire.ts';
+import { type Ending, mismatchOf, readCall, replyOf, type SeenCall, synthesise } from './ai-wire.ts';
 
 export type { SeenCall } from './ai-wire.ts';
 
@@ -29,7 +29,7 @@ interface State {
   faults: Fault[];
   /** Goes before `faults`. */
   faultOf: ((call: SeenCall) => Fault | undefined) | undefined;
-  /** Decides what a good reply holds; undefined: something that fits the schema. */
+  /** Decides what a good reply holds; undefined: something that fits the schema. A reply that does not fit is refused, as providers with strict schemas never send one. */
   answer: ((call: SeenCall) => unknown) | undefined;
   delayMs: number;
   /** No reply before this has come. */
@@ -48,6 +48,16 @@ export interface AiProviderServer extends State {
   url: string;
   close(): Promise<void>;
 }
+
+class DisobedientReply {
+  readonly value: unknown;
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
+/** A reply of a model that does not keep to the schema it was sent. */
+export const disobedient = (value: unknown) => new DisobedientReply(value);
 
 export const standInKey = 'stand-in-key-0001';
 
@@ -109,7 +119,14 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
   if (fault && 'drip' in fault) return drip(response, mediaType);
   if (fault && 'cut' in fault && (fault.cut === 'before' || !call.isStream)) return cut(response, fault.cut);
   if (fault && 'bytes' in fault) return flood(response, { bytes: fault.bytes, mediaType }, state);
-  const text = fault && 'text' in fault ? fault.text : JSON.stringify(state.answer?.(call) ?? synthesise(call.schema));
+  const answer = state.answer?.(call) ?? synthesise(call.schema);
+  const good = JSON.parse(JSON.stringify(answer instanceof DisobedientReply ? answer.value : answer));
+  const mismatch = answer instanceof DisobedientReply ? undefined : mismatchOf(call.schema, good);
+  if (mismatch !== undefined && !(fault && 'text' in fault)) {
+    state.strays.push(`a reply that does not fit the schema sent: ${mismatch}`);
+    return send(response, 400, { error: { message: `the stand-in's reply does not fit the schema: ${mismatch}` } });
+  }
+  const text = fault && 'text' in fault ? fault.text : JSON.stringify(good);
   const ending = fault && 'refusal' in fault ? 'refusal' : fault && 'text' in fault ? fault.ending : undefined;
   if (!call.isStream) return send(response, 200, replyOf(call, text, ending ?? 'whole'));
   const fate = {

@@ -252,6 +252,31 @@ export function messageReply({ model }: SeenCall, content: string, ending: Endin
   };
 }
 
+/** Where a value does not fit a JSON schema, as a path; undefined where it fits. */
+export function mismatchOf(schema: any, value: any, path = 'reply'): string | undefined {
+  if (schema.anyOf) {
+    const mismatches = schema.anyOf.map((option: any) => mismatchOf(option, value, path));
+    return mismatches.includes(undefined) ? undefined : mismatches[0];
+  }
+  if (schema.const !== undefined) return value === schema.const ? undefined : path;
+  if (schema.enum) return schema.enum.includes(value) ? undefined : path;
+  const actual = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+  const types = [schema.type].flat();
+  if (!types.includes(actual) && !(types.includes('integer') && Number.isInteger(value))) return path;
+  if (actual === 'array')
+    return value.map((item: any, n: number) => mismatchOf(schema.items, item, `${path}.${n}`)).find(Boolean);
+  if (actual !== 'object') return undefined;
+  const { properties = {} } = schema;
+  const names = new Set([...Object.keys(properties), ...Object.keys(value)]);
+  for (const name of names) {
+    const at = `${path}.${name}`;
+    if (!(name in properties) || !(name in value)) return at;
+    const mismatch = mismatchOf(properties[name], value[name], at);
+    if (mismatch) return mismatch;
+  }
+  return undefined;
+}
+
 /** A small value that fits a JSON schema. */
 export function synthesise(schema: any, at = 0): unknown {
   if (schema.anyOf) return synthesise(schema.anyOf[0], at);

@@ -8,7 +8,6 @@ import { assetPath } from '../../src/platform/assets.ts';
 import { adminPassword, type RunningService } from './service.ts';
 
 const projectFolder = dirname(assetPath('README.md'));
-const documentedOrigin = 'http://127.0.0.1:3000';
 
 /** Reason to skip a tour whose programs are not installed; false when they are. */
 export function missing(...programs: string[]): string | false {
@@ -17,25 +16,32 @@ export function missing(...programs: string[]): string | false {
     : `needs ${programs.join(', ')}`;
 }
 
-/** The tour of a page (its first block of shell lines that calls the service), with the address and password of this service. */
+const signingIn = '. docs/guide/tour.sh';
+
+/** The tour of a page: the block of shell lines that signs in, and the one after it. */
 export function tourOf(page: string, { origin }: Pick<RunningService, 'origin'>): string {
   const blocks = [...readFileSync(assetPath(page), 'utf8').matchAll(/\n```sh\n([\s\S]*?)\n```\n/g)].map(
     ([, lines = '']) => lines,
   );
-  const tour = blocks.find((lines) => lines.includes(documentedOrigin));
-  assert.ok(tour, `${page} has no tour`);
-  return tour.replaceAll(documentedOrigin, origin).replace("'long enough'", `'${adminPassword}'`);
+  const first = blocks.findIndex((lines) => lines.startsWith(signingIn));
+  const [sign, tour] = blocks.slice(first, first + 2);
+  assert.ok(first >= 0 && sign && tour, `${page} has no tour`);
+  return `SURVEY_URL=${origin}\n${sign.replace(signingIn, `. '${assetPath('docs/guide/tour.sh')}'`)}\n${tour}`;
 }
 
-/** Runs lines in bash, in the project's folder, and returns what they print. Every tour sets the password by itself. */
+/** Runs lines in bash, in the project's folder, with the password set, and returns what they print. */
 export async function paste(
   lines: string,
-  { flags = [], cwd = projectFolder }: { flags?: string[]; cwd?: string } = {},
+  {
+    flags = [],
+    cwd = projectFolder,
+    password = adminPassword,
+  }: { flags?: string[]; cwd?: string; password?: string } = {},
 ): Promise<string> {
   const { stdout } = await promisify(execFile)('bash', [...flags, '-c', lines], {
     cwd,
     timeout: 120_000,
-    env: { ...process.env, ADMIN_PASSWORD: '' },
+    env: { ...process.env, ADMIN_PASSWORD: password },
   });
   return stdout;
 }

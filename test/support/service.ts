@@ -125,7 +125,14 @@ function cleanEnvironment(): Record<string, string> {
   );
 }
 
-/** Settings that name the run's shared stores; none where each service has its own. */
+/** Keys of all services that share the run's stores: others would be refused at the start. */
+const sharedKeys = {
+  SECRETS_KEY: 'the secrets key of all tests',
+  JWT_PRIVATE_KEY:
+    '-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIO6NnjmMeuM8TwxDwFVemV1pW9xybq3lPfZ/ini+lJAu\n-----END PRIVATE KEY-----',
+};
+
+/** Settings of a service on the run's shared stores: their URLs and keys; none where each service has its own. */
 export function sharedStoreUrls(): Record<string, string> {
   const pairs = [
     ['REDIS_URL', 'TEST_REDIS_URL'],
@@ -133,7 +140,8 @@ export function sharedStoreUrls(): Record<string, string> {
     ['DATABASE_URL', 'TEST_DATABASE_URL'],
     ['CLICKHOUSE_URL', 'TEST_CLICKHOUSE_URL'],
   ] as const;
-  return Object.fromEntries(pairs.flatMap(([name, from]) => (process.env[from] ? [[name, process.env[from]]] : [])));
+  const urls = pairs.flatMap(([name, from]) => (process.env[from] ? [[name, process.env[from]]] : []));
+  return urls.length === 0 ? {} : { ...sharedKeys, ...Object.fromEntries(urls) };
 }
 
 function collect(child: ChildProcess) {

@@ -1,8 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readSettings, SettingsError } from '../../src/settings.ts';
+import { misspelledSettings, readSettings, SettingsError } from '../../src/settings.ts';
 
 describe('settings', () => {
+  it('that are misspelled are found among the variables of the environment', () => {
+    assert.deepEqual(
+      misspelledSettings({
+        RATE_LIMITS_API: '5',
+        LOGLEVEL: 'info',
+        WEBHOOK_SECRET: 'x',
+        HOME: '/',
+        PORT: '1',
+        PATH: '',
+      }),
+      [
+        { name: 'RATE_LIMITS_API', meant: 'RATE_LIMIT_API' },
+        { name: 'LOGLEVEL', meant: 'LOG_LEVEL' },
+        { name: 'WEBHOOK_SECRET', meant: undefined },
+      ],
+    );
+  });
+
   it('have the defaults of the contract', () => {
     const settings = readSettings({});
     assert.deepEqual(

@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalLanguage } from '../../domain/language.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import type { AnswerRow, KnownUpload } from '../../domain/questions/contract.ts';
 import { encodeResponse, maxRowBytes, type ResponseHead } from '../../domain/response-row.ts';
-import { checkAnswers } from '../../domain/submission/answers.ts';
+import { type CheckedAnswers, checkAnswers, checkAnswersInSlices } from '../../domain/submission/answers.ts';
 import { durationMs, type Submission } from '../../domain/submission/submission.ts';
 import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import { isServerGeneratedId } from '../../platform/ids.ts';
@@ -245,13 +246,24 @@ function planAnswers(
   input: AnswerInput,
   uploadIds: readonly string[],
   uploads: ReadonlyMap<string, KnownUpload>,
+): SubmissionPlan | Promise<SubmissionPlan> {
+  const { submission, cached, continued } = input;
+  const { compiled } = cached;
+  const options = { isComplete: submission.isComplete, uploads, previous: continued.saved?.row };
+  if (!compiled.isSlowToCheck)
+    return planChecked(deps, input, uploadIds, checkAnswers(compiled, submission.answers, options));
+  return checkAnswersInSlices(compiled, submission.answers, options, nextTurn).then((checked) =>
+    planChecked(deps, input, uploadIds, checked),
+  );
+}
+
+function planChecked(
+  deps: PlanDeps,
+  input: AnswerInput,
+  uploadIds: readonly string[],
+  checked: CheckedAnswers,
 ): SubmissionPlan {
   const { request, submission, cached, responseId, continued } = input;
-  const checked = checkAnswers(cached.compiled, submission.answers, {
-    isComplete: submission.isComplete,
-    uploads,
-    previous: continued.saved?.row,
-  });
   const isRespondentNamed = namesRespondent(submission, cached);
   if (checked.ok && !isRespondentNamed && request.issues.length === 0)
     return encodePlan(deps, input, uploadIds, checked.row);

@@ -170,7 +170,7 @@ function readReport(
         )
         .min(1)
         .max(20),
-      recommendations: hasRecommendations ? z.array(line).min(1).max(20) : z.unknown(),
+      recommendations: hasRecommendations ? z.array(line).min(1).max(20) : z.undefined().optional(),
     }),
     reply,
   );
@@ -186,6 +186,6 @@ function readReport(
     text,
     questionIds: [...new Set(numbers)].flatMap((n) => questions[n - 1]?.id ?? []),
   }));
-  const recommendations = hasRecommendations ? z.array(line).parse(read.value.recommendations) : undefined;
-  return { value: { title: read.value.title, sections, ...(recommendations && { recommendations }) } };
+  const { title, recommendations } = read.value;
+  return { value: { title, sections, ...(recommendations && { recommendations }) } };
 }

@@ -165,6 +165,9 @@ export interface Dimension {
     | { kind: 'annotation'; edition: string; questionId: string | null };
 }
 
+/** Whether a response can fall into several categories of the dimension. */
+export const hasOverlaps = ({ source }: Dimension): boolean => source.kind === 'bits' || source.kind === 'annotation';
+
 /** How an export cell is computed from a stored response. Without an answer the cell is empty. */
 export type ExportCell =
   /** the category of the code at this position */
@@ -231,6 +234,8 @@ export interface QuestionType {
   slotKeys(question: Question): SlotKeys;
   /** Checks a respondent's answers to one question and writes them into the row; problems go to `context.report`. Called with at least one answer. */
   read(question: Question, answers: readonly PlacedAnswer[], row: AnswerRow, context: ReadContext): void;
+  /** Upper bound of the time that `read` takes, in steps of about 25 ns; absent for types whose answers are read in microseconds. */
+  checkSteps?(question: Question): number;
   /** What a required question still lacks after a partial answer, as the end of a message; undefined if it is complete. */
   missingPart?(question: Question, row: AnswerRow): string | undefined;
   /** The reverse of `read`: the stored answers in API shape; empty without an answer. */

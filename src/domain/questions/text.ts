@@ -1,7 +1,8 @@
-import { RE2JS } from 're2js';
 import { z } from 'zod';
+import type { Question } from '../survey.ts';
 import type { ChartKind, CountResult, QuestionType, TextForm, TextKey, TypeStatistic } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
+import { matchesPattern, patternLengthProblem, patternProblem, patternSteps } from './patterns.ts';
 import { slotAt, textSlotAt } from './slots.ts';
 import { type AllowedFields, isPlainText, refuseExtraFields, singleAnswer } from './text-checks.ts';
 
@@ -84,31 +85,6 @@ export function keyedCounts(
   return { distribution: countsByKey(results), ...(counted.length > 0 && otherAnswers > 0 && { otherAnswers }) };
 }
 
-const patterns = new Map<string, RE2JS>();
-/** A compiled pattern may hold several MB of cached automaton states. */
-const maxCachedPatterns = 200;
-/** Maximum instructions of a compiled pattern: with these, the longest text takes well below 0.2 s. */
-const maxProgramSize = 1500;
-
-/** Whether a pattern matches the whole text. RE2 runs in linear time, so an author's pattern cannot stall the service. */
-function matchesPattern(pattern: string, text: string): boolean {
-  let compiled = patterns.get(pattern);
-  if (!compiled) {
-    if (patterns.size >= maxCachedPatterns) patterns.clear();
-    compiled = RE2JS.compile(pattern);
-    patterns.set(pattern, compiled);
-  }
-  return compiled.matches(text);
-}
-
-function patternProblem(text: string): string | undefined {
-  try {
-    return RE2JS.compile(text).programSize() > maxProgramSize ? 'repeats too much' : undefined;
-  } catch {
-    return 'must be a regular expression in RE2 syntax';
-  }
-}
-
 /** An author's pattern. `abort` keeps overlong patterns from being compiled. */
 const pattern = z
   .string()
@@ -145,8 +121,21 @@ export function createFreeText({ maxLength, isMultiLine }: { maxLength: number; 
     }),
     noDimension: 'is a free text, which has no categories',
   });
+  const lengthAndPattern = ({ settings }: Pick<Question, 'settings'>) => ({
+    limit: Number(settings['maxLength'] ?? maxLength),
+    form: typeof settings['pattern'] === 'string' ? settings['pattern'] : undefined,
+  });
   return {
     ...type,
+    checkSteps(question) {
+      const { limit, form } = lengthAndPattern(question);
+      return form === undefined ? 0 : patternSteps(form, limit);
+    },
+    definitionIssue(question) {
+      const { limit, form } = lengthAndPattern(question);
+      const message = form === undefined ? undefined : patternLengthProblem(form, limit);
+      return message === undefined ? undefined : { path: 'settings.pattern', message };
+    },
     missingPart: (question, row) =>
       (row.texts[textSlotAt(question)] ?? '').trim() === '' ? 'and white space is no answer' : undefined,
   };

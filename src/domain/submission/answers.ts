@@ -32,6 +32,8 @@ export interface CompiledSurvey {
   all: readonly CompiledQuestion[];
   /** A row without answers. */
   emptyRow: AnswerRow;
+  /** Whether checking a submission may hold the event loop for too long: then `checkAnswersInSlices` must do it. */
+  isSlowToCheck: boolean;
   /** Ids of the uploads (at most 500) that a submission's answers name; empty for surveys without upload questions. */
   uploadIdsIn(answers: unknown): string[];
 }
@@ -48,6 +50,10 @@ export type CheckedAnswers = { ok: true; row: AnswerRow } | { ok: false; issues:
 
 const maxAnswers = 5000;
 const maxIssues = 50;
+/** Steps (see `checkSteps`) that are done without a pause: about 12 ms. */
+const stepsAtOnce = 520_000;
+/** Steps that the answers to one survey may take: about a quarter of a second, in slices. */
+const maxSurveySteps = 10_000_000;
 const answerKeys = new Set(['questionId', 'textValue', 'numberValue', 'optionId', 'rowId', 'rank']);
 
 export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
@@ -71,8 +77,20 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
     emptyRow: emptyRow(survey.slotCounts),
     byId: new Map(visible.map((item) => [item.question.id, item])),
     required: visible.filter(({ question }) => question.isRequired),
+    isSlowToCheck: totalSteps(visible.map(({ question }) => question)) > stepsAtOnce,
     uploadIdsIn: (answers) => (uploads.size === 0 || !Array.isArray(answers) ? [] : uploadIds(answers, uploads)),
   };
+}
+
+const stepsOf = (question: Question): number => registry[question.type].checkSteps?.(question) ?? 0;
+const totalSteps = (questions: readonly Question[]): number =>
+  questions.reduce((sum, question) => sum + stepsOf(question), 0);
+
+/** Issue if checking the answers to all these questions would take too long, else undefined. */
+export function checkStepsIssue(visible: readonly Question[]): ValidationIssue | undefined {
+  return totalSteps(visible) > maxSurveySteps
+    ? { path: 'settings.pattern', message: 'the patterns of this survey are too large together' }
+    : undefined;
 }
 
 function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>): string[] {
@@ -91,11 +109,33 @@ function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>):
  * Checks a submission's answers and encodes them as a row, or returns up to 50 issues with paths (`answers.3.numberValue`). The path of
  * a missing required question ends in its id. Written by hand instead of with zod because it runs for every response.
  */
-export function checkAnswers(
+export function checkAnswers(compiled: CompiledSurvey, given: unknown, options: CheckOptions): CheckedAnswers {
+  const check = beginCheck(compiled, given, options);
+  for (const item of check.answered) check.read(item);
+  return check.finish();
+}
+
+/** `checkAnswers` with pauses, so that other work goes on beside the check of a survey that `isSlowToCheck`. */
+export async function checkAnswersInSlices(
   compiled: CompiledSurvey,
   given: unknown,
-  { isComplete, uploads, previous }: CheckOptions,
-): CheckedAnswers {
+  options: CheckOptions,
+  pause: () => Promise<void>,
+): Promise<CheckedAnswers> {
+  const check = beginCheck(compiled, given, options);
+  let steps = 0;
+  for (const item of check.answered) {
+    steps += stepsOf(item.question);
+    if (steps > stepsAtOnce) {
+      await pause();
+      steps = stepsOf(item.question);
+    }
+    check.read(item);
+  }
+  return check.finish();
+}
+
+function beginCheck(compiled: CompiledSurvey, given: unknown, { isComplete, uploads, previous }: CheckOptions) {
   const issues: ValidationIssue[] = [];
   const { answered, answers, misshaped } = groupAnswers(compiled, given, issues);
   const row = initialRow(compiled, previous);
@@ -108,23 +148,30 @@ export function checkAnswers(
       ),
   };
   let reported = misshaped;
-  for (const item of answered) {
-    const before = issues.length;
-    if (previous) clear(row, item);
-    item.type.read(item.question, answers[item.place] ?? [], row, context);
-    if (issues.length > before) {
-      reported ??= new Set();
-      reported.add(item);
-    }
-  }
-  // At the limit of issues the remaining answers were not read, so missing ones are unknown.
-  if (isComplete && issues.length < maxIssues && Array.isArray(given))
-    for (const item of compiled.required) {
-      const message = reported?.has(item) ? undefined : missingMessage(item, row, answers[item.place] !== undefined);
-      if (message !== undefined)
-        issues.push({ path: `answers.${answers[item.place]?.[0]?.index ?? item.question.id}`, message });
-    }
-  return issues.length > 0 ? { ok: false, issues } : { ok: true, row };
+  return {
+    answered,
+    read(item: CompiledQuestion): void {
+      const before = issues.length;
+      if (previous) clear(row, item);
+      item.type.read(item.question, answers[item.place] ?? [], row, context);
+      if (issues.length > before) {
+        reported ??= new Set();
+        reported.add(item);
+      }
+    },
+    finish(): CheckedAnswers {
+      // At the limit of issues the remaining answers were not read, so missing ones are unknown.
+      if (isComplete && issues.length < maxIssues && Array.isArray(given))
+        for (const item of compiled.required) {
+          const message = reported?.has(item)
+            ? undefined
+            : missingMessage(item, row, answers[item.place] !== undefined);
+          if (message !== undefined)
+            issues.push({ path: `answers.${answers[item.place]?.[0]?.index ?? item.question.id}`, message });
+        }
+      return issues.length > 0 ? { ok: false, issues } : { ok: true, row };
+    },
+  };
 }
 
 interface GroupedAnswers {

@@ -53,11 +53,12 @@ const smallNumbers = Array.from({ length: 12 }, (_, number) => number);
 /**
  * Reads the answers of a complete submission by comparing bytes with the expected ones, if they are in the survey's order and each
  * starts with `questionId`, as most clients write them. Returns the offset after the answers, or `notMatched` (−1) if they are written
- * differently or are invalid: the general path (JSON.parse, `checkAnswers`) then finds the same row or reports the issues.
+ * differently, are invalid or are slow to check: the general path (JSON.parse, `checkAnswers`) then finds the same row or reports the issues.
  */
 export function createFastAnswerReader(compiled: CompiledSurvey, style: JsonStyle) {
   let questions: readonly FastQuestion[] | undefined;
   return (text: SubmissionBytes, from: number, row: AnswerRow): number => {
+    if (compiled.isSlowToCheck) return notMatched;
     questions ??= compiled.visible.map((item) => fastQuestion(item, style));
     let at = from;
     for (const question of questions) {

@@ -83,6 +83,7 @@ export function presentExport(record: ExportRecord) {
     expiresAt,
   } = record;
   return {
+    id,
     exportId: id,
     surveyId,
     format,
@@ -154,6 +155,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
             { retryAfterSeconds: 10 },
           );
         return accepted({
+          id: record.id,
           exportId: record.id,
           surveyId: survey.id,
           format: body.format,

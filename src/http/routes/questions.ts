@@ -11,6 +11,7 @@ import {
 } from '../../domain/questions/question-definition.ts';
 import { meansTheSame } from '../../domain/questions/question-meaning.ts';
 import { allocateSlots } from '../../domain/questions/slot-allocation.ts';
+import { checkStepsIssue } from '../../domain/submission/answers.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, tooManyConflicts, validationProblem } from '../../errors.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
@@ -189,7 +190,14 @@ function addQuestion(
   const defined = defineQuestion(body, { id, surveyId: current.id, order, newId });
   if ('issues' in defined) throw validationProblem(defined.issues);
   const { survey, question } = withSlots(current, defined.question);
-  return withOrder(survey, [...visible.slice(0, order), question, ...visible.slice(order)]);
+  return checkable(withOrder(survey, [...visible.slice(0, order), question, ...visible.slice(order)]));
+}
+
+/** The survey, if its answers can be checked in time. */
+function checkable(survey: SurveyWithQuestions): SurveyWithQuestions {
+  const issue = checkStepsIssue(visibleQuestions(survey));
+  if (issue) throw validationProblem([issue]);
+  return survey;
 }
 
 /** The survey with the changed question. Throws VALIDATION_ERROR or HAS_RESPONSES. */
@@ -205,7 +213,7 @@ export function editQuestion(
   const { survey, question } = withSlots(current, changed.question);
   const others = visibleQuestions(current).filter((other) => other.id !== id);
   const order = Math.min(body.order ?? findQuestion(current, id).order, others.length);
-  return withOrder(survey, [...others.slice(0, order), question, ...others.slice(order)]);
+  return checkable(withOrder(survey, [...others.slice(0, order), question, ...others.slice(order)]));
 }
 
 function hideQuestion(current: SurveyWithQuestions, id: string): SurveyWithQuestions {

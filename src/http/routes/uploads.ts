@@ -9,30 +9,43 @@ import type { Uploads } from '../../stores/uploads/uploads.ts';
 import { objectInSurvey } from '../routing/audit.ts';
 import { created, type Route, route } from '../routing/route.ts';
 import { countSchema, idSchema } from '../schemas/common.ts';
+import { rateLimitKeyOf } from '../server/client-address.ts';
 import { replyWithFile } from '../server/file-reply.ts';
 
 export interface UploadRoutesDeps {
-  uploads: Pick<Uploads, 'save' | 'find' | 'read'>;
+  uploads: Pick<Uploads, 'reserveRoom' | 'save' | 'find' | 'read'>;
   currentSurvey: CurrentSurvey;
   /** Limit for every file; questions may have a lower one. */
   maxBytes: number;
+  /** Keyed hash, in place of an address. */
+  keyedHash(text: string): string;
+  unclaimedMinutes: number;
   now(): number;
   newId(): string;
 }
 
 const uploadSchema = z
   .strictObject({
-    uploadId: idSchema.describe('The `textValue` of the answer'),
+    id: idSchema.describe('The `textValue` of the answer'),
+    uploadId: idSchema.describe('The same as `id`'),
     size: countSchema.describe('Bytes'),
     mimeType: z.string().describe('Detected from the content'),
   })
-  .meta({ id: 'Upload', description: 'An uploaded file. It is deleted after 24 hours unless an answer names it.' });
+  .meta({ id: 'Upload', description: 'An uploaded file. It is deleted soon unless an answer names it.' });
 
 export function uploadRoutes(deps: UploadRoutesDeps): Route[] {
   return [uploadRoute(deps), downloadRoute(deps)];
 }
 
-function uploadRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRoutesDeps): Route {
+function uploadRoute({
+  uploads,
+  currentSurvey,
+  maxBytes,
+  keyedHash,
+  unclaimedMinutes,
+  now,
+  newId,
+}: UploadRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/uploads/surveys/{surveyId}/questions/{questionId}',
@@ -41,7 +54,8 @@ function uploadRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRou
     description: [
       'Public. The body is the file itself. Its type is detected from the content, not from its name; the Content-Type only chooses among kinds of plain text. The question’s `maxBytes` and `mimeTypes` apply; ' +
         'without `mimeTypes` all types are accepted except archives and programs (415). A body with a `Content-Encoding` is a 415.',
-      'The answer names the `uploadId` as `textValue`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within 24 hours.',
+      `The answer names the \`uploadId\` as \`textValue\`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within ${unclaimedMinutes} minutes.`,
+      'An address may upload so many bytes an hour (429), the files of a survey that no response names yet have a budget, and a share of the disk stays free (503 with Retry-After).',
     ].join('\n\n'),
     access: { kind: 'public' },
     limit: 'api',
@@ -59,18 +73,30 @@ function uploadRoute({ uploads, currentSurvey, maxBytes, now, newId }: UploadRou
         nowMs: now(),
       });
       const limit = Math.min(maxBytes, Number(question.settings['maxBytes'] ?? maxBytes));
-      if (Number(request.header('content-length') ?? 0) > limit) throw fileTooLarge(limit);
-      const chunks = limitSize(request.bodyChunks(), limit);
-      const { bytes, mimeType } = await inspectContent(chunks, {
-        declared: request.header('content-type'),
-        acceptedTypes: allowedTypesOf(question),
+      const length = request.header('content-length');
+      if (Number(length ?? 0) > limit) throw fileTooLarge(limit);
+      const room = await uploads.reserveRoom({
+        surveyId: cached.survey.id,
+        sender: keyedHash(rateLimitKeyOf(request.address)),
+        bytes: length === undefined ? limit : Number(length),
       });
-      const id = newId();
-      const saved = await uploads.save(
-        { id, surveyId: cached.survey.id, questionId: question.id, fileName, mimeType },
-        bytes,
-      );
-      return created({ uploadId: id, ...saved });
+      let storedBytes = 0;
+      try {
+        const chunks = limitSize(request.bodyChunks(), limit);
+        const { bytes, mimeType } = await inspectContent(chunks, {
+          declared: request.header('content-type'),
+          acceptedTypes: allowedTypesOf(question),
+        });
+        const id = newId();
+        const saved = await uploads.save(
+          { id, surveyId: cached.survey.id, questionId: question.id, fileName, mimeType },
+          bytes,
+        );
+        storedBytes = saved.size;
+        return created({ id, uploadId: id, ...saved });
+      } finally {
+        room.settle(storedBytes);
+      }
     },
   });
 }

@@ -16,12 +16,13 @@ export const jobStatusSchema = z.enum(aiJobStatuses).meta({ id: 'AiJobStatus', d
 
 /** The 202 reply of work that goes on in the background. */
 export const acceptedJobSchema = z
-  .strictObject({ jobId: idSchema, status: jobStatusSchema, progress })
+  .strictObject({ id: idSchema, jobId: idSchema.describe('The same as `id`'), status: jobStatusSchema, progress })
   .meta({ id: 'AcceptedAiJob', description: 'Work that goes on in the background; poll it by its `jobId`.' });
 
 export const jobSchema = z
   .strictObject({
-    jobId: idSchema,
+    id: idSchema,
+    jobId: idSchema.describe('The same as `id`'),
     status: jobStatusSchema,
     progress,
     result: z.unknown().describe('The data of the 200 reply; null until the job is completed'),

@@ -87,6 +87,14 @@ export function createUploadRows(sql: Sql) {
         return rows.map((row) => row.response_id);
       }),
 
+    /** Bytes of a survey's uploads that no response has claimed. */
+    unclaimedBytes: (surveyId: string): Promise<number> =>
+      withPostgres(async () => {
+        const [row] = await sql<{ bytes: string }[]>`
+          SELECT coalesce(sum(size), 0) AS bytes FROM uploads WHERE survey_id = ${surveyId} AND response_id IS NULL AND NOT is_kept`;
+        return Number(row?.bytes ?? 0);
+      }),
+
     removeUnclaimed: (before: Date): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(

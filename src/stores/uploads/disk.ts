@@ -37,10 +37,10 @@ export function createDiskStorage(dataDir: string): UploadStorage {
     },
     remove: (id) => rm(pathOf(id), { force: true }),
     list: (before) => listOld(root, before),
-    async freeBytes() {
+    async diskSpace() {
       await mkdir(root, { recursive: true, mode: 0o700 });
-      const { bavail, bsize } = await statfs(root);
-      return bavail * bsize;
+      const { bavail, blocks, bsize } = await statfs(root);
+      return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
     },
     close: () => undefined,
   };

@@ -105,7 +105,7 @@ export function createS3Storage({ bucket, endpoint, region, credentials, prefix,
         for (const { Key, LastModified } of page.value.Contents ?? [])
           if (Key !== undefined && LastModified !== undefined && LastModified < before) yield Key.slice(prefix.length);
     },
-    freeBytes: async () => undefined,
+    diskSpace: async () => undefined,
     close: () => client.destroy(),
   };
 }

@@ -8,8 +8,8 @@ export interface UploadStorage {
   remove(id: string): Promise<void>;
   /** Ids of files written before that moment. May also remove remains of interrupted writes. */
   list(before: Date): AsyncIterable<string>;
-  /** Free space in bytes; undefined if there is no limit. */
-  freeBytes(): Promise<number | undefined>;
+  /** Space of the disk in bytes; undefined if there is no limit. */
+  diskSpace(): Promise<{ freeBytes: number; totalBytes: number } | undefined>;
   close(): void;
 }
 

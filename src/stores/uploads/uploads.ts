@@ -3,10 +3,14 @@ import { unavailable } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { UploadRecord, UploadRows } from '../postgres/uploads.ts';
 import type { UploadStorage } from './storage.ts';
+import type { UploadBudget } from './upload-budget.ts';
 
 export interface UploadsDeps {
   rows: UploadRows;
   storage: UploadStorage;
+  budget: UploadBudget;
+  /** How long a file waits for the response that names it. */
+  unclaimedTtlMs: number;
   now(): number;
   /** Whether the response was accepted; waits for responses on their way to ClickHouse. */
   isResponseStored(responseId: string): Promise<boolean>;
@@ -19,14 +23,13 @@ export type UploadToSave = Pick<UploadRecord, 'id' | 'surveyId' | 'questionId' |
 
 /** Maximum time of a submission. An older claim belongs to an accepted response or to none. */
 const maxSubmissionMs = 30_000;
-const unclaimedTtlMs = 24 * 3_600_000;
+/** Age at which a claim is checked against the responses. */
+const claimTtlMs = 24 * 3_600_000;
 const responseBatchSize = 500;
 const fileBatchSize = 500;
-/** Disk space reserved for the stores. */
-const reservedDiskBytes = 256 * 1024 * 1024;
 
 /** Files of respondents: bytes in the storage, records in PostgreSQL. */
-export function createUploads({ rows, storage, now, isResponseStored }: UploadsDeps) {
+export function createUploads({ rows, storage, budget, unclaimedTtlMs, now, isResponseStored }: UploadsDeps) {
   const removeFiles = async (ids: readonly string[]): Promise<number> => {
     for (const id of ids) await storage.remove(id);
     return ids.length;
@@ -55,11 +58,11 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
   };
 
   return {
+    /** Reserves room for a file before any of it is read; `settle` gives back what was not needed. Throws RATE_LIMITED or SERVICE_UNAVAILABLE. */
+    reserveRoom: budget.reserve,
+
     /** Stores a file and its record. If `bytes` throws, nothing is stored. */
     async save(upload: UploadToSave, bytes: AsyncIterable<Uint8Array>): Promise<{ size: number; mimeType: string }> {
-      const free = await storage.freeBytes();
-      if (free !== undefined && free < reservedDiskBytes)
-        throw unavailable('There is no room for uploads right now', 60);
       const { size, sha256 } = await storage.write(upload.id, bytes);
       const mimeType = upload.mimeType();
       await rows.add({ ...upload, mimeType, size, sha256, createdAt: new Date(now()) });
@@ -105,10 +108,10 @@ export function createUploads({ rows, storage, now, isResponseStored }: UploadsD
       removeFiles(await rows.removeOfResponses(responseIds)),
     removeOfSurvey: async (surveyId: string): Promise<number> => removeFiles(await rows.removeOfSurvey(surveyId)),
 
-    /** Removes uploads unclaimed for a day, those of responses that were never accepted, and files without a record. */
+    /** Removes uploads unclaimed for too long, those of responses that were never accepted, and files without a record. */
     async sweep(): Promise<number> {
       const before = new Date(now() - unclaimedTtlMs);
-      for (const responseId of await rows.findUnverifiedResponses(before, responseBatchSize)) {
+      for (const responseId of await rows.findUnverifiedResponses(new Date(now() - claimTtlMs), responseBatchSize)) {
         if (await isResponseStored(responseId)) await rows.markStored([responseId]);
         else await removeFiles(await rows.removeOfResponses([responseId]));
       }

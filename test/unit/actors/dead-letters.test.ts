@@ -218,7 +218,14 @@ describe('uploads of a response that lies among the dead letters', () => {
       findExisting: async () => [],
     } as unknown as UploadsDeps['rows'];
     const storage = { remove: async () => undefined, async *list() {} } as unknown as UploadsDeps['storage'];
-    await createUploads({ rows, storage, now: () => at, isResponseStored: isThere }).sweep();
+    await createUploads({
+      rows,
+      storage,
+      budget: { reserve: () => assert.fail() },
+      unclaimedTtlMs: 3_600_000,
+      now: () => at,
+      isResponseStored: isThere,
+    }).sweep();
     return did.join();
   };
   const letter = responseLine(given);

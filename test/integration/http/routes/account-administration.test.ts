@@ -199,7 +199,7 @@ describe('the first ADMIN', () => {
       {
         users: createUserStore(database.sql),
         audit: createAudit(database.sql, log),
-        hash: createPasswords().hash,
+        passwords: createPasswords(),
         newId,
         log,
       },
@@ -224,6 +224,13 @@ describe('the first ADMIN', () => {
   it('gets a configured password without showing it, and a bad address is refused by the name of its setting', async () => {
     await assert.rejects(start({ email: 'nobody' }), /ADMIN_EMAIL/);
     assert.deepEqual(await start({ email: 'admin@localhost', password }), {});
+  });
+
+  it('comes with a note at a later start with another ADMIN_PASSWORD, and without one with the same', async () => {
+    await start({ email: 'admin@localhost', password });
+    assert.deepEqual(await start({ email: 'admin@localhost', password }), {});
+    const { note } = await start({ email: 'admin@localhost', password: 'another password' });
+    assert.match(note ?? '', /^ADMIN_PASSWORD is not used: .*ADMIN_RESET/);
   });
 
   it('is reset once for each word, by one of the processes that start together', async () => {

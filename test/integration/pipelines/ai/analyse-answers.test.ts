@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
+import { disobedient } from '../../../support/ai-provider.ts';
 import { type AnalysisFixture, dataOf, openAnalysisFixture } from '../../../support/analysis-fixture.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -127,7 +128,7 @@ describe('an analysis of many answers', () => {
         const { answers = [] } = dataOf(call);
         if ('same' in call.schema.properties) return { same: [] };
         if ('summary' in call.schema.properties) return { summary: 'Food', insights: [], recommendations: [] };
-        if (answers.some(({ text }: any) => text === 'answer 13')) return { answers: 'no' };
+        if (answers.some(({ text }: any) => text === 'answer 13')) return disobedient({ answers: 'no' });
         return type === 'summary' ? { note: 'Food' } : { answers: answers.map(judged) };
       };
       await add(Array.from({ length: 30 }, (_, n) => `answer ${n}`));

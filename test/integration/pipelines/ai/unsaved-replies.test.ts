@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createAiAnnotationRows } from '../../../../src/stores/postgres/ai/annotations.ts';
 import { type AiStore, createAiStore } from '../../../../src/stores/postgres/ai/jobs.ts';
-import type { SeenCall } from '../../../support/ai-provider.ts';
+import { disobedient, type SeenCall } from '../../../support/ai-provider.ts';
 import {
   type AnalysisFixture,
   answersOf,
@@ -246,7 +246,7 @@ describe('the batches of an analysis', () => {
         if (calls > 2 && isAccepted(call)) ai.faults.push({ status: 401 });
         return isAccepted(call)
           ? { answers: dataOf(call).answers.map(({ n }: any) => ({ n, sentiment: 'neutral' })) }
-          : {};
+          : disobedient({});
       };
       await add(['a', 'b', 'bad', 'd']);
       await assert.rejects(run(), { code: 'AI_KEY_INVALID' });

@@ -85,6 +85,41 @@ describe('association', () => {
     isNear(cramersV, Math.sqrt((chiSquare.statistic ?? 0) / 120), 1e-12);
   });
 
+  it('of equal weights is Pearson’s, whatever their size', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(fc.nat(50), { minLength: 3, maxLength: 3 }), { minLength: 2, maxLength: 4 }),
+        fc.double({ min: 0.01, max: 100, noNaN: true }),
+        (table, weight) => {
+          const { chiSquare, cramersV } = associationOf(table);
+          const scaled = (factor: number) => table.map((line) => line.map((count) => count * factor));
+          const weighted = associationOf(scaled(weight), { squares: scaled(weight ** 2) });
+          if (chiSquare.statistic === null || chiSquare.pValue === null || cramersV === null)
+            return assert.equal(weighted.chiSquare.pValue, null);
+          isNear(weighted.chiSquare.statistic, chiSquare.statistic);
+          isNear(weighted.chiSquare.pValue, chiSquare.pValue);
+          isNear(weighted.cramersV, cramersV);
+          isNear(weighted.uncorrectedChiSquare?.statistic ?? null, chiSquare.statistic * weight);
+        },
+      ),
+    );
+  });
+
+  it('of weights is corrected by the design effects of Rao and Scott, as matrices give them', () => {
+    // Respondents by cell: a×x 1, 2, 4; a×y 1, 1; a×z 3; b×x 1; b×y 2, 2, 2, 1; b×z 1, 5.
+    const weights = [
+      [[1, 2, 4], [1, 1], [3]],
+      [[1], [2, 2, 2, 1], [1, 5]],
+    ];
+    const sums = (power: number) =>
+      weights.map((line) => line.map((cell) => cell.reduce((sum, weight) => sum + weight ** power, 0)));
+    const { chiSquare } = associationOf(sums(1), { squares: sums(2) });
+    // NumPy 2.4.6: Δ from Kronecker products of D⁻¹ − 11' of rows and columns, its trace and that of its square.
+    isNear(chiSquare.statistic, 2.9630902160508166);
+    isNear(chiSquare.effectiveDegreesOfFreedom ?? null, 1.909935075396067);
+    isNear(chiSquare.pValue, 0.2278442020004247);
+  });
+
   it('leaves empty rows and columns out, and has no test below two by two', () => {
     assert.deepEqual(
       associationOf([
@@ -168,7 +203,7 @@ describe('a crosstab', () => {
       rowPercent: 75,
       columnPercent: 100,
       totalPercent: 37.5,
-      significantOver: ['x'],
+      significantOver: [],
     });
     assert.deepEqual(table.cells[1]?.[1], {
       count: 0,
@@ -250,14 +285,14 @@ describe('a crosstab', () => {
     const over = (...asked: [{ significance?: number; correction?: 'bonferroni' | 'fdr' }?]) =>
       interpretCrosstab(given, ...asked).cells.map((line) => line.map(({ significantOver }) => significantOver));
     assert.deepEqual(over(), [
-      [['y', 'z'], [], ['y']],
-      [[], ['x', 'z'], ['x']],
+      [['y'], [], ['y']],
+      [[], ['x', 'z'], []],
     ]);
     assert.deepEqual(over({ significance: 0.99 }), [
       [['y'], [], []],
       [[], ['x'], []],
     ]);
-    // Times three 6.1e-6, 0.101 and 0.055; by Benjamini and Hochberg 6.1e-6, 0.034 and 0.027.
+    // p = 2.0e-6, 0.074 and 0.030. Times three 6.1e-6, 0.223 and 0.091; by Benjamini and Hochberg 6.1e-6, 0.074 and 0.045.
     assert.deepEqual(over({ correction: 'bonferroni' }), [
       [['y'], [], []],
       [[], ['x'], []],
@@ -323,11 +358,56 @@ describe('a crosstab', () => {
     ]);
     assert.deepEqual([table.total, table.weightedTotal, table.effectiveBase, table.unweightable], [8, 12, 144 / 20, 4]);
     // (3·6 − 2·1)² · 12 / (5·7·4·8)
-    isNear(table.chiSquare.statistic, (16 ** 2 * 12) / (5 * 7 * 4 * 8), 1e-12);
+    isNear(table.uncorrectedChiSquare?.statistic ?? null, (16 ** 2 * 12) / (5 * 7 * 4 * 8), 1e-12);
     isNear(table.cramersV, Math.sqrt(16 ** 2 / (5 * 7 * 4 * 8)), 1e-12);
-    // 75 % of 2.67 against 25 % of 4.57: z = 1.309, p = 0.190; of the weights themselves it would be 0.098.
-    assert.deepEqual(weighted(0.8).cells[0]?.[0]?.significantOver, ['y']);
-    assert.deepEqual(weighted(0.85).cells[0]?.[0]?.significantOver, []);
+    assert.equal(table.chiSquare.correction, 'rao-scott');
+    // 75 % of 2.67 against 25 % of 4.57 are, rounded, 2 of 3 against 1 of 5: Fisher's p is 0.464; the z-test's would be 0.190.
+    assert.deepEqual(weighted(0.53).cells[0]?.[0]?.significantOver, ['y']);
+    assert.deepEqual(weighted(0.54).cells[0]?.[0]?.significantOver, []);
+  });
+
+  it('with weights and several answers scales chi-square by the effective base', () => {
+    const sums = [60, 40, 40, 60].map((weight) => ({ weight, squares: 2 * weight }));
+    const table = interpretCrosstab({
+      rows: { categories: categories('a', 'b'), source: { kind: 'bits', slots: [0] } },
+      columns: { categories: categories('x', 'y'), source },
+      cells: [1, 1, 2, 2].map((row, index) => ({ row, column: (index % 2) + 1, count: 30 })),
+      rowTotals: new Map([1, 2].map((code) => [code, 60])),
+      columnTotals: new Map([1, 2].map((code) => [code, 60])),
+      total: 90,
+      weighted: {
+        cells: sums.map((sum, index) => ({ row: index < 2 ? 1 : 2, column: (index % 2) + 1, ...sum })),
+        rowTotals: new Map([1, 2].map((code) => [code, { weight: 100, squares: 200 }])),
+        columnTotals: new Map([1, 2].map((code) => [code, { weight: 100, squares: 200 }])),
+        total: { weight: 150, squares: 300 },
+        unweightable: 0,
+      },
+    });
+    // Pearson's is 8; 75 effective respondents made mentions that weigh 200.
+    isNear(table.uncorrectedChiSquare?.statistic ?? null, 8, 1e-12);
+    isNear(table.chiSquare.statistic, (8 * 75) / 150, 1e-12);
+    assert.equal(table.chiSquare.correction, 'effective-base');
+  });
+
+  it('compares columns with several answers without those who are in both', () => {
+    const over = (count: number) =>
+      interpretCrosstab({
+        rows: { categories: categories('a', 'b'), source },
+        columns: { categories: categories('x', 'y'), source: { kind: 'bits', slots: [0] } },
+        cells: [60, 50, 40, 50].map((cell, index) => ({
+          row: index < 2 ? 1 : 2,
+          column: (index % 2) + 1,
+          count: cell,
+        })),
+        rowTotals: new Map([
+          [1, 80],
+          [2, 70],
+        ]),
+        columnTotals: new Map([1, 2].map((code) => [code, 100])),
+        total: 150,
+        columnOverlaps: [{ one: 1, other: 2, count }],
+      }).cells[0]?.[0]?.significantOver;
+    assert.deepEqual([over(0), over(50)], [[], ['y']]);
   });
 
   it('without weights has no word of unweightable responses', () => {

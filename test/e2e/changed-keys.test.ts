@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { freshDatabase } from '../support/auth-server.ts';
+import { adminClient } from '../support/client.ts';
+import { runToExit, sharedStoreUrls, startService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
+
+describe('a start on a database that was used with other keys', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  let env: Record<string, string>;
+  before(async () => {
+    await sharedStores();
+    database = await freshDatabase();
+    // Each start makes keys in a DATA_DIR of its own.
+    env = { ...sharedStoreUrls(), DATABASE_URL: database.url, JWT_PRIVATE_KEY: '', SECRETS_KEY: '' };
+    await (await startService({ env })).stop();
+  });
+  after(() => database?.drop());
+
+  it('ends with an error that names the keys and what can be done, and nothing is served', async () => {
+    const { code, said } = await runToExit({ env });
+    assert.equal(code, 1);
+    const last = said.trim().split('\n').at(-1) ?? '';
+    assert.match(
+      last,
+      /^survey-service cannot start: The key of access tokens \(JWT_PRIVATE_KEY, .*ACCEPT_CHANGED_KEYS/,
+    );
+    const secrets = await runToExit({ env: { ...env, ROLES: 'jobs' } });
+    assert.match(secrets.said, /The key of secrets \(SECRETS_KEY, /);
+  });
+
+  it('is possible where the operator accepts the change, and says what else was not as expected', async () => {
+    const service = await startService({
+      env: { ...env, ACCEPT_CHANGED_KEYS: 'true', ADMIN_PASSWORD: 'not the first one', RATE_LIMITS_API: '5' },
+    });
+    assert.match(service.printed(), /note +ADMIN_PASSWORD is not used/);
+    assert.match(service.printed(), /note +RATE_LIMITS_API is no setting; did you mean RATE_LIMIT_API\?/);
+    assert.ok(await adminClient(service));
+    await service.stop();
+  });
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { adminClient, type Client } from '../support/client.ts';
+import { type RunningService, startService } from '../support/service.ts';
+
+const mib = 1024 * 1024;
+
+async function served(env: Record<string, string>, run: (service: RunningService, admin: Client) => Promise<void>) {
+  const service = await startService({ env });
+  try {
+    await run(service, await adminClient(service));
+  } finally {
+    assert.equal(await service.stop(), 0);
+  }
+}
+
+async function fileSurvey({ base }: RunningService, admin: Client) {
+  const { id } = await admin.create('/surveys', { title: 'Files' });
+  const question = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'A file?' });
+  await admin.post(`/surveys/${id}/publish`);
+  return {
+    async upload(bytes: number, address = '203.0.113.1') {
+      const reply = await fetch(`${base}/uploads/surveys/${id}/questions/${question.id}`, {
+        method: 'POST',
+        body: new Uint8Array(bytes).fill(65),
+        headers: { 'x-forwarded-for': address, 'content-type': 'text/plain' },
+      });
+      const { code, data }: any = await reply.json();
+      return {
+        status: reply.status,
+        code,
+        uploadId: data?.uploadId,
+        retryAfter: Number(reply.headers.get('retry-after')),
+      };
+    },
+    claim: async (uploadId: string) =>
+      (await admin.submit(id, { answers: [{ questionId: question.id, textValue: uploadId }] })).status,
+  };
+}
+
+describe('uploads of anybody', () => {
+  it('fill no more than the budget of a survey, until responses claim them', () =>
+    served({ TRUSTED_PROXIES: '127.0.0.1', UPLOAD_SURVEY_UNCLAIMED_BYTES: String(3 * mib) }, async (service, admin) => {
+      const [one, other] = [await fileSurvey(service, admin), await fileSurvey(service, admin)];
+      const first = await one.upload(mib, '203.0.113.1');
+      assert.deepEqual([first.status, (await one.upload(mib, '203.0.113.2')).status], [201, 201]);
+      const refused = await one.upload(1.5 * mib, '203.0.113.3');
+      assert.deepEqual([refused.status, refused.code], [503, 'SERVICE_UNAVAILABLE']);
+      assert.ok(refused.retryAfter > 0);
+      assert.equal((await other.upload(mib)).status, 201, 'other surveys go on');
+      assert.equal(await one.claim(first.uploadId), 201);
+      assert.equal((await one.upload(1.5 * mib, '203.0.113.3')).status, 201);
+      const raced = await Promise.all(Array.from({ length: 8 }, (_, n) => other.upload(mib, `198.51.100.${n}`)));
+      assert.equal(raced.filter(({ status }) => status === 201).length, 2, 'also at once');
+    }));
+
+  it('are counted in bytes for each address and hour, whatever becomes of them', () =>
+    served(
+      { TRUSTED_PROXIES: '127.0.0.1', UPLOAD_ADDRESS_HOURLY_BYTES: String(3 * mib), UPLOAD_MAX_BYTES: String(2 * mib) },
+      async (service, admin) => {
+        const survey = await fileSurvey(service, admin);
+        for (let sent = 0; sent < 3; sent += 1) {
+          const { status, uploadId } = await survey.upload(mib);
+          assert.equal(status, 201);
+          assert.equal(await survey.claim(uploadId), 201);
+        }
+        const refused = await survey.upload(mib);
+        assert.deepEqual([refused.status, refused.code], [429, 'RATE_LIMITED']);
+        assert.ok(refused.retryAfter > 3000);
+        assert.equal((await survey.upload(mib, '203.0.113.9')).status, 201, 'other addresses go on');
+        for (let tries = 0; tries < 4; tries += 1)
+          assert.equal((await survey.upload(0, '203.0.113.10')).status, 400, 'what is not stored is given back');
+        assert.equal((await survey.upload(2 * mib, '203.0.113.10')).status, 201);
+      },
+    ));
+
+  it('leave a share of the disk to the stores', () =>
+    served({ UPLOAD_DISK_RESERVE_PERCENT: '99' }, async (service, admin) => {
+      const survey = await fileSurvey(service, admin);
+      const refused = await survey.upload(1);
+      assert.deepEqual([refused.status, refused.code], [503, 'SERVICE_UNAVAILABLE']);
+      assert.ok(refused.retryAfter > 0);
+    }));
+});

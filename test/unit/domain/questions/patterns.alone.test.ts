@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { describe, it } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { checkAnswersInSlices, compileSurvey } from '../../../../src/domain/submission/answers.ts';
+import { blankSurvey, withQuestion } from '../../../support/questions.ts';
+import { one } from './one-question.ts';
+
+const longestHoldMs = 20;
+/** Shortest of some runs: other programs may take the processor in between. */
+function quickest(run: () => void): number {
+  return Math.min(
+    ...Array.from({ length: 5 }, () => {
+      const startedAt = performance.now();
+      run();
+      return performance.now() - startedAt;
+    }),
+  );
+}
+
+describe('a pattern never holds the event loop for more than 20 ms', () => {
+  for (const [name, pattern] of [
+    ['of many repeats side by side', '(a|bc|d|ef){1000}'.repeat(28)],
+    ['of repeats within repeats', '((((a{1,9}){1,9}){1,9}){1,9}|b){0,9}'.repeat(13)],
+    ['of many Unicode classes', `(?i)${'[\\p{L}\\p{N}]|'.repeat(35)}`],
+    ['of as many Unicode classes as are taken', `(?i)${'[^\\p{L}\\p{N}]{9}'.repeat(5)}`],
+    ['of wide ranges without case', `(?i)${'[!-\\x{ffff}]'.repeat(40)}`],
+    ['that is as large as is taken', `(?i)${'[!-\\x{ffff}]'.repeat(9)}{700}${'a?'.repeat(100)}`],
+  ] as const)
+    it(`while a question is defined: ${name}`, () => {
+      const took = quickest(() => {
+        try {
+          one({ type: 'SHORT_TEXT', text: 't', settings: { pattern } });
+        } catch {
+          // Whether it is refused is not what is tested here.
+        }
+      });
+      assert.ok(took <= longestHoldMs, `${took} ms`);
+    });
+
+  it('while a text is compared with it', () => {
+    const { check } = one({ type: 'SHORT_TEXT', text: 't', settings: { pattern: '(.*a.{0,70}b)*', maxLength: 3000 } });
+    const textValue = Array.from({ length: 3000 }, (_, n) => ((n * n + (n >> 3)) % 7 < 3 ? 'a' : 'b')).join('');
+    const took = quickest(() => check([{ textValue }]));
+    assert.ok(took <= longestHoldMs, `${took} ms`);
+  });
+
+  it('while hundreds of texts are compared with theirs', async () => {
+    let survey = blankSurvey();
+    for (let n = 0; n < 60; n += 1)
+      survey = withQuestion(survey, {
+        type: 'SHORT_TEXT',
+        text: 't',
+        settings: { pattern: `(.*[a${n % 10}].{0,70}b)*|${n}`, maxLength: 1000 },
+      }).survey;
+    const compiled = compileSurvey(survey);
+    assert.ok(compiled.isSlowToCheck);
+    const answers = survey.questions.map(({ id }, at) => ({
+      questionId: id,
+      textValue: Array.from({ length: 1000 }, (_, n) => ((n * n + (n >> 3) + at) % 7 < 3 ? 'a' : 'b')).join(''),
+    }));
+    const delays: number[] = [];
+    for (let run = 0; run < 3; run += 1) {
+      const delay = monitorEventLoopDelay({ resolution: 1 });
+      delay.enable();
+      await checkAnswersInSlices(compiled, answers, { isComplete: true, uploads: new Map() }, nextTurn);
+      delay.disable();
+      delays.push(delay.max / 1e6);
+    }
+    assert.ok(Math.min(...delays) <= longestHoldMs + 2, `${delays.join(', ')} ms`);
+  });
+});
