@@ -79,7 +79,9 @@ export class Problem extends Error {
     return problemTable[this.code].status;
   }
 
-  /** The same refusal with further headers. A problem may be shared by several requests, so it is not changed itself. */
+  /**
+   * The same refusal with further headers. A problem may be shared by several requests, so it is not changed itself.
+   */
   with(headers: readonly (readonly [string, string])[]): Problem {
     return new Problem(this.code, this.message, {
       ...(this.details && { details: this.details }),
@@ -114,9 +116,17 @@ export function unavailable(message: string, retryAfterSeconds = 2, cause?: unkn
   return new Problem('SERVICE_UNAVAILABLE', message, { retryAfterSeconds, cause });
 }
 
-/** SERVICE_UNAVAILABLE after repeated concurrent changes; a retry after 1 s will probably succeed. */
+/** The refusal after repeated concurrent changes; a retry after a second will probably succeed. */
+export const changedTooOften = (what: 'survey' | 'response') =>
+  ({
+    code: 'SERVICE_UNAVAILABLE',
+    message: `The ${what} is being changed too often right now`,
+    retryAfterSeconds: 1,
+  }) as const;
+
 export function tooManyConflicts(what: 'survey' | 'response'): Problem {
-  return unavailable(`The ${what} is being changed too often right now`, 1);
+  const { code, message, retryAfterSeconds } = changedTooOften(what);
+  return new Problem(code, message, { retryAfterSeconds });
 }
 
 /** A pipeline step that must not be tried again: the input itself is wrong. */

@@ -3,6 +3,7 @@ import { providerNames } from '../../ai/providers/registry.ts';
 import { sentiments } from '../../domain/analytics/sentiment.ts';
 import { newQuestionBody } from '../../domain/questions/question-definition.ts';
 import { aiJobStatuses } from '../../stores/postgres/ai/jobs.ts';
+import { suggestionStatuses } from '../../stores/postgres/ai/suggestions.ts';
 import { countSchema, daySchema, idSchema, languageSchema, problemCodeSchema } from './common.ts';
 import { directionSchema, surveyWithQuestionsSchema } from './surveys.ts';
 
@@ -103,7 +104,7 @@ export const suggestionSchema = z
     aspect: z.enum(['clarity', 'bias', 'length', 'engagement']),
     problem: z.string(),
     suggestion: z.strictObject({ text: z.string(), options: z.array(z.string()).optional() }),
-    status: z.enum(['PENDING', 'ACCEPTED', 'REJECTED']),
+    status: z.enum(suggestionStatuses),
   })
   .meta({ id: 'AiSuggestion', description: 'A proposed wording, which can be accepted or rejected once.' });
 
