@@ -89,8 +89,11 @@ export function encodeResponse(head: ResponseHead, row: AnswerRow, isDeleted = f
   return `${line}${codeList(row.codes)}]`;
 }
 
-/** The row that deletes a response: same key, highest version, no content. */
-export function encodeTombstone(surveyId: string, responseId: string, submittedAtMs: number): string {
+/**
+ * The row that deletes a response: same key, highest version, no content. Its `completed_at` is the time of the
+ * deletion, after which it is kept for a month; 0 in those of former versions, which stay.
+ */
+export function encodeTombstone(surveyId: string, responseId: string, submittedAtMs: number, deletedAtMs = 0): string {
   const head: ResponseHead = {
     surveyId,
     responseId,
@@ -98,7 +101,7 @@ export function encodeTombstone(surveyId: string, responseId: string, submittedA
     version: tombstoneVersion,
     surveyVersion: 0,
     isComplete: false,
-    completedAtMs: 0,
+    completedAtMs: deletedAtMs,
     durationMs: -1,
     language: '',
     respondent: '',

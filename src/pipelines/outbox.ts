@@ -1,7 +1,7 @@
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { backoffMs } from '../platform/backoff.ts';
-import type { Sql, Tx } from '../stores/postgres/client.ts';
+import type { Sql } from '../stores/postgres/client.ts';
 import type { ScheduledTask } from './schedule.ts';
 
 interface OutboxRow {
@@ -20,22 +20,25 @@ export interface OutboxDeps {
   metrics: Pick<Metrics, 'outboxFailed' | 'outboxState'>;
   /** Milliseconds to wait after a failed attempt; short in tests. */
   pauseMs?: (failures: number) => number;
+  /** How long an event stays with a process that no longer renews its lease; short in tests. */
+  leaseMs?: number;
 }
 
 type StoredRow = OutboxRow & { attempts: number };
 
 const batchSize = 50;
 const idleMs = 200;
-/** A pass locks its rows; after this time it releases the rest. */
+/** A pass leases its rows; after this time it releases the rest. */
 const maxPassMs = 2000;
+const defaultLeaseMs = 15_000;
 const retentionDays = 7;
 const backoff = { firstMs: 500, maxMs: 300_000 };
 
 /**
  * Delivers the events that transactions wrote to the outbox, at least once. Each kind has its own queue, in the order
  * of writing, and a row that fails is retried later with backoff, so neither a failing row nor a slow kind delays
- * others. Several processes may run it: each takes rows that no other has locked, of the kinds that it knows. A kind
- * that only a newer version knows waits for such a process.
+ * others. Several processes may run it: each leases rows that no other has leased, of the kinds that it knows, and
+ * renews the lease while a handler runs. A kind that only a newer version knows waits for such a process.
  */
 export function createOutbox({
   sql,
@@ -43,6 +46,7 @@ export function createOutbox({
   log,
   metrics,
   pauseMs = (failures) => backoffMs(failures, backoff),
+  leaseMs = defaultLeaseMs,
 }: OutboxDeps) {
   let isStopping = false;
   let wake: () => void = () => undefined;
@@ -50,10 +54,10 @@ export function createOutbox({
   const passes = new Map<string, Promise<void>>();
   const kinds = Object.keys(handlers);
 
-  const deliver = async (tx: Tx, { attempts, ...row }: StoredRow): Promise<void> => {
+  const deliver = async ({ attempts, ...row }: StoredRow): Promise<void> => {
     try {
       for (const handle of handlers[row.kind] ?? []) await handle(row);
-      await tx`UPDATE outbox SET done_at = now() WHERE id = ${row.id}`;
+      await sql`UPDATE outbox SET done_at = now() WHERE id = ${row.id}`;
     } catch (error) {
       metrics.outboxFailed(row.kind);
       const waitMs = pauseMs(attempts);
@@ -61,27 +65,50 @@ export function createOutbox({
         { err: error, outboxId: row.id, kind: row.kind, attempts: attempts + 1, againInMs: waitMs },
         'an outbox event could not be delivered yet',
       );
-      await tx`
+      await sql`
         UPDATE outbox
-        SET attempts = attempts + 1, next_attempt_at = clock_timestamp() + make_interval(secs => ${waitMs / 1000})
+        SET attempts = attempts + 1, leased_until = NULL,
+          next_attempt_at = clock_timestamp() + make_interval(secs => ${waitMs / 1000})
         WHERE id = ${row.id}`;
     }
   };
 
+  const isDue = () =>
+    sql`done_at IS NULL AND (attempts = 0 OR next_attempt_at <= now()) AND (leased_until IS NULL OR leased_until <= now())`;
+  const leaseEnd = () => sql`clock_timestamp() + make_interval(secs => ${leaseMs / 1000})`;
+
+  /** Due rows of a kind, the oldest first, leased to this process. */
+  const lease = async (kind: string): Promise<StoredRow[]> => {
+    const rows = await sql<StoredRow[]>`
+      UPDATE outbox SET leased_until = ${leaseEnd()}
+      WHERE id IN (
+        SELECT id FROM outbox WHERE kind = ${kind} AND ${isDue()} ORDER BY id LIMIT ${batchSize} FOR UPDATE SKIP LOCKED)
+      RETURNING id, kind, payload, attempts`;
+    return rows.sort((one, other) => one.id - other.id);
+  };
+
   /** Resolves with whether there may be more due rows. */
-  const deliverBatch = (kind: string): Promise<boolean> =>
-    sql.begin(async (tx) => {
-      const rows = await tx<StoredRow[]>`
-        SELECT id, kind, payload, attempts FROM outbox
-        WHERE done_at IS NULL AND kind = ${kind} AND (attempts = 0 OR next_attempt_at <= now())
-        ORDER BY id LIMIT ${batchSize} FOR UPDATE SKIP LOCKED`;
-      const until = performance.now() + maxPassMs;
+  const deliverBatch = async (kind: string): Promise<boolean> => {
+    const rows = await lease(kind);
+    const left = new Set(rows.map(({ id }) => id));
+    const renew = () =>
+      void sql`UPDATE outbox SET leased_until = ${leaseEnd()} WHERE id = ANY(${[...left]}) AND done_at IS NULL`.catch(
+        (error: unknown) => log.debug({ err: error, kind }, 'the lease of outbox events could not be renewed'),
+      );
+    const renewal = setInterval(renew, leaseMs / 3);
+    const until = performance.now() + maxPassMs;
+    try {
       for (const row of rows) {
         if (isStopping || performance.now() > until) return true;
-        await deliver(tx, row);
+        await deliver(row);
+        left.delete(row.id);
       }
       return rows.length === batchSize;
-    });
+    } finally {
+      clearInterval(renewal);
+      if (left.size > 0) await sql`UPDATE outbox SET leased_until = NULL WHERE id = ANY(${[...left]})`;
+    }
+  };
 
   const drainKind = async (kind: string): Promise<void> => {
     try {
@@ -93,8 +120,7 @@ export function createOutbox({
 
   const startDuePasses = async (): Promise<void> => {
     const due = await sql<{ kind: string }[]>`
-      SELECT DISTINCT kind FROM outbox
-      WHERE done_at IS NULL AND kind = ANY(${kinds}) AND (attempts = 0 OR next_attempt_at <= now())`;
+      SELECT DISTINCT kind FROM outbox WHERE kind = ANY(${kinds}) AND ${isDue()}`;
     for (const { kind } of due)
       if (!passes.has(kind))
         passes.set(

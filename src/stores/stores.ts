@@ -32,6 +32,7 @@ import { watchMemoryPressure } from './redis/intake/memory-pressure.ts';
 import { createShards } from './redis/intake/shards.ts';
 import { createStream } from './redis/intake/stream.ts';
 import { createLiveNotifications, createLiveStream } from './redis/live-stream.ts';
+import { createOncePerDay } from './redis/once-per-day.ts';
 import { createPermissionNotifications } from './redis/permission-notifications.ts';
 import { createPubSub } from './redis/pub-sub.ts';
 import { createDiskStorage } from './uploads/disk.ts';
@@ -134,6 +135,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
       newId: () => newId(),
     }),
     unsavedReplies: createUnsavedReplies(sharedRedis),
+    oncePerDay: createOncePerDay(sharedRedis),
     live: createLiveStream(liveRedis),
     messages,
     liveNotifications: createLiveNotifications(messages),

@@ -15,6 +15,7 @@ import { responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Stores } from '../../src/stores/stores.ts';
 import { createUploads } from '../../src/stores/uploads/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { eraseAllDeleted } from '../support/erase-all-deleted.ts';
 import { eventually } from '../support/eventually.ts';
 import { png } from '../support/pixel.ts';
 import { type RunningService, startService } from '../support/service.ts';
@@ -247,7 +248,7 @@ describe('what must not be kept', () => {
     await shows(survey.id, 0);
     // The schedule comes again for what a merge of other rows holds at the moment.
     await eventually(async () => {
-      await stores.responses.eraseDeleted();
+      await eraseAllDeleted(stores.responses);
       assert.ok((await tracesOf(canary)).every((trace) => !trace.startsWith('clickhouse')));
     }, 120_000);
     // The schedule does so with what is ten minutes old; until then live streams may ask for it.

@@ -19,6 +19,8 @@ export interface ResponseDatabase {
   clickhouse: ClickHouse;
   responses: ResponseStore;
   store(lines: readonly string[], batch?: { codeColumns?: number }): Promise<InsertOutcome>;
+  /** Drops the database. */
+  drop(): Promise<void>;
   /** Drops the database and stops the stores if they were started here. */
   close(): Promise<void>;
 }
@@ -31,14 +33,18 @@ export async function openResponseDatabase(): Promise<ResponseDatabase> {
   const clickhouse = createClickHouse({ urls: [url.href], log: createLog('error') });
   await migrateClickHouse(clickhouse);
   const responses = createResponseStore({ clickhouse });
+  const drop = async () => {
+    await clickhouse.command(`DROP DATABASE \`${clickhouse.database}\` SYNC`);
+    await clickhouse.close();
+  };
   return {
     clickhouse,
     responses,
     store: (lines, { codeColumns = 64 } = {}) =>
       responses.insertBatch({ lines: Buffer.from(lines.join('\n')), rows: lines.length, codeColumns }),
+    drop,
     async close() {
-      await clickhouse.command(`DROP DATABASE \`${clickhouse.database}\` SYNC`);
-      await clickhouse.close();
+      await drop();
       await stores.stop();
     },
   };

@@ -1,18 +1,15 @@
-import { type ValidationIssue, validationProblem } from '../../errors.ts';
+import { validationProblem } from '../../errors.ts';
 import { runAtOnce, type SlicedWork } from '../../platform/slices.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
-import { questionVariable } from '../questions/variable.ts';
-import type { SurveyWithQuestions } from '../survey.ts';
-import { annotationFilter, annotationKindOf, type KnownAnnotations } from './annotation-variables.ts';
-import { associationOf } from './chi-square.ts';
+import { hasOverlaps } from '../questions/contract.ts';
+import { associationOf, type TableWeights } from './chi-square.ts';
 import { type CrosstabCounts, type Sum, sumsOf } from './crosstab-counts.ts';
-import { type ComparedColumn, type Correction, compareColumns, comparisonsIn } from './significance.ts';
+import { type ComparedColumn, type Correction, compareColumns, comparisonsIn, maxComparisons } from './significance.ts';
 
 /** A table of this size takes about 6 MB as JSON. */
 export const defaultMaxCells = 50_000;
-const maxComparisons = 1_000_000;
 /** The comparisons of a row are sorted, which cannot be interrupted. */
-const maxComparisonsInRow = 100_000;
+const maxComparisonsInRow = 20_000;
 /** Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of 50,000 cells. */
 const maxNameCharacters = 6_000_000;
 const defaultLevel = 0.95;
@@ -50,8 +47,8 @@ export const interpretTables = (
 /**
  * Tables with the same row variable. Throws VALIDATION_ERROR above `maxCells`. Percentages (0–100) refer to the respondents who
  * answered both questions, weighted if there are weights; with multiple answers their sum may exceed 100. Columns are compared by their
- * percentages and effective bases. Above 1,000,000 comparisons, 100,000 of one row, or 6,000,000 characters of column names the comparison is omitted, or
- * refused with VALIDATION_ERROR if it was requested. Chi-square and Cramér's V use the (weighted) counts shown.
+ * percentages and effective bases. Above 1,000,000 comparisons, 20,000 of one row or 6,000,000 characters of column names the comparison is omitted, or
+ * refused with VALIDATION_ERROR if it was requested. Cramér's V uses the (weighted) counts shown; chi-square is corrected for weights.
  */
 export function* sliceTables(
   rows: Dimension,
@@ -63,7 +60,7 @@ export function* sliceTables(
     tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
   const layouts: TableLayout[] = [];
-  for (const table of tables) layouts.push(yield* layOutTable(categories, table));
+  for (const table of tables) layouts.push(yield* layOutTable({ ...rows, categories }, table));
   refuseTooManyCells(
     layouts[0]?.rows.length ?? 0,
     layouts.map((table) => table.columns.length),
@@ -80,18 +77,22 @@ interface TableLayout {
   rows: readonly HeaderCell[];
   columns: readonly HeaderCell[];
   sums: Sliced<ReturnType<typeof sumsOf>>;
+  /** Whether each respondent is in one cell. */
+  isExclusive: boolean;
+  /** Undefined without a weight. */
   unweightable: number | undefined;
 }
 
-function* layOutTable(categories: readonly Category[], { columns, ...counts }: CountedTable): SlicedWork<TableLayout> {
+function* layOutTable(rows: Dimension, { columns, ...counts }: CountedTable): SlicedWork<TableLayout> {
   const sums = yield* sumsOf(counts);
   const heads = columns.categories.map((category) => ({ ...category, ...sums.column(category.code) }));
   return {
-    rows: categories.map((category) => ({ ...category, ...sums.row(category.code) })),
+    rows: rows.categories.map((category) => ({ ...category, ...sums.row(category.code) })),
     columns: heads.filter(
       ({ code, count, isHidden }) => count > 0 || isHidden !== true || counts.chosenInSurvey?.columns?.has(code),
     ),
     sums,
+    isExclusive: !hasOverlaps(rows) && !hasOverlaps(columns),
     unweightable: counts.weighted?.unweightable,
   };
 }
@@ -145,7 +146,8 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 export type PresentedTable = Sliced<ReturnType<typeof presentTable>>;
 type Sliced<Work> = Work extends SlicedWork<infer Result> ? Result : never;
 
-function* presentTable({ rows, columns, sums, unweightable }: TableLayout, comparison: ComparisonOptions | undefined) {
+function* presentTable(layout: TableLayout, comparison: ComparisonOptions | undefined) {
+  const { rows, columns, sums, unweightable } = layout;
   const table: Sum[][] = [];
   for (const row of rows) {
     table.push(columns.map((column) => sums.cell(row.code, column.code)));
@@ -157,6 +159,7 @@ function* presentTable({ rows, columns, sums, unweightable }: TableLayout, compa
       columns.map((head, c) => comparedColumn(head, table, c)),
       rows.length,
       { level: comparison.significance ?? defaultLevel, correction: comparison.correction },
+      (one, other) => sharedBase(layout, one, other),
     ));
   const cells = [];
   for (const [r, line] of table.entries()) {
@@ -172,6 +175,10 @@ function* presentTable({ rows, columns, sums, unweightable }: TableLayout, compa
     );
     yield;
   }
+  const weights = table.map((line) => line.map(({ weight }) => weight));
+  yield;
+  const association = associationOf(weights, tableWeights(layout, table));
+  yield;
   return {
     rows: rows.map(presentHeader),
     columns: columns.map(presentHeader),
@@ -179,9 +186,27 @@ function* presentTable({ rows, columns, sums, unweightable }: TableLayout, compa
     total: sums.total.count,
     weightedTotal: sums.total.weight,
     effectiveBase: sums.total.effectiveBase,
-    ...associationOf(table.map((line) => line.map(({ weight }) => weight))),
+    ...association,
     ...(unweightable !== undefined && { unweightable }),
   };
+}
+
+function tableWeights(
+  { sums, isExclusive, unweightable }: TableLayout,
+  table: readonly (readonly Sum[])[],
+): TableWeights | undefined {
+  if (unweightable === undefined) return undefined;
+  return isExclusive
+    ? { squares: table.map((line) => line.map(({ squares }) => squares)) }
+    : { scale: sums.total.weight > 0 ? sums.total.effectiveBase / sums.total.weight : 1 };
+}
+
+/** The effective number of respondents that two columns, by index, have in common: n₁n₂ Σw² / (Σw₁ Σw₂), in both their number. */
+function sharedBase({ columns, sums }: TableLayout, first: number, second: number): number {
+  const [one, other] = [columns[first], columns[second]];
+  if (!one || !other || one.weight === 0 || other.weight === 0) return 0;
+  const squares = sums.overlap(one.code, other.code);
+  return (one.effectiveBase * other.effectiveBase * squares) / (one.weight * other.weight);
 }
 
 type HeaderCell = Category & Sum;
@@ -204,43 +229,4 @@ function comparedColumn(
   column: number,
 ): ComparedColumn {
   return { value, base: effectiveBase, shares: table.map((line) => share(line[column]?.weight ?? 0, weight)) };
-}
-
-/**
- * Parses `questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX or RANKING; values may contain colons. With
- * `annotations`, also parses filters by AI annotations. Returns a ValidationIssue if the text is no valid filter.
- */
-export function parseFilter(
-  survey: SurveyWithQuestions,
-  text: string,
-  annotations?: KnownAnnotations,
-): { dimension: Dimension; code: number } | ValidationIssue {
-  if (annotations && annotationKindOf(text) !== undefined) return annotationFilter(survey, text, annotations);
-  const at = text.indexOf(':');
-  const question = survey.questions.find((item) => !item.isHidden && item.id === text.slice(0, Math.max(0, at)));
-  if (at < 0 || !question)
-    return { path: '', message: 'must be questionId:optionValue with a question of this survey' };
-  const rest = text.slice(at + 1);
-  for (const { row, value } of possibleSplits(rest)) {
-    const dimension = questionVariable(question, row);
-    const category = 'message' in dimension ? undefined : dimension.categories.find((item) => item.value === value);
-    if (!('message' in dimension) && category) return { dimension, code: category.code };
-  }
-  const whole = questionVariable(question);
-  if (!('message' in whole)) return { path: '', message: 'names no value of the question' };
-  if (question.rows.length === 0) return { path: '', message: `the question ${whole.message}` };
-  return {
-    path: '',
-    message: rest.includes(':')
-      ? 'names no row and column of the question'
-      : `the question is a ${question.type}: write questionId:rowValue:columnValue`,
-  };
-}
-
-/** The text as a value, then split into row and value at every colon. */
-function possibleSplits(text: string): { row?: string; value: string }[] {
-  const found: { row?: string; value: string }[] = [{ value: text }];
-  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1))
-    found.push({ row: text.slice(0, at), value: text.slice(at + 1) });
-  return found;
 }

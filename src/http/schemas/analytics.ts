@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { weightCorrections } from '../../domain/analytics/chi-square.ts';
 import { countSchema, daySchema, idSchema, timeSchema } from './common.ts';
 import { questionTypeSchema } from './questions.ts';
 
@@ -134,15 +135,33 @@ const cellSchema = z
       'With a weight, percentages are of weighted counts. Percentages of a row, column or table without respondents are 0.',
   });
 
+const chiSquareFields = {
+  statistic: z.number().min(0).nullable(),
+  degreesOfFreedom: countSchema,
+  pValue: z.number().min(0).max(1).nullable(),
+};
+
 const associationFields = {
   chiSquare: z
     .strictObject({
-      statistic: z.number().min(0).nullable(),
-      degreesOfFreedom: countSchema,
-      pValue: z.number().min(0).max(1).nullable(),
+      ...chiSquareFields,
+      effectiveDegreesOfFreedom: z
+        .number()
+        .min(0)
+        .optional()
+        .describe(
+          'With a weight: f, as many degrees of freedom as the test has. `pValue` is P(χ²(f) ≥ statistic · f / degreesOfFreedom)',
+        ),
+      correction: z.enum(weightCorrections).optional().describe('With a weight: how the test takes it into account'),
     })
     .describe(
-      'Pearson’s, without Yates’ correction; null if the table has fewer than two rows or columns with answers',
+      'Pearson’s, without Yates’ correction; null if the table has fewer than two rows or columns with answers. With a weight corrected for it: by the design effects of Rao and Scott (second order), or, for questions with several answers, scaled by `effectiveBase` / `weightedTotal`',
+    ),
+  uncorrectedChiSquare: z
+    .strictObject(chiSquareFields)
+    .optional()
+    .describe(
+      'With a weight: Pearson’s over the weighted counts as they are shown. Its p-value is no test: it falls with the size and the spread of the weights',
     ),
   cramersV: z.number().min(0).nullable(),
 };

@@ -8,6 +8,7 @@ import type { Stores } from '../../stores/stores.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import { createCloseEndedSurveys } from './close-ended-surveys.ts';
 import { createDefinitionBackfill } from './definition-backfill.ts';
+import { createEraseDeletedResponses } from './erase-deleted-responses.ts';
 import { createReconcileCounts } from './reconcile-counts.ts';
 import { createRemoveOldVersions } from './remove-old-versions.ts';
 import { createRewriteErasureLog } from './rewrite-erasure-log.ts';
@@ -66,7 +67,7 @@ export function responseMaintenanceTasks({ stores, core, log, stopping }: Mainte
     {
       name: 'erase deleted responses for good',
       everyMs: hourMs,
-      run: async () => void (await stores.responses.eraseDeleted()),
+      run: createEraseDeletedResponses({ ...stores, deadLetters: createDeadLetters(stores), now: core.now }),
     },
     {
       name: 'remove AI annotations of deleted responses and former analyses',

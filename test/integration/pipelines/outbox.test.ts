@@ -22,7 +22,7 @@ describe('the outbox', () => {
     for (const n of numbers)
       await database.sql`INSERT INTO outbox (kind, payload) VALUES (${kind}, ${database.sql.json({ n })})`;
   };
-  const start = (handlers: Record<string, OutboxHandler>, pauseMs?: (attempts: number) => number) => {
+  const start = (handlers: Record<string, OutboxHandler>, pauseMs?: (attempts: number) => number, leaseMs?: number) => {
     const metrics = createMetrics();
     const outbox = createOutbox({
       sql: database.sql,
@@ -30,6 +30,7 @@ describe('the outbox', () => {
       log: createLog('silent'),
       metrics,
       ...(pauseMs && { pauseMs }),
+      ...(leaseMs !== undefined && { leaseMs }),
     });
     running.push(outbox);
     outbox.start();
@@ -113,5 +114,43 @@ describe('the outbox', () => {
       numbers,
     );
     await Promise.all(outboxes.map((outbox) => outbox.stop()));
+  });
+
+  it('keeps no transaction open while an event is handled, and gives it to no other process meanwhile', async () => {
+    await write('slow', 1);
+    let release: () => void = () => undefined;
+    let calls = 0;
+    const handle: OutboxHandler = () => {
+      calls += 1;
+      return new Promise((resolve) => {
+        release = resolve;
+      });
+    };
+    const outboxes = [start({ slow: handle }, undefined, 600), start({ slow: handle }, undefined, 600)];
+    await eventually(() => assert.equal(calls, 1));
+    // Longer than a lease: it is renewed.
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const open = await database.sql`
+      SELECT query FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'`;
+    assert.deepEqual([...open], []);
+    assert.equal(calls, 1);
+    release();
+    await eventually(async () =>
+      assert.equal((await database.sql`SELECT FROM outbox WHERE done_at IS NULL`).length, 0),
+    );
+    await Promise.all(outboxes.map((outbox) => outbox.stop()));
+    assert.equal(calls, 1);
+  });
+
+  it('takes over an event from a process that has died', async () => {
+    await write('left', 1);
+    await database.sql`UPDATE outbox SET leased_until = now() + interval '700 milliseconds'`;
+    const told: number[] = [];
+    const outbox = start({ left: async ({ payload }) => void told.push(Number(payload['n'])) });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.deepEqual(told, []);
+    await eventually(() => assert.deepEqual(told, [1]));
+    await outbox.stop();
   });
 });

@@ -1,5 +1,6 @@
 import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
-import type { Dimension } from '../../../domain/questions/contract.ts';
+import { comparisonsIn, maxComparisons } from '../../../domain/analytics/significance.ts';
+import { type Dimension, hasOverlaps } from '../../../domain/questions/contract.ts';
 import { runAtOnce, runInSlices, type SlicedWork } from '../../../platform/slices.ts';
 import type { ClickHouse } from '../client.ts';
 import {
@@ -47,6 +48,8 @@ const rowsAtOnce = 1000;
 const codeCount = 65_536;
 /** The code of totals over all categories; no category has it. */
 const allCodes = 0;
+/** Added to the code of a column where its overlap with another column stands in place of a row; no code is as great. */
+const overlapRow = 2 ** 31;
 
 export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
   const codeColumns = createCodeColumns(clickhouse);
@@ -170,8 +173,8 @@ function joinAnnotations(
 }
 
 /**
- * Cells and totals in one pass: ARRAY JOIN spreads each group over its codes and, in both directions, over `allCodes`.
- * Groups outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
+ * Cells and totals in one pass: ARRAY JOIN spreads each group over its codes and, in both directions, over `allCodes`;
+ * with several answers in columns also over their pairs, unless the table is too wide for comparing columns. Groups outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
  */
 function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
   const [down, across] = [
@@ -194,9 +197,15 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
   const counted = weight
     ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable FROM ${source})`
     : source;
+  const cells = countsOverlaps({ rows, columns })
+    ? `arrayJoin(if(isInBoth, arrayConcat(
+          arrayFlatten(arrayMap(r -> arrayMap(c -> (r, c), arrayPushFront(columnCodes, toUInt32(${allCodes}))), arrayPushFront(rowCodes, toUInt32(${allCodes})))),
+          arrayFlatten(arrayMap(one -> arrayMap(other -> (toUInt32(${overlapRow} + one), other), arrayFilter(code -> code > one, columnCodes)), columnCodes))
+        ), [])) AS cell, cell.1 AS row, cell.2 AS column`
+    : `arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column`;
   return `SELECT row AS place, column AS code, '' AS label, [toFloat64(sum(responses)), toFloat64(sum(weight)), toFloat64(sum(squares)), toFloat64(sum(unweightable))] AS figures FROM
     (SELECT
-        arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column,
+        ${cells},
         responses, weight, squares, unweightable FROM
       (SELECT
           ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, notEmpty(rowCodes) AND notEmpty(columnCodes) AS isInBoth,
@@ -205,13 +214,25 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
     GROUP BY row, column`;
 }
 
+const countsOverlaps = ({ rows, columns }: Pick<CrosstabQuery, 'rows' | 'columns'>): boolean =>
+  hasOverlaps(columns) && comparisonsIn(rows.categories.length, columns.categories.length) <= maxComparisons;
+
+/** RE2 that captures a text without white space around it: that of ASCII and Unicode, and the byte order mark. */
+const withinWhiteSpace = '^[\\s\\v\\pZ\\x{feff}]*(.*?)[\\s\\v\\pZ\\x{feff}]*$';
+
 const isUsableWeight = 'value >= 1e-12 AND value <= 1e12';
 
 function weightTerms(weight: CrosstabWeight | undefined, columnOf: ColumnOf): { value: string; isUsable: string } {
   if (weight === undefined) return { value: '1', isUsable: '1' };
   if (weight.kind === 'metadata') {
-    const value = `ifNull(toFloat64OrNull(trim(metadata[${sqlString(weight.key)}])), 0)`;
-    return { value, isUsable: isUsableWeight };
+    const text = `metadata[${sqlString(weight.key)}]`;
+    const plain = `toFloat64OrNull(${text})`;
+    // The expression runs only for the texts that are no number as they stand.
+    const trimmed = `toFloat64OrNull(extract(${text}, ${sqlString(withinWhiteSpace)}))`;
+    return {
+      value: `if(isNotNull(${plain}), assumeNotNull(${plain}), ifNull(${trimmed}, 0))`,
+      isUsable: isUsableWeight,
+    };
   }
   return {
     value: `numbers[${sqlInteger(weight.slot + 1)}]`,
@@ -246,42 +267,54 @@ function* collectCrosstab(rows: readonly ScanRow[], weight: CrosstabWeight | und
     if (row === allCodes && column === allCodes) unweightable += figures[3] ?? 0;
   }
   yield;
-  const counted = yield* split(cells.values());
+  const counted = yield* splitCells(cells.values());
   const counts = {
     cells: counted.inner,
     rowTotals: new Map(counted.rowTotals.map(({ row, count }) => [row, count])),
     columnTotals: new Map(counted.columnTotals.map(({ column, count }) => [column, count])),
     total: counted.total?.count ?? 0,
+    ...(counted.overlaps.length > 0 && {
+      columnOverlaps: counted.overlaps.map((cell) => ({ ...pairOf(cell), count: cell.count })),
+    }),
   };
   if (!weight) return counts;
-  const { inner, rowTotals, columnTotals } = yield* split(weights.values());
-  const sums = ({ weight: sum, squares }: WeightSums): WeightSums => ({ weight: sum, squares });
+  const weighed = yield* splitCells(weights.values());
   const total = weights.get(allCodes * codeCount + allCodes);
   return {
     ...counts,
     weighted: {
-      cells: inner.map(({ row, column, ...cell }) => ({ row, column, ...sums(cell) })),
-      rowTotals: new Map(rowTotals.map((cell) => [cell.row, sums(cell)])),
-      columnTotals: new Map(columnTotals.map((cell) => [cell.column, sums(cell)])),
-      total: total ? sums(total) : { weight: 0, squares: 0 },
+      cells: weighed.inner.map((cell) => ({ row: cell.row, column: cell.column, ...sumsIn(cell) })),
+      rowTotals: new Map(weighed.rowTotals.map((cell) => [cell.row, sumsIn(cell)])),
+      columnTotals: new Map(weighed.columnTotals.map((cell) => [cell.column, sumsIn(cell)])),
+      total: total ? sumsIn(total) : { weight: 0, squares: 0 },
+      ...(weighed.overlaps.length > 0 && {
+        columnOverlaps: weighed.overlaps.map((cell) => ({ ...pairOf(cell), ...sumsIn(cell) })),
+      }),
       unweightable,
     },
   };
 }
 
-/** Cells and totals that count anybody. */
-function* split<AnyCell extends Cell>(cells: Iterable<AnyCell>) {
-  const [inner, rowTotals, columnTotals]: [AnyCell[], AnyCell[], AnyCell[]] = [[], [], []];
+const sumsIn = ({ weight, squares }: WeightSums): WeightSums => ({ weight, squares });
+const pairOf = ({ row, column }: Cell): { one: number; other: number } => ({ one: row - overlapRow, other: column });
+
+/** Cells, totals and overlaps that count anybody. */
+function* splitCells<AnyCell extends Cell>(cells: Iterable<AnyCell>) {
+  const inner: AnyCell[] = [];
+  const rowTotals: AnyCell[] = [];
+  const columnTotals: AnyCell[] = [];
+  const overlaps: AnyCell[] = [];
   let total: AnyCell | undefined;
   let index = 0;
   for (const cell of cells) {
     index += 1;
     if (index % rowsAtOnce === 0) yield;
     if (cell.count <= 0) continue;
-    if (cell.row === allCodes && cell.column === allCodes) total = cell;
+    if (cell.row >= overlapRow) overlaps.push(cell);
+    else if (cell.row === allCodes && cell.column === allCodes) total = cell;
     else if (cell.column === allCodes) rowTotals.push(cell);
     else if (cell.row === allCodes) columnTotals.push(cell);
     else inner.push(cell);
   }
-  return { inner, rowTotals, columnTotals, total };
+  return { inner, rowTotals, columnTotals, overlaps, total };
 }

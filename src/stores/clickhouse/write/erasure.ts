@@ -1,6 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouse } from '../client.ts';
-import { type Placement, storageTable } from '../schema/placement.ts';
+import { localTable, type Placement, storageTable } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
 
 /** What is needed to delete a response. */
@@ -15,24 +14,57 @@ export interface ResponseMarkedForDeletion {
 export type DeletionCriterion = { respondent: string } | { before: Date };
 
 const erasureTimeoutMs = 30 * 60_000;
-const maxMergeAttempts = 5;
-const mergeRetryMs = 250;
 /** The key that all versions of a response share. */
 const key = 'survey_id, submitted_at, response_id';
-/** SQL condition for rows of deleted responses. */
-const rowsOfDeletedResponses = (among: 'IN' | 'GLOBAL IN', all: string): string =>
-  `is_deleted = 0 AND (${key}) ${among} (SELECT ${key} FROM ${all} WHERE is_deleted = 1)`;
+/** A part of the table that holds rows to erase. */
+type Part = readonly [partitionId: string, bytes: number];
+
+export interface EraseOptions {
+  /** Partitions whose parts with erased rows are larger, in bytes on disk, are left for another call. */
+  maxPartBytes: number;
+  /** Tombstones of responses that were deleted earlier are removed once the rows they hide are gone. */
+  tombstonesBefore: Date;
+  /** Responses whose tombstones stay, since rows of them may come back. */
+  keepTombstonesOf: readonly string[];
+}
+
+export interface ErasureOutcome {
+  /** Partitions of which parts were rewritten. */
+  partitions: number;
+  /** Partitions that were left, because their parts are too large. */
+  postponed: number;
+}
 
 /** Removes content from disk; slow, for jobs only. */
 export function createErasure(clickhouse: ClickHouse, placement: Placement) {
   const table = clickhouse.table('responses');
+  const local = localTable(clickhouse, placement, 'responses');
   const storage = storageTable(clickhouse, placement);
-  const partitionsWith = async (condition: string): Promise<string[]> =>
-    (
-      await clickhouse.select<[string]>(`SELECT DISTINCT _partition_id FROM ${table} WHERE ${condition}`, {
-        timeoutMs: erasureTimeoutMs,
-      })
-    ).map(([month]) => month);
+  const localName = placement.cluster === undefined ? 'responses' : 'responses_local';
+  const systemParts =
+    placement.cluster === undefined
+      ? 'system.parts'
+      : `clusterAllReplicas(${sqlString(placement.cluster)}, system.parts)`;
+  const partsWhere = `active AND database = ${sqlString(clickhouse.database)} AND table = ${sqlString(localName)}`;
+  const change = (statement: string) => clickhouse.command(statement, { timeoutMs: erasureTimeoutMs });
+
+  /** Rows of deleted responses. Reads the tombstones, and the rows beside them by the sorting key. */
+  const rowsOfDeletedResponses = (among: 'IN' | 'GLOBAL IN', all: string, month = ''): string =>
+    `is_deleted = 0 ${month} AND (${key}) ${among} (SELECT ${key} FROM ${all} WHERE is_deleted = 1 ${month})`;
+
+  const partsWithDeletedResponses = async (): Promise<Part[]> =>
+    clickhouse.select<Part>(
+      `SELECT partition_id, max(bytes_on_disk) FROM ${systemParts} WHERE ${partsWhere} AND name IN
+        (SELECT DISTINCT _part FROM ${table} WHERE ${rowsOfDeletedResponses('GLOBAL IN', table)}) GROUP BY partition_id`,
+      { timeoutMs: erasureTimeoutMs },
+    );
+  const partsWithMaskedRows = (): Promise<Part[]> =>
+    clickhouse.select<Part>(
+      `SELECT partition_id, max(bytes_on_disk) FROM ${systemParts} WHERE ${partsWhere} AND has_lightweight_delete GROUP BY partition_id`,
+      { timeoutMs: erasureTimeoutMs },
+    );
+  const monthOf = (partitionId: string): string => `AND toYYYYMM(submitted_at) = ${sqlInteger(Number(partitionId))}`;
+
   return {
     /** Responses that match the criterion, oldest first, at most `limit`. */
     async findMarkedForDeletion(
@@ -67,36 +99,61 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       );
       return rows.map(([responseId]) => responseId);
     },
-    /** Removes all rows of a survey. Rows that arrive later stay. */
+    /**
+     * Hides all rows of a survey from every read, by a mask beside the parts that hold them; `eraseDeleted` removes them
+     * from disk. Rows that arrive later stay.
+     */
     async eraseSurvey(surveyId: string): Promise<void> {
-      await clickhouse.command(
-        `ALTER TABLE ${storage} DELETE WHERE survey_id = ${sqlUuid(surveyId)} SETTINGS mutations_sync = 2`,
-        { timeoutMs: erasureTimeoutMs },
+      await change(
+        `DELETE FROM ${storage} WHERE survey_id = ${sqlUuid(surveyId)} SETTINGS lightweight_deletes_sync = 2`,
       );
     },
     /**
-     * Removes the rows of deleted responses. Tombstones stay, so that a late redelivery restores nothing. Merges the
-     * partitions concerned; if that does not help, deletes the rows. Returns the number of partitions.
+     * Rewrites the parts of the table that hold rows of deleted responses or masked rows, without these; other parts
+     * stay as they are. Tombstones stay until `tombstonesBefore`, so that a late redelivery restores nothing.
      */
-    async eraseDeleted(): Promise<number> {
-      const erasedPartitions = new Set<string>();
-      // A merge skips parts that another merge holds, so remaining rows are searched again.
-      for (let attempt = 0; attempt < maxMergeAttempts; attempt += 1) {
-        if (attempt > 0) await pause(attempt * mergeRetryMs);
-        const concerned = await partitionsWith(rowsOfDeletedResponses('GLOBAL IN', table));
-        if (concerned.length === 0) break;
-        for (const month of concerned) {
-          erasedPartitions.add(month);
-          // A part emptied by deleting a survey has no projection, and prevents merges until the server drops it
-          // minutes later.
-          const isMerged = attempt === 0 || placement.cluster !== undefined;
-          const statement = isMerged
-            ? `OPTIMIZE TABLE ${storage} PARTITION ID ${sqlString(month)} FINAL`
-            : `ALTER TABLE ${storage} DELETE IN PARTITION ID ${sqlString(month)} WHERE ${rowsOfDeletedResponses('IN', storage)} SETTINGS mutations_sync = 2`;
-          await clickhouse.command(statement, { timeoutMs: erasureTimeoutMs });
+    async eraseDeleted({ maxPartBytes, tombstonesBefore, keepTombstonesOf }: EraseOptions): Promise<ErasureOutcome> {
+      const outcome = { partitions: new Set<string>(), postponed: new Set<string>() };
+      const rewrite = async (parts: readonly Part[], statement: (partitionId: string) => string): Promise<void> => {
+        for (const [partitionId, bytes] of parts) {
+          const isPostponed = bytes > maxPartBytes;
+          (isPostponed ? outcome.postponed : outcome.partitions).add(partitionId);
+          if (!isPostponed) await change(statement(partitionId));
         }
-      }
-      return erasedPartitions.size;
+      };
+      const withRows = await partsWithDeletedResponses();
+      await rewrite(
+        withRows,
+        (partitionId) =>
+          `ALTER TABLE ${storage} DELETE IN PARTITION ID ${sqlString(partitionId)} WHERE ${rowsOfDeletedResponses('IN', local, monthOf(partitionId))} SETTINGS mutations_sync = 2, allow_nondeterministic_mutations = 1`,
+      );
+      // Rows that came meanwhile keep the tombstones of their month for another call.
+      const stillHiding = new Set((await partsWithDeletedResponses()).map(([partitionId]) => partitionId));
+      await hideTombstones(tombstonesBefore, keepTombstonesOf, stillHiding);
+      await rewrite(
+        await partsWithMaskedRows(),
+        (partitionId) =>
+          `ALTER TABLE ${storage} APPLY DELETED MASK IN PARTITION ID ${sqlString(partitionId)} SETTINGS mutations_sync = 2`,
+      );
+      return { partitions: outcome.partitions.size, postponed: outcome.postponed.size };
     },
   };
+
+  /** Masks tombstones that hide nothing any more. */
+  async function hideTombstones(
+    before: Date,
+    keepOf: readonly string[],
+    stillHiding: ReadonlySet<string>,
+  ): Promise<void> {
+    const kept = keepOf.length === 0 ? '' : `AND response_id NOT IN (${keepOf.map(sqlUuid).join(', ')})`;
+    const over = `is_deleted = 1 AND completed_at > toDateTime64(0, 3, 'UTC') AND completed_at < ${sqlMoment(before)} ${kept}`;
+    const rows = await clickhouse.select<[string]>(`SELECT DISTINCT _partition_id FROM ${table} WHERE ${over}`, {
+      timeoutMs: erasureTimeoutMs,
+    });
+    for (const [partitionId] of rows)
+      if (!stillHiding.has(partitionId))
+        await change(
+          `DELETE FROM ${storage} IN PARTITION ID ${sqlString(partitionId)} WHERE ${over} SETTINGS lightweight_deletes_sync = 2`,
+        );
+  }
 }

@@ -42,7 +42,7 @@ export interface Engine {
 export const defaultDatabase = 'survey';
 
 /** Each call into the engine and each file access takes a thread of libuv's pool (16, see clickhouse.ts); the queues leave some free. */
-const queueSizes = { read: 8, insert: 2, change: 2, kill: 1 };
+const queueSizes = { read: 8, insert: 2, schema: 1, change: 2, kill: 1 };
 
 /**
  * The ClickHouse engine in this process. Opening a session takes 0.1 ms, so every query gets its own; settings, parameters and database
@@ -55,6 +55,7 @@ export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<E
   const queues = {
     read: createSemaphore({ concurrency: queueSizes.read }),
     insert: createSemaphore({ concurrency: queueSizes.insert }),
+    schema: createSemaphore({ concurrency: queueSizes.schema }),
     change: createSemaphore({ concurrency: queueSizes.change }),
     kill: createSemaphore({ concurrency: queueSizes.kill }),
   };

@@ -74,13 +74,26 @@ export function isShutdown(sql: string): boolean {
   return isWord(first, 'SYSTEM') && (isWord(second, 'SHUTDOWN') || isWord(second, 'KILL'));
 }
 
-export type QueueName = 'read' | 'insert' | 'change' | 'kill';
+export type QueueName = 'read' | 'insert' | 'schema' | 'change' | 'kill';
 
 const readingVerbs = new Set(['SELECT', 'WITH', 'SHOW', 'DESCRIBE', 'DESC', 'EXPLAIN', 'EXISTS', 'CHECK', 'VALUES']);
+
+/** Changes of tables that rewrite no rows, such as ADD COLUMN: ingest must not wait for them behind a long mutation. */
+function isSchemaChange(verb: string, sql: string): boolean {
+  if (verb === 'CREATE') return ![...tokens(sql)].some((token) => isWord(token, 'SELECT'));
+  if (verb !== 'ALTER') return false;
+  const words = [...tokens(sql)].map(({ kind, text }) => (kind === 'word' ? text.toUpperCase() : ''));
+  const hasSchemaAction = words.some((word, index) => schemaActions.has(`${word} ${words[index + 1]}`));
+  return hasSchemaAction && !words.some((word) => rowActions.has(word));
+}
+
+const schemaActions = new Set(['ADD COLUMN', 'MODIFY SETTING', 'RESET SETTING', 'ADD INDEX', 'ADD PROJECTION']);
+const rowActions = new Set(['DELETE', 'UPDATE', 'MATERIALIZE', 'DROP', 'CLEAR', 'DETACH', 'ATTACH', 'APPLY']);
 
 /** The queue of a statement without inline data. WITH may also begin an INSERT … SELECT. */
 export function queueOf(verb: string, sql: string): QueueName {
   if (verb === 'KILL') return 'kill';
+  if (isSchemaChange(verb, sql)) return 'schema';
   if (!readingVerbs.has(verb)) return 'change';
   if (verb !== 'WITH') return 'read';
   for (const token of tokens(sql)) if (isWord(token, 'INSERT')) return 'change';

@@ -8,6 +8,7 @@ import { runningStores } from '../../../../src/stores/embedded/start-stores.ts';
 import type { Stores } from '../../../../src/stores/stores.ts';
 import { adminClient, type Client } from '../../../support/client.ts';
 import { temporaryDataDir } from '../../../support/data-dir.ts';
+import { eraseAllDeleted } from '../../../support/erase-all-deleted.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { type RunningService, startService } from '../../../support/service.ts';
 import { openStoresOf, urlsOf } from '../../../support/service-stores.ts';
@@ -94,7 +95,7 @@ describe('erased answers in the files of DATA_DIR', () => {
     await run();
     assert.equal((await stores.erasureLog.state()).rewrittenAtMs, 0, 'the stream still holds the row');
     await trimStreams();
-    await stores.responses.eraseDeleted();
+    await eraseAllDeleted(stores.responses);
     await run();
     const { erasures, covered, waiting: left } = await stores.erasureLog.state();
     assert.deepEqual([covered, left], [erasures, undefined]);

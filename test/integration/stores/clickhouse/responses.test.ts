@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Dimension } from '../../../../src/domain/questions/contract.ts';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
@@ -11,6 +13,7 @@ import {
   type ResponseStore,
 } from '../../../../src/stores/clickhouse/responses.ts';
 import { migrateClickHouse } from '../../../../src/stores/clickhouse/schema/migrate.ts';
+import { eraseAllDeleted } from '../../../support/erase-all-deleted.ts';
 import {
   responseLine as lineOf,
   openResponseDatabase,
@@ -39,6 +42,28 @@ async function walk(
   return found;
 }
 
+/** A database that no other test fills. */
+async function withOwnDatabase(work: (database: ResponseDatabase) => Promise<void>): Promise<void> {
+  const own = await openResponseDatabase();
+  try {
+    await work(own);
+  } finally {
+    await own.drop();
+  }
+}
+
+/** Of each part its first block, and the inode of the file that holds its texts. */
+async function partsOf(of: ClickHouse): Promise<[string, number][]> {
+  const parts = await of.select<[string, string, string]>(
+    `SELECT name, path, part_type FROM system.parts WHERE active AND rows > 0 AND database = '${of.database}' AND table = 'responses' ORDER BY name`,
+  );
+  return parts.map(([name, path, type]) => [
+    name.split('_')[1] ?? '',
+    statSync(join(path, type === 'Wide' ? 'texts.bin' : 'data.bin')).ino,
+  ]);
+}
+
+const eraseDeleted = () => eraseAllDeleted(responses);
 const ids = (records: readonly ResponseRecord[]): string[] => records.map((record) => record.responseId);
 const codeDimension = (slot: number): Dimension => ({ categories: [], source: { kind: 'code', slot } });
 const bitsDimension = (...slots: number[]): Dimension => ({ categories: [], source: { kind: 'bits', slots } });
@@ -55,6 +80,7 @@ test('the schema can be migrated repeatedly and by two processes at once', async
       ['003_merges.sql'],
       ['004_no_deduplication.sql'],
       ['005_idempotency_records.sql'],
+      ['006_lightweight_deletes.sql'],
     ],
   );
 });
@@ -262,7 +288,7 @@ test('a deleted response disappears everywhere, also after its row is redelivere
   await isGone();
   await store([lineOf(gone)]);
   await isGone();
-  await responses.eraseDeleted();
+  await eraseDeleted();
   await isGone();
   await store([lineOf({ ...gone, version: 2 })]);
   await isGone();
@@ -273,12 +299,12 @@ test('erasing leaves only the tombstone of a deleted response on disk', async ()
   const gone = { surveyId, responseId: newId(), texts: ['a secret'] };
   await store([lineOf(gone), lineOf({ surveyId })]);
   await store([encodeTombstone(surveyId, gone.responseId, start)]);
-  assert.ok((await responses.eraseDeleted()) >= 1);
+  assert.equal(await eraseDeleted(), 1);
   const rows = await clickhouse.select<[number, string[]]>(
     `SELECT is_deleted, texts FROM ${clickhouse.table('responses')} WHERE response_id = '${gone.responseId}'`,
   );
   assert.deepEqual(rows, [[1, []]]);
-  assert.equal(await responses.eraseDeleted(), 0, 'nothing is left to do');
+  assert.equal(await eraseDeleted(), 0, 'nothing is left to do');
 });
 
 test('erasing a survey removes its rows and no others', async () => {
@@ -296,7 +322,7 @@ test('erasing works beside empty parts of a deleted survey, which prevent merges
   const [between, surveyId] = [newId(), newId()];
   const gone = { surveyId, responseId: newId(), texts: ['a secret'] };
   const merges = (verb: string) => clickhouse.command(`SYSTEM ${verb} MERGES ${clickhouse.table('responses')}`);
-  await responses.eraseDeleted();
+  await eraseDeleted();
   await merges('STOP');
   try {
     await store([lineOf(gone), lineOf({ surveyId, texts: ['kept'] })]);
@@ -307,7 +333,7 @@ test('erasing works beside empty parts of a deleted survey, which prevent merges
   }
   await responses.eraseSurvey(between);
   // A slow machine has dropped the empty part, and merged the others, by then.
-  assert.ok((await responses.eraseDeleted()) <= 1);
+  assert.ok((await eraseDeleted()) <= 1);
   const rows = await clickhouse.select<[number, string[]]>(
     `SELECT is_deleted, texts FROM ${clickhouse.table('responses')} WHERE survey_id = '${surveyId}' ORDER BY is_deleted`,
   );
@@ -315,6 +341,85 @@ test('erasing works beside empty parts of a deleted survey, which prevent merges
     [0, ['kept']],
     [1, []],
   ]);
+});
+
+test('erasing rewrites the parts that hold erased rows and no others, and never merges a month', async () => {
+  await withOwnDatabase(async ({ clickhouse, responses, store }) => {
+    await clickhouse.command(`SYSTEM STOP MERGES ${clickhouse.table('responses')}`);
+    const [surveyId, gone] = [newId(), newId()];
+    for (let n = 0; n < 4; n += 1) await store([lineOf({ surveyId }), lineOf({ surveyId })]);
+    await store([lineOf({ surveyId, responseId: gone, texts: ['a secret'] }), lineOf({ surveyId })]);
+    await store([encodeTombstone(surveyId, gone, start)]);
+    const before = await partsOf(clickhouse);
+    await clickhouse.command(`SYSTEM START MERGES ${clickhouse.table('responses')}`);
+    await eraseAllDeleted(responses);
+    const written = await clickhouse.select<[number]>(
+      `SELECT sum(rows) FROM system.parts WHERE active AND database = '${clickhouse.database}' AND table = 'responses'`,
+    );
+    assert.equal(written[0]?.[0], 10);
+    const after = await partsOf(clickhouse);
+    assert.equal(after.length, before.length, 'no parts were merged');
+    const rewritten = after.filter(([block, inode]) => !before.some((part) => part[0] === block && part[1] === inode));
+    assert.equal(rewritten.length, 1, JSON.stringify({ before, after }));
+  });
+});
+
+test('deleting a small survey hides its rows at once and rewrites no column of a large part', async () => {
+  await withOwnDatabase(async ({ clickhouse, responses, store }) => {
+    await clickhouse.command(
+      `ALTER TABLE ${clickhouse.table('responses')} MODIFY SETTING min_bytes_for_wide_part = 0, min_rows_for_wide_part = 0`,
+    );
+    const [small, large] = [newId(), newId()];
+    await store([
+      lineOf({ surveyId: small, texts: ['a secret'] }),
+      ...Array.from({ length: 500 }, (_, n) => lineOf({ surveyId: large, submittedAtMs: start + n, texts: ['kept'] })),
+    ]);
+    const [columnsBefore] = await partsOf(clickhouse);
+    await responses.eraseSurvey(small);
+    const [columnsAfter] = await partsOf(clickhouse);
+    assert.equal(columnsAfter?.[1], columnsBefore?.[1], 'the file of texts is the same');
+    assert.deepEqual(
+      [
+        (await responses.list({ surveyId: small, limit: 10 })).total,
+        (await responses.list({ surveyId: large, limit: 10 })).total,
+      ],
+      [0, 500],
+    );
+    const limits = { tombstonesBefore: new Date(0), keepTombstonesOf: [] };
+    assert.deepEqual(await responses.eraseDeleted({ ...limits, maxPartBytes: 1 }), { partitions: 0, postponed: 1 });
+    assert.equal((await partsOf(clickhouse))[0]?.[1], columnsBefore?.[1]);
+    assert.deepEqual(await responses.eraseDeleted({ ...limits, maxPartBytes: 1e9 }), { partitions: 1, postponed: 0 });
+    assert.notEqual((await partsOf(clickhouse))[0]?.[1], columnsBefore?.[1]);
+    assert.deepEqual(await responses.eraseDeleted({ ...limits, maxPartBytes: 1e9 }), { partitions: 0, postponed: 0 });
+    assert.equal((await responses.list({ surveyId: large, limit: 10 })).total, 500);
+  });
+});
+
+test('tombstones go when they are old and hide nothing, unless rows of theirs may come back', async () => {
+  await withOwnDatabase(async ({ clickhouse, responses, store }) => {
+    const [surveyId, old, recent, kept, former] = [newId(), newId(), newId(), newId(), newId()];
+    const now = Date.now();
+    await store([old, recent, kept, former].map((responseId) => lineOf({ surveyId, responseId })));
+    await store([
+      encodeTombstone(surveyId, old, start, now - 40 * 86_400_000),
+      encodeTombstone(surveyId, recent, start, now - 1000),
+      encodeTombstone(surveyId, kept, start, now - 40 * 86_400_000),
+      encodeTombstone(surveyId, former, start),
+    ]);
+    const erase = () =>
+      responses.eraseDeleted({
+        maxPartBytes: 1e9,
+        tombstonesBefore: new Date(now - 31 * 86_400_000),
+        keepTombstonesOf: [kept],
+      });
+    await erase();
+    await erase();
+    const left = await clickhouse.select<[string, number]>(
+      `SELECT response_id, is_deleted FROM ${clickhouse.table('responses')}`,
+    );
+    assert.deepEqual(new Map(left), new Map([recent, kept, former].map((responseId) => [responseId, 1])));
+    assert.deepEqual(await Promise.all([old, recent, kept].map((id) => responses.wasDeleted(id))), [false, true, true]);
+  });
 });
 
 test('pages are newest first, without gap or overlap', async () => {
@@ -524,8 +629,8 @@ test('an id that came again after it was forgotten stands for several responses,
     [start],
   );
   // The table may have merged it away by itself.
-  assert.ok((await responses.eraseDeleted()) <= 1);
-  assert.equal(await responses.eraseDeleted(), 0, 'those that are left are none to be merged away');
+  assert.ok((await eraseDeleted()) <= 1);
+  assert.equal(await eraseDeleted(), 0, 'those that are left are none to be merged away');
   assert.deepEqual(await shown(), [
     [2, 1],
     [2, 1],

@@ -289,6 +289,64 @@ test('a heavy scalar subquery does not hold up the other requests', {
   await heavy;
 });
 
+test('a heavy scalar subquery of a large result does not hold up pings', {
+  skip: isEmbedded ? false : 'the ClickHouse that was given is not the embedded one',
+}, async () => {
+  const large = client.exec({
+    query: `SELECT number, 'some text to make it large' FROM numbers(2000000)
+      WHERE number != (SELECT count() FROM numbers(100000000) WHERE sipHash64(number) = 1) FORMAT TabSeparated`,
+  });
+  let isDone = false;
+  const lines = (async () => {
+    let count = 0;
+    for await (const piece of (await large).stream) for (const byte of piece as Buffer) if (byte === 10) count++;
+    isDone = true;
+    return count;
+  })();
+  let slowestMs = 0;
+  while (!isDone) {
+    const begunAt = performance.now();
+    const reply = await fetch(new URL('/ping', new URL(stores.clickhouseUrl).origin));
+    await reply.text();
+    slowestMs = Math.max(slowestMs, performance.now() - begunAt);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.ok((await lines) >= 1_999_999);
+  assert.ok(slowestMs < 500, `a ping took ${Math.round(slowestMs)} ms`);
+});
+
+test('columns are added while two long changes are running', {
+  skip: isEmbedded ? false : 'the ClickHouse that was given is not the embedded one',
+}, async () => {
+  const busy = await Promise.all(
+    ['a UInt64', 'b UInt64'].map(async (columns) => {
+      const name = await table(columns);
+      await insertRaw(name, Array.from({ length: 40 }, (_, n) => `[${n}]`).join('\n'));
+      return name;
+    }),
+  );
+  const wide = await table('a UInt64');
+  let isDone = false;
+  const changes = Promise.all(
+    busy.map((name) =>
+      client.command({
+        query: `ALTER TABLE ${name} DELETE WHERE sleepEachRow(0.05) = 1 SETTINGS mutations_sync = 2`,
+        clickhouse_settings: {
+          mutations_execute_nondeterministic_on_initiator: 0,
+          allow_nondeterministic_mutations: 1,
+        },
+      }),
+    ),
+  ).finally(() => {
+    isDone = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await client.command({ query: `ALTER TABLE ${wide} ADD COLUMN IF NOT EXISTS c UInt8` });
+  await client.command({ query: `ALTER TABLE ${wide} MODIFY SETTING min_bytes_for_wide_part = 1000` });
+  assert.equal(isDone, false, 'the columns waited for the changes');
+  await changes;
+});
+
 test('inserts run while eight queries are running', async () => {
   const name = await table('a UInt64');
   let inserted = 0;

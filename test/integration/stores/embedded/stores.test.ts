@@ -168,6 +168,20 @@ test('a killed store restarts by itself, at the same address, with all acknowled
   }
 });
 
+test('a ClickHouse that hangs without ending is replaced within a minute, with all acknowledged data', async () => {
+  const stores = await start(newDataDir());
+  try {
+    await fill(stores);
+    const hanging = stores.pid('clickhouse') ?? 0;
+    process.kill(hanging, 'SIGSTOP');
+    await eventually(() => assert.notEqual(stores.pid('clickhouse') ?? hanging, hanging), 60_000, 500);
+    await gone([hanging]);
+    assert.deepEqual(await eventually(() => contents(stores)), filled);
+  } finally {
+    await stores.stop();
+  }
+});
+
 test('the intake Redis writes to disk before it answers and evicts nothing', async () => {
   const stores = await start(newDataDir(), ['redis', 'redisJobs']);
   try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { readInsertHead } from '../../../../src/stores/embedded/engine/insert.ts';
-import { isShutdown, readQuery, tokens } from '../../../../src/stores/embedded/engine/query-text.ts';
+import { isShutdown, queueOf, readQuery, tokens } from '../../../../src/stores/embedded/engine/query-text.ts';
 
 test('the verb, the format and the end of a query are found behind comments, strings and blanks', () => {
   const read = readQuery(
@@ -44,6 +44,25 @@ test('a statement that would end the server is known by its words, whatever stan
     assert.equal(isShutdown(sql), true, sql);
   for (const sql of ['SYSTEM FLUSH LOGS', `SELECT 'SYSTEM SHUTDOWN'`, 'KILL QUERY WHERE 1', 'SYSTEM', ''])
     assert.equal(isShutdown(sql), false, sql);
+});
+
+test('statements that only change a schema have a queue of their own, those that rewrite rows have not', () => {
+  const queueFor = (sql: string) => queueOf(readQuery(sql).verb, sql);
+  for (const sql of [
+    'ALTER TABLE t ADD COLUMN IF NOT EXISTS c1 UInt16 DEFAULT 0 CODEC(T64, LZ4), ADD COLUMN c2 UInt16',
+    'alter table t modify setting a = 1',
+    'CREATE TABLE t (a UInt8) ENGINE = MergeTree ORDER BY a',
+  ])
+    assert.equal(queueFor(sql), 'schema', sql);
+  for (const sql of [
+    'ALTER TABLE t DELETE WHERE a = 1',
+    'ALTER TABLE t ADD COLUMN c UInt8, DELETE WHERE 1',
+    'ALTER TABLE t MATERIALIZE PROJECTION hours',
+    'DELETE FROM t WHERE a = 1',
+    'OPTIMIZE TABLE t FINAL',
+    'CREATE TABLE t ENGINE = Memory AS SELECT 1',
+  ])
+    assert.equal(queueFor(sql), 'change', sql);
 });
 
 test('tokens are in order and do not overlap, for any text', () => {

@@ -1,0 +1,40 @@
+import type { DeadLetters } from '../../actors/dead-letters.ts';
+import type { ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { OncePerDay } from '../../stores/redis/once-per-day.ts';
+
+export interface EraseDeletedResponsesDeps {
+  responses: Pick<ResponseStore, 'eraseDeleted'>;
+  deadLetters: Pick<DeadLetters, 'filter'>;
+  oncePerDay: OncePerDay;
+  now(): number;
+}
+
+const dayMs = 86_400_000;
+/** Rewriting a part of this size takes about a second. */
+const smallPartBytes = 256 * 1024 * 1024;
+/**
+ * Longer than a row may come back: the streams keep stored rows for ten minutes, and the intake blocks the id of a
+ * deleted response for two days.
+ */
+const tombstoneDays = 31;
+
+/**
+ * Removes erased rows from the files of ClickHouse: from small parts at each call, from large ones once a day, so that
+ * one deletion an hour does not rewrite a month of responses every hour. Also removes tombstones after a month.
+ */
+export function createEraseDeletedResponses({ responses, deadLetters, oncePerDay, now }: EraseDeletedResponsesDeps) {
+  return async (): Promise<void> => {
+    const letters = await deadLetters.filter(() => true);
+    const erase = (maxPartBytes: number) =>
+      responses.eraseDeleted({
+        maxPartBytes,
+        tombstonesBefore: new Date(now() - tombstoneDays * dayMs),
+        keepTombstonesOf: [...new Set(letters.flatMap(({ row }) => row.responseId ?? []))],
+      });
+    const { postponed } = await erase(smallPartBytes);
+    if (postponed > 0)
+      await oncePerDay.run('erase deleted responses from large parts', async () => {
+        await erase(Number.POSITIVE_INFINITY);
+      });
+  };
+}
