@@ -8,10 +8,17 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local isBulk = tonumber(ARGV[6]) < 1
 if not isBulk then redis.call('SET', KEYS[4], '1', 'PX', ARGV[7]) end
 local share = (isBulk and redis.call('EXISTS', KEYS[4]) == 1) and tonumber(ARGV[6]) or 1
-local hold = tonumber(redis.call('GET', KEYS[3]) or '0')
-if hold > now then return hold - now end
-
 local window = tonumber(ARGV[5])
+-- After the clock was set back: a pause lasts its own length at most, and calls of later than now count as made now.
+local till, length = string.match(redis.call('GET', KEYS[3]) or '0 0', '^(%d+) ?(%d*)$')
+local left, pause = tonumber(till) - now, tonumber(length)
+if pause and left > pause then
+  redis.call('SET', KEYS[3], string.format('%d %d', now + pause, pause), 'PX', pause)
+  left = pause
+end
+if left > 0 then return left end
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')) do redis.call('ZADD', KEYS[1], now, id) end
+
 local over = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - window)
 for _, id in ipairs(over) do
   redis.call('HINCRBY', KEYS[2], 'sum', -tonumber(redis.call('HGET', KEYS[2], id) or '0'))

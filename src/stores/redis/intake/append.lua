@@ -21,10 +21,17 @@ if pendingAtMost < 0 then pendingAtMost = nil end
 local largeRow = 16384
 
 -- While a survey is held back nothing is accepted: somebody makes sure that nobody answers what he is about to change.
-local function isHeld(untilMs)
-  if not untilMs then return false end
+-- After the clock was set back this lasts a minute at most from when it is noticed.
+local freezeAtMost = 60000
+local function isHeld(key, held)
+  if not held then return false end
   local now = redis.call('TIME')
-  return tonumber(untilMs) > now[1] * 1000 + now[2] / 1000
+  local nowMs = now[1] * 1000 + now[2] / 1000
+  local untilMs = tonumber(held)
+  if untilMs > nowMs + freezeAtMost then
+    redis.call('HSET', key, 'held', string.format('%d', nowMs + freezeAtMost) .. string.match(held, '%..*$'))
+  end
+  return untilMs > nowMs
 end
 
 local surveys, at = {}, 8
@@ -32,7 +39,7 @@ for i = 1, tonumber(ARGV[7]) do
   local key = prefix .. 'survey:' .. ARGV[at]
   local found = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes', 'held', 'pending')
   surveys[i] = {
-    id = ARGV[at], key = key, isKnown = found[1], isCurrent = found[1] == ARGV[at + 1], isHeld = isHeld(found[7]), quota = tonumber(found[2] or ''),
+    id = ARGV[at], key = key, isKnown = found[1], isCurrent = found[1] == ARGV[at + 1], isHeld = isHeld(key, found[7]), quota = tonumber(found[2] or ''),
     total = tonumber(found[3] or 0), completed = tonumber(found[4] or 0), isFilled = found[5] == '1', newRows = 0, newTotal = 0, newCompleted = 0, newBytes = 0,
     codes = tonumber(found[6] or 0), isCrowding = pendingAtMost ~= nil and tonumber(found[8] or 0) > pendingAtMost,
   }
@@ -45,6 +52,14 @@ local function fill(survey)
   survey.isFilled = true
   redis.call('HSET', survey.key, 'filled', '1')
   fillings[#fillings + 1] = survey.id
+end
+
+-- Ms until a counter's window ends. After the clock was set back it would last as much longer: then a window begins now.
+local function windowLeft(name)
+  local left = redis.call('PTTL', name)
+  if left >= 0 and left <= windowMs then return left end
+  redis.call('PEXPIRE', name, windowMs)
+  return windowMs
 end
 
 -- Limit first: what follows may refuse, but it has been counted. Gives the count after these and the window's end. Each caller's counter is read and written
@@ -60,7 +75,7 @@ local function countLimit(survey, caller, n)
   end
   local count = redis.call('INCRBY', name, n)
   local left = windowMs
-  if count == n then redis.call('PEXPIRE', name, windowMs) else left = redis.call('PTTL', name) end
+  if count == n then redis.call('PEXPIRE', name, windowMs) else left = windowLeft(name) end
   counters[name] = { count = count, left = left, unwritten = 0 }
   return count, left
 end
@@ -71,7 +86,7 @@ local function countLarge(caller, bytes)
   local name = prefix .. 'bytes:' .. caller
   local sum = redis.call('INCRBY', name, bytes)
   if sum == bytes then redis.call('PEXPIRE', name, windowMs) end
-  return sum > largeBytesAtMost, redis.call('PTTL', name)
+  return sum > largeBytesAtMost, windowLeft(name)
 end
 
 local function firstLines(text, n)
