@@ -1,6 +1,7 @@
--- Stops calls to a provider for a while. KEYS[1] hold. ARGV: ms. A longer pause stays.
+-- Stops calls to a provider for a while. KEYS[1] the end of the pause. ARGV: ms. A longer pause is kept.
+-- Returns 1 when the pause was set, otherwise 0.
 local time = redis.call('TIME')
-local till = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
-if tonumber(redis.call('GET', KEYS[1]) or '0') >= till then return 0 end
-redis.call('SET', KEYS[1], string.format('%d', till), 'PX', ARGV[1])
+local pausedUntil = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
+if tonumber(redis.call('GET', KEYS[1]) or '0') >= pausedUntil then return 0 end
+redis.call('SET', KEYS[1], string.format('%d', pausedUntil), 'PX', ARGV[1])
 return 1
