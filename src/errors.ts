@@ -7,6 +7,7 @@ export const problemTable = {
   UNAUTHORIZED: { status: 401, message: 'A valid access token is needed' },
   FORBIDDEN: { status: 403, message: 'Your rights do not allow this' },
   NOT_FOUND: { status: 404, message: 'There is no such resource' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'This path does not take this method' },
   CONFLICT: { status: 409, message: 'The present state does not allow this' },
   AI_DISABLED: { status: 409, message: 'AI is switched off for this survey' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The body is larger than allowed' },
@@ -78,7 +79,9 @@ export class Problem extends Error {
     return problemTable[this.code].status;
   }
 
-  /** The same refusal with further headers. A problem may be shared by several requests, so it is not changed itself. */
+  /**
+   * The same refusal with further headers. A problem may be shared by several requests, so it is not changed itself.
+   */
   with(headers: readonly (readonly [string, string])[]): Problem {
     return new Problem(this.code, this.message, {
       ...(this.details && { details: this.details }),
@@ -113,9 +116,17 @@ export function unavailable(message: string, retryAfterSeconds = 2, cause?: unkn
   return new Problem('SERVICE_UNAVAILABLE', message, { retryAfterSeconds, cause });
 }
 
-/** SERVICE_UNAVAILABLE after repeated concurrent changes; a retry after 1 s will probably succeed. */
+/** The refusal after repeated concurrent changes; a retry after a second will probably succeed. */
+export const changedTooOften = (what: 'survey' | 'response') =>
+  ({
+    code: 'SERVICE_UNAVAILABLE',
+    message: `The ${what} is being changed too often right now`,
+    retryAfterSeconds: 1,
+  }) as const;
+
 export function tooManyConflicts(what: 'survey' | 'response'): Problem {
-  return unavailable(`The ${what} is being changed too often right now`, 1);
+  const { code, message, retryAfterSeconds } = changedTooOften(what);
+  return new Problem(code, message, { retryAfterSeconds });
 }
 
 /** A pipeline step that must not be tried again: the input itself is wrong. */

@@ -18,8 +18,8 @@ export const metricsMediaType: string = Registry.PROMETHEUS_CONTENT_TYPE;
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /**
- * All metrics of the service; their names are public. Service metrics are summed over the processes; process metrics (memory, CPU, event
- * loop delay) carry the label `process`.
+ * All metrics of the service; their names are public. Service metrics are summed over the processes; process metrics
+ * (memory, CPU, event loop delay) carry the label `process`.
  */
 export function createMetrics(processName = 'main') {
   const registry = new Registry();
@@ -138,7 +138,7 @@ export function createMetrics(processName = 'main') {
   });
   const intakeUse = new Gauge({
     name: 'intake_memory_use_bytes',
-    help: 'Memory of the intake by use: responses that wait for the response store, what is remembered of accepted ones (idempotency records, open responses), definitions of open surveys, the rest',
+    help: 'Memory of the intake by use: responses that wait for the response store, idempotency records and open responses, definitions of open surveys, the rest',
     labelNames: ['use'],
     registers,
     aggregator: 'max',
@@ -238,7 +238,7 @@ export function createMetrics(processName = 'main') {
       oldest.set({ shard }, state.oldestSeconds);
       streamLength.set({ shard }, state.length);
     },
-    intakeMemoryUsed(ratio: number, use: { waiting: number; remembered: number; definitions: number; other: number }) {
+    intakeMemoryUsed(ratio: number, use: { waiting: number; idempotency: number; definitions: number; other: number }) {
       intakeMemory.set(ratio);
       for (const [name, bytes] of Object.entries(use)) intakeUse.set({ use: name }, bytes);
     },
@@ -269,7 +269,10 @@ export function formatMetrics(families: readonly MetricFamilies[]): Promise<stri
   return AggregatorRegistry.aggregate([...families]).metrics();
 }
 
-/** The `process` label keeps the series apart, so summing leaves them unchanged; other aggregators would drop or average them. */
+/**
+ * The `process` label keeps the series apart, so summing leaves them unchanged; other aggregators would drop or average
+ * them.
+ */
 function withSumAggregation(families: MetricFamilies): MetricFamilies {
   return families.map((family) => ({ ...family, aggregator: 'sum' as const }));
 }

@@ -6,59 +6,66 @@ import type { Intake } from '../stores/redis/intake/intake.ts';
 
 export interface AnonymityDeps {
   intake: Pick<Intake, 'counts'>;
-  /** Counts from the response store, for an intake that has forgotten a survey. */
+  /** Counts from the response store, for a survey that the intake does not know. */
   countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
   change: SurveyStore['change'];
   announce(survey: SurveyWithQuestions): Promise<void>;
   log: Log;
 }
 
+/** Whose first step of making the survey anonymous is pending: nobody's, this caller's, or another's. */
+type PendingStep = 'none' | 'own' | 'other';
+
 type Decide = (current: SurveyWithQuestions) => SurveyChange | undefined;
 
-/** Changes beside each other, before one is told to come again. */
+/** Attempts while others change the survey too. */
 const maxTries = 5;
 
 /**
- * Saves changes of a survey, those that make it anonymous in two steps: first that alone, then, when the intake knows of it and there are
- * still no responses, everything else. Until the intake knows the new revision it takes submissions with a respondent, so only then can it
- * be said for good that there are none; what the change announces must not be out before. A refusal leaves nothing changed. Whoever meets
- * a survey between the two steps makes sure of it by himself before he changes anything: the one that began may take it back, or be gone.
+ * Saves changes of a survey; a change that makes it anonymous takes two steps. The first saves `isAnonymous` alone. The
+ * second saves everything else, after the new revision was announced to the intake and there are still no responses:
+ * until then the intake accepts submissions with a respondent. Events of the change are written with the second step. A
+ * refusal reverts the first step. A caller that finds a survey between the steps completes or reverts the first step
+ * itself, because the process that began may have died.
  */
 export function createAnonymity({ intake, countResponses, change, announce, log }: AnonymityDeps) {
   const isUnanswered = async (surveyId: string): Promise<boolean> =>
     ((await intake.counts(surveyId)) ?? (await countResponses(surveyId))).total === 0;
 
-  /** Takes the first step, unless there are two to take; tells which one is open then. */
+  /**
+   * Saves the change if one step is enough, otherwise takes the first step; `pending`: whose first step is pending
+   * then.
+   */
   const begin = async (
     surveyId: string,
     decide: Decide,
-  ): Promise<{ saved: SurveyWithQuestions; open: 'none' | 'own' | 'met' }> => {
-    let open: 'none' | 'own' | 'met' = 'none';
+  ): Promise<{ saved: SurveyWithQuestions; pending: PendingStep }> => {
+    let pending: PendingStep = 'none';
     const saved = await change(surveyId, async (current) => {
-      open = isAnonymityPending(current) ? 'met' : 'none';
-      if (open === 'met') return undefined;
+      pending = isAnonymityPending(current) ? 'other' : 'none';
+      if (pending === 'other') return undefined;
       const decided = decide(current);
       if (decided?.survey.isAnonymous !== true || current.isAnonymous) return decided;
       if (!(await isUnanswered(surveyId))) throw hasResponses();
-      open = 'own';
+      pending = 'own';
       return {
         survey: { ...current, isAnonymous: true, anonymityBegun: current.revision + 1 },
         isWordingChanged: false,
       };
     });
-    return { saved, open };
+    return { saved, pending };
   };
 
   const finish = (begun: SurveyWithQuestions, decide: Decide): Promise<SurveyWithQuestions> =>
     change(begun.id, (current) => {
-      // Between another's step back and a new beginning, respondents may have been named.
+      // After a revert and a new first step by others, respondents may have been named in between.
       if (!current.isAnonymous || (isAnonymityPending(current) && current.anonymityBegun !== begun.anonymityBegun))
         throw tooManyConflicts('survey');
       const decided = decide(current) ?? { survey: current, isWordingChanged: false };
       return { ...decided, survey: { ...decided.survey, anonymityBegun: null } };
     });
 
-  /** Takes back the first step, if that is still open. Whether it was. */
+  /** Reverts the first step if it is still pending. Returns whether it was. */
   const revert = async (begun: SurveyWithQuestions): Promise<boolean> => {
     let isReverted = false;
     await change(begun.id, (current) => {
@@ -77,17 +84,17 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
 
   return async (surveyId: string, decide: Decide): Promise<SurveyWithQuestions> => {
     for (let tries = 0; tries < maxTries; tries += 1) {
-      const { saved, open } = await begin(surveyId, decide);
-      if (open === 'none') return saved;
+      const { saved, pending } = await begin(surveyId, decide);
+      if (pending === 'none') return saved;
       try {
         await announce(saved);
         if (await isUnanswered(surveyId)) return await finish(saved, decide);
       } catch (error) {
-        if (open === 'own') await revert(saved);
+        if (pending === 'own') await revert(saved);
         throw error;
       }
-      // Not taken back by us: another did, or made sure of it before there were responses.
-      if ((await revert(saved)) && open === 'own') throw hasResponses();
+      // Where this revert finds nothing pending, another process has reverted or completed the step: try again.
+      if ((await revert(saved)) && pending === 'own') throw hasResponses();
     }
     throw tooManyConflicts('survey');
   };

@@ -9,20 +9,20 @@ import type { DeadLetters } from './dead-letters.ts';
 export interface ConsistentReadsDeps {
   responses: Pick<ResponseStore, 'findAll' | 'wasDeleted' | 'hasAnswersAt'>;
   stream: Pick<Stream, 'newestId' | 'acknowledged' | 'isDeleted'>;
-  /** What was accepted and could not be stored, and may be yet. */
+  /** Accepted rows that could not be stored; they may be requeued. */
   deadLetters: Pick<DeadLetters, 'has' | 'withResponseId'>;
   shards: Shards;
-  /** How long to wait for what is on its way; 5 s unless said. */
+  /** How long to wait until ingest has caught up; 5 s by default. */
   timeoutMs?: number;
 }
 
-/** What is known of who has an id. */
+/** The response that has an id. */
 export type TracedResponse = Pick<ResponseRecord, 'surveyId' | 'isComplete'>;
 
 const pollMs = 20;
 const defaultTimeoutMs = 5000;
 
-/** Reads that see what was accepted before them, although it may still be on its way to ClickHouse. */
+/** Reads that include everything accepted before them, even if ingest has not stored it yet when they begin. */
 export function createConsistentReads({
   responses,
   stream,
@@ -30,17 +30,19 @@ export function createConsistentReads({
   shards,
   timeoutMs = defaultTimeoutMs,
 }: ConsistentReadsDeps) {
-  /** Waits until all that a shard has accepted by now is stored. */
+  /** Waits until everything that a shard has accepted by now is stored. */
   const caughtUp = async (shard: Shard): Promise<void> => {
-    const goal = await stream.newestId(shard);
-    const until = performance.now() + timeoutMs;
-    while (!isAtOrAfter(await stream.acknowledged(shard), goal)) {
-      if (performance.now() > until)
+    const newestId = await stream.newestId(shard);
+    const deadlineMs = performance.now() + timeoutMs;
+    while (!isAtOrAfter(await stream.acknowledged(shard), newestId)) {
+      if (performance.now() > deadlineMs)
         throw unavailable('Accepted responses are still on their way to the response store', 2);
       await new Promise((resolve) => setTimeout(resolve, pollMs));
     }
   };
-  /** What is stored for good can only be deleted since; anything else may have changed on its way here. */
+  /**
+   * The stored response, unless it was deleted. A complete one can only be deleted; an open one may have a later save.
+   */
   const findStored = async (responseId: string): Promise<ResponseRecord | undefined> => {
     for (const record of await responses.findAll(responseId))
       if (!(await stream.isDeleted(shards.of(record.surveyId), responseId, record.submittedAt.getTime())))
@@ -60,28 +62,28 @@ export function createConsistentReads({
       ? { surveyId, isComplete: rows.some((row) => row.surveyId === surveyId && (row.head?.isComplete ?? true)) }
       : undefined;
   };
-  /** Looks here and there by turns: somebody may be putting it back in this moment, and it may fail again. */
+  /** Searches both places twice: a dead letter may be requeued at this moment, and may become a dead letter again. */
   const findAnywhere = async (responseId: string): Promise<TracedResponse | undefined> => {
-    for (const look of [find, findDeadLetter, find, findDeadLetter]) {
-      const found = await look(responseId);
+    for (const search of [find, findDeadLetter, find, findDeadLetter]) {
+      const found = await search(responseId);
       if (found) return found;
     }
     return undefined;
   };
   return {
     caughtUp: (surveyId: string): Promise<void> => caughtUp(shards.of(surveyId)),
-    /** Of an id that came again after it was forgotten, the response that was submitted last. */
+    /** The response with this id; if the id was used again after it was evicted, the one that was submitted last. */
     find,
-    /** A response that was accepted and is there, even if it could not be stored. */
+    /** An accepted response that was not deleted, stored or a dead letter. */
     findAnywhere,
     isAccepted: async (responseId: string): Promise<boolean> => (await findAnywhere(responseId)) !== undefined,
-    /** The response that has or had this id. */
+    /** The response that has this id, or `deleted` if the last one that had it was deleted. */
     async trace(responseId: string): Promise<TracedResponse | 'deleted' | undefined> {
       return (await findAnywhere(responseId)) ?? ((await responses.wasDeleted(responseId)) ? 'deleted' : undefined);
     },
     /**
-     * Whether any response that was accepted before this call answers the question, or may: those too that could not be stored, as they
-     * are put back in the meaning that the question had. They are looked at before and after, since somebody may be putting them back.
+     * Whether any response that was accepted before this call answers the question, or may. Dead letters count, since a
+     * requeued row keeps its old meaning; they are searched before and after, since they may be requeued meanwhile.
      */
     async hasAnswers({ surveyId, slots }: Question): Promise<boolean> {
       const positions = Object.values(slots.codes);

@@ -27,7 +27,7 @@ export interface CoreOptions {
 }
 
 const surveyChangesChannel = 'survey:changed';
-/** Of ids that respondents name, which anybody may do. */
+/** Bounds lookups in the response store that anybody can cause by naming ids. */
 const lookupLimits = {
   concurrency: 16,
   maxQueued: 64,
@@ -35,17 +35,17 @@ const lookupLimits = {
   queueFullMessage: 'Too many responses are being looked up right now',
 };
 
-/** What every role needs: the survey actors, and the ways to submit and to read. */
+/** Composes what every role needs: survey actors, submitting, consistent reads and erasure. */
 export function createCore({ settings, stores, metrics, secrets, log }: CoreOptions) {
   const now = () => Date.now();
   const { surveys, intake, responses, stream, shards, messages } = stores;
   const audit = createAudit(stores.sql, log);
-  const whileAway = createPostgresFallback({ log });
+  const postgresFallback = createPostgresFallback({ log });
   const actors = createSurveyActors({
     surveys,
     intake,
     definitions: stores.definitions,
-    whileAway,
+    postgresFallback,
     audit,
     now,
     log,
@@ -99,7 +99,8 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     findStored: (responseId) => lookupSemaphore.run(() => reading.trace(responseId)),
     restore: (evicted) => lookupSemaphore.run(() => restore(evicted)),
     findRecords: (hashes) => lookupSemaphore.run(() => stores.idempotencyRecords.find(hashes)),
-    onBackgroundError: (error) => log.warn({ err: error }, 'a filled survey could not be closed yet; the ingest will'),
+    onBackgroundError: (error) =>
+      log.warn({ err: error }, 'a survey with a full quota could not be closed yet; ingest will close it'),
   });
   return {
     actors,
@@ -107,10 +108,13 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     now,
     reading,
     uploads,
-    erasure: erasure,
-    whileAway,
-    currentSurvey: createCurrentSurvey({ actors, surveys, intake, whileAway }),
-    /** Hears of changes that other processes make, once this has resolved; those of before may have been missed. */
+    erasure,
+    postgresFallback,
+    currentSurvey: createCurrentSurvey({ actors, surveys, intake, postgresFallback }),
+    /**
+     * Subscribes to survey changes of other processes. Earlier notifications may have been lost, so all surveys become
+     * stale.
+     */
     subscribe: async (): Promise<void> => {
       messages.onReconnect(actors.markAllStale);
       await messages.subscribe(surveyChangesChannel, ({ surveyId, revision }) => {
@@ -119,12 +123,12 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
       });
       actors.markAllStale();
     },
-    /** Tells of every survey that was changed or deleted, by whatever process. News may be lost. */
-    onSurveyChanged: (notify: (surveyId: string) => void) =>
+    /** Calls the listener for every survey that any process has changed or deleted. Notifications may be lost. */
+    onSurveyChanged: (listener: (surveyId: string) => void) =>
       messages.subscribe(surveyChangesChannel, ({ surveyId }) => {
-        if (typeof surveyId === 'string') notify(surveyId);
+        if (typeof surveyId === 'string') listener(surveyId);
       }),
-    /** Exact count of accepted responses; the saved one while the intake cannot be asked. */
+    /** Exact count of accepted responses; the count in the survey's row while the intake is away. */
     responseCount: async (surveyId: string): Promise<number> => {
       const counts = await intake.counts(surveyId).catch(() => undefined);
       return counts?.total ?? surveys.responseCount(surveyId);

@@ -14,44 +14,44 @@ export interface DeadLettersDeps {
 
 type RowFilter = (row: DeadLetterRow) => boolean;
 
-/** Accepted responses that could not be stored, survey by survey: what is erased must not lie among them either. */
+/** Reads and removes dead letters by survey and response: an erasure must remove them too. */
 export function createDeadLetters({ stream, shards }: DeadLettersDeps) {
-  async function* read(...[shard, names]: Parameters<Stream['findDeadLetters']>): AsyncGenerator<ParsedDeadLetter> {
-    for await (const { id, rows, isKnown } of stream.findDeadLetters(shard, names))
+  async function* read(...[shard, ids]: Parameters<Stream['findDeadLetters']>): AsyncGenerator<ParsedDeadLetter> {
+    for await (const { id, rows, isKnown } of stream.findDeadLetters(shard, ids))
       yield { id, row: isKnown ? readDeadLetterRow(rows) : withIdsOnly(readDeadLetterRow(rows)) };
   }
-  async function* readAll(names?: Parameters<Stream['findDeadLetters']>[1]): AsyncGenerator<ParsedDeadLetter> {
-    for (const shard of shards.all) yield* read(shard, names);
+  async function* readAll(ids?: Parameters<Stream['findDeadLetters']>[1]): AsyncGenerator<ParsedDeadLetter> {
+    for (const shard of shards.all) yield* read(shard, ids);
   }
   const ofSurvey = (surveyId: string) => read(shards.of(surveyId), { surveyId });
   return {
     ofSurvey: (surveyId: string): Promise<ParsedDeadLetter[]> => listOf(ofSurvey(surveyId)),
-    /** Whether one of the survey's is wanted: no more are read than it takes. */
-    async has(surveyId: string, isWanted: RowFilter): Promise<boolean> {
-      for await (const { row } of ofSurvey(surveyId)) if (isWanted(row)) return true;
+    /** Whether a dead letter of the survey matches; stops reading at the first. */
+    async has(surveyId: string, matches: RowFilter): Promise<boolean> {
+      for await (const { row } of ofSurvey(surveyId)) if (matches(row)) return true;
       return false;
     },
-    /** Those of one response. */
+    /** Dead letters of one response. */
     ofResponse: (surveyId: string, responseId: string): Promise<ParsedDeadLetter[]> =>
       listOf(read(shards.of(surveyId), { surveyId, responseId })),
-    /** Those of a response of whatever survey. */
+    /** Dead letters with this response id, in any survey. */
     withResponseId: (responseId: string): Promise<ParsedDeadLetter[]> => listOf(readAll({ responseId })),
-    /** Those of all surveys that are wanted: whoever asks for many surveys reads them once. */
-    filter: (isWanted: RowFilter): Promise<ParsedDeadLetter[]> => listOf(readAll(), isWanted),
-    drop: (surveyId: string, letters: readonly ParsedDeadLetter[]): Promise<void> =>
+    /** Dead letters of all surveys that match, read once. */
+    filter: (matches: RowFilter): Promise<ParsedDeadLetter[]> => listOf(readAll(), matches),
+    remove: (surveyId: string, deadLetters: readonly ParsedDeadLetter[]): Promise<void> =>
       stream.removeDeadLetters(
         shards.of(surveyId),
-        letters.map(({ id }) => id),
+        deadLetters.map(({ id }) => id),
       ),
   };
 }
 
 async function listOf(
-  letters: AsyncIterable<ParsedDeadLetter>,
-  isWanted: RowFilter = () => true,
+  deadLetters: AsyncIterable<ParsedDeadLetter>,
+  matches: RowFilter = () => true,
 ): Promise<ParsedDeadLetter[]> {
   const found: ParsedDeadLetter[] = [];
-  for await (const letter of letters) if (isWanted(letter.row)) found.push(letter);
+  for await (const deadLetter of deadLetters) if (matches(deadLetter.row)) found.push(deadLetter);
   return found;
 }
 

@@ -21,7 +21,7 @@ export interface ResponseErasureDeps {
   uploads: Pick<Uploads, 'removeOfResponses'>;
   uploadRows: Pick<UploadRows, 'markUnverified'>;
   annotations: Pick<AnnotationStore, 'removeOfResponses'>;
-  /** What could not be stored, and may be put back. */
+  /** Accepted rows that could not be stored; they may be requeued. */
   deadLetters: DeadLetters;
   exports: Pick<ExportStore, 'invalidate' | 'limitExpiry'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
@@ -33,38 +33,44 @@ export interface ResponseErasureDeps {
 interface EraseOptions {
   limit: number;
   pauseMs: number;
-  /** What becomes of files that show them: called before and after each batch, since files may be asked for meanwhile. */
-  expireFiles(concerned: AffectedResponses): Promise<void>;
-  /** Of what could not be stored, that which the reason holds for. */
+  /**
+   * Expires export files that show the responses; called before and after each batch, since files may be made
+   * meanwhile.
+   */
+  expireFiles(affected: AffectedResponses): Promise<void>;
+  /** The dead letters to be erased. */
   deadLetters(): Promise<readonly ParsedDeadLetter[]>;
-  /** Told of every batch that is gone. */
-  onBatchErased?(gone: number): void;
+  /** Called after every batch with the number of erased responses. */
+  onBatchErased?(count: number): void;
 }
 
 const dayMs = 24 * 3_600_000;
 const batchSize = 500;
 const concurrency = 25;
-/** Between batches that time alone asks for: submissions come first. */
+/** Pause between batches of expired responses, which leaves the stores to submissions. */
 const pauseBetweenBatchesMs = 500;
 const maxOfRespondent = 5000;
-/** Files outlive what time has deleted by so much: where responses grow old all day, no file would otherwise last. */
+/**
+ * How long export files outlive expired responses; without it, files of a survey whose responses expire daily would
+ * never last.
+ */
 const exportRetentionMs = dayMs;
 
-/** Deletes responses for good: their tombstones end counts and rows, and their files go. */
+/** Erases responses: appends tombstones, and deletes uploads, annotations, dead letters and export files. */
 export function createResponseErasure(deps: ResponseErasureDeps) {
-  const removeTraces = async (responseId: string): Promise<void> => {
+  const removeDependents = async (responseId: string): Promise<void> => {
     await deps.uploads.removeOfResponses([responseId]);
     await deps.annotations.removeOfResponses([responseId]);
   };
 
-  /** As the intake's own; the response's files go too, and what analyses found in it. */
+  /** Deletes one response with its uploads and annotations. False: it was deleted before. */
   const remove = async ({
     surveyId,
     responseId,
     submittedAtMs,
     isComplete,
   }: ResponseMarkedForDeletion): Promise<boolean> => {
-    // Should this be cut short, the sweep of uploads asks whether the response is still there.
+    // If this process dies here, the periodic task for uploads checks whether the response still exists.
     await deps.uploadRows.markUnverified([responseId]);
     const isRemoved = await deps.intake.deleteResponse({
       surveyId,
@@ -73,7 +79,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       isComplete,
       row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });
-    await removeTraces(responseId);
+    await removeDependents(responseId);
     return isRemoved;
   };
 
@@ -86,21 +92,24 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     return removed;
   };
 
-  /** Should this be cut short, what is still there can be deleted again: files go first. Those that came to be meanwhile go after. */
+  /**
+   * Expires files before and after the work: before, so that an erasure that was cut short can be repeated as long as
+   * responses remain; after, for files that were made meanwhile.
+   */
   const withExpiredFiles = async <T>(
-    concerned: AffectedResponses,
+    affected: AffectedResponses,
     expireFiles: EraseOptions['expireFiles'],
     work: () => Promise<T>,
   ): Promise<T> => {
-    await expireFiles(concerned);
+    await expireFiles(affected);
     try {
       return await work();
     } finally {
-      await expireFiles(concerned);
+      await expireFiles(affected);
     }
   };
 
-  /** An id that a client has made may have come again after it was forgotten. */
+  /** Other responses of the survey under the same id: a client's id may have been used again after it was evicted. */
   const othersOf = async ({
     surveyId,
     responseId,
@@ -118,42 +127,42 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     return found.filter((other) => other.submittedAtMs !== submittedAtMs);
   };
 
-  const withdraw = async (concerned: AffectedResponses): Promise<void> => {
-    for (const id of await deps.exports.invalidate(concerned)) await deps.exportFiles.remove(id);
+  const deleteExports = async (affected: AffectedResponses): Promise<void> => {
+    for (const id of await deps.exports.invalidate(affected)) await deps.exportFiles.remove(id);
   };
 
-  /** The responses that letters belong to, but for those that were deleted before: a letter may have stayed behind then. */
-  const responsesOf = async (letters: readonly ParsedDeadLetter[]): Promise<ResponseMarkedForDeletion[]> => {
-    const left: ResponseMarkedForDeletion[] = [];
-    for (const response of uniqueResponses(headsOf(letters)))
-      if (!(await deps.responses.wasDeleted(response.responseId, response.submittedAtMs))) left.push(response);
-    return left;
+  /** The responses of the dead letters, without those that were deleted before. */
+  const responsesOf = async (deadLetters: readonly ParsedDeadLetter[]): Promise<ResponseMarkedForDeletion[]> => {
+    const remaining: ResponseMarkedForDeletion[] = [];
+    for (const response of uniqueResponses(headsOf(deadLetters)))
+      if (!(await deps.responses.wasDeleted(response.responseId, response.submittedAtMs))) remaining.push(response);
+    return remaining;
   };
 
-  /** Ends those too that could not be stored: their tombstones outlive them, should one be put back in this moment. */
+  /** Erases dead letters and their responses. The tombstones also delete a row that is requeued at this moment. */
   const eraseDeadLetters = async (surveyId: string, marked: readonly ParsedDeadLetter[]): Promise<number> => {
-    // Of what cannot be read nobody knows what it was: the sweep of uploads asks whether anything is left of it.
+    // The uploads of an unreadable row are unknown, so the periodic task for uploads must check its response id.
     const unread = marked.flatMap(({ row: { head, responseId } }) => (head || responseId === null ? [] : [responseId]));
     if (unread.length > 0) await deps.uploadRows.markUnverified(unread);
     const count = await removeAll(await responsesOf(marked));
-    await deps.deadLetters.drop(surveyId, marked);
+    await deps.deadLetters.remove(surveyId, marked);
     return count;
   };
 
-  /** By survey. All at once: with a rule for every survey each of them would otherwise read what lies there of all. */
+  /** Expired dead letters by survey, found in one pass over all dead letters instead of one for each rule. */
   const expiredDeadLetters = async (
     rules: readonly { surveyId: string; before: Date }[],
   ): Promise<Map<string, ParsedDeadLetter[]>> => {
     const expired = new Map<string, ParsedDeadLetter[]>();
     if (rules.length === 0) return expired;
-    const ends = new Map(rules.map(({ surveyId, before }) => [surveyId, before.getTime()]));
+    const expiryTimes = new Map(rules.map(({ surveyId, before }) => [surveyId, before.getTime()]));
     const isExpired = ({ surveyId, head }: DeadLetterRow) =>
-      head !== undefined && head.submittedAtMs < (ends.get(surveyId ?? '') ?? 0);
-    for (const letter of await deps.deadLetters.filter(isExpired)) {
-      const surveyId = letter.row.surveyId ?? '';
+      head !== undefined && head.submittedAtMs < (expiryTimes.get(surveyId ?? '') ?? 0);
+    for (const deadLetter of await deps.deadLetters.filter(isExpired)) {
+      const surveyId = deadLetter.row.surveyId ?? '';
       const others = expired.get(surveyId);
-      if (others) others.push(letter);
-      else expired.set(surveyId, [letter]);
+      if (others) others.push(deadLetter);
+      else expired.set(surveyId, [deadLetter]);
     }
     return expired;
   };
@@ -163,10 +172,10 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     selection: DeletionCriterion,
     { limit, pauseMs, expireFiles, deadLetters, onBatchErased = () => undefined }: EraseOptions,
   ): Promise<{ removed: number; isFinished: boolean }> => {
-    // A completion may lie there: what is stored does not say so.
+    // The save that completed a response may be a dead letter, while the stored save says that it is open.
     const deadLetterHeads = headsOf(await deadLetters());
     for (let removed = 0; ; ) {
-      // What was accepted, and deleted, before now is to be seen.
+      // Includes responses and tombstones that were accepted before now.
       await deps.reading.caughtUp(surveyId);
       const marked = await deps.responses.findMarkedForDeletion(surveyId, selection, batchSize);
       if (marked.length === 0) {
@@ -180,7 +189,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       );
       removed += count;
       onBatchErased(count);
-      // Deleted before, and yet still shown: going round would not help.
+      // All of the batch was deleted before, yet is still read: another pass would not help.
       if (count === 0) return { removed, isFinished: false };
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
@@ -188,31 +197,34 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
 
   return {
     /**
-     * Erases one response, and what else its survey has under its id, also what could not be stored of it, with the export files that may
-     * show it. `stored`: what the response store has of it. False: there is nothing of it, or it was deleted before.
+     * Erases one response, with the survey's other responses under its id, its dead letters and the export files that
+     * may show it. `stored`: the response as the response store has it. False: there is none, or it was deleted before.
      */
     async eraseOne(
       { surveyId, responseId }: Pick<ResponseMarkedForDeletion, 'surveyId' | 'responseId'>,
       stored?: ResponseMarkedForDeletion,
     ): Promise<boolean> {
-      const letters = await deps.deadLetters.ofResponse(surveyId, responseId);
+      const deadLetters = await deps.deadLetters.ofResponse(surveyId, responseId);
       const known = stored ? [stored, ...(await othersOf(stored))] : [];
-      if (letters.length === 0 && known.length === 0) return false;
-      const all = uniqueResponses([...known, ...(await responsesOf(letters))]);
-      const end = async () => {
+      if (deadLetters.length === 0 && known.length === 0) return false;
+      const all = uniqueResponses([...known, ...(await responsesOf(deadLetters))]);
+      const eraseAll = async () => {
         const removed = await removeAll(all);
-        if (all.length === 0) await removeTraces(responseId);
-        // Last, as the response can be deleted again while one of them is there; some may have come meanwhile.
-        await deps.deadLetters.drop(surveyId, [
-          ...letters,
+        if (all.length === 0) await removeDependents(responseId);
+        // Last, because the erasure can be repeated while a dead letter remains. Others may have been added meanwhile.
+        await deps.deadLetters.remove(surveyId, [
+          ...deadLetters,
           ...(await deps.deadLetters.ofResponse(surveyId, responseId)),
         ]);
-        return removed > 0 || letters.length > 0;
+        return removed > 0 || deadLetters.length > 0;
       };
-      return all.length > 0 ? withExpiredFiles(affectedExports(surveyId, all), withdraw, end) : end();
+      return all.length > 0 ? withExpiredFiles(affectedExports(surveyId, all), deleteExports, eraseAll) : eraseAll();
     },
 
-    /** Erases one respondent's responses, with the export files that may show them. Not finished: there are more than is done at once. */
+    /**
+     * Erases one respondent's responses, with the export files that may show them. `isFinished` is false if there are
+     * more than 5000.
+     */
     eraseRespondent: (surveyId: string, respondent: string): Promise<{ removed: number; isFinished: boolean }> =>
       erase(
         surveyId,
@@ -220,13 +232,16 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
         {
           limit: maxOfRespondent,
           pauseMs: 0,
-          expireFiles: withdraw,
+          expireFiles: deleteExports,
           deadLetters: async () =>
             (await deps.deadLetters.ofSurvey(surveyId)).filter(({ row }) => mayNameRespondent(row, respondent)),
         },
       ),
 
-    /** Deletes the responses whose time is over (export files that may show them expire within a day), and notes in the audit how many of which survey; gives how many of all. */
+    /**
+     * Deletes the responses whose retention period has ended; export files that may show them expire within a day.
+     * Writes an audit record for each survey. Returns the number of deleted responses.
+     */
     async eraseExpired(): Promise<number> {
       let removed = 0;
       const rules = (await deps.rules(new Date(deps.now()))).map(({ surveyId, days }) => ({
@@ -236,8 +251,8 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       }));
       const deadLetters = await expiredDeadLetters(rules);
       for (const { surveyId, days, before } of rules) {
-        const expireFiles = (concerned: AffectedResponses) =>
-          deps.exports.limitExpiry(concerned, new Date(deps.now() + exportRetentionMs));
+        const expireFiles = (affected: AffectedResponses) =>
+          deps.exports.limitExpiry(affected, new Date(deps.now() + exportRetentionMs));
         let erased = 0;
         try {
           await erase(
@@ -254,7 +269,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
             },
           );
         } finally {
-          // A run that broke off has erased all the same.
+          // Also after a failure: the batches before it are erased.
           if (erased > 0)
             await deps.audit.record({
               actor: null,
@@ -271,13 +286,13 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   };
 }
 
-const headsOf = (letters: readonly ParsedDeadLetter[]): ResponseHead[] =>
-  letters.flatMap(({ row: { head } }) => head ?? []);
+const headsOf = (deadLetters: readonly ParsedDeadLetter[]): ResponseHead[] =>
+  deadLetters.flatMap(({ row: { head } }) => head ?? []);
 
 const responseKey = ({ responseId, submittedAtMs }: ResponseMarkedForDeletion): string =>
   `${responseId} ${submittedAtMs}`;
 
-/** Complete too where one of these saves of them is. */
+/** The responses; each is complete also if one of these saves of it is. */
 function withCompletions(
   responses: readonly ResponseMarkedForDeletion[],
   saves: readonly ResponseMarkedForDeletion[],
@@ -289,7 +304,7 @@ function withCompletions(
   }));
 }
 
-/** Of several saves of a response one, complete if any of them is. */
+/** One element for each response, complete if any of its saves is. */
 function uniqueResponses(saves: readonly ResponseMarkedForDeletion[]): ResponseMarkedForDeletion[] {
   const first = new Map<string, ResponseMarkedForDeletion>();
   for (const save of saves) if (!first.has(responseKey(save))) first.set(responseKey(save), save);
@@ -300,8 +315,8 @@ function affectedExports(
   surveyId: string,
   responses: readonly Pick<ResponseMarkedForDeletion, 'submittedAtMs'>[],
 ): AffectedResponses {
-  const moments = responses.map(({ submittedAtMs }) => submittedAtMs);
-  return { surveyId, first: new Date(Math.min(...moments)), last: new Date(Math.max(...moments)) };
+  const times = responses.map(({ submittedAtMs }) => submittedAtMs);
+  return { surveyId, first: new Date(Math.min(...times)), last: new Date(Math.max(...times)) };
 }
 
 export type ResponseErasure = ReturnType<typeof createResponseErasure>;

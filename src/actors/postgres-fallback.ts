@@ -6,57 +6,57 @@ export interface PostgresFallbackOptions {
   log: Pick<Log, 'warn' | 'info' | 'debug'>;
   /** Must never step back, as the wall clock may. */
   monotonicMs?(): number;
-  /** How long PostgreSQL is waited for before the other source is asked: longer than reading takes under load. */
+  /** How long to wait for PostgreSQL before the fallback is used: longer than a read takes under load. */
   waitMs?: number;
-  /** Between two questions to PostgreSQL while it is away. */
+  /** Between two queries to PostgreSQL while it is away. */
   retryMs?: number;
 }
 
-interface Away {
+interface Outage {
   retryAtMs: number;
-  /** What callers were told; undefined: it is only slow as far as is known. */
+  /** The last error; undefined while PostgreSQL has only been slow. */
   problem: unknown;
 }
 
 /**
- * Asks PostgreSQL, and another source in its place while it is away. The first to meet an outage wait `patienceMs`;
- * from then on nobody waits: one question in `againMs` goes to PostgreSQL as well, until one is answered.
+ * Queries PostgreSQL, and another source while it is away. The first callers in an outage wait `waitMs`; later ones use
+ * the fallback at once. During the outage one query in `retryMs` still goes to PostgreSQL, until one succeeds.
  */
 export function createPostgresFallback(options: PostgresFallbackOptions) {
   const { log, monotonicMs = () => performance.now(), waitMs = 1000, retryMs = 2000 } = options;
-  let away: Away | undefined;
-  /** Questions are numbered as they begin. */
+  let outage: Outage | undefined;
+  /** Queries are numbered as they begin. */
   let [started, lastAnswered] = [0, 0];
 
   const recordOutage = (problem: unknown): void => {
-    if (!away) log.warn({ err: problem }, 'PostgreSQL is away: surveys are taken from their definitions in Redis');
-    const retryAtMs = Math.max(away?.retryAtMs ?? 0, monotonicMs() + retryMs);
-    away = { retryAtMs, problem: problem ?? away?.problem };
+    if (!outage) log.warn({ err: problem }, 'PostgreSQL is away: surveys are read from their definitions in Redis');
+    const retryAtMs = Math.max(outage?.retryAtMs ?? 0, monotonicMs() + retryMs);
+    outage = { retryAtMs, problem: problem ?? outage?.problem };
   };
 
-  /** Asks, and notes what the answer says of PostgreSQL. */
+  /** Runs a query and records from its outcome whether PostgreSQL is away. */
   const query = async <T>(ask: () => Promise<T>): Promise<T> => {
     started += 1;
     const number = started;
     try {
       const value = await ask();
       lastAnswered = Math.max(lastAnswered, number);
-      if (away) log.info('PostgreSQL is there again');
-      away = undefined;
+      if (outage) log.info('PostgreSQL is reachable again');
+      outage = undefined;
       return value;
     } catch (error) {
-      // A question that was lost says nothing of now where one that began later was answered.
+      // A failed query that began before a successful one says nothing about the present.
       if (isAway(error) && lastAnswered < number) recordOutage(error);
       throw error;
     }
   };
 
-  /** Whether PostgreSQL may be asked; while it is away, one caller in `againMs` may. */
+  /** Whether PostgreSQL may be queried; while it is away, one caller in `retryMs` may. */
   const mayAsk = (): boolean => {
-    if (!away) return true;
+    if (!outage) return true;
     const now = monotonicMs();
-    if (now < away.retryAtMs) return false;
-    away.retryAtMs = now + retryMs;
+    if (now < outage.retryAtMs) return false;
+    outage.retryAtMs = now + retryMs;
     return true;
   };
 
@@ -66,27 +66,28 @@ export function createPostgresFallback(options: PostgresFallbackOptions) {
     const found = await fallback();
     if (found !== undefined) return found;
     if (asking) return asking;
-    if (away?.problem) throw away.problem;
+    if (outage?.problem) throw outage.problem;
     return query(ask);
   };
 
   return {
-    /** What PostgreSQL says; while it is away, what `standIn` finds. SERVICE_UNAVAILABLE where that finds nothing. */
+    /**
+     * The result of PostgreSQL; while it is away, of `fallback`. Throws SERVICE_UNAVAILABLE where that finds nothing.
+     */
     async ask<T>(ask: () => Promise<T>, fallback: () => Promise<T | undefined>): Promise<T> {
-      if (away) return duringOutage(ask, fallback);
+      if (outage) return duringOutage(ask, fallback);
       const asking = query(ask);
-      const met = await outcomeWithin(waitMs, asking);
-      if (met && 'value' in met) return met.value;
-      if (met && !isAway(met.error)) throw met.error;
-      if (!met) recordOutage(undefined);
+      const outcome = await outcomeWithin(waitMs, asking);
+      if (outcome && 'value' in outcome) return outcome.value;
+      if (outcome && !isAway(outcome.error)) throw outcome.error;
+      if (!outcome) recordOutage(undefined);
       return (await fallback()) ?? asking;
     },
 
-    /** Asks in the background, unless PostgreSQL is away and was asked a moment ago. */
+    /** Queries in the background, unless PostgreSQL is away and was queried within `retryMs`. */
     attempt(ask: () => Promise<unknown>): void {
       if (!mayAsk()) return;
-      const tellFailure = (error: unknown) => log.debug({ err: error }, 'a survey could not be read again now');
-      query(ask).catch(tellFailure);
+      query(ask).catch((error: unknown) => log.debug({ err: error }, 'a stale survey could not be read again'));
     },
   };
 }
@@ -96,15 +97,15 @@ export type PostgresFallback = ReturnType<typeof createPostgresFallback>;
 const isAway = (error: unknown): boolean =>
   error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && !(error instanceof OfNewerVersion);
 
-/** How a work ended, if it did in time. */
+/** How the work ended; undefined if it takes longer. */
 async function outcomeWithin<T>(ms: number, work: Promise<T>): Promise<{ value: T } | { error: unknown } | undefined> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
+  const timeout = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, ms, undefined);
   });
-  const met = work.then(
+  const outcome = work.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   );
-  return Promise.race([met, late]).finally(() => clearTimeout(timer));
+  return Promise.race([outcome, timeout]).finally(() => clearTimeout(timer));
 }

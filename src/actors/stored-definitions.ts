@@ -11,7 +11,7 @@ export interface StoredDefinitionsDeps {
   log: Pick<Log, 'warn'>;
 }
 
-/** Minimum time between two warnings: where there is no room for one definition there is none for many. */
+/** Minimum time between two warnings, since many definitions find no room at once. */
 const warnIntervalMs = 60_000;
 
 /** Definitions of ACTIVE surveys in the intake's Redis, from which surveys are served while PostgreSQL is away. */
@@ -25,8 +25,8 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
     log.warn({ surveyId }, 'Redis has no room for the definition of this survey, and maybe others');
   };
 
-  /** Compressing takes milliseconds in which nothing else is served, so it is done only for definitions that are missing. */
-  const keepOpen = async (survey: SurveyWithQuestions): Promise<void> => {
+  /** Saves the definition of an open survey if it is missing; compressing blocks the event loop for milliseconds. */
+  const saveIfMissing = async (survey: SurveyWithQuestions): Promise<void> => {
     const [missing] = await definitions.findMissing([survey]);
     if (!missing) return;
     const { id: surveyId, revision } = survey;
@@ -39,16 +39,16 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
 
   return {
     /**
-     * Keeps the definition of a survey whose revision was announced, or removes it if the survey is not ACTIVE.
+     * Saves the definition of a survey whose revision was announced, or removes it if the survey is not ACTIVE.
      * Concurrent calls for one revision share the work.
      */
-    keep(survey: SurveyWithQuestions): Promise<void> {
+    save(survey: SurveyWithQuestions): Promise<void> {
       const { id, revision } = survey;
       if (survey.status !== 'ACTIVE') return definitions.remove(id, revision);
       const name = `${id}:${revision}`;
       const known = underWay.get(name);
       if (known) return known;
-      const work = keepOpen(survey).finally(() => underWay.delete(name));
+      const work = saveIfMissing(survey).finally(() => underWay.delete(name));
       underWay.set(name, work);
       return work;
     },
@@ -56,7 +56,10 @@ export function createStoredDefinitions({ definitions, log }: StoredDefinitionsD
     /** Removes the definition of a deleted survey. */
     remove: (surveyId: string): Promise<void> => definitions.remove(surveyId, deletedRevision),
 
-    /** The definition of the revision in force, if it is kept. Throws OfNewerVersion where this version cannot serve it. */
+    /**
+     * The definition of the revision in force, if it is stored. Throws OfNewerVersion where this version cannot serve
+     * it.
+     */
     async find(surveyId: string): Promise<SurveyWithQuestions | undefined> {
       const stored = await definitions.find(surveyId);
       if (!stored) return undefined;

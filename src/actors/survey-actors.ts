@@ -15,9 +15,9 @@ import { createSurveyLookup } from './survey-lookup.ts';
 export interface SurveyActorsDeps {
   surveys: Pick<SurveyStore, 'load' | 'change'>;
   intake: Pick<Intake, 'announce' | 'restoreDeleted' | 'revision' | 'counts' | 'quotaFilledRevision' | 'markDeleted'>;
-  /** Definitions of open surveys for when PostgreSQL is away; none are kept unless given. */
+  /** Stored definitions of open surveys for when PostgreSQL is away; without this, none are stored. */
   definitions?: Pick<DefinitionStore, 'save' | 'remove' | 'find' | 'findMissing'>;
-  whileAway?: PostgresFallback;
+  postgresFallback?: PostgresFallback;
   /** Counts from the response store, for surveys that the intake does not know. */
   countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
   /** Notifies the other processes that a survey has a new revision. */
@@ -38,12 +38,12 @@ const noDefinitions: NonNullable<SurveyActorsDeps['definitions']> = {
 };
 
 /**
- * The surveys that this process serves, one actor each. The row in PostgreSQL is the truth; an actor is made from it, and made anew
- * whenever the intake or another process names a newer revision.
+ * The surveys that this process serves, one actor each. The row in PostgreSQL is the truth; an actor is made from it,
+ * and replaced when the intake or another process names a newer revision.
  */
 export function createSurveyActors(deps: SurveyActorsDeps) {
   const { log, now, monotonicMs = () => performance.now(), definitions = noDefinitions } = deps;
-  const { whileAway = createPostgresFallback({ log, monotonicMs }) } = deps;
+  const { postgresFallback = createPostgresFallback({ log, monotonicMs }) } = deps;
   const storedDefinitions = createStoredDefinitions({ definitions, log });
   const cache = createSurveyCache({
     now,
@@ -60,7 +60,7 @@ export function createSurveyActors(deps: SurveyActorsDeps) {
           ),
         ),
   });
-  const lookup = createSurveyLookup({ cache, surveys: deps.surveys, storedDefinitions, whileAway });
+  const lookup = createSurveyLookup({ cache, surveys: deps.surveys, storedDefinitions, postgresFallback });
   const announcements = createSurveyAnnouncements({ ...deps, cache, storedDefinitions });
   const changes = createSurveyChanges({ ...deps, cache, announcements });
   return {

@@ -10,7 +10,7 @@ export interface SurveyAnnouncementsDeps {
   cache: Pick<SurveyCache, 'put' | 'evict'>;
   surveys: Pick<SurveyStore, 'change'>;
   intake: Pick<Intake, 'announce' | 'restoreDeleted' | 'revision' | 'counts' | 'markDeleted'>;
-  storedDefinitions: Pick<StoredDefinitions, 'keep' | 'remove'>;
+  storedDefinitions: Pick<StoredDefinitions, 'save' | 'remove'>;
   /** Counts from the response store, for surveys that the intake does not know. */
   countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
   /** Notifies the other processes that a survey has a new revision. */
@@ -18,11 +18,14 @@ export interface SurveyAnnouncementsDeps {
   log: Log;
 }
 
-/** Announces surveys: the intake must know the revision in force, the other processes are notified. What fails is repeated by the outbox. */
+/**
+ * Announces surveys: the intake must know the revision in force, the other processes are notified. What fails is
+ * repeated by the outbox.
+ */
 export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
   const { cache, intake, storedDefinitions, broadcast, log } = deps;
 
-  /** The counts matter only to an intake that does not know the survey. */
+  /** Facts for the intake; it uses the counts only if it does not know the survey. */
   const factsOf = async (survey: SurveyWithQuestions): Promise<AnnouncedSurvey> => {
     const known = await intake.counts(survey.id);
     const stored = known ? undefined : await deps.countResponses(survey.id);
@@ -39,7 +42,7 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
   /** Writes the present revision to the intake, and the definition if the survey is open. */
   const announce = async (survey: SurveyWithQuestions): Promise<void> => {
     const isNew = await intake.announce(await factsOf(survey));
-    await storedDefinitions.keep(survey);
+    await storedDefinitions.save(survey);
     if (isNew || !(await repairSuperseded(survey))) broadcast(survey.id, survey.revision);
   };
 
@@ -59,15 +62,16 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
     const lost = knownRevision === deletedRevision ? { wasDeleted: true } : { lost: knownRevision };
     log.error(
       { surveyId, revision: saved.revision, ...lost },
-      'PostgreSQL is older than the intake, as after a restore: the survey goes on as PostgreSQL has it',
+      'PostgreSQL is older than the intake, as after a restore: the survey continues as PostgreSQL has it',
     );
     return saved;
   };
 
   /**
-   * Repairs a survey whose row is older than the revision that the intake knows: PostgreSQL was restored from a backup. In every other
-   * case a locked row is at least as new, since a revision is announced only after it is saved. The survey continues with a revision
-   * beyond all known ones, so that a late notification of a lost one cannot be taken for a newer survey. Returns whether it was repaired.
+   * Repairs a survey whose row is older than the revision that the intake knows: PostgreSQL was restored from a backup.
+   * In every other case a locked row is at least as new, since a revision is announced only after it is saved. The
+   * survey continues with a revision beyond all known ones, so that a late notification of a lost one cannot be taken
+   * for a newer survey. Returns whether it was repaired.
    */
   const repairSuperseded = async ({ id, revision }: Pick<SurveyWithQuestions, 'id' | 'revision'>): Promise<boolean> => {
     const knownRevision = await intake.revision(id);

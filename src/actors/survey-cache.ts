@@ -31,20 +31,23 @@ export interface SurveyCacheOptions {
   /** Must never step back, as the wall clock may. */
   monotonicMs(): number;
   metrics: Pick<Metrics, 'surveysCached'>;
-  /** A cached survey is asked for that may be out of date; called once a second at most. */
+  /** A stale survey was used; called at most once a second for each. */
   onStale(surveyId: string): void;
   /** The actor of a survey has reached the end time and closed. */
   onEnded(surveyId: string): void;
 }
 
 interface CacheEntry {
-  /** Undefined while the survey is compressed, which happens when nobody asks for it. */
+  /** Undefined while the survey is compressed, after 20 s without use. */
   cached: CachedSurvey | undefined;
   compressed: CompressedSurvey;
   revision: number;
   timer: NodeJS.Timeout | undefined;
   usedAtMs: number;
-  /** A notification of a change may be lost, or the survey is not from PostgreSQL: it is used, and read again meanwhile. */
+  /**
+   * A notification may have been lost, or the survey is not from PostgreSQL. It is used, and read again in the
+   * background.
+   */
   isStale: boolean;
   reloadedAtMs: number;
 }
@@ -52,19 +55,22 @@ interface CacheEntry {
 const compressAfterMs = 20_000;
 const evictAfterMs = 10 * 60_000;
 const sweepMs = 1000;
-/** Compressing one takes about 0.1 ms, in which nothing else is served. */
+/** Compressing one survey blocks the event loop for about 0.1 ms. */
 const maxCompressedPerSweep = 20;
 const unknownTtlMs = 1000;
 const maxUnknown = 10_000;
 /** Minimum time between two reloads of a stale survey. */
 const reloadIntervalMs = 1000;
-/** Timers do not follow when the clock is set, so a date is waited for in steps. */
+/** Timers ignore changes of the clock, so long waits are made in steps. */
 const longestTimerMs = 5000;
 
-/** The surveys in the memory of this process, one actor each; compressed after 20 s without use and evicted after 10 min. */
+/**
+ * The surveys in the memory of this process, one actor each; compressed after 20 s without use and evicted after 10
+ * min.
+ */
 export function createSurveyCache({ now, monotonicMs, metrics, onStale, onEnded }: SurveyCacheOptions) {
   const entries = new Map<string, CacheEntry>();
-  /** Ids of which PostgreSQL has no survey, and until when that is believed. */
+  /** Ids that PostgreSQL does not have, each with the time at which that expires. */
   const unknownUntil = new Map<string, number>();
 
   const use = (entry: CacheEntry): CachedSurvey => {
@@ -88,7 +94,7 @@ export function createSurveyCache({ now, monotonicMs, metrics, onStale, onEnded 
     entry.timer.unref();
   };
 
-  /** Takes a survey as PostgreSQL has it; a later revision that is cached already stays. */
+  /** Caches a survey as PostgreSQL has it, unless a later revision is cached. */
   const put = (survey: SurveyWithQuestions): CachedSurvey => {
     const known = entries.get(survey.id);
     if (known && known.revision > survey.revision) {
@@ -121,7 +127,7 @@ export function createSurveyCache({ now, monotonicMs, metrics, onStale, onEnded 
     metrics.surveysCached(entries.size);
   };
 
-  /** Compresses what nobody asks for at the moment, and evicts what nobody has asked for in a long time. */
+  /** Compresses surveys after 20 s without use, and evicts them after 10 min. */
   const sweep = (): void => {
     const nowMs = monotonicMs();
     let budget = maxCompressedPerSweep;
@@ -138,7 +144,7 @@ export function createSurveyCache({ now, monotonicMs, metrics, onStale, onEnded 
   sweeper.unref();
 
   return {
-    /** The survey if this process holds it. */
+    /** The survey if it is cached. */
     peek(surveyId: string): CachedSurvey | undefined {
       const entry = entries.get(surveyId);
       if (!entry) return undefined;
@@ -150,7 +156,10 @@ export function createSurveyCache({ now, monotonicMs, metrics, onStale, onEnded 
       return cached;
     },
     put,
-    /** Takes a survey that was not read from PostgreSQL, unless one is cached that is as new; whichever it is, it counts as stale. */
+    /**
+     * Caches a survey that was not read from PostgreSQL, unless the same or a later revision is cached. It is stale in
+     * any case.
+     */
     putUnverified(survey: SurveyWithQuestions): CachedSurvey {
       const known = entries.get(survey.id);
       const cached = known && known.revision >= survey.revision ? use(known) : put(survey);
@@ -160,14 +169,14 @@ export function createSurveyCache({ now, monotonicMs, metrics, onStale, onEnded 
     },
     revisionOf: (surveyId: string): number | undefined => entries.get(surveyId)?.revision,
     evict,
-    /** There is no such survey: callers that ask again within a second are not let through to PostgreSQL. */
+    /** Remembers for a second that there is no such survey, so that PostgreSQL is not queried again. */
     markUnknown(surveyId: string): void {
       evict(surveyId);
       if (unknownUntil.size > maxUnknown) unknownUntil.clear();
       unknownUntil.set(surveyId, monotonicMs() + unknownTtlMs);
     },
     isUnknown: (surveyId: string): boolean => (unknownUntil.get(surveyId) ?? 0) > monotonicMs(),
-    /** Notifications may have been lost: every survey is read again when it is asked for next. */
+    /** Marks every survey as stale after notifications may have been lost: each is read again at its next use. */
     markAllStale(): void {
       for (const entry of entries.values()) entry.isStale = true;
     },

@@ -25,7 +25,7 @@ export interface SurveyChangesDeps {
 type Edit = (current: SurveyWithQuestions) => SurveyWithQuestions;
 type Counts = Awaited<ReturnType<Intake['counts']>>;
 
-/** What an event is decided with beside the row. Undefined where the intake does not know the survey or is away. */
+/** Facts for a decision beside the row. `counts` is undefined if the intake does not know the survey or is away. */
 interface QuotaFacts {
   counts: Counts;
   /** The revision under which the quota was filled. */
@@ -46,7 +46,10 @@ export function createSurveyChanges(deps: SurveyChangesDeps) {
 
   const saveWithAnonymity = createAnonymity({ ...deps, change, announce: announcements.announce });
 
-  /** Saves what an event, and an edit before it, make of a survey; a survey that closes by itself is noted in the audit log. */
+  /**
+   * Saves what an event, and an edit before it, make of a survey; a survey that closes by itself is noted in the audit
+   * log.
+   */
   const applyEvent = async (surveyId: string, event: SurveyEvent, edit: Edit = unchanged) => {
     const counts = await intake.counts(surveyId).catch(() => undefined);
     const filledRevision =
@@ -70,7 +73,7 @@ export function createSurveyChanges(deps: SurveyChangesDeps) {
     return saved;
   };
 
-  /** Closes a survey whose last seat was taken before the intake knew the quota: it could not notice that this was the last. */
+  /** Closes a survey whose last seat was taken before the intake knew the quota, and therefore did not notice it. */
   const closeIfFull = async (survey: SurveyWithQuestions): Promise<SurveyWithQuestions> => {
     const { id, responseQuota, status } = survey;
     if (responseQuota === null || status !== 'ACTIVE') return survey;
@@ -80,7 +83,7 @@ export function createSurveyChanges(deps: SurveyChangesDeps) {
       : survey;
   };
 
-  /** The change itself is saved by then, so a failure to look at the quota is left to the outbox. */
+  /** Saves, then compares the quota. A failure of the comparison is left to the outbox, since the change is saved. */
   const applyAndClose = async (surveyId: string, event: SurveyEvent, edit?: Edit): Promise<SurveyWithQuestions> => {
     const saved = await applyEvent(surveyId, event, edit);
     return closeIfFull(saved).catch((error: unknown) => {
@@ -119,7 +122,7 @@ function decideEvent(
   const given = edit(current);
   const isFull = counts !== undefined && isQuotaReached(given.responseQuota, counts.completed);
   const edited = withQuotaRaised(given, current, isFull || counts === undefined);
-  // A deletion may have given a seat back since: the survey was filled all the same, and takes nothing under this revision.
+  // Also if a deletion has freed a seat since: a survey that was filled under this revision takes no more submissions.
   const wasFilled = filledRevision === current.revision;
   if (event.type === 'QUOTA_FILLED' && counts !== undefined && !isFull && !wasFilled) return undefined;
   const events: SurveyEvent[] = [event.type === 'SET_STATUS' ? { ...event, isFull } : event];

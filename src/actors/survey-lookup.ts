@@ -9,11 +9,13 @@ export interface SurveyLookupDeps {
   cache: SurveyCache;
   surveys: Pick<SurveyStore, 'load'>;
   storedDefinitions: Pick<StoredDefinitions, 'find'>;
-  whileAway: PostgresFallback;
+  postgresFallback: PostgresFallback;
 }
 
-/** Looks surveys up: in the cache, in PostgreSQL and, while that is away, among the definitions in the intake's Redis. */
-export function createSurveyLookup({ cache, surveys, storedDefinitions, whileAway }: SurveyLookupDeps) {
+/**
+ * Looks surveys up: in the cache, in PostgreSQL and, while that is away, among the definitions in the intake's Redis.
+ */
+export function createSurveyLookup({ cache, surveys, storedDefinitions, postgresFallback }: SurveyLookupDeps) {
   const rows = createSingleFlight(async (surveyId: string): Promise<CachedSurvey | undefined> => {
     const survey = await surveys.load(surveyId);
     if (survey) return cache.put(survey);
@@ -26,14 +28,14 @@ export function createSurveyLookup({ cache, surveys, storedDefinitions, whileAwa
   });
 
   return {
-    /** The survey if this process holds it. */
+    /** The survey if it is cached. */
     peek: cache.peek,
-    /** The survey, read if need be; undefined when there is none. */
+    /** The survey, from the cache or read; undefined if there is none. */
     async lookUp(surveyId: string): Promise<CachedSurvey | undefined> {
       const cached = cache.peek(surveyId);
       if (cached) return cached;
       if (cache.isUnknown(surveyId)) return undefined;
-      return whileAway.ask(
+      return postgresFallback.ask(
         () => rows.shared(surveyId),
         () => definitions.shared(surveyId),
       );
@@ -42,12 +44,12 @@ export function createSurveyLookup({ cache, surveys, storedDefinitions, whileAwa
     sync: rows.fresh,
     /** Reads the survey again; while PostgreSQL is away, its stored definition. */
     renew: (surveyId: string): Promise<CachedSurvey | undefined> =>
-      whileAway.ask(
+      postgresFallback.ask(
         () => rows.fresh(surveyId),
         () => definitions.fresh(surveyId),
       ),
     /** Reads a stale survey again in the background. */
-    reload: (surveyId: string): void => whileAway.attempt(() => rows.fresh(surveyId)),
+    reload: (surveyId: string): void => postgresFallback.attempt(() => rows.fresh(surveyId)),
     /** Another process has announced a revision. */
     onRevisionPublished(surveyId: string, revision: number): void {
       const cachedRevision = cache.revisionOf(surveyId);
@@ -64,20 +66,20 @@ export interface CurrentSurveyDeps {
   actors: Pick<SurveyLookup, 'lookUp' | 'renew'>;
   surveys: Pick<SurveyStore, 'find'>;
   intake: Pick<Intake, 'revision'>;
-  whileAway: PostgresFallback;
+  postgresFallback: PostgresFallback;
 }
 
 /**
- * A survey in the revision that is in force, whichever process changed it last. The caller of a change may have the reply, and ask
- * another process, before the notification of the change arrives there. Submissions do not need this, as the intake compares the
- * revision. While PostgreSQL is away, the intake alone is asked for the revision.
+ * A survey in the revision that is in force, whichever process changed it last. The caller of a change may have the
+ * reply, and ask another process, before the notification of the change arrives there. Submissions do not need this, as
+ * the intake compares the revision. While PostgreSQL is away, the intake alone is asked for the revision.
  */
-export function createCurrentSurvey({ actors, surveys, intake, whileAway }: CurrentSurveyDeps) {
+export function createCurrentSurvey({ actors, surveys, intake, postgresFallback }: CurrentSurveyDeps) {
   return async (surveyId: string): Promise<CachedSurvey | undefined> => {
     const cached = await actors.lookUp(surveyId);
     if (!cached) return undefined;
     const revisionOfRow = async () => (await surveys.find(surveyId))?.revision;
-    const revision = await whileAway.ask(revisionOfRow, () => intake.revision(surveyId));
+    const revision = await postgresFallback.ask(revisionOfRow, () => intake.revision(surveyId));
     return revision === cached.survey.revision ? cached : actors.renew(surveyId);
   };
 }

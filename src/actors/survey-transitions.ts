@@ -25,8 +25,8 @@ export interface TransitionContext {
 }
 
 /**
- * Puts events to the survey's machine, one after the other, and says what its row becomes and what must be announced. Pure. Throws
- * SURVEY_ENDED or QUOTA_REACHED where the status asked for would not last.
+ * Sends events to the survey's machine, one after the other, and returns the changed row and the events for the outbox.
+ * Pure. Throws SURVEY_ENDED or QUOTA_REACHED if the requested status would end at once.
  */
 export function transitionSurvey(
   survey: SurveyWithQuestions,
@@ -38,18 +38,21 @@ export function transitionSurvey(
   return result;
 }
 
-/** A survey that its quota closed is closed like any other once seats were added: it is not full, though nobody has opened it again. */
+/**
+ * A survey that was closed by its quota counts as closed by hand once a higher quota leaves seats free; it stays
+ * closed.
+ */
 export function withQuotaRaised(
   edited: SurveyWithQuestions,
   before: Pick<Survey, 'responseQuota'>,
   isFull: boolean,
 ): SurveyWithQuestions {
-  const isFreed =
+  const hasFreeSeats =
     edited.status === 'CLOSED' &&
     edited.closedReason === 'QUOTA' &&
     edited.responseQuota !== before.responseQuota &&
     !isFull;
-  return isFreed ? { ...edited, closedReason: 'MANUAL' } : edited;
+  return hasFreeSeats ? { ...edited, closedReason: 'MANUAL' } : edited;
 }
 
 function applyEvent(result: SurveyTransition, event: SurveyEvent, context: TransitionContext): void {
@@ -67,7 +70,7 @@ function applyEvent(result: SurveyTransition, event: SurveyEvent, context: Trans
   };
   result.isChanged ||= status !== survey.status || result.survey.closedReason !== survey.closedReason;
   for (const action of actions) applyEffect(result, action.type as SurveyEffect, event, context);
-  // What goes on after a pause is not announced, but whatever is open has been published.
+  // Resuming after a pause is not announced, but every active survey has a publishedAt.
   if (status === 'ACTIVE')
     result.survey = { ...result.survey, publishedAt: result.survey.publishedAt ?? new Date(context.nowMs) };
 }
@@ -99,7 +102,7 @@ function published(survey: Survey, at: Date): OutboxEvent {
   };
 }
 
-/** The revision names the filling: a survey that is opened again has a newer one. */
+/** `cause` contains the revision, so that a survey that is opened and filled again has another event. */
 function quotaReached(survey: Survey, completed: number, at: Date): OutboxEvent {
   return {
     kind: 'quota.reached',

@@ -86,9 +86,9 @@ export function authoringRoutes(
 
 /** What respondents call. */
 export function respondentRoutes({ settings, stores, core, secrets }: ApiServerOptions, limits: RateLimits): Route[] {
-  const { currentSurvey, whileAway, uploads, now } = core;
+  const { currentSurvey, postgresFallback, uploads, now } = core;
   return [
-    ...publicSurveyRoutes({ currentSurvey, whileAway, translations: stores.translations, now }),
+    ...publicSurveyRoutes({ currentSurvey, postgresFallback, translations: stores.translations, now }),
     submitRoute({ submit: core.submit, limits }),
     ...uploadRoutes({
       uploads,

@@ -7,14 +7,16 @@ import { reconcile } from './reconcile.ts';
 
 const usage = `npm run reconcile [-- options]
 
-Compares, while the service runs, what the intake accepted with what the response store holds: the rows that the stream still keeps, by their ids;
-and survey by survey the counters of the intake, the responses stored, and the counts in the survey's row. Ends with 1 where they differ.
+Compares accepted responses with stored ones while the service runs: the rows in the retention window of the streams, by
+their ids; and for each survey the counters of the intake, the stored responses, and the counts in the survey's row. The
+exit code is 1 if they differ.
 
-  --repair        stores again what the stream keeps and the response store lacks, and corrects the rows of surveys
-  --survey ID     this survey alone
-  --after ID      goes on behind this survey, as a run that was broken off says
+  --repair        stores missing rows again from the streams, and corrects the counts in the rows of surveys
+  --survey ID     compares only this survey
+  --after ID      continues after this survey; an interrupted run prints the id
 
-The stores are those of the service's own settings (REDIS_URL, DATABASE_URL, CLICKHOUSE_URL), or those that it has started under DATA_DIR.
+The stores are those of the service's settings (REDIS_URL, DATABASE_URL, CLICKHOUSE_URL), or those that a service has
+started under DATA_DIR.
 `;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -62,7 +64,7 @@ async function run({ isRepairing, surveyId, after }: ReturnType<typeof readOptio
   } = settings;
   if (redisUrl === undefined || databaseUrl === undefined || clickhouseUrls === undefined)
     throw new Error(
-      `No stores: ${settings.dataDir} holds none that a service has started, and REDIS_URL, DATABASE_URL and CLICKHOUSE_URL are not all set`,
+      `No stores: no service has started stores under ${settings.dataDir}, and REDIS_URL, DATABASE_URL and CLICKHOUSE_URL are not all set`,
     );
   const { close, ...stores } = await connectStores({
     redisUrl,

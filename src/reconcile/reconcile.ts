@@ -18,7 +18,7 @@ export interface ReconcileOptions {
   surveyId: string | undefined;
   after: string | undefined;
   print(line: string): void;
-  /** How often and how long counts that move are looked at again. */
+  /** How often counts that differ are compared again, and the pause before each, for those that are just changing. */
   retry?: { tries: number; pauseMs: number };
 }
 
@@ -31,7 +31,10 @@ interface Counts {
   completed: number;
 }
 
-/** Compares what was accepted with what is stored and what surveys say of it, on a system that is at work. True: nothing differs any more. */
+/**
+ * Compares accepted with stored responses and with the counts in survey rows, while the service runs. Returns true if
+ * nothing differs, or all differences were repaired.
+ */
 export async function reconcile(options: ReconcileOptions): Promise<boolean> {
   const isWindowConsistent =
     options.surveyId === undefined && options.after === undefined ? await reconcileRetentionWindow(options) : true;
@@ -50,11 +53,11 @@ async function reconcileRetentionWindow({
   let isConsistent = true;
   for (const shard of shards.all) {
     let [checkedRows, missingRows, restoredRows] = [0, 0, 0];
-    for await (const { seen: more, missing } of retentionCheck.missing(shard, {
+    for await (const { seen: checked, missing } of retentionCheck.missing(shard, {
       after: '0-0',
       until: await stream.acknowledged(shard),
     })) {
-      checkedRows += more;
+      checkedRows += checked;
       if (!missing) continue;
       missingRows += missing.rows;
       for (const line of missing.lines.toString().split('\n'))
@@ -62,7 +65,7 @@ async function reconcileRetentionWindow({
       if (isRepairing && (await responses.insertBatch(missing)).kind === 'stored') restoredRows += missing.rows;
     }
     const repaired = restoredRows > 0 ? `, ${restoredRows} stored again` : '';
-    print(`shard ${shard.index}: ${checkedRows} rows kept in the stream, ${missingRows} of them missing${repaired}`);
+    print(`shard ${shard.index}: ${checkedRows} rows in the stream, ${missingRows} of them not stored${repaired}`);
     if (missingRows > restoredRows) isConsistent = false;
   }
   return isConsistent;
@@ -85,9 +88,9 @@ async function reconcileCounts(options: ReconcileOptions): Promise<boolean> {
     }
     after = page.at(-1)?.surveyId;
     if (after === undefined || page.length < pageSize) break;
-    print(`surveys up to ${after} were looked at`);
+    print(`compared the surveys up to ${after}; to continue after it: --after ${after}`);
   }
-  print(`${checked} surveys looked at, ${different} differ`);
+  print(`${checked} surveys compared, ${different} differ`);
   return different === 0;
 }
 
@@ -109,12 +112,12 @@ async function reconcileSurvey(options: ReconcileOptions, saved: SavedCounts): P
   if (!isRepairing) return false;
   const counts = await options.intake.counts(surveyId);
   if (counts) await surveys.saveCounts([{ surveyId, responses: counts.total, completed: counts.completed }]);
-  const left =
+  const remaining =
     row && counts
       ? await findDifferences(options, { ...row, responses: counts.total, completed: counts.completed })
       : differences;
-  if (left.length === 0) print(`survey ${surveyId}: its row was corrected`);
-  return left.length === 0;
+  if (remaining.length === 0) print(`survey ${surveyId}: its row was corrected`);
+  return remaining.length === 0;
 }
 
 async function findSavedCounts(
@@ -125,14 +128,14 @@ async function findSavedCounts(
   return saved;
 }
 
-/** What differs although nothing that was accepted meanwhile explains it. */
+/** The differences that responses accepted meanwhile do not explain, each as a sentence. */
 async function findDifferences(
   { intake, responses, stream, shards }: ReconcileOptions,
   saved: SavedCounts,
 ): Promise<string[]> {
   const { surveyId } = saved;
   const before = await intake.counts(surveyId);
-  // The intake forgets surveys that were never announced to it: there is nothing to compare.
+  // The intake does not know a survey that was never announced: there is nothing to compare.
   if (!before) return [];
   await waitUntilStored(stream, shards.of(surveyId));
   const storedCounts = (await responses.countBySurvey([surveyId])).get(surveyId) ?? { total: 0, complete: 0 };
@@ -167,11 +170,11 @@ async function countDeadLetters(stream: ReconcileOptions['stream'], shard: Shard
 /** Waits until all that the shard has accepted by now is stored. */
 async function waitUntilStored(stream: ReconcileOptions['stream'], shard: Shard): Promise<void> {
   const newestId = await stream.newestId(shard);
-  const until = performance.now() + storeTimeoutMs;
+  const deadlineMs = performance.now() + storeTimeoutMs;
   while (!isAtOrAfter(await stream.acknowledged(shard), newestId)) {
-    if (performance.now() > until)
+    if (performance.now() > deadlineMs)
       throw new Error(
-        `What shard ${shard.index} accepted is not stored within ${storeTimeoutMs / 1000} s: does the service run, and is its response store there?`,
+        `Shard ${shard.index} was not stored within ${storeTimeoutMs / 1000} s: check that the service runs and reaches its response store`,
       );
     await pause(50);
   }

@@ -26,7 +26,7 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
     values: kind === 'sentiment' ? [] : await table.values({ surveyId, edition }),
   });
   return {
-    /** The findings that these filters or variables name. */
+    /** The annotations that these filters or variables name. */
     async findByNames(surveyId: string, names: readonly string[]): Promise<KnownAnnotations> {
       const known: KnownAnnotations = {};
       for (const kind of annotationKinds) {
@@ -38,7 +38,7 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       return known;
     },
 
-    /** The findings of these editions, as they were named. */
+    /** The annotations of these editions, as they were named. */
     async findByEditions(surveyId: string, editions: Editions): Promise<KnownAnnotations> {
       const known: KnownAnnotations = {};
       for (const kind of annotationKinds) {
@@ -48,7 +48,10 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       return known;
     },
 
-    /** Writes all findings of a topic into a new edition, and gives its name; it is read once its analysis is finished. */
+    /**
+     * Writes all annotations of a topic into a new edition and returns its name; readers see it once its analysis is
+     * finished.
+     */
     async publish(topic: { surveyId: string; topic: string }, signal: AbortSignal): Promise<string> {
       const edition = newId();
       await table.insert({ surveyId: topic.surveyId, edition }, untilAborted(rows.pages(topic), signal));
@@ -62,7 +65,10 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       await table.removeOfSurvey(surveyId);
     },
 
-    /** Removes editions that nobody reads, and what is left of deleted responses: an analysis may have met one while it was deleted. */
+    /**
+     * Removes editions that nobody reads, and what is left of deleted responses: an analysis may have met one while it
+     * was deleted.
+     */
     async sweep(nowMs: number): Promise<void> {
       const old = await table.editions(new Date(nowMs - unfinishedEditionTtlMs));
       if (old.length > 0) {

@@ -48,7 +48,7 @@ export function createQueryCache({
   ) => {
     const entries = createLruCache<CacheEntry<Counts>>(maxEntries);
     return async (query: Query): Promise<Counts> => {
-      // Findings change without a batch.
+      // Annotations change without a batch.
       if (dimensionsOf(query).some(({ source }) => source.kind === 'annotation')) return count(query);
       // Asked before counting: what is stored meanwhile makes another mark.
       const dataVersion = await dataVersions.find(query.surveyId);
@@ -113,5 +113,5 @@ function sizeOfResult(result: CountResult): number {
       : result.counts.length;
 }
 
-const sizeOfTable = ({ cells, rowTotals, columnTotals }: CrosstabCounts): number =>
-  cells.length + rowTotals.size + columnTotals.size;
+const sizeOfTable = ({ cells, rowTotals, columnTotals, columnOverlaps = [] }: CrosstabCounts): number =>
+  cells.length + rowTotals.size + columnTotals.size + columnOverlaps.length;

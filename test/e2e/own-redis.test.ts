@@ -39,20 +39,20 @@ describe('a Redis of the operator’s own', () => {
     assert.equal(code, 1);
     assert.equal(
       said,
-      'survey-service cannot start: the server of REDIS_URL would lose responses that were accepted: appendfsync is everysec, not always. Configure it so, or accept the loss with INTAKE_MAY_LOSE=true\n',
+      'survey-service cannot start: the server of REDIS_URL would lose accepted responses: appendfsync is everysec, not always. Configure it so, or accept the loss with INTAKE_MAY_LOSE=true\n',
     );
     const logs = await logsOfStart({ REDIS_URL: url, INTAKE_MAY_LOSE: 'true' });
     assert.match(logs, /"level":"warn".*appendfsync is everysec, not always; INTAKE_MAY_LOSE accepts it/);
   });
 
-  it('that does not tell its configuration is used, with a warning of what could not be seen', async () => {
+  it('that hides its configuration is used, with a warning', async () => {
     await redis.call('ACL', 'SETUSER', user, 'on', '>secret', '~*', '&*', '+@all', '-config');
     const url = new URL(await emptyDatabase());
     [url.username, url.password] = [user, 'secret'];
     const warning =
       (await logsOfStart({ REDIS_URL: url.href }))
         .split('\n')
-        .find((line) => line.includes('does not tell how it is configured')) ?? '{}';
+        .find((line) => line.includes('does not show its configuration')) ?? '{}';
     assert.deepEqual(
       JSON.parse(warning).unknown,
       ['appendfsync', 'no-appendfsync-on-rewrite'],

@@ -65,8 +65,8 @@ describe('npm run reconcile', () => {
     isOver = true;
     await load;
     assert.equal(code, 0, said);
-    assert.match(said, /shard 0: \d+ rows kept in the stream, 0 of them missing/);
-    assert.match(said, /1 surveys looked at, 0 differ/);
+    assert.match(said, /shard 0: \d+ rows in the stream, 0 of them not stored/);
+    assert.match(said, /1 surveys compared, 0 differ/);
   });
 
   it('names what the response store has lost, and stores it again', async () => {

@@ -75,7 +75,7 @@ describe('uploads', () => {
       'x-filename': encodeURIComponent('../../etc/Zoë “1”.png'),
     });
     assert.equal(status, 201);
-    assert.deepEqual({ ...data, uploadId: '' }, { uploadId: '', size: png.length, mimeType: 'image/png' });
+    assert.deepEqual(data, { id: data.id, uploadId: data.id, size: png.length, mimeType: 'image/png' });
     const reply = await download(data.uploadId);
     assert.equal(reply.status, 200);
     assert.deepEqual(Buffer.from(await reply.arrayBuffer()), png);

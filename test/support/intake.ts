@@ -12,7 +12,7 @@ import { createLiveStream } from '../../src/stores/redis/live-stream.ts';
 import { sharedStores } from './stores.ts';
 
 /** An intake that has room. */
-export const noMemoryPressure = { surplusBytes: () => 0, freed: () => undefined };
+export const noMemoryPressure = { surplusBytes: () => 0, recordFreed: () => undefined };
 
 export const noMetrics = { committed: () => undefined, submitted: () => undefined };
 

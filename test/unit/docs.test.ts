@@ -76,6 +76,31 @@ describe('README.md, CONTRIBUTING.md and docs/', () => {
     );
   });
 
+  it('list every key that the scripts of Redis use', () => {
+    const section = textOf('docs/architecture.md').split('## Redis keys and fields')[1] ?? '';
+    const listed = [...section.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, key = '']) => key.replace(/:(?:[A-Z]|…).*$/, '')),
+    );
+    const folder = 'src/stores/redis';
+    const scripts = readdirSync(join(root, folder), { recursive: true })
+      .map(String)
+      .filter((name) => /\.(?:lua|ts)$/.test(name));
+    const used = scripts.flatMap((name) => {
+      const script = textOf(join(folder, name));
+      const ofShards = /(?:(?:prefix|ARGV\[1\]) \.\. '|\$\{(?:shard\.)?prefix\})([a-z-]+)/g;
+      const ofAll = /['`]((?:idem|intake|response|answers|erasure|live|ai)(?::[a-z]+)+|(?:response|answers)(?=:))/g;
+      return [
+        ...[...script.matchAll(ofShards)].map(([, key]) => `{sN}:${key}`),
+        ...[...script.matchAll(ofAll)].map(([, key]) => String(key)),
+      ];
+    });
+    assert.ok(used.length > 60, String(used.length));
+    assert.deepEqual(
+      [...new Set(used)].filter((key) => !listed.some((known) => known === key)),
+      [],
+    );
+  });
+
   it('name npm commands that exist, and tests that match a file', () => {
     const commands = pages.flatMap((page) =>
       [...textOf(page).matchAll(/\bnpm (start|test|run [\w:-]+)((?: --(?: [\w:./-]+)+)?)/g)].map(

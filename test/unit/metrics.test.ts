@@ -11,7 +11,7 @@ function busyProcess(name: string, intakeShare: number) {
   metrics.refused('RATE_LIMITED');
   metrics.submitted('accepted', 3);
   metrics.shardState(0, { lag: 1, oldestSeconds: 2, length: 3, deadLetters: 4 });
-  metrics.intakeMemoryUsed(intakeShare, { waiting: 1, remembered: 2, definitions: 4, other: 3 });
+  metrics.intakeMemoryUsed(intakeShare, { waiting: 1, idempotency: 2, definitions: 4, other: 3 });
   metrics.exportEnded('failed');
   metrics.outboxFailed('survey.published');
   metrics.webhookAttempted('status');

@@ -11,7 +11,7 @@ export interface ContinuedResponseDeps {
   secrets: Pick<Secrets, 'isResumeToken'>;
 }
 
-/** What a submission that names a response builds on. */
+/** The state of the response that a submission names. */
 export interface ContinuedResponse {
   problem?: Problem;
   saved?: SavedResponse;
@@ -21,7 +21,7 @@ export interface ContinuedResponse {
   observedVersion: number | null;
 }
 
-/** Finds what was saved of the response that a submission names: in the intake, or in what was restored from the response store. */
+/** Finds the saved state of the response that a submission names, in the intake or in `restored`. */
 export async function findContinued(
   deps: ContinuedResponseDeps,
   { surveyId, responseId, resumeToken }: { surveyId: string } & Pick<Submission, 'responseId' | 'resumeToken'>,
@@ -62,8 +62,8 @@ export interface IdCheckDeps {
 }
 
 /**
- * The refusal where another response has an id of the service's own form. The intake keeps no state of responses that were complete
- * at once, so the response store is asked, after the submission limit was counted.
+ * The refusal where another response has an id of the service's own form. The intake keeps no state of responses that
+ * were complete at once, so the response store is asked, after the submission limit was counted.
  */
 export async function idTakenProblem(
   { findStored }: IdCheckDeps,

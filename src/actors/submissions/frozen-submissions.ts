@@ -3,20 +3,20 @@ import type { Intake } from '../../stores/redis/intake/intake.ts';
 
 export interface FrozenSubmissionsOptions {
   intake: Pick<Intake, 'isFrozen'>;
-  /** Submissions of this process that may wait at once for one survey; others have places of their own. */
+  /** Maximum submissions of this process that wait for one survey. */
   maxWaiting?: number;
-  /** How long they may be all together, in characters. */
+  /** Maximum characters of their bodies together. */
   maxWaitingChars?: number;
 }
 
 export interface WaitOptions {
   timeoutMs: number;
-  /** What is kept meanwhile. */
+  /** Length of the body, which is kept meanwhile. */
   chars: number;
 }
 
 interface Waiter {
-  /** `performance.now()`. */
+  /** Deadline as of `performance.now()`. */
   untilMs: number;
   chars: number;
   resolve(isReleased: boolean): void;
@@ -25,7 +25,7 @@ interface Waiter {
 
 interface Queue {
   waiters: Set<Waiter>;
-  /** Of all of them. */
+  /** Sum over all waiters. */
   chars: number;
 }
 
@@ -34,8 +34,8 @@ const defaultMaxWaitingChars = 32 * 1024 * 1024;
 const pollMs = 25;
 
 /**
- * Where submissions wait while their survey is held back. However many they are, the intake is asked for each survey alone, a few times
- * a second, whether it is let on: whoever holds it back tells nobody of it, and ends it by saving, by giving up, or by dying.
+ * Where submissions wait while their survey is frozen. The intake is polled once for each survey, however many wait,
+ * because nobody publishes the end of a freeze: it ends with a saved change, a release, or the time that was set.
  */
 export function createFrozenSubmissions({
   intake,
@@ -44,7 +44,7 @@ export function createFrozenSubmissions({
 }: FrozenSubmissionsOptions) {
   const waiting = new Map<string, Queue>();
 
-  /** One may hold the survey back after the other, and each look find it held: nobody waits for longer than was said. */
+  /** Several freezes may follow each other, so each waiter also has a deadline. */
   const poll = async (surveyId: string, queue: Queue): Promise<void> => {
     while (queue.waiters.size > 0) {
       await pause(pollMs);
@@ -69,7 +69,10 @@ export function createFrozenSubmissions({
   };
 
   return {
-    /** Resolves when the survey is seen let on. False: it is still held back after all that time, or too many wait for it already. */
+    /**
+     * Resolves with true when the survey is released; with false after `timeoutMs`, or at once if too many wait
+     * already.
+     */
     async released(surveyId: string, { timeoutMs, chars }: WaitOptions): Promise<boolean> {
       const queue = waiting.get(surveyId) ?? { waiters: new Set(), chars: 0 };
       if (queue.waiters.size >= maxWaiting || queue.chars + chars > maxWaitingChars) return false;

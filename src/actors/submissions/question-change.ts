@@ -12,15 +12,17 @@ export interface SaveUnlessAnsweredDeps {
   freezeSubmissions: Intake['freeze'];
 }
 
-/** Longer than looking for answers takes unless the stores are in trouble. */
+/** Longer than the search for answers takes while the stores work normally. */
 const freezeMs = 10_000;
-/** The intake must know of the change before it lets submissions on by itself. */
+/** The change must be announced to the intake before the freeze ends by itself. */
 const saveWithinMs = freezeMs - 3000;
 const [maxTries, retryDelayMs] = [50, 100];
 
 /**
- * Saves a change after which answers to the question would mean something else, or nothing: no submission is accepted meanwhile, so that
- * once no answers are found there are none for good. `save` must show `assertStill` the survey that it changes.
+ * Saves a change after which answers to the question would mean something else, or nothing. Submissions are frozen
+ * meanwhile, so that no answer can arrive after the search for answers. `save` must call `assertUnchanged` with the
+ * survey that it changes. Throws HAS_RESPONSES if there is an answer, SERVICE_UNAVAILABLE after too many concurrent
+ * changes.
  */
 export async function saveUnlessAnswered(
   deps: SaveUnlessAnsweredDeps,
@@ -31,11 +33,12 @@ export async function saveUnlessAnswered(
   const freeze = await freezeWithRetry(deps, before.surveyId);
   let isSaving = false;
   try {
-    // Any revision that is announced from here on lets submissions on: then all is looked at again by who asks again.
+    // A revision that is announced from here on ends the freeze; `assertUnchanged` notices it, and the caller must
+    // retry.
     const latest = await deps.actors.sync(before.surveyId);
     if (freeze.revision !== undefined && freeze.revision !== latest?.survey.revision) throw tooManyConflicts('survey');
     if (await deps.hasAnswers(before))
-      throw conflict('HAS_RESPONSES', 'The question was answered in this moment, and stays as it was');
+      throw conflict('HAS_RESPONSES', 'The question was answered just now, so it was not changed');
     return await save((current) => {
       const present = current.questions.find(({ id, isHidden }) => id === before.id && !isHidden);
       if (
@@ -48,7 +51,7 @@ export async function saveUnlessAnswered(
       isSaving = true;
     });
   } finally {
-    // The announcement of the change lets them on; where that fails, or nobody knows what was saved, the hold ends by itself.
+    // After a save, the announcement of the change ends the freeze; if that fails, it ends after `freezeMs`.
     if (!isSaving) await freeze.release().catch(() => undefined);
   }
 }

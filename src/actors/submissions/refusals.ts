@@ -1,7 +1,7 @@
 import { type Openness, opennessOf } from '../../domain/openness.ts';
 import { maxRowBytes } from '../../domain/response-row.ts';
 import type { Survey, SurveyWithQuestions } from '../../domain/survey.ts';
-import { type ConflictReason, Problem, type ProblemCode } from '../../errors.ts';
+import { type ConflictReason, changedTooOften, Problem, type ProblemCode } from '../../errors.ts';
 import { isEqualInConstantTime } from '../../platform/secrets.ts';
 import type { AppendCode } from '../../stores/redis/intake/append-protocol.ts';
 import { newerFormat } from '../../stores/redis/intake/intake.ts';
@@ -20,9 +20,10 @@ interface Refusal {
 }
 
 /**
- * Why a submission was refused: every refusal that a decision about it can lead to. Three more come from elsewhere: answers and fields
- * that are not valid (VALIDATION_ERROR, from `checkAnswers` and `readSubmission`), uploads that cannot be reserved (from
- * stores/uploads), and a store that is full, away or of a newer version (SERVICE_UNAVAILABLE, from stores/redis/intake).
+ * Why a submission was refused: every refusal that a decision about it can lead to. Three more come from elsewhere:
+ * answers and fields that are not valid (VALIDATION_ERROR, from `checkAnswers` and `readSubmission`), uploads that
+ * cannot be reserved (from stores/uploads), and a store that is full, away or of a newer version (SERVICE_UNAVAILABLE,
+ * from stores/redis/intake).
  */
 const refusals = {
   // 403 Forbidden
@@ -111,24 +112,17 @@ const refusals = {
     retryAfterSeconds: 1,
     intakeCode: 'FROZEN',
   },
-  surveyChangesTooOften: {
-    code: 'SERVICE_UNAVAILABLE',
-    message: 'The survey is being changed too often right now',
-    retryAfterSeconds: 1,
-  },
-  responseChangesTooOften: {
-    code: 'SERVICE_UNAVAILABLE',
-    message: 'The response is being changed too often right now',
-    retryAfterSeconds: 1,
-  },
+  surveyChangesTooOften: changedTooOften('survey'),
+  responseChangesTooOften: changedTooOften('response'),
   savedResponseNotStoredYet: {
     code: 'SERVICE_UNAVAILABLE',
-    message: 'What was saved of this response is still on its way to the response store',
+    message: 'The saved part of this response is still on its way to the response store',
     retryAfterSeconds: 5,
   },
   savedResponseUnreadable: {
     code: 'SERVICE_UNAVAILABLE',
-    message: 'What was saved of this response could not be stored, and waits for an administrator to put it back',
+    message:
+      'The saved part of this response could not be stored, and waits as a dead letter for an administrator to requeue it',
     retryAfterSeconds: 300,
   },
 } as const satisfies Record<string, Refusal>;
@@ -154,7 +148,10 @@ export function refusal(name: RefusalName, retryAfterSeconds?: number): Problem 
   });
 }
 
-/** The refusal that a code of the intake's script stands for. `resetMs`: how long the window of the submission limit lasts. */
+/**
+ * The refusal that a code of the intake's script stands for. `resetMs`: how long the window of the submission limit
+ * lasts.
+ */
 export function intakeRefusal(code: IntakeRefusalCode, resetMs: number): Problem {
   const name = nameByIntakeCode.get(code);
   if (name === undefined) throw new Error(`no refusal for the intake code ${code}`);

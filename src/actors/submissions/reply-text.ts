@@ -3,7 +3,7 @@ import type { Secrets } from '../../platform/secrets.ts';
 import { decodeMoment } from '../../stores/redis/intake/append-protocol.ts';
 import type { SubmissionRequest } from './request.ts';
 
-/** What is remembered of an accepted submission, so that a repeat gets the same reply. */
+/** The parts of an idempotency record that a repeat's reply is made from. */
 export interface AcceptedSubmission {
   isComplete: boolean;
   submittedAtMs: number;
@@ -26,7 +26,10 @@ function isoTime(ms: number): string {
   return lastIso.text;
 }
 
-/** The first submission's reply for its repeat. The response's id is in the request, or derived from the idempotency key. */
+/**
+ * The first submission's reply for its repeat. The response's id is in the request, or derived from the idempotency
+ * key.
+ */
 export function replayedReply(
   { secrets }: ReplyDeps,
   { surveyId, submission }: RepeatedRequest,
@@ -37,7 +40,9 @@ export function replayedReply(
   return replyText(responseId, submittedAtMs, isComplete ? undefined : secrets.resumeToken(surveyId, responseId));
 }
 
-/** The same from the text of the intake's REPLAY; earlier versions stored the whole reply, or an object of both fields. */
+/**
+ * The same from the text of the intake's REPLAY; earlier versions stored the whole reply, or an object of both fields.
+ */
 export function replayedReplyFrom(deps: ReplyDeps, request: RepeatedRequest, keyHash: string, text: string): string {
   if (!text.startsWith('{')) {
     const [isComplete, submittedAt = ''] = text.split(' ');

@@ -24,7 +24,7 @@ export interface UnparsedSubmission
   read(bytes: Buffer): SubmissionRequest;
 }
 
-/** Where the caller stands with the submission limit. */
+/** Rate-limit status of the caller for submissions. */
 export interface SubmissionRateLimitStatus {
   limit: number;
   remaining: number;

@@ -70,10 +70,10 @@ interface AttemptResult {
   rateLimit: SubmissionRateLimitStatus;
 }
 
-/** How a submission goes on that is neither accepted nor refused: at once, after a pause, or after a freeze, which is not counted. */
+/** When to retry: at once, after a pause, or after a freeze, which does not count as a retry. */
 type Retry = 'again' | 'later' | 'released';
 
-/** What each reply code of the intake's script leads to. */
+/** Handles each reply code of the intake's script. */
 async function handleResult(
   deps: RetryDeps,
   attempt: SubmissionAttempt,
@@ -87,7 +87,7 @@ async function handleResult(
     case 'ACCEPTED':
       return accepted(plan, rateLimit);
     case 'FILLED':
-      // The ingest does the same before it acknowledges the entry; here it only happens sooner.
+      // Ingest closes the survey too, before it acknowledges the entry; this only does it sooner.
       void deps.actors.quotaFilled(cached.survey.id).catch(deps.onBackgroundError);
       return accepted(plan, rateLimit);
     case 'REPLAY':
@@ -132,8 +132,8 @@ async function handleResult(
 }
 
 /**
- * Restores the response that the submission continues; done only after the submission limit was counted. Returns what ends the
- * submission: a refusal, or the reply of an earlier submission that this one repeats.
+ * Restores the response that the submission continues; done only after the submission limit was counted. Returns what
+ * ends the submission: a refusal, or the reply of an earlier submission that this one repeats.
  */
 async function restoreEvicted(
   deps: SubmissionsDeps,
@@ -169,8 +169,8 @@ async function waitUntilReleased({ frozenSubmissions }: RetryDeps, attempt: Subm
 }
 
 /**
- * Reads the survey again after the intake said that another revision is in force. False: the row is no newer, so the intake has missed
- * its announcement, which is repeated here.
+ * Reads the survey again after the intake said that another revision is in force. False: the row is no newer, so the
+ * intake has missed its announcement, which is repeated here.
  */
 async function refreshSurvey(deps: SubmissionsDeps, cached: CachedSurvey): Promise<boolean> {
   const fresh = await deps.actors.renew(cached.survey.id);

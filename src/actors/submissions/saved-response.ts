@@ -6,7 +6,7 @@ import type { ConsistentReads } from '../consistent-reads.ts';
 import type { DeadLetters } from '../dead-letters.ts';
 import { refusal } from './refusals.ts';
 
-/** What was saved of an open response, so that it can be continued. */
+/** The saved state of an open response, from which it is continued. */
 export interface SavedResponse {
   submittedAtMs: number;
   startedAtMs: number | undefined;
@@ -20,7 +20,7 @@ export interface SavedResponse {
 export interface EvictedResponse {
   surveyId: string;
   responseId: string;
-  /** What the intake still knows of it; undefined where that is nothing. */
+  /** Its state in the intake without answers; undefined if the intake has none. */
   known: { observedVersion: number; submittedAtMs: number | undefined } | undefined;
   /** Number of code positions that its survey has assigned. */
   codePositions: number;
@@ -41,8 +41,9 @@ export interface RestoreDeps {
 }
 
 /**
- * Restores an evicted response from the response store or the dead letters; undefined where there is none. If the intake knows a later
- * version than is found, that is still on its way: this waits as long as consistent reads do, then throws SERVICE_UNAVAILABLE.
+ * Restores an evicted response from the response store or the dead letters; undefined where there is none. If the
+ * intake knows a later version than is found, that is still on its way: this waits as long as consistent reads do, then
+ * throws SERVICE_UNAVAILABLE.
  */
 export function createRestore({ responses, deadLetters, reading }: RestoreDeps) {
   /** The newest save among the dead letters, unless the response was deleted. */
@@ -72,25 +73,28 @@ export function createRestore({ responses, deadLetters, reading }: RestoreDeps) 
       });
       return found && restoredFrom(found);
     };
-    const letters = async () => (await deadLetters.ofResponse(surveyId, responseId)).map(({ row }) => row);
+    const deadLetterRows = async () => (await deadLetters.ofResponse(surveyId, responseId)).map(({ row }) => row);
     const isWhole = (found: RestoredResponse | undefined) =>
       found !== undefined && known !== undefined && found.observedVersion >= known.observedVersion;
     const early = known && (await findStored());
     if (isWhole(early)) return early;
-    // A dead letter may be requeued right now. If the intake knows the version, a missing one is noticed below; if not, the dead
-    // letters are read both before and after the stored rows.
-    const before = known ? [] : await letters();
+    // A dead letter may be requeued right now. If the intake knows the version, a missing one is noticed below; if not,
+    // the dead letters are read both before and after the stored rows.
+    const before = known ? [] : await deadLetterRows();
     await reading.caughtUp(surveyId);
-    const after = known ? [] : await letters();
+    const after = known ? [] : await deadLetterRows();
     const stored = await findStored();
     if (isWhole(stored)) return stored;
-    const found = newerOf(stored, await newestOf(known ? await letters() : [...before, ...after], evicted));
+    const found = newerOf(stored, await newestOf(known ? await deadLetterRows() : [...before, ...after], evicted));
     if (known && !isWhole(found)) throw refusal('savedResponseNotStoredYet');
     return found;
   };
 }
 
-/** The response that was submitted last, where an id was used again after it was evicted; of that response the last save. */
+/**
+ * The response that was submitted last, where an id was used again after it was evicted; of that response the last
+ * save.
+ */
 function newerOf(one: RestoredResponse | undefined, other: RestoredResponse | undefined): RestoredResponse | undefined {
   if (!one || !other) return one ?? other;
   const isLater = other.saved.submittedAtMs - one.saved.submittedAtMs || other.observedVersion - one.observedVersion;

@@ -61,35 +61,140 @@ function upperFraction(a: number, x: number): number {
   return fraction;
 }
 
+interface ChiSquare {
+  statistic: number | null;
+  /** (r − 1) (c − 1). */
+  degreesOfFreedom: number;
+  pValue: number | null;
+}
+
+/**
+ * How a weighted chi-square takes the weights into account. `rao-scott`: second-order correction by design effects. `effective-base`:
+ * Pearson's statistic times effective base / Σw.
+ */
+export const weightCorrections = ['rao-scott', 'effective-base'] as const;
+
 export interface Association {
-  chiSquare: { statistic: number | null; degreesOfFreedom: number; pValue: number | null };
+  /**
+   * Of a weighted table with its correction; `pValue` is then the tail of statistic · f / degreesOfFreedom at f effective degrees of
+   * freedom.
+   */
+  chiSquare: ChiSquare & { effectiveDegreesOfFreedom?: number; correction?: (typeof weightCorrections)[number] };
+  /** Of a weighted table: Pearson's over the weighted counts, which grows with the size and the spread of the weights. */
+  uncorrectedChiSquare?: ChiSquare;
   cramersV: number | null;
 }
 
 /**
- * Pearson's chi-square without Yates' correction, and Cramér's V = √(χ² / (n · min(r − 1, c − 1))) (H. Cramér, Mathematical Methods of
- * Statistics, 1946). Empty rows and columns are dropped first; a table with fewer than two of either has no test.
+ * The weights behind a weighted table: sums of squared weights by cell if each respondent is in one cell, otherwise the effective base
+ * over the sum of weights of all respondents.
  */
-export function associationOf(table: readonly (readonly number[])[]): Association {
-  const columnSums = (table[0] ?? []).map((_, column) => table.reduce((sum, row) => sum + (row[column] ?? 0), 0));
-  const nonEmpty = table
-    .map((row) => row.filter((_, column) => (columnSums[column] ?? 0) > 0))
-    .filter((row) => row.some((count) => count > 0));
-  const rows = nonEmpty.length;
-  const columns = nonEmpty[0]?.length ?? 0;
+export type TableWeights = { squares: Table } | { scale: number };
+
+type Table = readonly (readonly number[])[];
+
+/**
+ * Pearson's chi-square without Yates' correction, and Cramér's V = √(χ² / (n · min(r − 1, c − 1))) (H. Cramér, Mathematical Methods of
+ * Statistics, 1946). Empty rows and columns are dropped first; a table with fewer than two of either has no test. With `weights` the
+ * test depends neither on the size of the weights nor on their spread.
+ */
+export function associationOf(given: Table, weights?: TableWeights): Association {
+  const table = withoutEmpty(given, given);
+  const [rows, columns] = [table.length, table[0]?.length ?? 0];
   const degreesOfFreedom = Math.max(0, rows - 1) * Math.max(0, columns - 1);
-  if (degreesOfFreedom === 0) return { chiSquare: { statistic: null, degreesOfFreedom, pValue: null }, cramersV: null };
-  const rowSums = nonEmpty.map((row) => row.reduce((sum, count) => sum + count, 0));
-  const sums = columnSums.filter((sum) => sum > 0);
-  const n = rowSums.reduce((sum, count) => sum + count, 0);
-  let statistic = 0;
-  for (const [r, row] of nonEmpty.entries())
+  if (degreesOfFreedom === 0) {
+    const none = { statistic: null, degreesOfFreedom, pValue: null };
+    return { chiSquare: none, ...(weights && { uncorrectedChiSquare: none }), cramersV: null };
+  }
+  const margins = marginsOf(table);
+  let pearson = 0;
+  for (const [r, row] of table.entries())
     for (const [c, count] of row.entries()) {
-      const expected = ((rowSums[r] ?? 0) * (sums[c] ?? 0)) / n;
-      statistic += (count - expected) ** 2 / expected;
+      const expected = ((margins.rows[r] ?? 0) * (margins.columns[c] ?? 0)) / margins.total;
+      pearson += (count - expected) ** 2 / expected;
     }
+  const plain = { statistic: pearson, degreesOfFreedom, pValue: chiSquareTail(pearson, degreesOfFreedom) };
+  const cramersV = Math.sqrt(pearson / (margins.total * Math.min(rows - 1, columns - 1)));
+  if (!weights) return { chiSquare: plain, cramersV };
+  const isExclusive = 'squares' in weights;
+  const { factor, spread } = correctionOf(
+    table,
+    isExclusive ? { squares: withoutEmpty(weights.squares, given) } : weights,
+  );
+  const effectiveDegreesOfFreedom = degreesOfFreedom * spread;
+  const statistic = pearson * factor;
   return {
-    chiSquare: { statistic, degreesOfFreedom, pValue: chiSquareTail(statistic, degreesOfFreedom) },
-    cramersV: Math.sqrt(statistic / (n * Math.min(rows - 1, columns - 1))),
+    chiSquare: {
+      statistic,
+      degreesOfFreedom,
+      pValue: chiSquareTail(statistic * spread, effectiveDegreesOfFreedom),
+      effectiveDegreesOfFreedom,
+      correction: isExclusive ? 'rao-scott' : 'effective-base',
+    },
+    uncorrectedChiSquare: plain,
+    cramersV,
   };
+}
+
+/** `table` without the rows and columns that are empty in `counts`. */
+function withoutEmpty(table: Table, counts: Table): Table {
+  const { rows, columns } = marginsOf(counts);
+  return table
+    .filter((_, r) => (rows[r] ?? 0) > 0)
+    .map((line) => line.filter((_, column) => (columns[column] ?? 0) > 0));
+}
+
+interface Margins {
+  rows: readonly number[];
+  columns: readonly number[];
+  total: number;
+}
+
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
+function marginsOf(table: Table): Margins {
+  const rows = table.map(sumOf);
+  const columns = (table[0] ?? []).map(() => 0);
+  for (const line of table) for (const [c, value] of line.entries()) columns[c] = (columns[c] ?? 0) + value;
+  return { rows, columns, total: sumOf(rows) };
+}
+
+/**
+ * What weights change of Pearson's test (J. N. K. Rao and A. J. Scott, Annals of Statistics 12, 1984, with shares and variances under
+ * independence): the generalised design effects δ of the table have the sum A and the sum of squares B of `designEffectSums`. The first
+ * order divides the statistic by the mean δ (`factor`); the second, Satterthwaite's, lowers the degrees of freedom to (Σδ)² / Σδ²
+ * (`spread`, relative to all of them). Both are relative to those of equal weights, so that these give Pearson's test. Where
+ * respondents are in several cells, the statistic is scaled by effective base / Σw (L. Kish, Survey Sampling, 1965, §11.7).
+ */
+function correctionOf(table: Table, weights: TableWeights): { factor: number; spread: number } {
+  const margins = marginsOf(table);
+  if (!('squares' in weights)) return { factor: weights.scale, spread: 1 };
+  const [found, equal] = [designEffectSums(weights.squares, margins), designEffectSums(table, margins)];
+  return {
+    factor: (margins.total / found.unit) * (equal.sum / found.sum),
+    spread: Math.min(1, (found.sum / equal.sum) ** 2 * (equal.squares / found.squares)),
+  };
+}
+
+/**
+ * A = Σᵢⱼ sᵢⱼ (1/pᵢ − 1) (1/pⱼ − 1) and B = Σᵢⱼₖₗ sᵢⱼ sₖₗ ([i = k]/pᵢ − 1)² ([j = l]/pⱼ − 1)², where p are the shares of the rows and
+ * columns in the weighted table and s are the given values by cell, squared weights, as shares of their total (`unit`).
+ */
+function designEffectSums(values: Table, margins: Margins): { sum: number; squares: number; unit: number } {
+  const { rows, columns, total: unit } = marginsOf(values);
+  const inverseRows = margins.rows.map((sum) => margins.total / sum);
+  const inverseColumns = margins.columns.map((sum) => margins.total / sum);
+  const excess = (inverse: number): number => inverse ** 2 - 2 * inverse;
+  let sum = 0;
+  let squares =
+    1 +
+    sumOf(rows.map((row, r) => excess(inverseRows[r] ?? 0) * (row / unit) ** 2)) +
+    sumOf(columns.map((column, c) => excess(inverseColumns[c] ?? 0) * (column / unit) ** 2));
+  for (const [r, line] of values.entries())
+    for (const [c, value] of line.entries()) {
+      const [share, row, column] = [value / unit, inverseRows[r] ?? 0, inverseColumns[c] ?? 0];
+      sum += share * (row - 1) * (column - 1);
+      squares += share ** 2 * excess(row) * excess(column);
+    }
+  return { sum, squares, unit };
 }

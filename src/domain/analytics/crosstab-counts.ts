@@ -13,6 +13,11 @@ export interface CrosstabCounts {
   rowTotals: ReadonlyMap<number, number>;
   columnTotals: ReadonlyMap<number, number>;
   total: number;
+  /**
+   * Respondents that two columns of a question with several answers have in common, of those in any row; `one` is the lower code. Pairs
+   * without any are omitted. Empty for other questions.
+   */
+  columnOverlaps?: readonly { one: number; other: number; count: number }[];
   /** Codes that any response of the survey chose, ignoring filters; only for variables with hidden categories. */
   chosenInSurvey?: { rows?: ReadonlySet<number>; columns?: ReadonlySet<number> };
   /** Present if a weight was requested; `unweightable` responses are in none of the counts. */
@@ -21,6 +26,7 @@ export interface CrosstabCounts {
     rowTotals: ReadonlyMap<number, WeightSums>;
     columnTotals: ReadonlyMap<number, WeightSums>;
     total: WeightSums;
+    columnOverlaps?: readonly ({ one: number; other: number } & WeightSums)[];
     unweightable: number;
   };
 }
@@ -29,14 +35,20 @@ export interface CrosstabCounts {
 export interface Sum {
   count: number;
   weight: number;
+  /** Sum of squared weights. */
+  squares: number;
   effectiveBase: number;
 }
 
-const nothing: Sum = { count: 0, weight: 0, effectiveBase: 0 };
+const nothing: Sum = { count: 0, weight: 0, squares: 0, effectiveBase: 0 };
 
 /** Lookup of a table's cells and totals by codes. Without weights every response has the weight 1. */
-export function sumsOf({ cells, rowTotals, columnTotals, total, weighted }: CrosstabCounts) {
+export function sumsOf({ cells, rowTotals, columnTotals, total, columnOverlaps, weighted }: CrosstabCounts) {
   const countByCell = new Map(cells.map(({ row, column, count }) => [placeOf(row, column), count]));
+  const overlaps = (weighted ? weighted.columnOverlaps : columnOverlaps) ?? [];
+  const overlapSquares = new Map(
+    overlaps.map((pair) => [placeOf(pair.one, pair.other), 'squares' in pair ? pair.squares : pair.count]),
+  );
   const weighedCells = weighted && new Map(weighted.cells.map((cell) => [placeOf(cell.row, cell.column), cell]));
   return {
     cell: (row: number, column: number): Sum =>
@@ -45,6 +57,9 @@ export function sumsOf({ cells, rowTotals, columnTotals, total, weighted }: Cros
     column: (code: number): Sum =>
       sumOf(columnTotals.get(code), weighted && { weighed: weighted.columnTotals.get(code) }),
     total: sumOf(total, weighted && { weighed: weighted.total }),
+    /** Sum of squared weights of the respondents that two columns have in common. */
+    overlap: (one: number, other: number): number =>
+      overlapSquares.get(placeOf(Math.min(one, other), Math.max(one, other))) ?? 0,
   };
 }
 
@@ -53,7 +68,7 @@ const placeOf = (row: number, column: number): string => `${row} ${column}`;
 /** The effective base is (Σw)² / Σw² (L. Kish, Survey Sampling, 1965, §11.7). */
 function sumOf(count: number | undefined, given: { weighed: WeightSums | undefined } | undefined): Sum {
   if (count === undefined || count === 0) return nothing;
-  if (!given) return { count, weight: count, effectiveBase: count };
+  if (!given) return { count, weight: count, squares: count, effectiveBase: count };
   const { weight, squares } = given.weighed ?? { weight: 0, squares: 0 };
-  return { count, weight, effectiveBase: squares > 0 ? weight ** 2 / squares : 0 };
+  return { count, weight, squares, effectiveBase: squares > 0 ? weight ** 2 / squares : 0 };
 }

@@ -1,16 +1,12 @@
-import { type ValidationIssue, validationProblem } from '../../errors.ts';
+import { validationProblem } from '../../errors.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
-import { questionVariable } from '../questions/variable.ts';
-import type { SurveyWithQuestions } from '../survey.ts';
-import { annotationFilter, annotationKindOf, type KnownAnnotations } from './annotation-variables.ts';
-import { associationOf } from './chi-square.ts';
+import { hasOverlaps } from '../questions/contract.ts';
+import { associationOf, type TableWeights } from './chi-square.ts';
 import { type CrosstabCounts, type Sum, sumsOf } from './crosstab-counts.ts';
-import { type ComparedColumn, type Correction, compareColumns, comparisonsIn } from './significance.ts';
+import { type ComparedColumn, type Correction, compareColumns, comparisonsIn, maxComparisons } from './significance.ts';
 
 /** A table of this size takes about 20 MB as JSON; two scales of 10,000 points would exhaust the memory. */
 const maxCells = 200_000;
-/** More comparisons would block the event loop too long. */
-const maxComparisons = 1_000_000;
 /** Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of 200,000 cells. */
 const maxNameCharacters = 20_000_000;
 const defaultLevel = 0.95;
@@ -40,14 +36,14 @@ export function interpretCrosstab(
  * Tables with the same row variable. Throws VALIDATION_ERROR above 200,000 cells. Percentages (0–100) refer to the respondents who
  * answered both questions, weighted if there are weights; with multiple answers their sum may exceed 100. Columns are compared by their
  * percentages and effective bases. Above 1,000,000 comparisons or 20,000,000 characters of column names the comparison is omitted, or
- * refused with VALIDATION_ERROR if it was requested. Chi-square and Cramér's V use the (weighted) counts shown.
+ * refused with VALIDATION_ERROR if it was requested. Cramér's V uses the (weighted) counts shown; chi-square is corrected for weights.
  */
 export function interpretTables(rows: Dimension, tables: readonly CountedTable[], comparison: ComparisonOptions = {}) {
   // Deleted options are shown in all tables if any response of the survey chose them, so that the rows are the same under every filter.
   const isChosen = (code: number) =>
     tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
-  const layouts = tables.map((table) => layOutTable(categories, table));
+  const layouts = tables.map((table) => layOutTable({ ...rows, categories }, table));
   refuseTooManyCells(
     layouts[0]?.rows.length ?? 0,
     layouts.map((table) => table.columns.length),
@@ -61,18 +57,22 @@ interface TableLayout {
   rows: readonly HeaderCell[];
   columns: readonly HeaderCell[];
   sums: ReturnType<typeof sumsOf>;
+  /** Whether each respondent is in one cell. */
+  isExclusive: boolean;
+  /** Undefined without a weight. */
   unweightable: number | undefined;
 }
 
-function layOutTable(categories: readonly Category[], { columns, ...counts }: CountedTable): TableLayout {
+function layOutTable(rows: Dimension, { columns, ...counts }: CountedTable): TableLayout {
   const sums = sumsOf(counts);
   const heads = columns.categories.map((category) => ({ ...category, ...sums.column(category.code) }));
   return {
-    rows: categories.map((category) => ({ ...category, ...sums.row(category.code) })),
+    rows: rows.categories.map((category) => ({ ...category, ...sums.row(category.code) })),
     columns: heads.filter(
       ({ code, count, isHidden }) => count > 0 || isHidden !== true || counts.chosenInSurvey?.columns?.has(code),
     ),
     sums,
+    isExclusive: !hasOverlaps(rows) && !hasOverlaps(columns),
     unweightable: counts.weighted?.unweightable,
   };
 }
@@ -120,7 +120,8 @@ function comparisonLimitMessage(comparisons: number, nameCharacters: number): st
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-function presentTable({ rows, columns, sums, unweightable }: TableLayout, comparison: ComparisonOptions | undefined) {
+function presentTable(layout: TableLayout, comparison: ComparisonOptions | undefined) {
+  const { rows, columns, sums, unweightable } = layout;
   const table = rows.map((row) => columns.map((column) => sums.cell(row.code, column.code)));
   const over =
     comparison &&
@@ -128,6 +129,7 @@ function presentTable({ rows, columns, sums, unweightable }: TableLayout, compar
       columns.map((head, c) => comparedColumn(head, table, c)),
       rows.length,
       { level: comparison.significance ?? defaultLevel, correction: comparison.correction },
+      (one, other) => sharedBase(layout, one, other),
     );
   return {
     rows: rows.map(presentHeader),
@@ -145,9 +147,30 @@ function presentTable({ rows, columns, sums, unweightable }: TableLayout, compar
     total: sums.total.count,
     weightedTotal: sums.total.weight,
     effectiveBase: sums.total.effectiveBase,
-    ...associationOf(table.map((line) => line.map(({ weight }) => weight))),
+    ...associationOf(
+      table.map((line) => line.map(({ weight }) => weight)),
+      tableWeights(layout, table),
+    ),
     ...(unweightable !== undefined && { unweightable }),
   };
+}
+
+function tableWeights(
+  { sums, isExclusive, unweightable }: TableLayout,
+  table: readonly (readonly Sum[])[],
+): TableWeights | undefined {
+  if (unweightable === undefined) return undefined;
+  return isExclusive
+    ? { squares: table.map((line) => line.map(({ squares }) => squares)) }
+    : { scale: sums.total.weight > 0 ? sums.total.effectiveBase / sums.total.weight : 1 };
+}
+
+/** The effective number of respondents that two columns, by index, have in common: n₁n₂ Σw² / (Σw₁ Σw₂), in both their number. */
+function sharedBase({ columns, sums }: TableLayout, first: number, second: number): number {
+  const [one, other] = [columns[first], columns[second]];
+  if (!one || !other || one.weight === 0 || other.weight === 0) return 0;
+  const squares = sums.overlap(one.code, other.code);
+  return (one.effectiveBase * other.effectiveBase * squares) / (one.weight * other.weight);
 }
 
 type HeaderCell = Category & Sum;
@@ -170,43 +193,4 @@ function comparedColumn(
   column: number,
 ): ComparedColumn {
   return { value, base: effectiveBase, shares: table.map((line) => share(line[column]?.weight ?? 0, weight)) };
-}
-
-/**
- * Parses `questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX or RANKING; values may contain colons. With
- * `annotations`, also parses filters by AI annotations. Returns a ValidationIssue if the text is no valid filter.
- */
-export function parseFilter(
-  survey: SurveyWithQuestions,
-  text: string,
-  annotations?: KnownAnnotations,
-): { dimension: Dimension; code: number } | ValidationIssue {
-  if (annotations && annotationKindOf(text) !== undefined) return annotationFilter(survey, text, annotations);
-  const at = text.indexOf(':');
-  const question = survey.questions.find((item) => !item.isHidden && item.id === text.slice(0, Math.max(0, at)));
-  if (at < 0 || !question)
-    return { path: '', message: 'must be questionId:optionValue with a question of this survey' };
-  const rest = text.slice(at + 1);
-  for (const { row, value } of possibleSplits(rest)) {
-    const dimension = questionVariable(question, row);
-    const category = 'message' in dimension ? undefined : dimension.categories.find((item) => item.value === value);
-    if (!('message' in dimension) && category) return { dimension, code: category.code };
-  }
-  const whole = questionVariable(question);
-  if (!('message' in whole)) return { path: '', message: 'names no value of the question' };
-  if (question.rows.length === 0) return { path: '', message: `the question ${whole.message}` };
-  return {
-    path: '',
-    message: rest.includes(':')
-      ? 'names no row and column of the question'
-      : `the question is a ${question.type}: write questionId:rowValue:columnValue`,
-  };
-}
-
-/** The text as a value, then split into row and value at every colon. */
-function possibleSplits(text: string): { row?: string; value: string }[] {
-  const found: { row?: string; value: string }[] = [{ value: text }];
-  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1))
-    found.push({ row: text.slice(0, at), value: text.slice(at + 1) });
-  return found;
 }

@@ -17,80 +17,146 @@ export interface ComparedColumn {
   shares: readonly number[];
 }
 
+/** More comparisons would block the event loop too long. */
+export const maxComparisons = 1_000_000;
+
 /** Number of tests for a table: all pairs of columns in every row. */
 export const comparisonsIn = (rows: number, columns: number): number => (rows * columns * (columns - 1)) / 2;
 
+/** Below this many expected respondents in any of the four cells of two columns, a normal approximation does not hold (W. G. Cochran, Biometrics 10, 1954). */
+const leastExpected = 5;
+
 /**
- * For every row and column: the values of the columns whose share in the row is significantly smaller. The test is the two-sided test
- * of two proportions with pooled variance: z = (p₁ − p₂) / √(p (1 − p) (1/n₁ + 1/n₂)), p = (n₁p₁ + n₂p₂) / (n₁ + n₂) (J. L. Fleiss,
- * Statistical Methods for Rates and Proportions, 2nd ed. 1981, §2; z² is Pearson's chi-square of the two columns). Columns without a base, and
- * pairs with nobody or everybody in the row, are not tested. Corrections are Bonferroni's (p times the tests of the row) and that of
- * Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`. Columns are treated
- * as independent samples; if they share respondents, the variance tends to be overestimated, which makes the test conservative.
+ * For every row and column: the values of the columns whose share in the row is significantly smaller. Columns without a base, and pairs
+ * with nobody or everybody in the row, are not tested. The test of a pair is the two-sided z-test of two proportions with pooled
+ * variance: z = (p₁ − p₂) / √(p (1 − p) (1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂))), p = (n₁p₁ + n₂p₂) / (n₁ + n₂), where n₁₂ is the number of
+ * respondents in both columns, from `sharedBase` (J. L. Fleiss, Statistical Methods for Rates and Proportions, 2nd ed. 1981, §2; the
+ * covariance of overlapping samples: L. Kish, Survey Sampling, 1965, §12.4). Where an expected count is below 5, it is Fisher's exact
+ * test, two-sided (R. A. Fisher, Statistical Methods for Research Workers, 5th ed. 1934, §21.02), of whole numbers nearest to effective
+ * counts. Overlapping columns have no such test, and are not tested then, nor if fewer than 10 respondents in, or outside, the row are
+ * expected among those in only one of the two columns. Corrections are Bonferroni's (p times the tests of the row) and that of
+ * Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`.
  */
 export function compareColumns(
   columns: readonly ComparedColumn[],
   rowCount: number,
   comparison: Comparison,
+  sharedBase: (one: number, other: number) => number = () => 0,
 ): string[][][] {
   const criticalOf = createCriticalValues();
   return Array.from({ length: rowCount }, (_, row) => {
-    const pairs = pairsOf(columns, row);
-    const least = criticalSquare(pairs, comparison, criticalOf);
     const over = columns.map((): number[] => []);
-    for (const { greater, smaller, square } of pairs) if (square >= least) over[greater]?.push(smaller);
+    for (const { greater, smaller } of significantPairs(pairsOf(columns, row, sharedBase), comparison, criticalOf))
+      over[greater]?.push(smaller);
     return over.map((smaller) =>
       smaller.sort((one, other) => one - other).map((column) => columns[column]?.value ?? ''),
     );
   });
 }
 
-/** Two compared columns, by index; `square` is z². */
-interface Pair {
-  greater: number;
-  smaller: number;
-  square: number;
+/** Two compared columns, by index, with z² or the p-value of the exact test. */
+type Pair = { greater: number; smaller: number } & ({ square: number } | { p: number });
+
+interface Share {
+  column: number;
+  base: number;
+  share: number;
 }
 
-function pairsOf(columns: readonly ComparedColumn[], row: number): Pair[] {
+function pairsOf(
+  columns: readonly ComparedColumn[],
+  row: number,
+  sharedBase: (one: number, other: number) => number,
+): Pair[] {
   const testable = columns
-    .map(({ base, shares }, column) => ({ column, base, share: shares[row] ?? 0 }))
+    .map(({ base, shares }, column): Share => ({ column, base, share: shares[row] ?? 0 }))
     .filter(({ base }) => base > 0);
   const pairs: Pair[] = [];
   for (const [index, one] of testable.entries())
     for (let next = index + 1; next < testable.length; next += 1) {
       const other = testable[next];
-      if (!other) continue;
-      const pooled = (one.base * one.share + other.base * other.share) / (one.base + other.base);
-      const variance = pooled * (1 - pooled) * (1 / one.base + 1 / other.base);
-      if (!(variance > 0)) continue;
-      const [greater, smaller] = one.share >= other.share ? [one, other] : [other, one];
-      pairs.push({
-        greater: greater.column,
-        smaller: smaller.column,
-        square: (greater.share - smaller.share) ** 2 / variance,
-      });
+      const pair = other && pairOf(one, other, sharedBase(one.column, other.column));
+      if (pair) pairs.push(pair);
     }
   return pairs;
 }
 
-/** The smallest significant z² among these pairs. */
-function criticalSquare(
+/** Undefined if the two columns cannot be tested. */
+function pairOf(one: Share, other: Share, shared: number): Pair | undefined {
+  const pooled = (one.base * one.share + other.base * other.share) / (one.base + other.base);
+  const rarer = Math.min(pooled, 1 - pooled);
+  if (!(rarer > 0)) return undefined;
+  const [greater, smaller] = one.share >= other.share ? [one, other] : [other, one];
+  const names = { greater: greater.column, smaller: smaller.column };
+  const isSmall = rarer * Math.min(one.base, other.base) < leastExpected;
+  if (shared === 0 && isSmall) return { ...names, p: fisherTest(countsOf(greater), countsOf(smaller)) };
+  if (isSmall || (shared > 0 && rarer * (one.base + other.base - 2 * shared) < 2 * leastExpected)) return undefined;
+  const variance = pooled * (1 - pooled) * (1 / one.base + 1 / other.base - (2 * shared) / (one.base * other.base));
+  return variance > 0 ? { ...names, square: (greater.share - smaller.share) ** 2 / variance } : undefined;
+}
+
+/** Whole numbers of respondents of a column in the row, and outside of it. */
+function countsOf({ base, share }: Share): [inRow: number, outside: number] {
+  const inRow = Math.round(base * share);
+  return [inRow, Math.max(0, Math.round(base) - inRow)];
+}
+
+/** Tables whose probability is this close are taken to be equally likely, as in R's `fisher.test`. */
+const equallyLikely = 1 + 1e-7;
+/** Probabilities this small, relative to the most likely table, no longer change the sum. */
+const negligible = 1e-20;
+
+/**
+ * The two-sided p-value of Fisher's exact test of [[a, b], [c, d]]: the probability, with the margins fixed, of the tables that are at
+ * most as likely as this one. Takes as many steps as tables have a likelihood that matters.
+ */
+export function fisherTest([a, b]: readonly [number, number], [c, d]: readonly [number, number]): number {
+  const [row, column, total] = [a + b, a + c, a + b + c + d];
+  const [least, most] = [Math.max(0, row + column - total), Math.min(row, column)];
+  const mode = Math.min(most, Math.max(least, Math.floor(((row + 1) * (column + 1)) / (total + 2))));
+  /** The likelihood of a + 1 in relation to that of a. */
+  const ratio = (x: number): number => ((row - x) * (column - x)) / ((x + 1) * (total - row - column + x + 1));
+  // Likelihoods are relative to that of the most likely table.
+  let own = 1;
+  for (let x = mode; x < a && own > negligible; x += 1) own *= ratio(x);
+  for (let x = mode; x > a && own > negligible; x -= 1) own /= ratio(x - 1);
+  const limit = own * equallyLikely;
+  let [sum, extreme] = [0, 0];
+  const add = (likelihood: number): void => {
+    sum += likelihood;
+    if (likelihood <= limit) extreme += likelihood;
+  };
+  add(1);
+  for (let [x, likelihood] = [mode, 1]; x < most && likelihood > negligible; x += 1) {
+    likelihood *= ratio(x);
+    add(likelihood);
+  }
+  for (let [x, likelihood] = [mode, 1]; x > least && likelihood > negligible; x -= 1) {
+    likelihood /= ratio(x - 1);
+    add(likelihood);
+  }
+  return extreme / sum;
+}
+
+function significantPairs(
   pairs: readonly Pair[],
   { level, correction }: Comparison,
   criticalOf: (p: number) => number,
-): number {
+): Pair[] {
   const p = 1 - level;
-  if (correction === undefined || pairs.length === 0) return criticalOf(p);
-  if (correction === 'bonferroni') return criticalOf(p / pairs.length);
-  const plain = criticalOf(p);
-  // Adjusted p-values are never below the unadjusted ones, so pairs below the plain threshold are skipped.
-  const squares = pairs
-    .map(({ square }) => square)
-    .filter((square) => square >= plain)
-    .sort((one, other) => other - one);
-  const last = squares.findLastIndex((square, index) => (chiSquareTail(square, 1) * pairs.length) / (index + 1) < p);
-  return squares[last] ?? Number.POSITIVE_INFINITY;
+  const below = (limit: number): Pair[] => {
+    if (pairs.length === 0) return [];
+    const critical = criticalOf(limit);
+    return pairs.filter((pair) => ('p' in pair ? pair.p < limit : pair.square >= critical));
+  };
+  if (correction === undefined) return below(p);
+  if (correction === 'bonferroni') return below(p / pairs.length);
+  // Adjusted p-values are never below the unadjusted ones, so only pairs below the plain limit are looked at.
+  const ordered = below(p)
+    .map((pair) => ({ pair, p: 'p' in pair ? pair.p : chiSquareTail(pair.square, 1) }))
+    .sort((one, other) => one.p - other.p);
+  const last = ordered.findLastIndex((found, index) => (found.p * pairs.length) / (index + 1) < p);
+  return ordered.slice(0, last + 1).map(({ pair }) => pair);
 }
 
 /** Critical z² for a p-value, by bisection; results are cached. */

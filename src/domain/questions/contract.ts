@@ -165,6 +165,9 @@ export interface Dimension {
     | { kind: 'annotation'; edition: string; questionId: string | null };
 }
 
+/** Whether a response can fall into several categories of the dimension. */
+export const hasOverlaps = ({ source }: Dimension): boolean => source.kind === 'bits' || source.kind === 'annotation';
+
 /** How an export cell is computed from a stored response. Without an answer the cell is empty. */
 export type ExportCell =
   /** the category of the code at this position */

@@ -28,6 +28,7 @@ const head = (value: string, text: string, total: number) => ({
   effectiveBase: total,
 });
 const exportExample = {
+  id: exampleIds.file,
   exportId: exampleIds.file,
   surveyId: exampleIds.survey,
   format: 'CSV',

@@ -157,5 +157,5 @@ async function permittedJob(
 }
 
 function present({ id, status, progress, error }: AiJob, result: unknown) {
-  return { jobId: id, status, progress, result, error: error && { code: error.code, message: error.message } };
+  return { id, jobId: id, status, progress, result, error: error && { code: error.code, message: error.message } };
 }

@@ -44,7 +44,7 @@ const crosstabBody = z
       .max(100)
       .optional()
       .describe(
-        'A key of `metadata` whose value is the weight of the response: a number with a decimal point; white space around it is ignored. Keys are case-sensitive; one that no response of the survey has is refused if there are responses. Not together with `weightQuestionId`',
+        'A key of `metadata` whose value is the weight of the response: a number with a decimal point; white space around it, line breaks too, is ignored. Keys are case-sensitive; one that no response of the survey has is refused if there are responses. Not together with `weightQuestionId`',
       ),
     banner: z
       .array(z.union([z.string(), z.strictObject({ questionId: z.string(), rowId: z.string() })]))
@@ -79,9 +79,12 @@ const description = [
   'Chi-square is Pearson’s without Yates’ correction, over the counts shown; empty rows and columns are left out of it. ' +
     'Respondents of a question with several answers count in several cells, but once in each total: chi-square is then computed over mentions, which are not independent, so its p-value is only indicative.',
   '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over the respondents of both columns; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
-    'A correction takes all pairs of columns of one row as a family. Columns of a question with several answers share respondents; the test treats them as independent, which is conservative.',
-  'With a weight, `weightedCount`, `weightedTotal`, percentages, chi-square and Cramér’s V are computed from sums of weights, and columns are compared by their effective bases, (Σw)² / Σw²; `count` and `total` stay unweighted. ' +
-    'A weight is usable from 1e-12 to 1e12; responses without one only count in `unweightable`. Weights are not rescaled: chi-square grows with their size, so they should average one.',
+    'Where fewer than 5 respondents of a column would be expected in the row, or outside of it, the test is Fisher’s exact test, two-sided. ' +
+    'A correction takes all pairs of columns of one row as a family. Columns of a question with several answers share respondents: the covariance of the overlap is part of the variance, p (1 − p) (1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂)). ' +
+    'Overlapping columns are not compared where fewer than 5 respondents are expected as above, or fewer than 10 among those in only one of the two columns.',
+  'With a weight, `weightedCount`, `weightedTotal`, percentages and Cramér’s V are computed from sums of weights, and columns are compared by their effective bases, (Σw)² / Σw², rounded for Fisher’s test; `count` and `total` stay unweighted. ' +
+    'Chi-square is corrected for the weights by their design effects (Rao and Scott, 1984), so that neither their size nor their spread makes anything significant; `uncorrectedChiSquare` is that of the weighted counts as shown. ' +
+    'A weight is usable from 1e-12 to 1e12; responses without one only count in `unweightable`.',
   'A removed option is a row or column as long as any response of the whole survey has chosen it, whatever is selected. A `banner` puts further questions in columns beside one another, all counted at the same moment; each part equals the crosstab of its question alone, over the responses that answered it and the question in the rows.',
 ].join('\n\n');
 

@@ -20,7 +20,7 @@ import { publicSurveySchema } from '../schemas/surveys.ts';
 
 export interface PublicRoutesDeps {
   currentSurvey: CurrentSurvey;
-  whileAway: PostgresFallback;
+  postgresFallback: PostgresFallback;
   translations: Pick<TranslationStore, 'languages' | 'find'>;
   now(): number;
 }
@@ -35,7 +35,7 @@ const query = z.strictObject({
 });
 
 /** What respondents may see without signing in. */
-export function publicSurveyRoutes({ currentSurvey, whileAway, translations, now }: PublicRoutesDeps): Route[] {
+export function publicSurveyRoutes({ currentSurvey, postgresFallback, translations, now }: PublicRoutesDeps): Route[] {
   const translated = async (survey: SurveyWithQuestions, lang: string | undefined) => {
     const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
     const languages = [survey.language, ...others];
@@ -63,7 +63,7 @@ export function publicSurveyRoutes({ currentSurvey, whileAway, translations, now
         if (!survey || !isInvited(survey, header('x-survey-token')) || opennessOf(survey, now()) !== 'open')
           throw notFound('survey');
         const untranslated = async () => present(survey, survey.language, [survey.language]);
-        return ok(await whileAway.ask(() => translated(survey, lang), untranslated));
+        return ok(await postgresFallback.ask(() => translated(survey, lang), untranslated));
       },
     }),
   ];

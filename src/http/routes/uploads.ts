@@ -26,7 +26,8 @@ export interface UploadRoutesDeps {
 
 const uploadSchema = z
   .strictObject({
-    uploadId: idSchema.describe('The `textValue` of the answer'),
+    id: idSchema.describe('The `textValue` of the answer'),
+    uploadId: idSchema.describe('The same as `id`'),
     size: countSchema.describe('Bytes'),
     mimeType: z.string().describe('Detected from the content'),
   })
@@ -92,7 +93,7 @@ function uploadRoute({
           bytes,
         );
         storedBytes = saved.size;
-        return created({ uploadId: id, ...saved });
+        return created({ id, uploadId: id, ...saved });
       } finally {
         room.settle(storedBytes);
       }

@@ -26,7 +26,7 @@ export async function replyWithJobResult(
   if (job.error) throw jobProblem(job.error);
   return job.status === 'COMPLETED'
     ? await result(job)
-    : accepted({ jobId, status: job.status, progress: job.progress });
+    : accepted({ id: jobId, jobId, status: job.status, progress: job.progress });
 }
 
 /** Waits until the job has ended or waits for provider limits, at most `waitTimeoutMs`. */

@@ -1,17 +1,5 @@
-import type { Audit, AuditRecord } from '../../stores/postgres/audit.ts';
-import type { Outcome, Route, RouteRequest } from './route.ts';
-
-/** The audit event of a route: what is recorded after a call has succeeded. */
-export interface AuditEvent<Request = RouteRequest> extends Pick<AuditRecord, 'action' | 'objectKind'> {
-  /**
-   * Names the object, and what else is worth recording. `data` is that of a JSON reply, otherwise empty; `call` is method and path.
-   * Returns undefined if the call changed nothing.
-   */
-  describe(request: Request, data: Record<string, unknown>, call: string): AuditedObject | undefined;
-}
-
-/** `action` replaces that of the event. `details` hold names of changed fields but no values, since those may have to be erased. */
-type AuditedObject = Pick<AuditRecord, 'objectId'> & Partial<Pick<AuditRecord, 'action' | 'details'>>;
+import type { Audit } from '../../stores/postgres/audit.ts';
+import type { AuditEvent, Outcome, Route, RouteRequest } from './route.ts';
 
 /** Names of the fields that a body sets. */
 export const fieldNamesOf = (body: unknown): string[] =>

@@ -2,9 +2,9 @@ import type { z } from 'zod';
 import type { TextListener } from '../../ai/json-text-stream.ts';
 import type { Survey } from '../../domain/survey.ts';
 import type { ProblemCode } from '../../errors.ts';
+import type { AuditRecord } from '../../stores/postgres/audit.ts';
 import type { StreamingBody } from '../server/reply.ts';
 import type { HeaderName } from '../server/request-head.ts';
-import type { AuditEvent } from './audit.ts';
 import type { Principal } from './principal.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -13,7 +13,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type SurveyRight = 'read' | 'edit' | 'own';
 
 /**
- * Who may call. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the handler runs: without
+ * Access of a route. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the handler runs: without
  * the right to read it is a 404, with a lesser right than `right` a 403. A user with a session who is named by the path parameter `orSelf`
  * only needs the right to read.
  */
@@ -100,6 +100,18 @@ export interface RouteRequest<Body = unknown, Query = unknown> {
   /** Request id and rate-limit headers, for handlers that write the reply themselves. */
   replyHeaders(): readonly (readonly [string, string])[];
 }
+
+/** The audit event of a route: what is recorded after a call has succeeded. */
+export interface AuditEvent<Request = RouteRequest> extends Pick<AuditRecord, 'action' | 'objectKind'> {
+  /**
+   * Names the object, and what else is worth recording. `data` is that of a JSON reply, otherwise empty; `call` is method and path.
+   * Returns undefined if the call changed nothing.
+   */
+  describe(request: Request, data: Record<string, unknown>, call: string): AuditedObject | undefined;
+}
+
+/** `action` replaces that of the event. `details` hold names of changed fields but no values, since those may have to be erased. */
+type AuditedObject = Pick<AuditRecord, 'objectId'> & Partial<Pick<AuditRecord, 'action' | 'details'>>;
 
 /** A successful reply of a route beside the declared one. */
 export interface OtherReply {

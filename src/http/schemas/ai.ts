@@ -3,6 +3,7 @@ import { providerNames } from '../../ai/providers/registry.ts';
 import { sentiments } from '../../domain/analytics/sentiment.ts';
 import { newQuestionBody } from '../../domain/questions/question-definition.ts';
 import { aiJobStatuses } from '../../stores/postgres/ai/jobs.ts';
+import { suggestionStatuses } from '../../stores/postgres/ai/suggestions.ts';
 import { countSchema, daySchema, idSchema, languageSchema, problemCodeSchema } from './common.ts';
 import { directionSchema, surveyWithQuestionsSchema } from './surveys.ts';
 
@@ -15,12 +16,13 @@ export const jobStatusSchema = z.enum(aiJobStatuses).meta({ id: 'AiJobStatus', d
 
 /** The 202 reply of work that goes on in the background. */
 export const acceptedJobSchema = z
-  .strictObject({ jobId: idSchema, status: jobStatusSchema, progress })
+  .strictObject({ id: idSchema, jobId: idSchema.describe('The same as `id`'), status: jobStatusSchema, progress })
   .meta({ id: 'AcceptedAiJob', description: 'Work that goes on in the background; poll it by its `jobId`.' });
 
 export const jobSchema = z
   .strictObject({
-    jobId: idSchema,
+    id: idSchema,
+    jobId: idSchema.describe('The same as `id`'),
     status: jobStatusSchema,
     progress,
     result: z.unknown().describe('The data of the 200 reply; null until the job is completed'),
@@ -102,7 +104,7 @@ export const suggestionSchema = z
     aspect: z.enum(['clarity', 'bias', 'length', 'engagement']),
     problem: z.string(),
     suggestion: z.strictObject({ text: z.string(), options: z.array(z.string()).optional() }),
-    status: z.enum(['PENDING', 'ACCEPTED', 'REJECTED']),
+    status: z.enum(suggestionStatuses),
   })
   .meta({ id: 'AiSuggestion', description: 'A proposed wording, which can be accepted or rejected once.' });
 

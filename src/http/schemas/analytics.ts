@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { weightCorrections } from '../../domain/analytics/chi-square.ts';
 import { countSchema, daySchema, idSchema, timeSchema } from './common.ts';
 import { questionTypeSchema } from './questions.ts';
 
@@ -24,11 +25,11 @@ export const questionStatisticSchema = z
     standardDeviation: finiteNumber
       .min(0)
       .nullable()
-      .describe('Sample standard deviation (n − 1); null below two values'),
+      .describe('Sample standard deviation (n − 1); null below two values. The same answers have the same figure, to the last digit, in whatever order they came and whether one question or all are asked for'),
     minValue: finiteNumber.nullable(),
     maxValue: finiteNumber.nullable(),
     distribution: distributionSchema.describe(
-      'Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts. A NUMBER has up to 20 equal bins `lo–hi`: [lo, hi), the last one closed; if all answers are one number, that is the key. The bins reach from its `min` to its `max` if both are set (further if earlier answers lie outside), otherwise from the least to the greatest number in the whole survey: dates, `isComplete` and filters do not move them, so that selections can be compared. With `integer` a bin is a whole number (`3`), or with more than 20 of them a range of a width such as 2, 5, 10 or 20 that begins at its multiples (`15–20` holds 15 to 19). A SLIDER of more than 20 steps has 20 bins of its scale. A DATE has the days that were answered, an EMAIL domains, a FILE_UPLOAD media types: the 100,000 most frequent days and domains and 10,000 media types; `otherAnswers` counts the rest. The order of the keys means nothing (many languages put keys that look like whole numbers first): show them in the order of the question’s `options` and `settings.rows`, of the numbers on a scale, of days and hours. A removed option or row is shown, at its old place on a scale, as long as any response of the whole survey has chosen it, whatever is selected',
+      'Every possible value with its count, zeros included; two levels for MATRIX and RANKING; empty for texts. A NUMBER has up to 20 equal bins `lo–hi`: [lo, hi), the last one closed; if all answers are one number, that is the key. If its `min` and `max` are set, and no earlier answer is beyond them, twenty bins reach from one to the other. Otherwise bins have a round width (1, 2, 2.5 or 5 times a power of ten) and begin at its multiples, around all numbers of the whole survey: dates, `isComplete` and filters do not move them, so that selections can be compared. The key of a bin is exactly its edges. With `integer` a bin is a whole number (`3`), or with more than 20 of them a range of a width such as 2, 5, 10 or 20 that begins at its multiples (`15–20` holds 15 to 19). A SLIDER of more than 20 steps has 20 bins of its scale. A DATE has the days that were answered, an EMAIL domains, a FILE_UPLOAD media types: the 100,000 most frequent days and domains and 10,000 media types; `otherAnswers` counts the rest. The order of the keys means nothing (many languages put keys that look like whole numbers first): show them in the order of the question’s `options` and `settings.rows`, of the numbers on a scale, of days and hours. A removed option or row is shown, at its old place on a scale, as long as any response of the whole survey has chosen it, whatever is selected',
     ),
     otherAnswers: countSchema
       .optional()
@@ -134,15 +135,33 @@ const cellSchema = z
       'With a weight, percentages are of weighted counts. Percentages of a row, column or table without respondents are 0.',
   });
 
+const chiSquareFields = {
+  statistic: z.number().min(0).nullable(),
+  degreesOfFreedom: countSchema,
+  pValue: z.number().min(0).max(1).nullable(),
+};
+
 const associationFields = {
   chiSquare: z
     .strictObject({
-      statistic: z.number().min(0).nullable(),
-      degreesOfFreedom: countSchema,
-      pValue: z.number().min(0).max(1).nullable(),
+      ...chiSquareFields,
+      effectiveDegreesOfFreedom: z
+        .number()
+        .min(0)
+        .optional()
+        .describe(
+          'With a weight: f, as many degrees of freedom as the test has. `pValue` is P(χ²(f) ≥ statistic · f / degreesOfFreedom)',
+        ),
+      correction: z.enum(weightCorrections).optional().describe('With a weight: how the test takes it into account'),
     })
     .describe(
-      'Pearson’s, without Yates’ correction; null if the table has fewer than two rows or columns with answers',
+      'Pearson’s, without Yates’ correction; null if the table has fewer than two rows or columns with answers. With a weight corrected for it: by the design effects of Rao and Scott (second order), or, for questions with several answers, scaled by `effectiveBase` / `weightedTotal`',
+    ),
+  uncorrectedChiSquare: z
+    .strictObject(chiSquareFields)
+    .optional()
+    .describe(
+      'With a weight: Pearson’s over the weighted counts as they are shown. Its p-value is no test: it falls with the size and the spread of the weights',
     ),
   cramersV: z.number().min(0).nullable(),
 };

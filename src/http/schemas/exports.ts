@@ -13,7 +13,8 @@ export const exportStatusSchema = z.enum(exportStatuses).meta({
 });
 
 const fields = {
-  exportId: idSchema,
+  id: idSchema,
+  exportId: idSchema.describe('The same as `id`'),
   surveyId: idSchema,
   format: exportFormatSchema,
   status: exportStatusSchema,

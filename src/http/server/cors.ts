@@ -1,3 +1,4 @@
+import { Problem } from '../../errors.ts';
 import type { Method } from '../routing/route.ts';
 import type { RouteTable } from '../routing/route-table.ts';
 
@@ -27,10 +28,12 @@ const allowHeader = (allowed: readonly Method[]): Header => [
   [...allowed, ...(allowed.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', '),
 ];
 
-/** The Allow header for a path that exists but does not take the method of the call. */
-export function allowHeaders(table: Pick<RouteTable, 'match'>, path: string): Header[] {
+/** METHOD_NOT_ALLOWED with the Allow header for a path that exists; undefined if there is no such path. */
+export function methodProblem(table: Pick<RouteTable, 'match'>, path: string): Problem | undefined {
   const allowed = allowedMethods(table, path);
-  return allowed.length > 0 ? [allowHeader(allowed)] : [];
+  return allowed.length > 0
+    ? new Problem('METHOD_NOT_ALLOWED', undefined, { headers: [allowHeader(allowed)] })
+    : undefined;
 }
 
 /** Headers of the reply to OPTIONS; undefined if there is no such path. */

@@ -8,7 +8,7 @@ import type { RouteMatch, RouteTable } from '../routing/route-table.ts';
 import type { SubmitFastPath } from '../submit/fast-path.ts';
 import { submitPath } from '../submit/submit-route.ts';
 import { socketAddressText } from './client-address.ts';
-import { allowHeaders, corsHeaders, preflightHeaders } from './cors.ts';
+import { corsHeaders, methodProblem, preflightHeaders } from './cors.ts';
 import { createListenSocket, type ListenSocketOptions } from './listen-socket.ts';
 import { openReply, type ReplyChannel } from './reply.ts';
 import { type ReceiveOptions, receiveBody, receiveStream } from './request-body.ts';
@@ -126,7 +126,7 @@ async function serve(
   } else {
     const context: RequestContext = {
       match,
-      problem: head.problem,
+      problem: head.problem ?? (match ? undefined : methodProblem(table, path)),
       query: head.query,
       headers: head.headers,
       address,
@@ -139,12 +139,11 @@ async function serve(
     const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
     // A client that sent `Expect: 100-continue` has not sent the body yet.
     if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.drained();
-    status = await writeResponse(
-      reply,
-      result.outcome,
-      [...result.headers, ...cors, ...(match ? [] : allowHeaders(table, path)), ...closeHeaders(isDraining())],
-      { isHead, requestId, mustClose: head.isFramingAmbiguous || (stream ?? body)?.mustClose() === true },
-    );
+    status = await writeResponse(reply, result.outcome, [...result.headers, ...cors, ...closeHeaders(isDraining())], {
+      isHead,
+      requestId,
+      mustClose: head.isFramingAmbiguous || (stream ?? body)?.mustClose() === true,
+    });
   }
   options.metrics.requested(match?.route.path ?? 'none', status, (performance.now() - startedAt) / 1000);
 }

@@ -6,7 +6,7 @@ export interface IntakeMemoryBudget {
   /** Bytes of stored entries that must be freed; 0 while there is room. */
   surplusBytes(): number;
   /** Reports bytes that were freed. */
-  freed(bytes: number): void;
+  recordFreed(bytes: number): void;
 }
 
 /**
@@ -46,7 +46,7 @@ export function createRetention({ stream, shard, memory }: RetentionDeps) {
       drop += 1;
     }
     retainedBatches = retainedBatches.slice(drop);
-    memory.freed(freed);
+    memory.recordFreed(freed);
     return retainedBatches[0]?.id ?? maxEntryId;
   };
 

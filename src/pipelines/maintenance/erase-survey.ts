@@ -42,7 +42,7 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
   const dropDeadLetters = async (surveyId: string): Promise<void> => {
     const found = await deadLetters.ofSurvey(surveyId);
     await stores.intake.removeResponseStates(found.flatMap(({ row }) => row.responseId ?? []));
-    await deadLetters.drop(surveyId, found);
+    await deadLetters.remove(surveyId, found);
   };
 
   return async (surveyId: string): Promise<void> => {

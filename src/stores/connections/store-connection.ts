@@ -1,55 +1,58 @@
 import { unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { backoffMs } from '../../platform/backoff.ts';
 
 /** What one attempt to reach a store gets. */
 export interface Attempt {
   /** Aborted when the attempt is over, however it ended: closes what was opened for it. */
   signal: AbortSignal;
-  /** The server has answered and its schema is brought up to date, which has no bound of time. */
+  /** Reports that the server has answered. Migrating its schema then has no time limit. */
   serverAnswered(): void;
 }
 
 export interface StoreConnectionOptions {
-  /** As operators call it: `PostgreSQL`. */
+  /** Name for operators: `PostgreSQL`. */
   name: string;
-  /** Its setting and place, without a password: `DATABASE_URL 127.0.0.1:5432/survey`. */
+  /** Setting and address, without a password: `DATABASE_URL 127.0.0.1:5432/survey`. */
   place: string;
-  /** As clients know it: `The control plane`. */
+  /** Name for clients: `The control plane`. */
   publicName: string;
   /** Reaches the store, checks it and brings its schema up to date. A rejection ends the attempt. */
   connect(attempt: Attempt): Promise<void>;
-  /** Whether a rejection says that the store is away; otherwise it refuses to be used as it is set. */
+  /** Whether a rejection means that the store is unreachable; otherwise it refuses, for example a wrong password. */
   isUnreachable(error: unknown): boolean;
-  /** A rejection in words of one line, without a password. */
+  /** Describes a rejection in one line, without a password. */
   describeError(error: unknown): string;
   log: Log;
-  /** Bound of an attempt until the server has answered. */
+  /** Timeout of an attempt until the server has answered. */
   attemptMs?: number;
-  /** From an attempt that found nobody to the next. */
+  /** Longest pause after an attempt that did not reach the server. */
   retryMs?: number;
-  /** From an attempt that was refused to the next. */
+  /** Pause after an attempt that was refused. */
   refusedRetryMs?: number;
 }
 
-/** The first contact of this process with a store. What needs the store waits for it, or is refused. */
+/**
+ * The first connection of this process to a store. Parts that need the store wait for it; calls are refused until then.
+ */
 export interface StoreConnection {
   readonly name: string;
   readonly state: 'waiting' | 'reached';
   readonly isReady: boolean;
-  /** The server has answered; its schema is brought up to date. */
+  /** The server has answered, and its schema is being migrated. */
   readonly isMigrating: boolean;
   /** Resolves when the store can be used; never rejects. */
   readonly ready: Promise<void>;
   /**
-   * Resolves with the first refusal: a password, a version, a configuration that no retry can mend. Who hears of it
-   * tells the operator.
+   * Resolves with the first refusal, such as a wrong password or version, which no retry can repair. The caller must
+   * report it to the operator.
    */
   readonly refused: Promise<unknown>;
-  /** What keeps the store from being used, for the operator. */
+  /** Describes for the operator why the store cannot be used. */
   describeProblem(): string;
   /** Throws SERVICE_UNAVAILABLE until the store is reached. */
   assertReady(): void;
-  /** Tries no more; an attempt that is under way is given up. */
+  /** Ends the attempts, also one that is under way. */
   stop(): void;
 }
 
@@ -58,7 +61,7 @@ const defaultRetryMs = 2000;
 const firstRetryMs = 100;
 const defaultRefusedRetryMs = 10_000;
 
-/** No answer came within the bound of an attempt. */
+/** The server did not answer within the timeout of an attempt. */
 export class NoAnswerError extends Error {
   constructor(ms: number) {
     super(`no answer within ${ms} ms`);
@@ -66,7 +69,7 @@ export class NoAnswerError extends Error {
   }
 }
 
-/** Tries to reach a store, from now on and in the background, until it is reached or the contact is stopped. */
+/** Tries to reach a store in the background until it is reached or `stop` is called. */
 export function createStoreConnection(options: StoreConnectionOptions): StoreConnection {
   const { name, place, publicName, connect, isUnreachable, describeError, log } = options;
   const { attemptMs = defaultAttemptMs, retryMs = defaultRetryMs, refusedRetryMs = defaultRefusedRetryMs } = options;
@@ -83,7 +86,7 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
     let timer: NodeJS.Timeout | undefined;
     const over = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new NoAnswerError(attemptMs)), attemptMs);
-      abort = () => reject(new Error('the contact was stopped'));
+      abort = () => reject(new Error('the attempt was stopped'));
     });
     const serverAnswered = (): void => {
       clearTimeout(timer);
@@ -99,9 +102,9 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
   };
 
   const recordFailure = (error: unknown): void => {
-    const words = describeError(error);
-    const isNew = reason !== words;
-    reason = words;
+    const description = describeError(error);
+    const isNew = reason !== description;
+    reason = description;
     const wasRefused = isRefused;
     isRefused = !isUnreachable(error);
     if (isRefused) resolveRefused(error);
@@ -130,7 +133,9 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
       } catch (error) {
         if (isStopped) return;
         recordFailure(error);
-        await pause(isUnreachable(error) ? Math.min(retryMs, firstRetryMs * 2 ** Math.min(tries, 10)) : refusedRetryMs);
+        await pause(
+          isUnreachable(error) ? backoffMs(tries, { firstMs: firstRetryMs, maxMs: retryMs }) : refusedRetryMs,
+        );
       }
   };
   void run();
@@ -163,44 +168,46 @@ export function createStoreConnection(options: StoreConnectionOptions): StoreCon
 }
 
 export interface StartDeadlines {
-  /** For the first answer of every store. */
+  /** Milliseconds for the first answer of every store. */
   answerMs?: number;
-  /** While a store that has answered is brought up to date. */
+  /** Milliseconds while the schema of a store is being migrated. */
   prepareMs?: number;
 }
 
 const defaultDeadlines = { answerMs: 5000, prepareMs: 30_000 };
 const pollMs = 50;
 
-/** Waits until all stores are reached, or until patience ends; rejects with the first refusal. */
+/** Waits until all stores are reached or the deadlines pass; rejects with the first refusal. */
 export async function waitForStores(
-  contacts: readonly StoreConnection[],
-  patience: StartDeadlines = {},
+  connections: readonly StoreConnection[],
+  deadlines: StartDeadlines = {},
 ): Promise<void> {
-  const { answerMs, prepareMs } = { ...defaultDeadlines, ...patience };
-  const beganAt = performance.now();
+  const { answerMs, prepareMs } = { ...defaultDeadlines, ...deadlines };
+  const startedAtMs = performance.now();
   let timer: NodeJS.Timeout | undefined;
   const deadlinePassed = new Promise<void>((resolve) => {
     const poll = (): void => {
-      const mostMs = contacts.some(({ isMigrating }) => isMigrating) ? Math.max(answerMs, prepareMs) : answerMs;
-      if (performance.now() - beganAt >= mostMs) resolve();
+      const maxMs = connections.some(({ isMigrating }) => isMigrating) ? Math.max(answerMs, prepareMs) : answerMs;
+      if (performance.now() - startedAtMs >= maxMs) resolve();
       else timer = setTimeout(poll, pollMs);
     };
     poll();
   });
-  const refused = Promise.race(contacts.map((contact) => contact.refused)).then((error) => Promise.reject(error));
-  const allReached = Promise.all(contacts.map(({ ready }) => ready));
+  const refused = Promise.race(connections.map((connection) => connection.refused)).then((error) =>
+    Promise.reject(error),
+  );
+  const allReached = Promise.all(connections.map(({ ready }) => ready));
   await Promise.race([allReached, refused, deadlinePassed]).finally(() => clearTimeout(timer));
 }
 
-/** Starts something when all these stores are reached. Gives its stop, which waits for nothing that never began. */
+/** Calls `start` when all these stores are reached. Returns the stop function, which does nothing before that. */
 export function startWhenReady(
-  contacts: readonly Pick<StoreConnection, 'ready'>[],
+  connections: readonly Pick<StoreConnection, 'ready'>[],
   start: () => () => Promise<void>,
 ): () => Promise<void> {
   let isStopped = false;
   let stop: () => Promise<void> = async () => undefined;
-  void Promise.all(contacts.map(({ ready }) => ready)).then(() => {
+  void Promise.all(connections.map(({ ready }) => ready)).then(() => {
     if (!isStopped) stop = start();
   });
   return () => {

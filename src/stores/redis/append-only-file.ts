@@ -2,15 +2,15 @@ import type { Redis } from 'ioredis';
 import type { Shards } from './intake/shards.ts';
 import type { Stream } from './intake/stream.ts';
 
-/** What is known of erasures that the append-only file still holds in clear text. */
+/** State of erased data that the append-only file still holds in clear text. */
 export interface ErasureLogState {
-  /** Erasures so far, of responses and surveys. */
+  /** Number of erasures so far, of responses and surveys. */
   erasures: number;
-  /** The erasures that the last rewrite, or the one that is waiting, covers. */
+  /** Number of erasures that the last rewrite, or the one that is waiting, covers. */
   covered: number;
   /** The rewrite that waits until the erased rows have left the streams; undefined where none does. */
   waiting: { positions: readonly string[]; sinceMs: number } | undefined;
-  /** When the file was last rewritten; 0: never. */
+  /** Time of the last rewrite in Unix milliseconds; 0: never. */
   rewrittenAtMs: number;
 }
 
@@ -49,7 +49,7 @@ export function createErasureLog({
       };
     },
 
-    /** Notes that a rewrite is to cover these erasures, once what the streams hold now has left them. */
+    /** Plans a rewrite that covers these erasures, once the present entries have been trimmed from the streams. */
     async awaitRewrite(erasures: number, nowMs: number): Promise<void> {
       const positions = await Promise.all(shards.all.map(stream.newestId));
       await redis.hset(key, { covered: erasures, positions: positions.join(','), since: nowMs });

@@ -1,19 +1,16 @@
 import { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
 
-/**
- * A server that reads its log after a start says itself how long that may take, in whole seconds or minutes: it is
- * asked again sooner.
- */
+/** Upper bound of the wait while a server loads its log: its own estimate is in whole seconds or minutes. */
 const maxLoadingRetryTime = 250;
-/** A connection that owes a reply and receives no byte for so long is replaced; commands give up sooner. */
+/** A connection that waits for a reply and receives nothing for this long is replaced; commands time out sooner. */
 const socketTimeout = 5000;
-/** A subscriber sends nothing of its own, so a connection that is dead would look as one on which nothing happens. */
+/** A subscriber sends no commands, so without pings a dead connection would look like a quiet one. */
 const pingEveryMs = 5000;
 const connectTimeout = 2000;
 const retryStrategy = (times: number) => Math.min(50 * times, 500);
 
-/** For the intake: a submission is refused rather than kept waiting, and never sent twice behind our back. */
+/** For the intake: a submission is refused rather than queued, and the client never sends a command twice by itself. */
 export function createIntakeRedis(url: string, log: Log): Redis {
   return watched(
     new Redis(url, {
@@ -32,7 +29,7 @@ export function createIntakeRedis(url: string, log: Log): Redis {
   );
 }
 
-/** For limits, messages between processes and other short questions: bounded waits, no offline queue. */
+/** For limits, messages between processes and other short commands: bounded waits, no offline queue. */
 export function createSharedRedis(url: string, log: Log): Redis {
   return watched(
     new Redis(url, {
@@ -50,7 +47,7 @@ export function createSharedRedis(url: string, log: Log): Redis {
   );
 }
 
-/** For subscriptions: waits for as long as it takes, and asks every 5 s whether the server is still there. */
+/** For subscriptions and blocking commands: waits without bound, and pings every 5 s. */
 export function createWaitingRedis(url: string, log: Log): Redis {
   const redis = new Redis(url, {
     maxRetriesPerRequest: null,

@@ -1,7 +1,9 @@
-/** What Redis says when it cannot serve now: it starts, is busy, may not write, has no room, or changes its role. */
+/**
+ * Error replies of a Redis that cannot serve now: it loads, is busy, may not write, has no memory, or changes its role.
+ */
 const unavailableReplies =
   /^(LOADING|BUSY|MISCONF|OOM|NOREPLICAS|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|EXECABORT)\b/;
-/** What the client says when nobody answers. */
+/** Errors of the client when no server answers. */
 const connectionMessages = [
   'Command timed out',
   'Connection is closed.',
@@ -20,12 +22,13 @@ const connectionCodes = new Set([
   'NR_CLOSED',
 ]);
 
-/** Whether an error says "away", not "wrong". */
+/** Whether an error means that Redis is unavailable, not that the command is wrong. */
 export function isRedisUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === 'MaxRetriesPerRequestError' || error.name === 'ClusterAllFailedError') return true;
   if ('code' in error && typeof error.code === 'string' && connectionCodes.has(error.code)) return true;
   return (
-    unavailableReplies.test(error.message) || connectionMessages.some((silence) => error.message.startsWith(silence))
+    unavailableReplies.test(error.message) ||
+    connectionMessages.some((beginning) => error.message.startsWith(beginning))
   );
 }

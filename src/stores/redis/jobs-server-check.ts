@@ -2,10 +2,13 @@ import type { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
 import { compareConfiguration } from './server-configuration.ts';
 
-/** How a server runs that keeps what was put in line, and replies that were paid for, whenever it ends. */
+/** The configuration with which Redis keeps jobs and unsaved provider replies through a restart. */
 const jobsConfiguration = { appendonly: 'yes', 'maxmemory-policy': 'noeviction' };
 
-/** Looks at the server of jobs and limits. What it loses is made again or counted anew, so it is used in any case: with a warning where it may lose something. */
+/**
+ * Warns where the server of jobs and limits may lose data. It is used all the same, since jobs are recreated and limits
+ * count anew.
+ */
 export async function checkJobsServer(redis: Redis, log: Log): Promise<void> {
   const { unknown, mismatches } = await compareConfiguration(jobsConfiguration, redis);
   const cost =
@@ -13,11 +16,11 @@ export async function checkJobsServer(redis: Redis, log: Log): Promise<void> {
   if (mismatches.length > 0)
     log.warn(
       { wanted: jobsConfiguration, ...(unknown.length > 0 && { unknown }) },
-      `the server of REDIS_JOBS_URL may lose what it holds: ${mismatches.join(', ')}. Then ${cost}`,
+      `the server of REDIS_JOBS_URL may lose its data: ${mismatches.join(', ')}. Then ${cost}`,
     );
   else if (unknown.length > 0)
     log.warn(
       { wanted: jobsConfiguration, unknown },
-      `the server of REDIS_JOBS_URL does not tell how it is configured: if it loses what it holds, ${cost}`,
+      `the server of REDIS_JOBS_URL does not show its configuration: if it loses its data, ${cost}`,
     );
 }

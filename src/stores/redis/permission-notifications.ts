@@ -1,11 +1,14 @@
 import type { PubSub } from './pub-sub.ts';
 
-/** Whose rights have become other ones: a user's (with all sessions and keys), an API key's, or all those to a survey. */
+/** Whose rights have changed: a user's (with all sessions and keys), an API key's, or everybody's to a survey. */
 export type PermissionChange = { userId: string } | { keyId: string } | { surveyId: string };
 
 const channel = 'rights:changed';
 
-/** News that make a change of rights count at once in every process. They may be lost: rights are asked for again and again anyway. */
+/**
+ * Notifications that make changed rights effective at once in every process. They may be lost, since cached rights
+ * expire soon.
+ */
 export function createPermissionNotifications(messages: PubSub) {
   return {
     publish: (change: PermissionChange): void => messages.publish(channel, change),

@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
 import type { Log } from '../../log.ts';
 
-/** Short news between processes. They may be lost: whoever needs certainty asks the store that holds the truth. */
+/** Short notifications between processes. They may be lost: receivers that need certainty read the store. */
 export interface PubSub {
   publish(channel: string, message: Readonly<Record<string, unknown>>): void;
   subscribe(channel: string, listener: (message: Record<string, unknown>) => void): Promise<void>;
-  /** Tells, once messages come in again, that some may have been lost. */
-  onReconnect(tell: () => void): void;
+  /** Calls the listener when messages arrive again after a broken connection: some may have been lost. */
+  onReconnect(listener: () => void): void;
 }
 
 export function createPubSub({
@@ -20,7 +20,7 @@ export function createPubSub({
 }): PubSub {
   const listeners = new Map<string, ((message: Record<string, unknown>) => void)[]>();
   const reconnectListeners: (() => void)[] = [];
-  // The client subscribes again by itself before it says so; the answer to one more subscription comes when it is done.
+  // The client subscribes again before it emits `ready`; the reply to one more subscription comes when that is done.
   subscriber.on('ready', () => {
     const [channel] = listeners.keys();
     if (channel === undefined) return;
@@ -50,6 +50,6 @@ export function createPubSub({
       listeners.set(channel, [notify]);
       await subscriber.subscribe(channel);
     },
-    onReconnect: (notify) => void reconnectListeners.push(notify),
+    onReconnect: (listener) => void reconnectListeners.push(listener),
   };
 }

@@ -1,13 +1,13 @@
 import type { Redis } from 'ioredis';
 
 export interface ConfigurationDifference {
-  /** What the server does not tell. */
+  /** Names of settings that the server does not show. */
   unknown: string[];
-  /** What is not as wanted, in words. */
+  /** Settings that are not as wanted, each as a sentence: `appendonly is no, not yes`. */
   mismatches: string[];
 }
 
-/** How a server's configuration differs from what is wanted. Those that share theirs with others often hide some or all of it. */
+/** Compares a server's configuration with the wanted one. Hosted servers often hide some or all of theirs. */
 export async function compareConfiguration(
   wanted: Readonly<Record<string, string>>,
   redis: Redis,
@@ -31,13 +31,13 @@ async function readConfiguration(redis: Redis, names: readonly string[]): Promis
   const info = await redis.info().catch(undefinedIfForbidden);
   const infoField = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info ?? '')?.[1];
   const [log, policy] = [infoField('aof_enabled'), infoField('maxmemory_policy')];
-  // Without such a file a server may be durable by a log of its own: only its configuration says that it is meant to lose what it holds.
+  // A server without such a file may be durable in another way, so only CONFIG can show that it is not.
   if (!found.has('appendonly') && log === '1') found.set('appendonly', 'yes');
   if (!found.has('maxmemory-policy') && policy !== undefined) found.set('maxmemory-policy', policy);
   return found;
 }
 
-/** A server that forbids the command, or does not know it; one that is away is another matter. */
+/** For a server that forbids or does not know the command; other errors are thrown. */
 function undefinedIfForbidden(error: unknown): undefined {
   if (error instanceof Error && error.name === 'ReplyError') return undefined;
   throw error;

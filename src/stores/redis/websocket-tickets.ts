@@ -7,7 +7,10 @@ export const ticketSeconds = 60;
 const keyOf = (ticket: string): string => `live:ticket:${createHash('sha256').update(ticket).digest('base64url')}`;
 const ticketPattern = /^[A-Za-z0-9_-]{43}$/;
 
-/** Tickets that open a WebSocket, since a browser cannot send a header with it: 256 random bits, good for a minute and one use. */
+/**
+ * Tickets that open a WebSocket, since a browser cannot send a header with it: 256 random bits, valid for one minute
+ * and one use.
+ */
 export function createTickets<Holder>(redis: Pick<Redis, 'set' | 'getdel'>) {
   return {
     async issue(holder: Holder): Promise<string> {
@@ -15,7 +18,7 @@ export function createTickets<Holder>(redis: Pick<Redis, 'set' | 'getdel'>) {
       await orUnavailable(redis.set(keyOf(ticket), JSON.stringify(holder), 'EX', ticketSeconds));
       return ticket;
     },
-    /** Uses the ticket up; undefined for one that is unknown, used or over. */
+    /** Consumes the ticket; undefined if it is unknown, used or expired. */
     async redeem(ticket: string): Promise<Holder | undefined> {
       const text = ticketPattern.test(ticket) ? await orUnavailable(redis.getdel(keyOf(ticket))) : null;
       return text === null ? undefined : (JSON.parse(text) as Holder);
@@ -28,9 +31,9 @@ export interface Tickets<Holder> {
   redeem(ticket: string): Promise<Holder | undefined>;
 }
 
-async function orUnavailable<T>(question: Promise<T>): Promise<T> {
+async function orUnavailable<T>(command: Promise<T>): Promise<T> {
   try {
-    return await question;
+    return await command;
   } catch (error) {
     throw unavailable('Tickets cannot be kept right now', 2, error);
   }

@@ -77,11 +77,11 @@ describe('definitions of open surveys in Redis', () => {
     const surveys = createSurveyStore(sql);
     const intake = createIntake({ redis, shards, metrics });
     const definitions = createDefinitionStore({ redis, shards, maxBytes: () => roomBytes });
-    const whileAway = createPostgresFallback({ log, waitMs: 300, retryMs: 300 });
+    const postgresFallback = createPostgresFallback({ log, waitMs: 300, retryMs: 300 });
     const actors = createSurveyActors({
       surveys,
       intake,
-      whileAway,
+      postgresFallback,
       ...(keeps && { definitions }),
       log,
       now: Date.now,
@@ -106,10 +106,10 @@ describe('definitions of open surveys in Redis', () => {
       onBackgroundError: () => undefined,
       secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },
     });
-    const currentSurvey = createCurrentSurvey({ actors, surveys, intake, whileAway });
+    const currentSurvey = createCurrentSurvey({ actors, surveys, intake, postgresFallback });
     const routes = publicSurveyRoutes({
       currentSurvey,
-      whileAway,
+      postgresFallback,
       translations: createTranslationStore(sql),
       now: Date.now,
     });

@@ -18,15 +18,15 @@ function scene() {
     world.asked += 1;
     return world.answer();
   };
-  const whileAway = createPostgresFallback({
+  const postgresFallback = createPostgresFallback({
     log: createLog('silent'),
     monotonicMs: () => world.nowMs,
     waitMs: patienceMs,
     retryMs: againMs,
   });
   const failing = async () => Promise.reject(away);
-  const orElse = (standIn: () => Promise<string | undefined>) => whileAway.ask(ask, standIn);
-  return { world, failing, ask: orElse, attempt: () => whileAway.attempt(ask) };
+  const orElse = (standIn: () => Promise<string | undefined>) => postgresFallback.ask(ask, standIn);
+  return { world, failing, ask: orElse, attempt: () => postgresFallback.attempt(ask) };
 }
 
 describe('another source in the place of PostgreSQL', () => {

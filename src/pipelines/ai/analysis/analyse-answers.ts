@@ -169,7 +169,7 @@ async function storeParts(
       questionId,
       digest,
       // An answer that the provider refuses is not sent again.
-      finding: annotations ? annotations[index] : { unjudged: true },
+      content: annotations ? annotations[index] : { unjudged: true },
       noteId: note?.id,
     })),
   );

@@ -1,5 +1,6 @@
 import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
-import type { Dimension } from '../../../domain/questions/contract.ts';
+import { comparisonsIn, maxComparisons } from '../../../domain/analytics/significance.ts';
+import { type Dimension, hasOverlaps } from '../../../domain/questions/contract.ts';
 import type { ClickHouse } from '../client.ts';
 import {
   annotationCodes,
@@ -42,6 +43,8 @@ export interface BannerQuery extends Omit<CrosstabQuery, 'columns'> {
 const countTimeoutMs = 30_000;
 /** The code of totals over all categories; no category has it. */
 const allCodes = 0;
+/** Added to the code of a column where its overlap with another column stands in place of a row; no code is as great. */
+const overlapRow = 2 ** 31;
 
 type CellRow = readonly [
   row: number,
@@ -175,8 +178,8 @@ function joinAnnotations(
 }
 
 /**
- * Cells and totals in one pass: ARRAY JOIN spreads each group over its codes and, in both directions, over `allCodes`.
- * Groups outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
+ * Cells and totals in one pass: ARRAY JOIN spreads each group over its codes and, in both directions, over `allCodes`;
+ * with several answers in columns also over their pairs, unless the table is too wide for comparing columns. Groups outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
  */
 function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
   const [down, across] = [
@@ -199,9 +202,15 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
   const counted = weight
     ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable FROM ${source})`
     : source;
+  const cells = countsOverlaps({ rows, columns })
+    ? `arrayJoin(if(isInBoth, arrayConcat(
+          arrayFlatten(arrayMap(r -> arrayMap(c -> (r, c), arrayPushFront(columnCodes, toUInt32(${allCodes}))), arrayPushFront(rowCodes, toUInt32(${allCodes})))),
+          arrayFlatten(arrayMap(one -> arrayMap(other -> (toUInt32(${overlapRow} + one), other), arrayFilter(code -> code > one, columnCodes)), columnCodes))
+        ), [])) AS cell, cell.1 AS row, cell.2 AS column`
+    : `arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column`;
   return `SELECT row AS place, column AS code, '' AS label, [toFloat64(sum(responses)), toFloat64(sum(weight)), toFloat64(sum(squares)), toFloat64(sum(unweightable))] AS figures FROM
     (SELECT
-        arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column,
+        ${cells},
         responses, weight, squares, unweightable FROM
       (SELECT
           ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, notEmpty(rowCodes) AND notEmpty(columnCodes) AS isInBoth,
@@ -210,13 +219,25 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
     GROUP BY row, column`;
 }
 
+const countsOverlaps = ({ rows, columns }: Pick<CrosstabQuery, 'rows' | 'columns'>): boolean =>
+  hasOverlaps(columns) && comparisonsIn(rows.categories.length, columns.categories.length) <= maxComparisons;
+
+/** RE2 that captures a text without white space around it: that of ASCII and Unicode, and the byte order mark. */
+const withinWhiteSpace = '^[\\s\\v\\pZ\\x{feff}]*(.*?)[\\s\\v\\pZ\\x{feff}]*$';
+
 const isUsableWeight = 'value >= 1e-12 AND value <= 1e12';
 
 function weightTerms(weight: CrosstabWeight | undefined, columnOf: ColumnOf): { value: string; isUsable: string } {
   if (weight === undefined) return { value: '1', isUsable: '1' };
   if (weight.kind === 'metadata') {
-    const value = `ifNull(toFloat64OrNull(trim(metadata[${sqlString(weight.key)}])), 0)`;
-    return { value, isUsable: isUsableWeight };
+    const text = `metadata[${sqlString(weight.key)}]`;
+    const plain = `toFloat64OrNull(${text})`;
+    // The expression runs only for the texts that are no number as they stand.
+    const trimmed = `toFloat64OrNull(extract(${text}, ${sqlString(withinWhiteSpace)}))`;
+    return {
+      value: `if(isNotNull(${plain}), assumeNotNull(${plain}), ifNull(${trimmed}, 0))`,
+      isUsable: isUsableWeight,
+    };
   }
   return {
     value: `numbers[${sqlInteger(weight.slot + 1)}]`,
@@ -244,12 +265,14 @@ function sumCells(rows: readonly ScanRow[]): CellRow[] {
 
 function collectCounts(cells: readonly CellRow[]): Omit<CrosstabCounts, 'weighted'> {
   const counted = cells.filter(([, , count]) => count > 0);
+  const overlaps = counted.filter(isOverlap).map((cell) => ({ ...pairOf(cell), count: cell[2] }));
   const inner = counted.filter(isInner).map(([row, column, count]) => ({ row, column, count }));
   return {
     cells: inner,
     rowTotals: new Map(counted.filter(isRowTotal).map(([row, , count]) => [row, count])),
     columnTotals: new Map(counted.filter(isColumnTotal).map(([, column, count]) => [column, count])),
     total: counted.find(isTotal)?.[2] ?? 0,
+    ...(overlaps.length > 0 && { columnOverlaps: overlaps }),
   };
 }
 
@@ -257,16 +280,21 @@ function collectWeights(cells: readonly CellRow[]): NonNullable<CrosstabCounts['
   const counted = cells.filter(([, , count]) => count > 0);
   const weighed = ([, , , weight, squares]: CellRow): WeightSums => ({ weight, squares });
   const total = cells.find(isTotal);
+  const overlaps = counted.filter(isOverlap).map((cell) => ({ ...pairOf(cell), ...weighed(cell) }));
   return {
     cells: counted.filter(isInner).map((cell) => ({ row: cell[0], column: cell[1], ...weighed(cell) })),
     rowTotals: new Map(counted.filter(isRowTotal).map((cell) => [cell[0], weighed(cell)])),
     columnTotals: new Map(counted.filter(isColumnTotal).map((cell) => [cell[1], weighed(cell)])),
     total: total ? weighed(total) : { weight: 0, squares: 0 },
+    ...(overlaps.length > 0 && { columnOverlaps: overlaps }),
     unweightable: total?.[5] ?? 0,
   };
 }
 
-const isInner = ([row, column]: CellRow): boolean => row !== allCodes && column !== allCodes;
+const pairOf = ([row, column]: CellRow): { one: number; other: number } => ({ one: row - overlapRow, other: column });
+
+const isOverlap = ([row]: CellRow): boolean => row >= overlapRow;
+const isInner = ([row, column]: CellRow): boolean => row !== allCodes && row < overlapRow && column !== allCodes;
 const isRowTotal = ([row, column]: CellRow): boolean => row !== allCodes && column === allCodes;
 const isColumnTotal = ([row, column]: CellRow): boolean => row === allCodes && column !== allCodes;
 const isTotal = ([row, column]: CellRow): boolean => row === allCodes && column === allCodes;

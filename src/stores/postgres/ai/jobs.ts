@@ -46,7 +46,10 @@ export interface AiAnnotation {
   responseId: string;
   questionId: string;
   digest: Buffer;
-  finding: unknown;
+  /**
+   * A sentiment or themes as JSON, `{ unjudged: true }` if the provider refused, `{}` if the answer is part of a note.
+   */
+  content: unknown;
   /** The note that includes the answer. */
   noteId?: string | undefined;
 }
@@ -213,19 +216,19 @@ export function createAiStore(sql: Sql) {
     saveAnnotations: async (
       { surveyId, topic }: AnalysisTopic,
       jobId: string,
-      findings: readonly AiAnnotation[],
+      annotations: readonly AiAnnotation[],
     ): Promise<void> => {
-      if (findings.length === 0) return;
-      const each = <T>(read: (finding: AiAnnotation) => T): T[] => findings.map(read);
+      if (annotations.length === 0) return;
+      const each = <T>(read: (annotation: AiAnnotation) => T): T[] => annotations.map(read);
       const { count } = await sql`
         INSERT INTO ai_findings (survey_id, topic, response_id, question_id, digest, finding, note_id, seen_by)
         SELECT living.id, ${topic}, found.response_id, found.question_id, decode(found.digest, 'hex'), found.finding::jsonb, found.note_id, ${jobId}::uuid
         FROM (${lockedExistingSurvey(sql, surveyId)}) living CROSS JOIN unnest(
           ${each(({ responseId }) => responseId)}::uuid[], ${each(({ questionId }) => questionId)}::uuid[], ${each(({ digest }) => digest.toString('hex'))}::text[],
-          ${each(({ finding }) => JSON.stringify(finding))}::text[], ${each(({ noteId = null }) => noteId)}::uuid[]) found(response_id, question_id, digest, finding, note_id)
+          ${each(({ content }) => JSON.stringify(content))}::text[], ${each(({ noteId = null }) => noteId)}::uuid[]) found(response_id, question_id, digest, finding, note_id)
         ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
       if (count === 0)
-        await sql`DELETE FROM ai_notes WHERE id = ANY(${findings.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
+        await sql`DELETE FROM ai_notes WHERE id = ANY(${annotations.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
     },
 
     findErased: rows.findErased,

@@ -1,7 +1,8 @@
 import type { Aspect, QuestionWording, Suggestion } from '../../../domain/questions/suggestion.ts';
 import { type Sql, type Tx, withPostgres } from '../client.ts';
 
-export type SuggestionStatus = 'PENDING' | 'ACCEPTED' | 'REJECTED';
+export const suggestionStatuses = ['PENDING', 'ACCEPTED', 'REJECTED'] as const;
+export type SuggestionStatus = (typeof suggestionStatuses)[number];
 
 export interface StoredSuggestion {
   id: string;

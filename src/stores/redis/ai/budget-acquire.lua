@@ -1,13 +1,15 @@
 -- Reserves one call to an AI provider within its limits, or returns how long to wait.
--- KEYS: calls (sorted by time), tokens (by call, and their sum), hold, asked. ARGV: id of the call, maximum tokens of the call, calls per
--- window, tokens per window, ms of the window, share of the limits that the call may use, ms for which a call with the full share lets
--- smaller shares apply. A call that is reserved already keeps its reservation, with the current time.
+-- KEYS: calls (sorted by time), tokens (by call, and their sum), pause (the end of a pause, in ms), demand (exists for
+-- a while after a call that may use the full limits). ARGV: id of the call, maximum tokens of the call, calls per
+-- window, tokens per window, ms of the window, share of the limits that the call may use, ms for which a call with the
+-- full share makes smaller shares apply. A call that is reserved already keeps its reservation, with the current time.
 -- Returns 0 when the call may be sent, otherwise the ms after which to ask again.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local isBulk = tonumber(ARGV[6]) < 1
 if not isBulk then redis.call('SET', KEYS[4], '1', 'PX', ARGV[7]) end
 local share = (isBulk and redis.call('EXISTS', KEYS[4]) == 1) and tonumber(ARGV[6]) or 1
+<<<<<<< HEAD
 local window = tonumber(ARGV[5])
 -- After the clock was set back: a pause lasts its own length at most, and calls of later than now count as made now.
 local till, length = string.match(redis.call('GET', KEYS[3]) or '0 0', '^(%d+) ?(%d*)$')
@@ -21,22 +23,30 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')) do
 
 local over = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - window)
 for _, id in ipairs(over) do
+=======
+local pausedUntil = tonumber(redis.call('GET', KEYS[3]) or '0')
+if pausedUntil > now then return pausedUntil - now end
+
+local window = tonumber(ARGV[5])
+local expired = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - window)
+for _, id in ipairs(expired) do
+>>>>>>> main
   redis.call('HINCRBY', KEYS[2], 'sum', -tonumber(redis.call('HGET', KEYS[2], id) or '0'))
   redis.call('HDEL', KEYS[2], id)
 end
-if #over > 0 then redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window) end
+if #expired > 0 then redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window) end
 
 if redis.call('ZSCORE', KEYS[1], ARGV[1]) then
   redis.call('ZADD', KEYS[1], now, ARGV[1])
   return 0
 end
 
-local most = math.max(1, math.floor(tonumber(ARGV[4]) * share))
-local calls = math.max(1, math.floor(tonumber(ARGV[3]) * share))
+local maxTokens = math.max(1, math.floor(tonumber(ARGV[4]) * share))
+local maxCalls = math.max(1, math.floor(tonumber(ARGV[3]) * share))
 -- A call that is larger than the limit is sent alone.
-local tokens = math.min(tonumber(ARGV[2]), most)
-local surplusCalls = redis.call('ZCARD', KEYS[1]) + 1 - calls
-local surplusTokens = tonumber(redis.call('HGET', KEYS[2], 'sum') or '0') + tokens - most
+local tokens = math.min(tonumber(ARGV[2]), maxTokens)
+local surplusCalls = redis.call('ZCARD', KEYS[1]) + 1 - maxCalls
+local surplusTokens = tonumber(redis.call('HGET', KEYS[2], 'sum') or '0') + tokens - maxTokens
 if surplusCalls <= 0 and surplusTokens <= 0 then
   redis.call('ZADD', KEYS[1], now, ARGV[1])
   redis.call('HSET', KEYS[2], ARGV[1], tokens)

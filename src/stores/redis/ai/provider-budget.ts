@@ -21,18 +21,18 @@ type BudgetRedis = Redis & {
   budgetAcquire(
     calls: string,
     tokens: string,
-    hold: string,
-    asked: string,
+    pause: string,
+    demand: string,
     id: string,
-    need: number,
+    maxTokens: number,
     requests: number,
-    most: number,
+    tokensPerMinute: number,
     windowMs: number,
     share: number,
-    rememberedMs: number,
+    recentDemandMs: number,
   ): Promise<number>;
-  budgetRecordUsage(tokens: string, id: string, taken: number): Promise<number>;
-  budgetPause(hold: string, ms: number): Promise<number>;
+  budgetRecordUsage(tokens: string, id: string, usedTokens: number): Promise<number>;
+  budgetPause(pause: string, ms: number): Promise<number>;
 };
 
 /** Slightly more than a minute, because calls may arrive at the provider closer together than they were sent. */

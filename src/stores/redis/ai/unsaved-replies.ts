@@ -18,8 +18,7 @@ interface AnalysisTopic {
 }
 
 /**
- * How long a reply is kept. A job that goes on later pays again; older replies need not be searched when a response is
- * erased.
+ * How long a reply is kept. A job that continues later pays again; this bounds where an erasure must search.
  */
 export const unsavedReplyTtlSeconds = 86_400;
 
@@ -49,12 +48,12 @@ export function createUnsavedReplies(redis: Redis) {
 
     /** Lists the replies of a topic, oldest first. */
     list: async ({ surveyId, topic }: AnalysisTopic): Promise<UnsavedReply[]> => {
-      const kept = Object.entries(await orUnavailable(redis.hgetall(key(surveyId))));
+      const replies = Object.entries(await orUnavailable(redis.hgetall(key(surveyId))));
       await removeExpired(
         surveyId,
-        kept.map(([name]) => name),
+        replies.map(([name]) => name),
       );
-      const texts = kept.filter(([name]) => name.endsWith(` ${topic}`) && !isExpired(name)).map(([, text]) => text);
+      const texts = replies.filter(([name]) => name.endsWith(` ${topic}`) && !isExpired(name)).map(([, text]) => text);
       return texts.map((text): UnsavedReply => JSON.parse(text)).sort((one, other) => (one.id < other.id ? -1 : 1));
     },
 
@@ -80,9 +79,9 @@ async function executeAll(commands: ChainableCommander): Promise<unknown[]> {
   });
 }
 
-async function orUnavailable<T>(question: Promise<T>): Promise<T> {
+async function orUnavailable<T>(command: Promise<T>): Promise<T> {
   try {
-    return await question;
+    return await command;
   } catch (error) {
     throw unavailable('Replies of AI providers cannot be kept right now', 2, error);
   }

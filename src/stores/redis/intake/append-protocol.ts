@@ -6,19 +6,22 @@ export interface IntakeSubmission {
   /** Keyed hash under which the submission limit is counted; '' = not to be counted (again). */
   caller: string;
   limit: number;
-  /** It is refused unless it is a repeat; the script still counts the limit. */
+  /** Refuses the submission unless it is a repeat; the script still counts the limit. */
   mustRefuse: boolean;
   /** Hash of the idempotency key, see idempotency.ts; '' = none. */
   keyHash: string;
   /** Digest of the body, 12 characters; '' where no repeat can be recognised. */
   digest: string;
-  /** Its identity in the form of an earlier version; undefined once no such record can be left. */
+  /** Identity in the form of an earlier version; undefined once no such record can be left. */
   legacy?: LegacyIdentity | undefined;
   isComplete: boolean;
   responseId: string;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
   idHash: string;
-  /** Version of the response that the caller has read; 0: the id is new; null: the service made the id, and no state is kept. */
+  /**
+   * Version of the response that the caller has read; 0: the id is new; null: the service made the id, and no state is
+   * kept.
+   */
   observedVersion: number | null;
   submittedAtMs: number;
   /** The response store was asked for records of the key and the id, and has none. */
@@ -37,8 +40,8 @@ export interface LegacyIdentity {
 }
 
 /**
- * What the script decides about a submission. What each code leads to: actors/submissions/retry.ts. Their order gives the numbers that
- * the script returns; `appendPrelude` defines them there.
+ * What the script decides about a submission. What each code leads to: actors/submissions/retry.ts. Their order gives
+ * the numbers that the script returns; `appendPrelude` defines them there.
  */
 export const appendCodes = [
   /** In the stream. */
@@ -84,8 +87,8 @@ export interface AppendResult {
   remaining: number;
   resetMs: number;
   /**
-   * Of a REPLAY: whether the first submission was complete and when it was submitted, as in `1 mwsgqb0z` (see `decodeMoment`). A text
-   * that begins with a brace is the reply as an earlier version stored it.
+   * For a REPLAY: whether the first submission was complete and when it was submitted, as in `1 mwsgqb0z` (see
+   * `decodeMoment`). A text that begins with a brace is the reply as an earlier version stored it.
    */
   text: string;
 }
@@ -130,8 +133,9 @@ export interface EncodedBatch {
 type ReportOutcome = (code: AppendCode, count: number) => void;
 
 /**
- * Encodes the submissions of a tick in as few arguments as possible. Most are complete, have no key and need not be refused: those of
- * one survey and caller travel as one text of many lines, and the script decides about all of them with a few numbers.
+ * Encodes the submissions of a tick in as few arguments as possible. Most are complete, have no key and need not be
+ * refused: those of one survey and caller travel as one text of many lines, and the script decides about all of them
+ * with a few numbers.
  */
 export function encodeBatch(batch: readonly QueuedSubmission[]): EncodedBatch {
   const surveyBatches = createSurveyBatches();
@@ -181,7 +185,10 @@ export const encodeMoment = (ms: number): string => ms.toString(36).padStart(8, 
 
 export const decodeMoment = (text: string): number => Number.parseInt(text, 36);
 
-/** Rows with more characters may be large ones, whose bytes count too: `largeRow` of `append.lua`, at most 3 bytes a character. */
+/**
+ * Rows with more characters may be large ones, whose bytes count too: `largeRow` of `append.lua`, at most 3 bytes a
+ * character.
+ */
 const largeRowCharacters = 16_384 / 3;
 
 const fitsBulkGroup = (item: IntakeSubmission): boolean =>

@@ -3,7 +3,7 @@ import { type Problem, unavailable } from '../../../errors.ts';
 import { intakeScript } from './scripts.ts';
 import { definitionBytesKey, definitionKey, type Shards, surveyKey } from './shards.ts';
 
-/** What takes submissions to a survey while PostgreSQL is away: its row with all questions, packed. */
+/** The survey's row with all questions, compressed: from it submissions are taken while PostgreSQL is away. */
 export interface StoredDefinition {
   revision: number;
   compressed: Buffer;
@@ -16,70 +16,75 @@ export interface DefinitionStoreDeps {
   maxBytes(): number;
 }
 
-/** `unchanged`: it is kept already, or another revision is in force. `no room`: it is not kept. */
-export type SaveResult = 'kept' | 'unchanged' | 'no room';
+/** `unchanged`: it was saved before, or another revision is in force. `no room`: it is not stored. */
+export type SaveResult = 'saved' | 'unchanged' | 'no room';
 
 /**
- * Says from what and how a definition is packed. A version that packs it otherwise takes the next number: it does not
- * read what an older one wrote, and an older one does not replace what it wrote.
+ * Format of a stored definition. A version with another format takes the next number: it does not read definitions of
+ * older formats, and older versions do not replace its own.
  */
 const formatVersion = 1;
-/** Of one, packed. The interface bounds its questions to 2 MiB; a survey that is larger from before is not kept. */
+/**
+ * Maximum bytes of one compressed definition. The interface bounds questions to 2 MiB; a larger survey of an earlier
+ * version has no stored definition.
+ */
 const maxDefinitionBytes = 4 * 1024 * 1024;
 
 type DefinitionRedis = Redis & {
   saveDefinition(...keysAndArgs: (string | number | Buffer)[]): Promise<number>;
 };
 
-/** Definitions of open surveys in the intake's Redis, each beside what the intake knows of its survey. */
+/** Stores definitions of open surveys in the intake's Redis, each beside what the intake knows of its survey. */
 export function createDefinitionStore({ redis: plain, shards, maxBytes }: DefinitionStoreDeps) {
   const redis = plain as DefinitionRedis;
   redis.defineCommand('saveDefinition', {
     numberOfKeys: 3,
     lua: intakeScript('definition'),
   });
-  const put = (surveyId: string, revision: number, packed: Buffer | ''): Promise<number> => {
+  const write = (surveyId: string, revision: number, compressed: Buffer | ''): Promise<number> => {
     const shard = shards.of(surveyId);
     const keys = [definitionKey(shard, surveyId), surveyKey(shard, surveyId), definitionBytesKey(shard)];
-    const roomBytes = Math.floor(maxBytes() / shards.all.length);
-    return orUnavailable(redis.saveDefinition(...keys, revision, formatVersion, packed, roomBytes));
+    const availableBytes = Math.floor(maxBytes() / shards.all.length);
+    return orUnavailable(redis.saveDefinition(...keys, revision, formatVersion, compressed, availableBytes));
   };
   return {
-    /** Keeps the definition of the revision in force; any other is passed over. */
+    /** Saves the definition of the revision in force; another revision is ignored. */
     save: async (surveyId: string, { revision, compressed }: StoredDefinition): Promise<SaveResult> => {
       const isTooLarge = compressed.length > maxDefinitionBytes;
-      const outcome = await put(surveyId, revision, isTooLarge ? '' : compressed);
-      return outcome < 0 || isTooLarge ? 'no room' : outcome === 1 ? 'kept' : 'unchanged';
+      const outcome = await write(surveyId, revision, isTooLarge ? '' : compressed);
+      return outcome < 0 || isTooLarge ? 'no room' : outcome === 1 ? 'saved' : 'unchanged';
     },
 
     /** Removes the definition, unless it is of a later revision than this. */
-    remove: async (surveyId: string, revision: number): Promise<void> => void (await put(surveyId, revision, '')),
+    remove: async (surveyId: string, revision: number): Promise<void> => void (await write(surveyId, revision, '')),
 
-    /** The definition of the revision in force, if it is kept in a form that this version reads. */
+    /** The definition of the revision in force, if it is stored in the format of this version. */
     find: async (surveyId: string): Promise<StoredDefinition | undefined> => {
       const shard = shards.of(surveyId);
-      // At one moment: a change may come between two looks.
-      const look = redis.multi().hget(surveyKey(shard, surveyId), 'rev');
-      const results = await orUnavailable(look.hmgetBuffer(definitionKey(shard, surveyId), 'rev', 'v', 'data').exec());
+      // One transaction, since a change may come between two reads.
+      const transaction = redis.multi().hget(surveyKey(shard, surveyId), 'rev');
+      const results = await orUnavailable(
+        transaction.hmgetBuffer(definitionKey(shard, surveyId), 'rev', 'v', 'data').exec(),
+      );
       const failed = results?.find(([error]) => error)?.[0];
-      if (failed) throw away(failed);
+      if (failed) throw unreachable(failed);
       const [inForce, fields] = (results ?? []).map(([, result]) => result) as [string | null, (Buffer | null)[]];
-      const [revision, storedForm, compressed] = fields;
-      if (!revision || !compressed || revision.toString() !== inForce || Number(storedForm) !== formatVersion)
+      const [revision, storedFormat, compressed] = fields;
+      if (!revision || !compressed || revision.toString() !== inForce || Number(storedFormat) !== formatVersion)
         return undefined;
       return { revision: Number(inForce), compressed };
     },
 
-    /** Which of these surveys have no definition of their revision, or one of an older form. */
+    /** The surveys that have no stored definition of their revision, or one of an older format. */
     findMissing: async <S extends { id: string; revision: number }>(surveys: readonly S[]): Promise<S[]> => {
-      const look = redis.pipeline();
-      for (const { id } of surveys) look.hmget(definitionKey(shards.of(id), id), 'rev', 'v');
-      const results = (await orUnavailable(look.exec())) ?? [];
+      const pipeline = redis.pipeline();
+      for (const { id } of surveys) pipeline.hmget(definitionKey(shards.of(id), id), 'rev', 'v');
+      const results = (await orUnavailable(pipeline.exec())) ?? [];
       return surveys.filter((survey, index) => {
         const [error, fields] = results[index] ?? [];
-        if (error) throw away(error);
-        const [revision, storedForm] = fields as (string | null)[];
-        return revision !== String(survey.revision) || Number(storedForm) < formatVersion;
+        if (error) throw unreachable(error);
+        const [revision, storedFormat] = fields as (string | null)[];
+        return revision !== String(survey.revision) || Number(storedFormat) < formatVersion;
       });
     },
   };
@@ -87,12 +92,13 @@ export function createDefinitionStore({ redis: plain, shards, maxBytes }: Defini
 
 export type DefinitionStore = ReturnType<typeof createDefinitionStore>;
 
-const away = (cause: unknown): Problem => unavailable('Definitions of surveys cannot be reached right now', 2, cause);
+const unreachable = (cause: unknown): Problem =>
+  unavailable('Definitions of surveys cannot be reached right now', 2, cause);
 
 async function orUnavailable<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw away(error);
+    throw unreachable(error);
   }
 }

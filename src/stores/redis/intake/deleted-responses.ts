@@ -1,11 +1,14 @@
 import type { Shard } from './shards.ts';
 
-/** Where the deletions of a short while ago are noted: of each response under the id the moment at which it was submitted, with commas. */
+/**
+ * Key of the recent deletions of a response id: the submission times, in Unix milliseconds joined by commas, of the
+ * deleted responses that had this id.
+ */
 export const deletionKey = (shard: Shard, responseId: string): string => `${shard.prefix}removed:${responseId}`;
 
-/** Whether the response that was submitted at this moment is among them. */
-export function isDeletionNoted(noted: string | null | undefined, submittedAtMs: number): boolean {
-  const moments = noted?.split(',') ?? [];
-  // A former version did not say which one.
-  return moments.includes(String(submittedAtMs)) || moments.includes('1');
+/** Whether the value of `deletionKey` includes the response that was submitted at this time. */
+export function includesDeletion(deletions: string | null | undefined, submittedAtMs: number): boolean {
+  const times = deletions?.split(',') ?? [];
+  // Earlier versions stored '1' instead of times.
+  return times.includes(String(submittedAtMs)) || times.includes('1');
 }

@@ -8,8 +8,9 @@ export interface EntryRow extends DecodedResponse {
 }
 
 /**
- * The rows of an entry that belong to some surveys, decoded. One that cannot be read will not be stored either but set apart: it is
- * logged and passed over, since all others must be told of. The log gets its place alone, for a parser's words would quote the answers.
+ * Decodes the rows of an entry that belong to these surveys. A row that cannot be decoded will become a dead letter; it
+ * is logged and skipped, so that the others are delivered. The log names only its place, because a parser's message
+ * would quote the answers.
  */
 export function* decodeRowsOf(
   { id, rows }: Pick<StreamEntry, 'id' | 'rows'>,

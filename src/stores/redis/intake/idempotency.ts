@@ -3,35 +3,41 @@ import type { Redis } from 'ioredis';
 import { intakeScript } from './scripts.ts';
 import type { Shards } from './shards.ts';
 
-/** Hexadecimal digits of a hash by which a key is remembered: 8 choose where, 14 are its name there. */
+/** Hexadecimal digits of a key's hash: 8 choose the bucket, the next 14 are the field in it; see append.lua. */
 const hashDigits = 24;
 
-/** An idempotency key as the intake and the response store remember it: of one survey. */
+/** Hash of an idempotency key in the intake and the response store. The same key in another survey has another hash. */
 export const hashOfKey = (surveyId: string, key: string): string =>
   hash('sha256', `key ${surveyId} ${key}`).slice(0, hashDigits);
 
-/** The id of a response, which is of all surveys. */
+/** Hash of a response's id, the same for all surveys, since an id must not be used in two of them. */
 export const hashOfResponseId = (responseId: string): string =>
   hash('sha256', `response ${responseId}`).slice(0, hashDigits);
 
 export interface GenerationRules {
-  /** Of records and open responses. */
+  /** Maximum bytes of the records and open responses in one generation. */
   maxBytes: number;
-  /** Whether the intake wants the memory. */
+  /** Whether the intake needs the memory, so that generations are dropped as early as possible. */
   isMemoryNeeded: boolean;
 }
 
-/** However much memory there is: in a larger one looking for a record takes longer. */
+/** Upper bound of `maxBytes`: in a larger generation, finding a record takes longer. */
 const maxGenerationBytes = 6 * 1024 * 1024;
 const maxOpenMs = 10 * 60_000;
-/** So many closed generations stay at hand while there is room: an hour, and less where many keys come. */
+/** Closed generations that are kept while there is memory: one hour, less if many keys arrive. */
 const maxClosedGenerations = 6;
-/** However much the memory is wanted: who goes on with a response has read what was saved of it up to some seconds before. */
+/**
+ * A closed generation is kept at least this long, since a submission that continues a response may have read its state
+ * just before.
+ */
 const minClosedAgeMs = 4000;
 
 type GenerationsRedis = Redis & { rotateGenerations(...args: (string | number)[]): Promise<string> };
 
-/** Keeps what the intake remembers of accepted submissions small: what the response store has too goes after an hour, or as soon as the memory is wanted. */
+/**
+ * Bounds the memory of idempotency records: what the response store has is dropped after an hour, or as soon as memory
+ * is needed.
+ */
 export function createIdempotencyGenerations(plain: Redis, { all }: Pick<Shards, 'all'>) {
   const redis = plain as GenerationsRedis;
   redis.defineCommand('rotateGenerations', {
@@ -39,7 +45,7 @@ export function createIdempotencyGenerations(plain: Redis, { all }: Pick<Shards,
     lua: intakeScript('rotate-generations'),
   });
   return {
-    /** Closes and drops what may be closed and dropped. True: there is more to drop at once. */
+    /** Closes and drops generations that are due. Returns true if there is more to drop at once. */
     rotate: async ({ maxBytes, isMemoryNeeded }: GenerationRules): Promise<boolean> =>
       (await redis.rotateGenerations(
         ...all.map(({ stream }) => stream),
@@ -55,10 +61,13 @@ export function createIdempotencyGenerations(plain: Redis, { all }: Pick<Shards,
 
 export type IdempotencyGenerations = ReturnType<typeof createIdempotencyGenerations>;
 
-/** How long a former version kept keys in a form of its own. */
+/** How long an earlier version kept keys in a form of its own. */
 const legacyKeyTtlMs = 48 * 3_600_000;
 
-/** Whether a former version may have accepted keys that are still to be recognised: within two days of the first start of this one on its intake. */
+/**
+ * Returns a check whether keys that an earlier version accepted must still be recognised: true until two days after
+ * this version first started on the intake.
+ */
 export async function createLegacyKeyCheck(redis: Redis, now: () => number = Date.now): Promise<() => boolean> {
   const isUpdated = (await redis.exists('intake:shards')) === 1;
   await redis.setnx('idem:since', isUpdated ? now() : 0);

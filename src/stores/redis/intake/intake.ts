@@ -27,9 +27,9 @@ export interface ResponseState {
   savedState: string;
 }
 
-/** The revision of a deleted survey: later than any that a process may hold. */
+/** The revision of a deleted survey: later than any other. */
 export const deletedRevision = Number.MAX_SAFE_INTEGER;
-/** How long a deletion is remembered that the response store will know too: longer than that store is usually away. */
+/** How long a deletion is remembered here; the response store knows it for good, and is usually away for less time. */
 const tombstoneTtlSeconds = 6 * 3600;
 const unlinkBatchSize = 1000;
 /** As in append.lua. */
@@ -56,7 +56,7 @@ export interface SurveyFreeze {
 }
 
 /**
- * Writes to the durable streams, and what the intake knows of surveys and responses. A failure of any kind is SERVICE_UNAVAILABLE:
+ * Writes to the durable streams, and keeps the state of surveys and responses. Every failure is SERVICE_UNAVAILABLE:
  * the submission may or may not be stored, and a repeat with the same key finds out.
  */
 export function createIntake({ redis, shards, metrics, memory = unlimitedMemory }: IntakeDeps) {
@@ -92,8 +92,8 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
       Number(await orUnavailable(redis.hget(keyOf(surveyId), 'rev'))) === deletedRevision,
 
     /**
-     * Freezes a survey: its submissions wait, for `forMs` at most, until a newer revision is announced or the freeze is released, so that
-     * what was accepted before can be examined. Undefined while another caller has frozen it.
+     * Freezes a survey: its submissions wait, for `forMs` at most, until a newer revision is announced or the freeze is
+     * released, so that what was accepted before can be examined. Undefined while another caller has frozen it.
      */
     freeze: async (surveyId: string, forMs: number): Promise<SurveyFreeze | undefined> => {
       const key = keyOf(surveyId);
@@ -121,7 +121,7 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
       return typeof total === 'string' ? { total: Number(total), completed: Number(completed) } : undefined;
     },
 
-    /** The present revision if the survey was filled under it; seats that were given back since do not matter. */
+    /** The present revision if the quota was filled under it, even if seats have been freed since by deletions. */
     quotaFilledRevision: async (surveyId: string): Promise<number | undefined> => {
       const [revision, isFilled] = await orUnavailable(redis.hmget(keyOf(surveyId), 'rev', 'filled'));
       return isFilled === '1' ? Number(revision) : undefined;
@@ -149,7 +149,10 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
       await orUnavailable(redis.hset(keyOf(surveyId), 'rev', deletedRevision));
     },
 
-    /** Removes what is known of a deleted survey. That it was deleted is kept for 48 h, for processes that were not notified. */
+    /**
+     * Removes what is known of a deleted survey. That it was deleted is kept for 48 h, for processes that were not
+     * notified.
+     */
     removeSurvey: async (surveyId: string): Promise<void> => {
       const key = keyOf(surveyId);
       await orUnavailable(

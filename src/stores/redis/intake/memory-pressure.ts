@@ -3,32 +3,34 @@ import { type Problem, unavailable } from '../../../errors.ts';
 import { definitionBytesKey, type Shards } from './shards.ts';
 
 export interface MemoryPressure {
-  /** A refusal while the intake is too full to take more; undefined while there is room. */
+  /** The refusal while the intake is too full for more submissions; undefined while there is room. */
   refusal(): Problem | undefined;
-  /** Whether there is memory for more than must be held. */
+  /** Whether less than half of the memory is used, so that more than the necessary may be kept. */
   hasSpareMemory(): boolean;
-  /** How much of what need not be held is to be given back, in bytes; 0 while there is room. */
+  /** Bytes of stored entries that should be trimmed; 0 while there is room. */
   surplusBytes(): number;
-  /** So much has been given back since the server was last asked. */
-  freed(bytes: number): void;
-  /** Bytes that one survey may have waiting for the response store; undefined while the intake has room for more than a few. */
+  /** Subtracts trimmed bytes from `surplusBytes` until the memory is measured again. */
+  recordFreed(bytes: number): void;
+  /**
+   * Maximum bytes of one survey that may wait for the response store; undefined (no limit) while there is enough room.
+   */
   maxPendingBytesPerSurvey(): number | undefined;
-  /** A small part of the memory: what one caller may send in large rows a minute, and what a generation of idempotency records takes. */
+  /** 1/64 of the memory: the maximum of a caller's large rows a minute, and of a generation of idempotency records. */
   sliceBytes(): number;
-  /** What the definitions of open surveys may take together, in bytes. */
+  /** Maximum bytes of the definitions of all open surveys. */
   definitionBytes(): number;
   stop(): void;
 }
 
-/** What takes the intake's memory, in bytes. */
+/** What the intake's memory is used for, in bytes. */
 export interface IntakeMemoryUse {
   /** Responses that the response store does not have yet. */
   waiting: number;
   /** Idempotency records and open responses. */
-  remembered: number;
+  idempotency: number;
   /** Definitions of open surveys, for when PostgreSQL is away. */
   definitions: number;
-  /** Stored responses that live streams may ask for, and the rest. */
+  /** Stored responses in the retention window, and the rest. */
   other: number;
 }
 
@@ -38,26 +40,26 @@ export interface MemoryPressureOptions {
 }
 
 const pollMs = 500;
-/** Past this share submissions are refused: what is accepted must still find room for its bookkeeping. */
+/** Above this share of the memory submissions are refused: ingest needs room to store and acknowledge accepted ones. */
 const refuseAboveShare = 0.8;
-/** Past this share a survey that has more than its part of the memory waiting is refused, so that the others find room. */
+/** Above this share a survey may have at most `maxSurveyShare` of the memory waiting, which leaves room for others. */
 const limitSurveysAboveShare = 0.6;
 const maxSurveyShare = 0.25;
-/** Up to this share, what is stored already is kept for those who may ask for it again. */
+/** Below this share nothing that is stored is trimmed early. */
 const spareBelowShare = 0.5;
-const slices = 64;
-/** Of 1 GiB, enough for some 15,000 open surveys of twenty questions. */
-const definitionPart = 1 / 16;
-/** A server without a bound of its own: what its responses may take at most before they are large. */
+const sliceCount = 64;
+/** With 1 GiB, enough for some 15,000 open surveys of twenty questions. */
+const definitionShare = 1 / 16;
+/** Assumed memory of a server without `maxmemory`. */
 const assumedMaxMemory = 1024 * 1024 * 1024;
-/** Of a key in the sets that remember its use. */
-const seenKeyBytes = 5;
+/** Bytes of a used key in the sets `idem:seen:…`. */
+const usedKeyBytes = 5;
 
-/** Watches how full the intake's Redis is and with what, and tells it each time. */
+/** Measures twice a second how full the intake's Redis is and with what, and reports it. */
 export function watchMemoryPressure(redis: Redis, { shards, report }: MemoryPressureOptions): MemoryPressure {
   // 0 where the server has no bound.
   let [share, excessBytes, maxMemory] = [0, 0, 0];
-  let use: IntakeMemoryUse = { waiting: 0, remembered: 0, definitions: 0, other: 0 };
+  let use: IntakeMemoryUse = { waiting: 0, idempotency: 0, definitions: 0, other: 0 };
   const measure = async () => {
     const text = await redis.info('memory');
     const infoNumber = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
@@ -78,18 +80,18 @@ export function watchMemoryPressure(redis: Redis, { shards, report }: MemoryPres
         : undefined,
     hasSpareMemory: () => share < spareBelowShare,
     surplusBytes: () => excessBytes,
-    freed: (bytes) => {
+    recordFreed: (bytes) => {
       excessBytes -= bytes;
     },
     maxPendingBytesPerSurvey: () => (share > limitSurveysAboveShare ? maxMemory * maxSurveyShare : undefined),
-    sliceBytes: () => (maxMemory === 0 ? assumedMaxMemory : maxMemory) / slices,
-    definitionBytes: () => (maxMemory === 0 ? assumedMaxMemory : maxMemory) * definitionPart,
+    sliceBytes: () => (maxMemory === 0 ? assumedMaxMemory : maxMemory) / sliceCount,
+    definitionBytes: () => (maxMemory === 0 ? assumedMaxMemory : maxMemory) * definitionShare,
     stop: () => clearInterval(timer),
   };
 }
 
 async function measureUse(redis: Redis, { all }: Shards, used: number): Promise<IntakeMemoryUse> {
-  const [pending, kept, generations, seen] = await Promise.all([
+  const [pending, definitionBytes, generations, usedKeys] = await Promise.all([
     redis.mget(all.map(({ prefix }) => `${prefix}pending`)),
     redis.mget(all.map(definitionBytesKey)),
     redis.hvals('idem:generations'),
@@ -97,11 +99,13 @@ async function measureUse(redis: Redis, { all }: Shards, used: number): Promise<
   ]);
   const sum = (texts: readonly (string | null)[]) =>
     texts.reduce((total, text) => total + Math.max(0, Number(text ?? 0)), 0);
-  const [waiting, remembered, definitions] = [sum(pending), sum(generations) + sum(seen) * seenKeyBytes, sum(kept)];
-  return { waiting, remembered, definitions, other: Math.max(0, used - waiting - remembered - definitions) };
+  const waiting = sum(pending);
+  const idempotency = sum(generations) + sum(usedKeys) * usedKeyBytes;
+  const definitions = sum(definitionBytes);
+  return { waiting, idempotency, definitions, other: Math.max(0, used - waiting - idempotency - definitions) };
 }
 
-function describeUse({ waiting, remembered }: IntakeMemoryUse): string {
+function describeUse({ waiting, idempotency }: IntakeMemoryUse): string {
   const mebibytes = (bytes: number) => `${Math.round(bytes / 1_048_576)} MiB`;
-  return `${mebibytes(waiting)} of responses wait for the response store, ${mebibytes(remembered)} are idempotency records`;
+  return `${mebibytes(waiting)} of responses wait for the response store, ${mebibytes(idempotency)} are idempotency records`;
 }

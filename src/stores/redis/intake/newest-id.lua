@@ -1,4 +1,4 @@
--- The newest id ever given in a stream, '0-0' when there was none, without sending its entries. KEYS[1] the stream.
+-- Returns the newest id that a stream has ever given, '0-0' if none. KEYS[1] the stream.
 if redis.call('EXISTS', KEYS[1]) == 0 then return '0-0' end
 local info = redis.call('XINFO', 'STREAM', KEYS[1])
 for i = 1, #info, 2 do

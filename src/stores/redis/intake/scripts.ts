@@ -49,7 +49,10 @@ type ScriptRedis = Redis & {
   releaseSurvey(key: string, frozen: string): Promise<number>;
 };
 
-/** The scripts that accept, announce, freeze and delete, with the order of their arguments. The readers' scripts: stream.ts. */
+/**
+ * The scripts that accept, announce, freeze and delete, with the order of their arguments. The readers' scripts:
+ * stream.ts.
+ */
 export function createIntakeScripts(plain: Redis) {
   const redis = plain as ScriptRedis;
   redis.defineCommand('appendBatch', { numberOfKeys: 1, lua: appendPrelude + intakeScript('append') });

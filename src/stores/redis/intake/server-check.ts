@@ -5,7 +5,7 @@ import { compareConfiguration } from '../server-configuration.ts';
 import { createShards, type Shard } from './shards.ts';
 import { createStream } from './stream.ts';
 
-/** How a server runs that keeps every submission whose acceptance it has confirmed. */
+/** The configuration with which Redis keeps every submission whose acceptance it has confirmed. */
 export const intakeConfiguration: Readonly<Record<string, string>> = {
   appendonly: 'yes',
   appendfsync: 'always',
@@ -15,12 +15,12 @@ export const intakeConfiguration: Readonly<Record<string, string>> = {
 
 export interface IntakeCheckOptions {
   shards: number;
-  /** The operator accepts that responses which were accepted are lost with the server. */
+  /** INTAKE_MAY_LOSE: the operator accepts that accepted responses are lost with the server. */
   mayLose: boolean;
   log: Log;
 }
 
-/** Looks at the intake's server before anything is accepted into it. Throws a SettingsError that says what to change. */
+/** Checks the intake's server before anything is accepted. Throws a SettingsError that says what to change. */
 export async function checkIntakeServer(redis: Redis, { shards, mayLose, log }: IntakeCheckOptions): Promise<void> {
   await checkDurability(redis, mayLose, log);
   await recordShardCount(redis, shards, log);
@@ -31,43 +31,46 @@ async function checkDurability(redis: Redis, mayLose: boolean, log: Log): Promis
   if (unknown.length > 0)
     log.warn(
       { unknown, wanted: intakeConfiguration },
-      'the server of REDIS_URL does not tell how it is configured: unless it is as wanted, responses that were accepted are lost with it',
+      'the server of REDIS_URL does not show its configuration: unless it is as wanted, accepted responses are lost with it',
     );
   if (mismatches.length === 0) return;
-  const trouble = `the server of REDIS_URL would lose responses that were accepted: ${mismatches.join(', ')}`;
-  if (!mayLose) throw new SettingsError(`${trouble}. Configure it so, or accept the loss with INTAKE_MAY_LOSE=true`);
-  log.warn({ wanted: intakeConfiguration }, `${trouble}; INTAKE_MAY_LOSE accepts it`);
+  const problem = `the server of REDIS_URL would lose accepted responses: ${mismatches.join(', ')}`;
+  if (!mayLose) throw new SettingsError(`${problem}. Configure it so, or accept the loss with INTAKE_MAY_LOSE=true`);
+  log.warn({ wanted: intakeConfiguration }, `${problem}; INTAKE_MAY_LOSE accepts it`);
 }
 
 const shardsKey = 'intake:shards';
 const maxShards = 64;
 
 /**
- * A survey's shard follows from how many there are: with another number what waits in the streams would never be stored, and counts and
- * keys would be looked for where they are not. The first start whose number can be right notes it.
+ * A survey's shard depends on the number of shards. With another number, waiting entries would never be stored, and
+ * counts and keys would not be found. The first start stores the number, unless a stream shows that it is wrong.
  */
 async function recordShardCount(redis: Redis, shards: number, log: Log): Promise<void> {
   if ((await redis.exists(shardsKey)) === 0) {
     await refuseLeftoverShards(redis, shards, log);
     await redis.setnx(shardsKey, shards);
   }
-  const noted = Number(await redis.get(shardsKey));
-  if (noted === shards) return;
+  const stored = Number(await redis.get(shardsKey));
+  if (stored === shards) return;
   throw new SettingsError(
-    `INTAKE_SHARDS is ${shards}, but this intake was begun with ${noted}: set INTAKE_SHARDS=${noted}. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as docs/operating.md says; if it never was ${noted}, stop all processes and remove the key ${shardsKey}`,
+    `INTAKE_SHARDS is ${shards}, but this intake was begun with ${stored}: set INTAKE_SHARDS=${stored}. Another number needs an empty intake (a REDIS_URL or DATA_DIR of its own), as docs/operating.md says; if it never was ${stored}, stop all processes and remove the key ${shardsKey}`,
   );
 }
 
-/** An intake that is older than the note may have had more shards once: their streams stay as keys, and hold nobody up when all is stored. */
+/**
+ * An intake of an earlier version may have had more shards: their streams stay as keys, and are harmless when all their
+ * entries are stored.
+ */
 async function refuseLeftoverShards(redis: Redis, shards: number, log: Log): Promise<void> {
   const { stats } = createStream(redis);
   const { all } = createShards(maxShards);
-  const look = async (shard: Shard) => ({
+  const inspect = async (shard: Shard) => ({
     shard,
     isThere: (await redis.exists(shard.stream)) === 1,
     isWaiting: (await stats(shard)).oldestMs !== undefined,
   });
-  const beyond = await Promise.all(all.slice(shards).map(look));
+  const beyond = await Promise.all(all.slice(shards).map(inspect));
   const left = beyond.findLast(({ isWaiting }) => isWaiting)?.shard;
   if (left)
     throw new SettingsError(

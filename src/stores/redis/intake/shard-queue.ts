@@ -23,24 +23,26 @@ export interface ShardQueueDeps {
 }
 
 const limitWindowMs = 60_000;
-/** How long keys and ids are remembered: the contract promises 24 h at least. Older ones only the response store knows. */
+/**
+ * How long keys and ids are remembered here; the contract promises at least 24 h. The response store keeps them longer.
+ */
 export const idempotencyTtlSeconds = 48 * 3600;
-/** How long the answers of open responses stay here: until the response store has them, and for respondents who go from page to page. */
+/** How long answers of open responses stay here after a save: for respondents who go from page to page. */
 const answersTtlSeconds = { usual: 900, whenFull: 60 };
 const maxBatchSubmissions = 1000;
-/** Characters of a batch's rows, which become one stream entry: it is read and stored as a whole. */
+/** Maximum characters of a batch's rows, which become one stream entry that is read and stored as a whole. */
 const maxBatchCharacters = 4 * 1024 * 1024;
 
-/** After these codes a submission is retried, so the metrics count only what comes of that. */
+/** After these codes a submission is retried, and the metrics count only the final outcome. */
 const retriedCodes = new Set<AppendCode>(['STALE', 'FROZEN', 'UNKNOWN', 'CHANGED', 'LOOKUP']);
 
 /** The error of every failure: the submission may or may not be stored, and a repeat with the same key finds out. */
 export const notStored = (cause: unknown) => unavailable('Responses cannot be stored durably right now', 2, cause);
 
 /**
- * One shard's queue, which makes the group commit: while a batch is being stored, later submissions gather for the next. All
- * submissions of a batch travel in one atomic script, and Redis syncs them to disk before it replies (`appendfsync always`), so they
- * share the cost of one sync.
+ * One shard's queue, which makes the group commit: while a batch is being stored, later submissions gather for the
+ * next. All submissions of a batch travel in one atomic script, and Redis syncs them to disk before it replies
+ * (`appendfsync always`), so they share the cost of one sync.
  */
 export function createShardQueue({ append, shard, metrics, memory }: ShardQueueDeps) {
   const waiting: QueuedSubmission[] = [];
@@ -78,7 +80,7 @@ export function createShardQueue({ append, shard, metrics, memory }: ShardQueueD
       };
       results = await append(shard, limits, encoded.fields);
     } catch (error) {
-      // Those that gathered meanwhile are refused too: the next batch would take as long to fail.
+      // Submissions that arrived meanwhile are refused too, since the next batch would take as long to fail.
       rejectAll([...batch, ...waiting.splice(0)], error);
       return sendNext();
     }

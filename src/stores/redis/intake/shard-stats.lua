@@ -1,4 +1,4 @@
--- How a shard stands, without sending its entries. KEYS[1] the stream. ARGV: prefix.
+-- Reads the length and lag of a shard's stream without sending its entries. KEYS[1] the stream. ARGV: prefix.
 -- Returns { length, entries not acknowledged, id of the oldest of them or '' }.
 local acked = redis.call('GET', ARGV[1] .. 'acked') or '0-0'
 local length = redis.call('XLEN', KEYS[1])

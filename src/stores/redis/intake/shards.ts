@@ -1,4 +1,4 @@
-/** Names of the intake's keys. What belongs to a shard carries its prefix. */
+/** One shard of the intake. Keys that belong to a shard begin with its prefix; docs/architecture.md lists all keys. */
 export interface Shard {
   index: number;
   prefix: string;
@@ -27,11 +27,11 @@ export type Shards = ReturnType<typeof createShards>;
 export const surveyKey = (shard: Shard, surveyId: string): string => `${shard.prefix}survey:${surveyId}`;
 /** The definition of an open survey, for when PostgreSQL is away. */
 export const definitionKey = (shard: Shard, surveyId: string): string => `${shard.prefix}definition:${surveyId}`;
-/** How many bytes all definitions of a shard take. */
+/** Bytes of all definitions of a shard. */
 export const definitionBytesKey = (shard: Shard): string => `${shard.prefix}definitions`;
-/** Names the last batch in which responses of a survey were stored. */
+/** Data version of a survey: names the last batch in which responses of it were stored. */
 export const dataVersionKey = (shard: Shard, surveyId: string): string => `${shard.prefix}stored:${surveyId}`;
-/** One name space for all shards: an id must not be used in two surveys, since a response is found by its id alone. */
+/** Without a prefix: an id must not be used in two surveys, since a response is found by its id alone. */
 export const responseKey = (responseId: string): string => `response:${responseId}`;
-/** What was saved of an open response, with the version that it is: `2:{…}`. */
+/** Saved answers of an open response, after their version: `2:{…}`. */
 export const answersKey = (responseId: string): string => `answers:${responseId}`;

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { deletionKey, isDeletionNoted } from './deleted-responses.ts';
+import { deletionKey, includesDeletion } from './deleted-responses.ts';
 import { intakeScript } from './scripts.ts';
 import type { Shard } from './shards.ts';
 
@@ -8,7 +8,7 @@ export interface StreamEntry {
   id: string;
   /** Rows in it. */
   count: number;
-  /** How many code positions its rows may use. */
+  /** Number of code positions that its rows may use. */
   codeColumns: number;
   /** Surveys that its rows belong to. */
   surveyIds: readonly string[];
@@ -22,7 +22,7 @@ export interface StreamEntry {
   records: Buffer;
 }
 
-/** An entry that this version cannot read as a whole: a newer one has written it, and can. */
+/** An entry of a newer version, which this version cannot read. */
 export class UnknownEntryFormat extends Error {
   constructor(id: string) {
     super(`stream entry ${id} is of a format that this version does not know`);
@@ -40,7 +40,7 @@ export interface DeadLetter {
   id: string;
   reason: string;
   rows: Buffer;
-  /** Whether its rows are of a form that this version knows. */
+  /** Whether its rows have a format that this version knows. */
   isKnown: boolean;
 }
 
@@ -51,10 +51,10 @@ type StreamRedis = Redis & {
   requeueDeadLetter(stream: string, ...args: (string | number | Buffer)[]): Promise<number>;
   shardStats(stream: string, prefix: string): Promise<[number, number, string]>;
   newestId(stream: string): Promise<string>;
-  findDeadLettersBuffer(letters: string, after: string, surveyId: string, responseId: string): Promise<Buffer[]>;
+  findDeadLettersBuffer(deadLetters: string, after: string, surveyId: string, responseId: string): Promise<Buffer[]>;
 };
 
-/** The consuming side of the intake's streams. */
+/** Reads, acknowledges and trims the intake's streams. */
 export function createStream(plain: Redis) {
   const redis = plain as StreamRedis;
   redis.defineCommand('leaseShard', { numberOfKeys: 1, lua: intakeScript('lease-shard') });
@@ -73,9 +73,9 @@ export function createStream(plain: Redis) {
   };
   const acknowledged = async (shard: Shard): Promise<string> => (await redis.get(`${shard.prefix}acked`)) ?? '0-0';
   return {
-    /** Takes or keeps the shard; undefined while another process holds it. */
-    async lease(shard: Shard, name: string, holdMs: number): Promise<ShardLease | undefined> {
-      const fence = await redis.leaseShard(`${shard.prefix}owner`, shard.prefix, name, holdMs);
+    /** Leases the shard or renews the lease; undefined while another process owns it. */
+    async lease(shard: Shard, name: string, leaseMs: number): Promise<ShardLease | undefined> {
+      const fence = await redis.leaseShard(`${shard.prefix}owner`, shard.prefix, name, leaseMs);
       return fence > 0 ? { shard, name, fence } : undefined;
     },
     readAfter: (shard: Shard, id: string, count: number): Promise<StreamEntry[]> =>
@@ -83,13 +83,13 @@ export function createStream(plain: Redis) {
     readRange: (shard: Shard, from: string, to: string, count: number): Promise<StreamEntry[]> =>
       range(shard.stream, from, to, count),
     acknowledged,
-    /** All up to here has been handed on to webhooks and quotas. */
+    /** Position up to which entries have been dispatched to webhooks and quotas. */
     dispatched: async (shard: Shard): Promise<string> =>
       (await redis.get(`${shard.prefix}handed-on`)) ?? acknowledged(shard),
-    /** Marks the surveys of a batch that can be read from now on, so that what was counted before is not taken for what there is. */
+    /** Writes new data versions of a stored batch's surveys, which invalidates their cached counts. */
     markStored: (lease: ShardLease, to: string, surveyIds: readonly string[]): Promise<boolean> =>
       writeAsOwner(lease, 'stored', to, surveyIds.join(',')),
-    /** All entries up to and with these are in the response store. */
+    /** Notes that these entries, and all before them, are in the response store. */
     acknowledge: (
       lease: ShardLease,
       entries: readonly Pick<StreamEntry, 'id' | 'surveyIds' | 'sizes'>[],
@@ -109,10 +109,10 @@ export function createStream(plain: Redis) {
     addDeadLetter: (lease: ShardLease, reason: string, rows: Buffer): Promise<boolean> =>
       writeAsOwner(lease, 'dead-letter', reason, rows),
     release: (lease: ShardLease): Promise<boolean> => writeAsOwner(lease, 'release'),
-    /** Removes entries older than this id, but none that is not stored or not handed on yet. */
+    /** Removes entries older than this id, but none that is not stored or not dispatched yet. */
     trim: async (shard: Shard, keepFrom: string): Promise<void> =>
       void (await redis.trimShard(shard.stream, shard.prefix, keepFrom)),
-    /** The newest id of the shard, '0-0' when nothing was ever written. Readers that wait ask often: no entry is sent. */
+    /** The newest id of the shard, '0-0' if nothing was ever written. Sends no entry, as waiting readers ask often. */
     newestId: (shard: Shard): Promise<string> => redis.newestId(shard.stream),
     /** Whether an entry with this id or an older one is still there. */
     hasEntryUpTo: async (shard: Shard, id: string): Promise<boolean> =>
@@ -146,7 +146,10 @@ export function createStream(plain: Redis) {
         };
       });
     },
-    /** All dead letters, or those of a survey or of a response, the oldest first. The store looks through them, and sends what is asked for. */
+    /**
+     * All dead letters, or those of a survey or response, the oldest first. Redis filters them, so that only matches
+     * are sent.
+     */
     async *findDeadLetters(
       shard: Shard,
       { surveyId = '', responseId = '' }: { surveyId?: string; responseId?: string } = {},
@@ -158,27 +161,30 @@ export function createStream(plain: Redis) {
         if (after === '') return;
       }
     },
-    /** Puts buried rows back at the end of the stream and takes them out of the dead letters, in one step. False: they are there no longer, or of a newer version. */
+    /**
+     * Moves a dead letter back to the end of the stream, atomically. False: it is not there any more, or has the format
+     * of a newer version.
+     */
     requeueDeadLetter: async (
       shard: Shard,
-      letter: DeadLetter,
+      deadLetter: DeadLetter,
       entry: { count: number; codeColumns: number; surveyIds: readonly string[] },
     ): Promise<boolean> =>
       (await redis.requeueDeadLetter(
         shard.stream,
         shard.prefix,
-        letter.id,
+        deadLetter.id,
         entry.count,
         entry.codeColumns,
         entry.surveyIds.join(','),
-        letter.rows,
+        deadLetter.rows,
       )) === 1,
     async removeDeadLetters(shard: Shard, ids: readonly string[]): Promise<void> {
       if (ids.length > 0) await redis.xdel(`${shard.prefix}dead`, ...ids);
     },
-    /** Whether the response that was submitted under this id at this moment has been deleted a short while ago. */
+    /** Whether the response with this id and submission time was deleted lately. */
     async isDeleted(shard: Shard, responseId: string, submittedAtMs: number): Promise<boolean> {
-      return isDeletionNoted(await redis.get(deletionKey(shard, responseId)), submittedAtMs);
+      return includesDeletion(await redis.get(deletionKey(shard, responseId)), submittedAtMs);
     },
   };
 }
@@ -203,7 +209,7 @@ const emptyBuffer = Buffer.alloc(0);
 
 const listOf = (field: Buffer | undefined): string[] => (field && field.length > 0 ? field.toString().split(',') : []);
 
-/** Versions of the format that are known. Fields may be added without a new one; entries that mean something else must bear it as `v`. */
+/** Known versions of the entry format (field `v`). New fields need no new version; a changed meaning does. */
 const knownFormats = new Set([undefined, '1']);
 
 function readEntry(item: unknown): StreamEntry {

@@ -58,7 +58,7 @@ describe('AI jobs', () => {
       const noteId = newId();
       await store.saveNote(scope, { id: noteId, note: 'They are hungry' });
       await store.saveAnnotations(scope, id, [
-        { responseId: newId(), questionId: newId(), digest: Buffer.from('0'), finding: {}, noteId },
+        { responseId: newId(), questionId: newId(), digest: Buffer.from('0'), content: {}, noteId },
       ]);
     };
     const stored = async () =>

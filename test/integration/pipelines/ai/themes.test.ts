@@ -26,7 +26,7 @@ describe('the names of themes', () => {
     const find = async (...themes: string[]): Promise<string> => {
       const responseId = newId();
       await store.saveAnnotations(scope, newId(), [
-        { responseId, questionId: newId(), digest: Buffer.alloc(16), finding: { themes, sentiment: 'neutral' } },
+        { responseId, questionId: newId(), digest: Buffer.alloc(16), content: { themes, sentiment: 'neutral' } },
       ]);
       return responseId;
     };

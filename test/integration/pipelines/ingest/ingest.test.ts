@@ -223,7 +223,7 @@ describe('the ingest of a shard', () => {
     const { metrics } = counting();
     let isAway = true;
     const heard: string[] = [];
-    const memory = { surplusBytes: () => 1_000_000_000, freed: () => undefined };
+    const memory = { surplusBytes: () => 1_000_000_000, recordFreed: () => undefined };
     const ingest = start(shard, {
       metrics,
       memory,

@@ -123,6 +123,32 @@ test('two questions with several answers each are crossed completely', async () 
   assert.deepEqual([counted.rowTotals.get(2), counted.columnTotals.get(3), counted.total], [2, 2, 2]);
 });
 
+test('respondents that two columns have in common are counted once for each pair of columns', async () => {
+  const surveyId = await given([
+    { codes: [1, 0b111], numbers: [2] },
+    { codes: [2, 0b11], numbers: [3] },
+    { codes: [2, 0b1], numbers: [1] },
+    // Not in any row.
+    { codes: [0, 0b111], numbers: [1] },
+  ]);
+  const query = { surveyId, rows: single(0, 1, 2), columns: several([1], 1, 2, 3) };
+  const inOrder = <Pair extends { one: number; other: number }>(pairs: readonly Pair[] = []) =>
+    [...pairs].sort((first, second) => first.one - second.one || first.other - second.other);
+  const counted = await crosstab.countCrosstab(query);
+  assert.deepEqual(inOrder(counted.columnOverlaps), [
+    { one: 1, other: 2, count: 2 },
+    { one: 1, other: 3, count: 1 },
+    { one: 2, other: 3, count: 1 },
+  ]);
+  assert.deepEqual([counted.cells.length, counted.rowTotals.size, counted.total], [5, 2, 3]);
+  const { weighted } = await crosstab.countCrosstab({ ...query, weight: { kind: 'number', slot: 0, presence: 1 } });
+  assert.deepEqual(inOrder(weighted?.columnOverlaps), [
+    { one: 1, other: 2, weight: 5, squares: 13 },
+    { one: 1, other: 3, weight: 2, squares: 4 },
+    { one: 2, other: 3, weight: 2, squares: 4 },
+  ]);
+});
+
 test('a question can be crossed with itself', async () => {
   const surveyId = await given([{ codes: [1] }, { codes: [2] }, { codes: [2] }]);
   const counted = await crosstab.countCrosstab({ surveyId, rows: single(0, 1, 2), columns: single(0, 1, 2) });
@@ -285,6 +311,20 @@ test('a weight may be in the metadata, under any key', async () => {
     weight: { kind: 'metadata', key },
   });
   assert.deepEqual([total, weighted?.total, weighted?.unweightable], [1, { weight: 1.5, squares: 2.25 }, 3]);
+});
+
+test('white space around a weight in the metadata does not count', async () => {
+  const weights = ['1.5\r', '1.5\n', '\t1.5', ' 1.5 ', '\r\n 1.5\v\f', '\u00a01.5\u3000', '\ufeff1.5'];
+  const surveyId = await given(
+    [...weights, '1. 5', '1.5x', ' \t', ''].map((weight) => ({ codes: [1, 1], metadata: { weight } })),
+  );
+  const { weighted, total } = await crosstab.countCrosstab({
+    surveyId,
+    rows: single(0, 1),
+    columns: single(1, 1),
+    weight: { kind: 'metadata', key: 'weight' },
+  });
+  assert.deepEqual([total, weighted?.total.weight, weighted?.unweightable], [weights.length, weights.length * 1.5, 4]);
 });
 
 test('a weight too large or too small to be squared does not count', async () => {

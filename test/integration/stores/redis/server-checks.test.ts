@@ -97,7 +97,7 @@ describe('a server that keeps its configuration to itself', () => {
     });
     const [warning] = warnings();
     assert.deepEqual(warning.unknown, ['appendonly', 'appendfsync', 'no-appendfsync-on-rewrite']);
-    assert.match(warning.msg, /does not tell how it is configured/);
+    assert.match(warning.msg, /does not show its configuration/);
   });
 
   it('is refused where it would throw away what was accepted', async () => {
@@ -132,14 +132,14 @@ describe('the server of jobs', () => {
     const [warning, ...more] = await warningsOf(configured({ appendonly: 'no', 'maxmemory-policy': 'allkeys-lru' }));
     assert.match(
       warning?.msg ?? '',
-      /REDIS_JOBS_URL may lose what it holds: appendonly is no, not yes, maxmemory-policy is allkeys-lru, not noeviction\. Then replies of AI providers .* are paid for again/,
+      /REDIS_JOBS_URL may lose its data: appendonly is no, not yes, maxmemory-policy is allkeys-lru, not noeviction\. Then replies of AI providers .* are paid for again/,
     );
     assert.deepEqual(more, []);
   });
 
   it('may keep its configuration to itself, which is told too', async () => {
     const [warning, ...more] = await warningsOf(configured({ 'maxmemory-policy': 'noeviction' }));
-    assert.match(warning?.msg ?? '', /REDIS_JOBS_URL does not tell how it is configured/);
+    assert.match(warning?.msg ?? '', /REDIS_JOBS_URL does not show its configuration/);
     assert.deepEqual([warning?.unknown, more], [['appendonly'], []]);
   });
 

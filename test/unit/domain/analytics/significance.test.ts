@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { associationOf } from '../../../../src/domain/analytics/chi-square.ts';
-import { type Comparison, compareColumns, comparisonsIn } from '../../../../src/domain/analytics/significance.ts';
+import {
+  type Comparison,
+  compareColumns,
+  comparisonsIn,
+  fisherTest,
+} from '../../../../src/domain/analytics/significance.ts';
 
 const letters = 'abcdefgh';
 /** For each row the pairs "greater>smaller" that are significant, from counts and bases by column. */
@@ -10,23 +15,26 @@ function significant(
   rows: readonly (readonly number[])[],
   bases: readonly number[],
   comparison: Comparison = { level: 0.95 },
+  sharedBase?: (one: number, other: number) => number,
 ): string[][] {
   const columns = bases.map((base, c) => ({
     value: letters[c] ?? '',
     base,
     shares: rows.map((row) => (base === 0 ? 0 : (row[c] ?? 0) / base)),
   }));
-  return compareColumns(columns, rows.length, comparison).map((line) =>
+  return compareColumns(columns, rows.length, comparison, sharedBase).map((line) =>
     line.flatMap((over, c) => over.map((value) => `${letters[c]}>${value}`)),
   );
 }
 
 describe('comparing column percentages', () => {
   it('names the smaller columns of a row: 18 of 21 against 2 of 19 and 5 of 10', () => {
-    // z = 4.7494 (a, b), 2.1243 (a, c), −2.3611 (b, c); p = 2.0e-6, 0.0336, 0.0182.
+    // z = 4.7494 (a, b), p = 2.0e-6; Fisher's exact test of the others, as 3.2 and 2.4 would be expected: p = 0.0742 and 0.0302
+    // (scipy.stats.fisher_exact, SciPy 1.17.1).
     const rows = [[18, 2, 5]];
-    assert.deepEqual(significant(rows, [21, 19, 10]), [['a>b', 'a>c', 'c>b']]);
-    assert.deepEqual(significant(rows, [21, 19, 10], { level: 0.98 }), [['a>b', 'c>b']]);
+    assert.deepEqual(significant(rows, [21, 19, 10]), [['a>b', 'c>b']]);
+    assert.deepEqual(significant(rows, [21, 19, 10], { level: 0.92 }), [['a>b', 'a>c', 'c>b']]);
+    assert.deepEqual(significant(rows, [21, 19, 10], { level: 0.98 }), [['a>b']]);
     assert.deepEqual(significant(rows, [21, 19, 10], { level: 0.99 }), [['a>b']]);
     assert.deepEqual(significant(rows, [21, 19, 10], { level: 0.999999 }), [[]]);
   });
@@ -72,9 +80,68 @@ describe('comparing column percentages', () => {
       ),
       [['b>a'], ['a>b']],
     );
-    // z = √2 for one respondent each, √6 for three each.
+    // p = 0.1 for three respondents each, 0.029 for four each.
     assert.deepEqual(significant([[0, 1]], [1, 1]), [[]]);
-    assert.deepEqual(significant([[0, 3]], [3, 3]), [['b>a']]);
+    assert.deepEqual(significant([[0, 3]], [3, 3]), [[]]);
+    assert.deepEqual(significant([[0, 4]], [4, 4]), [['b>a']]);
+  });
+
+  it('takes Fisher’s exact test where few respondents are expected', () => {
+    // By the z-test p = 0.0285 and 0.0032.
+    assert.deepEqual(significant([[1, 4]], [4, 4]), [[]]);
+    assert.deepEqual(significant([[1, 5]], [1, 50]), [[]]);
+    // Effective counts are rounded: 2.3 of 4.2 against 0.2 of 3.8 are 2 of 4 against 0 of 4.
+    assert.deepEqual(significant([[2.3, 0.2]], [4.2, 3.8], { level: 0.5 }), [['a>b']]);
+    assert.deepEqual(significant([[2.3, 0.2]], [4.2, 3.8], { level: 0.6 }), [[]]);
+  });
+
+  it('knows Fisher’s exact test', () => {
+    // scipy.stats.fisher_exact of SciPy 1.17.1, two-sided.
+    const values: [[number, number], [number, number], number][] = [
+      [[1, 3], [4, 0], 0.14285714285714285],
+      [[1, 0], [5, 45], 0.11764705882352941],
+      [[0, 10], [6, 4], 0.010835913312693497],
+      [[2, 98], [9, 41], 0.0009046868922873036],
+      [[0, 4000], [4, 3996], 0.12490624414209085],
+      [[3, 1], [1, 3], 0.48571428571428565],
+      [[8, 2], [1, 5], 0.034965034965034975],
+      [[12, 5], [2, 9], 0.018306636155606404],
+      [[0, 3], [0, 8], 1],
+    ];
+    for (const [one, other, p] of values)
+      assert.ok(Math.abs(fisherTest(one, other) / p - 1) < 1e-9, `${one} ${other}: ${fisherTest(one, other)}`);
+  });
+
+  it('counts respondents who are in both columns on neither side', () => {
+    // 60 of 100 against 50 of 100 have z = 1.421; with 50 in both columns, who cannot differ, z = 1.421 · √2 = 2.010.
+    assert.deepEqual(significant([[60, 50]], [100, 100]), [[]]);
+    assert.deepEqual(
+      significant([[60, 50]], [100, 100], { level: 0.95 }, () => 50),
+      [['a>b']],
+    );
+    assert.deepEqual(
+      significant([[60, 50]], [100, 100], { level: 0.96 }, () => 50),
+      [[]],
+    );
+    // A part against the whole: 60 of 100 within 160 of 400 are as 60 of 100 against 100 of 300, z² = 22.2.
+    const of = (level: number) => significant([[60, 160]], [100, 400], { level }, () => 100);
+    assert.deepEqual([of(0.999_99), of(0.999_999)], [[['a>b']], [[]]]);
+  });
+
+  it('does not test overlapping columns that differ by few respondents, or that are the same', () => {
+    assert.deepEqual(
+      significant([[60, 50]], [100, 100], { level: 0.95 }, () => 100),
+      [[]],
+    );
+    // Two respondents in each column only: 8 of the row would have to be among them for 10 expected in and outside of it.
+    assert.deepEqual(
+      significant([[52, 50]], [100, 100], { level: 0.95 }, () => 98),
+      [[]],
+    );
+    assert.deepEqual(
+      significant([[4, 0]], [4, 5], { level: 0.95 }, () => 1),
+      [[]],
+    );
   });
 
   it('leaves out columns without respondents', () => {
@@ -93,6 +160,8 @@ describe('comparing column percentages', () => {
           [notX, notY],
         ]).chiSquare;
         const isGreater = x * (y + notY) > y * (x + notX);
+        const rarer = Math.min(x + y, notX + notY) / (x + y + notX + notY);
+        fc.pre(rarer * Math.min(x + notX, y + notY) >= 5);
         const [[pair] = []] = significant([[x, y]], [x + notX, y + notY], { level });
         assert.equal(pair, pValue !== null && pValue < 1 - level ? (isGreater ? 'a>b' : 'b>a') : undefined);
       }),
@@ -112,6 +181,9 @@ describe('comparing column percentages', () => {
           .flatMap((x, i) =>
             counts.slice(i + 1).flatMap((y, after) => {
               const [n, m] = [bases[i] ?? 0, bases[i + 1 + after] ?? 0];
+              if (x + y === 0 || x + y === n + m) return [];
+              if ((Math.min(x + y, n + m - x - y) / (n + m)) * Math.min(n, m) < 5)
+                return [fisherTest([x, n - x], [y, m - y])];
               const { pValue } = associationOf([
                 [x, y],
                 [n - x, m - y],

@@ -83,10 +83,16 @@ describe('the reference page', () => {
       '..%2fpackage.json',
       '..%2f..%2fopenapi.ts',
       'constructor',
-      '%2e%2e',
     ]) {
       const reply = await fetch(`${server.origin}/docs/${name}`);
       assert.equal(reply.status, 404, name);
+    }
+  });
+
+  it('is where the root leads, which is also what fetch makes of /docs/..', async () => {
+    for (const path of ['/', '/docs/%2e%2e']) {
+      const reply = await fetch(`${server.origin}${path}`, { redirect: 'manual' });
+      assert.deepEqual([reply.status, reply.headers.get('location')], [302, '/docs'], path);
     }
   });
 });

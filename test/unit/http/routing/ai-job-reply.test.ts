@@ -18,7 +18,7 @@ describe('AI work that a request waits for', () => {
       { request: {} } as never,
       async () => assert.fail('it is not over'),
     );
-    assert.deepEqual([reply, looks], [accepted({ jobId: 'job', status: 'RUNNING', progress: 0.5 }), []]);
+    assert.deepEqual([reply, looks], [accepted({ id: 'job', jobId: 'job', status: 'RUNNING', progress: 0.5 }), []]);
   });
 
   it('replies with the problem of the failed job, with Retry-After where a retry helps', async () => {

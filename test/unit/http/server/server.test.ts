@@ -175,11 +175,11 @@ describe('the server', () => {
       const { status, body } = await call('GET', path);
       assert.deepEqual([status, body.success, body.code], [404, false, 'NOT_FOUND'], path);
     }
-    assert.equal((await call('PUT', '/api/v1/things', { body: '{}', headers: json })).status, 404);
+    assert.equal((await call('PUT', '/api/v1/things', { body: '{}', headers: json })).status, 405);
     const patched = await call('PATCH', `/api/v1/things/${id}`, { body: '{}', headers: json });
     assert.deepEqual(
       [patched.status, patched.body.code, patched.headers.get('allow')],
-      [404, 'NOT_FOUND', 'GET, DELETE, HEAD, OPTIONS'],
+      [405, 'METHOD_NOT_ALLOWED', 'GET, DELETE, HEAD, OPTIONS'],
     );
     assert.equal(
       (await call('PUT', '/api/v1/things', { body: '{}', headers: json })).headers.get('allow'),

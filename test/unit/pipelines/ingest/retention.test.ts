@@ -11,7 +11,7 @@ function stored(batches: number, bytes: number) {
   let surplus = 0;
   const memory = {
     surplusBytes: () => surplus,
-    freed: (freed: number) => {
+    recordFreed: (freed: number) => {
       surplus -= freed;
     },
   };

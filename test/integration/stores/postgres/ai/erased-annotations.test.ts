@@ -24,7 +24,7 @@ describe('what analyses found in responses that are erased', () => {
       await store.saveAnnotations(
         scope,
         newId(),
-        responseIds.map((responseId) => ({ responseId, questionId: newId(), digest, finding: {}, noteId })),
+        responseIds.map((responseId) => ({ responseId, questionId: newId(), digest, content: {}, noteId })),
       );
       await Promise.all(responseIds.map((responseId) => rows.removeOfResponses([responseId])));
     }
@@ -48,7 +48,7 @@ describe('what analyses found in responses that are erased', () => {
         responseId,
         questionId: newId(),
         digest,
-        finding: { sentiment: 'neutral' },
+        content: { sentiment: 'neutral' },
       })),
     );
     await store.dropErased([erased, kept]);

@@ -18,11 +18,11 @@ describe('notes on batches of answers', () => {
   after(() => database?.drop());
 
   const openScope = (topic: string) => analysedSurvey(database, topic);
-  const foundIn = (noteId?: string, finding: unknown = {}) => ({
+  const foundIn = (noteId?: string, content: unknown = {}) => ({
     responseId: newId(),
     questionId: newId(),
     digest,
-    finding,
+    content,
     noteId,
   });
 
