@@ -100,7 +100,7 @@ describe('definitions of open surveys in Redis', () => {
       findRecords: never,
       submitLimit: 1000,
       pressure: () => undefined,
-      isFormerKnown: () => false,
+      mayHaveLegacyKeys: () => false,
       now: Date.now,
       newId: () => newResponseId(),
       onBackgroundError: () => undefined,

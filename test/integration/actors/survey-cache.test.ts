@@ -89,7 +89,7 @@ describe('surveys in memory beside the intake', () => {
       findRecords: never,
       submitLimit: 1000,
       pressure: () => undefined,
-      isFormerKnown: () => false,
+      mayHaveLegacyKeys: () => false,
       now: Date.now,
       secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },
       newId: () => newResponseId(),

@@ -309,10 +309,10 @@ describe('what is remembered of accepted submissions', () => {
     assert.equal((await createLegacyKeyCheck(redis, () => now))(), false, 'an intake that is new has none');
     await redis.del('idem:since');
     await redis.set('intake:shards', 2);
-    const isFormerKnown = await createLegacyKeyCheck(redis, () => now);
-    assert.equal(isFormerKnown(), true);
+    const mayHaveLegacyKeys = await createLegacyKeyCheck(redis, () => now);
+    assert.equal(mayHaveLegacyKeys(), true);
     now += 49 * 3_600_000;
-    assert.equal(isFormerKnown(), false);
+    assert.equal(mayHaveLegacyKeys(), false);
   });
 
   it('has hashes that tell keys of surveys and ids apart', () => {

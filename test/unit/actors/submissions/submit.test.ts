@@ -55,7 +55,7 @@ function submitWithout(known: (appendix: IntakeSubmission) => AppendResult) {
     secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
     submitLimit: 60,
     pressure: () => undefined,
-    isFormerKnown: () => false,
+    mayHaveLegacyKeys: () => false,
     now: () => 0,
     newId: () => '01900000-0000-7000-8000-00000000000a',
     onBackgroundError: never,
@@ -157,7 +157,7 @@ describe('a response that is continued from many places at once', () => {
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
-      isFormerKnown: () => false,
+      mayHaveLegacyKeys: () => false,
       now: () => 0,
       newId: () => responseId,
       onBackgroundError: never,
@@ -258,7 +258,7 @@ describe('a response to be continued whose answers only the response store has',
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
-      isFormerKnown: () => false,
+      mayHaveLegacyKeys: () => false,
       now: () => 9,
       newId: () => responseId,
       onBackgroundError: never,
@@ -390,7 +390,7 @@ describe('submissions to a survey that is held back', () => {
       secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
-      isFormerKnown: () => false,
+      mayHaveLegacyKeys: () => false,
       now: () => 0,
       newId: () => surveyId,
       onBackgroundError: never,
@@ -465,13 +465,13 @@ describe('a submission as most are', () => {
       beside = {},
       around = {},
       idempotencyKey,
-      isFormerKnown = false,
+      mayHaveLegacyKeys = false,
     }: {
       begins?: CachedSurvey;
       beside?: object;
       around?: object;
       idempotencyKey?: string;
-      isFormerKnown?: boolean;
+      mayHaveLegacyKeys?: boolean;
     } = {},
   ) {
     let [present, readings] = [begins, 0];
@@ -497,7 +497,7 @@ describe('a submission as most are', () => {
       secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
-      isFormerKnown: () => isFormerKnown,
+      mayHaveLegacyKeys: () => mayHaveLegacyKeys,
       now: () => 0,
       newId: () => surveyId,
       onBackgroundError: never,
@@ -567,7 +567,7 @@ describe('a submission as most are', () => {
     const other = await submit(given, [], undefined, { ...keyed, beside: {} });
     assert.notEqual(other.appended[0]?.digest, taken?.digest);
     assert.equal(
-      (await submit(given, [], undefined, { ...keyed, isFormerKnown: true })).appended[0]?.legacy?.key,
+      (await submit(given, [], undefined, { ...keyed, mayHaveLegacyKeys: true })).appended[0]?.legacy?.key,
       'one',
     );
   });
