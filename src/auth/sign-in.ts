@@ -34,9 +34,17 @@ export interface SignInDeps {
   accessTokens: Pick<AccessTokens, 'sign' | 'ttlSeconds'>;
   guard: AccountGuard;
   /** Called with every outcome; `userId` is null for an unknown e-mail address. */
-  record(outcome: { isSuccess: boolean; userId: string | null; sessionId: string | null }): void;
+  record(outcome: SignInOutcome): void;
   refreshTtlSeconds: number;
   newId(): string;
+}
+
+export interface SignInOutcome {
+  isSuccess: boolean;
+  userId: string | null;
+  sessionId: string | null;
+  /** The client's address. */
+  address: string;
 }
 
 export interface TokenPair {
@@ -77,7 +85,12 @@ export function createSignIn(deps: SignInDeps) {
       isMatch &&
       !account.isDisabled &&
       (await start(deps, account, { id: sessionId, refreshToken }));
-    deps.record({ isSuccess: isStarted, userId: account?.id ?? null, sessionId: isStarted ? sessionId : null });
+    deps.record({
+      isSuccess: isStarted,
+      userId: account?.id ?? null,
+      sessionId: isStarted ? sessionId : null,
+      address,
+    });
     if (!isStarted) {
       await deps.guard.failed(key);
       throw refused();

@@ -22,6 +22,7 @@ import { docsRoutes, openApiRoute } from './routes/docs.ts';
 import { withAudit } from './routing/audit.ts';
 import { createDispatch } from './routing/dispatch.ts';
 import { createRateLimits } from './routing/rate-limits.ts';
+import { createRefusalAudit } from './routing/refusal-audit.ts';
 import { createRouteTable } from './routing/route-table.ts';
 import { createSurveyAccess } from './routing/survey-access.ts';
 import { createAddressReader } from './server/client-address.ts';
@@ -108,7 +109,7 @@ export async function createApiServer(options: ApiServerOptions) {
   const server = createServer({
     api: createRouteTable([...withAudit(routes, audit), openApi]),
     root: createRouteTable([...rootRoutes, ...docsRoutes()]),
-    dispatch: createDispatch({ authenticate, access, limits, log, metrics }),
+    dispatch: createDispatch({ authenticate, access, limits, log, metrics, auditRefusal: createRefusalAudit(audit) }),
     addressOf,
     corsOrigins,
     isPortShared: options.isPortShared,

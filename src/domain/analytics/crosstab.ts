@@ -1,9 +1,6 @@
-import { type ValidationIssue, validationProblem } from '../../errors.ts';
+import { validationProblem } from '../../errors.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
 import { hasOverlaps } from '../questions/contract.ts';
-import { questionVariable } from '../questions/variable.ts';
-import type { SurveyWithQuestions } from '../survey.ts';
-import { annotationFilter, annotationKindOf, type KnownAnnotations } from './annotation-variables.ts';
 import { associationOf, type TableWeights } from './chi-square.ts';
 import { type CrosstabCounts, type Sum, sumsOf } from './crosstab-counts.ts';
 import { type ComparedColumn, type Correction, compareColumns, comparisonsIn, maxComparisons } from './significance.ts';
@@ -196,43 +193,4 @@ function comparedColumn(
   column: number,
 ): ComparedColumn {
   return { value, base: effectiveBase, shares: table.map((line) => share(line[column]?.weight ?? 0, weight)) };
-}
-
-/**
- * Parses `questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX or RANKING; values may contain colons. With
- * `annotations`, also parses filters by AI annotations. Returns a ValidationIssue if the text is no valid filter.
- */
-export function parseFilter(
-  survey: SurveyWithQuestions,
-  text: string,
-  annotations?: KnownAnnotations,
-): { dimension: Dimension; code: number } | ValidationIssue {
-  if (annotations && annotationKindOf(text) !== undefined) return annotationFilter(survey, text, annotations);
-  const at = text.indexOf(':');
-  const question = survey.questions.find((item) => !item.isHidden && item.id === text.slice(0, Math.max(0, at)));
-  if (at < 0 || !question)
-    return { path: '', message: 'must be questionId:optionValue with a question of this survey' };
-  const rest = text.slice(at + 1);
-  for (const { row, value } of possibleSplits(rest)) {
-    const dimension = questionVariable(question, row);
-    const category = 'message' in dimension ? undefined : dimension.categories.find((item) => item.value === value);
-    if (!('message' in dimension) && category) return { dimension, code: category.code };
-  }
-  const whole = questionVariable(question);
-  if (!('message' in whole)) return { path: '', message: 'names no value of the question' };
-  if (question.rows.length === 0) return { path: '', message: `the question ${whole.message}` };
-  return {
-    path: '',
-    message: rest.includes(':')
-      ? 'names no row and column of the question'
-      : `the question is a ${question.type}: write questionId:rowValue:columnValue`,
-  };
-}
-
-/** The text as a value, then split into row and value at every colon. */
-function possibleSplits(text: string): { row?: string; value: string }[] {
-  const found: { row?: string; value: string }[] = [{ value: text }];
-  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1))
-    found.push({ row: text.slice(0, at), value: text.slice(at + 1) });
-  return found;
 }

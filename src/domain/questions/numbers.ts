@@ -56,19 +56,10 @@ export const maxBins = 20;
 
 export const binKey = (low: number, high: number): string => (low === high ? String(low) : `${low}–${high}`);
 
-const digitsShown = 12;
-
-/** Counts by bin name. Fractional edges are rounded to 12 significant digits, unless two bins would get the same name. */
-export function binDistribution(bins: readonly { low: number; high: number; count: number }[]): Record<string, number> {
-  const short = (edge: number) => (Number.isInteger(edge) ? edge : Number(edge.toPrecision(digitsShown)));
-  const named = (edgeOf: (edge: number) => number) =>
-    Object.fromEntries(bins.map(({ low, high, count }) => [binKey(edgeOf(low), edgeOf(high)), count]));
-  const distribution = named(short);
-  const isShort =
-    Object.keys(distribution).length === bins.length &&
-    bins.every(({ low, high }) => low === high || short(low) < short(high));
-  return isShort ? distribution : named((edge) => edge);
-}
+/** Counts by bin name, which is exactly its edges. */
+export const binDistribution = (
+  bins: readonly { low: number; high: number; count: number }[],
+): Record<string, number> => Object.fromEntries(bins.map(({ low, high, count }) => [binKey(low, high), count]));
 
 /** Number of decimal places. */
 export function decimalsOf(value: number): number {

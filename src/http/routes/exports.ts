@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { editionsOf, type KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
-import { parseFilter } from '../../domain/analytics/crosstab.ts';
+import { parseFilter } from '../../domain/analytics/filter.ts';
 import { exportFileTypes, responseFieldNames } from '../../domain/export-formats.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';

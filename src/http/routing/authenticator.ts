@@ -3,7 +3,7 @@ import { hashOpaqueToken, isOpaqueToken } from '../../auth/opaque-tokens.ts';
 import { lesserRole } from '../../auth/roles.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { createLruCache } from '../../platform/lru-cache.ts';
+import { createAtMostOnce } from '../../platform/at-most-once.ts';
 import { createTtlCache } from '../../platform/ttl-cache.ts';
 import type { ActiveApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
@@ -86,12 +86,9 @@ function keyPrincipal(key: ActiveApiKey | undefined): Principal | undefined {
 
 /** Records the use of a key at most once a minute, without waiting. */
 function createKeyUseRecorder({ apiKeys, log }: AuthenticatorDeps) {
-  const recordedAtMs = createLruCache<number>(capacity);
+  const isDue = createAtMostOnce();
   return (keyId: string) => {
-    const nowMs = performance.now();
-    const last = recordedAtMs.get(keyId);
-    if (last !== undefined && nowMs - last < keyUseIntervalMs) return;
-    recordedAtMs.set(keyId, nowMs);
+    if (!isDue(keyId, keyUseIntervalMs)) return;
     apiKeys
       .markUsed(keyId)
       .catch((error: unknown) => log.warn({ err: error, keyId }, 'the last use of an API key could not be recorded'));

@@ -108,6 +108,8 @@ export interface AuditEvent<Request = RouteRequest> extends Pick<AuditRecord, 'a
    * Returns undefined if the call changed nothing.
    */
   describe(request: Request, data: Record<string, unknown>, call: string): AuditedObject | undefined;
+  /** An actor's calls for the same object are recorded at most once in this time and process. Default: each is. */
+  intervalMs?: number;
 }
 
 /** `action` replaces that of the event. `details` hold names of changed fields but no values, since those may have to be erased. */

@@ -4,7 +4,7 @@ import {
   annotationKindOf,
   type KnownAnnotations,
 } from '../../domain/analytics/annotation-variables.ts';
-import { parseFilter } from '../../domain/analytics/crosstab.ts';
+import { parseFilter } from '../../domain/analytics/filter.ts';
 import type { Dimension } from '../../domain/questions/contract.ts';
 import { type NotAVariable, questionVariable } from '../../domain/questions/variable.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';

@@ -1,6 +1,6 @@
 import { readThemes, type Theme } from '../../ai/analysis-results.ts';
 import type { KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
-import { parseFilter } from '../../domain/analytics/crosstab.ts';
+import { parseFilter } from '../../domain/analytics/filter.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { PermanentFailure } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';

@@ -25,7 +25,10 @@ export interface Bins {
   isEach?: boolean;
 }
 
-/** The bins of a number: over its scale, else over its bounds and the range of answers; none without any of them. */
+/**
+ * The bins of a number: twenty equal ones of its scale, or of its bounds if no answer is beyond them, otherwise round
+ * ones over the answers (and bounds); none without any of them.
+ */
 export function binsOf({ scale, bounds, isWhole }: BinnedNumber, range: NumberRange | null | undefined): Bins {
   // Points of a scale and bounds are decimal numbers, so edges are decimal too.
   if (scale) return { max: scale.max, edges: decimalEdges(scale) };
@@ -34,8 +37,44 @@ export function binsOf({ scale, bounds, isWhole }: BinnedNumber, range: NumberRa
   const [min, max] = [Math.min(...ends.map((item) => item.min)), Math.max(...ends.map((item) => item.max))];
   if (isWhole && range?.areWhole !== false && max - min <= Number.MAX_SAFE_INTEGER)
     return wholeBins(Math.ceil(min), Math.floor(max));
-  return { max, edges: bounds ? decimalEdges({ min, max }) : binEdges(min, max) };
+  const isWithinBounds = bounds && min === bounds.min && max === bounds.max;
+  return isWithinBounds ? { max, edges: decimalEdges(bounds) } : roundBins(min, max);
 }
+
+/**
+ * Up to twenty bins of a round width (1, 2, 2.5 or 5 times a power of ten), the least that will do, from the multiple at
+ * or below `min` to that at or above `max`. Edges are the doubles nearest to the decimals, so that they are what is
+ * shown of them; widths that doubles of this size cannot express are passed over.
+ */
+export function roundBins(min: number, max: number): Bins {
+  if (min === max) return { max, edges: [min] };
+  const size = Math.max(Math.abs(min), Math.abs(max));
+  for (let power = Math.max(minPower, Math.floor(Math.log10(max / binCount - min / binCount)) - 1); ; power += 1)
+    for (const [digits, shift] of [
+      [1, 0],
+      [2, 0],
+      [25, -1],
+      [5, 0],
+    ] as const) {
+      const edgeAt = (index: number): number => toFinite(Number(`${index * digits}e${power + shift}`));
+      const width = edgeAt(1);
+      // Multiples have to be exact, one beyond the ends too.
+      if (!(width > 0) || (size / width + 2) * digits > Number.MAX_SAFE_INTEGER) continue;
+      let [first, last] = [Math.floor(min / width), Math.ceil(max / width)];
+      // Quotients are rounded, and may be on the other side of an edge.
+      while (edgeAt(first) > min) first -= 1;
+      while (edgeAt(first + 1) <= min) first += 1;
+      while (edgeAt(last) < max) last += 1;
+      while (edgeAt(last - 1) >= max) last -= 1;
+      const edges = Array.from({ length: last - first }, (_, index) => edgeAt(first + index));
+      if (edges.length <= binCount && isIncreasing([...edges, edgeAt(last)])) return { max: edgeAt(last), edges };
+    }
+}
+
+const toFinite = (number: number): number => Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, number));
+
+/** Powers of ten of widths below this are no normal doubles. */
+const minPower = -300;
 
 /** Edges rounded to decimals, unless the ends are too close together for that. */
 function decimalEdges(bounds: NumberBounds): number[] {

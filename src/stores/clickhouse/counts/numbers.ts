@@ -112,27 +112,27 @@ const momentColumns = 8;
  * Moments of all numbers in one row of figures. The median of an even number of values is the mean of the middle two.
  */
 function momentScan(requests: readonly NumberRequest[], columnOf: ColumnOf): Scan {
-  const columns = requests.flatMap((request) => {
-    const { scale, isWhole } = request;
-    const [value, present] = [valueExpression(request), presenceExpression(request, columnOf)];
+  const numbers = requests.map((request) => numberExpression(request, columnOf));
+  const extremes = (aggregate: string): string =>
+    `[${numbers.map(({ value, isPresent }) => `${aggregate}(${value}, ${isPresent})`).join(', ')}]`;
+  const terms = numbers.flatMap(({ value, isPresent }, index) => [
+    `${value} AS value${index}`,
+    `${isPresent} AS isCounted${index}`,
+    ...sumTerms(String(index), `frames[${index + 1}]`),
+  ]);
+  const columns = requests.flatMap(({ scale, isWhole }, index) => {
+    const [value, present] = [`value${index}`, `isCounted${index}`];
     const ofEnds =
       scale &&
       [scale.min, scale.lastPoint].map((end) => `toFloat64(countIf(${present} AND ${value} = ${sqlDouble(end)}))`);
     const ofFractions = isWhole ? `toFloat64(countIf(${present} AND ${value} != trunc(${value})))` : '0.';
-    return [
-      `toFloat64(countIf(${present}))`,
-      meanOf(value, present),
-      `quantileExactInclusiveIf(0.5)(${value}, ${present})`,
-      `stddevSampStableIf(${value}, ${present})`,
-      `minIf(${value}, ${present})`,
-      `maxIf(${value}, ${present})`,
-      ...(ofEnds ?? [ofFractions, '0.']),
-    ];
+    return [...momentsOf(String(index)), ...(ofEnds ?? [ofFractions, '0.'])];
   });
   return {
     isAdditive: false,
     statement: (source) =>
-      `SELECT 0 AS place, 0 AS code, '' AS label, [${columns.join(', ')}] AS figures FROM ${source}`,
+      `WITH (SELECT ${framesOf(extremes('minIf'), extremes('maxIf'))} FROM ${source}) AS frames
+       SELECT 0 AS place, 0 AS code, '' AS label, [${columns.join(', ')}] AS figures FROM (SELECT ${terms.join(', ')} FROM ${source})`,
   };
 }
 
@@ -141,17 +141,87 @@ function arrayJoinMomentScan(requests: readonly NumberRequest[], columnOf: Colum
   const ends = (end: 'min' | 'lastPoint') =>
     `[${requests.map(({ scale }) => (scale ? sqlDouble(scale[end]) : 'nan')).join(', ')}][position]`;
   const fractions = `countIf(value != trunc(value) AND [${requests.map(({ scale, isWhole }) => (isWhole && !scale ? 1 : 0)).join(', ')}][position] = 1)`;
+  const numbers = requests.map((request) => numberExpression(request, columnOf));
+  const extremes = (aggregate: string, ofNone: string): string =>
+    `${aggregate}ForEach(arrayMap((value, isPresent) -> if(isPresent, value, ${ofNone}), [${numbers.map(({ value }) => value).join(', ')}], [${numbers.map(({ isPresent }) => isPresent).join(', ')}]))`;
   return {
     isAdditive: false,
     statement: (source) =>
-      `SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label,
-        [toFloat64(count()), ${meanOf('value', '1')}, quantileExactInclusive(0.5)(value), stddevSampStable(value), min(value), max(value),
-         toFloat64(countIf(value = ${ends('min')}) + ${fractions}), toFloat64(countIf(value = ${ends('lastPoint')}))] AS figures
-       FROM ${numberRows(
-         requests.map((request) => numberExpression(request, columnOf)),
-         source,
-       )} GROUP BY position`,
+      `WITH (SELECT ${framesOf(extremes('min', 'inf'), extremes('max', '-inf'))} FROM ${source}) AS frames
+       SELECT toUInt64(position - 1) AS place, 0 AS code, '' AS label,
+        [${momentsOf('').join(', ')}, toFloat64(countIf(value = ${ends('min')}) + ${fractions}), toFloat64(countIf(value = ${ends('lastPoint')}))] AS figures
+       FROM (SELECT position, value, 1 AS isCounted, ${sumTerms('', 'frames[position]').join(', ')} FROM ${numberRows(numbers, source)})
+       GROUP BY position`,
   };
+}
+
+/**
+ * Count, mean, median, sample deviation, least and greatest of `value…` where `isCounted…`, from the columns of
+ * `sumTerms`. Their sums are exact, so that the same answers have the same figures in whatever order and by whichever
+ * plan they are added. Integer parts fit into 64 bits, because no answer is beyond 2^53 − 1.
+ */
+function momentsOf(suffix: string): string[] {
+  const [value, isCounted, count] = [`value${suffix}`, `isCounted${suffix}`, `countIf(isCounted${suffix})`];
+  const sum = (term: string): string =>
+    `(${slices.map((slice) => `sumIf(${term}${suffix}_${slice}, ${isCounted})`).join(' + ')})`;
+  return [
+    `toFloat64(${count})`,
+    `(toFloat64(sumIf(toInt128(toInt64(${value})), ${isCounted})) + ${sum('fraction')}) / ${count}`,
+    `quantileExactInclusiveIf(0.5)(${value}, ${isCounted})`,
+    `sqrt(greatest(0, ${sum('square')} - ${sum('deviation')} * ${sum('deviation')} / ${count}) / (${count} - 1))`,
+    `minIf(${value}, ${isCounted})`,
+    `maxIf(${value}, ${isCounted})`,
+  ];
+}
+
+/**
+ * From the least and greatest selected value of each number, in arrays: the middle between them, and powers of two that
+ * its fractions, its deviations from the middle, and their squares do not exceed.
+ */
+function framesOf(least: string, greatest: string): string {
+  const powerAbove = (size: string): string => `if(${size} > 0, exp2(ceil(log2(${size})) + 1), 0)`;
+  const halfRange = '(greatest / 2 - least / 2)';
+  const frame = [
+    'least / 2 + greatest / 2',
+    powerAbove('least(1, greatest(abs(least), abs(greatest)))'),
+    powerAbove(halfRange),
+    powerAbove(`${halfRange} * ${halfRange}`),
+  ];
+  return `arrayMap((least, greatest) -> [${frame.join(', ')}], ${least}, ${greatest})`;
+}
+
+/**
+ * Columns beside `value…` that `momentsOf` sums: the fraction of the value, its deviation from the middle of the frame,
+ * and the square of that. A deviation from the middle keeps its digits however far the values are from zero.
+ */
+const sumTerms = (suffix: string, frame: string): string[] => [
+  ...slicesOf(`fraction${suffix}`, `value${suffix} - trunc(value${suffix})`, `${frame}[2]`),
+  ...slicesOf(`deviation${suffix}`, `value${suffix} - ${frame}[1]`, `${frame}[3]`),
+  ...slicesOf(`square${suffix}`, `deviation${suffix} * deviation${suffix}`, `${frame}[4]`),
+];
+
+const slices = ['a', 'b', 'c'] as const;
+/** Bits of a slice: 30 of a double's 53 are left for adding 2^30 of them. */
+const sliceBits = 23;
+
+/**
+ * Columns with a term and its slices, whose sums are exact: multiples of 2^-23, 2^-46 and 2^-69 of `limit`, a power of
+ * two that the term does not exceed. Adding and subtracting 1.5 · 2^29 limits rounds to the first of these, and so on
+ * (J. Demmel and H. D. Nguyen, Fast Reproducible Floating-Point Summation, ARITH 2013). What is below the last is lost.
+ */
+function slicesOf(name: string, term: string, limit: string): string[] {
+  const rest = (index: number): string => (index === 0 ? name : `${name}_rest${index}`);
+  return [
+    `${term} AS ${name}`,
+    `${limit} AS ${name}_limit`,
+    ...slices.flatMap((slice, index) => {
+      const shift = `${name}_limit * ${sqlDouble(1.5 * 2 ** (52 - sliceBits * (index + 1)))}`;
+      return [
+        `(${rest(index)} + ${shift}) - ${shift} AS ${name}_${slice}`,
+        ...(index < slices.length - 1 ? [`${rest(index)} - ${name}_${slice} AS ${rest(index + 1)}`] : []),
+      ];
+    }),
+  ];
 }
 
 /** Interprets the rows of either scan. */
@@ -170,7 +240,7 @@ export function collectMoments(
     const ends = scale && { ends: { first: first ?? 0, last: last ?? 0 } };
     if (!count)
       return { count: 0, average: null, median: null, standardDeviation: null, min: null, max: null, ...ends };
-    const deviation = count < 2 ? null : withoutRoundingNoise(standardDeviation ?? null);
+    const deviation = count < 2 ? null : (standardDeviation ?? null);
     return {
       count,
       average: average ?? null,
@@ -183,18 +253,6 @@ export function collectMoments(
     };
   });
 }
-
-/** Rounds to 14 digits: threads add in any order, which changes the last digits of the same answers' figure. */
-const withoutRoundingNoise = (figure: number | null): number | null =>
-  figure === null ? null : Number(figure.toPrecision(14));
-
-/**
- * SQL for the mean. Integer parts are added as integers and fractions with compensation (Kahan), so that small numbers
- * keep their digits beside large ones that cancel out. Integer parts fit into 64 bits, because no answer is beyond 2^53
- * − 1.
- */
-const meanOf = (value: string, present: string): string =>
-  `(toFloat64(sumIf(toInt128(toInt64(${value})), ${present})) + sumKahanIf(${value} - trunc(${value}), ${present})) / countIf(${present})`;
 
 /**
  * Reads ranges: rows of (place in `requests`, 0, '', [min, max, answers with a fraction]), nulls if nobody answered.

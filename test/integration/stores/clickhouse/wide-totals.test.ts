@@ -264,7 +264,7 @@ test('corrected or deleted extreme answers do not affect bins, whatever is selec
     const some = await edgesOf(true);
     assert.deepEqual(
       [some[0]?.[0], some[0]?.at(-1), some[1], some[2]?.length, some[3]],
-      [[10, 14], [86, 90], [3, 4, 5, 6, 7].map((whole) => [whole, whole]), 20, []],
+      [[10, 15], [85, 90], [3, 4, 5, 6, 7].map((whole) => [whole, whole]), 20, []],
     );
     assert.deepEqual(some, await edgesOf());
   }

@@ -5,7 +5,7 @@ import {
   annotationFilter,
   type KnownAnnotations,
 } from '../../../../src/domain/analytics/annotation-variables.ts';
-import { parseFilter } from '../../../../src/domain/analytics/crosstab.ts';
+import { parseFilter } from '../../../../src/domain/analytics/filter.ts';
 import { sentiments } from '../../../../src/domain/analytics/sentiment.ts';
 import { fullSurvey } from '../../../support/questions.ts';
 

@@ -2,13 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { associationOf, chiSquareTail, logGamma } from '../../../../src/domain/analytics/chi-square.ts';
-import {
-  interpretCrosstab,
-  interpretTables,
-  parseFilter,
-  refuseTooLarge,
-} from '../../../../src/domain/analytics/crosstab.ts';
-import { blankSurvey, fullSurvey, withQuestion } from '../../../support/questions.ts';
+import { interpretCrosstab, interpretTables, refuseTooLarge } from '../../../../src/domain/analytics/crosstab.ts';
 
 const isNear = (actual: number | null, expected: number, tolerance = 1e-9) =>
   assert.ok(
@@ -626,62 +620,5 @@ describe('a banner', () => {
         { path: 'banner', message: 'there would be 500 rows and 1000 columns; a table can have 200000 cells at most' },
       ],
     });
-  });
-});
-
-describe('a filter', () => {
-  const { survey, questions } = fullSurvey();
-
-  it('names a question and one of its values, or a row and a value', () => {
-    const yes = parseFilter(survey, `${questions.YES_NO.id}:yes`);
-    assert.ok('code' in yes && yes.code === 1);
-    const good = parseFilter(survey, `${questions.MATRIX.id}:food:good`);
-    assert.ok('code' in good && good.code === 1);
-    const nine = parseFilter(survey, `${questions.NPS.id}:9`);
-    assert.ok('code' in nine && nine.code === 10);
-    const other = parseFilter(survey, `${questions.MULTIPLE_CHOICE.id}:__other__`);
-    assert.ok('code' in other && other.code === 65_535);
-    const first = parseFilter(survey, `${questions.RANKING.id}:two`);
-    assert.ok('code' in first && first.code === 2 && first.dimension.source.kind === 'first');
-    const second = parseFilter(survey, `${questions.RANKING.id}:two:2`);
-    assert.ok('code' in second && second.code === 2 && second.dimension.source.kind === 'code');
-  });
-
-  it('may name values with colons in them', () => {
-    const { survey: own, question } = withQuestion(blankSurvey(), {
-      type: 'DROPDOWN',
-      text: 'q',
-      options: [{ text: 'a', value: '12:30' }],
-    });
-    assert.ok('code' in parseFilter(own, `${question.id}:12:30`));
-  });
-
-  it('says what is wrong otherwise', () => {
-    for (const wrong of [
-      '',
-      'x',
-      ':',
-      'nobody:yes',
-      `${questions.YES_NO.id}:maybe`,
-      `${questions.YES_NO.id}:anything:yes`,
-      `${questions.MATRIX.id}:good`,
-      `${questions.SHORT_TEXT.id}:x`,
-    ])
-      assert.ok('message' in parseFilter(survey, wrong), wrong);
-  });
-
-  it('says so in words of its own, whatever the type', () => {
-    const said = (text: string) => {
-      const parsed = parseFilter(survey, text);
-      return 'message' in parsed ? parsed.message : 'nothing';
-    };
-    for (const question of Object.values(questions))
-      assert.doesNotMatch(said(`${question.id}:no such value`), /crosstab/, question.type);
-    assert.equal(said(`${questions.NUMBER.id}:5`), 'the question is a free number, which has no categories');
-    assert.equal(
-      said(`${questions.MATRIX.id}:good`),
-      'the question is a MATRIX: write questionId:rowValue:columnValue',
-    );
-    assert.equal(said(`${questions.YES_NO.id}:maybe`), 'names no value of the question');
   });
 });

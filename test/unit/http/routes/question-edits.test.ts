@@ -44,7 +44,7 @@ const likert = () =>
     options: [{ text: 'low' }, { text: 'mid' }, { text: 'high' }],
   });
 const isAnsweredMeanwhile = (error: unknown) =>
-  error instanceof Problem && error.code === 'CONFLICT' && /in this moment/.test(error.message);
+  error instanceof Problem && error.code === 'CONFLICT' && /answered just now/.test(error.message);
 
 describe('a question that is changed while its first answers come in', () => {
   for (const [name, start, body] of [

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseFilter } from '../../../../src/domain/analytics/filter.ts';
+import { blankSurvey, fullSurvey, withQuestion } from '../../../support/questions.ts';
+
+describe('a filter', () => {
+  const { survey, questions } = fullSurvey();
+
+  it('names a question and one of its values, or a row and a value', () => {
+    const yes = parseFilter(survey, `${questions.YES_NO.id}:yes`);
+    assert.ok('code' in yes && yes.code === 1);
+    const good = parseFilter(survey, `${questions.MATRIX.id}:food:good`);
+    assert.ok('code' in good && good.code === 1);
+    const nine = parseFilter(survey, `${questions.NPS.id}:9`);
+    assert.ok('code' in nine && nine.code === 10);
+    const other = parseFilter(survey, `${questions.MULTIPLE_CHOICE.id}:__other__`);
+    assert.ok('code' in other && other.code === 65_535);
+    const first = parseFilter(survey, `${questions.RANKING.id}:two`);
+    assert.ok('code' in first && first.code === 2 && first.dimension.source.kind === 'first');
+    const second = parseFilter(survey, `${questions.RANKING.id}:two:2`);
+    assert.ok('code' in second && second.code === 2 && second.dimension.source.kind === 'code');
+  });
+
+  it('may name values with colons in them', () => {
+    const { survey: own, question } = withQuestion(blankSurvey(), {
+      type: 'DROPDOWN',
+      text: 'q',
+      options: [{ text: 'a', value: '12:30' }],
+    });
+    assert.ok('code' in parseFilter(own, `${question.id}:12:30`));
+  });
+
+  it('may name options and rows by their ids and by their texts', () => {
+    const [one, two] = questions.DROPDOWN.options;
+    const code = (text: string) => {
+      const parsed = parseFilter(survey, text);
+      return 'code' in parsed ? parsed.code : parsed.message;
+    };
+    assert.equal(code(`${questions.DROPDOWN.id}:${two?.id}`), two?.code);
+    assert.equal(code(`${questions.DROPDOWN.id}: ${one?.text.toUpperCase()} `), one?.code);
+    const [row] = questions.MATRIX.rows;
+    const [column] = questions.MATRIX.options;
+    assert.equal(code(`${questions.MATRIX.id}:${row?.id}:${column?.id}`), column?.code);
+    assert.equal(code(`${questions.MATRIX.id}:${row?.text}:${column?.text}`), column?.code);
+  });
+
+  it('takes a text that two options have for neither, and a value before a text', () => {
+    const { survey: own, question } = withQuestion(blankSurvey(), {
+      type: 'DROPDOWN',
+      text: 'q',
+      options: [
+        { text: 'Same', value: 'a' },
+        { text: 'same', value: 'b' },
+        { text: 'a', value: 'c' },
+      ],
+    });
+    assert.deepEqual(parseFilter(own, `${question.id}:Same`), {
+      path: '',
+      message: 'names no value of the question; its values are a, b, c',
+    });
+    const first = parseFilter(own, `${question.id}:a`);
+    assert.equal('code' in first && first.code, question.options[0]?.code);
+  });
+
+  it('says what is wrong otherwise', () => {
+    for (const wrong of [
+      '',
+      'x',
+      ':',
+      'nobody:yes',
+      `${questions.YES_NO.id}:maybe`,
+      `${questions.YES_NO.id}:anything:yes`,
+      `${questions.MATRIX.id}:good`,
+      `${questions.SHORT_TEXT.id}:x`,
+    ])
+      assert.ok('message' in parseFilter(survey, wrong), wrong);
+  });
+
+  it('says so in words of its own, whatever the type', () => {
+    const said = (text: string) => {
+      const parsed = parseFilter(survey, text);
+      return 'message' in parsed ? parsed.message : 'nothing';
+    };
+    for (const question of Object.values(questions))
+      assert.doesNotMatch(said(`${question.id}:no such value`), /crosstab/, question.type);
+    assert.equal(said(`${questions.NUMBER.id}:5`), 'the question is a free number, which has no categories');
+    assert.equal(
+      said(`${questions.MATRIX.id}:good`),
+      'the question is a MATRIX: write questionId:rowValue:columnValue; its rows are food, service, its columns good, bad',
+    );
+    assert.equal(said(`${questions.YES_NO.id}:maybe`), 'names no value of the question; its values are yes, no');
+    assert.match(said(`${questions.NPS.id}:11`), /values are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10$/);
+  });
+});
