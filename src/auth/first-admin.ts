@@ -37,9 +37,9 @@ export interface FirstAdminDeps {
 }
 
 export interface FirstAdminOutcome {
-  /** A password that was made, for the operator to see once. */
+  /** A generated password, to be shown to the operator once. */
   createdPassword?: string;
-  /** What the operator may have expected and did not happen. */
+  /** Explains a setting that had no effect. */
   note?: string;
 }
 

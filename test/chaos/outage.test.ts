@@ -113,7 +113,7 @@ describe('a store that is away', () => {
     await countIs(accepted.size);
   });
 
-  it('no reply was a mistake of ours', () => {
+  it('no reply was INTERNAL_ERROR', () => {
     assert.ok(
       !service.logs().includes('a handler failed'),
       service

@@ -6,7 +6,7 @@ import { runWebhookChaos } from '../support/webhook-chaos.ts';
 
 describe('webhooks under kill -9', () => {
   // The long version, two minutes: npm run chaos:webhooks
-  it('tell of everything that was committed, at least once, each under one id, and hardly ever twice', async () => {
+  it('report every committed event at least once under one id, and hardly ever twice', async () => {
     const report = await runWebhookChaos({ seconds: 12, perSecond: 400, killEveryMs: 3000 });
     assert.ok(
       Object.values(report.kills).every((count) => count > 0),

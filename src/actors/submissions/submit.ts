@@ -42,7 +42,9 @@ function submit(deps: RetryDeps, request: SubmissionRequest): Promise<Submission
 function submitFast(deps: RetryDeps, call: UnparsedSubmission): Promise<SubmissionOutcome> | undefined {
   const { surveyId, idempotencyKey, address, bytes } = call;
   const cached =
-    deps.pressure() || (idempotencyKey !== undefined && deps.isFormerKnown()) ? undefined : deps.actors.peek(surveyId);
+    deps.pressure() || (idempotencyKey !== undefined && deps.mayHaveLegacyKeys())
+      ? undefined
+      : deps.actors.peek(surveyId);
   if (!cached) return undefined;
   const keyHash = keyHashOf(call);
   const fast = planFast(deps, call, cached, {

@@ -125,7 +125,7 @@ function isAddress(text: string): boolean {
 }
 
 /**
- * Of two groups only, the first must be an allocated network, or one of local use: "Cafe :: 2024" has the form of an
+ * If there are only two groups, the first must be an allocated network, or one of local use: "Cafe :: 2024" has the form of an
  * address too.
  */
 const isNetwork = (first: string, second: string): boolean =>
