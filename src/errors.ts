@@ -36,6 +36,7 @@ export type ConflictReason =
   | 'HAS_RESPONSES'
   | 'EMAIL_TAKEN'
   | 'LAST_ADMIN'
+  | 'TOO_MANY_API_KEYS'
   | 'ALREADY_DECIDED'
   | 'ALREADY_SAVED'
   | 'CONVERSATION_CHANGED'

@@ -14,6 +14,7 @@ export const listener: Principal = {
   sessionId: 's',
   keyId: null,
   requestsPerMinute: null,
+  keyCeiling: null,
 };
 
 /** What carries live streams with nothing behind it: `members` are those who are connected, and `counted` is told of each who comes and goes. */
