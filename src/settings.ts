@@ -393,6 +393,24 @@ const webhookSettings = {
         'Allows private addresses as webhook targets and as AI endpoints that are entered in-app. For development and tests.',
     }),
   ),
+  WEBHOOK_MAX_PER_SURVEY: integer(1, 10_000)
+    .default(20)
+    .meta(documented({ description: 'Webhooks that name the same survey; an ADMIN may create more.' })),
+  WEBHOOK_MAX_PER_USER: integer(1, 100_000)
+    .default(100)
+    .meta(documented({ description: 'Webhooks of a user; an ADMIN may create more.' })),
+  WEBHOOK_HOST_CONNECTIONS: integer(1, 10_000)
+    .default(20)
+    .meta(
+      documented({
+        description: 'Connections of each jobs process to one host, over all webhooks, and so requests to it at once.',
+      }),
+    ),
+  WEBHOOK_HOST_REQUESTS_PER_SECOND: integer(1, 100_000)
+    .default(500)
+    .meta(
+      documented({ description: 'Requests of each jobs process to one host, over all webhooks.', unit: 'a second' }),
+    ),
   WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList
     .default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400])
     .meta(
@@ -680,6 +698,12 @@ export function readSettings(source: Record<string, string | undefined>) {
     uploadBucket: readBucket(env),
     drainDelayMs: env.DRAIN_DELAY_MS,
     webhookAllowPrivate: env.WEBHOOK_ALLOW_PRIVATE,
+    webhookLimits: {
+      perSurvey: env.WEBHOOK_MAX_PER_SURVEY,
+      perUser: env.WEBHOOK_MAX_PER_USER,
+      hostConnections: env.WEBHOOK_HOST_CONNECTIONS,
+      hostRequestsPerSecond: env.WEBHOOK_HOST_REQUESTS_PER_SECOND,
+    },
     webhookRetryScheduleSeconds: env.WEBHOOK_RETRY_SCHEDULE_SECONDS,
     corsOrigins: env.CORS_ORIGINS,
     logLevel: env.LOG_LEVEL,
