@@ -25,7 +25,9 @@ export const questionStatisticSchema = z
     standardDeviation: finiteNumber
       .min(0)
       .nullable()
-      .describe('Sample standard deviation (n − 1); null below two values. The same answers have the same figure, to the last digit, in whatever order they came and whether one question or all are asked for'),
+      .describe(
+        'Sample standard deviation (n − 1); null below two values. The same answers have the same figure, to the last digit, in whatever order they came and whether one question or all are asked for',
+      ),
     minValue: finiteNumber.nullable(),
     maxValue: finiteNumber.nullable(),
     distribution: distributionSchema.describe(
