@@ -54,7 +54,10 @@ function isCidr(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
-/** Whether a text is `*` or a value of the Origin header, which is compared verbatim; app shells use other schemes than http. */
+/**
+ * Whether a text is `*` or a value of the Origin header, which is compared verbatim; app shells use other schemes than
+ * http.
+ */
 function isOrigin(text: string): boolean {
   if (text === '*') return true;
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/.test(text) || !URL.canParse(text)) return false;
@@ -641,7 +644,9 @@ function editDistance(one: string, other: string): number {
   return row[other.length] ?? 0;
 }
 
-/** Reads and checks every setting; the only reader of the environment. Throws a SettingsError that names the setting. */
+/**
+ * Reads and checks every setting; the only reader of the environment. Throws a SettingsError that names the setting.
+ */
 export function readSettings(source: Record<string, string | undefined>) {
   const env = parse(environmentSchema, source);
   return Object.freeze({
