@@ -327,6 +327,12 @@ const limitSettings = {
     ),
 };
 
+const analyticsSettings = {
+  CROSSTAB_MAX_CELLS: integer(1, 1_000_000)
+    .default(50_000)
+    .meta(documented({ description: 'Cells of a crosstab with its banner; 50,000 are about 6 MB.', unit: 'cells' })),
+};
+
 const uploadSettings = {
   UPLOAD_MAX_BYTES: integer(1)
     .default(25 * 1024 * 1024)
@@ -458,6 +464,7 @@ const environmentSchema = z.object({
   ...processSettings,
   ...accessSettings,
   ...limitSettings,
+  ...analyticsSettings,
   ...uploadSettings,
   ...webhookSettings,
   ...retentionSettings,
@@ -524,6 +531,7 @@ export const settingSections: readonly { title: string; settings: Readonly<Recor
   { title: 'Processes and logs', settings: processSettings },
   { title: 'Administrator, keys and tokens', settings: accessSettings },
   { title: 'Rate limits', settings: limitSettings },
+  { title: 'Analytics', settings: analyticsSettings },
   { title: 'Uploads', settings: uploadSettings },
   { title: 'Webhooks', settings: webhookSettings },
   { title: 'Retention', settings: retentionSettings },
@@ -675,6 +683,7 @@ export function readSettings(source: Record<string, string | undefined>) {
     intakeShards: env.INTAKE_SHARDS,
     intakeMemoryBytes: env.INTAKE_MEMORY_BYTES,
     intakeMayLose: env.INTAKE_MAY_LOSE,
+    crosstabMaxCells: env.CROSSTAB_MAX_CELLS,
     uploadMaxBytes: env.UPLOAD_MAX_BYTES,
     uploadUnclaimedMinutes: env.UPLOAD_UNCLAIMED_MINUTES,
     uploadLimits: {

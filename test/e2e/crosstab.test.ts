@@ -253,7 +253,7 @@ describe('a crosstab', () => {
         [
           {
             path: 'questionId2',
-            message: 'there would be 1000 rows and 1000 columns; a table can have 200000 cells at most',
+            message: 'there would be 1000 rows and 1000 columns; a table can have 50000 cells at most',
           },
         ],
       ],

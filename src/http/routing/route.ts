@@ -2,9 +2,11 @@ import type { z } from 'zod';
 import type { TextListener } from '../../ai/json-text-stream.ts';
 import type { Survey } from '../../domain/survey.ts';
 import type { ProblemCode } from '../../errors.ts';
+import { runInSlices } from '../../platform/slices.ts';
 import type { AuditRecord } from '../../stores/postgres/audit.ts';
 import type { StreamingBody } from '../server/reply.ts';
 import type { HeaderName } from '../server/request-head.ts';
+import { sliceJson } from '../server/sliced-json.ts';
 import type { Principal } from './principal.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -62,6 +64,14 @@ export type Outcome =
   | { kind: 'written' };
 
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
+/** `ok` for data of megabytes: the text is made in slices, so that other calls are answered meanwhile. */
+export const okInSlices = async (data: unknown): Promise<Outcome> => ({
+  kind: 'text',
+  status: 200,
+  mediaType: 'application/json; charset=utf-8',
+  headers: [['cache-control', 'no-store']],
+  text: await runInSlices(sliceJson({ success: true, data })),
+});
 export const created = (data: unknown): Outcome => ({ kind: 'json', status: 201, data });
 export const accepted = (data: unknown): Outcome => ({ kind: 'json', status: 202, data });
 export const page = (data: unknown, pagination: Pagination): Outcome => ({

@@ -8,6 +8,7 @@ import {
   comparisonsIn,
   fisherTest,
 } from '../../../../src/domain/analytics/significance.ts';
+import { runAtOnce } from '../../../../src/platform/slices.ts';
 
 const letters = 'abcdefgh';
 /** For each row the pairs "greater>smaller" that are significant, from counts and bases by column. */
@@ -22,7 +23,7 @@ function significant(
     base,
     shares: rows.map((row) => (base === 0 ? 0 : (row[c] ?? 0) / base)),
   }));
-  return compareColumns(columns, rows.length, comparison, sharedBase).map((line) =>
+  return runAtOnce(compareColumns(columns, rows.length, comparison, sharedBase)).map((line) =>
     line.flatMap((over, c) => over.map((value) => `${letters[c]}>${value}`)),
   );
 }
@@ -149,7 +150,7 @@ describe('comparing column percentages', () => {
     assert.deepEqual(significant([[30, 0, 0]], [50, 0, 50]), [['a>c']]);
     assert.deepEqual(significant([[0, 0]], [0, 0]), [[]]);
     assert.deepEqual(significant([[5]], [5]), [[]]);
-    assert.deepEqual(compareColumns([], 2, { level: 0.95 }), [[], []]);
+    assert.deepEqual(runAtOnce(compareColumns([], 2, { level: 0.95 })), [[], []]);
   });
 
   it('says the same as Pearson’s chi-square of the two columns', () => {
