@@ -26,8 +26,8 @@ export interface RateLimitsOptions {
 }
 
 /**
- * Counts calls in windows of a minute that start with the first call. While Redis is away, `auth` is counted in memory against this
- * process's share of the limit, and `api` calls are not limited.
+ * Counts calls in windows of a minute that start with the first call. While Redis is away, `auth` is counted in memory
+ * against this process's share of the limit, and `api` calls are not limited.
  */
 export function createRateLimits({ redis, auth, api, processCount, log }: RateLimitsOptions) {
   const limiters = new Map<string, RateLimiterAbstract>();
@@ -55,14 +55,33 @@ export function createRateLimits({ redis, auth, api, processCount, log }: RateLi
     limiters.set(name, limiter);
     return limiter;
   };
+  /** After Redis' clock was set back a window would last as much longer: then it ends a minute from now. */
+  const bounded = async (
+    limiter: RateLimiterAbstract,
+    key: string,
+    result: RateLimiterRes,
+  ): Promise<RateLimiterRes> => {
+    if (result.msBeforeNext <= windowSeconds * 1000) return result;
+    await redis.pexpire(limiter.getKey(key), windowSeconds * 1000);
+    if (limiter instanceof RateLimiterRedis) limiter.deleteInMemoryBlockedAll();
+    return new RateLimiterRes(result.remainingPoints, windowSeconds * 1000, result.consumedPoints);
+  };
+  const consume = async (limiter: RateLimiterAbstract, key: string) => {
+    try {
+      return { isAllowed: true, result: await bounded(limiter, key, await limiter.consume(key)) };
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error;
+      return { isAllowed: false, result: await bounded(limiter, key, error) };
+    }
+  };
   return {
     /** `points`: the limit of an API key instead of the general one. */
     async consume(scope: 'auth' | 'api', key: string, points?: number): Promise<RateLimitStatus> {
       const limit = points ?? (scope === 'auth' ? auth : api);
       try {
-        return rateLimitStatus(limit, await limiterFor(scope, limit).consume(key), true);
+        const { isAllowed, result } = await consume(limiterFor(scope, limit), key);
+        return rateLimitStatus(limit, result, isAllowed);
       } catch (error) {
-        if (error instanceof RateLimiterRes) return rateLimitStatus(limit, error, false);
         log.warn({ err: error, scope }, 'the rate limiter failed; the request is let through');
         return {
           limit,

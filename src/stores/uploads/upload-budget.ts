@@ -50,7 +50,8 @@ export function createUploadBudget({ rows, storage, redis, limits, log }: Upload
     const key = keyOf(sender);
     try {
       const sent = await redis.incrby(key, bytes);
-      await redis.expire(key, windowSeconds, 'NX');
+      // Sets the end of a new window, and of one that would last longer since Redis' clock was set back.
+      await redis.expire(key, windowSeconds, 'LT');
       if (sent <= limits.addressHourlyBytes) return;
       await redis.decrby(key, bytes);
     } catch (error) {

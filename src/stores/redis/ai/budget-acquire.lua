@@ -1,5 +1,5 @@
 -- Reserves one call to an AI provider within its limits, or returns how long to wait.
--- KEYS: calls (sorted by time), tokens (by call, and their sum), pause (the end of a pause, in ms), demand (exists for
+-- KEYS: calls (sorted by time), tokens (by call, and their sum), pause (the end of a pause, a blank and its length, in ms), demand (exists for
 -- a while after a call that may use the full limits). ARGV: id of the call, maximum tokens of the call, calls per
 -- window, tokens per window, ms of the window, share of the limits that the call may use, ms for which a call with the
 -- full share makes smaller shares apply. A call that is reserved already keeps its reservation, with the current time.
@@ -9,10 +9,17 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local isBulk = tonumber(ARGV[6]) < 1
 if not isBulk then redis.call('SET', KEYS[4], '1', 'PX', ARGV[7]) end
 local share = (isBulk and redis.call('EXISTS', KEYS[4]) == 1) and tonumber(ARGV[6]) or 1
-local pausedUntil = tonumber(redis.call('GET', KEYS[3]) or '0')
-if pausedUntil > now then return pausedUntil - now end
-
 local window = tonumber(ARGV[5])
+-- After the clock was set back: a pause lasts its own length at most, and calls of later than now count as made now.
+local pausedUntil, length = string.match(redis.call('GET', KEYS[3]) or '0 0', '^(%d+) ?(%d*)$')
+local pauseLeft, pauseMs = tonumber(pausedUntil) - now, tonumber(length)
+if pauseMs and pauseLeft > pauseMs then
+  redis.call('SET', KEYS[3], string.format('%d %d', now + pauseMs, pauseMs), 'PX', pauseMs)
+  pauseLeft = pauseMs
+end
+if pauseLeft > 0 then return pauseLeft end
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')) do redis.call('ZADD', KEYS[1], now, id) end
+
 local expired = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - window)
 for _, id in ipairs(expired) do
   redis.call('HINCRBY', KEYS[2], 'sum', -tonumber(redis.call('HGET', KEYS[2], id) or '0'))

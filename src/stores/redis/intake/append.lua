@@ -32,11 +32,18 @@ if maxPendingBytes < 0 then maxPendingBytes = nil end
 local largeRow = 16384
 
 -- While a survey is frozen nothing is accepted: its change is saved only if nobody has answered. `frozenUntil`: the
--- survey's field `held`.
-local function isFrozen(frozenUntil)
+-- survey's field `held`. After the clock was set back a freeze lasts a minute at most from when that is noticed.
+local maxFreezeMs = 60000
+local function isFrozen(key, frozenUntil)
   if not frozenUntil then return false end
   local now = redis.call('TIME')
-  return tonumber(frozenUntil) > now[1] * 1000 + now[2] / 1000
+  local nowMs = now[1] * 1000 + now[2] / 1000
+  local untilMs = tonumber(frozenUntil)
+  if untilMs > nowMs + maxFreezeMs then
+    local bounded = string.format('%d', nowMs + maxFreezeMs) .. string.match(frozenUntil, '%..*$')
+    redis.call('HSET', key, 'held', bounded)
+  end
+  return untilMs > nowMs
 end
 
 local surveys, nextArgument = {}, 8
@@ -45,7 +52,7 @@ for i = 1, tonumber(ARGV[7]) do
   local key = prefix .. 'survey:' .. id
   local fields = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes', 'held', 'pending')
   surveys[i] = {
-    id = id, key = key, isKnown = fields[1], isCurrent = fields[1] == revision, isFrozen = isFrozen(fields[7]),
+    id = id, key = key, isKnown = fields[1], isCurrent = fields[1] == revision, isFrozen = isFrozen(key, fields[7]),
     quota = tonumber(fields[2] or ''), total = tonumber(fields[3] or 0), completed = tonumber(fields[4] or 0),
     isFilled = fields[5] == '1', codes = tonumber(fields[6] or 0),
     isOverPendingLimit = maxPendingBytes ~= nil and tonumber(fields[8] or 0) > maxPendingBytes,
@@ -62,6 +69,14 @@ local function markFilled(survey)
   filledSurveys[#filledSurveys + 1] = survey.id
 end
 
+-- Ms until a counter's window ends. After the clock was set back it would last as much longer: then a window begins now.
+local function windowLeft(name)
+  local left = redis.call('PTTL', name)
+  if left >= 0 and left <= windowMs then return left end
+  redis.call('PEXPIRE', name, windowMs)
+  return windowMs
+end
+
 -- Counts the limit before anything else: a submission that is refused counts too. Returns the count with these
 -- submissions and the ms until the window ends; -1 where there is nothing to count. Each caller's counter is read and
 -- written once, however many single submissions it has.
@@ -76,7 +91,7 @@ local function countLimit(survey, caller, n)
   end
   local count = redis.call('INCRBY', name, n)
   local left = windowMs
-  if count == n then redis.call('PEXPIRE', name, windowMs) else left = redis.call('PTTL', name) end
+  if count == n then redis.call('PEXPIRE', name, windowMs) else left = windowLeft(name) end
   counters[name] = { count = count, left = left, unwritten = 0 }
   return count, left
 end
@@ -88,7 +103,7 @@ local function countLarge(caller, bytes)
   local name = prefix .. 'bytes:' .. caller
   local sum = redis.call('INCRBY', name, bytes)
   if sum == bytes then redis.call('PEXPIRE', name, windowMs) end
-  return sum > maxLargeBytes, redis.call('PTTL', name)
+  return sum > maxLargeBytes, windowLeft(name)
 end
 
 local function firstLines(text, n)

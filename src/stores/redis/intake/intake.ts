@@ -32,6 +32,8 @@ export const deletedRevision = Number.MAX_SAFE_INTEGER;
 /** How long a deletion is remembered here; the response store knows it for good, and is usually away for less time. */
 const tombstoneTtlSeconds = 6 * 3600;
 const unlinkBatchSize = 1000;
+/** As in append.lua. */
+const maxFreezeMs = 60_000;
 
 export interface IntakeDeps {
   redis: Redis;
@@ -108,7 +110,9 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
     isFrozen: async (surveyId: string): Promise<boolean> => {
       const results = await orUnavailable(redis.multi().hget(keyOf(surveyId), 'held').time().exec());
       const [frozen, time] = valuesOf(results) as [string | null, [string, string]];
-      return frozen !== null && Number(frozen) > Number(time[0]) * 1000 + Number(time[1]) / 1000;
+      const leftMs = Number(frozen ?? 0) - Number(time[0]) * 1000 - Number(time[1]) / 1000;
+      // More is left only after the clock was set back: the next submission bounds it.
+      return leftMs > 0 && leftMs <= maxFreezeMs;
     },
 
     /** Exact counts of accepted responses; undefined when the intake does not know the survey. */

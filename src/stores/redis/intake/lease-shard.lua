@@ -11,6 +11,10 @@ if not owner[1] then
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   return fence
 end
-if owner[1] ~= ARGV[2] then return 0 end
+if owner[1] ~= ARGV[2] then
+  -- After the clock was set back a lease would last as much longer: it ends after its usual time from now.
+  if redis.call('PTTL', KEYS[1]) > tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+  return 0
+end
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return tonumber(owner[2])
