@@ -34,9 +34,17 @@ export interface SignInDeps {
   accessTokens: Pick<AccessTokens, 'sign' | 'ttlSeconds'>;
   guard: AccountGuard;
   /** Called with every outcome; `userId` is null for an unknown e-mail address. */
-  record(outcome: { isSuccess: boolean; userId: string | null; sessionId: string | null }): void;
+  record(outcome: SignInOutcome): void;
   refreshTtlSeconds: number;
   newId(): string;
+}
+
+export interface SignInOutcome {
+  isSuccess: boolean;
+  userId: string | null;
+  sessionId: string | null;
+  /** The client's address. */
+  address: string;
 }
 
 export interface TokenPair {
@@ -56,8 +64,9 @@ export interface Credentials {
 const refused = () => new Problem('UNAUTHORIZED', 'The e-mail or the password is not right');
 
 /**
- * Checks credentials and starts a session. An unknown e-mail address, a wrong password and a disabled user take the same steps and give
- * the same UNAUTHORIZED. Also throws RATE_LIMITED (see the account guard) and SERVICE_UNAVAILABLE (too many concurrent sign-ins).
+ * Checks credentials and starts a session. An unknown e-mail address, a wrong password and a disabled user take the
+ * same steps and give the same UNAUTHORIZED. Also throws RATE_LIMITED (see the account guard) and SERVICE_UNAVAILABLE
+ * (too many concurrent sign-ins).
  */
 export function createSignIn(deps: SignInDeps) {
   return async ({
@@ -77,7 +86,12 @@ export function createSignIn(deps: SignInDeps) {
       isMatch &&
       !account.isDisabled &&
       (await start(deps, account, { id: sessionId, refreshToken }));
-    deps.record({ isSuccess: isStarted, userId: account?.id ?? null, sessionId: isStarted ? sessionId : null });
+    deps.record({
+      isSuccess: isStarted,
+      userId: account?.id ?? null,
+      sessionId: isStarted ? sessionId : null,
+      address,
+    });
     if (!isStarted) {
       await deps.guard.failed(key);
       throw refused();

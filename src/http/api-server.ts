@@ -22,6 +22,7 @@ import { docsRoutes, openApiRoute } from './routes/docs.ts';
 import { withAudit } from './routing/audit.ts';
 import { createDispatch } from './routing/dispatch.ts';
 import { createRateLimits } from './routing/rate-limits.ts';
+import { createRefusalAudit } from './routing/refusal-audit.ts';
 import { createRouteTable } from './routing/route-table.ts';
 import { createSurveyAccess } from './routing/survey-access.ts';
 import { createAddressReader } from './server/client-address.ts';
@@ -108,7 +109,7 @@ export async function createApiServer(options: ApiServerOptions) {
   const server = createServer({
     api: createRouteTable([...withAudit(routes, audit), openApi]),
     root: createRouteTable([...rootRoutes, ...docsRoutes()]),
-    dispatch: createDispatch({ authenticate, access, limits, log, metrics }),
+    dispatch: createDispatch({ authenticate, access, limits, log, metrics, auditRefusal: createRefusalAudit(audit) }),
     addressOf,
     corsOrigins,
     isPortShared: options.isPortShared,
@@ -122,8 +123,8 @@ export async function createApiServer(options: ApiServerOptions) {
     /** Subscribes to notifications of other processes; resolves when they can arrive. */
     subscribe: live.subscribe,
     /**
-     * Fails readiness at once. After DRAIN_DELAY_MS, in which balancers notice that, it takes nothing new and lets running calls end
-     * within the deadline.
+     * Fails readiness at once. After DRAIN_DELAY_MS, in which balancers notice that, it takes nothing new and lets
+     * running calls end within the deadline.
      */
     async drain(deadlineMs: number): Promise<void> {
       isStopping = true;

@@ -3,7 +3,7 @@ import { createAccessTokens } from '../auth/access-tokens.ts';
 import { createAccountGuard } from '../auth/account-guard.ts';
 import { createPasswords } from '../auth/passwords.ts';
 import { createRefresh } from '../auth/refresh.ts';
-import { createSignIn } from '../auth/sign-in.ts';
+import { createSignIn, type SignInOutcome } from '../auth/sign-in.ts';
 import { makeSigningKey, readSigningKeys, type SigningKeys } from '../auth/signing-keys.ts';
 import type { Log } from '../log.ts';
 import { loadOrCreateSecret, type Secrets } from '../platform/secrets.ts';
@@ -130,20 +130,13 @@ export async function loadSigningKeys({
 
 /** Records sign-ins without waiting, and alike for every outcome, so that the time of the reply reveals nothing. */
 function recordSignIn(audit: Audit) {
-  return ({
-    isSuccess,
-    userId,
-    sessionId,
-  }: {
-    isSuccess: boolean;
-    userId: string | null;
-    sessionId: string | null;
-  }): void => {
+  return ({ isSuccess, userId, sessionId, address }: SignInOutcome): void => {
     const actor = isSuccess && userId !== null ? { userId, keyId: null } : null;
     const object =
       sessionId === null
         ? ({ objectKind: 'user', objectId: userId ?? 'unknown' } as const)
         : ({ objectKind: 'session', objectId: sessionId } as const);
-    void audit.record({ actor, action: isSuccess ? 'session.started' : 'session.refused', ...object });
+    const action = isSuccess ? 'session.started' : 'session.refused';
+    void audit.record({ actor, action, ...object, details: { address } });
   };
 }

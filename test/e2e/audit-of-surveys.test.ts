@@ -50,6 +50,7 @@ describe('the audit of a survey', () => {
         'response.deleted',
         'export.downloaded',
         'export.requested',
+        'responses.read',
         'survey.published',
         'question.changed',
         'question.created',
@@ -57,7 +58,7 @@ describe('the audit of a survey', () => {
       ],
     );
     assert.deepEqual(entries[0]?.details, { fields: ['title', 'status'], status: { from: 'ACTIVE', to: 'PAUSED' } });
-    assert.deepEqual(entries[4]?.details, { status: { from: 'DRAFT', to: 'ACTIVE' } });
+    assert.deepEqual(entries[5]?.details, { status: { from: 'DRAFT', to: 'ACTIVE' } });
     const downloads = await admin.get(`/audit?surveyId=${one.id}&action=export.downloaded`);
     assert.equal(downloads.length, 1);
     assert.deepEqual(await entriesOf(randomUUID()), []);

@@ -5,7 +5,7 @@ import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { notFound } from '../../errors.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { objectInSurvey } from '../routing/audit.ts';
+import { objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import {
@@ -24,6 +24,9 @@ export interface ResponseRoutesDeps {
   surveys: Pick<SurveyStore, 'load'>;
   erasure: Pick<ResponseErasure, 'eraseOne'>;
 }
+
+/** A reader who pages through all responses is recorded once an hour. */
+const readingAuditIntervalMs = 3_600_000;
 
 const listQuery = z
   .strictObject({
@@ -74,6 +77,12 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
       reply: z.array(responseSchema),
       replyStatus: 200,
       isPaged: true,
+      audit: {
+        action: 'responses.read',
+        objectKind: 'survey',
+        describe: objectFromPath('surveyId'),
+        intervalMs: readingAuditIntervalMs,
+      },
       handle: async ({ params, query }) => {
         const survey = await loadCompiled(params['surveyId'] ?? '');
         const { records, total, nextCursor } = await deps.responses.list({

@@ -1,3 +1,4 @@
+import { createAtMostOnce } from '../../platform/at-most-once.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
 import type { AuditEvent, Outcome, Route, RouteRequest } from './route.ts';
 
@@ -31,16 +32,19 @@ export const aiUse: AuditEvent = {
 
 /** The same routes; each records its audit event when its handler has succeeded. */
 export function withAudit(routes: readonly Route[], audit: Pick<Audit, 'record'>): Route[] {
+  const isDue = createAtMostOnce();
   return routes.map((entry) => {
     const { audit: event } = entry;
     if (!event || event === 'by handler') return entry;
-    const { action, objectKind } = event;
+    const { action, objectKind, intervalMs } = event;
+    const isDueFor = ({ principal: { keyId, userId } }: RouteRequest, objectId: string) =>
+      intervalMs === undefined || isDue(`${keyId ?? userId} ${action} ${objectId}`, intervalMs);
     const handle = async (request: RouteRequest): Promise<Outcome> => {
       const outcome = await entry.handle(request as RouteRequest<never, never>);
       if (!isAuditable(outcome)) return outcome;
       const data = outcome.kind === 'json' ? (outcome.data as Record<string, unknown>) : {};
       const recorded = event.describe(request as RouteRequest<never, never>, data, `${entry.method} ${entry.path}`);
-      if (!recorded) return outcome;
+      if (!recorded || !isDueFor(request, recorded.objectId)) return outcome;
       const details = { ...recorded.details, ...outcomeDetails(outcome) };
       await audit.record({ actor: request.principal, action, objectKind, ...recorded, details });
       return outcome;

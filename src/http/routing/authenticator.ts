@@ -3,7 +3,7 @@ import { hashOpaqueToken, isOpaqueToken } from '../../auth/opaque-tokens.ts';
 import { lesserRole } from '../../auth/roles.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { createLruCache } from '../../platform/lru-cache.ts';
+import { createAtMostOnce } from '../../platform/at-most-once.ts';
 import { createTtlCache } from '../../platform/ttl-cache.ts';
 import type { ActiveApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
@@ -22,8 +22,9 @@ const capacity = 20_000;
 const keyUseIntervalMs = 60_000;
 
 /**
- * Authenticates calls. A token or API key only names a session or key; whether that is active, and its role, is read from PostgreSQL and
- * cached for 0.8 s, so that a sign-out, a disabled user or a changed role counts within a second in every process.
+ * Authenticates calls. A token or API key only names a session or key; whether that is active, and its role, is read
+ * from PostgreSQL and cached for 0.8 s, so that a sign-out, a disabled user or a changed role counts within a second in
+ * every process.
  */
 export function createAuthenticator(deps: AuthenticatorDeps) {
   const sessions = createTtlCache({ ttlMs: maxAgeMs, capacity, load: (id) => sessionPrincipal(deps, id) });
@@ -51,7 +52,9 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
     if (!principal) throw new Problem('UNAUTHORIZED');
     return principal;
   };
-  /** The caller with the present role; undefined once the session, key or user is gone. For connections that stay open. */
+  /**
+   * The caller with the present role; undefined once the session, key or user is gone. For connections that stay open.
+   */
   const current = async ({ keyId, sessionId }: Principal): Promise<Principal | undefined> => {
     if (keyId !== null) return keyPrincipal(await deps.apiKeys.findActiveById(keyId));
     return sessionId === null ? undefined : sessions.get(sessionId);
@@ -86,12 +89,9 @@ function keyPrincipal(key: ActiveApiKey | undefined): Principal | undefined {
 
 /** Records the use of a key at most once a minute, without waiting. */
 function createKeyUseRecorder({ apiKeys, log }: AuthenticatorDeps) {
-  const recordedAtMs = createLruCache<number>(capacity);
+  const isDue = createAtMostOnce();
   return (keyId: string) => {
-    const nowMs = performance.now();
-    const last = recordedAtMs.get(keyId);
-    if (last !== undefined && nowMs - last < keyUseIntervalMs) return;
-    recordedAtMs.set(keyId, nowMs);
+    if (!isDue(keyId, keyUseIntervalMs)) return;
     apiKeys
       .markUsed(keyId)
       .catch((error: unknown) => log.warn({ err: error, keyId }, 'the last use of an API key could not be recorded'));

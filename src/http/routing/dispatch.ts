@@ -12,6 +12,7 @@ import { problemText } from '../server/write-response.ts';
 import type { Authenticate, Principal } from './principal.ts';
 import { type RateLimitStatus, type RateLimits, rateLimitHeaders } from './rate-limits.ts';
 import { assertValidParams, readInput } from './read-input.ts';
+import type { RefusalAudit } from './refusal-audit.ts';
 import type { Outcome, RouteRequest, SurveyRight } from './route.ts';
 import type { RouteMatch } from './route-table.ts';
 import { acceptsEventStream, streamReply } from './streamed-reply.ts';
@@ -23,6 +24,8 @@ export interface DispatchDeps {
   limits: RateLimits;
   log: Log;
   metrics: Pick<Metrics, 'refused'>;
+  /** Records refusals that point at an attack. */
+  auditRefusal?: RefusalAudit;
 }
 
 /** What is known of a request before its route runs. */
@@ -44,11 +47,13 @@ export interface RequestContext {
 interface DispatchState {
   /** Sent with every reply, also with refusals. */
   rateLimit: RateLimitStatus | undefined;
+  /** Undefined for public routes and callers that are not authenticated. */
+  principal?: Principal;
 }
 
 /**
- * Runs a request in this order: authenticate (401) → count (429) → authorise (404, 403) → read and validate (400, 413, 415) → handle.
- * Authorisation comes before validation, so that validation errors reveal nothing to strangers.
+ * Runs a request in this order: authenticate (401) → count (429) → authorise (404, 403) → read and validate (400, 413,
+ * 415) → handle. Authorisation comes before validation, so that validation errors reveal nothing to strangers.
  * Returns the outcome with its headers; never throws.
  */
 export function createDispatch(deps: DispatchDeps) {
@@ -59,11 +64,29 @@ export function createDispatch(deps: DispatchDeps) {
       const outcome = await runRoute(deps, context, state, standardHeaders);
       return { outcome, headers: standardHeaders() };
     } catch (error) {
-      return { outcome: toCountedProblem(deps, context, error), headers: standardHeaders() };
+      const problem = toCountedProblem(deps, context, error);
+      auditRefusal(deps, context, state, problem);
+      return { outcome: problem, headers: standardHeaders() };
     } finally {
       context.stream?.discard();
     }
   };
+}
+
+function auditRefusal(
+  deps: DispatchDeps,
+  { match, headers, address }: RequestContext,
+  { principal }: DispatchState,
+  problem: Problem,
+): void {
+  if (!match || match.route.access.kind === 'public') return;
+  deps.auditRefusal?.({
+    problem,
+    route: `${match.route.method} ${match.route.path}`,
+    principal,
+    authorization: headers.get('authorization'),
+    address: rateLimitKeyOf(address),
+  });
 }
 
 function toCountedProblem(deps: DispatchDeps, { requestId, match }: RequestContext, error: unknown): Problem {
@@ -134,7 +157,10 @@ async function consumeRateLimit(
     throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: state.rateLimit.retryAfterSeconds });
 }
 
-/** Authenticates and counts: by user or API key, and by address without a valid token, so that guessing tokens is limited too. */
+/**
+ * Authenticates and counts: by user or API key, and by address without a valid token, so that guessing tokens is
+ * limited too.
+ */
 async function identifyCaller(
   deps: DispatchDeps,
   context: RequestContext,
@@ -153,6 +179,7 @@ async function identifyCaller(
     await consumeRateLimit(deps, state, 'api', addressKey);
     throw error;
   }
+  state.principal = principal;
   await consumeRateLimit(
     deps,
     state,

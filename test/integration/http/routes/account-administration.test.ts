@@ -499,7 +499,10 @@ describe('the audit', () => {
       assert.equal(found.length, 1);
       return found;
     });
-    assert.deepEqual([refused[0].actorId, refused[0].actorKind], [null, 'SYSTEM']);
+    assert.deepEqual(
+      [refused[0].actorId, refused[0].actorKind, refused[0].details],
+      [null, 'SYSTEM', { address: '127.0.0.1' }],
+    );
     const paged = await admin.call('GET', `/audit?actorId=${user.id}&limit=1&page=2`);
     assert.deepEqual(
       [paged.body.data.length, paged.body.data[0].action, paged.body.pagination.total],

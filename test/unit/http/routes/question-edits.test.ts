@@ -6,7 +6,9 @@ import { Problem } from '../../../../src/errors.ts';
 import { questionRoutes } from '../../../../src/http/routes/questions.ts';
 import { blankSurvey, nextId, withQuestion } from '../../../support/questions.ts';
 
-/** The route that changes a question, over a survey in memory; `answeredAt` says of each look whether answers are there. */
+/**
+ * The route that changes a question, over a survey in memory; `answeredAt` says of each look whether answers are there.
+ */
 function setUp(start: { survey: SurveyWithQuestions; question: Question }, answeredAt: (look: number) => boolean) {
   const did: string[] = [];
   const state = { survey: start.survey, looks: [] as Question[] };
@@ -44,7 +46,7 @@ const likert = () =>
     options: [{ text: 'low' }, { text: 'mid' }, { text: 'high' }],
   });
 const isAnsweredMeanwhile = (error: unknown) =>
-  error instanceof Problem && error.code === 'CONFLICT' && /in this moment/.test(error.message);
+  error instanceof Problem && error.code === 'CONFLICT' && /answered just now/.test(error.message);
 
 describe('a question that is changed while its first answers come in', () => {
   for (const [name, start, body] of [

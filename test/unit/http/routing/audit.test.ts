@@ -52,6 +52,20 @@ describe('the audit of calls', () => {
     );
   });
 
+  it('records the reading of responses once an hour for each survey and reader', async () => {
+    const records: string[] = [];
+    const route = auditedRoute(
+      'GET /responses/surveys/{surveyId}',
+      async () => ok([]),
+      async ({ action, actor, objectId }) =>
+        void records.push(`${actor?.keyId ?? actor?.userId} ${action} ${objectId}`),
+    );
+    const read = (surveyId: string, principal: object) =>
+      route.handle({ params: { surveyId }, principal } as unknown as RouteRequest<never, never>);
+    for (const keyId of [null, 'k']) for (const survey of ['a', 'b', 'a']) await read(survey, { userId: 'u', keyId });
+    assert.deepEqual(records, ['u responses.read a', 'u responses.read b', 'k responses.read a', 'k responses.read b']);
+  });
+
   it('records who did what to which object, with names of fields but no values, and nothing for a refused call', async () => {
     const records: unknown[] = [];
     const principal = { userId: 'u', keyId: null };
