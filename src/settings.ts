@@ -54,7 +54,10 @@ function isCidr(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
-/** Whether a text is `*` or a value of the Origin header, which is compared verbatim; app shells use other schemes than http. */
+/**
+ * Whether a text is `*` or a value of the Origin header, which is compared verbatim; app shells use other schemes than
+ * http.
+ */
 function isOrigin(text: string): boolean {
   if (text === '*') return true;
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/.test(text) || !URL.canParse(text)) return false;
@@ -324,6 +327,12 @@ const limitSettings = {
     ),
 };
 
+const analyticsSettings = {
+  CROSSTAB_MAX_CELLS: integer(1, 1_000_000)
+    .default(50_000)
+    .meta(documented({ description: 'Cells of a crosstab with its banner; 50,000 are about 6 MB.', unit: 'cells' })),
+};
+
 const uploadSettings = {
   UPLOAD_MAX_BYTES: integer(1)
     .default(25 * 1024 * 1024)
@@ -473,6 +482,7 @@ const environmentSchema = z.object({
   ...processSettings,
   ...accessSettings,
   ...limitSettings,
+  ...analyticsSettings,
   ...uploadSettings,
   ...webhookSettings,
   ...retentionSettings,
@@ -539,6 +549,7 @@ export const settingSections: readonly { title: string; settings: Readonly<Recor
   { title: 'Processes and logs', settings: processSettings },
   { title: 'Administrator, keys and tokens', settings: accessSettings },
   { title: 'Rate limits', settings: limitSettings },
+  { title: 'Analytics', settings: analyticsSettings },
   { title: 'Uploads', settings: uploadSettings },
   { title: 'Webhooks', settings: webhookSettings },
   { title: 'Retention', settings: retentionSettings },
@@ -659,7 +670,9 @@ function editDistance(one: string, other: string): number {
   return row[other.length] ?? 0;
 }
 
-/** Reads and checks every setting; the only reader of the environment. Throws a SettingsError that names the setting. */
+/**
+ * Reads and checks every setting; the only reader of the environment. Throws a SettingsError that names the setting.
+ */
 export function readSettings(source: Record<string, string | undefined>) {
   const env = parse(environmentSchema, source);
   return Object.freeze({
@@ -688,6 +701,7 @@ export function readSettings(source: Record<string, string | undefined>) {
     intakeShards: env.INTAKE_SHARDS,
     intakeMemoryBytes: env.INTAKE_MEMORY_BYTES,
     intakeMayLose: env.INTAKE_MAY_LOSE,
+    crosstabMaxCells: env.CROSSTAB_MAX_CELLS,
     uploadMaxBytes: env.UPLOAD_MAX_BYTES,
     uploadUnclaimedMinutes: env.UPLOAD_UNCLAIMED_MINUTES,
     uploadLimits: {

@@ -93,7 +93,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     secrets,
     submitLimit: settings.rateLimits.submit,
     pressure: stores.pressure.refusal,
-    isFormerKnown: stores.isFormerKnown,
+    mayHaveLegacyKeys: stores.mayHaveLegacyKeys,
     now,
     newId: newResponseId,
     findStored: (responseId) => lookupSemaphore.run(() => reading.trace(responseId)),

@@ -7,7 +7,7 @@ import type { ProviderBudget, ProviderLimits } from '../stores/redis/ai/provider
 import { costOf } from './providers/models.ts';
 import { type CompletionRequest, type Provider, RefusedReply, type Tokens } from './providers/provider.ts';
 
-/** Who makes a call, and about which survey. */
+/** The user for whom a call is made, and its survey. */
 export interface CallPurpose {
   userId?: string | undefined;
   surveyId?: string | undefined;
@@ -97,7 +97,7 @@ export function rateLimited(provider: Provider, metered: MeteredAccount, deps: U
         if (error instanceof Problem && error.code === 'AI_RATE_LIMITED')
           await budget
             .pause(account, (error.retryAfterSeconds ?? 1) * 1000)
-            .catch((trouble: unknown) => log.debug({ err: trouble }, 'pausing calls to an AI provider failed'));
+            .catch((error: unknown) => log.debug({ err: error }, 'pausing calls to an AI provider failed'));
         const counted = error instanceof RefusedReply ? error.tokens : undefined;
         const taken = counted ? counted.inputTokens + counted.outputTokens : inputTokensOf(request);
         await Promise.all([

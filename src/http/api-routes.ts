@@ -103,7 +103,10 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
 }
 
 /** Responses, analytics and exports. */
-export function resultRoutes({ stores, core }: ApiServerOptions, { audit }: Pick<Authentication, 'audit'>): Route[] {
+export function resultRoutes(
+  { settings, stores, core }: ApiServerOptions,
+  { audit }: Pick<Authentication, 'audit'>,
+): Route[] {
   const { surveys, responses, annotations, queryCache } = stores;
   const { reading, erasure, now } = core;
   return [
@@ -123,7 +126,7 @@ export function resultRoutes({ stores, core }: ApiServerOptions, { audit }: Pick
         }),
     }),
     ...analyticsRoutes({ cachedTotals: queryCache.totals, surveys, annotations }),
-    crosstabRoute({ cachedCrosstab: queryCache.crosstab, surveys, annotations }),
+    crosstabRoute({ cachedCrosstab: queryCache.crosstab, surveys, annotations, maxCells: settings.crosstabMaxCells }),
     ...exportRoutes({ exports: stores.exports, files: stores.exportFiles, surveys, annotations, now, newId: id }),
   ];
 }

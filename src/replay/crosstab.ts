@@ -96,7 +96,7 @@ export function askCrosstab(
 export interface CrosstabPair {
   questions: readonly ImportedQuestion[];
   rows: readonly Row[];
-  /** Of the rows and of the columns. */
+  /** The types of the rows and of the columns. */
   variables: readonly [Variable, Variable];
   reply: CrosstabReply;
 }

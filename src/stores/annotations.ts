@@ -9,17 +9,17 @@ import type { AnnotationTable } from './clickhouse/annotation-table.ts';
 import type { AiAnnotationRows } from './postgres/ai/annotations.ts';
 
 export interface AnnotationsDeps {
-  /** Where analyses keep what they found. */
+  /** Annotations in PostgreSQL, where analyses save them. */
   rows: AiAnnotationRows;
-  /** Where it can be counted. */
+  /** Copies in ClickHouse, where they are counted. */
   table: AnnotationTable;
   newId(): string;
 }
 
-/** An edition that nobody adds to for so long belongs to a finished analysis, or to one that never ends. */
+/** An edition without additions for this long belongs to an analysis that has finished or died. */
 const unfinishedEditionTtlMs = 3_600_000;
 
-/** What analyses found, as variables of analytics. */
+/** Annotations as variables of analytics. */
 export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
   const readEdition = async (surveyId: string, kind: AnnotationKind, edition: string) => ({
     edition,
@@ -38,7 +38,7 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
       return known;
     },
 
-    /** The annotations of these editions, as they were named. */
+    /** The annotations of these editions. */
     async findByEditions(surveyId: string, editions: Editions): Promise<KnownAnnotations> {
       const known: KnownAnnotations = {};
       for (const kind of annotationKinds) {
@@ -66,14 +66,13 @@ export function createAnnotations({ rows, table, newId }: AnnotationsDeps) {
     },
 
     /**
-     * Removes editions that nobody reads, and what is left of deleted responses: an analysis may have met one while it
-     * was deleted.
+     * Removes unused editions, and annotations of deleted responses that an analysis saved while they were deleted.
      */
     async sweep(nowMs: number): Promise<void> {
       const old = await table.editions(new Date(nowMs - unfinishedEditionTtlMs));
       if (old.length > 0) {
-        const kept = await rows.editionsInUse();
-        await table.removeEditions(old.filter((edition) => !kept.has(edition)));
+        const used = await rows.editionsInUse();
+        await table.removeEditions(old.filter((edition) => !used.has(edition)));
       }
       const erased = await rows.findErasedWithAnnotations();
       if (erased.length > 0) await rows.removeOfResponses(erased);

@@ -4,14 +4,14 @@ import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isId } from '../platform/ids.ts';
 
-/** Where a writer puts its bytes. Resolves when there is room for more, so that a writer never runs ahead of the disk. */
+/** Receives a file's bytes. `write` resolves when they are written, so that a writer never runs ahead of the disk. */
 export interface FileSink {
   write(bytes: Uint8Array): Promise<void>;
 }
 
 export interface StoredFile {
   fileSize: number;
-  /** Of its bytes, in lower-case hex. */
+  /** SHA-256 of the file in lower-case hex. */
   sha256: string;
 }
 
@@ -19,8 +19,8 @@ const partSuffix = '.part';
 const staleMs = 3_600_000;
 
 /**
- * Export files in a folder of the data directory. A file is written under a name of its own and gets its real one when it is whole and on
- * disk: under that there is never half a file, nor ever another one than the first.
+ * Export files in a folder of the data directory. A file is written under a temporary name and renamed when it is
+ * complete and synced. The final name never holds half a file, and never changes its content.
  */
 export function createExportFiles(dataDir: string) {
   const folder = join(dataDir, 'exports');
@@ -29,8 +29,8 @@ export function createExportFiles(dataDir: string) {
     path,
 
     /**
-     * Writes a whole file; what `fill` throws leaves nothing behind. A file that is there stays, and is the one that is told of: another
-     * run may have said of it what it is, or be about to.
+     * Writes a file; nothing remains if `writeContent` throws. If the file exists already, it stays, and the result
+     * describes it, because another run may have recorded its size and hash.
      */
     async write(id: string, writeContent: (sink: FileSink) => Promise<void>): Promise<StoredFile> {
       await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -59,7 +59,7 @@ export function createExportFiles(dataDir: string) {
       return { fileSize, sha256: hash.digest('hex') };
     },
 
-    /** Its size, or undefined when it is not there. */
+    /** The size in bytes, or undefined if there is no file. */
     size: async (id: string): Promise<number | undefined> =>
       stat(path(id)).then(
         (found) => found.size,
@@ -68,7 +68,7 @@ export function createExportFiles(dataDir: string) {
 
     remove: (id: string): Promise<void> => rm(path(id), { force: true }),
 
-    /** Ids of all files there, whatever else lies beside them. Removes what writers that died have left. */
+    /** Ids of all complete files. Removes temporary files of writers that died more than an hour ago. */
     async list(nowMs: number): Promise<string[]> {
       const names = await readdir(folder).catch(() => []);
       const isStale = async (name: string) =>
@@ -82,7 +82,7 @@ export function createExportFiles(dataDir: string) {
 
 export type ExportFiles = ReturnType<typeof createExportFiles>;
 
-/** Gives a file its real name, and says whether nobody had it before. Atomic where the disk knows hard links. */
+/** Renames a file unless the name exists; returns whether it did. Atomic on file systems with hard links. */
 async function linkIfAbsent(partPath: string, path: string): Promise<boolean> {
   try {
     await link(partPath, path);
@@ -109,7 +109,7 @@ async function measureFile(path: string): Promise<StoredFile> {
   return { fileSize, sha256: hash.digest('hex') };
 }
 
-/** The name itself must survive a power cut. */
+/** Syncs the folder, so that the new name survives a power cut. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -10,19 +10,19 @@ export interface QueryCacheDeps {
   totals: TotalsStore;
   crosstab: CrosstabStore;
   dataVersions: Pick<DataVersions, 'find'>;
-  /** Whether a server may be asked that does not have yet what another has stored. */
+  /** Whether queries may go to a replica that does not have the last batch yet. */
   mayReplicasLag: boolean;
-  /** In milliseconds. */
+  /** Milliseconds of a clock that never steps back. */
   now?: () => number;
 }
 
 const maxEntries = 100;
-/** Greater ones are rare, and would take much memory. */
+/** Larger results are rare, and would take much memory. */
 const maxCachedValues = 3000;
-/** A text of so many takes about as much memory again as a number: respondents can make words of thousands. */
+/** So many characters of a text count as one value; respondents can write words of thousands of characters. */
 const charactersPerValue = 30;
-/** However long nothing is stored by us: somebody may put rows back by hand, and of several servers one may come later. */
-const ttlMs = { ofOneServer: 10_000, ofSeveral: 1000 };
+/** Cached counts also expire without a new batch, because an operator may restore rows by hand and replicas may lag. */
+const ttlMs = { oneServer: 10_000, replicas: 1000 };
 
 interface CacheEntry<Counts> {
   dataVersion: string;
@@ -31,8 +31,8 @@ interface CacheEntry<Counts> {
 }
 
 /**
- * The same counts as those of the stores behind it. Who asks again what was counted since the survey's last batch gets what was counted
- * then, and who asks while it is counted waits for that: many who watch one survey cost one count a batch.
+ * Wraps the stores of counts with a cache. Results are cached until the survey's next batch; concurrent callers share
+ * one query, so that many watchers of a survey cost one query a batch.
  */
 export function createQueryCache({
   totals,
@@ -41,7 +41,7 @@ export function createQueryCache({
   mayReplicasLag,
   now = () => performance.now(),
 }: QueryCacheDeps) {
-  const entryTtlMs = mayReplicasLag ? ttlMs.ofSeveral : ttlMs.ofOneServer;
+  const entryTtlMs = mayReplicasLag ? ttlMs.replicas : ttlMs.oneServer;
   const cached = <Query extends { surveyId: string }, Counts>(
     count: (query: Query) => Promise<Counts>,
     { dimensionsOf, sizeOf }: QueryShape<Query, Counts>,
@@ -50,10 +50,10 @@ export function createQueryCache({
     return async (query: Query): Promise<Counts> => {
       // Annotations change without a batch.
       if (dimensionsOf(query).some(({ source }) => source.kind === 'annotation')) return count(query);
-      // Asked before counting: what is stored meanwhile makes another mark.
+      // Read before counting, so that a batch stored meanwhile makes the entry stale.
       const dataVersion = await dataVersions.find(query.surveyId);
       if (dataVersion === undefined) return count(query);
-      // A query names all categories: of thousands of long ones its text would take more than the counts.
+      // Hashed, because a query with thousands of long categories would take more memory than its counts.
       const key = createHash('sha256').update(JSON.stringify(query)).digest('base64');
       const last = entries.get(key);
       if (last?.dataVersion === dataVersion && now() - last.countedAtMs < entryTtlMs) return last.counts;
@@ -91,15 +91,15 @@ export function createQueryCache({
 }
 
 interface QueryShape<Query, Counts> {
-  /** All that the query names. */
+  /** All dimensions that the query names. */
   dimensionsOf(query: Query): readonly Dimension[];
-  /** About how many numbers and texts it holds. */
+  /** Approximate number of values in the result. */
   sizeOf(counts: Counts): number;
 }
 
 const sizeOfSurveyCounts = ({ byDay, perQuestion }: SurveyCounts): number =>
   [...perQuestion.values()].reduce(
-    (sum, { results }) => sum + results.reduce((figures, result) => figures + sizeOfResult(result), 1),
+    (sum, { results }) => sum + results.reduce((size, result) => size + sizeOfResult(result), 1),
     byDay.length,
   );
 

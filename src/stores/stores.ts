@@ -53,8 +53,8 @@ export interface OpenStoresOptions {
 }
 
 /**
- * Begins to connect to all stores and to bring their schemas up to date, and gives what is built on them. It waits for none of them: until a
- * store is reached (`contacts`), every call that needs it is refused with SERVICE_UNAVAILABLE.
+ * Begins to connect to all stores and to migrate their schemas, and returns the objects that are built on them. It does
+ * not wait: until a store is reached (`contacts`), every call that needs it is refused with SERVICE_UNAVAILABLE.
  */
 export async function openStores({ urls, settings, log, metrics }: OpenStoresOptions) {
   const intakeRedis = createIntakeRedis(urls.redis, log);
@@ -62,7 +62,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
   const streamRedis = createSharedRedis(urls.redis, log);
   const sharedRedis = createSharedRedis(urls.redisJobs, log);
   const subscriberRedis = createWaitingRedis(urls.redisJobs, log);
-  // Live streams read a lot when many clients come back at once: ingest must not wait behind them.
+  // Live streams read a lot when many clients reconnect at once, and ingest must not wait behind them.
   const liveRedis = createSharedRedis(urls.redis, log);
   const redises = [intakeRedis, streamRedis, liveRedis, sharedRedis, subscriberRedis];
   const placement = settings.clickhouseCluster === undefined ? {} : { cluster: settings.clickhouseCluster };
@@ -116,7 +116,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     uploadStorage,
     intake: createIntake({ redis: intakeRedis, shards, metrics, memory: pressure }),
     definitions: createDefinitionStore({ redis: streamRedis, shards, maxBytes: pressure.definitionBytes }),
-    isFormerKnown: contacts.isFormerKnown,
+    mayHaveLegacyKeys: contacts.mayHaveLegacyKeys,
     generations: createIdempotencyGenerations(streamRedis, shards),
     stream,
     erasureLog: createErasureLog({ redis: streamRedis, jobsRedis: sharedRedis, stream, shards }),

@@ -15,8 +15,11 @@ import { eventually } from '../support/eventually.ts';
 import { areInTime } from '../support/refusal-times.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** Stores that answer, but not as they should; what was accepted must be there once, and what was refused may be sent again. */
-describe('a store that is in trouble', () => {
+/**
+ * Stores that answer, but not as they should; what was accepted must be there once, and what was refused may be sent
+ * again.
+ */
+describe('a store that fails', () => {
   const dataDir = temporaryDataDir();
   const smallDisk = join(dataDir, 'redis-intake');
   const smallResponseDisk = join(dataDir, 'clickhouse');
@@ -142,14 +145,14 @@ describe('a store that is in trouble', () => {
     other.disconnect();
   });
 
-  it('an intake that is held back answers late, and what was not answered is refused', async () => {
+  it('an intake that stops replying makes submissions late, and then refused', async () => {
     await through(
       async () => void redis.call('CLIENT', 'PAUSE', '6000', 'WRITE'),
       () => redis.call('CLIENT', 'UNPAUSE'),
     );
   });
 
-  it('an intake that has cut its connections is found again without a restart', async () => {
+  it('an intake that has cut its connections is reached again without a restart', async () => {
     await through(
       () => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
       async () => undefined,
@@ -161,7 +164,7 @@ describe('a store that is in trouble', () => {
     });
   });
 
-  it('an intake that has forgotten its scripts is taught them again, and nobody notices', async () => {
+  it('an intake after SCRIPT FLUSH gets its scripts again without a refusal', async () => {
     await through(
       () => redis.script('FLUSH'),
       async () => undefined,
@@ -169,7 +172,7 @@ describe('a store that is in trouble', () => {
     );
   });
 
-  it('an intake that rewrites its log under load goes on', async () => {
+  it('an intake that rewrites its log under load accepts submissions', async () => {
     await through(
       () => redis.bgrewriteaof(),
       async () => undefined,
@@ -182,7 +185,7 @@ describe('a store that is in trouble', () => {
     );
   });
 
-  it('an intake that reads its log after a restart refuses meanwhile, and takes again as soon as it has read it', async () => {
+  it('an intake that loads its log refuses meanwhile, and accepts as soon as it is loaded', async () => {
     // In Redis's own words: so many microseconds a command, as if the log were a thousand times as long.
     const settings = join(dataDir, 'redis-intake', 'redis.conf');
     appendFileSync(settings, 'key-load-delay 1000\n');
@@ -206,7 +209,7 @@ describe('a store that is in trouble', () => {
     writeFileSync(settings, readFileSync(settings, 'utf8').replace('key-load-delay 1000\n', ''));
   });
 
-  it('an intake whose disk is full refuses, and takes again by itself when there is room', async (test) => {
+  it('an intake with a full disk refuses, and accepts again when there is room', async (test) => {
     if (!isDiskSmall) return test.skip('a small disk cannot be mounted here');
     const filler = join(smallDisk, 'filler');
     const fill = async () => {
@@ -230,7 +233,7 @@ describe('a store that is in trouble', () => {
     await through(fill, async () => rmSync(filler, { force: true }));
   });
 
-  it('a response store whose disk is full loses nothing, and stores what was accepted when there is room', async (test) => {
+  it('a response store with a full disk loses nothing, and stores accepted responses when there is room', async (test) => {
     if (!isResponseDiskSmall) return test.skip('a small disk cannot be mounted here');
     const filler = join(smallResponseDisk, 'filler');
     const clickhouse = createClickHouse({ urls: [stores.clickhouseUrl ?? ''], log: createLog('fatal') });
@@ -263,7 +266,7 @@ describe('a store that is in trouble', () => {
     await clickhouse.close();
   });
 
-  it('whatever is asked while Redis or Postgres stands still is answered or refused in time, and never a mistake', async () => {
+  it('calls while Redis or PostgreSQL hangs are answered or refused in time, never with INTERNAL_ERROR', async () => {
     const responseId = [...accepted].at(-1) ?? '';
     const calls: [string, string, unknown?][] = [
       ['GET', `/responses/${responseId}`],
@@ -318,7 +321,7 @@ describe('a store that is in trouble', () => {
     }
   });
 
-  it('a Postgres that ends all sessions is asked anew; submissions do not notice', async () => {
+  it('a PostgreSQL that ends all sessions is queried again, and submissions are unaffected', async () => {
     const sql = createPostgres(stores.databaseUrl ?? '', { log: createLog('silent'), poolSize: 1 });
     try {
       for (let round = 0; round < 3; round += 1) {
@@ -339,7 +342,7 @@ describe('a store that is in trouble', () => {
     }
   });
 
-  it('no reply was a mistake of ours', () => {
+  it('no reply was INTERNAL_ERROR', () => {
     assert.ok(
       !service.logs().includes('a handler failed'),
       service

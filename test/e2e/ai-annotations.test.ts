@@ -31,7 +31,7 @@ interface Given {
   texts: string[];
 }
 
-describe('findings of analyses, as filters and variables of analytics', () => {
+describe('AI annotations as filters and variables of analytics', () => {
   let service: AiFixture['service'];
   let ai: AiProviderServer;
   let admin: Client;
@@ -102,7 +102,7 @@ describe('findings of analyses, as filters and variables of analytics', () => {
   const refusal = async (survey: { id: string }, filter: string) =>
     (await admin.call('GET', `/analytics/surveys/${survey.id}?filter=${encodeURIComponent(filter)}`)).body;
 
-  it('filter by sentiment: counts are those of the responses that the analysis names', async () => {
+  it('a filter by sentiment counts the responses that the analysis names', async () => {
     const survey = await openSurvey();
     await fill(survey, 26);
     const [open = '', other = ''] = survey.opens;
@@ -140,7 +140,7 @@ describe('findings of analyses, as filters and variables of analytics', () => {
       assert.equal((await refusal(survey, wrong)).code, 'VALIDATION_ERROR', wrong);
   });
 
-  it('filter files as they filter statistics, by the analysis that was the last when the file was asked for', async () => {
+  it('an export filters like statistics, by the analysis that was the last when the export was requested', async () => {
     const survey = await openSurvey();
     await fill(survey, 26);
     const [open = ''] = survey.opens;
@@ -204,7 +204,7 @@ describe('findings of analyses, as filters and variables of analytics', () => {
     await stores.sql`DELETE FROM exports WHERE id = ${waiting?.id ?? ''}`;
   });
 
-  it('cross sentiment with answers', async () => {
+  it('a crosstab of sentiment and answers matches the stored rows', async () => {
     const survey = await openSurvey();
     await fill(survey, 26);
     const [open = ''] = survey.opens;
@@ -235,7 +235,7 @@ describe('findings of analyses, as filters and variables of analytics', () => {
     assert.deepEqual([refused.body.code, refused.body.details[0].path], ['VALIDATION_ERROR', 'questionId2']);
   });
 
-  it('filter by theme and cross themes with sentiment: as often as the analysis counts them', async () => {
+  it('a filter by theme, and a crosstab of themes and sentiment, match the counts of the analysis', async () => {
     const survey = await openSurvey();
     await fill(survey, 18);
     const { themes } = await survey.analyse('themes');
@@ -271,7 +271,7 @@ describe('findings of analyses, as filters and variables of analytics', () => {
     );
   });
 
-  it('follow the last finished analysis: answers after it are in no finding, the next one replaces all', async () => {
+  it('annotations are those of the last finished analysis, which the next one replaces', async () => {
     const survey = await openSurvey();
     await survey.answer('soup', ['positive']);
     await survey.analyse('sentiment');
@@ -288,7 +288,7 @@ describe('findings of analyses, as filters and variables of analytics', () => {
     assert.deepEqual([await survey.total('sentiment:positive'), await survey.total('sentiment:mixed')], [0, 2]);
   });
 
-  it('go with their responses, in every store', async () => {
+  it('annotations are deleted with their responses in every store', async () => {
     const survey = await openSurvey();
     const one = await survey.answer('soup', ['positive Food Staff']);
     const ofAnn = await survey.answer('soup', ['positive Food'], { respondent: 'ann' });
@@ -334,7 +334,7 @@ describe('findings of analyses, as filters and variables of analytics', () => {
     await eventually(async () => assert.deepEqual([await inPostgres(), await inClickHouse()], [[], []]));
   });
 
-  it('keep the edition that is read, and the one before it', async () => {
+  it('the edition that is read, and the one before it, are kept', async () => {
     const survey = await openSurvey();
     await survey.answer('soup', ['positive']);
     for (let n = 0; n < 3; n += 1) await survey.analyse('sentiment');

@@ -24,7 +24,7 @@ interface Made {
   suggestionId: string;
 }
 
-describe('bad input to AI', () => {
+describe('bad input to AI routes', () => {
   let service: AiFixture['service'];
   let ai: AiFixture['ai'];
   let admin: Client;
@@ -63,7 +63,7 @@ describe('bad input to AI', () => {
       assert.deepEqual(said(await client.call(method, path, body ? { body } : {})), wanted, name);
   };
 
-  it('is refused by every route that works on a survey whose AI is off; what is stored can still be read', async () => {
+  it('while AI is off for a survey every AI route refuses new work, and stored results can be read', async () => {
     const scene = await made();
     const known = routesOf(scene).map(([name]) => name);
     assert.deepEqual(
@@ -81,7 +81,7 @@ describe('bad input to AI', () => {
     assert.equal(ai.calls.length, 0);
   });
 
-  it('is what answers are once AI is switched off: work that is under way sends nothing more', async () => {
+  it('after AI is switched off, running jobs send no more answers', async () => {
     for (const [path, body] of [
       ['analyze', { analysisType: 'sentiment' }],
       ['translate', { languages: ['de'] }],
@@ -97,7 +97,7 @@ describe('bad input to AI', () => {
     }
   });
 
-  it('gets nobody anywhere who may not edit the survey', async () => {
+  it('callers who may not edit the survey are refused by every AI route', async () => {
     const scene = await made();
     const [viewer, stranger] = [await signInNewUser(service, admin, 'VIEWER'), await signInNewUser(service, admin)];
     await admin.put(`/surveys/${scene.id}/members/${viewer.id}`, { role: 'VIEWER' });
@@ -115,7 +115,7 @@ describe('bad input to AI', () => {
     assert.equal(ai.calls.length, 0);
   });
 
-  it('is named before any provider is asked: providers, kinds, counts, pages, sizes, fields', async () => {
+  it('invalid providers, types, counts, pages, sizes and fields are refused before any provider is called', async () => {
     const { id, questionId } = await made();
     ai.calls.length = 0;
     const wrong: [path: string, body: unknown][] = [
@@ -186,7 +186,7 @@ describe('bad input to AI', () => {
     assert.equal(ai.calls.length, 0);
   });
 
-  it('that is a survey without questions, or without open answers, costs no call for analyses and reports', async () => {
+  it('analyses and reports of a survey without questions or open answers make no call', async () => {
     const empty = await admin.create('/surveys', { title: 'Empty', status: 'ACTIVE' });
     const closed = await admin.create('/surveys', { title: 'Closed', status: 'ACTIVE' });
     const question = await admin.create(`/surveys/${closed.id}/questions`, { type: 'NPS', text: 'Well?' });
@@ -244,7 +244,7 @@ describe('bad input to AI', () => {
     return [...ai.calls];
   }
 
-  it('that gives orders to the model travels as data, whole and in its place, and changes nothing else of what is sent', async () => {
+  it('an answer with instructions to the model is sent as data, unchanged, and alters nothing else in the request', async () => {
     const harmless = await doEverything('Lunch');
     for (const words of orders) {
       const calls = await doEverything(words);
@@ -276,7 +276,7 @@ describe('bad input to AI', () => {
     assert.deepEqual(ai.strays, [], 'the stand-in takes no tools, files or streams');
   });
 
-  it('that a model obeys can do no more than the schema lets it', async () => {
+  it('a model that obeys instructions in an answer can still reply only within the schema', async () => {
     const { id } = await openSurvey(admin, ['good food', orders[0] ?? '']);
     const analyse = (analysisType: string) =>
       admin.call('POST', `/ai/surveys/${id}/analyze`, { body: { analysisType } });

@@ -32,7 +32,7 @@ function spoken({ user }: SeenCall): unknown {
   };
 }
 
-describe('surveys written in conversation', () => {
+describe('AI conversations about a survey draft', () => {
   let service: AiFixture['service'];
   let ai: AiFixture['ai'];
   let admin: Client;
@@ -49,7 +49,7 @@ describe('surveys written in conversation', () => {
   const reasonOf = (reply: { status: number; body: any }) => [reply.status, reply.body.details?.reason];
 
   for (const provider of aiProviders)
-    it(`change turn by turn with ${provider} and become a survey at the end, once`, async () => {
+    it(`a draft changes turn by turn with ${provider} and is saved as a survey once`, async () => {
       const first = await begin({ provider, questionCount: 5 });
       assert.equal(first.draft.questions.length, 5);
       const second = (await say(first.conversationId, 'And the price?')).body.data;
@@ -78,7 +78,7 @@ describe('surveys written in conversation', () => {
       assert.deepEqual(reasonOf(await say(first.conversationId, 'More')), [409, 'ALREADY_SAVED']);
     });
 
-  it('take one of two messages at once', async () => {
+  it('of two concurrent messages one is accepted', async () => {
     const { conversationId } = await begin();
     ai.delayMs = 300;
     const replies = await Promise.all([say(conversationId, 'One'), say(conversationId, 'Two')]);
@@ -89,7 +89,7 @@ describe('surveys written in conversation', () => {
     assert.equal((await admin.get(`/ai/conversations/${conversationId}`)).draft.questions.length, 7);
   });
 
-  it('stay as they were when a reply is of no use', async () => {
+  it('an invalid reply leaves the draft unchanged', async () => {
     const first = await begin();
     ai.answer = () => ({ message: 'None left', title: 'Lunch', description: null, questions: [] });
     const reply = await say(first.conversationId, 'Delete everything');
@@ -97,7 +97,7 @@ describe('surveys written in conversation', () => {
     assert.deepEqual(await admin.get(`/ai/conversations/${first.conversationId}`), first);
   });
 
-  it('are stored whatever characters a model comes up with', async () => {
+  it('a draft with unusual characters is stored', async () => {
     ai.answer = () => ({
       message: 'Done\0 \ud800',
       title: 'Lun\0ch',
@@ -109,7 +109,7 @@ describe('surveys written in conversation', () => {
     assert.equal((await admin.create(`/ai/conversations/${conversationId}/save`)).title, 'Lunch');
   });
 
-  it('are nobody else’s', async () => {
+  it('a conversation is hidden from other users', async () => {
     const { conversationId } = await begin();
     const eve = await signInNewUser(service, admin);
     for (const [method, path, body] of [
@@ -124,7 +124,7 @@ describe('surveys written in conversation', () => {
       );
   });
 
-  it('refuse what cannot be said before any provider is called', async () => {
+  it('invalid messages are refused before any provider is called', async () => {
     const { conversationId } = await begin();
     ai.calls.length = 0;
     for (const wrong of [

@@ -27,7 +27,7 @@ function writtenSurvey({ user }: SeenCall): unknown {
   return { title: 'Lunch at work', description: 'About the canteen', questions };
 }
 
-describe('surveys written to order', () => {
+describe('AI generation of surveys', () => {
   let service: AiFixture['service'];
   let ai: AiFixture['ai'];
   let admin: Client;
@@ -43,7 +43,7 @@ describe('surveys written to order', () => {
     });
 
   for (const provider of aiProviders)
-    it(`come from ${provider} with exactly the questions asked for, of every type, ready to be stored`, async () => {
+    it(`${provider} generates a survey with exactly the requested questions, of every type, which can be stored`, async () => {
       const reply = await generate({ provider, questionCount: 17, save: true });
       assert.equal(reply.status, 200, JSON.stringify(reply.body));
       const { survey, provider: named, model } = reply.body.data;
@@ -61,7 +61,7 @@ describe('surveys written to order', () => {
       assert.ok(await admin.put(`/surveys/${survey.id}`, { status: 'ACTIVE' }));
     });
 
-  it('are only shown without `save`, in the form in which questions are sent', async () => {
+  it('without `save` a generated survey is only returned, in the form of a request body', async () => {
     const before = (await admin.call('GET', '/surveys')).body.pagination.total;
     const { survey } = await admin.post('/ai/generate-survey', { prompt: 'Canteen', questionCount: 30 });
     assert.equal(survey.questions.length, 30);
@@ -70,7 +70,7 @@ describe('surveys written to order', () => {
     for (const question of survey.questions) await admin.create(`/surveys/${id}/questions`, question);
   });
 
-  it('go on behind a 202 when they take long, and are there under the job, for nobody else', async () => {
+  it('a long generation gets a 202, and its result is found under the job by its owner only', async () => {
     ai.delayMs = 21_000;
     try {
       const [reply, equal] = await Promise.all([
@@ -88,7 +88,7 @@ describe('surveys written to order', () => {
     }
   });
 
-  it('are asked for once more when the first reply does not fit, and only once', async () => {
+  it('an invalid reply is asked for again, once', async () => {
     ai.faults.push({ text: 'I would love to help! Here are your questions' });
     assert.equal((await generate({})).status, 200);
     assert.equal(ai.calls.length, 2);
@@ -116,7 +116,7 @@ describe('surveys written to order', () => {
     assert.match(ai.calls[3]?.user.at(-1) ?? '', /exactly 5/);
   });
 
-  it('wait while a provider is at its limit instead of failing, and are cancelled while they wait', async () => {
+  it('a generation waits for a provider at its limit, and can be cancelled while it waits', async () => {
     ai.faults.push({ status: 429, headers: { 'retry-after': '1' } }, { status: 429, headers: { 'retry-after': '1' } });
     assert.equal((await generate({ provider: 'gemini' })).status, 200);
     assert.equal(ai.calls.length, 3);
@@ -127,7 +127,7 @@ describe('surveys written to order', () => {
     assert.equal(ai.calls.length, 4);
   });
 
-  it('refuse what cannot be asked for before any provider is called', async () => {
+  it('invalid requests are refused before any provider is called', async () => {
     for (const wrong of [
       { questionCount: 4 },
       { questionCount: 31 },
@@ -146,8 +146,8 @@ describe('surveys written to order', () => {
   });
 });
 
-describe('a survey that is asked for again', () => {
-  it('comes from what was kept, while a bad reply is never kept', async () => {
+describe('the reply cache of generated surveys', () => {
+  it('a repeated request is answered from the cache, which never holds an invalid reply', async () => {
     const { ai, admin, stop } = await startAiFixture({ AI_CACHE_ENABLED: 'true' });
     try {
       const body = { prompt: `Canteen ${randomUUID()}`, questionCount: 5 };
@@ -169,8 +169,8 @@ describe('a survey that is asked for again', () => {
   });
 });
 
-describe('a service without AI providers', () => {
-  it('says that none is configured, and one whose key cannot be one sends it nowhere', async () => {
+describe('a service without AI keys', () => {
+  it('a service without keys replies AI_NOT_CONFIGURED, and never sends a key of an impossible form', async () => {
     await sharedStores();
     const service = await startService({ env: { ANTHROPIC_API_KEY: 'sk-0123456789abcdefghij' } });
     try {

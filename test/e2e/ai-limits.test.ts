@@ -32,7 +32,7 @@ function answered({ user }: SeenCall) {
 /** How long a request for work waits for its end. */
 const patienceMs = 20_000;
 
-describe('limits of AI providers and what their calls take', () => {
+describe('limits and usage of AI providers', () => {
   let ai: AiProviderServer;
   let services: RunningService[] = [];
   let clients: Client[] = [];
@@ -64,7 +64,7 @@ describe('limits of AI providers and what their calls take', () => {
       body: { prompt: `About ${Math.random()}`, questionCount: 5, provider },
     });
 
-  it('hold over all processes: the calls a minute that the account has, and for the others AI_RATE_LIMITED with the time to come back', async () => {
+  it('all processes together stay within the calls a minute; further calls get AI_RATE_LIMITED with Retry-After', async () => {
     const replies = await Promise.all(
       Array.from({ length: 8 }, (_, n) => clients[n % 2]?.call('POST', '/ai/settings/openai/test')),
     );
@@ -79,15 +79,15 @@ describe('limits of AI providers and what their calls take', () => {
     }
   });
 
-  it('count tokens as well, by what was really taken once that is known', async () => {
+  it('tokens count too, as reserved first and as used after the reply', async () => {
     const replies = [];
     for (let n = 0; n < 3; n += 1) replies.push((await generate(clients[n % 2], 'gemini'))?.status);
     assert.deepEqual(replies, [200, 200, 200], 'one after the other they take 150 each');
   });
 
   // Each has a provider of its own.
-  describe('that are reached', { concurrency: true }, () => {
-    it('let the writing of a survey wait behind a 202, and equal wishes of one person be one', async () => {
+  describe('AI providers at their limit', { concurrency: true }, () => {
+    it('a generation waits behind a 202, and equal requests of one user share a job', async () => {
       const body = { prompt: 'Canteen', questionCount: 5, provider: 'openai' };
       const askedAt = performance.now();
       const [first, second] = await Promise.all(
@@ -107,7 +107,7 @@ describe('limits of AI providers and what their calls take', () => {
       assert.equal((await clients[1]?.remove(`/ai/jobs/${jobId}`))?.status, 'CANCELLED');
     });
 
-    it('delay analyses instead of failing them, which is told at once', async () => {
+    it('an analysis is delayed instead of failing, and its reply comes at once', async () => {
       const [client] = clients;
       assert.ok(client);
       const { id } = await openSurvey(client, ['one', 'two']);
@@ -126,7 +126,7 @@ describe('limits of AI providers and what their calls take', () => {
       );
     });
 
-    it('are not used up by an analysis while others ask too', async () => {
+    it('an analysis leaves a part of the limits to other calls', async () => {
       const [client] = clients;
       assert.ok(client);
       const { id } = await openSurvey(
@@ -144,7 +144,7 @@ describe('limits of AI providers and what their calls take', () => {
     });
   });
 
-  it('add up to tokens and cost, by model, task and day; each sees their own, an ADMIN all', async () => {
+  it('usage is summed by model, task and day; users see their own, an ADMIN all', async () => {
     const [[client], [service]] = [clients, services];
     assert.ok(client && service);
     const editor = await signInNewUser(service, client);
@@ -190,7 +190,7 @@ describe('limits of AI providers and what their calls take', () => {
     assert.ok((await client.get('/ai/usage')).calls > 3);
   });
 
-  it('are told by the provider itself as well: work waits for as long as it asks behind a 202 that comes at once', async () => {
+  it('a provider that asks for a pause gets one, while callers have a 202 at once', async () => {
     const [client] = clients;
     assert.ok(client);
     ai.faults.push({ status: 429, headers: { 'retry-after': '60' } });

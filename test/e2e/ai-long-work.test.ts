@@ -36,7 +36,7 @@ const written = {
   })),
 };
 
-describe('translations, reports and suggestions that take long', () => {
+describe('long translations, reports and suggestions', () => {
   let service: AiFixture['service'];
   let ai: AiFixture['ai'];
   let admin: Client;
@@ -61,7 +61,7 @@ describe('translations, reports and suggestions that take long', () => {
     ai.answer = done;
   });
 
-  it('go on behind a 202, equal ones as one, and are there under the job', async () => {
+  it('long work gets a 202, equal requests share it, and its result is found under the job', async () => {
     ai.delayMs = 21_000;
     const ask = () => Promise.all(work.map(([path, body]) => admin.call('POST', path, { body })));
     const [replies, equal] = await Promise.all([ask(), ask()]);
@@ -93,7 +93,7 @@ describe('translations, reports and suggestions that take long', () => {
     assert.deepEqual((await admin.get(`/ai/questions/${questionId}/suggestions`)).suggestions, results[2].suggestions);
   });
 
-  it('count as calls about their survey by who asked, and conversations by who speaks', async () => {
+  it('usage names the survey and the user who asked, and for conversations the user who writes', async () => {
     const writer = await signInNewUser(service, admin, 'ADMIN');
     const other = await openSurvey(admin, ['Good']);
     for (const [path, body] of work) {

@@ -85,7 +85,10 @@ function leaked(text: string): string[] {
 }
 
 const letters = (text: string): string => readable(text).replace(/[^\p{L}\p{N}@]/gu, '');
-/** What may be left of an answer without its placeholders. Chinese has no spaces, so the words beside an address can go with it. */
+/**
+ * What may be left of an answer without its placeholders. Chinese has no spaces, so the words beside an address can go
+ * with it.
+ */
 const allowed = new Set(
   [...surroundings, '请联系#', '#谢谢'].flatMap((text) =>
     ['', 'mailto'].map((scheme) => letters(text.replace('#', scheme))),
@@ -93,7 +96,7 @@ const allowed = new Set(
 );
 const unmasked = (text: string): string => letters(text.replace(/\[[A-Z]+_\d+\]/g, ''));
 
-describe('what respondents tell of themselves', () => {
+describe('personal data in answers', () => {
   let scene: AiFixture;
   let surveyId: string;
   let questionId: string;
@@ -173,7 +176,7 @@ describe('what respondents tell of themselves', () => {
 
   for (const provider of aiProviders) {
     for (const analysisType of analysisTypes)
-      it(`reaches ${provider} as placeholders in ${analysisType}: none of 200 identifiers, in no spelling`, async () => {
+      it(`${provider} receives placeholders in ${analysisType} instead of 200 identifiers, in every spelling`, async () => {
         await run(`/ai/surveys/${surveyId}/analyze?limit=1000`, { analysisType, provider });
         assert.ok(scene.ai.calls.every(({ wire }) => wire === provider));
         const sent = scene.ai.calls.flatMap(textsOf);
@@ -186,7 +189,7 @@ describe('what respondents tell of themselves', () => {
         assertNothingSent();
       });
 
-    it(`does not reach ${provider} by reports, suggestions, translations, generated surveys or conversations`, async () => {
+    it(`${provider} receives no identifier by reports, suggestions, translations, generated surveys or conversations`, async () => {
       await run(`/ai/surveys/${surveyId}/report`, { provider });
       await run(`/ai/questions/${questionId}/optimize`, { provider });
       await run(`/ai/surveys/${surveyId}/translate`, {
@@ -201,9 +204,10 @@ describe('what respondents tell of themselves', () => {
     });
   }
 
-  it('is not told back by results, reports, jobs, figures of use, logs at debug level, or tables of AI', async () => {
+  it('no identifier appears in results, reports, jobs, usage, debug logs or AI tables', async () => {
     const { admin, service, ai } = scene;
-    // A provider that quotes what it was sent, and one that never replies what fits, about however few answers it is asked.
+    // A provider that quotes what it was sent, and one that never replies what fits, about however few answers it is
+    // asked.
     const unfit = Array.from({ length: 40 }, (_, n) => ({ text: n % 2 === 0 ? '{' : '[]' }));
     for (const fault of [{ status: 400, body: { error: { message: 'wrong: [EMAIL_1]' } } }, ...unfit])
       ai.faults.push(fault);
@@ -245,8 +249,8 @@ describe('what respondents tell of themselves', () => {
   });
 });
 
-describe('with AI_ANONYMIZE_PII switched off', () => {
-  it('answers are sent as they are, which the same look finds', async () => {
+describe('AI_ANONYMIZE_PII=false', () => {
+  it('without anonymising the same search finds the identifiers in what is sent', async () => {
     const { admin, ai, stop } = await startAiFixture({ ...env, AI_ANONYMIZE_PII: 'false' });
     try {
       ai.answer = parrot;

@@ -239,9 +239,9 @@ describe('AI providers', () => {
     );
   }
 
-  describe('in trouble', { concurrency: aiProviders.length }, () => {
+  describe('failures of AI providers', { concurrency: aiProviders.length }, () => {
     for (const [index, provider] of aiProviders.entries())
-      it(`end what was asked of ${provider} with the code that says what to do, leave nothing by half, and are counted once a call`, async () => {
+      it(`every failure of ${provider} gives one code, stores nothing by half, and is counted once`, async () => {
         // Each feature meets every kind of trouble with one provider or another.
         for (const [turn, trouble] of troubles.entries())
           await assertTrouble(stages[provider], features[(turn + index * 2) % features.length] as Feature, trouble);
@@ -249,7 +249,7 @@ describe('AI providers', () => {
   });
 
   for (const feature of features)
-    it(`that break down, refuse or talk nonsense are met alike by: ${feature.name}`, async () => {
+    it(`failures, refusals and invalid replies are handled alike by: ${feature.name}`, async () => {
       const some = troubles.filter(({ what }) => ['a breakdown', 'a refusal', 'JSON of another form'].includes(what));
       await Promise.all(
         aiProviders.map(async (provider) => {
@@ -258,11 +258,11 @@ describe('AI providers', () => {
       );
     });
 
-  it('are hung up on when they send without end, long before the memory is full', () => {
+  it('an endless reply is cut off long before the memory is full', () => {
     assert.ok(scene.ai.floodedBytes < 64 * 1024 ** 2, `${scene.ai.floodedBytes} bytes were taken of four gigabytes`);
   });
 
-  it('cannot lead a key elsewhere', async () => {
+  it('a redirect of a provider never receives the key', async () => {
     for (const provider of aiProviders)
       for (const status of [301, 302, 307, 308])
         await assertTrouble(stages[provider], features[3] as Feature, {
@@ -292,7 +292,7 @@ describe('AI providers', () => {
     },
   };
 
-  it('at their limit are waited for by jobs as long as they ask', async () => {
+  it('a job waits as long as the provider asks', async () => {
     await Promise.all(
       aiProviders.map(async (provider) => {
         calls[provider].length = 0;
@@ -310,7 +310,7 @@ describe('AI providers', () => {
     );
   });
 
-  it('at their limit are AI_RATE_LIMITED with the time to come back where somebody waits, and nobody calls them before', async () => {
+  it('a provider at its limit gives AI_RATE_LIMITED with Retry-After to waiting callers, and is not called before that', async () => {
     await Promise.all(
       aiProviders.map(async (provider) => {
         const stage = stages[provider];
@@ -330,7 +330,7 @@ describe('AI providers', () => {
     );
   });
 
-  it('that break down once do not end an analysis', async () => {
+  it('one failed call does not end an analysis', async () => {
     const sentiment = features.find(({ name }) => name === 'sentiment') as Feature;
     await Promise.all(
       aiProviders.map(async (provider) => {
@@ -344,7 +344,7 @@ describe('AI providers', () => {
     );
   });
 
-  it('that talk nonsense once are asked once more, with what is wrong', async () => {
+  it('after an invalid reply the provider is asked again with the error', async () => {
     await Promise.all(
       aiProviders.map(async (provider) => {
         for (const text of ['Sure! {"title"', '{"answers":[]}', '', 'la '.repeat(400_000)]) {
@@ -365,7 +365,7 @@ describe('AI providers', () => {
     );
   });
 
-  it('that miscount are not believed', async () => {
+  it('counts in replies are computed again, not taken from the provider', async () => {
     const text = '{"suggestions":[]}';
     const usages = [
       { prompt_tokens: '1e9', completion_tokens: -5, total_tokens: null, input_tokens: '1e9', output_tokens: -5 },
@@ -400,7 +400,7 @@ describe('AI providers', () => {
   });
 
   for (const provider of aiProviders)
-    it(`do everything after all that: ${provider}`, async () => {
+    it(`every feature works after the failures: ${provider}`, async () => {
       for (const feature of features) {
         calls[provider].length = 0;
         const reply = await feature.ask(stages[provider]);
@@ -411,7 +411,7 @@ describe('AI providers', () => {
       }
     });
 
-  it('that refuse what they are sent together are asked about fewer answers at a time, and judge the others', async () => {
+  it('a refused batch is halved until only the refused answers are left out', async () => {
     const feature = features.find(({ name }) => name === 'sentiment');
     assert.ok(feature?.isBulk);
     for (const trouble of troubles.filter(({ verdict }) => verdict === 'refused').slice(0, 1))
@@ -444,7 +444,7 @@ describe('AI providers', () => {
       );
   });
 
-  it('leave no trace of their keys, and no error of the service itself, in its log', async () => {
+  it('the log holds neither keys nor internal errors', async () => {
     assert.deepEqual(scene.ai.strays, []);
     const lines = scene.service.logs().split('\n');
     assert.deepEqual(

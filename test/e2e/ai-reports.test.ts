@@ -13,7 +13,7 @@ const written = {
   recommendations: ['Offer more soup.'],
 };
 
-describe('reports by a provider', () => {
+describe('AI reports', () => {
   let service: AiFixture['service'];
   let ai: AiFixture['ai'];
   let admin: Client;
@@ -54,7 +54,7 @@ describe('reports by a provider', () => {
     admin.call('POST', `/ai/surveys/${surveyId}/report${search}`, { body });
 
   for (const provider of aiProviders)
-    it(`come from ${provider}, made of counts and not of what somebody wrote`, async () => {
+    it(`a report by ${provider} is written from counts, without the text of answers`, async () => {
       const reply = await report({ provider });
       assert.equal(reply.status, 200, JSON.stringify(reply.body));
       const { reportId, ...rest } = reply.body.data;
@@ -80,7 +80,7 @@ describe('reports by a provider', () => {
       assert.deepEqual(await admin.get(`/ai/surveys/${surveyId}/reports/${reportId}`), { reportId, ...rest });
     });
 
-  it('have no recommendations where none are wanted, and neither asks for any', async () => {
+  it('without `includeRecommendations` a report neither asks for nor has recommendations', async () => {
     const { recommendations, ...withoutThem } = written;
     assert.ok(recommendations);
     ai.answer = () => withoutThem;
@@ -91,7 +91,7 @@ describe('reports by a provider', () => {
     assert.match(ai.calls[0]?.system ?? '', /no recommendations/);
   });
 
-  it('tell the model what an analysis of the open answers found', async () => {
+  it('a report includes the results of the last analysis of open answers', async () => {
     ai.answer = ({ user, schema }) => {
       if (schema.properties?.sections) return written;
       const { answers } = JSON.parse(user[0] ?? '{}');
@@ -108,7 +108,7 @@ describe('reports by a provider', () => {
     ]);
   });
 
-  it('are PDF files on request, when written and later', async () => {
+  it('a report is a PDF file on request, when it is written and later', async () => {
     const reply = await fetch(`${service.base}/ai/surveys/${surveyId}/report?format=pdf`, {
       method: 'POST',
       headers: { authorization: `Bearer ${admin.token}` },
@@ -131,14 +131,14 @@ describe('reports by a provider', () => {
     );
   });
 
-  it('are asked for once more when they speak of questions that there are not, then refused', async () => {
+  it('a report about unknown questions is asked for again, then refused', async () => {
     ai.answer = () => ({ ...written, sections: [{ heading: 'Meals', text: 'Soup.', questions: [9] }] });
     const reply = await report();
     assert.deepEqual([reply.status, reply.body.code], [502, 'AI_PROVIDER_ERROR']);
     assert.match(ai.calls[1]?.user.at(-1) ?? '', /no question 9/);
   });
 
-  it('are refused without responses, where AI is off, and for what is not known', async () => {
+  it('a report is refused without responses, where AI is off, and for unknown surveys', async () => {
     const empty = await admin.create('/surveys', { title: 'Nobody came' });
     const none = await admin.call('POST', `/ai/surveys/${empty.id}/report`);
     assert.deepEqual([none.status, none.body.details?.reason], [409, 'NO_RESPONSES']);

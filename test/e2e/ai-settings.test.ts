@@ -31,7 +31,7 @@ describe('settings of AI providers', () => {
     await database?.drop();
   });
 
-  it('are entered, tested, shown by the last four characters of the key, and forgotten', async () => {
+  it('settings are saved, tested, shown with the last four characters of the key, and deleted', async () => {
     assert.equal((await admin.call('POST', '/ai/settings/openai/test')).body.code, 'AI_NOT_CONFIGURED');
     const saved = await admin.put('/ai/settings/openai', {
       apiKey: standInKey,
@@ -69,7 +69,7 @@ describe('settings of AI providers', () => {
     assert.ok(!JSON.stringify(audit).includes(standInKey));
   });
 
-  it('tell a key that the provider refuses from a provider that is away', async () => {
+  it('the test of settings distinguishes a refused key from an unreachable provider', async () => {
     await admin.put('/ai/settings/gemini', { apiKey: 'wrong-key-0001', endpoint: `${ai.url}/v1beta/openai/` });
     assert.equal((await admin.call('POST', '/ai/settings/gemini/test')).body.code, 'AI_KEY_INVALID');
     await admin.put('/ai/settings/gemini', { apiKey: standInKey, endpoint: 'http://127.0.0.1:1/' });
@@ -77,7 +77,7 @@ describe('settings of AI providers', () => {
     await admin.remove('/ai/settings/gemini');
   });
 
-  it('have to be entered again where the master key is another: nothing else is the matter', async () => {
+  it('after a change of the master key, settings must be entered again, and all else works', async () => {
     await admin.put('/ai/settings/gemini', { apiKey: standInKey, endpoint: `${ai.url}/v1beta/openai/` });
     await database.sql`UPDATE ai_settings SET key_sealed = ${Buffer.alloc(60, 1)} WHERE provider = 'gemini'`;
     const reply = await admin.call('POST', '/ai/settings/gemini/test');
@@ -94,7 +94,7 @@ describe('settings of AI providers', () => {
     await admin.remove('/ai/settings/gemini');
   });
 
-  it('are for ADMINs alone', async () => {
+  it('only an ADMIN may read or change settings', async () => {
     const editor = await signInNewUser(service, admin);
     for (const [method, path] of [
       ['GET', '/ai/settings'],
@@ -106,7 +106,7 @@ describe('settings of AI providers', () => {
     assert.equal((await editor.call('GET', '/ai/settings', { token: undefined })).status, 401);
   });
 
-  it('take what is left out from the environment, whose addresses may be our own', async () => {
+  it('missing settings come from the environment, which may name internal addresses', async () => {
     await service.stop();
     await start({
       OPENAI_BASE_URL: `${ai.url}/v1`,
@@ -129,7 +129,7 @@ describe('settings of AI providers', () => {
     for (const provider of ['openai', 'azure']) await admin.remove(`/ai/settings/${provider}`);
   });
 
-  it('are refused where they cannot work: azure without an endpoint, addresses of our own network; a key of another form is sent to nobody', async () => {
+  it('settings without an endpoint, with internal addresses or a key of an impossible form are refused', async () => {
     await service.stop();
     await start({});
     const put = async (provider: string, body: unknown) => {

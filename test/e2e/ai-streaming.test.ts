@@ -62,11 +62,11 @@ function stage(env: Record<string, string> = {}) {
   return { scene, enter };
 }
 
-describe('turns that are told while they are written', () => {
+describe('streamed turns of AI conversations', () => {
   const { scene, enter } = stage();
 
   for (const provider of aiProviders)
-    it(`come word by word from ${provider}, and end with the usual reply`, async () => {
+    it(`a turn of ${provider} is streamed word by word and ends with the usual reply`, async () => {
       const { begin, say, client, used } = await enter();
       let goOn = (): void => undefined;
       scene.ai.midway = new Promise((resolve) => {
@@ -94,7 +94,7 @@ describe('turns that are told while they are written', () => {
       assert.deepEqual(await used(), { calls: 2, failedCalls: 0, inputTokens: 200, outputTokens: 100 });
     });
 
-  it('are as ever for who does not ask for events', async () => {
+  it('a client that does not accept events gets one JSON reply', async () => {
     const { client } = await enter();
     for (const header of [undefined, '*/*', 'application/json', 'text/plain;q=0.5, text/*'])
       assertConforms(
@@ -107,7 +107,7 @@ describe('turns that are told while they are written', () => {
     assert.ok(scene.ai.calls.every(({ isStream }) => !isStream));
   });
 
-  it('conform to what the reference says of them', async () => {
+  it('streamed turns conform to the reference', async () => {
     const { client } = await enter();
     const begun = await client.call('POST', '/ai/conversations', {
       body: { prompt: 'About lunch', questionCount: 5 },
@@ -123,7 +123,7 @@ describe('turns that are told while they are written', () => {
     );
   });
 
-  it('are told anew where the provider is asked again, and counted as two calls', async () => {
+  it('after an invalid reply the stream begins again, and two calls are counted', async () => {
     const { begin, used } = await enter();
     scene.ai.faults.push({ text: JSON.stringify(unfit) });
     const told = await begin();
@@ -137,7 +137,7 @@ describe('turns that are told while they are written', () => {
     assert.deepEqual(await used(), { calls: 2, failedCalls: 0, inputTokens: 200, outputTokens: 100 });
   });
 
-  it('are withdrawn by an error where the second reply is of no use either', async () => {
+  it('after a second invalid reply the stream ends with an error', async () => {
     const { begin, used } = await enter();
     scene.ai.answer = () => unfit;
     const told = await begin();
@@ -146,7 +146,7 @@ describe('turns that are told while they are written', () => {
     assert.deepEqual([told.events.at(-1)?.data.code, (await used()).calls], ['AI_PROVIDER_ERROR', 2]);
   });
 
-  it('are taken although the client goes away', async () => {
+  it('a turn is stored although the client disconnects', async () => {
     const { begin, say, client } = await enter();
     const first = await begin();
     await first.ended;
@@ -165,7 +165,7 @@ describe('turns that are told while they are written', () => {
     );
   });
 
-  it('of two at once are taken one by one', async () => {
+  it('of two concurrent streamed turns one is accepted', async () => {
     const { begin, say } = await enter();
     const first = await begin();
     await first.ended;
@@ -189,7 +189,7 @@ describe('turns that are told while they are written', () => {
     );
   });
 
-  it('are written into the audit, once each', async () => {
+  it('each streamed turn has one audit event', async () => {
     const { begin, client } = await enter();
     await (await begin()).ended;
     const mine = async () =>
@@ -205,10 +205,10 @@ describe('turns that are told while they are written', () => {
   });
 });
 
-describe('kept turns', () => {
+describe('cached turns', () => {
   const { scene, enter } = stage({ AI_CACHE_ENABLED: 'true' });
 
-  it('are told at once and in one piece, whether they were asked for with or without events', async () => {
+  it('a cached turn is sent at once in one piece, with and without events', async () => {
     const { begin, client, used } = await enter();
     const body = { prompt: `About lunch ${Math.random()}`, questionCount: 5 };
     await client.create('/ai/conversations', body);
@@ -228,7 +228,7 @@ describe('kept turns', () => {
   });
 });
 
-describe('turns that fail while they are told', () => {
+describe('streamed turns that fail', () => {
   const { scene, enter } = stage({ AI_CALL_TIMEOUT_SECONDS: '1' });
   const inTime = /did not answer in time/;
   const brokenOff = /could not be reached, or broke off/;
@@ -255,7 +255,7 @@ describe('turns that fail while they are told', () => {
   ];
 
   for (const provider of aiProviders) {
-    it(`before a word was said by ${provider} are refused as ever`, async () => {
+    it(`a failure of ${provider} before the first word is an ordinary refusal`, async () => {
       const { client, used } = await enter();
       for (const [what, fault, said] of atOnce) {
         scene.ai.faults.push(fault);
@@ -272,7 +272,7 @@ describe('turns that fail while they are told', () => {
       assert.ok(scene.ai.floodedBytes < 32 * 1024 * 1024);
     });
 
-    it(`after words of ${provider} end with the usual error, and leave nothing`, async () => {
+    it(`a failure of ${provider} after the first word ends the stream with an error and stores nothing`, async () => {
       const { begin, say, client, used } = await enter();
       const first = await begin({ provider });
       await first.ended;

@@ -22,7 +22,7 @@ const suggested = () => ({
   ],
 });
 
-describe('suggestions for a question', () => {
+describe('AI suggestions for a question', () => {
   let service: AiFixture['service'];
   let ai: AiFixture['ai'];
   let admin: Client;
@@ -62,7 +62,7 @@ describe('suggestions for a question', () => {
     );
 
   for (const provider of aiProviders)
-    it(`come from ${provider}, wait to be decided, and send the question as data`, async () => {
+    it(`suggestions of ${provider} are PENDING, and the question is sent as data`, async () => {
       const { question } = await make();
       const reply = await optimise(question.id, { provider });
       assert.equal(reply.status, 200, JSON.stringify(reply.body));
@@ -86,7 +86,7 @@ describe('suggestions for a question', () => {
       );
     });
 
-  it('are accepted once, with the values of options kept, and can be undone', async () => {
+  it('a suggestion is accepted once, keeps the values of options, and can be undone', async () => {
     const { surveyId, question } = await make();
     const [first, second] = await suggest(question.id);
     const version = (await admin.get(`/surveys/${surveyId}`)).version;
@@ -116,7 +116,7 @@ describe('suggestions for a question', () => {
     assert.equal((await questionNow(surveyId)).text, 'By hand');
   });
 
-  it('are rejected once and then change nothing', async () => {
+  it('a suggestion is rejected once and then changes nothing', async () => {
     const { surveyId, question } = await make();
     const [first] = await suggest(question.id);
     assert.equal((await admin.post(`/ai/suggestions/${first.id}/reject`)).status, 'REJECTED');
@@ -125,7 +125,7 @@ describe('suggestions for a question', () => {
     assert.deepEqual(await questionNow(surveyId), question);
   });
 
-  it('take no option from a question that has answers, but may reword and add', async () => {
+  it('a suggestion removes no option of an answered question, but may reword and add', async () => {
     const { surveyId, question } = await make({ status: 'ACTIVE' });
     assert.equal(
       (await admin.submit(surveyId, { answers: [{ questionId: question.id, optionId: question.options[0].id }] }))
@@ -140,7 +140,7 @@ describe('suggestions for a question', () => {
     assert.deepEqual(await questionNow(surveyId), question);
   });
 
-  it('are none for a question without faults, and the undecided ones make room', async () => {
+  it('a question without faults gets no suggestion, and new suggestions replace pending ones', async () => {
     const { question } = await make();
     const [, second] = await suggest(question.id);
     ai.answer = () => ({ suggestions: [] });
@@ -148,7 +148,7 @@ describe('suggestions for a question', () => {
     assertRefused(await decide(second.id, 'accept'), 404, 'NOT_FOUND');
   });
 
-  it('are refused where AI is off, where a reply stays of no use, and for questions that are not there', async () => {
+  it('suggestions are refused where AI is off, after two invalid replies, and for unknown questions', async () => {
     const { surveyId, question } = await make();
     const before = await suggest(question.id);
     const [first] = before;

@@ -46,7 +46,7 @@ function judging(groups: readonly (readonly string[])[]) {
   };
 }
 
-describe('themes of many answers', () => {
+describe('AI themes of many answers', () => {
   let ai: AiProviderServer;
   let admin: Client;
   let stores: Stores;
@@ -116,7 +116,7 @@ describe('themes of many answers', () => {
     return { id, opens, answer, submit, analyse, total, assertExact };
   };
 
-  it('have one name in all spellings, also beyond those that a batch is told of', async () => {
+  it('a theme has one name for all spellings, also if a batch did not know the name', async () => {
     const { answer, analyse } = await openSurvey();
     const names = Array.from(
       { length: 70 },
@@ -134,7 +134,7 @@ describe('themes of many answers', () => {
     assert.deepEqual([Math.max(...told), told[1]], [60, 5]);
   });
 
-  it('that mean the same are one, counted exactly; the next analysis keeps its name and asks of new names only', async () => {
+  it('equal themes are merged and counted exactly; the next analysis keeps the name and compares new names only', async () => {
     const survey = await openSurvey();
     ai.answer = judging([['Price', 'Pricing', 'Too expensive', 'Cost']]);
     const given: Record<string, string[]> = { Price: [], Food: [] };
@@ -169,7 +169,7 @@ describe('themes of many answers', () => {
     assert.equal(ai.calls.length, 0);
   });
 
-  it('are counted exactly after answers were changed and responses deleted, and by another model anew', async () => {
+  it('themes are counted exactly after edits, deletions and a change of model', async () => {
     const survey = await openSurvey();
     ai.answer = judging([['Price', 'Pricing']]);
     const first = String(survey.opens[0].id);
@@ -229,7 +229,7 @@ describe('themes of many answers', () => {
     });
   });
 
-  it('stay apart where the provider merges nothing usable, until the next analysis', async () => {
+  it('themes stay separate after an invalid reply, until the next analysis', async () => {
     const survey = await openSurvey();
     const ids: string[] = [];
     for (const name of ['Price', 'Pricing']) ids.push((await survey.answer([name])).responseId);
@@ -240,7 +240,7 @@ describe('themes of many answers', () => {
     await survey.assertExact(await survey.analyse(), { Price: ids });
   });
 
-  it('are merged a hundred at a time, each call with those that are settled already', async () => {
+  it('themes are merged a hundred at a time, each call with the names that were compared already', async () => {
     const survey = await openSurvey();
     const names = Array.from(
       { length: 240 },

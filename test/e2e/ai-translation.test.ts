@@ -16,7 +16,7 @@ function translated({ user }: SeenCall): unknown {
   return { strings: strings.map(({ n, text }: any) => ({ n, text: `${to}: ${text}` })) };
 }
 
-describe('surveys translated by a provider', () => {
+describe('AI translation of surveys', () => {
   let ai: AiFixture['ai'];
   let admin: Client;
   useAi(
@@ -46,7 +46,7 @@ describe('surveys translated by a provider', () => {
   const sent = () => ai.calls.flatMap(({ user }) => JSON.parse(user[0] ?? '{}').strings.map(({ text }: any) => text));
 
   for (const provider of aiProviders)
-    it(`are sent whole to ${provider} once, stored where translations by hand are, with options’ values untouched`, async () => {
+    it(`${provider} translates a survey in one call; option values stay, and the texts are stored like manual ones`, async () => {
       const { id, question } = await make();
       const reply = await translate(id, { languages: ['de', 'ar'], provider });
       assert.equal(reply.status, 200, JSON.stringify(reply.body));
@@ -74,7 +74,7 @@ describe('surveys translated by a provider', () => {
       assert.deepEqual((await admin.get(`/surveys/${id}`)).questions[0], question);
     });
 
-  it('come in all fifteen languages', async () => {
+  it('a survey is translated to all fifteen languages', async () => {
     const { id } = await make();
     assert.equal((await translate(id, { languages: others })).status, 200);
     assert.equal(ai.calls.length, 14);
@@ -89,7 +89,7 @@ describe('surveys translated by a provider', () => {
     );
   });
 
-  it('send again only what is new or was reworded, and leave what was put right by hand', async () => {
+  it('only new and reworded texts are sent again, and manual corrections stay', async () => {
     const { id, question } = await make();
     await translate(id, { languages: ['fr'] });
     await admin.put(`/surveys/${id}/translations/fr`, { title: 'Déjeuner' });
@@ -109,7 +109,7 @@ describe('surveys translated by a provider', () => {
     );
   });
 
-  it('never lose a placeholder: a reply without it is asked for once more, then refused, and nothing of it is stored', async () => {
+  it('a reply that lacks a placeholder is asked for again, then refused, and not stored', async () => {
     const { id } = await make();
     ai.answer = (call) => JSON.parse(JSON.stringify(translated(call)).replaceAll('{{company}}', 'the company'));
     const reply = await translate(id, { languages: ['pl'] });
@@ -119,7 +119,7 @@ describe('surveys translated by a provider', () => {
     assert.equal((await admin.call('GET', `/surveys/${id}/translations/pl`)).status, 404);
   });
 
-  it('keep the batches that came before a failure, so that the next call sends the rest', async () => {
+  it('batches before a failure are kept, and the next call sends the rest', async () => {
     const { id } = await make();
     for (let index = 0; index < 6; index += 1)
       await admin.create(`/surveys/${id}/questions`, {
@@ -138,7 +138,7 @@ describe('surveys translated by a provider', () => {
     assert.deepEqual((await admin.get(`/surveys/${id}/translations/it`)).missing, []);
   });
 
-  it('are refused where AI is off, for the survey’s own language, and for languages that there are not', async () => {
+  it('a translation is refused where AI is off, to the survey’s own language, and to unknown languages', async () => {
     const { id } = await make();
     for (const wrong of [
       {},
@@ -161,8 +161,8 @@ describe('surveys translated by a provider', () => {
   });
 });
 
-describe('without a key', () => {
-  it('nothing is suggested, translated, analysed, reported or conversed about, and the rest goes on', async () => {
+describe('AI without a key', () => {
+  it('without a key every AI route replies AI_NOT_CONFIGURED, and everything else works', async () => {
     await sharedStores();
     const service = await startService();
     try {

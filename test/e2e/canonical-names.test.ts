@@ -29,7 +29,7 @@ describe('languages', () => {
 });
 
 describe('a translation', () => {
-  it('is refused when it says one thing twice, and nothing of it is kept', async () => {
+  it('is refused when it names one text twice, and nothing is stored', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch' });
     const question = await admin.create(`/surveys/${survey.id}/questions`, {
       type: 'MULTIPLE_CHOICE',
@@ -62,7 +62,7 @@ describe('a translation', () => {
 });
 
 describe('the address of a webhook', () => {
-  it('is kept as it is called: a URL of ASCII, in its shortest form', async () => {
+  it('is stored as it is called: an ASCII URL in its shortest form', async () => {
     const pairs = [
       ['http://münchen.example.com/', 'http://xn--mnchen-3ya.example.com/'],
       ['http:8.8.8.8', 'http://8.8.8.8/'],
@@ -86,7 +86,7 @@ describe('the address of a webhook in its longest form', () => {
   const events = ['quota.reached'];
   const chinese = (count: number) => `https://e.example/${'漢'.repeat(count)}`;
 
-  it('may be as long as what can be sent, at both of its ways in', async () => {
+  it('may be as long as a request can be, at creation and change', async () => {
     // 18 characters, and nine for each of the Chinese ones.
     const hook = await admin.create('/webhooks', { url: chinese(225), events });
     assert.equal(hook.url.length, 2043);
@@ -106,7 +106,7 @@ describe('the address of a webhook in its longest form', () => {
 });
 
 describe('a respondent', () => {
-  it('has a name that can be erased by it, or none', async () => {
+  it('has a name by which responses can be erased, or none', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
     for (const respondent of [' ', '\t\u00a0', '.', '..']) {
       const reply = await admin.submit(survey.id, { answers: [], respondent });
@@ -125,7 +125,7 @@ describe('a respondent', () => {
     }
   });
 
-  it('has responses with ids of their own: those that unset fields look like are refused', async () => {
+  it('is refused as a placeholder of an unset field', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
     for (const responseId of [
       '00000000-0000-0000-0000-000000000000',
@@ -139,7 +139,7 @@ describe('a respondent', () => {
 });
 
 describe('the columns of a file', () => {
-  it('that are the service’s own keep their names, whatever a question is called', async () => {
+  it('of the service keep their names, however a question is called', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
     for (const text of ['metadata', 'id', 'surveyId', 'Well?', 'Well?'])
       await admin.create(`/surveys/${survey.id}/questions`, { type: 'NUMBER', text });

@@ -11,7 +11,7 @@ import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
 import { sharedStores } from '../support/stores.ts';
 
-describe('responses that the response store cannot read', () => {
+describe('responses that ClickHouse cannot read', () => {
   let service: RunningService;
   let admin: Client;
   before(async () => {
@@ -24,7 +24,7 @@ describe('responses that the response store cannot read', () => {
     await (await sharedStores()).stop();
   });
 
-  it('are set apart with a reason, hold up no others, and can be tried again', async () => {
+  it('become dead letters with a reason, delay no others, and can be requeued', async () => {
     const survey = await admin.create('/surveys', { title: 'Poison', status: 'ACTIVE' });
     // Who listens is told of the others.
     const hook = await admin.create('/webhooks', {
@@ -76,7 +76,7 @@ describe('responses that the response store cannot read', () => {
     assert.equal((await admin.get(`/analytics/surveys/${survey.id}`)).totalResponses, 20);
   });
 
-  describe('though others can', () => {
+  describe('dead letters of a survey with stored responses', () => {
     let stores: Stores;
     before(async () => {
       stores = await openStoresOf(service);
@@ -104,7 +104,7 @@ describe('responses that the response store cannot read', () => {
       ['the answers of', [answersKey]],
       ['everything about', [answersKey, responseKey]],
     ] as const)
-      it(`are gone on with, when the intake has forgotten ${what} them, and fit when they are put back`, async () => {
+      it(`a response that is a dead letter is continued after the intake has evicted ${what} it, and merges when it is requeued`, async () => {
         const { id, questionId } = await surveyWith('SHORT_TEXT');
         const save = (text: string, more: object = {}) =>
           admin.submit(id, { isComplete: false, answers: [{ questionId, textValue: text }], ...more });
@@ -123,7 +123,7 @@ describe('responses that the response store cannot read', () => {
         assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 1);
       });
 
-    it('can be deleted, and are then not put back: neither one of which nothing could be stored, nor a completion', async () => {
+    it('deleted dead letters are not requeued, neither a whole response nor a completion', async () => {
       const { id, questionId } = await surveyWith('SHORT_TEXT');
       const answers = [{ questionId, textValue: 'private' }];
       const { responseId, resumeToken } = (await admin.submit(id, { isComplete: false, answers })).body.data;
@@ -141,7 +141,7 @@ describe('responses that the response store cannot read', () => {
       assert.equal((await admin.call('GET', `/responses/${other}`)).status, 404);
     });
 
-    it('keep the meaning of what they answer until they are put back', async () => {
+    it('questions that only dead letters answer keep their meaning', async () => {
       const { id, questionId } = await surveyWith('NPS');
       const { responseId } = (await admin.submit(id, { answers: [{ questionId, numberValue: 9 }] })).body.data;
       const row = await rowOf(id, responseId);

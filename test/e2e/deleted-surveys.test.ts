@@ -21,7 +21,7 @@ const tables = [
   'uploads',
 ];
 
-describe('what is left of a deleted survey', () => {
+describe('the rows of deleted surveys', () => {
   let service: RunningService;
   let admin: Client;
   let database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -66,7 +66,7 @@ describe('what is left of a deleted survey', () => {
       ),
     );
 
-  it('goes for good a month later, but for the audit, and takes nothing of other surveys along', async () => {
+  it('are removed a month later except the audit, without rows of other surveys', async () => {
     const [gone, kept] = [await make(), await make()];
     await admin.remove(`/surveys/${gone}`);
     await isErased(gone);
@@ -86,7 +86,7 @@ describe('what is left of a deleted survey', () => {
     assert.equal((await admin.get(`/surveys/${kept}`)).questions.length, 1);
   });
 
-  it('goes though another that was deleted before it cannot', async () => {
+  it('are removed although another deleted survey cannot be', async () => {
     const [held, fails, gone] = [await make(), await make(), await make()];
     for (const id of [held, fails, gone]) await admin.remove(`/surveys/${id}`);
     for (const id of [held, fails, gone]) await isErased(id);
@@ -116,7 +116,7 @@ describe('what is left of a deleted survey', () => {
     );
   });
 
-  it('stays for as long as the deletion is not done everywhere', async () => {
+  it('stay until the deletion is finished in every store', async () => {
     const id = await make();
     await admin.remove(`/surveys/${id}`);
     await isErased(id);

@@ -17,7 +17,7 @@ const { api } = await everyRoute();
 
 const pathOf = (reply: { body: any }): string | undefined => reply.body.details?.[0]?.path;
 
-describe('at the edges of what is taken', () => {
+describe('limits of accepted input', () => {
   let admin: Client;
   before(async () => void (await sharedStores()));
   useService((served) => {
@@ -32,7 +32,7 @@ describe('at the edges of what is taken', () => {
       return reply.status === 400 ? `refused: ${pathOf(reply)}` : reply.status;
     };
 
-    it('have a title of 1 to 300 characters and a description of up to 5000, when it is made and when it is changed', async () => {
+    it('a title has 1 to 300 characters and a description up to 5000, at creation and change', async () => {
       const { id } = await admin.create('/surveys', { title: 'Edges' });
       assert.deepEqual(
         [await tried({ title: '' }), await tried({ title: '' }, id)],
@@ -74,7 +74,7 @@ describe('at the edges of what is taken', () => {
   });
 
   describe('pages of lists', () => {
-    it('are of 1 to 100 items, of responses of up to 1000, and begin with 1, on every route that lists', async () => {
+    it('pages have 1 to 100 items, of responses up to 1000, and begin with 1, on every route that lists', async () => {
       const { id: surveyId } = await admin.create('/surveys', { title: 'Listed', status: 'ACTIVE' });
       const { id: hookId } = await admin.create('/webhooks', {
         url: 'https://93.184.216.34/',
@@ -110,7 +110,7 @@ describe('at the edges of what is taken', () => {
     });
   });
 
-  describe('an Idempotency-Key', () => {
+  describe('idempotency keys', () => {
     const openSurvey = async (): Promise<string> =>
       (await admin.create('/surveys', { title: 'Keys', status: 'ACTIVE' })).id;
     const send = async (surveyId: string, key: string, metadata: object = {}) => {
@@ -124,7 +124,7 @@ describe('at the edges of what is taken', () => {
       };
     };
 
-    it('has 1 to 255 visible characters of ASCII, all of which count', async () => {
+    it('a key has 1 to 255 visible ASCII characters, all of which count', async () => {
       const surveyId = await openSurvey();
       for (const key of ['!', '~'.repeat(255), `${'~'.repeat(254)}!`]) {
         const [first, again] = [await send(surveyId, key), await send(surveyId, key)];
@@ -141,7 +141,7 @@ describe('at the edges of what is taken', () => {
       assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, 3);
     });
 
-    describe('that grows old', () => {
+    describe('old idempotency keys and ids', () => {
       let redis: Redis;
       before(async () => {
         redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
@@ -149,7 +149,7 @@ describe('at the edges of what is taken', () => {
       });
       after(async () => void (await redis.quit()));
 
-      it('gives the same reply for two days, also when only the response store remembers it, and is new after that', async () => {
+      it('a key gives the same reply for two days, also from the response store, and is new after that', async () => {
         const [surveyId, key] = [await openSurvey(), randomUUID()];
         const hash = hashOfKey(surveyId, key);
         const first = await send(surveyId, key);
@@ -166,7 +166,7 @@ describe('at the edges of what is taken', () => {
         assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, 2);
       });
 
-      it('knows a response by the id that its client made, whole or saved in parts, in the same way', async () => {
+      it('a client’s response id is recognised for two days, for whole and partial responses', async () => {
         const surveyId = await openSurvey();
         const [whole, open] = [randomUUID(), randomUUID()];
         const save = (body: object) => admin.submit(surveyId, { answers: [], ...body });

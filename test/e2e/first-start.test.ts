@@ -26,7 +26,7 @@ describe('the first ADMIN of an installation', () => {
   const signIn = (service: RunningService, password: string) =>
     createClient(service).call('POST', '/auth/login', { body: { email: 'first@example.org', password } });
 
-  it('is told with its password by the start that succeeds, though one before it found its port taken', async () => {
+  it('is printed with its password by the start that succeeds, although an earlier one found its port taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     const port = (
       await new Promise<AddressInfo>((resolve) =>
@@ -44,7 +44,7 @@ describe('the first ADMIN of an installation', () => {
     });
   });
 
-  it('can sign in as soon as anybody answers', async () => {
+  it('can sign in as soon as the service replies', async () => {
     const fresh = await freshDatabase();
     const port = await freePort('127.0.0.1', 0);
     const starting = startService({
@@ -67,7 +67,7 @@ describe('the first ADMIN of an installation', () => {
     assert.equal(first.status, 200);
   });
 
-  it('is not made or told again by later starts', async () => {
+  it('is not created or printed again by later starts', async () => {
     await during({ ...nobodyYet, ADMIN_PASSWORD: 'another good password' }, async (service) => {
       assert.equal(printedPassword(service), undefined);
       assert.equal((await signIn(service, 'another good password')).status, 401);

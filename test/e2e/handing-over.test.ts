@@ -32,8 +32,8 @@ const membersOf = async (surveyId: string) =>
     role,
   ]);
 
-describe('a survey that is handed over', () => {
-  it('belongs to whom it was given, and stays shared with who gave it', async () => {
+describe('transferring a survey to another owner', () => {
+  it('makes the other user the owner and the former owner a member', async () => {
     const [giver, taker] = [await person(), await person()];
     const surveyId = await surveyOf(giver);
     await giver.client.put(`/surveys/${surveyId}/members/${taker.id}`, { role: 'VIEWER' });
@@ -56,7 +56,7 @@ describe('a survey that is handed over', () => {
     await taker.client.remove(`/surveys/${surveyId}`);
   });
 
-  it('may be one of somebody else where an ADMIN does it, and naming its owner again changes nothing', async () => {
+  it('is possible for an ADMIN on any survey, and naming the present owner changes nothing', async () => {
     const [giver, taker] = [await person(), await person('ADMIN')];
     const surveyId = await surveyOf(giver);
     const once = await handOver(admin, surveyId, taker.id);
@@ -66,7 +66,7 @@ describe('a survey that is handed over', () => {
     assert.equal((await admin.get(`/audit?action=survey.handed-over&objectId=${surveyId}`)).length, 1);
   });
 
-  it('is given to nobody who may own none, and by nobody but its owner and an ADMIN', async () => {
+  it('is refused to users who may own no survey, and by callers other than the owner and an ADMIN', async () => {
     const [owner, editor, stranger, viewer, disabled] = [
       await person(),
       await person(),
@@ -97,7 +97,7 @@ describe('a survey that is handed over', () => {
     );
   });
 
-  it('has one owner whatever comes at the same moment, and loses no edit', async () => {
+  it('leaves one owner under concurrency, and loses no edit', async () => {
     for (let round = 0; round < 3; round += 1) {
       const [giver, one, other] = [await person(), await person(), await person()];
       const surveyId = await surveyOf(giver);
@@ -121,8 +121,8 @@ describe('a survey that is handed over', () => {
   });
 });
 
-describe('what a former owner has set up', () => {
-  it('goes on until they leave: the webhook, the live stream and the file', async () => {
+describe('webhooks, streams and files of a former owner', () => {
+  it('work until the former owner leaves the survey', async () => {
     const [giver, taker] = [await person(), await person()];
     const surveyId = await surveyOf(giver);
     const receiver = await startReceiver();

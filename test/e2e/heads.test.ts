@@ -8,13 +8,13 @@ const daySeconds = 86_400;
 const dayOf = (moment: string) => moment.slice(0, 10);
 const from = (days: number) => new Date(Date.now() + days * daySeconds * 1000).toISOString();
 
-describe('what lists and analytics say of a survey as a whole', () => {
+describe('totals of a survey in lists and analytics', () => {
   let admin: Client;
   useService((served) => {
     ({ admin } = served);
   });
 
-  it('is of the responses asked for: complete ones, partial ones, those of some days', async () => {
+  it('count the selected responses: complete, partial, of some days', async () => {
     const { id } = await admin.create('/surveys', { title: 'Heads', status: 'ACTIVE' });
     const { id: questionId } = await admin.create(`/surveys/${id}/questions`, { type: 'NUMBER', text: 'n' });
     const answers = [{ questionId, numberValue: 1 }];
@@ -69,7 +69,7 @@ describe('what lists and analytics say of a survey as a whole', () => {
     }
   });
 
-  it('crosses a row of a grid with a row of another', async () => {
+  it('a crosstab takes a row of each of two MATRIX questions', async () => {
     const { id } = await admin.create('/surveys', { title: 'Grids', status: 'ACTIVE' });
     const grid = async () =>
       admin.create(`/surveys/${id}/questions`, {

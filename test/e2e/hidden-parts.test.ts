@@ -9,8 +9,8 @@ useService((served) => {
   ({ admin } = served);
 });
 
-describe('what was taken out of a survey', () => {
-  it('can be looked up by who reads its responses, and is not shown otherwise', async () => {
+describe('removed questions and options', () => {
+  it('are shown only to readers of the responses who ask for them', async () => {
     const { id } = await admin.create('/surveys', { title: 'Lunch' });
     const choice = await admin.create(`/surveys/${id}/questions`, {
       type: 'DROPDOWN',

@@ -24,8 +24,8 @@ const exportIdsOf = async (client: Client, query = ''): Promise<string[]> =>
 const askFor = async (client: Client, surveyId: string): Promise<string> =>
   (await client.expect(202, 'POST', `/exports/surveys/${surveyId}`, { format: 'CSV' })).exportId;
 
-describe('files of a user who is deleted', () => {
-  it('stay with their surveys, and go to the owners of these', async () => {
+describe('export files of a deleted user', () => {
+  it('stay with their surveys and belong to the new owners', async () => {
     const survey = await admin.create('/surveys', { title: 'Of an ADMIN' });
     const [owner, editor] = [await person('EDITOR'), await person('EDITOR')];
     const theirs = await owner.client.create('/surveys', { title: 'Of an EDITOR' });
@@ -71,8 +71,8 @@ describe('files of a user who is deleted', () => {
   });
 });
 
-describe('an endpoint to which nothing is sent', () => {
-  it('says so while its owner may have none, or may not see its survey, and goes on by itself after that', async () => {
+describe('a suspended webhook endpoint', () => {
+  it('shows why nothing is sent while its owner lacks the right, and continues after that', async () => {
     const survey = await admin.create('/surveys', { title: 'Shared' });
     const { id, client } = await person('EDITOR');
     await admin.put(`/surveys/${survey.id}/members/${id}`, { role: 'EDITOR' });
@@ -128,7 +128,7 @@ describe('an endpoint to which nothing is sent', () => {
 });
 
 describe('a survey', () => {
-  it('has no new version when what is saved was there already', async () => {
+  it('gets no new version when nothing changes', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch' });
     const body = { type: 'MULTIPLE_CHOICE', text: 'Which?', options: [{ text: 'Soup' }, { text: 'Pasta' }] };
     const question = await admin.create(`/surveys/${survey.id}/questions`, body);
@@ -142,7 +142,7 @@ describe('a survey', () => {
     assert.equal(await versionOf(), before + 1);
   });
 
-  it('does not take the language of one of its translations', async () => {
+  it('cannot change its language to that of a translation', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch' });
     await admin.put(`/surveys/${survey.id}/translations/de`, { title: 'Mittagessen' });
     const refused = await admin.call('PUT', `/surveys/${survey.id}`, { body: { language: 'DE', title: 'changed' } });

@@ -61,7 +61,7 @@ describe('several HTTP processes on one port', () => {
     return (JSON.parse(line ?? '{}') as { pid: number }).pid;
   };
 
-  it('all take part, and their figures are told together by whichever is asked', async () => {
+  it('all take part, and each reports the metrics of all', async () => {
     const surveyId = await makeSurvey();
     const accepted = 'intake_submissions_total{outcome="ACCEPTED"}';
     const before = await figures();
@@ -77,7 +77,7 @@ describe('several HTTP processes on one port', () => {
     }
   });
 
-  it('let exactly the limit of submissions pass together', async () => {
+  it('accept exactly the submission limit together', async () => {
     const surveyId = await makeSurvey({ submissionRateLimit: 60 });
     const replies = await callAtOnce(200, () => submit(surveyId));
     assert.deepEqual(counts(replies), { 201: 60, '429 RATE_LIMITED': 140 });
@@ -92,7 +92,7 @@ describe('several HTTP processes on one port', () => {
       assert.match(String(headers['retry-after']), /^([1-9]|[1-5]\d|60)$/);
   });
 
-  it('let exactly the limit of a key’s calls, and of sign-ins, pass together', async () => {
+  it('accept exactly the limits of API keys and sign-ins together', async () => {
     const { key } = await admin.create('/api-keys', { name: 'limited', role: 'VIEWER', requestsPerMinute: 37 });
     const calls = await callAtOnce(90, () =>
       callOnce(service.base, 'GET', '/surveys?limit=1', { headers: { authorization: `Bearer ${key}` } }),
@@ -141,7 +141,7 @@ describe('several HTTP processes on one port', () => {
     assert.equal((await admin.get(`/surveys/${surveyId}`)).responseCount, 1);
   });
 
-  it('agree on a survey from the moment that one of them has answered a change', async () => {
+  it('agree on a survey as soon as one of them has replied to a change', async () => {
     const surveyId = await makeSurvey();
     // Every process holds the survey before it changes.
     assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { 201: 30 });
@@ -167,7 +167,7 @@ describe('several HTTP processes on one port', () => {
     assert.deepEqual(counts(await callAtOnce(30, () => submit(surveyId))), { '404 NOT_FOUND': 30 });
   });
 
-  it('show and change a survey as any of them has left it', async () => {
+  it('read and change a survey as the others have saved it', async () => {
     const surveyId = await makeSurvey();
     const authorization = { authorization: `Bearer ${admin.token}` };
     const shown = () => callOnce(service.base, 'GET', `/public/surveys/${surveyId}`);
@@ -211,7 +211,7 @@ describe('several HTTP processes on one port', () => {
     }
   });
 
-  it('go on when one is killed, which comes back under its name', async () => {
+  it('continue when one is killed, which is replaced under its name', async () => {
     const surveyId = await makeSurvey();
     const startedAt = figure(await figures(), 'process_start_time_seconds{process="http-2"}');
     const killed = pidOf('http-2');
@@ -254,8 +254,8 @@ describe('several HTTP processes on one port', () => {
   });
 });
 
-describe('several HTTP processes that are told to stop', () => {
-  it('answer what they have taken, lose nothing and end within ten seconds', async () => {
+describe('several HTTP processes at SIGTERM', () => {
+  it('reply to running calls, lose nothing and end within ten seconds', async () => {
     const service = await startService({ env: { WORKERS: '2', DRAIN_DELAY_MS: '3000' } });
     const admin = await adminClient(service);
     const { id } = await admin.create('/surveys', { title: 'Drained', status: 'ACTIVE' });
@@ -304,7 +304,7 @@ describe('several HTTP processes that are told to stop', () => {
     }
   });
 
-  it('end at once when they are told twice', async () => {
+  it('end at once at a second signal', async () => {
     const service = await startService({ env: { WORKERS: '2', DRAIN_DELAY_MS: '10000' } });
     const startedAt = performance.now();
     process.kill(service.pid, 'SIGTERM');
@@ -320,7 +320,7 @@ describe('several HTTP processes that are told to stop', () => {
 });
 
 describe('a process without the http role', () => {
-  it('tells its figures and its health on METRICS_PORT, and nothing else', async () => {
+  it('serves metrics and health on METRICS_PORT, and nothing else', async () => {
     const service = await startService({ env: { ROLES: 'ingest,jobs', METRICS_PORT: '0' } });
     try {
       const [figures, ready, other] = await Promise.all(

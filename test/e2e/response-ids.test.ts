@@ -12,7 +12,7 @@ import { forgetRecord, forgetUse } from '../support/intake.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
-describe('the id of a response', () => {
+describe('response ids', () => {
   let admin: Client;
   before(async () => void (await sharedStores()));
   useService((served) => {
@@ -36,7 +36,7 @@ describe('the id of a response', () => {
     ['at once', false],
     ['when it has been stored', true],
   ] as const)
-    it(`that the service gave is not taken for another response, ${when}`, async () => {
+    it(`an id of the service is refused for another response, ${when}`, async () => {
       const { id, answers } = await survey();
       const { responseId } = (await admin.submit(id, { answers: answers(9) })).body.data;
       if (wait)
@@ -59,7 +59,7 @@ describe('the id of a response', () => {
       assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 0);
     });
 
-  it('names one response over all surveys: another survey refuses it and stores nothing', async () => {
+  it('an id names one response over all surveys: another survey refuses it and stores nothing', async () => {
     const surveys = await Promise.all(Array.from({ length: 5 }, () => survey()));
     const responseId = randomUUID();
     const replies = [];
@@ -72,7 +72,7 @@ describe('the id of a response', () => {
       assert.equal((await admin.get(`/surveys/${id}`)).responseCount, index === 0 ? 1 : 0);
   });
 
-  it('is looked up only for callers whom the limit lets pass', async () => {
+  it('an id is looked up only for callers within the submission limit', async () => {
     const { id } = await survey();
     await admin.put(`/surveys/${id}`, { submissionRateLimit: 5 });
     const replies = await Promise.all(
@@ -82,7 +82,7 @@ describe('the id of a response', () => {
     assert.deepEqual([count(201), count(429)], [5, 25]);
   });
 
-  it('may come again after it was forgotten: then all that has it is shown, and goes with it', async () => {
+  it('an id that is used again after its eviction shows and deletes all its responses', async () => {
     const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
     await redis.connect();
     const { id, answers } = await survey();
@@ -125,7 +125,7 @@ describe('the id of a response', () => {
     await redis.quit();
   });
 
-  it('that the service gave stays taken after its response was deleted, whatever the intake has forgotten', async () => {
+  it('an id of the service stays taken after its response was deleted, even when it is evicted', async () => {
     const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
     await redis.connect();
     const { id, answers } = await survey();
@@ -137,7 +137,7 @@ describe('the id of a response', () => {
     await redis.quit();
   });
 
-  it('may come in upper case and is given back in lower case', async () => {
+  it('an id may be sent in upper case and is returned in lower case', async () => {
     const { id } = await survey();
     const given = randomUUID().toUpperCase();
     const first = await admin.submit(id, { responseId: given, answers: [] });

@@ -12,7 +12,7 @@ import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
-describe('a response that is continued long after it was saved', () => {
+describe('resuming a response long after it was saved', () => {
   let service: RunningService;
   let admin: Client;
   let redis: Redis;
@@ -43,7 +43,7 @@ describe('a response that is continued long after it was saved', () => {
   };
 
   for (const [what, letGo] of Object.entries(forget))
-    it(`is merged with all that was saved when the intake has forgotten its ${what}`, async () => {
+    it(`merges with all that was saved after the intake has evicted its ${what}`, async () => {
       const startedAt = new Date(Date.now() - 90_000).toISOString();
       const answers = [
         ...answersOf(survey, 3),
@@ -97,7 +97,7 @@ describe('a response that is continued long after it was saved', () => {
       assert.equal((await admin.get(`/responses/${responseId}`)).version, after.version);
     });
 
-  it('counts once, and takes its seat when it is complete', async () => {
+  it('counts one response, and takes a seat at its completion', async () => {
     const { id } = await admin.create('/surveys', { title: 'Seats', responseQuota: 1, status: 'ACTIVE' });
     const { responseId, resumeToken } = (await admin.submit(id, { isComplete: false, answers: [] })).body.data;
     assert.equal(await forget.everything(responseId), 2);
@@ -117,7 +117,7 @@ describe('a response that is continued long after it was saved', () => {
     assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1);
   });
 
-  it('cannot be continued once it was deleted', async () => {
+  it('is refused after the response was deleted', async () => {
     const { id } = await admin.create('/surveys', { title: 'Deleted', status: 'ACTIVE' });
     const { responseId, resumeToken } = (await admin.submit(id, { isComplete: false, answers: [] })).body.data;
     await admin.remove(`/responses/${responseId}`);
@@ -128,7 +128,7 @@ describe('a response that is continued long after it was saved', () => {
     assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 0);
   });
 
-  it('gives the reply to its first save again after it went on', async () => {
+  it('repeats the reply to the first save', async () => {
     const { id } = await admin.create('/surveys', { title: 'Repeated', status: 'ACTIVE' });
     const responseId = randomUUID();
     const first = { responseId, isComplete: false, answers: [], metadata: { page: '1' } };
@@ -156,7 +156,7 @@ describe('a response that is continued long after it was saved', () => {
     assert.equal((await admin.get(`/surveys/${id}`)).responseCount, 1);
   });
 
-  it('is counted as it is now, also while it stays open', async () => {
+  it('changes the counts, also while the response stays open', async () => {
     const { id, questions } = await createFullSurvey(admin);
     const average = async () =>
       (await admin.get(`/analytics/surveys/${id}/questions/${questions.NPS.id}`)).averageValue;

@@ -40,7 +40,7 @@ async function contentOf(redis: Redis, key: string): Promise<string> {
   return JSON.stringify((await read[await redis.type(key)]?.()) ?? '');
 }
 
-describe('what must not be kept', () => {
+describe('erasure and retention', () => {
   let service: RunningService;
   let admin: Client;
   let stores: Stores;
@@ -143,7 +143,7 @@ describe('what must not be kept', () => {
       expiresAt: new Date(Date.now() + days * dayMs),
     });
 
-  it('is what files show of a response that is deleted; files that cannot show it stay', async () => {
+  it('a deletion removes the export files that show the response, and no others', async () => {
     const survey = await make();
     const first = await survey.submit();
     const [shown, elsewhere] = [await exportOf(survey.id), await exportOf(survey.id, { endDate: '2020-01-01' })];
@@ -156,7 +156,7 @@ describe('what must not be kept', () => {
     assert.equal((await admin.call('GET', `/exports/${elsewhere}/download`)).status, 200);
   });
 
-  it('does not come back with a file that is being made', async () => {
+  it('a file that is being made does not show a response that was deleted meanwhile', async () => {
     const survey = await make();
     const responseId = await survey.submit();
     const exportId = await exportInHand(survey.id);
@@ -168,7 +168,7 @@ describe('what must not be kept', () => {
     assert.match(error, /deleted.*ask for it again/);
   });
 
-  it('is not in files for longer than a day after its time was over', async () => {
+  it('expired responses stay in export files for a day at most', async () => {
     const survey = await make({ retentionDays: 3 });
     await survey.submit();
     const [done, inHand] = [await exportOf(survey.id), await exportInHand(survey.id)];
@@ -181,7 +181,7 @@ describe('what must not be kept', () => {
     }
   });
 
-  it('is everything of one respondent: responses, partial ones too, their files, counts and export files; others stay', async () => {
+  it('erasing a respondent removes responses, partial ones too, with uploads, counts and export files, and nothing else', async () => {
     const survey = await make({ responseQuota: 50 });
     const uploadId = await survey.upload();
     const who = 'Zoë / O’Hara \\ 100%';
@@ -215,7 +215,7 @@ describe('what must not be kept', () => {
     assert.ok(!JSON.stringify(audit).includes('Zo'), 'the audit does not keep who it was');
   });
 
-  it('leaves no trace of an erased respondent in any store', async () => {
+  it('no store holds a trace of an erased respondent', async () => {
     const survey = await make();
     const canary = `canary-${randomUUID()}`;
     const answers = [{ questionId: survey.nameId, textValue: canary }];
@@ -311,7 +311,7 @@ describe('what must not be kept', () => {
   const lettersOf = async (surveyId: string): Promise<number> =>
     (await createDeadLetters(stores).ofSurvey(surveyId)).length;
 
-  it('leaves no trace of a deleted survey in any store: neither open responses nor what could not be stored', async () => {
+  it('no store holds a trace of a deleted survey, of its open responses or its dead letters', async () => {
     const survey = await make();
     const canary = `canary-${randomUUID()}`;
     const answers = [{ questionId: survey.nameId, textValue: canary }];
@@ -341,7 +341,7 @@ describe('what must not be kept', () => {
     assert.deepEqual(await tracesOf(canary), []);
   });
 
-  it('is not put back with dead letters: neither what a respondent has sent, nor what is too old, nor what a deleted survey has left', async () => {
+  it('dead letters of an erased respondent, of expired responses and of a deleted survey are not requeued', async () => {
     const survey = await make({ retentionDays: 3 });
     const who = `guest-${randomUUID()}`;
     await survey.submit({ respondent: who });
@@ -380,7 +380,7 @@ describe('what must not be kept', () => {
     );
   });
 
-  it('are more responses of one respondent than a batch holds', async () => {
+  it('more responses of a respondent than a batch holds are erased', async () => {
     const survey = await make();
     for (let n = 0; n < 12; n += 1)
       await Promise.all(Array.from({ length: 50 }, () => survey.submit({ respondent: 'busy' })));
@@ -393,7 +393,7 @@ describe('what must not be kept', () => {
     await shows(survey.id, 0);
   });
 
-  it('is a file whose response is deleted', async () => {
+  it('an upload is removed with its response', async () => {
     const survey = await make();
     const uploadId = await survey.upload();
     const responseId = await survey.submit({}, uploadId);
@@ -402,7 +402,7 @@ describe('what must not be kept', () => {
     assert.ok(!existsSync(fileOf(uploadId)));
   });
 
-  it('are responses older than their survey keeps them; without a rule of its own the general one holds', async () => {
+  it('responses are erased at the age of their survey’s rule, or of the general one', async () => {
     const [short, long, general] = [await make({ retentionDays: 3 }), await make({ retentionDays: 30 }), await make()];
     const uploadId = await short.upload();
     const gone = await short.submit({}, uploadId);
@@ -437,7 +437,7 @@ describe('what must not be kept', () => {
     );
   });
 
-  it('is an upload that nobody claims for an hour, or whose response never came to be; a claimed one stays', async () => {
+  it('an upload is removed if it is unclaimed for an hour or its response was never accepted; claimed ones stay', async () => {
     const survey = await make();
     const [free, claimed, dead] = [await survey.upload(), await survey.upload(), await survey.upload()];
     await survey.submit({}, claimed);
@@ -460,7 +460,7 @@ describe('what must not be kept', () => {
     assert.ok(existsSync(fileOf(claimed)));
   });
 
-  it('is not the claim of a submission whose process died: another may have the file', async () => {
+  it('an upload claimed by a process that died can be claimed by another submission', async () => {
     const survey = await make();
     const uploadId = await survey.upload();
     const [dead, next] = [randomUUID(), randomUUID()];

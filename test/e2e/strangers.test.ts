@@ -17,7 +17,7 @@ const naming = api.filter(
 );
 const word = 'Zanzibar';
 
-describe('whoever has nothing to do with a survey', () => {
+describe('callers without rights to a survey', () => {
   let service: RunningService;
   let admin: Client;
   let owner: Client;
@@ -94,7 +94,7 @@ describe('whoever has nothing to do with a survey', () => {
   const fill = ({ path }: Route, idOf: (name: string) => string): string =>
     path.replace(/\{(\w+)\}/g, (_, name: string) => idOf(name === 'id' ? `id of ${path.split('/')[1]}` : name));
 
-  it('is there with the owner’s own eyes: what is asked for below exists', async () => {
+  it('the objects named below exist for the owner', async () => {
     for (const route of naming.filter(
       ({ method, path }) => method === 'GET' && !path.endsWith('/live') && !path.startsWith('/ai/'),
     )) {
@@ -111,7 +111,7 @@ describe('whoever has nothing to do with a survey', () => {
     }
   });
 
-  it('cannot tell any of its things from what is not there, by any call that names one', async () => {
+  it('get the same reply for its objects as for unknown ones, from every route that names one', async () => {
     for (const [who, { client }] of Object.entries(strangers))
       for (const route of naming) {
         const name = `${who}: ${route.method} ${route.path}`;
@@ -142,7 +142,7 @@ describe('whoever has nothing to do with a survey', () => {
       await owner.get(path);
   });
 
-  it('finds nothing of it in lists and searches', async () => {
+  it('find nothing of it in lists and searches', async () => {
     const lists = api
       .filter(
         ({ method, path, access }) =>
@@ -175,7 +175,7 @@ describe('whoever has nothing to do with a survey', () => {
     assert.equal((await owner.get(`/surveys?search=${word}`)).length, 1);
   });
 
-  it('hears nothing of it live, and is told the same as of a survey that is not there', async () => {
+  it('get no live events of it, and the same refusal as for an unknown survey', async () => {
     for (const { token } of Object.values(strangers)) {
       const live = await openLive(service, token);
       const refusals = [];

@@ -6,10 +6,13 @@ import { adminClient, type Client, type Reply } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** Said of the coding of the body, this changes nothing but the way that a submission takes through the service: the general one. */
+/**
+ * Said of the coding of the body, this changes nothing but the way that a submission takes through the service: the
+ * general one.
+ */
 const generalWay = { 'content-encoding': 'identity' };
 
-describe('the short way of a submission', () => {
+describe('the fast path of submissions', () => {
   let service: RunningService;
   let admin: Client;
   before(async () => {
@@ -43,7 +46,7 @@ describe('the short way of a submission', () => {
     };
   }
 
-  it('is left to the general way by a call with a query, which is refused', async () => {
+  it('leaves a call with a query to the general path, which refuses it', async () => {
     const { id, questionId } = await survey();
     const body = { answers: [{ questionId, textValue: 'word' }] };
     const refused = await admin.call('POST', `/responses/surveys/${id}/submit?x=1`, { body });
@@ -54,7 +57,7 @@ describe('the short way of a submission', () => {
     assert.equal((await admin.call('POST', `/responses/surveys/${id}/submit?`, { body })).status, 201);
   });
 
-  it('gives the same replies as the general way, to good and bad calls', async () => {
+  it('gives the same replies as the general path, to valid and invalid calls', async () => {
     const { id, questionId } = await survey();
     const hidden = await survey({ visibility: 'PRIVATE' });
     const draft = (await admin.create('/surveys', { title: 'Not open' })).id;
@@ -158,7 +161,7 @@ describe('the short way of a submission', () => {
     }
   });
 
-  it('keeps the name that a client gives to its call', async () => {
+  it('returns the X-Request-Id of the client', async () => {
     const { id } = await survey();
     const reply = await admin.submit(id, { answers: [] }, { 'x-request-id': 'trace-7' });
     assert.deepEqual(
@@ -167,7 +170,7 @@ describe('the short way of a submission', () => {
     );
   });
 
-  it('takes bodies in pieces, and lets go of those that are broken off', async () => {
+  it('accepts bodies in chunks, and drops aborted ones', async () => {
     const { id, questionId } = await survey();
     const body = JSON.stringify({ answers: [{ questionId, textValue: 'x'.repeat(100) }] });
     const head = `POST /api/v1/responses/surveys/${id}/submit HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;

@@ -158,7 +158,32 @@ describe('README.md, CONTRIBUTING.md and docs/', () => {
     assert.deepEqual(long, []);
   });
 
-  it('keep the door short', () => {
+  it('name tests that exist in test/FAULTS.md', () => {
+    const rows = textOf('test/FAULTS.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| '))
+      .slice(2);
+    const unknown = rows.flatMap((row) =>
+      (row.replace(/ \|$/, '').split(' | ').at(-1) ?? '').split(' · ').flatMap((reference) => {
+        const [, path = '', phrases = ''] = /^`([^`]+)`(?: (.*))?$/.exec(reference) ?? [];
+        if (path.startsWith('npm ')) return [];
+        const file = join(root, `test/${path}.test.ts`);
+        if (!existsSync(file)) return [reference];
+        const names = [...readFileSync(file, 'utf8').matchAll(/\b(?:describe|it|test)\(\s*(['`])(.*)\1/g)].map(
+          ([, , name = '']) => name,
+        );
+        return phrases
+          .split('…')
+          .map((phrase) => phrase.replace(/^[\s,]+|[\s,]+$/g, ''))
+          .filter((phrase) => !names.some((name) => name.includes(phrase)))
+          .map((phrase) => `${path} ${phrase}`);
+      }),
+    );
+    assert.ok(rows.length > 90, String(rows.length));
+    assert.deepEqual(unknown, []);
+  });
+
+  it('keep the README short', () => {
     assert.ok(textOf('README.md').split('\n').length <= 150);
   });
 });

@@ -21,15 +21,15 @@ export interface SubmissionsDeps extends PlanDeps, IdCheckDeps, Pick<FindReplayD
   restore(evicted: EvictedResponse): Promise<RestoredResponse | undefined>;
   /** Submissions a minute, by client address and survey, unless the survey has its own limit. */
   submitLimit: number;
-  /** Whether idempotency keys may still be remembered in the form of an earlier version. */
-  isFormerKnown(): boolean;
+  /** Whether idempotency keys may still exist in the form of an earlier version. */
+  mayHaveLegacyKeys(): boolean;
   /** The refusal while the intake is too full; undefined while there is room. */
   pressure(): Problem | undefined;
   newId(nowMs?: number): string;
   onBackgroundError(error: unknown): void;
 }
 
-/** What the intake must know of the caller. */
+/** The caller's part of an intake submission. */
 export interface CallerContext {
   request?: SubmissionRequest;
   /** Keyed hash of the client's address. */
@@ -85,7 +85,7 @@ export function append(
     keyHash,
     digest,
     legacy:
-      request && digest !== '' && deps.isFormerKnown()
+      request && digest !== '' && deps.mayHaveLegacyKeys()
         ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) }
         : undefined,
     isComplete: plan.isComplete,

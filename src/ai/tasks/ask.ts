@@ -22,7 +22,7 @@ export interface Task<T> {
   /** The schema of the reply that is sent to the provider. */
   schema: z.ZodType;
   read(reply: unknown): ParsedReply<T>;
-  /** Of the reply alone, without thinking. */
+  /** Maximum tokens of the reply, without thinking. */
   maxOutputTokens: number;
 }
 

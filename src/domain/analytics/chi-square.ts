@@ -109,9 +109,9 @@ export function associationOf(given: Table, weights?: TableWeights): Association
   const margins = marginsOf(table);
   let pearson = 0;
   for (const [r, row] of table.entries())
-    for (const [c, count] of row.entries()) {
+    for (let c = 0; c < row.length; c += 1) {
       const expected = ((margins.rows[r] ?? 0) * (margins.columns[c] ?? 0)) / margins.total;
-      pearson += (count - expected) ** 2 / expected;
+      pearson += ((row[c] ?? 0) - expected) ** 2 / expected;
     }
   const plain = { statistic: pearson, degreesOfFreedom, pValue: chiSquareTail(pearson, degreesOfFreedom) };
   const cramersV = Math.sqrt(pearson / (margins.total * Math.min(rows - 1, columns - 1)));
@@ -155,7 +155,7 @@ const sumOf = (values: readonly number[]): number => values.reduce((sum, value) 
 function marginsOf(table: Table): Margins {
   const rows = table.map(sumOf);
   const columns = (table[0] ?? []).map(() => 0);
-  for (const line of table) for (const [c, value] of line.entries()) columns[c] = (columns[c] ?? 0) + value;
+  for (const line of table) for (let c = 0; c < line.length; c += 1) columns[c] = (columns[c] ?? 0) + (line[c] ?? 0);
   return { rows, columns, total: sumOf(rows) };
 }
 

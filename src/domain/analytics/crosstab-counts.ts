@@ -42,14 +42,21 @@ export interface Sum {
 
 const nothing: Sum = { count: 0, weight: 0, squares: 0, effectiveBase: 0 };
 
+const cellsAtOnce = 1000;
+
 /** Lookup of a table's cells and totals by codes. Without weights every response has the weight 1. */
-export function sumsOf({ cells, rowTotals, columnTotals, total, columnOverlaps, weighted }: CrosstabCounts) {
-  const countByCell = new Map(cells.map(({ row, column, count }) => [placeOf(row, column), count]));
+export function* sumsOf({ cells, rowTotals, columnTotals, total, columnOverlaps, weighted }: CrosstabCounts) {
+  const countByCell = new Map<number, number>();
+  for (const [index, { row, column, count }] of cells.entries()) {
+    if (index % cellsAtOnce === cellsAtOnce - 1) yield;
+    countByCell.set(placeOf(row, column), count);
+  }
   const overlaps = (weighted ? weighted.columnOverlaps : columnOverlaps) ?? [];
   const overlapSquares = new Map(
     overlaps.map((pair) => [placeOf(pair.one, pair.other), 'squares' in pair ? pair.squares : pair.count]),
   );
   const weighedCells = weighted && new Map(weighted.cells.map((cell) => [placeOf(cell.row, cell.column), cell]));
+  yield;
   return {
     cell: (row: number, column: number): Sum =>
       sumOf(countByCell.get(placeOf(row, column)), weighted && { weighed: weighedCells?.get(placeOf(row, column)) }),
@@ -63,7 +70,8 @@ export function sumsOf({ cells, rowTotals, columnTotals, total, columnOverlaps, 
   };
 }
 
-const placeOf = (row: number, column: number): string => `${row} ${column}`;
+/** Codes are below 65,536. */
+const placeOf = (row: number, column: number): number => row * 65_536 + column;
 
 /** The effective base is (Σw)² / Σw² (L. Kish, Survey Sampling, 1965, §11.7). */
 function sumOf(count: number | undefined, given: { weighed: WeightSums | undefined } | undefined): Sum {

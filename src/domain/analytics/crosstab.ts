@@ -1,20 +1,25 @@
 import { validationProblem } from '../../errors.ts';
+import { runAtOnce, type SlicedWork } from '../../platform/slices.ts';
 import type { Category, Dimension } from '../questions/contract.ts';
 import { hasOverlaps } from '../questions/contract.ts';
 import { associationOf, type TableWeights } from './chi-square.ts';
 import { type CrosstabCounts, type Sum, sumsOf } from './crosstab-counts.ts';
 import { type ComparedColumn, type Correction, compareColumns, comparisonsIn, maxComparisons } from './significance.ts';
 
-/** A table of this size takes about 20 MB as JSON; two scales of 10,000 points would exhaust the memory. */
-const maxCells = 200_000;
-/** Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of 200,000 cells. */
-const maxNameCharacters = 20_000_000;
+/** A table of this size takes about 6 MB as JSON. */
+export const defaultMaxCells = 50_000;
+/** The comparisons of a row are sorted, which cannot be interrupted. */
+const maxComparisonsInRow = 20_000;
+/** Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of 50,000 cells. */
+const maxNameCharacters = 6_000_000;
 const defaultLevel = 0.95;
 
 /** How the columns of a table are compared; default: confidence level 0.95 without a correction. */
 export interface ComparisonOptions {
   significance?: number | undefined;
   correction?: Correction | undefined;
+  /** Maximum cells of all tables together; default 50,000. */
+  maxCells?: number | undefined;
 }
 
 /** The counts of a table with its column variable. */
@@ -32,39 +37,54 @@ export function interpretCrosstab(
   return shown;
 }
 
+/** `sliceTables` without pauses, for small tables. */
+export const interpretTables = (
+  rows: Dimension,
+  tables: readonly CountedTable[],
+  comparison: ComparisonOptions = {},
+): PresentedTable[] => runAtOnce(sliceTables(rows, tables, comparison));
+
 /**
- * Tables with the same row variable. Throws VALIDATION_ERROR above 200,000 cells. Percentages (0–100) refer to the respondents who
+ * Tables with the same row variable. Throws VALIDATION_ERROR above `maxCells`. Percentages (0–100) refer to the respondents who
  * answered both questions, weighted if there are weights; with multiple answers their sum may exceed 100. Columns are compared by their
- * percentages and effective bases. Above 1,000,000 comparisons or 20,000,000 characters of column names the comparison is omitted, or
+ * percentages and effective bases. Above 1,000,000 comparisons, 20,000 of one row or 6,000,000 characters of column names the comparison is omitted, or
  * refused with VALIDATION_ERROR if it was requested. Cramér's V uses the (weighted) counts shown; chi-square is corrected for weights.
  */
-export function interpretTables(rows: Dimension, tables: readonly CountedTable[], comparison: ComparisonOptions = {}) {
+export function* sliceTables(
+  rows: Dimension,
+  tables: readonly CountedTable[],
+  comparison: ComparisonOptions,
+): SlicedWork<PresentedTable[]> {
   // Deleted options are shown in all tables if any response of the survey chose them, so that the rows are the same under every filter.
   const isChosen = (code: number) =>
     tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
-  const layouts = tables.map((table) => layOutTable({ ...rows, categories }, table));
+  const layouts: TableLayout[] = [];
+  for (const table of tables) layouts.push(yield* layOutTable({ ...rows, categories }, table));
   refuseTooManyCells(
     layouts[0]?.rows.length ?? 0,
     layouts.map((table) => table.columns.length),
+    comparison.maxCells,
   );
   const isCompared = isComparable(layouts, comparison);
-  return layouts.map((table) => presentTable(table, isCompared ? comparison : undefined));
+  const presented: PresentedTable[] = [];
+  for (const table of layouts) presented.push(yield* presentTable(table, isCompared ? comparison : undefined));
+  return presented;
 }
 
 /** Header cells and sums of a table, before its cells are computed. */
 interface TableLayout {
   rows: readonly HeaderCell[];
   columns: readonly HeaderCell[];
-  sums: ReturnType<typeof sumsOf>;
+  sums: Sliced<ReturnType<typeof sumsOf>>;
   /** Whether each respondent is in one cell. */
   isExclusive: boolean;
   /** Undefined without a weight. */
   unweightable: number | undefined;
 }
 
-function layOutTable(rows: Dimension, { columns, ...counts }: CountedTable): TableLayout {
-  const sums = sumsOf(counts);
+function* layOutTable(rows: Dimension, { columns, ...counts }: CountedTable): SlicedWork<TableLayout> {
+  const sums = yield* sumsOf(counts);
   const heads = columns.categories.map((category) => ({ ...category, ...sums.column(category.code) }));
   return {
     rows: rows.categories.map((category) => ({ ...category, ...sums.row(category.code) })),
@@ -78,12 +98,12 @@ function layOutTable(rows: Dimension, { columns, ...counts }: CountedTable): Tab
 }
 
 /** Throws VALIDATION_ERROR before counting if the visible categories alone give too many cells. */
-export function refuseTooLarge(rows: Dimension, columns: readonly Dimension[]): void {
+export function refuseTooLarge(rows: Dimension, columns: readonly Dimension[], maxCells?: number): void {
   const shownIn = ({ categories }: Dimension): number => categories.filter(({ isHidden }) => isHidden !== true).length;
-  refuseTooManyCells(shownIn(rows), columns.map(shownIn));
+  refuseTooManyCells(shownIn(rows), columns.map(shownIn), maxCells);
 }
 
-function refuseTooManyCells(rows: number, columnsByTable: readonly number[]): void {
+function refuseTooManyCells(rows: number, columnsByTable: readonly number[], maxCells = defaultMaxCells): void {
   const columns = columnsByTable.reduce((sum, count) => sum + count, 0);
   if (rows * columns <= maxCells) return;
   throw validationProblem([
@@ -104,15 +124,18 @@ function isComparable(tables: readonly TableLayout[], { significance, correction
   const namesIn = ({ rows, columns }: (typeof compared)[number]) =>
     (comparisonsIn(rows, columns.length) * sum(columns.map(({ value }) => value.length))) / Math.max(1, columns.length);
   const names = Math.ceil(sum(compared.map(namesIn)));
-  const message = comparisonLimitMessage(comparisons, names);
+  const inRow = Math.max(0, ...compared.map(({ columns }) => comparisonsIn(1, columns.length)));
+  const message = comparisonLimitMessage(comparisons, inRow, names);
   if (message === undefined) return true;
   if (significance === undefined && correction === undefined) return false;
   throw validationProblem([{ path: significance === undefined ? 'correction' : 'significance', message }]);
 }
 
-function comparisonLimitMessage(comparisons: number, nameCharacters: number): string | undefined {
+function comparisonLimitMessage(comparisons: number, inRow: number, nameCharacters: number): string | undefined {
   if (comparisons > maxComparisons)
     return `the columns would take ${comparisons} comparisons; there can be ${maxComparisons} at most`;
+  if (inRow > maxComparisonsInRow)
+    return `the columns of a row would take ${inRow} comparisons; there can be ${maxComparisonsInRow} at most`;
   return nameCharacters > maxNameCharacters
     ? `the names of the columns could take ${nameCharacters} characters; there can be ${maxNameCharacters} at most`
     : undefined;
@@ -120,21 +143,27 @@ function comparisonLimitMessage(comparisons: number, nameCharacters: number): st
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-function presentTable(layout: TableLayout, comparison: ComparisonOptions | undefined) {
+export type PresentedTable = Sliced<ReturnType<typeof presentTable>>;
+type Sliced<Work> = Work extends SlicedWork<infer Result> ? Result : never;
+
+function* presentTable(layout: TableLayout, comparison: ComparisonOptions | undefined) {
   const { rows, columns, sums, unweightable } = layout;
-  const table = rows.map((row) => columns.map((column) => sums.cell(row.code, column.code)));
+  const table: Sum[][] = [];
+  for (const row of rows) {
+    table.push(columns.map((column) => sums.cell(row.code, column.code)));
+    yield;
+  }
   const over =
     comparison &&
-    compareColumns(
+    (yield* compareColumns(
       columns.map((head, c) => comparedColumn(head, table, c)),
       rows.length,
       { level: comparison.significance ?? defaultLevel, correction: comparison.correction },
       (one, other) => sharedBase(layout, one, other),
-    );
-  return {
-    rows: rows.map(presentHeader),
-    columns: columns.map(presentHeader),
-    cells: table.map((line, r) =>
+    ));
+  const cells = [];
+  for (const [r, line] of table.entries()) {
+    cells.push(
       line.map(({ count, weight }, c) => ({
         count,
         weightedCount: weight,
@@ -143,14 +172,21 @@ function presentTable(layout: TableLayout, comparison: ComparisonOptions | undef
         totalPercent: percent(weight, sums.total.weight),
         significantOver: over?.[r]?.[c] ?? [],
       })),
-    ),
+    );
+    yield;
+  }
+  const weights = table.map((line) => line.map(({ weight }) => weight));
+  yield;
+  const association = associationOf(weights, tableWeights(layout, table));
+  yield;
+  return {
+    rows: rows.map(presentHeader),
+    columns: columns.map(presentHeader),
+    cells,
     total: sums.total.count,
     weightedTotal: sums.total.weight,
     effectiveBase: sums.total.effectiveBase,
-    ...associationOf(
-      table.map((line) => line.map(({ weight }) => weight)),
-      tableWeights(layout, table),
-    ),
+    ...association,
     ...(unweightable !== undefined && { unweightable }),
   };
 }

@@ -1,3 +1,4 @@
+import type { SlicedWork } from '../../platform/slices.ts';
 import { chiSquareTail } from './chi-square.ts';
 
 export const corrections = ['bonferroni', 'fdr'] as const;
@@ -37,21 +38,25 @@ const leastExpected = 5;
  * expected among those in only one of the two columns. Corrections are Bonferroni's (p times the tests of the row) and that of
  * Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`.
  */
-export function compareColumns(
+export function* compareColumns(
   columns: readonly ComparedColumn[],
   rowCount: number,
   comparison: Comparison,
   sharedBase: (one: number, other: number) => number = () => 0,
-): string[][][] {
+): SlicedWork<string[][][]> {
   const criticalOf = createCriticalValues();
-  return Array.from({ length: rowCount }, (_, row) => {
+  const found: string[][][] = [];
+  for (let row = 0; row < rowCount; row += 1) {
+    const pairs = yield* pairsOf(columns, row, sharedBase);
     const over = columns.map((): number[] => []);
-    for (const { greater, smaller } of significantPairs(pairsOf(columns, row, sharedBase), comparison, criticalOf))
+    for (const { greater, smaller } of yield* significantPairs(pairs, comparison, criticalOf))
       over[greater]?.push(smaller);
-    return over.map((smaller) =>
-      smaller.sort((one, other) => one - other).map((column) => columns[column]?.value ?? ''),
+    found.push(
+      over.map((smaller) => smaller.sort((one, other) => one - other).map((column) => columns[column]?.value ?? '')),
     );
-  });
+    yield;
+  }
+  return found;
 }
 
 /** Two compared columns, by index, with z² or the p-value of the exact test. */
@@ -63,21 +68,23 @@ interface Share {
   share: number;
 }
 
-function pairsOf(
+function* pairsOf(
   columns: readonly ComparedColumn[],
   row: number,
   sharedBase: (one: number, other: number) => number,
-): Pair[] {
+): SlicedWork<Pair[]> {
   const testable = columns
     .map(({ base, shares }, column): Share => ({ column, base, share: shares[row] ?? 0 }))
     .filter(({ base }) => base > 0);
   const pairs: Pair[] = [];
-  for (const [index, one] of testable.entries())
+  for (const [index, one] of testable.entries()) {
     for (let next = index + 1; next < testable.length; next += 1) {
       const other = testable[next];
       const pair = other && pairOf(one, other, sharedBase(one.column, other.column));
       if (pair) pairs.push(pair);
     }
+    yield;
+  }
   return pairs;
 }
 
@@ -138,11 +145,14 @@ export function fisherTest([a, b]: readonly [number, number], [c, d]: readonly [
   return extreme / sum;
 }
 
-function significantPairs(
+/** Pairs whose p-values are computed without a pause. */
+const pairsAtOnce = 500;
+
+function* significantPairs(
   pairs: readonly Pair[],
   { level, correction }: Comparison,
   criticalOf: (p: number) => number,
-): Pair[] {
+): SlicedWork<Pair[]> {
   const p = 1 - level;
   const below = (limit: number): Pair[] => {
     if (pairs.length === 0) return [];
@@ -152,9 +162,12 @@ function significantPairs(
   if (correction === undefined) return below(p);
   if (correction === 'bonferroni') return below(p / pairs.length);
   // Adjusted p-values are never below the unadjusted ones, so only pairs below the plain limit are looked at.
-  const ordered = below(p)
-    .map((pair) => ({ pair, p: 'p' in pair ? pair.p : chiSquareTail(pair.square, 1) }))
-    .sort((one, other) => one.p - other.p);
+  const tested: { pair: Pair; p: number }[] = [];
+  for (const [index, pair] of below(p).entries()) {
+    tested.push({ pair, p: 'p' in pair ? pair.p : chiSquareTail(pair.square, 1) });
+    if (index % pairsAtOnce === pairsAtOnce - 1) yield;
+  }
+  const ordered = tested.sort((one, other) => one.p - other.p);
   const last = ordered.findLastIndex((found, index) => (found.p * pairs.length) / (index + 1) < p);
   return ordered.slice(0, last + 1).map(({ pair }) => pair);
 }

@@ -1,14 +1,15 @@
 import { z } from 'zod';
-import { interpretTables, refuseTooLarge } from '../../domain/analytics/crosstab.ts';
+import { type PresentedTable, refuseTooLarge, sliceTables } from '../../domain/analytics/crosstab.ts';
 import type { CrosstabCounts } from '../../domain/analytics/crosstab-counts.ts';
 import { corrections } from '../../domain/analytics/significance.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { notFound, type ValidationIssue, validationProblem } from '../../errors.ts';
+import { runInSlices } from '../../platform/slices.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
 import type { CrosstabStore, CrosstabWeight } from '../../stores/clickhouse/counts/crosstab.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import { ok, type Route, route } from '../routing/route.ts';
+import { okInSlices, type Route, route } from '../routing/route.ts';
 import { crosstabSchema } from '../schemas/analytics.ts';
 import { conditionsOf, dimensionOf, filterField, type NamedVariable } from '../schemas/analytics-variables.ts';
 import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
@@ -18,6 +19,8 @@ export interface CrosstabRouteDeps {
   cachedCrosstab: CrosstabStore;
   surveys: Pick<SurveyStore, 'load'>;
   annotations: Pick<AnnotationStore, 'findByNames'>;
+  /** Of a crosstab with its banner. */
+  maxCells: number;
 }
 
 const crosstabBody = z
@@ -85,10 +88,10 @@ const description = [
   'With a weight, `weightedCount`, `weightedTotal`, percentages and Cramér’s V are computed from sums of weights, and columns are compared by their effective bases, (Σw)² / Σw², rounded for Fisher’s test; `count` and `total` stay unweighted. ' +
     'Chi-square is corrected for the weights by their design effects (Rao and Scott, 1984), so that neither their size nor their spread makes anything significant; `uncorrectedChiSquare` is that of the weighted counts as shown. ' +
     'A weight is usable from 1e-12 to 1e12; responses without one only count in `unweightable`.',
-  'A removed option is a row or column as long as any response of the whole survey has chosen it, whatever is selected. A `banner` puts further questions in columns beside one another, all counted at the same moment; each part equals the crosstab of its question alone, over the responses that answered it and the question in the rows.',
+  'A removed option is a row or column as long as any response of the whole survey has chosen it, whatever is selected. A crosstab with its banner has at most CROSSTAB_MAX_CELLS cells (50,000). A `banner` puts further questions in columns beside one another, all counted at the same moment; each part equals the crosstab of its question alone, over the responses that answered it and the question in the rows.',
 ].join('\n\n');
 
-export function crosstabRoute({ cachedCrosstab, surveys, annotations }: CrosstabRouteDeps): Route {
+export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }: CrosstabRouteDeps): Route {
   return route({
     method: 'POST',
     path: '/analytics/surveys/{surveyId}/crosstab',
@@ -122,7 +125,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations }: Crosstab
       const columns = columnNames.flatMap((head) => dimensionOf(scope, head, issues) ?? []);
       const weight = weightOf(survey, body, issues);
       if (!rows || issues.length > 0) throw validationProblem(issues);
-      refuseTooLarge(rows, columns);
+      refuseTooLarge(rows, columns, maxCells);
       const filters = conditionsOf(scope, body.filters, 'filters');
       const counted = await cachedCrosstab.countBanner({
         surveyId: survey.id,
@@ -136,12 +139,14 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations }: Crosstab
       });
       if (counted.every(hasNoUsableWeight))
         await assertMetadataKeyExists(cachedCrosstab, survey.id, body.weightMetadataKey);
-      const tables = interpretTables(
-        rows,
-        columns.flatMap((dimension, index) => (counted[index] ? [{ ...counted[index], columns: dimension }] : [])),
-        body,
+      const tables = await runInSlices(
+        sliceTables(
+          rows,
+          columns.flatMap((dimension, index) => (counted[index] ? [{ ...counted[index], columns: dimension }] : [])),
+          { ...body, maxCells },
+        ),
       );
-      return ok(presentTables(columnNames, tables, body.banner !== undefined));
+      return okInSlices(presentTables(columnNames, tables, body.banner !== undefined));
     },
   });
 }
@@ -177,7 +182,7 @@ function columnVariables({ questionId2, rowId2, banner = [] }: z.output<typeof c
 
 function presentTables(
   columnNames: readonly NamedVariable[],
-  [first, ...others]: ReturnType<typeof interpretTables>,
+  [first, ...others]: readonly PresentedTable[],
   hasBanner: boolean,
 ): z.input<typeof crosstabSchema> {
   if (!first) throw new Error('the crosstab query returned no table');

@@ -300,7 +300,9 @@ function assertWithinLimits(reached: keyof EndpointLimits | undefined, limits: E
 /** A webhook for all surveys is not listed in the audit of any. */
 const surveyDetails = ({ surveyId }: Webhook): { surveyId?: string } => (surveyId === null ? {} : { surveyId });
 
-/** The webhook of an ADMIN receives events of all surveys, others only of surveys that the owner owns or is a member of. */
+/**
+ * The webhook of an ADMIN receives events of all surveys, others only of surveys that the owner owns or is a member of.
+ */
 const scopeOf = ({ role }: Principal): Webhook['scopeRole'] => (role === 'ADMIN' ? 'ADMIN' : 'EDITOR');
 
 /** The canonical address, which must pass the guard now and at every delivery. */
@@ -347,7 +349,8 @@ function presentWebhook(webhook: Webhook) {
     createdAt,
     updatedAt,
   } = webhook;
-  // A temporary cause does not change `isActive`: a client that writes back what it has read must not switch the endpoint off.
+  // A temporary cause does not change `isActive`: a client that writes back what it has read must not switch the
+  // endpoint off.
   const disabledReason = isActive ? (webhook.blockedReason ?? null) : webhook.disabledReason;
   return {
     id,

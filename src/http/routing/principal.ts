@@ -1,6 +1,6 @@
 import type { UserRole } from '../../auth/roles.ts';
 
-/** Who calls: a user with a session, or a program with an API key. */
+/** The authenticated caller: a user with a session, or a program with an API key. */
 export interface Principal {
   userId: string;
   email: string;

@@ -2,9 +2,11 @@ import type { z } from 'zod';
 import type { TextListener } from '../../ai/json-text-stream.ts';
 import type { Survey } from '../../domain/survey.ts';
 import type { ProblemCode } from '../../errors.ts';
+import { runInSlices } from '../../platform/slices.ts';
 import type { AuditRecord } from '../../stores/postgres/audit.ts';
 import type { StreamingBody } from '../server/reply.ts';
 import type { HeaderName } from '../server/request-head.ts';
+import { sliceJson } from '../server/sliced-json.ts';
 import type { Principal } from './principal.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -13,9 +15,9 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type SurveyRight = 'read' | 'edit' | 'own';
 
 /**
- * Access of a route. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the handler runs: without
- * the right to read it is a 404, with a lesser right than `right` a 403. A user with a session who is named by the path parameter `orSelf`
- * only needs the right to read.
+ * Access of a route. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the
+ * handler runs: without the right to read it is a 404, with a lesser right than `right` a 403. A user with a session
+ * who is named by the path parameter `orSelf` only needs the right to read.
  */
 export type Access =
   | { kind: 'public' }
@@ -62,6 +64,14 @@ export type Outcome =
   | { kind: 'written' };
 
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
+/** `ok` for data of megabytes: the text is made in slices, so that other calls are answered meanwhile. */
+export const okInSlices = async (data: unknown): Promise<Outcome> => ({
+  kind: 'text',
+  status: 200,
+  mediaType: 'application/json; charset=utf-8',
+  headers: [['cache-control', 'no-store']],
+  text: await runInSlices(sliceJson({ success: true, data })),
+});
 export const created = (data: unknown): Outcome => ({ kind: 'json', status: 201, data });
 export const accepted = (data: unknown): Outcome => ({ kind: 'json', status: 202, data });
 export const page = (data: unknown, pagination: Pagination): Outcome => ({
@@ -104,7 +114,8 @@ export interface RouteRequest<Body = unknown, Query = unknown> {
 /** The audit event of a route: what is recorded after a call has succeeded. */
 export interface AuditEvent<Request = RouteRequest> extends Pick<AuditRecord, 'action' | 'objectKind'> {
   /**
-   * Names the object, and what else is worth recording. `data` is that of a JSON reply, otherwise empty; `call` is method and path.
+   * Names the object, and what else is worth recording. `data` is that of a JSON reply, otherwise empty; `call` is
+   * method and path.
    * Returns undefined if the call changed nothing.
    */
   describe(request: Request, data: Record<string, unknown>, call: string): AuditedObject | undefined;
@@ -112,7 +123,10 @@ export interface AuditEvent<Request = RouteRequest> extends Pick<AuditRecord, 'a
   intervalMs?: number;
 }
 
-/** `action` replaces that of the event. `details` hold names of changed fields but no values, since those may have to be erased. */
+/**
+ * `action` replaces that of the event. `details` hold names of changed fields but no values, since those may have to be
+ * erased.
+ */
 type AuditedObject = Pick<AuditRecord, 'objectId'> & Partial<Pick<AuditRecord, 'action' | 'details'>>;
 
 /** A successful reply of a route beside the declared one. */
@@ -130,7 +144,10 @@ export interface OtherReply {
 
 export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.ZodType = z.ZodType> {
   method: Method;
-  /** Below the base address, with `{name}` parameters: `/surveys/{surveyId}`. Parameters that end in `Id`, and `id`, are UUIDs. */
+  /**
+   * Below the base address, with `{name}` parameters: `/surveys/{surveyId}`. Parameters that end in `Id`, and `id`, are
+   * UUIDs.
+   */
   path: string;
   tag: string;
   summary: string;
@@ -144,7 +161,9 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   body?: Body;
   /** The body may be left out. */
   isBodyOptional?: boolean;
-  /** `raw`: bytes of any media type, at once. `stream`: in chunks, for bodies too large for memory. JSON if left out. */
+  /**
+   * `raw`: bytes of any media type, at once. `stream`: in chunks, for bodies too large for memory. JSON if left out.
+   */
   bodyKind?: 'json' | 'raw' | 'stream';
   maxBodyBytes?: number;
   /** `data` of the success envelope, or null for non-JSON replies (then `replyMediaType`). */
@@ -163,7 +182,9 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   otherReplies?: readonly OtherReply[];
   /** For the reference: what a file may be; just `replyMediaType` if left out. */
   mediaTypes?: readonly string[];
-  /** What the audit records of a call; `by handler`: the handler records it itself, as one call may have several events. */
+  /**
+   * What the audit records of a call; `by handler`: the handler records it itself, as one call may have several events.
+   */
   audit?: AuditEvent<RouteRequest<z.output<Body>, z.output<Query>>> | 'by handler';
   handle(call: RouteRequest<z.output<Body>, z.output<Query>>): Promise<Outcome>;
 }

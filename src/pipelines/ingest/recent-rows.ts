@@ -29,7 +29,7 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
   const surveys = new Map<string, Map<number, Bucket>>();
   let later: { key: RowKey; entry: string; storedAtMs: number }[] = [];
 
-  const forgetBefore = (nowMs: number): void => {
+  const evictBefore = (nowMs: number): void => {
     const oldest = Math.floor((nowMs - windowMs) / bucketMs);
     for (const [surveyId, buckets] of surveys) {
       for (const bucket of buckets.keys()) if (bucket < oldest) buckets.delete(bucket);
@@ -73,12 +73,12 @@ export function createRecentRows({ firstVersionsByBucket, missing }: StoredRows)
         }
       }
       for (const key of others) later.push({ key, entry: lastEntry, storedAtMs: nowMs });
-      forgetBefore(nowMs);
+      evictBefore(nowMs);
     },
 
     /** Entries whose rows ClickHouse may lack: they must be checked row by row. */
     async suspects(nowMs: number): Promise<EntrySpan[]> {
-      forgetBefore(nowMs);
+      evictBefore(nowMs);
       const found: EntrySpan[] = [];
       const surveyIds = [...surveys.keys()];
       const span = {

@@ -30,7 +30,7 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
   const deadLetters = createDeadLetters(stores);
 
   /** Removes what the intake keeps so that open responses can be resumed. */
-  const forgetOpenResponses = async (surveyId: string): Promise<void> => {
+  const evictOpenResponses = async (surveyId: string): Promise<void> => {
     for (let after: string | undefined; ; ) {
       const ids = await stores.responses.findEverIncompleteIds(surveyId, { after, limit: pageSize });
       await stores.intake.removeResponseStates(ids);
@@ -52,7 +52,7 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
     await core.reading.caughtUp(surveyId);
     await stores.deliveries.markSurveyDeleted(surveyId);
     await core.uploads.removeOfSurvey(surveyId);
-    await forgetOpenResponses(surveyId);
+    await evictOpenResponses(surveyId);
     await dropDeadLetters(surveyId);
     await stores.responses.eraseSurvey(surveyId);
     await stores.annotations.removeOfSurvey(surveyId);

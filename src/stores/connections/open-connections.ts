@@ -24,7 +24,7 @@ export interface StoreConnectionsOptions {
   placement: Placement;
   log: Log;
   clickhouse: ClickHouse;
-  /** Open the connections of this process, once their server was found to be right. */
+  /** Open the other connections of this process, after the server has passed its checks. */
   openIntake: readonly (() => Promise<void>)[];
   openJobs: readonly (() => Promise<void>)[];
 }
@@ -35,26 +35,26 @@ export interface StoreConnections {
   postgres: StoreConnection;
   clickhouse: StoreConnection;
   all: readonly StoreConnection[];
-  /** Whether keys of a former version may still come; true until the intake could be asked. */
-  isFormerKnown(): boolean;
+  /** Whether idempotency keys may still exist in the form of an earlier version; true until the intake was asked. */
+  mayHaveLegacyKeys(): boolean;
   stop(): void;
 }
 
-/** A server that falls silent while it is brought up to date is noticed within so long. */
+/** Interval of the check whether a server is still reachable while its schema is migrated. */
 const livenessCheckMs = 5000;
 
-/** Begins the first contact of this process with each of its stores. */
+/** Begins to connect to each store, in the background. */
 export function openStoreConnections(options: StoreConnectionsOptions): StoreConnections {
   const { urls, settings, placement, log, clickhouse, openIntake, openJobs } = options;
-  let isFormerKnown = (): boolean => true;
-  const contact = (
-    words: Words,
+  let mayHaveLegacyKeys = (): boolean => true;
+  const openConnection = (
+    names: ConnectionNames,
     at: readonly string[],
     connect: StoreConnectionOptions['connect'],
   ): StoreConnection => {
-    const place = `${words.setting} ${at.map(addressOf).join(', ')}`;
+    const place = `${names.setting} ${at.map(addressOf).join(', ')}`;
     return createStoreConnection({
-      ...words,
+      ...names,
       place,
       connect,
       isUnreachable: isUnreachableError,
@@ -63,13 +63,13 @@ export function openStoreConnections(options: StoreConnectionsOptions): StoreCon
     });
   };
 
-  const intake = contact(
+  const intake = openConnection(
     { name: 'Redis', publicName: 'The intake', setting: 'REDIS_URL' },
     [urls.redis],
     ({ signal }) =>
       withConnection(urls.redis, log, signal, async (redis) => {
         await probeStores.redis(redis, 'REDIS_URL', urls.redis);
-        isFormerKnown = await createLegacyKeyCheck(redis);
+        mayHaveLegacyKeys = await createLegacyKeyCheck(redis);
         await checkIntakeServer(redis, {
           shards: settings.intakeShards,
           mayLose: settings.intakeMayLose ?? false,
@@ -78,18 +78,20 @@ export function openStoreConnections(options: StoreConnectionsOptions): StoreCon
         await Promise.all(openIntake.map((open) => open()));
       }),
   );
-  const jobsWords = { name: 'Redis for jobs', publicName: 'The store of jobs', setting: 'REDIS_JOBS_URL' };
-  const jobs = contact(jobsWords, [urls.redisJobs], ({ signal }) =>
+  const jobsNames = { name: 'Redis for jobs', publicName: 'The store of jobs', setting: 'REDIS_JOBS_URL' };
+  const jobs = openConnection(jobsNames, [urls.redisJobs], ({ signal }) =>
     withConnection(urls.redisJobs, log, signal, async (redis) => {
       await probeStores.redis(redis, 'REDIS_JOBS_URL', urls.redisJobs);
       await checkJobsServer(redis, log);
       await Promise.all(openJobs.map((open) => open()));
     }),
   );
-  const postgresWords = { name: 'PostgreSQL', publicName: 'The control plane', setting: 'DATABASE_URL' };
-  const postgres = contact(postgresWords, [urls.postgres], (attempt) => connectPostgres(urls.postgres, log, attempt));
-  const clickhouseWords = { name: 'ClickHouse', publicName: 'The response store', setting: 'CLICKHOUSE_URL' };
-  const responses = contact(clickhouseWords, urls.clickhouse, async ({ serverAnswered }) => {
+  const postgresNames = { name: 'PostgreSQL', publicName: 'The control plane', setting: 'DATABASE_URL' };
+  const postgres = openConnection(postgresNames, [urls.postgres], (attempt) =>
+    connectPostgres(urls.postgres, log, attempt),
+  );
+  const clickhouseNames = { name: 'ClickHouse', publicName: 'The response store', setting: 'CLICKHOUSE_URL' };
+  const responses = openConnection(clickhouseNames, urls.clickhouse, async ({ serverAnswered }) => {
     await probeStores.clickhouse(clickhouse, urls.clickhouse);
     serverAnswered();
     await migrateClickHouse(clickhouse, placement);
@@ -98,20 +100,20 @@ export function openStoreConnections(options: StoreConnectionsOptions): StoreCon
   const stop = (): void => {
     for (const one of all) one.stop();
   };
-  return { intake, jobs, postgres, clickhouse: responses, all, isFormerKnown: () => isFormerKnown(), stop };
+  return { intake, jobs, postgres, clickhouse: responses, all, mayHaveLegacyKeys: () => mayHaveLegacyKeys(), stop };
 }
 
-type Words = Pick<StoreConnectionOptions, 'name' | 'publicName'> & { setting: string };
+type ConnectionNames = Pick<StoreConnectionOptions, 'name' | 'publicName'> & { setting: string };
 type Step = (redis: Redis) => Promise<void>;
 
-/** Over a connection of the attempt's own, so that a server that fails its checks gets no other call. */
+/** Runs the step on a connection of its own, so that a server that fails its checks gets no other call. */
 async function withConnection(url: string, log: Log, signal: AbortSignal, step: Step): Promise<void> {
   const redis = createSharedRedis(url, log);
   signal.addEventListener('abort', () => redis.disconnect());
   await step(redis);
 }
 
-/** Over connections of the attempt's own: an attempt that is given up leaves nothing behind that waits. */
+/** Connects and migrates with connections of its own, which end with the attempt. */
 async function connectPostgres(url: string, log: Log, { signal, serverAnswered }: Attempt): Promise<void> {
   const sql = createPostgres(url, { log, poolSize: 2 });
   signal.addEventListener('abort', () => void sql.end({ timeout: 0 }).catch(() => undefined));
@@ -120,11 +122,11 @@ async function connectPostgres(url: string, log: Log, { signal, serverAnswered }
   await whileReachable(sql, migratePostgres(sql, log));
 }
 
-/** A migration may take long. Meanwhile the server is asked again and again whether it is there. */
+/** Rejects if the server becomes unreachable during the work, which has no time limit itself. */
 async function whileReachable(sql: Sql, work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const gone = new Promise<never>((_, reject) => {
+  const unreachable = new Promise<never>((_, reject) => {
     timer = setInterval(() => void withPostgres(() => sql`SELECT 1`, livenessCheckMs).catch(reject), livenessCheckMs);
   });
-  await Promise.race([work, gone]).finally(() => clearInterval(timer));
+  await Promise.race([work, unreachable]).finally(() => clearInterval(timer));
 }

@@ -8,10 +8,13 @@ import { isPostgresUnavailable } from '../postgres/errors.ts';
 import { isRedisUnavailable } from '../redis/errors.ts';
 import { NoAnswerError } from './store-connection.ts';
 
-/** The first word with each store. Throws a StartError of one line: the setting, where it points to without its password, and why that is of no use. */
+/**
+ * Makes the first call to each store. Throws a StartError of one line: the setting, its address without a password, and
+ * the reason.
+ */
 export const probeStores = {
   async redis(redis: Redis, setting: 'REDIS_URL' | 'REDIS_JOBS_URL', url: string): Promise<void> {
-    // What the call itself says is only that the connection is closed.
+    // The rejection of the call only says that the connection is closed; the event has the reason.
     let last: unknown;
     const note = (error: unknown): void => {
       last = error;
@@ -36,7 +39,7 @@ export const probeStores = {
     ),
 };
 
-/** What a server that is there says by its certificate, or in another protocol than the setting's. */
+/** Error codes of a server that is reachable but has a wrong certificate or speaks another protocol. */
 const protocolErrorCode =
   /^(?:CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|HOSTNAME_MISMATCH$|HPE_)/;
 const networkCodes = new Set([
@@ -50,8 +53,8 @@ const networkCodes = new Set([
 ]);
 
 /**
- * Whether a first contact failed because the store is away, cannot be found or answers nothing; otherwise it is there and
- * refuses, or its settings are wrong.
+ * Whether the first call failed because the store is unreachable, unknown or silent; otherwise it refuses, or its
+ * settings are wrong.
  */
 export function isUnreachableError(error: unknown): boolean {
   const reasons = reasonsOf(error);
@@ -66,7 +69,7 @@ export function isUnreachableError(error: unknown): boolean {
   );
 }
 
-/** Why a first contact failed, in one line. */
+/** Describes in one line why the first call failed. */
 export function describeConnectionError(error: unknown): string {
   return reasonOfFailure(error instanceof StartError ? (error.cause ?? error) : error).replace(/\s*\n\s*/g, ' ');
 }
@@ -74,14 +77,17 @@ export function describeConnectionError(error: unknown): string {
 const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** An error with all that caused it. Of a name with several addresses each has a reason of its own. */
+/** An error with all its causes; if a name has several addresses, there is an error for each. */
 function reasonsOf(error: unknown): unknown[] {
   if (!(error instanceof Error)) return [error];
   const causes = error instanceof AggregateError ? (error.errors as unknown[]) : [];
   return [error, ...causes, ...(error.cause === undefined ? [] : reasonsOf(error.cause))];
 }
 
-/** From then on all tables of a statement can be read in one state, without which the counts of different questions need not belong together. */
+/**
+ * The first version that reads all tables of a statement from one snapshot, which keeps counts of several questions
+ * consistent.
+ */
 const minClickHouseVersion = [25, 6] as const;
 
 function assertSupportedVersion(version: string): void {
@@ -103,13 +109,13 @@ async function withSettingName(setting: string, urls: readonly string[], contact
   }
 }
 
-/** Without user and password. */
+/** The address of a URL, without user and password. */
 export function addressOf(url: string): string {
   const { host, pathname } = new URL(url);
   return host + (pathname === '/' ? '' : pathname);
 }
 
-/** Of a name with several addresses each has a reason of its own. */
+/** Errors for each address of a name. */
 function reasonOfFailure(error: unknown): string {
   const known = error instanceof Problem && error.cause instanceof Error ? error.cause : error;
   return known instanceof AggregateError && known.errors.length > 0

@@ -13,11 +13,11 @@ interface RunQuery {
   reject(error: unknown): void;
 }
 
-/** Statements that never run, as parts of others, may be written at any time. */
+/** Fragments of statements may be created at any time, since they are never sent by themselves. */
 export function requireReadySql(sql: Sql, contact: StoreConnection): Sql {
   const rejectUntilReady = (query: unknown): unknown => {
     if (contact.isReady || !isQuery(query)) return query;
-    // The client sends a statement when somebody waits for it.
+    // The client sends a statement only when it is awaited.
     const { handler } = query;
     query.handler = (own) => {
       const refusal = refusalOf(contact);
@@ -90,7 +90,7 @@ export function deferConnect(redis: Redis): () => Promise<void> {
   return async () => {
     isOpen = true;
     if (redis.status === 'ready') return;
-    // One that was opened before goes on trying by itself.
+    // A connection that was open before reconnects by itself.
     if (redis.status === 'wait') await connect();
     else await new Promise<void>((resolve) => void redis.once('ready', () => resolve()));
   };

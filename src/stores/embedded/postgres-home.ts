@@ -23,7 +23,7 @@ export interface PostgresHome {
   major: string;
   /** Our own directory (log, pid) that also holds `cluster`; the server's user can enter it but not write to it. */
   dir: string;
-  /** Who runs it, where that is not ourselves; owns nothing but `cluster`. */
+  /** The system user that runs the server, unless it is this process's own; owns only `cluster`. */
   user?: { uid: number; gid: number };
 }
 

@@ -22,7 +22,7 @@ import { uploadsFor, valid } from '../../unit/domain/submission/valid-answers.ts
 const never = (): never => assert.fail('not to be waited for');
 const buried = { ofResponse: async () => [] };
 
-describe('what was saved of an open response', () => {
+describe('the saved state of an open response', () => {
   let database: ResponseDatabase;
   before(async () => {
     database = await openResponseDatabase();
@@ -67,7 +67,7 @@ describe('what was saved of an open response', () => {
     return checked.row;
   };
 
-  it('comes back from the response store as the intake would have given it, whatever the types of its questions', async () => {
+  it('is restored from the response store as the intake would return it, for every question type', async () => {
     const saves = fc
       .sample(save, { numRuns: 300, seed: 7 })
       .map((given) => ({ ...given, responseId: newId(), row: rowOf(given.before) }));
@@ -112,7 +112,7 @@ describe('what was saved of an open response', () => {
     }
   });
 
-  it('is that of the newest version, of the submission at that moment, and of none that was deleted', async () => {
+  it('is the newest version of the response that was submitted at that time, and of no deleted one', async () => {
     const [surveyId, responseId] = [newId(), newId()];
     const line = (submittedAtMs: number, version: number, text: string) =>
       responseLine({
@@ -145,7 +145,7 @@ describe('what was saved of an open response', () => {
     assert.equal(await textAt(undefined), undefined);
   });
 
-  it('is waited for while it is on its way, and asked for later if it does not come', async () => {
+  it('is waited for until ingest has stored it, then refused with Retry-After', async () => {
     const [surveyId, responseId] = [newId(), newId()];
     const given = { surveyId, responseId, isComplete: false, completedAtMs: 0 };
     await database.store([responseLine({ ...given, version: 1 })]);
@@ -170,7 +170,7 @@ describe('what was saved of an open response', () => {
     await assert.rejects(lost, { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 5 });
   });
 
-  it('cannot be had while the response store is away, which is said at once', async () => {
+  it('is refused at once while the response store is away', async () => {
     const away = createClickHouse({ urls: ['http://127.0.0.1:1/away'], log: createLog('silent') });
     const startedAt = performance.now();
     const recall = createRestore({
@@ -191,7 +191,7 @@ describe('what was saved of an open response', () => {
     await away.close();
   });
 
-  it('has no start where none was given', () => {
+  it('has no start time if none was given', () => {
     const record = {
       submittedAt: new Date(givenStart),
       durationMs: null,

@@ -100,7 +100,7 @@ describe('definitions of open surveys in Redis', () => {
       findRecords: never,
       submitLimit: 1000,
       pressure: () => undefined,
-      isFormerKnown: () => false,
+      mayHaveLegacyKeys: () => false,
       now: Date.now,
       newId: () => newResponseId(),
       onBackgroundError: () => undefined,
@@ -186,7 +186,7 @@ describe('definitions of open surveys in Redis', () => {
     ['paused', (id: string) => here.actors.setStatus(id, 'PAUSED', 'update')],
     ['deleted', (id: string) => here.surveys.remove(id).then(() => here.actors.remove(id))],
   ] as const)
-    it(`are gone when a survey is ${how}, and no process without PostgreSQL accepts anything for it`, async () => {
+    it(`are removed when a survey is ${how}, and no process without PostgreSQL accepts submissions for it`, async () => {
       const { id } = await published();
       const knowing = starting();
       assert.equal(await knowing.submit(id), 'accepted');
@@ -197,7 +197,7 @@ describe('definitions of open surveys in Redis', () => {
       assert.equal((await here.intake.counts(id))?.total, 1);
     });
 
-  it('are used no more when a process that keeps none has closed the survey', async () => {
+  it('are not used after a process that stores none has closed the survey', async () => {
     const { id } = await published();
     const former = process(database.sql, { keeps: false });
     others.push(former);
@@ -206,7 +206,7 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal(await starting().submit(id), 'SERVICE_UNAVAILABLE');
   });
 
-  it('are of the newest revision, which processes that hold an older one take over', async () => {
+  it('are of the newest revision, which replaces an older one in caches', async () => {
     const { id } = await published();
     const other = starting();
     assert.equal(await other.submit(id), 'accepted');
@@ -217,7 +217,7 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal(await other.submit(id), 'QUOTA_REACHED');
   });
 
-  it('are never replaced by older ones, nor brought back by them, however they race', async () => {
+  it('are never replaced or recreated by older ones in a race', async () => {
     const first = await published();
     const { id } = first;
     const packed = (survey: SurveyWithQuestions) => ({ revision: survey.revision, compressed: bytesOf(survey) });
@@ -239,7 +239,7 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal(await redis.exists(keyOf(id)), 0);
   });
 
-  it('are held against PostgreSQL as soon as that is there again', async () => {
+  it('are compared with PostgreSQL as soon as it is reachable again', async () => {
     const { id } = await published();
     const other = starting('freeze');
     assert.equal(await other.submit(id), 'accepted');
@@ -251,7 +251,7 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal(await other.submit(id), 'accepted');
   });
 
-  it('are not there of unknown surveys, which get 503 until PostgreSQL says that there is none', async () => {
+  it('do not exist for unknown surveys, which get 503 until PostgreSQL is reachable', async () => {
     const unknown = newId();
     const other = starting();
     assert.equal(await other.submit(unknown), 'SERVICE_UNAVAILABLE');
@@ -284,7 +284,7 @@ describe('definitions of open surveys in Redis', () => {
     }
   });
 
-  it('are kept by and by of surveys that were opened before, or whose definition was lost', async () => {
+  it('are saved in the background for surveys that lack one', async () => {
     const former = process(database.sql, { keeps: false });
     others.push(former);
     const ids = [(await published({}, former)).id, (await published({}, former)).id, (await published({}, former)).id];
@@ -319,7 +319,7 @@ describe('definitions of open surveys in Redis', () => {
       assert.equal(await here.submit(survey.id), 'accepted');
     });
 
-  it('go on with a survey that PostgreSQL has of an earlier time, as it has it', async () => {
+  it('follow a PostgreSQL that was restored to an earlier time', async () => {
     const { id, title } = await published();
     await database.sql`CREATE TABLE former AS SELECT * FROM surveys WHERE id = ${id}`;
     for (const name of ['One', 'Two', 'Three']) await here.actors.edit(id, (current) => ({ ...current, title: name }));
@@ -333,7 +333,7 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal(other.actors.peek(id)?.survey.title, title);
   });
 
-  it('take no more room than they may, and give it back', async () => {
+  it('stay within their memory limit, and free it', async () => {
     const before = await bytesKept();
     const { id, revision } = await published();
     const used = (await bytesKept()) - before;
@@ -351,7 +351,7 @@ describe('definitions of open surveys in Redis', () => {
     assert.equal(await bytesKept(), before);
   });
 
-  it('are what the parts of a whole process go by', async () => {
+  it('serve a whole process while PostgreSQL is away', async () => {
     const { redisUrl, redisJobsUrl: redisJobs, clickhouseUrl } = await sharedStores();
     const settings = {
       rateLimits: { submit: 1000 },
@@ -387,7 +387,7 @@ describe('definitions of open surveys in Redis', () => {
     }
   });
 
-  it('leave what manages surveys to PostgreSQL', async () => {
+  it('are not used by routes that manage surveys', async () => {
     const { id } = await published();
     const other = starting();
     assert.equal(await other.submit(id), 'accepted');

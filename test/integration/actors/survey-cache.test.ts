@@ -18,7 +18,7 @@ import { sharedStores } from '../../support/stores.ts';
 const log = createLog('silent');
 const shards = createShards(2);
 
-describe('surveys in memory beside the intake', () => {
+describe('cached surveys and the intake', () => {
   let redis: Redis;
   let intake: Intake;
   let url: string;
@@ -89,7 +89,7 @@ describe('surveys in memory beside the intake', () => {
       findRecords: never,
       submitLimit: 1000,
       pressure: () => undefined,
-      isFormerKnown: () => false,
+      mayHaveLegacyKeys: () => false,
       now: Date.now,
       secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },
       newId: () => newResponseId(),
@@ -129,7 +129,7 @@ describe('surveys in memory beside the intake', () => {
     ['at once', async () => undefined],
     ['after days', async (id: string) => void (await redis.del(surveyKey(shards.of(id), id)))],
   ] as const)
-    it(`know a survey no longer that was deleted without a word to them, ${when}`, async () => {
+    it(`do not accept submissions to a survey that was deleted without a notification, ${when}`, async () => {
       const { id, row, actors, submit } = await holding();
       try {
         assert.equal(await submit(), 'accepted');
@@ -145,7 +145,7 @@ describe('surveys in memory beside the intake', () => {
       }
     });
 
-  it('keep of a deleted survey only, and for two days at most, that it is gone', async () => {
+  it('leave only a mark of a deleted survey, for two days', async () => {
     const { id, actors } = await holding();
     actors.stop();
     await intake.markDeleted(id);
@@ -167,7 +167,7 @@ describe('surveys in memory beside the intake', () => {
     assert.equal(await intake.counts(id), undefined);
   });
 
-  it('close when the last seat was taken, though a response was deleted before they heard of it', async () => {
+  it('close when the last seat was taken, although a response was deleted before the notification', async () => {
     const { id, row, events, actors, submit } = await holding({ responseQuota: 2 });
     try {
       assert.deepEqual([await submit(), await submit()], ['accepted', 'accepted']);
@@ -190,7 +190,7 @@ describe('surveys in memory beside the intake', () => {
     }
   });
 
-  it('close when the last seat under a lowered quota is taken before the intake hears of it', async () => {
+  it('close when the last seat of a lowered quota is taken before the intake knows the quota', async () => {
     const { id, row, events, world, actors, submit } = await holding({ responseQuota: 9 });
     try {
       assert.equal(await submit(), 'accepted');
@@ -205,7 +205,7 @@ describe('surveys in memory beside the intake', () => {
     }
   });
 
-  it('go on as the database has them when that was put back to an earlier time, in processes that were not told of it too', async () => {
+  it('follow a PostgreSQL that was restored to an earlier time, also in processes without a notification', async () => {
     const former = await holding();
     const before = former.row.survey ?? assert.fail();
     const edit = (title: string) => former.actors.edit(former.id, (current) => ({ ...current, title }));
@@ -227,7 +227,7 @@ describe('surveys in memory beside the intake', () => {
   });
 
   for (const isForgotten of [false, true])
-    it(`take responses once more when the database has them again that were deleted${isForgotten ? ' and forgotten' : ''}`, async () => {
+    it(`accept submissions again after PostgreSQL was restored to a time before their deletion${isForgotten ? ', also once they are evicted' : ''}`, async () => {
       const { id, row, actors, submit } = await holding({ responseQuota: 2 });
       const survey = row.survey ?? assert.fail();
       assert.equal(await submit(), 'accepted');
@@ -245,7 +245,7 @@ describe('surveys in memory beside the intake', () => {
       }
     });
 
-  it('are not brought back by who has not heard of their deletion', async () => {
+  it('are not announced again by a process that missed their deletion', async () => {
     const { id, row, actors, world, submit } = await holding();
     try {
       world.beforeAnnounce = async () => {
@@ -261,7 +261,7 @@ describe('surveys in memory beside the intake', () => {
     }
   });
 
-  it('are read again for who hears of a change while they are being read', async () => {
+  it('are read again if a notification arrives while they are being read', async () => {
     const { id, row, world, actors } = await holding();
     try {
       actors.evict(id);
@@ -288,7 +288,7 @@ describe('surveys in memory beside the intake', () => {
     }
   });
 
-  it('are read again, when they are asked for, after news may have been lost', async () => {
+  it('are read again at their next use after notifications may have been lost', async () => {
     const subscriber = createWaitingRedis(url, log);
     const publisher = createSharedRedis(url, log);
     await Promise.all([subscriber.connect(), publisher.connect()]);

@@ -30,7 +30,7 @@ after(async () => {
   await database.drop();
 });
 
-it('counts that nobody saved when a process died are those of the intake again, and a full survey is closed', async () => {
+it('counts that a dead process did not save are corrected from the intake, and a full survey is closed', async () => {
   const surveys = createSurveyStore(database.sql);
   const intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
   const [stale, right, unheard, full] = [newId(), newId(), newId(), newId()];
@@ -65,7 +65,7 @@ it('counts that nobody saved when a process died are those of the intake again, 
   assert.deepEqual(closed, [full]);
 });
 
-it('a survey of which the intake knows more than the row is taken further than that, and those that are right stay', async () => {
+it('a survey whose row is older than the intake gets a later revision, and others stay', async () => {
   const surveys = createSurveyStore(database.sql);
   const intake = createIntake({ redis, shards, metrics: { committed: () => undefined, submitted: () => undefined } });
   const [older, right, deleted] = [newId(), newId(), newId()];
@@ -103,7 +103,7 @@ it('a survey of which the intake knows more than the row is taken further than t
   );
 });
 
-it('every survey whose end has come is closed in one turn, however many they are and however many cannot be', async () => {
+it('every survey past its end is closed in one run, even if many cannot be', async () => {
   const surveys = createSurveyStore(database.sql);
   const [start, end] = [Date.now() - 10_000, new Date(Date.now() - 5000)];
   const due = Array.from({ length: 230 }, () => newId()).sort();

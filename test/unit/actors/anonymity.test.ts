@@ -71,14 +71,14 @@ function open({
 }
 
 describe('switching anonymity on', () => {
-  it('is for surveys without responses, and off for all', async () => {
+  it('is refused for a survey with responses, and switching it off never is', async () => {
     const [empty, answered] = [open({ total: 0 }), open({ total: 1 })];
     assert.deepEqual([await empty.set(true), empty.isAnonymous()], ['done', true]);
     assert.deepEqual([await answered.set(true), answered.isAnonymous()], ['The survey has responses', false]);
     assert.deepEqual([await answered.set(false), await empty.set(false)], ['done', 'done']);
   });
 
-  it('is taken back where a response came in before the intake knew of it', async () => {
+  it('is reverted if a response arrived before the intake knew the new revision', async () => {
     const survey = open({
       total: 0,
       onAnnounce: (count) => {
@@ -89,7 +89,7 @@ describe('switching anonymity on', () => {
     assert.deepEqual([await survey.set(true), survey.isAnonymous()], ['The survey has responses', false]);
   });
 
-  it('is taken back where nobody can say so', async () => {
+  it('is reverted if the responses cannot be counted', async () => {
     const survey = open({
       total: 0,
       onAnnounce: () => {
@@ -99,7 +99,7 @@ describe('switching anonymity on', () => {
     assert.deepEqual([await survey.set(true), survey.isAnonymous()], ['Responses cannot be stor', false]);
   });
 
-  it('leaves everything else of a refused change undone too: fields, status, and what would be announced', async () => {
+  it('leaves the fields, status and events of a refused change undone too', async () => {
     const survey = open({
       total: 0,
       onAnnounce: (count) => {
@@ -117,14 +117,14 @@ describe('switching anonymity on', () => {
     assert.ok(revision > 0);
   });
 
-  it('is done with everything else, announced once', async () => {
+  it('is saved with everything else, and announced once', async () => {
     const survey = open({ total: 0 });
     assert.equal(await survey.put({ isAnonymous: true, title: 'Changed' }, 'ACTIVE'), 'done');
     const { isAnonymous, title, status } = survey.row.survey;
     assert.deepEqual([isAnonymous, title, status, survey.events], [true, 'Changed', 'ACTIVE', ['survey.published']]);
   });
 
-  it('is not tried where the rest of the change is refused', async () => {
+  it('is not begun if the rest of the change is refused', async () => {
     const survey = open({ total: 0, onAnnounce: () => assert.fail('nothing is announced') });
     assert.match(
       await survey.put({ isAnonymous: true, endsAt: new Date(survey.clock.nowMs - 1) }, 'ACTIVE'),
@@ -133,7 +133,7 @@ describe('switching anonymity on', () => {
     assert.equal(survey.isAnonymous(), false);
   });
 
-  it('is taken back where the rest of the change is refused after all', async () => {
+  it('is reverted if the rest of the change is refused later', async () => {
     const survey = open({
       total: 0,
       onAnnounce: () => {
@@ -146,7 +146,7 @@ describe('switching anonymity on', () => {
     assert.deepEqual([isAnonymous, title, status, survey.events], [false, blankSurvey().title, 'DRAFT', []]);
   });
 
-  it('fails where another switches it off before the rest is saved, and nothing of it stays', async () => {
+  it('fails if another process switches it off before the second step, and nothing remains', async () => {
     const survey = open({
       total: 0,
       onAnnounce: () => {
@@ -168,7 +168,7 @@ describe('switching anonymity on', () => {
     return { first: await survey.set(true), survey };
   };
 
-  it('is sure for whoever is told of it, also where another began with it', async () => {
+  it('is certain for every caller that gets a success, also if another process began it', async () => {
     let second = '';
     const { first, survey } = await atOnce(async (at, count) => {
       second = await at.put({ isAnonymous: true, title: 'Second' });
@@ -178,7 +178,7 @@ describe('switching anonymity on', () => {
     assert.deepEqual([second, first, survey.isAnonymous(), survey.row.survey.title], ['done', 'done', true, 'Second']);
   });
 
-  it('is refused to both where a response came in between', async () => {
+  it('is refused to both callers if a response arrived meanwhile', async () => {
     let second = '';
     const { first, survey } = await atOnce(async (at, count) => {
       count.total = 1;
@@ -190,7 +190,7 @@ describe('switching anonymity on', () => {
     );
   });
 
-  it('hinders no other change where it comes to nothing', async () => {
+  it('does not block other changes after it was reverted', async () => {
     let second = '';
     const { first, survey } = await atOnce(async (at, count) => {
       count.total = 1;
@@ -202,7 +202,7 @@ describe('switching anonymity on', () => {
     );
   });
 
-  it('stays with the other where the one that began with it is refused', async () => {
+  it('stays for the other caller if the one that began is refused', async () => {
     let second = '';
     let calls = 0;
     const survey: ReturnType<typeof open> = open({
@@ -217,7 +217,7 @@ describe('switching anonymity on', () => {
     assert.deepEqual([second, survey.isAnonymous()], ['done', true]);
   });
 
-  it('is made sure of by the next change where the process died that began with it', async () => {
+  it('is completed or reverted by the next change if the process that began died', async () => {
     const [named, unnamed] = [open({ total: 1 }), open({ total: 0 })];
     for (const { row } of [named, unnamed])
       row.survey = { ...row.survey, isAnonymous: true, anonymityBegun: row.survey.revision };

@@ -74,7 +74,7 @@ function setUp(start: {
   };
 }
 
-describe('a response whose last save lies among the dead letters', () => {
+describe('a response whose last save is a dead letter', () => {
   const letter = responseLine({
     ...given,
     version: 2,
@@ -92,7 +92,7 @@ describe('a response whose last save lies among the dead letters', () => {
     row: { codes: [0, 3, 0], numbers: [], texts: ['buried'] },
   };
 
-  it('goes on with what was saved there', async () => {
+  it('is continued from the dead letter', async () => {
     for (const known of [
       { observedVersion: 2, submittedAtMs: at },
       { observedVersion: 2, submittedAtMs: undefined },
@@ -110,7 +110,7 @@ describe('a response whose last save lies among the dead letters', () => {
     );
   });
 
-  it('goes on with what is stored where that is newer', async () => {
+  it('is continued from the stored row if that is newer', async () => {
     assert.deepEqual(
       (await setUp({ stored: record(3), letters: [letter] }).asked({ observedVersion: 3, submittedAtMs: at }))?.saved
         .row.texts,
@@ -119,7 +119,7 @@ describe('a response whose last save lies among the dead letters', () => {
     assert.equal((await setUp({ stored: record(3), letters: [letter] }).asked(undefined))?.observedVersion, 3);
   });
 
-  it('is complete if that was its completion', async () => {
+  it('is complete if the dead letter completed it', async () => {
     assert.equal(
       (
         await setUp({ stored: record(1), letters: [responseLine({ ...given, version: 2, isComplete: true })] }).asked(
@@ -130,7 +130,7 @@ describe('a response whose last save lies among the dead letters', () => {
     );
   });
 
-  it('is found wherever it is put meanwhile', async () => {
+  it('is found while it is requeued', async () => {
     const wayBack = {
       letters: [letter],
       meanwhile: (world: { stored: unknown; letters: readonly string[] }) =>
@@ -152,7 +152,7 @@ describe('a response whose last save lies among the dead letters', () => {
     ]);
   });
 
-  it('is not there any more once it was deleted', async () => {
+  it('is not found after it was deleted', async () => {
     assert.equal(await setUp({ letters: [letter], deleted: at }).asked(undefined), undefined);
     assert.equal(
       (await setUp({ letters: [letter], deleted: at - 1 }).asked(undefined))?.observedVersion,
@@ -161,7 +161,7 @@ describe('a response whose last save lies among the dead letters', () => {
     );
   });
 
-  it('waits for who can read it where nobody here can: to go on without it would lose it', async () => {
+  it('is refused for now if this version cannot read it', async () => {
     for (const line of [
       `["${surveyId}","${responseId}","not a time",2]`,
       responseLine({ ...given, version: 2 }).replace('[],[]', '[],7'),
@@ -180,7 +180,7 @@ describe('a response whose last save lies among the dead letters', () => {
     );
   });
 
-  it('keeps the id of the service’s own that it has', async () => {
+  it('keeps its id from being used again', async () => {
     assert.equal(await setUp({}).trace(), undefined);
     const found = await setUp({ letters: [letter] }).trace();
     assert.deepEqual(typeof found === 'object' && [found.surveyId, found.isComplete], [surveyId, false]);
@@ -191,7 +191,7 @@ describe('a response whose last save lies among the dead letters', () => {
     assert.equal(await setUp({ deleted: at }).trace(), 'deleted');
   });
 
-  it('keeps it while somebody puts it back', async () => {
+  it('keeps its id while it is requeued', async () => {
     let looks = 0;
     const wayBack = (world: { stored: ResponseRecord | undefined; letters: readonly string[] }) => {
       looks += 1;
@@ -202,7 +202,7 @@ describe('a response whose last save lies among the dead letters', () => {
   });
 });
 
-describe('uploads of a response that lies among the dead letters', () => {
+describe('uploads of a response that is a dead letter', () => {
   const file = { id: newId(), response: responseId };
   /** A day later, when what belongs to no response is removed. */
   const sweep = async (isThere: () => Promise<boolean>): Promise<string> => {
@@ -230,7 +230,7 @@ describe('uploads of a response that lies among the dead letters', () => {
   };
   const letter = responseLine(given);
 
-  it('stay as long as it may be put back, and wherever it is put meanwhile', async () => {
+  it('stay as long as it may be requeued, and while it is', async () => {
     assert.equal(await sweep(setUp({ letters: [letter] }).isThere), 'kept');
     assert.equal(
       await sweep(
@@ -261,7 +261,7 @@ describe('a question that only dead letters answer', () => {
     );
   });
 
-  it('has them wherever they are put meanwhile', async () => {
+  it('has answers while they are requeued', async () => {
     const wayBack = setUp({
       letters: [letter],
       meanwhile: (world) => void Object.assign(world, { letters: [], stored: undefined }),
@@ -275,7 +275,7 @@ describe('a question that only dead letters answer', () => {
     assert.equal(await wayThere.hasAnswers(1), true);
   });
 
-  it('may have them where one cannot be read', async () => {
+  it('may have answers if a dead letter cannot be read', async () => {
     assert.equal(await setUp({ letters: [`["${surveyId}","${newId()}","not a time",2]`] }).hasAnswers(0), true);
     assert.equal(await setUp({ letters: [`["${newId()}","${newId()}","not a time",2]`] }).hasAnswers(0), false);
   });

@@ -11,7 +11,7 @@ import { deadLettersOf, fakeDeadLetters } from '../../support/dead-letters.ts';
 const dayMs = 24 * 3_600_000;
 const nowMs = Date.parse('2026-03-01T10:00:00.000Z');
 
-it('a run of the retention rules reads what could not be stored once, however many surveys have rules, and ends what is too old of each', async () => {
+it('the retention rules read the dead letters once, and erase the expired ones of every survey', async () => {
   const shards = createShards(2);
   const surveys = Array.from({ length: 50 }, () => newId());
   const letters = surveys.flatMap((surveyId) =>
@@ -57,7 +57,7 @@ it('a run of the retention rules reads what could not be stored once, however ma
   assert.equal(read, letters.length);
 });
 
-it('a response that is erased takes its saves along that could not be stored, and no others', async () => {
+it('the erasure of a response removes its own dead letters and no others', async () => {
   const shards = createShards(1);
   const [surveyId, responseId, other] = [newId(), newResponseId(), newResponseId()];
   const letters = [responseId, other].map((id, index) => ({
@@ -95,7 +95,7 @@ it('a response that is erased takes its saves along that could not be stored, an
   assert.deepEqual(did, ['removed', 'dropped 0-1,0-1']);
 });
 
-describe('a response of which something could not be stored', () => {
+describe('the erasure of a response with dead letters', () => {
   const [surveyId, responseId] = [newId(), newResponseId()];
   const stored = { surveyId, responseId, submittedAtMs: nowMs, isComplete: false };
   const save = (version: number, isComplete: boolean) =>
@@ -176,7 +176,7 @@ describe('a response of which something could not be stored', () => {
     return { world, ...createResponseErasure(deps as ResponseErasureDeps) };
   }
 
-  it('is gone for good however its deletion breaks off, and is asked for again', async () => {
+  it('succeeds when it is repeated after any failure', async () => {
     for (const fails of ['conceal', 'drop']) {
       const { world, eraseOne } = setUp({ lines: [save(2, false)] });
       world.fails = fails;
@@ -186,7 +186,7 @@ describe('a response of which something could not be stored', () => {
     }
   });
 
-  it('can be deleted though nothing of it could', async () => {
+  it('succeeds although no save of the response was stored', async () => {
     const { world, eraseOne } = setUp({ lines: [save(1, false), save(2, true)] });
     assert.equal(await eraseOne({ surveyId, responseId }), true);
     assert.deepEqual([world.letters, world.removals], [[], [true]]);
@@ -196,7 +196,7 @@ describe('a response of which something could not be stored', () => {
     assert.deepEqual([unread.world.letters, unread.world.removals, unread.world.traces], [[], [], 1]);
   });
 
-  it('gives a seat back that it took with a completion which could not', async () => {
+  it('frees the seat of a completion that is a dead letter', async () => {
     const one = setUp({ lines: [save(2, true)] });
     assert.equal(await one.eraseOne({ surveyId, responseId }, stored), true);
     const respondent = setUp({ lines: [save(2, true)], rows: [stored] });
@@ -213,7 +213,7 @@ describe('a response of which something could not be stored', () => {
     );
   });
 
-  it('leaves uploads in doubt where nobody can read what it was', async () => {
+  it('marks uploads as unverified if the dead letter cannot be read', async () => {
     const { world, eraseRespondent } = setUp({ lines: [`["${surveyId}","${responseId}","not a time",1,"me"]`] });
     await eraseRespondent(surveyId, 'me');
     assert.deepEqual([world.letters, world.doubted], [[], [responseId]]);

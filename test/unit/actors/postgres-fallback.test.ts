@@ -29,8 +29,8 @@ function scene() {
   return { world, failing, ask: orElse, attempt: () => postgresFallback.attempt(ask) };
 }
 
-describe('another source in the place of PostgreSQL', () => {
-  it('is not looked at while PostgreSQL answers, nor where it refuses', async () => {
+describe('the fallback while PostgreSQL is away', () => {
+  it('is not used while PostgreSQL replies, also with a refusal', async () => {
     const { world, ask } = scene();
     const never = () => assert.fail('not to be asked');
     assert.equal(await ask(never), 'read');
@@ -42,7 +42,7 @@ describe('another source in the place of PostgreSQL', () => {
     assert.equal(await ask(never), 'read');
   });
 
-  it('answers while PostgreSQL is away, which one caller in a while asks again', async () => {
+  it('is used while PostgreSQL is away, which is queried again from time to time', async () => {
     const { world, failing, ask, attempt } = scene();
     world.answer = failing;
     for (let n = 0; n < 5; n += 1) assert.equal(await ask(stored), 'stored');
@@ -58,7 +58,7 @@ describe('another source in the place of PostgreSQL', () => {
     assert.equal(await ask(stored), 'read');
   });
 
-  it('makes nobody wait for a PostgreSQL that hangs, but the first', async () => {
+  it('makes only the first callers wait for a PostgreSQL that hangs', async () => {
     const { world, ask } = scene();
     let goOn: (value: string) => void = () => undefined;
     world.answer = () =>
@@ -76,7 +76,7 @@ describe('another source in the place of PostgreSQL', () => {
     assert.equal(await ask(stored), 'read');
   });
 
-  it('that has nothing leaves it to PostgreSQL where that is slow, and to its refusal while it is away', async () => {
+  it('leaves the reply to PostgreSQL if it finds nothing', async () => {
     const { world, failing, ask } = scene();
     world.answer = () => new Promise((resolve) => setTimeout(resolve, 3 * patienceMs, 'slow'));
     assert.deepEqual(await Promise.all([ask(none), ask(none)]), ['slow', 'slow']);
@@ -87,7 +87,7 @@ describe('another source in the place of PostgreSQL', () => {
     assert.equal(world.asked, 0, 'told at once');
   });
 
-  it('is not gone to for a question that was lost before others were answered', async () => {
+  it('is not used because of a query that failed before a later one succeeded', async () => {
     const { world, ask } = scene();
     let fail: (error: unknown) => void = () => undefined;
     world.answer = () =>

@@ -37,14 +37,14 @@ function actorsOf(loaded: SurveyWithQuestions) {
   return { actors, seen };
 }
 
-describe('a survey that nobody asks for', () => {
-  it('comes back from its packing as it was, in much less memory', () => {
+describe('an unused survey in the cache', () => {
+  it('is unchanged after compression, which takes much less memory', () => {
     const packed = compressSurvey(survey);
     assert.deepEqual(decompressSurvey(packed), survey);
     assert.ok(packed.length < JSON.stringify(survey).length / 3, `${packed.length} bytes`);
   });
 
-  it('is packed after a while and is at hand again at once, without asking the database', async () => {
+  it('is compressed after a while and restored without a query', async () => {
     const { actors, seen } = actorsOf(survey);
     try {
       const first = await actors.lookUp(survey.id);
@@ -65,7 +65,7 @@ describe('a survey that nobody asks for', () => {
     }
   });
 
-  it('is let go of in the end, and known to be older than what other processes tell of', async () => {
+  it('is evicted at last, and its revision is compared with notifications until then', async () => {
     const { actors, seen } = actorsOf(survey);
     try {
       await actors.lookUp(survey.id);

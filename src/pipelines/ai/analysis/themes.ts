@@ -14,7 +14,7 @@ export interface ThemesDeps {
 
 /** Names that a batch is shown, so that it uses them again. */
 const themesShown = 60;
-/** Above this many names the rarest are forgotten; the store still knows them. */
+/** Above this many names the rarest are evicted from memory; the store still knows them. */
 const maxNames = 2000;
 const namesAfterEviction = 1000;
 
@@ -35,7 +35,7 @@ export async function loadKnownThemes(store: Pick<AiStore, 'themeCounts' | 'regi
       counts.set(shown, (counts.get(shown) ?? 0) + times);
   };
   const stored = await store.themeCounts(job, { limit: namesAfterEviction });
-  // A name with annotations may be unregistered: forgotten since, or stored by an older version with another key.
+  // A name with annotations may be unregistered: evicted since, or stored by an older version with another key.
   if (stored.length > 0) await register(stored.map(({ name }) => name));
   for (const theme of stored) count([theme.name], theme.count);
   return {

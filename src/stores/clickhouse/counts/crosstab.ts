@@ -1,6 +1,7 @@
 import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
 import { comparisonsIn, maxComparisons } from '../../../domain/analytics/significance.ts';
 import { type Dimension, hasOverlaps } from '../../../domain/questions/contract.ts';
+import { runAtOnce, runInSlices, type SlicedWork } from '../../../platform/slices.ts';
 import type { ClickHouse } from '../client.ts';
 import {
   annotationCodes,
@@ -41,19 +42,16 @@ export interface BannerQuery extends Omit<CrosstabQuery, 'columns'> {
 }
 
 const countTimeoutMs = 30_000;
+/** Rows of a result that are summed without a pause. */
+const rowsAtOnce = 1000;
+/** Codes are below it. */
+const codeCount = 65_536;
 /** The code of totals over all categories; no category has it. */
 const allCodes = 0;
-/** Added to the code of a column where its overlap with another column stands in place of a row; no code is as great. */
+/**
+ * Added to the code of a column where its overlap with another column stands in place of a row; no code is as great.
+ */
 const overlapRow = 2 ** 31;
-
-type CellRow = readonly [
-  row: number,
-  column: number,
-  count: number,
-  weight: number,
-  squares: number,
-  unweightable: number,
-];
 
 export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
   const codeColumns = createCodeColumns(clickhouse);
@@ -66,10 +64,13 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     const { tables: scanned, chosen: answeredHidden } =
       possible.length === 0 ? { tables: [], chosen: new Map<Dimension, Set<number>>() } : await scan(query, possible);
     const found = new Map(possible.map((table, index) => [table, scanned[index] ?? []]));
-    return tables.map((table) => ({
-      ...collectCrosstab(sumCells(found.get(table) ?? []), query.weight),
-      ...answeredHiddenOf(table, answeredHidden),
-    }));
+    const counted: CrosstabCounts[] = [];
+    for (const table of tables)
+      counted.push({
+        ...(await runInSlices(collectCrosstab(found.get(table) ?? [], query.weight))),
+        ...answeredHiddenOf(table, answeredHidden),
+      });
+    return counted;
   };
 
   const scan = async (
@@ -126,7 +127,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     },
     async countCrosstab({ columns, ...query }: CrosstabQuery): Promise<CrosstabCounts> {
       const [counted] = await countBanner({ ...query, columns: [columns] });
-      return counted ?? collectCrosstab([], query.weight);
+      return counted ?? runAtOnce(collectCrosstab([], query.weight));
     },
   };
 }
@@ -139,10 +140,6 @@ function answeredHiddenOf(
   return ofRows || ofColumns
     ? { chosenInSurvey: { ...(ofRows && { rows: ofRows }), ...(ofColumns && { columns: ofColumns }) } }
     : {};
-}
-
-function collectCrosstab(cells: readonly CellRow[], weight: CrosstabWeight | undefined): CrosstabCounts {
-  return { ...collectCounts(cells), ...(weight && { weighted: collectWeights(cells) }) };
 }
 
 /** Whether no response can have a category of the dimension. */
@@ -179,7 +176,8 @@ function joinAnnotations(
 
 /**
  * Cells and totals in one pass: ARRAY JOIN spreads each group over its codes and, in both directions, over `allCodes`;
- * with several answers in columns also over their pairs, unless the table is too wide for comparing columns. Groups outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
+ * with several answers in columns also over their pairs, unless the table is too wide for comparing columns. Groups
+ * outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
  */
 function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
   const [down, across] = [
@@ -245,56 +243,81 @@ function weightTerms(weight: CrosstabWeight | undefined, columnOf: ColumnOf): { 
   };
 }
 
-/** Sums rows by cell, with superseded versions subtracted. */
-function sumCells(rows: readonly ScanRow[]): CellRow[] {
-  const cells = new Map<string, CellRow>();
-  for (const [row, column, , sums] of rows) {
-    const [, , count, weight, squares, unweightable] = cells.get(`${row} ${column}`) ?? [row, column, 0, 0, 0, 0];
-    const [moreCount, moreWeight, moreSquares, moreUnweightable] = sums;
-    cells.set(`${row} ${column}`, [
-      row,
-      column,
-      count + (moreCount ?? 0),
-      weight + (moreWeight ?? 0),
-      squares + (moreSquares ?? 0),
-      unweightable + (moreUnweightable ?? 0),
-    ]);
+interface Cell {
+  row: number;
+  column: number;
+  count: number;
+}
+
+/** Sums rows by cell, with superseded versions subtracted. Few objects are made: a table may have 50,000 cells. */
+function* collectCrosstab(rows: readonly ScanRow[], weight: CrosstabWeight | undefined): SlicedWork<CrosstabCounts> {
+  const cells = new Map<number, Cell>();
+  const weights = new Map<number, Cell & WeightSums>();
+  let unweightable = 0;
+  for (const [index, [row, column, , figures]] of rows.entries()) {
+    if (index % rowsAtOnce === rowsAtOnce - 1) yield;
+    const place = row * codeCount + column;
+    const count = figures[0] ?? 0;
+    const known = cells.get(place);
+    if (known) known.count += count;
+    else cells.set(place, { row, column, count });
+    if (!weight) continue;
+    const weighed = weights.get(place) ?? { row, column, count: 0, weight: 0, squares: 0 };
+    weighed.count += count;
+    weighed.weight += figures[1] ?? 0;
+    weighed.squares += figures[2] ?? 0;
+    weights.set(place, weighed);
+    if (row === allCodes && column === allCodes) unweightable += figures[3] ?? 0;
   }
-  return [...cells.values()];
-}
-
-function collectCounts(cells: readonly CellRow[]): Omit<CrosstabCounts, 'weighted'> {
-  const counted = cells.filter(([, , count]) => count > 0);
-  const overlaps = counted.filter(isOverlap).map((cell) => ({ ...pairOf(cell), count: cell[2] }));
-  const inner = counted.filter(isInner).map(([row, column, count]) => ({ row, column, count }));
+  yield;
+  const counted = yield* splitCells(cells.values());
+  const counts = {
+    cells: counted.inner,
+    rowTotals: new Map(counted.rowTotals.map(({ row, count }) => [row, count])),
+    columnTotals: new Map(counted.columnTotals.map(({ column, count }) => [column, count])),
+    total: counted.total?.count ?? 0,
+    ...(counted.overlaps.length > 0 && {
+      columnOverlaps: counted.overlaps.map((cell) => ({ ...pairOf(cell), count: cell.count })),
+    }),
+  };
+  if (!weight) return counts;
+  const weighed = yield* splitCells(weights.values());
+  const total = weights.get(allCodes * codeCount + allCodes);
   return {
-    cells: inner,
-    rowTotals: new Map(counted.filter(isRowTotal).map(([row, , count]) => [row, count])),
-    columnTotals: new Map(counted.filter(isColumnTotal).map(([, column, count]) => [column, count])),
-    total: counted.find(isTotal)?.[2] ?? 0,
-    ...(overlaps.length > 0 && { columnOverlaps: overlaps }),
+    ...counts,
+    weighted: {
+      cells: weighed.inner.map((cell) => ({ row: cell.row, column: cell.column, ...sumsIn(cell) })),
+      rowTotals: new Map(weighed.rowTotals.map((cell) => [cell.row, sumsIn(cell)])),
+      columnTotals: new Map(weighed.columnTotals.map((cell) => [cell.column, sumsIn(cell)])),
+      total: total ? sumsIn(total) : { weight: 0, squares: 0 },
+      ...(weighed.overlaps.length > 0 && {
+        columnOverlaps: weighed.overlaps.map((cell) => ({ ...pairOf(cell), ...sumsIn(cell) })),
+      }),
+      unweightable,
+    },
   };
 }
 
-function collectWeights(cells: readonly CellRow[]): NonNullable<CrosstabCounts['weighted']> {
-  const counted = cells.filter(([, , count]) => count > 0);
-  const weighed = ([, , , weight, squares]: CellRow): WeightSums => ({ weight, squares });
-  const total = cells.find(isTotal);
-  const overlaps = counted.filter(isOverlap).map((cell) => ({ ...pairOf(cell), ...weighed(cell) }));
-  return {
-    cells: counted.filter(isInner).map((cell) => ({ row: cell[0], column: cell[1], ...weighed(cell) })),
-    rowTotals: new Map(counted.filter(isRowTotal).map((cell) => [cell[0], weighed(cell)])),
-    columnTotals: new Map(counted.filter(isColumnTotal).map((cell) => [cell[1], weighed(cell)])),
-    total: total ? weighed(total) : { weight: 0, squares: 0 },
-    ...(overlaps.length > 0 && { columnOverlaps: overlaps }),
-    unweightable: total?.[5] ?? 0,
-  };
+const sumsIn = ({ weight, squares }: WeightSums): WeightSums => ({ weight, squares });
+const pairOf = ({ row, column }: Cell): { one: number; other: number } => ({ one: row - overlapRow, other: column });
+
+/** Cells, totals and overlaps that count anybody. */
+function* splitCells<AnyCell extends Cell>(cells: Iterable<AnyCell>) {
+  const inner: AnyCell[] = [];
+  const rowTotals: AnyCell[] = [];
+  const columnTotals: AnyCell[] = [];
+  const overlaps: AnyCell[] = [];
+  let total: AnyCell | undefined;
+  let index = 0;
+  for (const cell of cells) {
+    index += 1;
+    if (index % rowsAtOnce === 0) yield;
+    if (cell.count <= 0) continue;
+    if (cell.row >= overlapRow) overlaps.push(cell);
+    else if (cell.row === allCodes && cell.column === allCodes) total = cell;
+    else if (cell.column === allCodes) rowTotals.push(cell);
+    else if (cell.row === allCodes) columnTotals.push(cell);
+    else inner.push(cell);
+  }
+  return { inner, rowTotals, columnTotals, overlaps, total };
 }
-
-const pairOf = ([row, column]: CellRow): { one: number; other: number } => ({ one: row - overlapRow, other: column });
-
-const isOverlap = ([row]: CellRow): boolean => row >= overlapRow;
-const isInner = ([row, column]: CellRow): boolean => row !== allCodes && row < overlapRow && column !== allCodes;
-const isRowTotal = ([row, column]: CellRow): boolean => row !== allCodes && column === allCodes;
-const isColumnTotal = ([row, column]: CellRow): boolean => row === allCodes && column !== allCodes;
-const isTotal = ([row, column]: CellRow): boolean => row === allCodes && column === allCodes;

@@ -1,4 +1,5 @@
 import { createLruCache, type LruCache } from '../../../platform/lru-cache.ts';
+import { runInSlices, type SlicedWork } from '../../../platform/slices.ts';
 import type { ClickHouse } from '../client.ts';
 import type { Conditions } from '../read/selection.ts';
 import { sqlUuid } from '../sql-literals.ts';
@@ -133,15 +134,27 @@ async function runOnce(
     statements.push(
       `SELECT toUInt16(${partStatisticsArm}), toUInt64(0), toUInt64(0), '', ${asFigures} FROM (${partStatisticsStatement(scope.clickhouse, scope.surveyId)})`,
     );
-  const found = await scope.clickhouse.select<
-    [part: number, place: number, code: number, label: string, figures: (number | null)[]]
-  >(statements.join(' UNION ALL '), {
+  const found = await scope.clickhouse.select<FoundRow>(statements.join(' UNION ALL '), {
     timeoutMs: scope.timeLeftMs(),
     settings: { ...withoutExpressionCompilation, ...sharedSnapshot },
   });
-  const rows: ScanRow[][] = scans.map(() => []);
+  return runInSlices(sortByScan(found, arms, scans.length));
+}
+
+/** Rows of a result that are sorted without a pause. */
+const rowsAtOnce = 1000;
+
+type FoundRow = [part: number, place: number, code: number, label: string, figures: (number | null)[]];
+
+function* sortByScan(
+  found: readonly FoundRow[],
+  arms: readonly UnionArm[],
+  scanCount: number,
+): SlicedWork<{ rows: ScanRow[][]; statistics: PartStatistics[] }> {
+  const rows: ScanRow[][] = Array.from({ length: scanCount }, () => []);
   const statistics: PartStatistics[] = [];
-  for (const [part, place, code, label, figures] of found) {
+  for (const [index, [part, place, code, label, figures]] of found.entries()) {
+    if (index % rowsAtOnce === rowsAtOnce - 1) yield;
     const { scan, sign } = arms[part] ?? { scan: -1, sign: 1 };
     if (part === partStatisticsArm) statistics.push(figures.map((figure) => figure ?? 0));
     else rows[scan]?.push([place, code, label, sign === 1 ? figures : figures.map((figure) => -(figure ?? 0))]);

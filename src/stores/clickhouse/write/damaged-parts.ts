@@ -2,35 +2,35 @@ import type { ClickHouse } from '../client.ts';
 import { localTable, type Placement, storageTable } from '../schema/placement.ts';
 import { sqlString } from '../sql-literals.ts';
 
-/** A part that does not hold what its checksums say. */
+/** A part whose data do not match its checksums. */
 export interface DamagedPart {
   name: string;
-  /** What ClickHouse said, without its stack. */
+  /** The message of ClickHouse, without its stack trace. */
   reason: string;
-  /** The rows are whole; only the sums that stand beside them (the projection) were made anew. */
+  /** The rows are intact; only the projection was damaged, and was rebuilt. */
   isRebuilt: boolean;
-  /** The part was taken out of the table: rows of it are missing until they are stored again. */
+  /** The part was detached from the table: its rows are missing until they are stored again. */
   isDetached: boolean;
 }
 
 type ListedPart = [name: string, partitionId: string, isOfOneInsert: number, writtenAt: number];
 
-/** A part is looked at once, soon after it was written; after a start of this process those of the last minutes are looked at again. */
+/** Each part is checked once, soon after it was written. A new process checks the parts of the last minutes again. */
 const maxAgeSeconds = 15 * 60;
 const checkTimeoutMs = 10 * 60_000;
 
 /**
- * Reads parts of `responses` that were written since the last call back, against their checksums, and repairs what is damaged.
+ * Compares parts of `responses` that were written since the last call with their checksums, and repairs damaged ones.
  *
- * ClickHouse acknowledges an insert although a write to the files of its projection failed (EIO, ENOSPC). Every query that uses the
- * projection then fails, and at its next start ClickHouse takes the whole part out of the table, rows and all.
+ * ClickHouse acknowledges an insert although a write to the files of its projection failed (EIO, ENOSPC). Every query
+ * that uses the projection then fails, and at its next start ClickHouse detaches the whole part with its rows.
  *
- * - A damaged projection is made anew from the rows.
- * - A part of one insert whose rows are damaged is detached: its rows are still in the intake's stream, and are stored again when the
- *   check of recent rows misses them.
- * - A merged part whose rows are damaged stays as it is: only an operator can say where its rows are to come from.
+ * - A damaged projection is rebuilt from the rows.
+ * - A part of one insert whose rows are damaged is detached: its rows are still in the intake's stream, and are stored
+ *   again when the check of recent rows finds that they are missing.
+ * - A merged part whose rows are damaged stays: only an operator knows a source of its rows.
  *
- * On a cluster the parts of the server that answers are looked at; replicated tables repair theirs themselves.
+ * On a cluster only the parts of one server are checked; replicated tables repair theirs themselves.
  */
 export function createDamagedParts(clickhouse: ClickHouse, placement: Placement) {
   const table = localTable(clickhouse, placement, 'responses');
@@ -48,7 +48,7 @@ export function createDamagedParts(clickhouse: ClickHouse, placement: Placement)
     return parts.filter((part) => !checked.has(keyOf(part)));
   };
 
-  /** Undefined for a part that is whole, or was merged into another meanwhile. */
+  /** The reason of the damage; undefined if the part is intact or was merged meanwhile. */
   const damageOf = async (name: string): Promise<string | undefined> => {
     try {
       const rows = await clickhouse.select<[string, number, string]>(`CHECK TABLE ${table} PART ${sqlString(name)}`, {
@@ -77,7 +77,7 @@ export function createDamagedParts(clickhouse: ClickHouse, placement: Placement)
   };
 
   return {
-    /** Checks the parts that are new; gives those that were damaged. Rejects while ClickHouse is away, and goes on at the next call. */
+    /** Checks new parts and returns the damaged ones. Rejects while ClickHouse is away; the next call continues. */
     async repairNewParts(): Promise<DamagedPart[]> {
       const found: DamagedPart[] = [];
       for (const part of await listNewParts()) {
@@ -92,7 +92,7 @@ export function createDamagedParts(clickhouse: ClickHouse, placement: Placement)
 
 export type DamagedParts = ReturnType<typeof createDamagedParts>;
 
-/** A name may come again after a restart that lost the part. */
+/** With the time, because a name is used again after a restart that lost the part. */
 const keyOf = ([name, , , writtenAt]: ListedPart): string => `${name} ${writtenAt}`;
 
 function isNoSuchPart(error: unknown): boolean {

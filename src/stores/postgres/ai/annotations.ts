@@ -63,7 +63,7 @@ export function createAiAnnotationRows(sql: Sql) {
     },
 
     /**
-     * Deletes the annotations of responses, with the notes on no other answers. `forgetThemes` deletes theme names that
+     * Deletes the annotations of responses, with the notes on no other answers. `removeThemes` deletes theme names that
      * no other answer has.
      */
     removeOfResponses: (responseIds: readonly string[]): Promise<void> =>

@@ -14,7 +14,7 @@ import { type OwnedDatabase, ownedDatabase } from '../../../support/owned-databa
 
 const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000);
 
-describe('what AI leaves behind', () => {
+describe('retention of AI data', () => {
   let database: OwnedDatabase;
   const surveyId = newId();
   before(async () => {
@@ -25,7 +25,7 @@ describe('what AI leaves behind', () => {
   const left = async (table: string): Promise<string[]> =>
     (await database.sql<{ id: string }[]>`SELECT id FROM ${database.sql(table)} ORDER BY id`).map(({ id }) => id);
 
-  it('of jobs goes a month after they are over, but for the last result of each analysis', async () => {
+  it('jobs are removed a month after their end, except the last result of each analysis', async () => {
     const { sql } = database;
     const job = async (fields: {
       topic: string;
@@ -51,7 +51,7 @@ describe('what AI leaves behind', () => {
     assert.deepEqual(await left('ai_jobs'), [last, recent, open].sort());
   });
 
-  it('of conversations goes a month after the last turn, or after they were saved', async () => {
+  it('conversations are removed a month after the last turn, or after they were saved', async () => {
     const { sql } = database;
     const store = createConversationStore(sql);
     const begin = async (days: number, savedDays: number | null = null): Promise<string> => {
@@ -75,7 +75,7 @@ describe('what AI leaves behind', () => {
     assert.deepEqual(await left('ai_conversations'), kept.sort());
   });
 
-  it('of processes that died are jobs that are all found in turn, however many go nowhere', async () => {
+  it('all abandoned jobs are found in turn, even if many cannot be resumed', async () => {
     const { sql } = database;
     const store = createAiStore(sql);
     const ids = Array.from({ length: 7 }, () => newId());
@@ -97,7 +97,7 @@ describe('what AI leaves behind', () => {
     await sql`DELETE FROM ai_jobs WHERE id = ANY(${ids}::uuid[])`;
   });
 
-  it('of suggestions goes three months after they were decided, and of reports after a year', async () => {
+  it('suggestions are removed three months after their decision, and reports after a year', async () => {
     const { sql } = database;
     const suggest = async (status: string, days: number | null): Promise<string> => {
       const id = newId();
@@ -118,7 +118,7 @@ describe('what AI leaves behind', () => {
     assert.deepEqual(await left('ai_reports'), [young]);
   });
 
-  it('of whoever is deleted stays with the surveys of others, and goes with that of none', async () => {
+  it('AI data of a deleted user stays for surveys of others, and is removed without a survey', async () => {
     const { sql, ownerId } = database;
     const [guest, heir] = [newId(), newId()];
     for (const [id, role] of [
@@ -144,7 +144,7 @@ describe('what AI leaves behind', () => {
     assert.deepEqual([owners.get(ofOwner), owners.get(ofGuest), owners.has(ofNone)], [ownerId, heir, false]);
   });
 
-  it('of a deleted survey goes whole, and nothing of another', async () => {
+  it('all AI data of a deleted survey is removed, and none of another', async () => {
     const { sql, ownerId } = database;
     const gone = newId();
     await createSurveyStore(sql).create(blankSurvey(gone, ownerId, Date.now()));

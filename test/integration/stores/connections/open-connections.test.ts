@@ -73,7 +73,7 @@ describe('connections to stores that were not reached yet', () => {
         .catch((error: unknown) => [[error]])) ?? [];
     assert.ok(isRedisUnavailable(first?.[0]), String(first?.[0]));
     assert.equal(await clickhouse.ping(), false);
-    assert.equal(stores.isFormerKnown(), true, 'until it is known that no former key can come');
+    assert.equal(stores.mayHaveLegacyKeys(), true, 'until it is known that no former key can come');
   });
 
   it('allow composing statements of fragments', async () => {

@@ -13,7 +13,7 @@ const nobody = '127.0.0.1:1';
 const log = createLog('silent');
 
 /** What the operator reads must be enough to mend it. */
-describe('a store that cannot be used when the service starts is told with its setting, its place, the reason, and no password', () => {
+describe('the error for a store that cannot be used at the start names setting, address and reason, and no password', () => {
   let stores: SharedStores;
   before(async () => {
     stores = await sharedStores();
@@ -114,7 +114,7 @@ describe('a store that cannot be used when the service starts is told with its s
     for (const version of ['25.6.1.1', '25.12.3.4', '26.1.1.1', 'of our own']) await meet(version);
   });
 
-  it('and ends the start with that line', async () => {
+  it('ends the start with one line', async () => {
     const wrong = (url: string) =>
       changed(url, (found) => {
         found.password = 'hidden';
@@ -145,7 +145,7 @@ describe('a store that cannot be used when the service starts is told with its s
     );
   });
 
-  it('unless it is only away: then it may be there later', async () => {
+  it('does not end the start if the store is only unreachable', async () => {
     const away = [nobody, 'nobody.invalid'].flatMap((host) => [
       () => meetRedis(`redis://${host}`),
       () => meetPostgres(`postgres://${host}/survey`),

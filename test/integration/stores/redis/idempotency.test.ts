@@ -24,7 +24,7 @@ const noPressure = { maxBytes: 1e9, isMemoryNeeded: false };
 const wanted = { maxBytes: 1e9, isMemoryNeeded: true };
 
 /** On a server of its own: generations and days are those of a whole intake. */
-describe('what is remembered of accepted submissions', () => {
+describe('idempotency records in the intake', () => {
   const shards = createShards(2);
   let server: Awaited<ReturnType<typeof startRedis>>;
   let redis: Redis;
@@ -72,7 +72,7 @@ describe('what is remembered of accepted submissions', () => {
     while (await generations().rotate(wanted));
   }
 
-  it('is a key for as long as the response store may not have it, and then only that it was used', async () => {
+  it('a key has a record until the response store has it, and then only a mark that it was used', async () => {
     const surveyId = await announceSurvey(intake);
     const send = (more: Parameters<typeof appendix>[1] = {}) =>
       intake.append(appendix(surveyId, { key: 'k', digest: 'one', ...more }));
@@ -92,7 +92,7 @@ describe('what is remembered of accepted submissions', () => {
     assert.deepEqual([(await send()).code, (await send({ digest: 'two' })).code], ['REPLAY', 'MISMATCH']);
   });
 
-  it('is an id that a client made, of whatever survey', async () => {
+  it('an id of a client has a record, for all surveys', async () => {
     const [surveyId, other] = [await announceSurvey(intake), await announceSurvey(intake)];
     const responseId = newId();
     const send = (id: string, more: Parameters<typeof appendix>[1] = {}) =>
@@ -112,7 +112,7 @@ describe('what is remembered of accepted submissions', () => {
     assert.deepEqual([(await send(surveyId)).code, (await send(other)).code], ['LOOKUP', 'LOOKUP']);
   });
 
-  it('is an open response until the response store has it, unless it was saved again since', async () => {
+  it('an open response is evicted once the response store has it, unless it was saved again', async () => {
     const surveyId = await announceSurvey(intake);
     const [kept, dropped] = [newResponseId(), newResponseId()];
     const save = (responseId: string, observedVersion: number | null, digest: string) =>
@@ -135,7 +135,7 @@ describe('what is remembered of accepted submissions', () => {
     assert.equal((await save(dropped, 1, 'two')).code, 'ACCEPTED', 'it goes on with what the response store has');
   });
 
-  it('says of an open response whose first save it has forgotten that the response store knows it', async () => {
+  it('a repeat of an evicted first save is looked up in the response store', async () => {
     const surveyId = await announceSurvey(intake);
     const responseId = newId();
     const save = (observedVersion: number, digest: string, more: Parameters<typeof appendix>[1] = {}) =>
@@ -152,7 +152,7 @@ describe('what is remembered of accepted submissions', () => {
     );
   });
 
-  it('stays for a while however much the memory is wanted, as somebody may be going on with a response', async () => {
+  it('a closed generation is kept for some seconds even while memory is needed', async () => {
     const surveyId = await announceSurvey(intake);
     const responseId = newResponseId();
     await intake.append(appendix(surveyId, { responseId, digest: 'one', isComplete: false, savedState: '{}' }));
@@ -163,7 +163,7 @@ describe('what is remembered of accepted submissions', () => {
     await drop();
   });
 
-  it('is closed when it is large or old, and kept for an hour while there is room', async () => {
+  it('a generation is closed when it is large or old, and kept for an hour while there is memory', async () => {
     const surveyId = await announceSurvey(intake);
     const number = async () => Number(await redis.get('idem:generation'));
     const before = await number();
@@ -181,7 +181,7 @@ describe('what is remembered of accepted submissions', () => {
     await drop();
   });
 
-  it('takes 48 bytes a key at most while it is at hand, and 6 from then on', async () => {
+  it('a key takes at most 48 bytes with its record, and 6 after that', async () => {
     const surveyId = await announceSurvey(intake);
     const keys = 200_000;
     const sentAt = Date.now();
@@ -227,7 +227,7 @@ describe('what is remembered of accepted submissions', () => {
     assert.ok(fresh.filter(({ code }) => code !== 'ACCEPTED').length === 0, 'none is taken for one of them');
   });
 
-  it('ends with its days', async () => {
+  it('marks of used keys are dropped after three days', async () => {
     const surveyId = await announceSurvey(intake);
     await intake.append(appendix(surveyId, { key: 'of today', digest: 'one' }));
     const today = Math.floor(Date.now() / 86_400_000);
@@ -254,7 +254,7 @@ describe('what is remembered of accepted submissions', () => {
     assert.equal((await intake.append(appendix(surveyId, { key: 'of today', digest: 'one' }))).code, 'ACCEPTED');
   });
 
-  it('is nothing of a submission that was refused: its key may come again', async () => {
+  it('the key of a refused submission can be used again', async () => {
     const surveyId = await announceSurvey(intake, { quota: 1 });
     const send = (more: Parameters<typeof appendix>[1]) =>
       intake.append(appendix(surveyId, { key: 'refused', digest: 'one', ...more }));
@@ -267,7 +267,7 @@ describe('what is remembered of accepted submissions', () => {
     assert.equal((await send({ key: 'full', responseId, observedVersion: 0, revision: 2 })).code, 'ACCEPTED');
   });
 
-  it('is recognised also where a former version accepted it, for two days', async () => {
+  it('keys that an earlier version accepted are recognised for two days', async () => {
     const surveyId = await announceSurvey(intake);
     const { prefix } = shards.of(surveyId);
     await redis.set(`${prefix}idem:${surveyId}:former`, `${'one'.padEnd(12, '.').padEnd(43, 'x')}{"reply":1}`);
@@ -309,13 +309,13 @@ describe('what is remembered of accepted submissions', () => {
     assert.equal((await createLegacyKeyCheck(redis, () => now))(), false, 'an intake that is new has none');
     await redis.del('idem:since');
     await redis.set('intake:shards', 2);
-    const isFormerKnown = await createLegacyKeyCheck(redis, () => now);
-    assert.equal(isFormerKnown(), true);
+    const mayHaveLegacyKeys = await createLegacyKeyCheck(redis, () => now);
+    assert.equal(mayHaveLegacyKeys(), true);
     now += 49 * 3_600_000;
-    assert.equal(isFormerKnown(), false);
+    assert.equal(mayHaveLegacyKeys(), false);
   });
 
-  it('has hashes that tell keys of surveys and ids apart', () => {
+  it('hashes of keys and ids differ, also between surveys', () => {
     const [surveyId, other] = [newId(), newId()];
     assert.equal(
       new Set([hashOfKey(surveyId, 'a'), hashOfKey(other, 'a'), hashOfKey(surveyId, 'b'), hashOfResponseId('a')]).size,

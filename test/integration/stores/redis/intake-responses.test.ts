@@ -14,7 +14,7 @@ import {
   submittedAt,
 } from '../../../support/intake.ts';
 
-describe('what the intake knows of responses', () => {
+describe('states of responses in the intake', () => {
   const shards = createShards(2);
   let intake: OpenIntake['intake'];
   let plain: OpenIntake['plain'];
@@ -38,7 +38,7 @@ describe('what the intake knows of responses', () => {
       ...(await plain.keys('idem:seen:*')),
     ));
 
-  it('keeps what was answered so far for minutes only, and little of anything for longer', async () => {
+  it('saved answers are kept for minutes, and a small state for longer', async () => {
     const surveyId = await survey();
     const responseId = newId();
     const large = JSON.stringify({ texts: ['四'.repeat(20_000)] });
@@ -65,7 +65,7 @@ describe('what the intake knows of responses', () => {
     assert.equal(await plain.exists(answersKey(responseId)), 0);
   });
 
-  it('gives what was answered so far up within a minute while there is little room', async () => {
+  it('saved answers are kept for a minute only while memory is short', async () => {
     const narrow = createIntake({
       redis: plain,
       shards,
@@ -79,7 +79,7 @@ describe('what the intake knows of responses', () => {
     assert.ok((await plain.ttl(answersKey(responseId))) <= 60);
   });
 
-  it('takes answers of another version for none', async () => {
+  it('saved answers of another version are ignored', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
     await intake.append(
       appendix(surveyId, { responseId, observedVersion: 0, isComplete: false, savedState: '{"n":1}', digest: first }),
@@ -91,7 +91,7 @@ describe('what the intake knows of responses', () => {
     );
   });
 
-  it('gives the reply to the first save again after the response was continued, and after it was completed', async () => {
+  it('a repeat of the first save gets its reply after the response was continued or completed', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
     const save = (observedVersion: number, digest: string, isComplete = false) =>
       intake.append(
@@ -113,7 +113,7 @@ describe('what the intake knows of responses', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
   });
 
-  it('goes on with a response of which it remembers nothing, unless that was deleted meanwhile', async () => {
+  it('an evicted response is continued unless it was deleted meanwhile', async () => {
     const surveyId = await survey();
     const [forgotten, deleted] = [newId(), newResponseId()];
     const save = (responseId: string, observedVersion: number, digest: string) =>
@@ -139,7 +139,7 @@ describe('what the intake knows of responses', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 0 });
   });
 
-  it('goes on with what it has forgotten where only a former response under its id was deleted', async () => {
+  it('an evicted response is continued although an earlier response with its id was deleted', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
     const [former, later] = [Date.parse('2026-11-18T10:00:00.000Z'), submittedAt];
     const row = (ms: number) => `["${surveyId}","${responseId}",${ms},1,0,1]`;
@@ -176,7 +176,7 @@ describe('what the intake knows of responses', () => {
     assert.deepEqual(await removed(later), [true]);
   });
 
-  it('knows the states in which a former version kept the answers, and goes on with them', async () => {
+  it('states with the answers of an earlier version can be continued', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
     const former = {
       n: '1',
@@ -208,7 +208,7 @@ describe('what the intake knows of responses', () => {
     assert.equal((await intake.state(responseId))?.savedState, '{"kept":"by the former"}');
   });
 
-  it('gives a deleted response’s seat back once', async () => {
+  it('a deletion frees the seat of its response once', async () => {
     const surveyId = await survey({ quota: 2 });
     const responseId = newId();
     await intake.append(appendix(surveyId, { responseId, observedVersion: 0, digest: 'a' }));
@@ -218,7 +218,7 @@ describe('what the intake knows of responses', () => {
     assert.equal((await intake.state(responseId))?.version, -1);
   });
 
-  it('never counts below nothing, whatever it had forgotten', async () => {
+  it('counts never fall below 0', async () => {
     const surveyId = await survey();
     assert.equal(
       await intake.deleteResponse({
@@ -233,7 +233,7 @@ describe('what the intake knows of responses', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
   });
 
-  it('deletes every response under one id by itself, and remembers little of it', async () => {
+  it('responses with the same id are deleted one by one, and take little memory', async () => {
     const surveyId = await survey();
     const [again, own] = [newId(), newResponseId()];
     const at = (ms: number) => ({
@@ -295,7 +295,7 @@ describe('what the intake knows of responses', () => {
     );
   });
 
-  it('takes an id in one survey only, whichever shards the surveys are in', async () => {
+  it('an id is accepted in one survey only, on every shard', async () => {
     const responseId = newId();
     const idIn = (index: number): string => {
       for (;;) {

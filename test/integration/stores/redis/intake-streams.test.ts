@@ -28,7 +28,7 @@ describe('the stream of a shard', () => {
     return { index: 0, prefix, stream: `${prefix}stream` };
   };
 
-  it('tells the newest id without its entry, also when that is gone', async () => {
+  it('reports the newest id without its entry, also after it was trimmed', async () => {
     const shard = freshShard();
     assert.equal(await stream.newestId(shard), '0-0');
     const id = await redis.xadd(shard.stream, '*', 'rows', 'x');
@@ -37,7 +37,7 @@ describe('the stream of a shard', () => {
     assert.equal(await stream.newestId(shard), id);
   });
 
-  it('tells how many entries wait, without sending them', async () => {
+  it('reports the number of waiting entries without sending them', async () => {
     const shard = freshShard();
     assert.deepEqual(await stream.stats(shard), { length: 0, lag: 0, oldestMs: undefined });
     const ids = [
@@ -56,7 +56,7 @@ describe('the stream of a shard', () => {
     assert.deepEqual(await stream.stats(shard), { length: 2, lag: 1, oldestMs: Number(ids[2]?.split('-')[0]) });
   });
 
-  it('marks the surveys of a batch that was stored, for as long as its owner has the shard', async () => {
+  it('writes data versions of a stored batch only for the owner of the shard', async () => {
     const shard = freshShard();
     const [first, second] = [newId(), newId()];
     const marks = createDataVersions(redis, { all: [shard], of: () => shard });
@@ -73,7 +73,7 @@ describe('the stream of a shard', () => {
     assert.ok((await redis.ttl(dataVersionKey(shard, first))) > 3500);
   });
 
-  it('is worked off also while the memory is full, since nothing else would make room', async () => {
+  it('can be stored and acknowledged while the memory is full', async () => {
     const shard = freshShard();
     const row = { n: '1', codes: '0', surveys: '', filled: '', rows: '["row"]' };
     const [first, second] = [
@@ -105,7 +105,7 @@ describe('the stream of a shard', () => {
     }
   });
 
-  it('keeps what is not stored or not handed on, whatever is to be trimmed', async () => {
+  it('never trims entries that are not stored or not dispatched', async () => {
     const shard = freshShard();
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.push((await redis.xadd(shard.stream, '*', 'n', 1)) ?? '');
@@ -135,7 +135,7 @@ describe('the stream of a shard', () => {
     assert.notEqual(first, second);
   });
 
-  it('of a former version that was acknowledged was handed on too', async () => {
+  it('takes the acknowledged position for the dispatched one where an earlier version wrote none', async () => {
     const shard = freshShard();
     await redis.set(`${shard.prefix}acked`, '7-1');
     assert.equal(await stream.dispatched(shard), '7-1');
@@ -145,7 +145,7 @@ describe('the stream of a shard', () => {
     assert.equal(await stream.dispatched(shard), '7-1');
   });
 
-  it('finds the dead letters of a survey or a response among thousands without having them sent, and gives all to who asks for all', async () => {
+  it('finds the dead letters of a survey or response among thousands in Redis, and lists all without a filter', async () => {
     const shard = freshShard();
     const calls = mock.method(
       redis as unknown as { findDeadLettersBuffer(...args: string[]): Promise<Buffer[]> },

@@ -60,7 +60,7 @@ describe('the intake script', () => {
     );
   });
 
-  it('accepts exactly the quota, however many come at once, and says once that it is filled', async () => {
+  it('accepts exactly the quota under concurrency, and reports once that it is filled', async () => {
     const surveyId = await survey({ quota: 50 });
     const before = await stream.newestId(shards.of(surveyId));
     const results = await Promise.all(
@@ -87,7 +87,7 @@ describe('the intake script', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 50, completed: 50 });
   });
 
-  it('tells the submissions of a tick apart by survey, caller and kind', async () => {
+  it('keeps the submissions of a tick apart by survey, caller and kind', async () => {
     const [free, full, strict] = await Promise.all([survey(), survey({ quota: 1 }), survey()]);
     const caller = { caller: 'me', limit: 2 };
     const results = await Promise.all([
@@ -114,7 +114,7 @@ describe('the intake script', () => {
     assert.deepEqual(await intake.counts(free), { total: 1, completed: 1 });
   });
 
-  it('lets as many of a caller’s submissions in a tick pass as its limit has left, and keeps their rows', async () => {
+  it('accepts as many of a caller’s submissions in a tick as its limit allows, with their rows', async () => {
     const surveyId = await survey();
     const before = await stream.newestId(shards.of(surveyId));
     const send = (n: number) => intake.append(appendix(surveyId, { caller: 'me', limit: 5, row: `[${n}]` }));
@@ -141,7 +141,7 @@ describe('the intake script', () => {
     );
   });
 
-  it('answers the same key and body a hundred times at once with one row and one reply', async () => {
+  it('gives a hundred concurrent repeats one row and one reply', async () => {
     const surveyId = await survey();
     const results = await Promise.all(
       Array.from({ length: 100 }, (_, n) =>
@@ -167,14 +167,14 @@ describe('the intake script', () => {
     assert.equal((await intake.append(appendix(surveyId, { mustRefuse: true }))).code, 'REFUSED');
   });
 
-  it('asks for a fresh look when the survey has changed, and for an introduction when it is not known', async () => {
+  it('returns STALE after a change of the survey, and UNKNOWN for an unannounced one', async () => {
     const surveyId = await survey({ revision: 7 });
     assert.equal((await intake.append(appendix(surveyId, { revision: 6 }))).code, 'STALE');
     assert.equal((await intake.append(appendix(newId()))).code, 'UNKNOWN');
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
   });
 
-  it('ignores news of a survey that are older than what it knows', async () => {
+  it('ignores an announcement that is older than the known revision', async () => {
     const surveyId = await survey({ revision: 5 });
     assert.equal(
       await intake.announce({ surveyId, revision: 4, quota: 1, codePositions: 0, total: 9, completed: 9 }),
@@ -187,7 +187,7 @@ describe('the intake script', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
   });
 
-  it('accepts nothing while a survey is held back by whoever came first, until it is let on, changed, or for so long at most', async () => {
+  it('accepts nothing while a survey is frozen: until it is released, changed, or the freeze expires', async () => {
     const surveyId = await survey();
     const codes = async () =>
       (
@@ -226,7 +226,7 @@ describe('the intake script', () => {
     assert.equal((await intake.append(appendix(surveyId, { revision: 2 }))).code, 'ACCEPTED');
   });
 
-  it('holds a survey back of which it does not know yet', async () => {
+  it('freezes a survey that was not announced', async () => {
     const surveyId = newId();
     const hold = await intake.freeze(surveyId, 60_000);
     assert.deepEqual([hold?.revision, (await intake.append(appendix(surveyId))).code], [undefined, 'UNKNOWN']);
@@ -240,7 +240,7 @@ describe('the intake script', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 5, completed: 5 });
   });
 
-  it('lets exactly the limit pass in a window and says how much is left', async () => {
+  it('accepts exactly the limit in a window and returns what remains', async () => {
     const surveyId = await survey();
     const results = await Promise.all(
       Array.from({ length: 100 }, () => intake.append(appendix(surveyId, { caller: 'me', limit: 60 }))),
@@ -254,7 +254,7 @@ describe('the intake script', () => {
     assert.ok(results.every((result) => result.resetMs > 0 && result.resetMs <= 60_000));
   });
 
-  it('lets only one of two merges of the same state through, and tells the other to look again', async () => {
+  it('accepts one of two merges of the same version, and returns CHANGED for the other', async () => {
     const surveyId = await survey();
     const responseId = newId();
     const save = (observedVersion: number, digest: string, isComplete = false) =>
@@ -280,7 +280,7 @@ describe('the intake script', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 1 });
   });
 
-  it('names the survey of a row that only goes on with a response, so that all hear of it', async () => {
+  it('names the survey of a row that only continues a response', async () => {
     const [surveyId, other] = [await survey(), await survey()];
     const responseId = newId();
     const save = (observedVersion: number) =>
@@ -305,7 +305,7 @@ describe('the intake script', () => {
     assert.deepEqual(await intake.counts(surveyId), { total: 1, completed: 0 });
   });
 
-  it('works again after the server has forgotten its scripts', async () => {
+  it('works after SCRIPT FLUSH', async () => {
     const surveyId = await survey();
     const other = await connectIntake();
     await other.script('FLUSH');

@@ -7,7 +7,7 @@ import { createProviderBudget, windowMs } from '../../../../src/stores/redis/ai/
 import { createSharedRedis } from '../../../../src/stores/redis/clients.ts';
 import { sharedStores } from '../../../support/stores.ts';
 
-describe('room for calls to AI providers', () => {
+describe('the budget of calls to AI providers', () => {
   let redises: Redis[];
   before(async () => {
     const { redisJobsUrl } = await sharedStores();
@@ -19,7 +19,7 @@ describe('room for calls to AI providers', () => {
   });
   const wide = { requestsPerMinute: 1000, tokensPerMinute: 1_000_000 };
 
-  it('is exact over several processes that ask at once', async () => {
+  it('is exact over several processes', async () => {
     const [account, budgets] = [randomUUID(), redises.map((redis) => createProviderBudget(redis))];
     const waits = await Promise.all(
       Array.from(
@@ -36,7 +36,7 @@ describe('room for calls to AI providers', () => {
     );
   });
 
-  it('is counted in tokens too, and what was not taken comes back', async () => {
+  it('counts tokens too, and returns those that were not used', async () => {
     const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
     const allowance = { ...wide, tokensPerMinute: 1000 };
     assert.equal(await budget.acquire(account, { id: 'first', tokens: 600 }, allowance), 0);
@@ -50,7 +50,7 @@ describe('room for calls to AI providers', () => {
     );
   });
 
-  it('is kept by a call that asks for it again, as one that begins only then', async () => {
+  it('keeps the reservation of a call that asks again, from that time on', async () => {
     const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
     const allowance = { requestsPerMinute: 2, tokensPerMinute: 100 };
     const first = { id: 'first', tokens: 60 };
@@ -70,14 +70,14 @@ describe('room for calls to AI providers', () => {
     );
   });
 
-  it('is there for a call that is larger than a minute, alone', async () => {
+  it('lets a call that exceeds the limit run alone', async () => {
     const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
     const allowance = { ...wide, tokensPerMinute: 100 };
     assert.equal(await budget.acquire(account, { id: 'large', tokens: 5000 }, allowance), 0);
     assert.ok((await budget.acquire(account, { id: 'small', tokens: 1 }, allowance)) > 0);
   });
 
-  it('is left to others by bulk work to a fifth, but only while there are any', async () => {
+  it('keeps a fifth for other calls during bulk jobs, only while there are any', async () => {
     const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
     const allowance = { requestsPerMinute: 10, tokensPerMinute: 1000 };
     const take = (of: string, count: number, isBulk: boolean) =>
@@ -99,7 +99,7 @@ describe('room for calls to AI providers', () => {
     assert.equal(await budget.acquire(tokens, { id: 'four', tokens: 100 }, allowance), 0);
   });
 
-  it('is each account’s own, and closed while the provider wants it closed', async () => {
+  it('is separate for each account, and closed during a pause that the provider asked for', async () => {
     const [account, budget] = [randomUUID(), createProviderBudget(redises[0] as Redis)];
     await budget.pause(account, 30_000);
     await budget.pause(account, 1000);

@@ -102,7 +102,7 @@ describe('the scripts of the intake', () => {
     }
   }
 
-  it('take and give back the seats of a quota as the rule says, whatever happens in whatever order', async () => {
+  it('take and free the seats of a quota as src/domain/quota.ts does, in random orders of events', async () => {
     await Promise.all(Array.from({ length: sequences }, (_, seed) => compareSequence(seed + 1)));
   });
 });

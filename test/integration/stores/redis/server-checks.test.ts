@@ -24,7 +24,7 @@ function written() {
   return { log, warnings: () => lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 40) };
 }
 
-describe('the number of shards of an intake that is older than its note', () => {
+describe('the number of shards of an intake without `intake:shards`', () => {
   let redis: Redis;
   before(async () => {
     redis = createIntakeRedis(new URL('/12', (await sharedStores()).redisUrl).href, createLog('silent'));
@@ -45,7 +45,7 @@ describe('the number of shards of an intake that is older than its note', () => 
     return warnings();
   };
 
-  it('may be smaller than that of its streams where all that the others hold is stored, which is told', async () => {
+  it('may be smaller than before if the other streams are stored, with a warning', async () => {
     for (const shard of [0, 1, 2, 3]) await stored(shard);
     await entry(0);
     const [warning, ...more] = await start(2);
@@ -54,7 +54,7 @@ describe('the number of shards of an intake that is older than its note', () => 
     assert.deepEqual(await start(2), [], 'once');
   });
 
-  it('is refused while others hold what is not stored, and then nothing is noted', async () => {
+  it('is refused while another stream holds entries that are not stored, and nothing is written', async () => {
     await stored(3);
     await entry(3);
     await assert.rejects(start(2), /INTAKE_SHARDS is 2, .*\{s3\}:stream.*set INTAKE_SHARDS=4/);
@@ -63,7 +63,7 @@ describe('the number of shards of an intake that is older than its note', () => 
     assert.equal(await redis.get('intake:shards'), '4');
   });
 
-  it('can be corrected, as the refusal says, where a wrong one was noted', async () => {
+  it('can be corrected as the refusal says', async () => {
     await stored(1);
     await start(8);
     await assert.rejects(start(2), /begun with 8: .*remove the key intake:shards/);
@@ -73,7 +73,7 @@ describe('the number of shards of an intake that is older than its note', () => 
   });
 });
 
-describe('a server that keeps its configuration to itself', () => {
+describe('an intake server that hides its configuration', () => {
   /** One that only answers INFO. */
   const silent = (info: string) =>
     ({
@@ -100,7 +100,7 @@ describe('a server that keeps its configuration to itself', () => {
     assert.match(warning.msg, /does not show its configuration/);
   });
 
-  it('is refused where it would throw away what was accepted', async () => {
+  it('is refused if it would evict accepted responses', async () => {
     await assert.rejects(
       checkIntakeServer(silent('aof_enabled:1\r\nmaxmemory_policy:allkeys-lru\r\n'), {
         shards: 2,
@@ -128,7 +128,7 @@ describe('the server of jobs', () => {
     return warnings().map(({ msg, unknown }) => ({ msg, unknown }));
   };
 
-  it('may lose what it holds, with one warning of what that costs', async () => {
+  it('is used with a warning if it may lose its data', async () => {
     const [warning, ...more] = await warningsOf(configured({ appendonly: 'no', 'maxmemory-policy': 'allkeys-lru' }));
     assert.match(
       warning?.msg ?? '',
@@ -137,13 +137,13 @@ describe('the server of jobs', () => {
     assert.deepEqual(more, []);
   });
 
-  it('may keep its configuration to itself, which is told too', async () => {
+  it('is used with a warning if it hides its configuration', async () => {
     const [warning, ...more] = await warningsOf(configured({ 'maxmemory-policy': 'noeviction' }));
     assert.match(warning?.msg ?? '', /REDIS_JOBS_URL does not show its configuration/);
     assert.deepEqual([warning?.unknown, more], [['appendonly'], []]);
   });
 
-  it('that loses nothing is not spoken of', async () => {
+  it('causes no warning if it is durable', async () => {
     const redis = createIntakeRedis((await sharedStores()).redisJobsUrl, createLog('silent'));
     await redis.connect();
     try {

@@ -55,7 +55,7 @@ function submitWithout(known: (appendix: IntakeSubmission) => AppendResult) {
     secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
     submitLimit: 60,
     pressure: () => undefined,
-    isFormerKnown: () => false,
+    mayHaveLegacyKeys: () => false,
     now: () => 0,
     newId: () => '01900000-0000-7000-8000-00000000000a',
     onBackgroundError: never,
@@ -87,8 +87,8 @@ function request(idempotencyKey: string | undefined): SubmissionRequest {
   };
 }
 
-describe('a submission whose upload is held by another', () => {
-  it('gets the first reply again if it is a repeat', async () => {
+describe('a submission whose upload is claimed by another', () => {
+  it('gets the first reply if it is a repeat', async () => {
     const submit = submitWithout(({ keyHash, mustRefuse }) => {
       assert.deepEqual([keyHash, mustRefuse], [hashOfKey(surveyId, 'one'), true]);
       return { code: 'REPLAY', remaining: 1, resetMs: 1000, text: '{"first":true}' };
@@ -100,7 +100,7 @@ describe('a submission whose upload is held by another', () => {
     );
   });
 
-  it('is refused for now if it is none, and counted', async () => {
+  it('is refused with Retry-After if it is not, and counts against the limit', async () => {
     const submit = submitWithout(({ caller }) => {
       assert.equal(caller, 'here');
       return { code: 'REFUSED', remaining: 4, resetMs: 1000, text: 'x' };
@@ -115,7 +115,7 @@ describe('a response that is continued from many places at once', () => {
   const responseId = '01900000-0000-7000-8000-00000000000b';
   const row = { codes: [], numbers: [], texts: [] };
 
-  it('takes every one of them, each upon the one before', async () => {
+  it('accepts every save, each merged with the one before', async () => {
     let stored = {
       version: 1,
       isComplete: false,
@@ -157,7 +157,7 @@ describe('a response that is continued from many places at once', () => {
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
-      isFormerKnown: () => false,
+      mayHaveLegacyKeys: () => false,
       now: () => 0,
       newId: () => responseId,
       onBackgroundError: never,
@@ -189,7 +189,7 @@ describe('a response that is continued from many places at once', () => {
   });
 });
 
-describe('a response to be continued whose answers only the response store has', () => {
+describe('the continuation of an evicted response', () => {
   const responseId = '01900000-0000-7000-8000-00000000000b';
   const continued: SubmissionRequest = {
     ...request(undefined),
@@ -258,7 +258,7 @@ describe('a response to be continued whose answers only the response store has',
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
-      isFormerKnown: () => false,
+      mayHaveLegacyKeys: () => false,
       now: () => 9,
       newId: () => responseId,
       onBackgroundError: never,
@@ -266,7 +266,7 @@ describe('a response to be continued whose answers only the response store has',
     return { submit, appended };
   }
 
-  it('goes on with what that has of the version which the intake names', async () => {
+  it('is merged with the version that the intake names', async () => {
     const { submit, appended } = submitWith({
       restore: async ({ known, codePositions }) => {
         assert.deepEqual([known, codePositions], [{ observedVersion: 4, submittedAtMs: 5 }, 0]);
@@ -285,7 +285,7 @@ describe('a response to be continued whose answers only the response store has',
     assert.equal(decodeResponse(appended[1]?.row ?? '').head.version, 5);
   });
 
-  it('is asked for anew when it was deleted between the question and the submission, and then is not there', async () => {
+  it('is not found if it is deleted between the lookup and the submission', async () => {
     let asked = 0;
     const { submit } = submitWith({
       state: async () => undefined,
@@ -302,7 +302,7 @@ describe('a response to be continued whose answers only the response store has',
     assert.deepEqual([outcome.problem.code, asked], ['NOT_FOUND', 2]);
   });
 
-  it('is given up soon when the intake never takes what that has', async () => {
+  it('ends soon if the intake never accepts the restored version', async () => {
     let appended = 0;
     const { submit } = submitWith({
       state: async () => undefined,
@@ -321,7 +321,7 @@ describe('a response to be continued whose answers only the response store has',
     assert.ok(appended <= 16, `tried ${appended} times`);
   });
 
-  it('is counted under the limit before that is asked, and waits for a better moment while it is away', async () => {
+  it('counts against the limit before the response store is asked, and is refused while that is away', async () => {
     const { submit, appended } = submitWith({
       restore: async () => {
         throw unavailable('The response store is away', 5);
@@ -342,7 +342,7 @@ describe('a response to be continued whose answers only the response store has',
     assert.ok(second.kind === 'refused' && second.problem.code === 'RATE_LIMITED');
   });
 
-  it('is not there if neither knows of it, and complete if the store says so', async () => {
+  it('is refused if no store has the response, or if it is complete', async () => {
     const state = async () => undefined;
     const reasonOf = async (restore: SubmissionsDeps['restore']) => {
       const outcome = await submitWith({ restore, state }).submit(continued);
@@ -356,7 +356,7 @@ describe('a response to be continued whose answers only the response store has',
   });
 });
 
-describe('submissions to a survey that is held back', () => {
+describe('submissions to a frozen survey', () => {
   const never = (): never => assert.fail('not to be asked');
   const whole = (): SubmissionRequest => request(undefined);
   const result = (code: AppendResult['code']): AppendResult => ({ code, remaining: 9, resetMs: 1, text: '' });
@@ -390,7 +390,7 @@ describe('submissions to a survey that is held back', () => {
       secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
-      isFormerKnown: () => false,
+      mayHaveLegacyKeys: () => false,
       now: () => 0,
       newId: () => surveyId,
       onBackgroundError: never,
@@ -398,7 +398,7 @@ describe('submissions to a survey that is held back', () => {
     return { submit, asked };
   }
 
-  it('wait until it is let on, and cost next to nothing meanwhile', async () => {
+  it('wait until it is released, with one poll for all', async () => {
     let isHeld = true;
     const { submit, asked } = setUp(async () => isHeld);
     const outcomes = Promise.all(Array.from({ length: 300 }, () => submit(whole())));
@@ -410,14 +410,14 @@ describe('submissions to a survey that is held back', () => {
     assert.equal(asked.appends, 600);
   });
 
-  it('wait again where it is held back anew', async () => {
+  it('wait again if it is frozen again', async () => {
     let looks = 0;
     const { submit } = setUp(async () => [true, false, true, false].at(looks++) ?? false);
     assert.equal((await submit(whole())).kind, 'accepted');
     assert.equal(looks, 5);
   });
 
-  it('are refused for now when the intake goes away, and when too many wait', async () => {
+  it('are refused with Retry-After when the intake goes away, and when too many wait', async () => {
     const gone = setUp(async () => {
       throw unavailable('The intake is away', 2);
     });
@@ -437,7 +437,7 @@ describe('submissions to a survey that is held back', () => {
     assert.deepEqual([await released('a', wait), await released('c', { ...wait, chars: 30 })], [true, true]);
   });
 
-  it('wait no longer than they may, though one holds it back after the other and no look finds it let on', async () => {
+  it('wait no longer than the timeout although the survey is frozen again and again', async () => {
     const { released } = createFrozenSubmissions({ intake: { isFrozen: async () => true } });
     const waits = [released('a', { timeoutMs: 60, chars: 1 }), released('a', { timeoutMs: 1, chars: 1 })];
     assert.deepEqual(await Promise.race([Promise.all(waits), pause(10_000, 'for ever', { ref: false })]), [
@@ -447,7 +447,7 @@ describe('submissions to a survey that is held back', () => {
   });
 });
 
-describe('a submission as most are', () => {
+describe('a submission on the fast path', () => {
   const never = (): never => assert.fail('not to be asked');
   const { survey, question } = withQuestion(blankSurvey(), { type: 'NPS', text: 'Score' });
   const heldAs = (revision: number, settings: Partial<SurveyWithQuestions> = {}): CachedSurvey => {
@@ -465,13 +465,13 @@ describe('a submission as most are', () => {
       beside = {},
       around = {},
       idempotencyKey,
-      isFormerKnown = false,
+      mayHaveLegacyKeys = false,
     }: {
       begins?: CachedSurvey;
       beside?: object;
       around?: object;
       idempotencyKey?: string;
-      isFormerKnown?: boolean;
+      mayHaveLegacyKeys?: boolean;
     } = {},
   ) {
     let [present, readings] = [begins, 0];
@@ -497,7 +497,7 @@ describe('a submission as most are', () => {
       secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
-      isFormerKnown: () => isFormerKnown,
+      mayHaveLegacyKeys: () => mayHaveLegacyKeys,
       now: () => 0,
       newId: () => surveyId,
       onBackgroundError: never,
@@ -528,7 +528,7 @@ describe('a submission as most are', () => {
     }
   });
 
-  it('is accepted without being parsed when it says more than its answers', async () => {
+  it('is accepted without being parsed when it has other fields than answers', async () => {
     const beside = {
       startedAt: new Date(-5000).toISOString(),
       respondent: 'Anna',
@@ -548,7 +548,7 @@ describe('a submission as most are', () => {
     assert.equal(wrong.outcome.problem.code, 'FORBIDDEN');
   });
 
-  it('is accepted without being parsed when it has a key: its repeat is known by the same digest, however that is written', async () => {
+  it('is accepted without being parsed when it has a key, with the digest that a differently written repeat has', async () => {
     const beside = { respondent: 'Anna' };
     const keyed = { begins: heldAs(1), beside, idempotencyKey: 'one' };
     const first = await submit(given, [], undefined, keyed);
@@ -567,19 +567,19 @@ describe('a submission as most are', () => {
     const other = await submit(given, [], undefined, { ...keyed, beside: {} });
     assert.notEqual(other.appended[0]?.digest, taken?.digest);
     assert.equal(
-      (await submit(given, [], undefined, { ...keyed, isFormerKnown: true })).appended[0]?.legacy?.key,
+      (await submit(given, [], undefined, { ...keyed, mayHaveLegacyKeys: true })).appended[0]?.legacy?.key,
       'one',
     );
   });
 
-  it('names nobody in an anonymous survey', async () => {
+  it('is refused if it names a respondent in an anonymous survey', async () => {
     const begins = heldAs(1, { isAnonymous: true });
     const { outcome } = await submit(given, ['REFUSED'], begins, { begins, beside: { respondent: 'Anna' } });
     assert.ok(outcome.kind === 'refused');
     assert.deepEqual(outcome.problem.details, [{ path: 'respondent', message: 'is not taken by an anonymous survey' }]);
   });
 
-  it('is parsed where it is written otherwise, and told what is wrong with it', async () => {
+  it('is parsed if its form is unusual, and gets all validation issues', async () => {
     const { outcome, readings, appended } = await submit([{ numberValue: 7, questionId: question.id }], []);
     assert.deepEqual([outcome.kind, rowsOf(appended), readings], ['accepted', [{ revision: 1, codes: [8] }], 1]);
     const refused = await submit([{ questionId: question.id, numberValue: 11 }], ['REFUSED']);
@@ -590,7 +590,7 @@ describe('a submission as most are', () => {
     );
   });
 
-  it('is judged anew when the survey has changed meanwhile', async () => {
+  it('is checked again when the survey has changed meanwhile', async () => {
     const { outcome, appended } = await submit(given, ['STALE']);
     assert.deepEqual(
       [outcome.kind, rowsOf(appended)],

@@ -8,6 +8,7 @@ import {
   comparisonsIn,
   fisherTest,
 } from '../../../../src/domain/analytics/significance.ts';
+import { runAtOnce } from '../../../../src/platform/slices.ts';
 
 const letters = 'abcdefgh';
 /** For each row the pairs "greater>smaller" that are significant, from counts and bases by column. */
@@ -22,15 +23,15 @@ function significant(
     base,
     shares: rows.map((row) => (base === 0 ? 0 : (row[c] ?? 0) / base)),
   }));
-  return compareColumns(columns, rows.length, comparison, sharedBase).map((line) =>
+  return runAtOnce(compareColumns(columns, rows.length, comparison, sharedBase)).map((line) =>
     line.flatMap((over, c) => over.map((value) => `${letters[c]}>${value}`)),
   );
 }
 
 describe('comparing column percentages', () => {
   it('names the smaller columns of a row: 18 of 21 against 2 of 19 and 5 of 10', () => {
-    // z = 4.7494 (a, b), p = 2.0e-6; Fisher's exact test of the others, as 3.2 and 2.4 would be expected: p = 0.0742 and 0.0302
-    // (scipy.stats.fisher_exact, SciPy 1.17.1).
+    // z = 4.7494 (a, b), p = 2.0e-6; Fisher's exact test of the others, as 3.2 and 2.4 would be expected: p = 0.0742
+    // and 0.0302 (scipy.stats.fisher_exact, SciPy 1.17.1).
     const rows = [[18, 2, 5]];
     assert.deepEqual(significant(rows, [21, 19, 10]), [['a>b', 'c>b']]);
     assert.deepEqual(significant(rows, [21, 19, 10], { level: 0.92 }), [['a>b', 'a>c', 'c>b']]);
@@ -40,8 +41,8 @@ describe('comparing column percentages', () => {
   });
 
   it('agrees with the smokers of Fleiss (1981, p. 139) with and without corrections', () => {
-    // 83 of 86, 90 of 93, 129 of 136, 70 of 82. Plain p of the last against the others: 0.01133, 0.00714, 0.01614; times six
-    // 0.0680, 0.0428, 0.0969; by Benjamini and Hochberg 0.03229 each. All others are above 0.48.
+    // 83 of 86, 90 of 93, 129 of 136, 70 of 82. Plain p of the last against the others: 0.01133, 0.00714, 0.01614;
+    // times six 0.0680, 0.0428, 0.0969; by Benjamini and Hochberg 0.03229 each. All others are above 0.48.
     const [rows, bases] = [[[83, 90, 129, 70]], [86, 93, 136, 82]];
     assert.deepEqual(significant(rows, bases), [['a>d', 'b>d', 'c>d']]);
     assert.deepEqual(significant(rows, bases, { level: 0.95, correction: 'bonferroni' }), [['b>d']]);
@@ -133,7 +134,8 @@ describe('comparing column percentages', () => {
       significant([[60, 50]], [100, 100], { level: 0.95 }, () => 100),
       [[]],
     );
-    // Two respondents in each column only: 8 of the row would have to be among them for 10 expected in and outside of it.
+    // Two respondents in each column only: 8 of the row would have to be among them for 10 expected in and outside of
+    // it.
     assert.deepEqual(
       significant([[52, 50]], [100, 100], { level: 0.95 }, () => 98),
       [[]],
@@ -148,7 +150,7 @@ describe('comparing column percentages', () => {
     assert.deepEqual(significant([[30, 0, 0]], [50, 0, 50]), [['a>c']]);
     assert.deepEqual(significant([[0, 0]], [0, 0]), [[]]);
     assert.deepEqual(significant([[5]], [5]), [[]]);
-    assert.deepEqual(compareColumns([], 2, { level: 0.95 }), [[], []]);
+    assert.deepEqual(runAtOnce(compareColumns([], 2, { level: 0.95 })), [[], []]);
   });
 
   it('says the same as Pearson’s chi-square of the two columns', () => {

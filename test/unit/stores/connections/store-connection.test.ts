@@ -37,8 +37,8 @@ const attempts = (...outcomes: (Error | 'reached')[]) => {
 const isRefusal = (error: unknown) =>
   error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds !== undefined;
 
-describe('the first contact with a store', () => {
-  it('is tried again until it comes about; until then what needs the store is refused', async () => {
+describe('the first connection to a store', () => {
+  it('is tried again until it succeeds, and calls are refused until then', async () => {
     const contact = contactOf(attempts(new Away('connect ECONNREFUSED'), new Away('connect ECONNREFUSED'), 'reached'));
     assert.throws(() => contact.assertReady(), isRefusal);
     assert.deepEqual([contact.state, contact.isReady], ['waiting', false]);
@@ -47,7 +47,7 @@ describe('the first contact with a store', () => {
     contact.assertReady();
   });
 
-  it('bounds every attempt and closes what was opened for it, however it ended', async () => {
+  it('limits the time of every attempt and closes what it opened', async () => {
     const signals: AbortSignal[] = [];
     const contact = contactOf(({ signal }: Attempt) => {
       signals.push(signal);
@@ -61,7 +61,7 @@ describe('the first contact with a store', () => {
     assert.match(contact.describeProblem(), /STORE_URL 127\.0\.0\.1:1: no answer within 20 ms/);
   });
 
-  it('gives a server that has answered as much time as its schema takes', async () => {
+  it('sets no time limit for the migration after the server has answered', async () => {
     let end: () => void = () => undefined;
     const contact = contactOf(({ serverAnswered }) => {
       serverAnswered();
@@ -79,13 +79,13 @@ describe('the first contact with a store', () => {
     assert.equal(contact.isMigrating, false);
   });
 
-  it('tells of a refusal, and is tried again all the same', async () => {
+  it('reports a refusal and is tried again', async () => {
     const contact = contactOf(attempts(new Away('away'), new Error('wrong password'), 'reached'));
     assert.equal(((await contact.refused) as Error).message, 'wrong password');
     await contact.ready;
   });
 
-  it('ends with its stop, in the middle of an attempt and between two', async () => {
+  it('ends with stop, during an attempt and between two', async () => {
     let tries = 0;
     const hanging = contactOf(never, { attemptMs: 60_000 });
     const pausing = contactOf(
@@ -103,16 +103,16 @@ describe('the first contact with a store', () => {
   });
 });
 
-describe('the first answers', () => {
+describe('waitForStores', () => {
   const patience = { answerMs: 30, prepareMs: 60_000 };
 
-  it('are waited for until all stores are reached', async () => {
+  it('waits until all stores are reached', async () => {
     const contacts = [contactOf(attempts('reached')), contactOf(attempts(new Away(), 'reached'))];
     await waitForStores(contacts, { answerMs: 60_000 });
     assert.ok(contacts.every(({ isReady }) => isReady));
   });
 
-  it('are not waited for longer than patience lasts, which a schema that is brought up to date prolongs', async () => {
+  it('waits until the deadline, which a migration extends', async () => {
     const away = contactOf(attempts(new Away()));
     await waitForStores([away], patience);
     let end: () => void = () => undefined;
@@ -128,14 +128,14 @@ describe('the first answers', () => {
     away.stop();
   });
 
-  it('are a refusal as soon as one store refuses', async () => {
+  it('rejects as soon as one store refuses', async () => {
     const contacts = [contactOf(never), contactOf(attempts(new Error('too old')))];
     await assert.rejects(waitForStores(contacts, { answerMs: 60_000 }), /too old/);
     for (const contact of contacts) contact.stop();
   });
 });
 
-describe('what waits for stores', () => {
+describe('startWhenReady', () => {
   it('starts once when all are reached, and stops', async () => {
     const told: string[] = [];
     let reach: () => void = () => undefined;
