@@ -113,7 +113,7 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
   const purge = () => repeatWhileFull(() => deliveries.purge({ before: new Date(now() - logRetentionMs), keptAtMost }));
   const tasks: ScheduledTask[] = [
     { name: 'enqueue endpoints with due deliveries', everyMs: 1000, run: sweep },
-    { name: 'measure webhooks', everyMs: 5000, run: measure },
+    { name: 'measure webhooks', everyMs: 5000, isOfEachProcess: true, run: measure },
     {
       name: 'disable endpoints of deleted surveys',
       everyMs: 60_000,
