@@ -12,11 +12,14 @@ import { machineLine, option } from './support/machine.ts';
 import { type BenchService, startBenchService } from './support/service.ts';
 
 /**
- * Sentiment (or with `--themes 1` themes) of `--answers N` (default 100,000) open answers that lie in the response store, through a provider on loopback
- * that takes 50 ms a call, `--at-once N` (default 1) of them at a time. The limits a minute are out of the way, so the provider's own limit is what so
- * many calls can carry: `limit` as bare calls of the same size find it in the same run, with nothing before, between and behind them, and `roundLimit` as
- * if a call took its 50 ms to the dot. `idleMs` is how long the provider has no call between two, one at a time: median and 95th percentile. Memory is that of all processes of the service, in MB, at the start, when a third and two thirds of the answers were
- * sent, and at the end; `slopeMbPer100k` is that of a line through the second half. `duplicates` are answers that were sent more than once.
+ * Sentiment (or with `--themes 1` themes) of `--answers N` (default 100,000) open answers that lie in the response
+ * store, through a provider on loopback that takes 50 ms a call, `--at-once N` (default 1) of them at a time. The
+ * limits a minute are out of the way, so the provider's own limit is what so many calls can carry: `limit` as bare
+ * calls of the same size find it in the same run, with nothing before, between and behind them, and `roundLimit` as if
+ * a call took its 50 ms to the dot. `idleMs` is how long the provider has no call between two, one at a time: median
+ * and 95th percentile. Memory is that of all processes of the service, in MB, at the start, when a third and two thirds
+ * of the answers were sent, and at the end; `slopeMbPer100k` is that of a line through the second half. `duplicates`
+ * are answers that were sent more than once.
  */
 const answers = option('answers', 100_000);
 const isThemes = option('themes', 0) === 1;

@@ -18,9 +18,10 @@ import {
 import { medianMs } from './support/timing.ts';
 
 /**
- * Analytics of one survey of ten questions: `--responses N` (default 1,000,000). The limit is a plain table of nothing but the
- * answers and weights; the peer keeps answers in arrays. Ours is measured through the store's functions, over HTTP, with exact versions: once with
- * the parts as they arrived (merges and deletions of old responses still apart from them), once at rest. Medians of seven runs.
+ * Analytics of one survey of ten questions: `--responses N` (default 1,000,000). The limit is a plain table of nothing
+ * but the answers and weights; the peer keeps answers in arrays. Ours is measured through the store's functions, over
+ * HTTP, with exact versions: once with the parts as they arrived (merges and deletions of old responses still apart
+ * from them), once at rest. Medians of seven runs.
  */
 const responses = option('responses', 1_000_000);
 

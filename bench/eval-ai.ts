@@ -8,9 +8,9 @@ import { createGuard } from '../src/webhooks/guard.ts';
 import { evaluateProvider } from './support/ai-evaluation.ts';
 
 /**
- * Scores every provider that has a key in the environment by the prompts of the service: a line each, then a line of JSON each.
- * Six calls a provider, or twice as many where replies have to be repaired; nothing is limited or kept. Ends with 2 where no provider has a key,
- * and with 1 where a call failed.
+ * Scores every provider that has a key in the environment by the prompts of the service: a line each, then a line of
+ * JSON each. Six calls a provider, or twice as many where replies have to be repaired; nothing is limited or kept. Ends
+ * with 2 where no provider has a key, and with 1 where a call failed.
  */
 const settings = readSettings(process.env);
 const named = providerNames.filter((name) => settings.ai.providers[name].apiKey !== undefined);

@@ -11,10 +11,11 @@ import { measureExportSlowdown, type Slowdown } from './support/export-slowdown.
 import { machineLine, option } from './support/machine.ts';
 
 /**
- * Files of one survey of twenty questions: `--responses N` (default 1,000,000), `--formats=CSV,PDF` (default all), each asked for over HTTP and made by the service as for
- * anybody, timed from the request to COMPLETED. The limit is ClickHouse's own CSVWithNames of the same rows and codes in the same run.
- * Memory is the peak of the process that makes the file less what an empty export takes. Then how much submissions are slowed while files
- * are made (`--beside=CSV,JSON`, these by default; `--beside=` for none), and a PDF of fifty questions.
+ * Files of one survey of twenty questions: `--responses N` (default 1,000,000), `--formats=CSV,PDF` (default all), each
+ * asked for over HTTP and made by the service as for anybody, timed from the request to COMPLETED. The limit is
+ * ClickHouse's own CSVWithNames of the same rows and codes in the same run. Memory is the peak of the process that
+ * makes the file less what an empty export takes. Then how much submissions are slowed while files are made
+ * (`--beside=CSV,JSON`, these by default; `--beside=` for none), and a PDF of fifty questions.
  */
 const responses = option('responses', 1_000_000);
 const formats = (

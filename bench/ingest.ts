@@ -6,8 +6,9 @@ import { machineLine, option } from './support/machine.ts';
 import { benchQuestions } from './support/response-fill.ts';
 
 /**
- * Rows a second into ClickHouse, each batch on disk before it counts: ready lines of ten answers through `insertBatch`, as the ingest
- * sends them. `--seconds N` (default 10), `--rows N` a batch (default 20,000), `--shards N` at once (default 2).
+ * Rows a second into ClickHouse, each batch on disk before it counts: ready lines of ten answers through `insertBatch`,
+ * as the ingest sends them. `--seconds N` (default 10), `--rows N` a batch (default 20,000), `--shards N` at once
+ * (default 2).
  */
 const seconds = option('seconds', 10);
 const batchRows = option('rows', 20_000);

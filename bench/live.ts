@@ -15,10 +15,10 @@ import { sendPaced, until } from './support/paced-load.ts';
 import { portOf } from './support/peer-process.ts';
 
 /**
- * Live streams from one HTTP process, while another one accepts and stores: the time from acceptance to arrival at growing rates, deliveries
- * a second of its processor time beside bare uWebSockets.js publishing and beside a plain loop over `ws` clients, in bursts of the same
- * size to as many, and the memory of idle connections. `--subscribers N` (default 1000), `--idle N` (default 5000), `--rate N` for one
- * rate only.
+ * Live streams from one HTTP process, while another one accepts and stores: the time from acceptance to arrival at
+ * growing rates, deliveries a second of its processor time beside bare uWebSockets.js publishing and beside a plain
+ * loop over `ws` clients, in bursts of the same size to as many, and the memory of idle connections. `--subscribers N`
+ * (default 1000), `--idle N` (default 5000), `--rate N` for one rate only.
  */
 const subscribers = option('subscribers', 1000);
 const idle = option('idle', 5000);
@@ -93,7 +93,10 @@ interface Step {
   aCpuSecond: number;
   /** Events that reached a client together, on average. */
   burst: number;
-  /** Processors busy: those of the listening, the accepting and the bench's own process, and of all that ran on the machine. */
+  /**
+   * Processors busy: those of the listening, the accepting and the bench's own process, and of all that ran on the
+   * machine.
+   */
   busy: { listening: number; accepting: number; bench: number; machine: number };
 }
 
@@ -282,7 +285,10 @@ function sum(receivers: readonly Receiver[]): number {
   return receivers.reduce((all, one) => all + one.received(), 0);
 }
 
-/** Deliveries of messages of the same size to as many subscribers in bursts like ours, a second of the sending process's time. */
+/**
+ * Deliveries of messages of the same size to as many subscribers in bursts like ours, a second of the sending process's
+ * time.
+ */
 async function measurePeer(name: 'peer-publish' | 'peer-ws', bytes: number, burst: number): Promise<number> {
   const child = fork(fileURLToPath(new URL(`./support/${name}.js`, import.meta.url)));
   try {

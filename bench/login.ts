@@ -7,9 +7,9 @@ import { machineLine, option } from './support/machine.ts';
 import { type BenchService, startBenchService } from './support/service.ts';
 
 /**
- * Submissions beside a flood of logins that no limit by address holds back: the time of a submission at a steady rate before, during and
- * after the flood, and the memory that the flood takes. `--seconds N` for each of the three (default 20), `--submissions N` (default 300)
- * and `--logins N` (default 200) a second.
+ * Submissions beside a flood of logins that no limit by address holds back: the time of a submission at a steady rate
+ * before, during and after the flood, and the memory that the flood takes. `--seconds N` for each of the three (default
+ * 20), `--submissions N` (default 300) and `--logins N` (default 200) a second.
  */
 const seconds = option('seconds', 20);
 const submissionsASecond = option('submissions', 300);

@@ -19,10 +19,11 @@ import { type BenchService, startBenchService } from './support/service.ts';
 import { medianOf } from './support/timing.ts';
 
 /**
- * Deliveries a second and a second of processor time, from rows in Postgres to the receiver and back into the log, beside a loop of bare `fetch` calls with as many at once
- * and bodies of the same size. The receiver, all stores and the loop share the machine. Rounds of both take turns, and the middle one counts.
- * Then the time from an event to its arrival at an endpoint, alone and beside one that hangs with 10,000 deliveries waiting.
- * `--deliveries N` a round (default 6000), `--endpoints N` (default 4).
+ * Deliveries a second and a second of processor time, from rows in Postgres to the receiver and back into the log,
+ * beside a loop of bare `fetch` calls with as many at once and bodies of the same size. The receiver, all stores and
+ * the loop share the machine. Rounds of both take turns, and the middle one counts. Then the time from an event to its
+ * arrival at an endpoint, alone and beside one that hangs with 10,000 deliveries waiting. `--deliveries N` a round
+ * (default 6000), `--endpoints N` (default 4).
  */
 const deliveries = option('deliveries', 6000);
 const endpoints = option('endpoints', 4);
@@ -103,7 +104,10 @@ async function compare({ client }: BenchService, count: number) {
   return result;
 }
 
-/** The slowest but one per cent of the times from announcement to arrival; rounds with and without the hanging endpoint take turns. */
+/**
+ * The slowest but one per cent of the times from announcement to arrival; rounds with and without the hanging endpoint
+ * take turns.
+ */
 async function compareIsolation({ client, peerDatabaseUrl }: BenchService) {
   const [quick, hanging] = [await startTimedReceiver(), await startTimedReceiver(() => undefined)];
   const [quickHook, hangingHook] = await Promise.all(

@@ -1,5 +1,6 @@
-// Writes a corrected copy of the HTTP engine's native binary to dist/native. The build runs it (prepare.mjs, npm run build,
-// Dockerfile); src/http/server/uwebsockets.ts loads the copy. Plain JavaScript without dependencies, like prepare.mjs.
+// Writes a corrected copy of the HTTP engine's native binary to dist/native. The build runs it (prepare.mjs, npm run
+// build, Dockerfile); src/http/server/uwebsockets.ts loads the copy. Plain JavaScript without dependencies, like
+// prepare.mjs.
 // Usage: node scripts/correct-engine.mjs [the folder of the build]
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,13 +10,16 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const binaryName = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
 
-/** The binary that the package itself would load here. There is none for a Node version or system that it does not know. */
+/**
+ * The binary that the package itself would load here. There is none for a Node version or system that it does not know.
+ */
 export const originalEngine = join(root, 'node_modules', 'uWebSockets.js', 'binaries', binaryName);
 
 /**
- * The bytes to change, by the SHA-256 of the original. Each is the opcode of a conditional jump behind a comparison of one byte of the
- * request. The compiler took `char` for signed, so bytes of 0x80 and above count as less than a blank. The unsigned jump is as long
- * and as fast as the signed one. Offsets are those in the file, here the same as the addresses that objdump shows.
+ * The bytes to change, by the SHA-256 of the original. Each is the opcode of a conditional jump behind a comparison of
+ * one byte of the request. The compiler took `char` for signed, so bytes of 0x80 and above count as less than a blank.
+ * The unsigned jump is as long and as fast as the signed one. Offsets are those in the file, here the same as the
+ * addresses that objdump shows.
  */
 export const corrections = {
   // uws_linux_x64_115.node (Node 20) of @trufflesuite/uws-js-unofficial 20.30.0-unofficial.0
@@ -42,7 +46,10 @@ export const corrections = {
   ],
 };
 
-/** The corrected bytes, or undefined for a binary that no correction is known for. Throws if a byte is not the expected one. */
+/**
+ * The corrected bytes, or undefined for a binary that no correction is known for. Throws if a byte is not the expected
+ * one.
+ */
 export function corrected(bytes) {
   const changes = corrections[createHash('sha256').update(bytes).digest('hex')];
   if (!changes) return undefined;
@@ -55,7 +62,9 @@ export function corrected(bytes) {
   return copy;
 }
 
-/** Writes the copy below `dist`, or removes an older one where there is nothing to correct. True if there is a copy now. */
+/**
+ * Writes the copy below `dist`, or removes an older one where there is nothing to correct. True if there is a copy now.
+ */
 export function correctEngine(dist) {
   const target = join(dist, 'native', binaryName);
   const bytes = existsSync(originalEngine) ? corrected(readFileSync(originalEngine)) : undefined;

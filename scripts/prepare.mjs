@@ -48,8 +48,8 @@ function installPackages() {
   // Installing would empty the folder that it points to.
   if (lstatSync(inRoot('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) return;
   process.stderr.write('Installing the locked packages …\n');
-  // "npm ci" refuses a lock that lacks an optional package for another system, as a registry that does not carry it makes them;
-  // "npm install" then takes the same locked versions.
+  // "npm ci" refuses a lock that lacks an optional package for another system, as a registry that does not carry it
+  // makes them; "npm install" then takes the same locked versions.
   if (npm('ci') || npm('install', '--no-save')) return;
   stop('The packages cannot be installed: see what npm said above');
 }
@@ -64,8 +64,8 @@ function npm(...args) {
 function build() {
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === sourceState()) return;
   process.stderr.write('Building …\n');
-  // Beside, then swapped: deleted sources leave nothing behind, a failed build changes nothing, and a service that runs from dist
-  // is without its files for an instant only.
+  // Beside, then swapped: deleted sources leave nothing behind, a failed build changes nothing, and a service that runs
+  // from dist is without its files for an instant only.
   const draft = inRoot(`dist.${process.pid}`);
   const state = sourceState();
   const done = spawnSync(process.execPath, [compiler(), '-p', inRoot('tsconfig.json'), '--outDir', draft], {

@@ -1,4 +1,5 @@
-// node scripts/run.mjs <module> [arguments]: the same set-up as npm start, then dist/<module>.js or dist/src/<module>.js.
+// node scripts/run.mjs <module> [arguments]: the same set-up as npm start, then dist/<module>.js or
+// dist/src/<module>.js.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,4 +1,5 @@
-// The text of docs/settings.md, from the schemas of src/settings.ts. Written by docs-settings.mjs, checked by test/unit/docs-settings.test.ts.
+// The text of docs/settings.md, from the schemas of src/settings.ts. Written by docs-settings.mjs, checked by
+// test/unit/docs-settings.test.ts.
 import { z } from 'zod';
 
 const head = `# Settings

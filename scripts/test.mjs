@@ -1,4 +1,5 @@
-// npm test [-- group | part of a file name …]: sets everything up, checks formatting and lint, and runs the unit tests, then the others in lanes with stores.
+// npm test [-- group | part of a file name …]: sets everything up, checks formatting and lint, and runs the unit tests,
+// then the others in lanes with stores.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,11 +20,12 @@ const aloneSuffix = '.alone';
 // Unit tests share so many processes: most of a file's time would go into loading what its neighbours load too.
 const unitProcesses = 3;
 
-// How many seconds each file took here, from the runs before: the longest begin first, lest one of them runs on when the other lanes have
-// nothing left. Where nothing is known, as in a fresh clone, the size of a file stands in for it.
+// How many seconds each file took here, from the runs before: the longest begin first, lest one of them runs on when
+// the other lanes have nothing left. Where nothing is known, as in a fresh clone, the size of a file stands in for it.
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json');
 
-// Unit tests run most code a few times only: optimising it later saves an eighth of the processor time, and helper threads cost a tenth.
+// Unit tests run most code a few times only: optimising it later saves an eighth of the processor time, and helper
+// threads cost a tenth.
 const runsOnce = ['--interrupt-budget=400000', '--single-threaded'];
 
 const words = process.argv.slice(2);
@@ -201,7 +203,10 @@ function runNode(args, { hasSourceMaps = true, ...options } = {}) {
   });
 }
 
-/** With the services and stores that it has started, which would keep ports and load the lanes beside it; they are one group. */
+/**
+ * With the services and stores that it has started, which would keep ports and load the lanes beside it; they are one
+ * group.
+ */
 function killWithItsOwn({ pid }, signal) {
   try {
     process.kill(-pid, signal);

@@ -43,6 +43,7 @@ export type ConflictReason =
   | 'NO_RESPONSES'
   | 'NOT_ACCEPTED'
   | 'QUESTION_CHANGED'
+  | 'WEBHOOK_LIMIT'
   | 'WEBHOOK_NOT_ACTIVE';
 
 /** A validation issue: the path of the invalid field (`answers.0.numberValue`) and the message. */

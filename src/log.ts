@@ -22,7 +22,10 @@ const redacted = [
   'remoteAddress',
 ];
 
-/** Creates the process's logger: JSON lines on standard error (standard output is for people). Child loggers carry `part`. */
+/**
+ * Creates the process's logger: JSON lines on standard error (standard output is for people). Child loggers carry
+ * `part`.
+ */
 export function createLog(level: string, bindings: Record<string, unknown> = {}): Log {
   const options = {
     level,

@@ -54,7 +54,10 @@ function isCidr(text: string): boolean {
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
 }
 
-/** Whether a text is `*` or a value of the Origin header, which is compared verbatim; app shells use other schemes than http. */
+/**
+ * Whether a text is `*` or a value of the Origin header, which is compared verbatim; app shells use other schemes than
+ * http.
+ */
 function isOrigin(text: string): boolean {
   if (text === '*') return true;
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@\s*]+$/.test(text) || !URL.canParse(text)) return false;
@@ -414,6 +417,24 @@ const webhookSettings = {
         'Allows private addresses as webhook targets and as AI endpoints that are entered in-app. For development and tests.',
     }),
   ),
+  WEBHOOK_MAX_PER_SURVEY: integer(1, 10_000)
+    .default(20)
+    .meta(documented({ description: 'Webhooks that name the same survey; an ADMIN may create more.' })),
+  WEBHOOK_MAX_PER_USER: integer(1, 100_000)
+    .default(100)
+    .meta(documented({ description: 'Webhooks of a user; an ADMIN may create more.' })),
+  WEBHOOK_HOST_CONNECTIONS: integer(1, 10_000)
+    .default(20)
+    .meta(
+      documented({
+        description: 'Connections of each jobs process to one host, over all webhooks, and so requests to it at once.',
+      }),
+    ),
+  WEBHOOK_HOST_REQUESTS_PER_SECOND: integer(1, 100_000)
+    .default(500)
+    .meta(
+      documented({ description: 'Requests of each jobs process to one host, over all webhooks.', unit: 'a second' }),
+    ),
   WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList
     .default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400])
     .meta(
@@ -665,7 +686,9 @@ function editDistance(one: string, other: string): number {
   return row[other.length] ?? 0;
 }
 
-/** Reads and checks every setting; the only reader of the environment. Throws a SettingsError that names the setting. */
+/**
+ * Reads and checks every setting; the only reader of the environment. Throws a SettingsError that names the setting.
+ */
 export function readSettings(source: Record<string, string | undefined>) {
   const env = parse(environmentSchema, source);
   return Object.freeze({
@@ -710,6 +733,12 @@ export function readSettings(source: Record<string, string | undefined>) {
     uploadBucket: readBucket(env),
     drainDelayMs: env.DRAIN_DELAY_MS,
     webhookAllowPrivate: env.WEBHOOK_ALLOW_PRIVATE,
+    webhookLimits: {
+      perSurvey: env.WEBHOOK_MAX_PER_SURVEY,
+      perUser: env.WEBHOOK_MAX_PER_USER,
+      hostConnections: env.WEBHOOK_HOST_CONNECTIONS,
+      hostRequestsPerSecond: env.WEBHOOK_HOST_REQUESTS_PER_SECOND,
+    },
     webhookRetryScheduleSeconds: env.WEBHOOK_RETRY_SCHEDULE_SECONDS,
     corsOrigins: env.CORS_ORIGINS,
     logLevel: env.LOG_LEVEL,

@@ -8,7 +8,10 @@ import { blankSurvey, withQuestion } from '../../test/support/questions.ts';
 
 export interface ActorSize {
   questions: number;
-  /** Bytes of one held survey that takes submissions: its actor, its row with questions, and what answers are checked against. */
+  /**
+   * Bytes of one held survey that takes submissions: its actor, its row with questions, and what answers are checked
+   * against.
+   */
   busyBytes: number;
   /** Bytes of one that nobody has asked for in half a minute. */
   idleBytes: number;

@@ -13,7 +13,9 @@ import {
   themedAnswers,
 } from './labelled-answers.ts';
 
-/** Shares from 0 to 1 of what was wanted. `failures`: code of the error by the task that failed; what fails scores 0. */
+/**
+ * Shares from 0 to 1 of what was wanted. `failures`: code of the error by the task that failed; what fails scores 0.
+ */
 export interface Scores {
   provider: string;
   models: Provider['models'];

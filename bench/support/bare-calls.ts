@@ -11,7 +11,10 @@ export interface BareCallsOptions {
   batchSize: number;
 }
 
-/** What a call for the sentiment of so many answers takes a client that does nothing else, over connections that stay open: median, in ms. */
+/**
+ * What a call for the sentiment of so many answers takes a client that does nothing else, over connections that stay
+ * open: median, in ms.
+ */
 export async function timeBareCalls({ url, calls, atOnce, batchSize }: BareCallsOptions): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
   const body = bodyOf(batchSize);

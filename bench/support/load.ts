@@ -22,8 +22,8 @@ export interface LoadResult {
 }
 
 /**
- * Keeps a number of keep-alive connections busy, one request at a time each, and times every reply. Reads replies with a
- * Content-Length only, which is what all servers compared here send.
+ * Keeps a number of keep-alive connections busy, one request at a time each, and times every reply. Reads replies with
+ * a Content-Length only, which is what all servers compared here send.
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const times: number[] = [];

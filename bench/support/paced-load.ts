@@ -11,7 +11,10 @@ export interface PacedLoadOptions {
 
 const connections = 64;
 
-/** Sends at a steady rate over keep-alive connections, or as fast as replies come where that is slower; gives how many were sent. */
+/**
+ * Sends at a steady rate over keep-alive connections, or as fast as replies come where that is slower; gives how many
+ * were sent.
+ */
 export async function sendPaced({ port, request, rate, seconds }: PacedLoadOptions): Promise<number> {
   const free: Socket[] = await Promise.all(Array.from({ length: connections }, () => openSender(port)));
   for (const socket of free) socket.on('data', () => free.push(socket));

@@ -1,7 +1,10 @@
 import { fastify } from 'fastify';
 import postgres from 'postgres';
 
-/** What most teams would write: Fastify with a JSON schema, and postgres.js that inserts one row a response. Prints its port. */
+/**
+ * What most teams would write: Fastify with a JSON schema, and postgres.js that inserts one row a response. Prints its
+ * port.
+ */
 const sql = postgres(process.env['DATABASE_URL'] ?? '', { max: 10, onnotice: () => undefined });
 await sql`CREATE TABLE IF NOT EXISTS peer_responses (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), survey_id uuid NOT NULL, submitted_at timestamptz NOT NULL DEFAULT now(), answers jsonb NOT NULL)`;
 

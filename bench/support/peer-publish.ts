@@ -1,7 +1,10 @@
 import type { us_listen_socket } from 'uWebSockets.js';
 import { uWS } from '../../src/http/server/uwebsockets.ts';
 
-/** The ceiling: bare uWebSockets.js that publishes a ready message to all subscribers, in bursts, as fast as they take it. */
+/**
+ * The ceiling: bare uWebSockets.js that publishes a ready message to all subscribers, in bursts, as fast as they take
+ * it.
+ */
 interface Order {
   bytes: number;
   burst: number;

@@ -1,6 +1,9 @@
 import { WebSocketServer } from 'ws';
 
-/** What most teams would write: the `ws` package, and a loop that sends each message to every client. The same orders as bare publish. */
+/**
+ * What most teams would write: the `ws` package, and a loop that sends each message to every client. The same orders as
+ * bare publish.
+ */
 interface Order {
   bytes: number;
   burst: number;

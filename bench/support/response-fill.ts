@@ -13,7 +13,10 @@ export const benchQuestions: readonly BenchQuestion[] = [5, 4, 11, 5, 2, 7, 5, 3
   isBits: slot === 9,
 }));
 
-/** The survey that is measured, and others whose rows lie among its own. The measured one stands between them in the sorting key. */
+/**
+ * The survey that is measured, and others whose rows lie among its own. The measured one stands between them in the
+ * sorting key.
+ */
 export const benchSurveyId = '01900000-0000-7000-8000-000000000002';
 const otherSurveyIds = [
   '01900000-0000-7000-8000-000000000001',
@@ -34,9 +37,9 @@ export const benchWeight = { slot: 0, presence: benchQuestions.length };
 const stored = `${codes}, c${benchWeight.presence}, numbers`;
 
 /**
- * Fills `responses` on the server: `responses` rows of the measured survey over 60 days and three tenths as many of others, in parts
- * as a busy service leaves them: old ones merged, newer ones ever smaller, and in the newest some merges and deletions of old responses.
- * Leaves background merging stopped.
+ * Fills `responses` on the server: `responses` rows of the measured survey over 60 days and three tenths as many of
+ * others, in parts as a busy service leaves them: old ones merged, newer ones ever smaller, and in the newest some
+ * merges and deletions of old responses. Leaves background merging stopped.
  */
 export async function fillResponses(clickhouse: ClickHouse, responses: number): Promise<void> {
   const all = Math.ceil(responses * 1.3);
@@ -78,7 +81,10 @@ function freshRow(all: number): string {
   return `${survey}, ${id}, ${moment} AS submitted_at, 1, 0, 1, number % 20 != 0, submitted_at, 30000 + rand(3) % 300000, 'en', ${answers.join(', ')}, rand(4) % 20 != 0, [0.5 + (rand(5) % 150) / 100]`;
 }
 
-/** Of every `everyNth` responses one is merged and one deleted long after it was stored: that entangles old and new parts. */
+/**
+ * Of every `everyNth` responses one is merged and one deleted long after it was stored: that entangles old and new
+ * parts.
+ */
 async function mergeSome(clickhouse: ClickHouse, everyNth: number): Promise<void> {
   const table = clickhouse.table('responses');
   const newer = (version: string, isDeleted: number) =>
@@ -99,7 +105,10 @@ export async function mergeParts(clickhouse: ClickHouse): Promise<void> {
   await clickhouse.command(`OPTIMIZE TABLE ${clickhouse.table('responses')} FINAL`, { timeoutMs: fillTimeoutMs });
 }
 
-/** The columns of the measured survey alone in a plain table, the weight in `w`: what no store of these answers can beat. */
+/**
+ * The columns of the measured survey alone in a plain table, the weight in `w`: what no store of these answers can
+ * beat.
+ */
 export async function fillPlain(clickhouse: ClickHouse): Promise<string> {
   const table = clickhouse.table('plain');
   await clickhouse.command(
@@ -113,7 +122,10 @@ export async function fillPlain(clickhouse: ClickHouse): Promise<string> {
   return table;
 }
 
-/** The layout that many choose: a row a response, its answers as arrays of question numbers and of codes; versions merged while reading. */
+/**
+ * The layout that many choose: a row a response, its answers as arrays of question numbers and of codes; versions
+ * merged while reading.
+ */
 export async function fillArrays(clickhouse: ClickHouse): Promise<string> {
   const table = clickhouse.table('arrays');
   await clickhouse.command(

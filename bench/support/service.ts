@@ -94,11 +94,17 @@ async function makeSurvey(client: Client, { quota }: { quota: number }): Promise
   return { id: survey.id, answers, questions };
 }
 
-/** Analytics are asked for first after so long and then at this pace, since asking costs the machine as much as a thousand submissions. */
+/**
+ * Analytics are asked for first after so long and then at this pace, since asking costs the machine as much as a
+ * thousand submissions.
+ */
 const firstLookMs = 450;
 const looksEveryMs = 150;
 
-/** Keeps submitting to a quiet survey of the same shard, one at a time, and times how long its analytics take to show each: never too short. */
+/**
+ * Keeps submitting to a quiet survey of the same shard, one at a time, and times how long its analytics take to show
+ * each: never too short.
+ */
 function watchVisibility(client: Client, probe: BenchSurvey) {
   let isStopping = false;
   const times: number[] = [];

@@ -36,9 +36,9 @@ const isFull = ({ event }: { event: SurveyEvent }) => event.type === 'SET_STATUS
 const wants = (event: SurveyEvent, status: SurveyStatus) => event.type === 'SET_STATUS' && event.status === status;
 
 /**
- * The life of a survey. Every status may be set from every other, unless the end has passed or the quota is full; `open` alone
- * takes submissions. The machine is pure: the row in PostgreSQL is the truth, and the caller carries out the named effects, which
- * save and announce.
+ * The life of a survey. Every status may be set from every other, unless the end has passed or the quota is full;
+ * `open` alone takes submissions. The machine is pure: the row in PostgreSQL is the truth, and the caller carries out
+ * the named effects, which save and announce.
  */
 export const surveyMachine = setup({
   types: { context: {} as SurveyContext, events: {} as SurveyEvent, input: {} as SurveyContext },
@@ -149,7 +149,10 @@ export const statusOfState: Record<SurveyState, SurveyStatus> = {
   closed: 'CLOSED',
 };
 
-/** The machine's state for a survey's row at a moment. Past its end an ACTIVE survey is `open` until TIME_REACHED closes it. */
+/**
+ * The machine's state for a survey's row at a moment. Past its end an ACTIVE survey is `open` until TIME_REACHED closes
+ * it.
+ */
 export function stateOf(survey: Parameters<typeof opennessOf>[0], nowMs: number): SurveyState {
   if (survey.status === 'DRAFT') return 'draft';
   if (survey.status === 'PAUSED') return 'paused';

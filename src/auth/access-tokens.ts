@@ -30,9 +30,10 @@ interface Verified extends AccessClaims {
 }
 
 /**
- * Signs and verifies access tokens (JWT, RFC 9068 profile, Ed25519). A token is accepted only if its header has exactly `alg`, `typ`
- * and the `kid` of one of our keys, and its claims are complete. There is no clock tolerance, as the hosts of an installation must be
- * synchronised to within a second. Verified tokens are cached, so that later calls check only the expiry.
+ * Signs and verifies access tokens (JWT, RFC 9068 profile, Ed25519). A token is accepted only if its header has exactly
+ * `alg`, `typ` and the `kid` of one of our keys, and its claims are complete. There is no clock tolerance, as the hosts
+ * of an installation must be synchronised to within a second. Verified tokens are cached, so that later calls check
+ * only the expiry.
  */
 export function createAccessTokens({ keys, ttlSeconds, nowMs }: AccessTokensOptions) {
   const verified = createLruCache<Verified>(maxCachedTokens);

@@ -14,10 +14,11 @@ export interface AccountGuardOptions {
 const knownAddressSeconds = 30 * 86_400;
 
 /**
- * Limits distributed password guessing, which the limit per address cannot detect. After 100 failures within an hour, further attempts
- * for the account are refused with RATE_LIMITED until the hour ends, except from addresses that it signed in from during the last 30
- * days. Existing sessions are unaffected. Unknown accounts are counted too, so that the limit does not reveal whether an account exists.
- * Fails open: while Redis is unavailable nothing is counted or refused.
+ * Limits distributed password guessing, which the limit per address cannot detect. After 100 failures within an hour,
+ * further attempts for the account are refused with RATE_LIMITED until the hour ends, except from addresses that it
+ * signed in from during the last 30 days. Existing sessions are unaffected. Unknown accounts are counted too, so that
+ * the limit does not reveal whether an account exists. Fails open: while Redis is unavailable nothing is counted or
+ * refused.
  */
 export function createAccountGuard({
   redis,

@@ -2,7 +2,9 @@ import { type Settings, SettingsError } from '../settings.ts';
 import { isEmail } from './email.ts';
 import { readSigningKeys } from './signing-keys.ts';
 
-/** Validates ADMIN_EMAIL and JWT_PRIVATE_KEY before anything is started. Throws a SettingsError that names the setting. */
+/**
+ * Validates ADMIN_EMAIL and JWT_PRIVATE_KEY before anything is started. Throws a SettingsError that names the setting.
+ */
 export async function checkSettings({
   adminEmail,
   jwtPrivateKey,

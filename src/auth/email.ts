@@ -6,14 +6,17 @@ const localPart = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+$/u;
 const label = /^[\p{L}\p{N}\p{M}-]+$/u;
 
 /**
- * The normalised form in which account addresses are compared and unique: trimmed, NFKC, lower case. Full-width and other compatibility
- * spellings give the same key.
+ * The normalised form in which account addresses are compared and unique: trimmed, NFKC, lower case. Full-width and
+ * other compatibility spellings give the same key.
  */
 export function emailKey(email: string): string {
   return email.trim().normalize('NFKC').toLowerCase().normalize('NFKC');
 }
 
-/** Whether a text is an account's e-mail address: a dot-atom of any script, `@`, host labels (one is enough: `admin@localhost`). No quotes or comments. */
+/**
+ * Whether a text is an account's e-mail address: a dot-atom of any script, `@`, host labels (one is enough:
+ * `admin@localhost`). No quotes or comments.
+ */
 export function isEmail(email: string): boolean {
   return isAddress(email) && isAddress(emailKey(email));
 }

@@ -52,9 +52,10 @@ export interface FirstAdminSettings {
 }
 
 /**
- * Creates the first ADMIN if there are no users. With `resetWord`, gives the user of this address (created if missing) the role ADMIN and
- * a new password, for installations that nobody can sign in to. A generated password is returned only to the process that created it and
- * stored nowhere in plain text. Throws a SettingsError that names ADMIN_EMAIL if the address is invalid.
+ * Creates the first ADMIN if there are no users. With `resetWord`, gives the user of this address (created if missing)
+ * the role ADMIN and a new password, for installations that nobody can sign in to. A generated password is returned
+ * only to the process that created it and stored nowhere in plain text. Throws a SettingsError that names ADMIN_EMAIL
+ * if the address is invalid.
  */
 export async function ensureFirstAdmin(deps: FirstAdminDeps, given: FirstAdminSettings): Promise<FirstAdminOutcome> {
   if (given.resetWord !== undefined) return resetAdmin(deps, given, given.resetWord);

@@ -12,7 +12,8 @@ export type HashRequest =
   | { kind: 'verify'; password: string; stored: string };
 
 /**
- * Computes password hashes one at a time on a low-priority worker thread, so that many sign-ins do not slow down submissions.
+ * Computes password hashes one at a time on a low-priority worker thread, so that many sign-ins do not slow down
+ * submissions.
  */
 export function createPasswordHasher() {
   const { run } = createWorkerThread<HashRequest, string | boolean>({

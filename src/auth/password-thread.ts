@@ -17,8 +17,8 @@ const maxPauseMs = 40;
 const sleepFlag = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Sleeps after each hash for twice the time the hash took. Low priority alone is not enough: two hardware threads share one core's speed
- * and memory bandwidth, which Argon2 saturates by design. Only queued hashes wait for the pause.
+ * Sleeps after each hash for twice the time the hash took. Low priority alone is not enough: two hardware threads share
+ * one core's speed and memory bandwidth, which Argon2 saturates by design. Only queued hashes wait for the pause.
  */
 function pauseAfterHash(ms: number): void {
   Atomics.wait(sleepFlag, 0, 0, ms);

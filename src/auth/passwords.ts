@@ -33,8 +33,8 @@ export function passwordSemaphore(): Semaphore {
 }
 
 /**
- * Hashes and checks passwords, normalised to NFKC so that keyboards with different encodings of a character agree. Both throw
- * SERVICE_UNAVAILABLE when the queue is full.
+ * Hashes and checks passwords, normalised to NFKC so that keyboards with different encodings of a character agree. Both
+ * throw SERVICE_UNAVAILABLE when the queue is full.
  */
 export function createPasswords({
   semaphore = passwordSemaphore(),

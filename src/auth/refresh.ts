@@ -37,8 +37,8 @@ export interface RefreshDeps {
 const graceSeconds = 10;
 
 /**
- * Exchanges a refresh token for the next token pair. Throws UNAUTHORIZED if the token is not valid; reuse of an old token also ends its
- * session.
+ * Exchanges a refresh token for the next token pair. Throws UNAUTHORIZED if the token is not valid; reuse of an old
+ * token also ends its session.
  */
 export function createRefresh({ sessions, accessTokens, secrets, onReuse }: RefreshDeps) {
   return async (refreshToken: string): Promise<TokenPair> => {

@@ -19,8 +19,8 @@ export interface SurveyRelation {
 }
 
 /**
- * A user's right on a survey: ADMIN and owner 'own', members as shared; the role VIEWER never exceeds 'read'. Undefined: no access, the
- * survey is reported as not found.
+ * A user's right on a survey: ADMIN and owner 'own', members as shared; the role VIEWER never exceeds 'read'.
+ * Undefined: no access, the survey is reported as not found.
  */
 export function surveyRight({ role, isOwner, memberRole }: SurveyRelation): 'read' | 'edit' | 'own' | undefined {
   if (role === 'ADMIN') return 'own';

@@ -64,8 +64,9 @@ export interface Credentials {
 const refused = () => new Problem('UNAUTHORIZED', 'The e-mail or the password is not right');
 
 /**
- * Checks credentials and starts a session. An unknown e-mail address, a wrong password and a disabled user take the same steps and give
- * the same UNAUTHORIZED. Also throws RATE_LIMITED (see the account guard) and SERVICE_UNAVAILABLE (too many concurrent sign-ins).
+ * Checks credentials and starts a session. An unknown e-mail address, a wrong password and a disabled user take the
+ * same steps and give the same UNAUTHORIZED. Also throws RATE_LIMITED (see the account guard) and SERVICE_UNAVAILABLE
+ * (too many concurrent sign-ins).
  */
 export function createSignIn(deps: SignInDeps) {
   return async ({

@@ -8,9 +8,9 @@ export interface SigningKeys {
 }
 
 /**
- * Reads Ed25519 private keys: PEM (PKCS #8, one or more blocks), a JWK, or a JWK set. Several keys allow rotation without signing users
- * out: append the new key, then move it to the front, then remove the old one, each step a token lifetime apart. Throws an Error whose
- * message never contains the key.
+ * Reads Ed25519 private keys: PEM (PKCS #8, one or more blocks), a JWK, or a JWK set. Several keys allow rotation
+ * without signing users out: append the new key, then move it to the front, then remove the old one, each step a token
+ * lifetime apart. Throws an Error whose message never contains the key.
  */
 export async function readSigningKeys(text: string): Promise<SigningKeys> {
   const privateKeys = parseKeys(text.trim());

@@ -2,7 +2,10 @@
 export const webhookEvents = ['response.submitted', 'response.completed', 'survey.published', 'quota.reached'] as const;
 export type WebhookEventName = (typeof webhookEvents)[number];
 
-/** Events about one response. They come from the stored responses, the others from the outbox of PostgreSQL transactions. */
+/**
+ * Events about one response. They come from the stored responses, the others from the outbox of PostgreSQL
+ * transactions.
+ */
 export const responseEvents = [
   'response.submitted',
   'response.completed',

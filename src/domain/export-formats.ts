@@ -1,6 +1,6 @@
 /**
- * The formats of export files, in the order that the interface lists them: the `Content-Type` of a download and the ending of its
- * file name. A further format is a row here and a writer in `pipelines/exports/format-writers.ts`.
+ * The formats of export files, in the order that the interface lists them: the `Content-Type` of a download and the
+ * ending of its file name. A further format is a row here and a writer in `pipelines/exports/format-writers.ts`.
  */
 export const exportFileTypes = {
   CSV: { mediaType: 'text/csv; charset=utf-8', ending: 'csv' },
@@ -16,8 +16,8 @@ export type ExportFormat = keyof typeof exportFileTypes;
 export const exportFormats = Object.keys(exportFileTypes) as [ExportFormat, ...ExportFormat[]];
 
 /**
- * The columns of an export that are not questions, by the names that a request uses for them. `pipelines/exports/columns.ts` says
- * how each is read from a response.
+ * The columns of an export that are not questions, by the names that a request uses for them.
+ * `pipelines/exports/columns.ts` says how each is read from a response.
  */
 export const responseFieldNames = [
   'id',
@@ -32,3 +32,6 @@ export const responseFieldNames = [
   'metadata',
 ] as const;
 export type ResponseFieldName = (typeof responseFieldNames)[number];
+
+/** The name of a column with one key of the metadata: this and the key. */
+export const metadataPrefix = 'metadata.';

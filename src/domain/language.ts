@@ -7,8 +7,8 @@ const canonicalTags = new Map<string, string>();
 const maxCachedTags = 1000;
 
 /**
- * The canonical form of a language tag (BCP 47, RFC 5646 §4.5): `EN` → `en`, `zh-hans` → `zh-Hans`, `iw` → `he`. Undefined if the
- * text is not a well-formed tag of at most 35 characters. Unregistered languages are accepted.
+ * The canonical form of a language tag (BCP 47, RFC 5646 §4.5): `EN` → `en`, `zh-hans` → `zh-Hans`, `iw` → `he`.
+ * Undefined if the text is not a well-formed tag of at most 35 characters. Unregistered languages are accepted.
  */
 export function canonicalLanguage(text: string): string | undefined {
   const found = canonicalTags.get(text);
@@ -19,7 +19,10 @@ export function canonicalLanguage(text: string): string | undefined {
   return tag;
 }
 
-/** `Intl` knows Unicode locale identifiers, which exclude some valid RFC 5646 tags: only the case of those is normalised. */
+/**
+ * `Intl` knows Unicode locale identifiers, which exclude some valid RFC 5646 tags: only the case of those is
+ * normalised.
+ */
 function canonical(text: string): string | undefined {
   try {
     return Intl.getCanonicalLocales(text)[0];

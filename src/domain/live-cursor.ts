@@ -1,4 +1,7 @@
-/** A position in a survey's live stream: a row of an entry of the intake stream. Everything up to and including it was received. */
+/**
+ * A position in a survey's live stream: a row of an entry of the intake stream. Everything up to and including it was
+ * received.
+ */
 export interface LivePosition {
   ms: number;
   seq: number;

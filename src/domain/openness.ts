@@ -12,8 +12,8 @@ export const hasEnded = ({ endsAt }: Pick<Dates, 'endsAt'>, nowMs: number): bool
   endsAt !== null && nowMs >= endsAt.getTime();
 
 /**
- * The rule of open and closed. The dates count by the clock, whatever the status says: a survey that is past its end has ended,
- * though nobody has closed it yet.
+ * The rule of open and closed. The dates count by the clock, whatever the status says: a survey that is past its end
+ * has ended, though nobody has closed it yet.
  */
 export function opennessOf(
   survey: Dates & Pick<Survey, 'status' | 'closedReason' | 'closedAt'>,

@@ -1,10 +1,11 @@
 /**
- * The rule of the quota. A survey with a quota has that many seats; each complete response takes one. The last seat fills the survey,
- * which closes it; from then on nothing is accepted under this revision of the survey, not even if a deletion gives a seat back. Only
- * a new revision (a changed quota, or opening the survey again) lets the free seats be taken.
+ * The rule of the quota. A survey with a quota has that many seats; each complete response takes one. The last seat
+ * fills the survey, which closes it; from then on nothing is accepted under this revision of the survey, not even if a
+ * deletion gives a seat back. Only a new revision (a changed quota, or opening the survey again) lets the free seats be
+ * taken.
  *
- * `stores/redis/intake/append.lua`, `delete-response.lua` and `announce-survey.lua` carry this out for the counts that the intake
- * holds; a test holds them against these functions.
+ * `stores/redis/intake/append.lua`, `delete-response.lua` and `announce-survey.lua` carry this out for the counts that
+ * the intake holds; a test holds them against these functions.
  */
 export interface SeatCount {
   /** Number of seats; null: any number. */
@@ -21,7 +22,9 @@ export type SeatDecision = 'accepted' | 'filled' | 'refused';
 export const isQuotaReached = (quota: number | null, completed: number): boolean =>
   quota !== null && completed >= quota;
 
-/** What becomes of a submission and of the seats. A response that is saved in part needs a free seat, but takes none. */
+/**
+ * What becomes of a submission and of the seats. A response that is saved in part needs a free seat, but takes none.
+ */
 export function takeSeat(seats: SeatCount, isComplete: boolean): [SeatDecision, SeatCount] {
   if (seats.isFilled) return ['refused', seats];
   if (isQuotaReached(seats.quota, seats.completed)) return ['refused', { ...seats, isFilled: true }];

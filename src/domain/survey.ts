@@ -7,14 +7,19 @@ export type Visibility = (typeof visibilities)[number];
 /** Why a survey is closed: set by hand, by its end time, or by its quota. */
 export type ClosedReason = 'MANUAL' | 'ENDED' | 'QUOTA';
 
-/** An answer option. `code` (from 1) is its number in storage: assigned once, never reused; hidden options keep theirs. */
+/**
+ * An answer option. `code` (from 1) is its number in storage: assigned once, never reused; hidden options keep theirs.
+ */
 export interface Option {
   id: string;
   text: string;
   value: string;
   code: number;
   isHidden: boolean;
-  /** Point on an ordered scale (1…n), fixed by the first edit after answers exist. While undefined: the position among the visible options. */
+  /**
+   * Point on an ordered scale (1…n), fixed by the first edit after answers exist. While undefined: the position among
+   * the visible options.
+   */
   point?: number;
 }
 
@@ -23,7 +28,8 @@ export type MatrixRow = Option;
 
 /**
  * Positions of a question's answers in a stored response: key → index in the response's `codes`, `numbers` or `texts`.
- * The question type defines the keys (see `QuestionType.slotKeys`); a survey assigns each position once and never reuses it.
+ * The question type defines the keys (see `QuestionType.slotKeys`); a survey assigns each position once and never
+ * reuses it.
  */
 export interface Slots {
   codes: Readonly<Record<string, number>>;
@@ -66,7 +72,10 @@ export interface Survey {
   status: SurveyStatus;
   closedReason: ClosedReason | null;
   isAnonymous: boolean;
-  /** Revision that made the survey anonymous, while older responses may still name their respondents; null once none of them does. */
+  /**
+   * Revision that made the survey anonymous, while older responses may still name their respondents; null once none of
+   * them does.
+   */
   anonymityBegun?: number | null;
   visibility: Visibility;
   /** Opens a PRIVATE survey to respondents. */

@@ -123,8 +123,8 @@ export async function createApiServer(options: ApiServerOptions) {
     /** Subscribes to notifications of other processes; resolves when they can arrive. */
     subscribe: live.subscribe,
     /**
-     * Fails readiness at once. After DRAIN_DELAY_MS, in which balancers notice that, it takes nothing new and lets running calls end
-     * within the deadline.
+     * Fails readiness at once. After DRAIN_DELAY_MS, in which balancers notice that, it takes nothing new and lets
+     * running calls end within the deadline.
      */
     async drain(deadlineMs: number): Promise<void> {
       isStopping = true;

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The absolute path of a file or folder of the source tree that the compiler does not copy (.sql, .lua, .html); `relative` is counted
- * from the project's root. Works from the sources and from any build inside the project; a build elsewhere finds the project in the
- * working directory. Throws if there is none.
+ * The absolute path of a file or folder of the source tree that the compiler does not copy (.sql, .lua, .html);
+ * `relative` is counted from the project's root. Works from the sources and from any build inside the project; a build
+ * elsewhere finds the project in the working directory. Throws if there is none.
  */
 export function assetPath(relative: string): string {
   for (const start of [dirname(fileURLToPath(import.meta.url)), process.cwd()]) {

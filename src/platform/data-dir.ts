@@ -2,8 +2,8 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates DATA_DIR and its missing parents with mode 0711, because PostgreSQL's own user must pass through; the folders inside restrict
- * themselves.
+ * Creates DATA_DIR and its missing parents with mode 0711, because PostgreSQL's own user must pass through; the folders
+ * inside restrict themselves.
  */
 export function makeDataDir(path: string): void {
   // Not `recursive: true`: Node loops for ever if a parent refuses with ENOENT, as unavailable mounts do.

@@ -2,7 +2,10 @@ import { open } from 'node:fs/promises';
 
 const chunkBytes = 256 * 1024;
 
-/** Streams the bytes of a file from `first` to `last` (inclusive) in chunks of at most 256 KiB. Throws if the file is shorter. */
+/**
+ * Streams the bytes of a file from `first` to `last` (inclusive) in chunks of at most 256 KiB. Throws if the file is
+ * shorter.
+ */
 export async function* readFileRange(path: string, first: number, last: number): AsyncGenerator<Uint8Array> {
   const file = await open(path, 'r');
   try {

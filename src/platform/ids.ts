@@ -25,8 +25,8 @@ function putByte(at: number, byte: number): void {
 }
 
 /**
- * A UUIDv7 in lower case (RFC 9562 §5.7): 48 bits of Unix milliseconds, 12 bits of a counter that keeps the ids of one process
- * in order within a millisecond, 62 random bits.
+ * A UUIDv7 in lower case (RFC 9562 §5.7): 48 bits of Unix milliseconds, 12 bits of a counter that keeps the ids of one
+ * process in order within a millisecond, 62 random bits.
  */
 export function newId(now: number = Date.now()): string {
   putId(now);
@@ -56,8 +56,8 @@ function setTime(ms: number): void {
 }
 
 /**
- * The id of a new response: a UUIDv7 whose last 16 bits are a checksum of the others, leaving 46 random bits. The checksum shows without a
- * lookup that the service generated the id, so a response may be stored under it.
+ * The id of a new response: a UUIDv7 whose last 16 bits are a checksum of the others, leaving 46 random bits. The
+ * checksum shows without a lookup that the service generated the id, so a response may be stored under it.
  */
 export function newResponseId(now: number = Date.now()): string {
   putId(now);
@@ -68,8 +68,8 @@ export function newResponseId(now: number = Date.now()): string {
 }
 
 /**
- * The response id for a submission with an idempotency key: its bits come from the key's hash (hexadecimal) instead of random bits, so that
- * the reply to a repeat can be computed from the key and the time of the first submission (`ms`).
+ * The response id for a submission with an idempotency key: its bits come from the key's hash (hexadecimal) instead of
+ * random bits, so that the reply to a repeat can be computed from the key and the time of the first submission (`ms`).
  */
 export function responseIdFromKey(ms: number, keyHash: string): string {
   const time = ms.toString(16).padStart(12, '0');
@@ -78,7 +78,10 @@ export function responseIdFromKey(ms: number, keyHash: string): string {
   return text + checksumOf(Buffer.from(text, 'latin1')).toString(16).padStart(4, '0');
 }
 
-/** Whether the checksum matches: always true for ids of `newResponseId` and `responseIdFromKey`, by chance for one in 65,536 others. */
+/**
+ * Whether the checksum matches: always true for ids of `newResponseId` and `responseIdFromKey`, by chance for one in
+ * 65,536 others.
+ */
 export function isServerGeneratedId(id: string): boolean {
   return id.slice(checksumOffset) === checksumOf(Buffer.from(id, 'latin1')).toString(16).padStart(4, '0');
 }

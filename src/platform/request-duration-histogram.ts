@@ -13,8 +13,8 @@ interface Series {
 }
 
 /**
- * A histogram of request durations by route and status, in prom-client's format. Counts itself, because prom-client would build a string
- * from the labels for every request. `buckets`: ascending upper bounds in seconds.
+ * A histogram of request durations by route and status, in prom-client's format. Counts itself, because prom-client
+ * would build a string from the labels for every request. `buckets`: ascending upper bounds in seconds.
  */
 export function createRequestDurationHistogram({
   name,

@@ -73,7 +73,9 @@ export function loadOrCreateSecret(dataDir: string, name: string, make?: () => s
   return readOrCreateSecretFile(join(folder, name), make);
 }
 
-/** The secret in a file. A missing or empty file is created first, readable by its owner only; the folder must exist. */
+/**
+ * The secret in a file. A missing or empty file is created first, readable by its owner only; the folder must exist.
+ */
 export function readOrCreateSecretFile(
   path: string,
   make: () => string = () => randomBytes(32).toString('base64url'),
@@ -83,7 +85,8 @@ export function readOrCreateSecretFile(
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
   writeFileSync(draft, make(), { mode: 0o600 });
   try {
-    // Both are atomic, so that no process reads a partial file. Linking fails if another process has provided the secret first.
+    // Both are atomic, so that no process reads a partial file. Linking fails if another process has provided the
+    // secret first.
     if (known === undefined) linkSync(draft, path);
     else renameSync(draft, path);
   } catch (error) {

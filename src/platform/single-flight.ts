@@ -22,7 +22,10 @@ export function createSingleFlight<T>(load: (id: string) => Promise<T>) {
     isLoading: (id: string): boolean => loadings.has(id),
     /** Joins the load in progress or starts one. */
     shared,
-    /** Starts a load after the call: a load in progress may have read older data. Callers during a load share the next one. */
+    /**
+     * Starts a load after the call: a load in progress may have read older data. Callers during a load share the next
+     * one.
+     */
     fresh(id: string): Promise<T> {
       const loading = loadings.get(id);
       if (!loading) return begin(id);

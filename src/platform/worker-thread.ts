@@ -6,7 +6,10 @@ export interface ThreadRequest<Request> {
   request: Request;
 }
 
-/** Reply of the worker thread; `error` is an error message. `isInProgress` is a heartbeat, sent repeatedly during long requests. */
+/**
+ * Reply of the worker thread; `error` is an error message. `isInProgress` is a heartbeat, sent repeatedly during long
+ * requests.
+ */
 export type ThreadReply<Result> =
   | { id: number; result: Result }
   | { id: number; error: string }
@@ -32,8 +35,8 @@ interface PendingRequest<Request, Result> {
 const idleTimeoutMs = 60_000;
 
 /**
- * Runs requests one at a time on a worker thread, which starts on demand and does not keep the process alive when idle. If the thread
- * dies, the oldest request (the running one) fails and a new thread continues with the rest.
+ * Runs requests one at a time on a worker thread, which starts on demand and does not keep the process alive when idle.
+ * If the thread dies, the oldest request (the running one) fails and a new thread continues with the rest.
  */
 export function createWorkerThread<Request, Result>({
   script,

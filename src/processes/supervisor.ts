@@ -136,7 +136,9 @@ async function startHttpProcess(
 
 type FirstAdmin = Awaited<ReturnType<Service['firstAdmin']>>;
 
-/** Compares the keys with the database and creates the first ADMIN if there is none; not done while PostgreSQL is away. */
+/**
+ * Compares the keys with the database and creates the first ADMIN if there is none; not done while PostgreSQL is away.
+ */
 async function createFirstAdmin(service: Service): Promise<{ isDone: boolean; admin: FirstAdmin | undefined }> {
   try {
     await service.checkKeys();

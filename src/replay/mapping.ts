@@ -17,9 +17,10 @@ const columnOverride = z.strictObject({
  *                  "4": {"question": "Where do you live?"},
  *                  "17": {"ignore": true}}}
  *
- * `type` is any question type except FILE_UPLOAD; `question` is another wording; `options` are the options in order (other answers are
- * left out and counted); `ignore` leaves the columns out. A header names all columns under it; an index names one column, which becomes a
- * question of its own. CHECKBOXES, RANKING and MATRIX need a header with several columns.
+ * `type` is any question type except FILE_UPLOAD; `question` is another wording; `options` are the options in order
+ * (other answers are left out and counted); `ignore` leaves the columns out. A header names all columns under it; an
+ * index names one column, which becomes a question of its own. CHECKBOXES, RANKING and MATRIX need a header with
+ * several columns.
  */
 const mappingSchema = z.strictObject({ columns: z.record(z.string(), columnOverride) });
 

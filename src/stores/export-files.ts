@@ -19,8 +19,8 @@ const partSuffix = '.part';
 const staleMs = 3_600_000;
 
 /**
- * Export files in a folder of the data directory. A file is written under a temporary name and renamed when it is complete
- * and synced. The final name never holds half a file, and never changes its content.
+ * Export files in a folder of the data directory. A file is written under a temporary name and renamed when it is
+ * complete and synced. The final name never holds half a file, and never changes its content.
  */
 export function createExportFiles(dataDir: string) {
   const folder = join(dataDir, 'exports');

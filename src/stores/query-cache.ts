@@ -31,8 +31,8 @@ interface CacheEntry<Counts> {
 }
 
 /**
- * Wraps the stores of counts with a cache. Results are cached until the survey's next batch; concurrent callers share one
- * query, so that many watchers of a survey cost one query a batch.
+ * Wraps the stores of counts with a cache. Results are cached until the survey's next batch; concurrent callers share
+ * one query, so that many watchers of a survey cost one query a batch.
  */
 export function createQueryCache({
   totals,

@@ -6,7 +6,9 @@ import type { SurveyCountQuery, TotalsStore } from './clickhouse/counts/totals.t
 
 export type AnalyticsSelection = Pick<SurveyCountQuery, 'filters' | 'startDate' | 'endDate' | 'isComplete'>;
 
-/** The analytics of a whole survey as the interface shows them (contract §8); the route and live streams give the same. */
+/**
+ * The analytics of a whole survey as the interface shows them (contract §8); the route and live streams give the same.
+ */
 export async function analyseSurvey(
   totals: TotalsStore,
   survey: SurveyWithQuestions,

@@ -10,7 +10,10 @@ import { adminEmail, adminPassword, type RunningService, startService } from '..
 
 const hourMs = 3_600_000;
 
-/** The clock of the service is set while it works; those of its stores, which are its own lest others' work is thought to be due, stay. */
+/**
+ * The clock of the service is set while it works; those of its stores, which are its own lest others' work is thought
+ * to be due, stay.
+ */
 describe('a clock that is set an hour forth and back', () => {
   const folder = mkdtempSync(join(tmpdir(), 'survey-clock-'));
   const file = join(folder, 'offset');

@@ -23,7 +23,10 @@ describe('clients that speak badly', () => {
     said: string;
   }
 
-  /** Connects and writes what it is given, then what `every` gives twice a second; the promise inside says how long the server kept the connection and what it said. */
+  /**
+   * Connects and writes what it is given, then what `every` gives twice a second; the promise inside says how long the
+   * server kept the connection and what it said.
+   */
   function connectAnd(first: string | Buffer, every?: (n: number) => string): Promise<{ closed: Promise<Held> }> {
     return new Promise((resolve, reject) => {
       const socket: Socket = connect(service.port, '127.0.0.1', () => {

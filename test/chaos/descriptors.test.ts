@@ -9,7 +9,10 @@ import { sharedStores } from '../support/stores.ts';
 
 const openFiles = 256;
 
-/** More clients than the process has file descriptors: the system's own way is to ask it to take the next connection for ever. */
+/**
+ * More clients than the process has file descriptors: the system's own way is to ask it to take the next connection for
+ * ever.
+ */
 describe('a service whose file descriptors are used up', () => {
   let service: RunningService;
   let admin: Client;

@@ -3,8 +3,9 @@ import { debianProgram } from '../support/debian-program.ts';
 import { type EngineFault, runEngineChaos } from '../support/engine-chaos.ts';
 
 /**
- * `npm run chaos:engine`: responses sent into inserts in the middle of which ClickHouse fails. EIO, ENOSPC and SIGKILL at the first 20 renames,
- * writes and syncs each (`--positions N`), then `--kills N` (500) kills at a rename, a sync or a write by turns. Ends with code 1 where anything was lost.
+ * `npm run chaos:engine`: responses sent into inserts in the middle of which ClickHouse fails. EIO, ENOSPC and SIGKILL
+ * at the first 20 renames, writes and syncs each (`--positions N`), then `--kills N` (500) kills at a rename, a sync or
+ * a write by turns. Ends with code 1 where anything was lost.
  */
 const [positions, kills] = [option('positions', 20), option('kills', 500)];
 const strace = debianProgram('strace');

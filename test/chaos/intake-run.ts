@@ -13,10 +13,11 @@ import {
 } from '../support/intake-load.ts';
 
 /**
- * `npm run chaos:intake`: what may not fill the intake. At 64 MiB: `--keyed N` (300,000) submissions with keys, a third as many with ids of the clients' own,
- * `--partial N` (100,000) partial ones. At the default of 1 GiB, `--seconds N` (400) each: 300 submissions a second of 12 KB; partial ones with
- * 120 KB of metadata from fourteen addresses within the default limit; a small load on another survey beside both. Ends with code 1 where a
- * submission was refused that was not to be.
+ * `npm run chaos:intake`: what may not fill the intake. At 64 MiB: `--keyed N` (300,000) submissions with keys, a third
+ * as many with ids of the clients' own, `--partial N` (100,000) partial ones. At the default of 1 GiB, `--seconds N`
+ * (400) each: 300 submissions a second of 12 KB; partial ones with 120 KB of metadata from fourteen addresses within
+ * the default limit; a small load on another survey beside both. Ends with code 1 where a submission was refused that
+ * was not to be.
  */
 const mebibyte = 1024 * 1024;
 const [keyedCount, partialCount, seconds] = [

@@ -9,8 +9,9 @@ import { eventually } from '../support/eventually.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
 /**
- * Kills processes of a whole installation at random while clients keep submitting, each retrying with its own key until it gets an answer.
- * What was acknowledged must be there once, what was refused for good must not, and the run must have hurt: without a failed call it proves nothing.
+ * Kills processes of a whole installation at random while clients keep submitting, each retrying with its own key until
+ * it gets an answer. What was acknowledged must be there once, what was refused for good must not, and the run must
+ * have hurt: without a failed call it proves nothing.
  */
 describe('kill -9 under load', () => {
   const dataDir = temporaryDataDir();

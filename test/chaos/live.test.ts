@@ -13,7 +13,10 @@ import { adminEmail, adminPassword, type RunningService, startService } from '..
 
 const clientCount = 100;
 
-/** Kills the service and its intake while a hundred reference clients listen: each must have heard of every accepted response in the end. */
+/**
+ * Kills the service and its intake while a hundred reference clients listen: each must have heard of every accepted
+ * response in the end.
+ */
 describe('live streams through kill -9', () => {
   const [storesDir, dataDir] = [temporaryDataDir(), temporaryDataDir()];
   const started: RunningService[] = [];

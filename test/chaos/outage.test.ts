@@ -9,7 +9,10 @@ import { eventually } from '../support/eventually.ts';
 import { areInTime } from '../support/refusal-times.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** Stops one store at a time (SIGSTOP: the connection stays, the answers do not come) and looks at what clients get meanwhile. */
+/**
+ * Stops one store at a time (SIGSTOP: the connection stays, the answers do not come) and looks at what clients get
+ * meanwhile.
+ */
 describe('a store that is away', () => {
   const dataDir = temporaryDataDir();
   let service: RunningService;
@@ -31,7 +34,10 @@ describe('a store that is away', () => {
 
   const pidOf = (store: string): number => JSON.parse(readFileSync(join(dataDir, store, 'pid'), 'utf8')).pid;
 
-  /** Submits under an id of the client's own, which may be sent again: what was refused for lack of an answer may have been stored all the same. */
+  /**
+   * Submits under an id of the client's own, which may be sent again: what was refused for lack of an answer may have
+   * been stored all the same.
+   */
   async function submit(expected: 201 | 503, responseId: string = randomUUID()): Promise<string> {
     const startedAt = performance.now();
     const reply = await admin.submit(surveyId, { responseId, answers: [] });
@@ -46,7 +52,10 @@ describe('a store that is away', () => {
   }
 
   let asked = 0;
-  /** Asks all that reads from ClickHouse at once, counts of what nobody has counted yet; gives the milliseconds until the last was refused. */
+  /**
+   * Asks all that reads from ClickHouse at once, counts of what nobody has counted yet; gives the milliseconds until
+   * the last was refused.
+   */
   async function readingRefusedMs(): Promise<number> {
     const startedAt = performance.now();
     const counts = `/analytics/surveys/${surveyId}?startDate=${new Date(++asked).toISOString()}`;

@@ -15,7 +15,10 @@ import { eventually } from '../support/eventually.ts';
 import { areInTime } from '../support/refusal-times.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** Stores that answer, but not as they should; what was accepted must be there once, and what was refused may be sent again. */
+/**
+ * Stores that answer, but not as they should; what was accepted must be there once, and what was refused may be sent
+ * again.
+ */
 describe('a store that fails', () => {
   const dataDir = temporaryDataDir();
   const smallDisk = join(dataDir, 'redis-intake');

@@ -16,7 +16,8 @@ describe('webhooks under kill -9', () => {
     assert.deepEqual(report.missing, []);
     assert.deepEqual(report.underSeveralIds, [], 'the same webhook-id on every attempt');
     assert.equal(report.delivered, report.stored, 'no event without its cause, no cause without its event');
-    // Only who delivers can repeat: what was under way, and what came back and was not written down yet. The long version holds that against 0.1 % of all.
+    // Only who delivers can repeat: what was under way, and what came back and was not written down yet. The long
+    // version holds that against 0.1 % of all.
     const most = report.kills.jobs * (socketsPerEndpoint + maxUnwrittenMessages);
     assert.ok(
       report.repeated <= most,

@@ -2,8 +2,9 @@ import { machineLine, option } from '../../bench/support/machine.ts';
 import { runWebhookChaos } from '../support/webhook-chaos.ts';
 
 /**
- * `npm run chaos:webhooks`: two minutes of load and kill -9, then what was committed beside what arrived. `--seconds N`, `--perSecond N`
- * submissions, `--killEveryMs N`. Ends with code 1 unless everything arrived under one id each and at most 0.1 % of the requests were repetitions.
+ * `npm run chaos:webhooks`: two minutes of load and kill -9, then what was committed beside what arrived. `--seconds
+ * N`, `--perSecond N` submissions, `--killEveryMs N`. Ends with code 1 unless everything arrived under one id each and
+ * at most 0.1 % of the requests were repetitions.
  */
 const [seconds, perSecond, killEveryMs] = [
   option('seconds', 120),

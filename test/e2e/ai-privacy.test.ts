@@ -85,7 +85,10 @@ function leaked(text: string): string[] {
 }
 
 const letters = (text: string): string => readable(text).replace(/[^\p{L}\p{N}@]/gu, '');
-/** What may be left of an answer without its placeholders. Chinese has no spaces, so the words beside an address can go with it. */
+/**
+ * What may be left of an answer without its placeholders. Chinese has no spaces, so the words beside an address can go
+ * with it.
+ */
 const allowed = new Set(
   [...surroundings, '请联系#', '#谢谢'].flatMap((text) =>
     ['', 'mailto'].map((scheme) => letters(text.replace('#', scheme))),
@@ -203,7 +206,8 @@ describe('personal data in answers', () => {
 
   it('no identifier appears in results, reports, jobs, usage, debug logs or AI tables', async () => {
     const { admin, service, ai } = scene;
-    // A provider that quotes what it was sent, and one that never replies what fits, about however few answers it is asked.
+    // A provider that quotes what it was sent, and one that never replies what fits, about however few answers it is
+    // asked.
     const unfit = Array.from({ length: 40 }, (_, n) => ({ text: n % 2 === 0 ? '{' : '[]' }));
     for (const fault of [{ status: 400, body: { error: { message: 'wrong: [EMAIL_1]' } } }, ...unfit])
       ai.faults.push(fault);

@@ -7,7 +7,10 @@ import { createFullSurvey, type FullSurvey } from '../support/every-type.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** Far from the gigabyte that is sent; what a fast sender has in the sockets' buffers until it hears of the end is in it. */
+/**
+ * Far from the gigabyte that is sent; what a fast sender has in the sockets' buffers until it hears of the end is in
+ * it.
+ */
 const hungUpWithinBytes = 300 * 1024 ** 2;
 
 describe('bad input', () => {

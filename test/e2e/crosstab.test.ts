@@ -10,7 +10,10 @@ const crossed = [
   [3, 17, 5],
 ];
 
-/** What the nth respondent of a cell weighs: the first gives no number and the second none that can be used, others 3, 0.5, 3, 0.5 … */
+/**
+ * What the nth respondent of a cell weighs: the first gives no number and the second none that can be used, others 3,
+ * 0.5, 3, 0.5 …
+ */
 const weightsOf = (n: number): number[] => (n === 0 ? [] : [n === 1 ? -1 : n % 2 === 0 ? 3 : 0.5]);
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 

@@ -14,7 +14,8 @@ describe('docs/guide/replay.md', () => {
   });
 
   it('its tour makes a survey from a file and finds every count equal', { skip: missing('bash') }, async () => {
-    // The command without its build step, which would replace the build that other tests run from if a source changed meanwhile.
+    // The command without its build step, which would replace the build that other tests run from if a source changed
+    // meanwhile.
     const lines = tourOf('docs/guide/replay.md', service).replaceAll(
       'npm run replay --',
       `'${process.execPath}' '${main}'`,

@@ -140,7 +140,8 @@ describe('live streams over WebSocket', () => {
     const mostByNow = () => 1 + (performance.now() - startedAt) / 990;
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['analytics'] });
     assert.equal((await live.next('analytics'))['totalResponses'], 0);
-    // Where bins lie is known from here on: while the range grows, the last bin of a count may be wider than in the next one.
+    // Where bins lie is known from here on: while the range grows, the last bin of a count may be wider than in the
+    // next one.
     for (const n of [0, 11]) await survey.submit(n);
     await live.next('analytics', ({ totalResponses }) => totalResponses === 2);
     for (let n = 1; n < 11; n += 1) await survey.submit(n);

@@ -6,7 +6,10 @@ import { adminClient, type Client, type Reply } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** Said of the coding of the body, this changes nothing but the way that a submission takes through the service: the general one. */
+/**
+ * Said of the coding of the body, this changes nothing but the way that a submission takes through the service: the
+ * general one.
+ */
 const generalWay = { 'content-encoding': 'identity' };
 
 describe('the fast path of submissions', () => {

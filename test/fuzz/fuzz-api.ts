@@ -49,7 +49,10 @@ export interface FuzzReport {
 const connections = 8;
 const roundOf = 1000;
 const mostFaults = 20;
-/** What the service may hold beyond what it held when warm: buffers, caches with bounds, a heap that is not collected yet. */
+/**
+ * What the service may hold beyond what it held when warm: buffers, caches with bounds, a heap that is not collected
+ * yet.
+ */
 const allowanceBytes = 300 * 1024 * 1024;
 
 /** Sends requests that are made from the service's own document to a service of its own, and judges every reply. */
@@ -173,7 +176,10 @@ export async function fuzzApi({ seed, requests, seconds, atLeast = 0, progress }
   }
 }
 
-/** On a machine that is busy with other things the service may say that it cannot right now; the next round begins with what there is. */
+/**
+ * On a machine that is busy with other things the service may say that it cannot right now; the next round begins with
+ * what there is.
+ */
 function passIfBusy(error: unknown): void {
   if (!(error instanceof assert.AssertionError && error.actual === 503)) throw error;
 }
@@ -203,13 +209,19 @@ async function settle(report: FuzzReport, { service, keeper, look, addFault }: A
     addFault(`memory grew from ${report.startBytes} to ${report.endBytes} bytes`, '');
 }
 
-/** Other tests leave rows that cannot be stored; asked to try them again, the service would rightly log each as an error. */
+/**
+ * Other tests leave rows that cannot be stored; asked to try them again, the service would rightly log each as an
+ * error.
+ */
 function intakeOfItsOwn(): Record<string, string> {
   const shared = process.env['TEST_REDIS_URL'];
   return shared === undefined ? {} : { REDIS_URL: new URL('/13', shared).href };
 }
 
-/** Keys of providers that were set by the way are sealed for a service that is gone; the next to use the database could not read them. */
+/**
+ * Keys of providers that were set by the way are sealed for a service that is gone; the next to use the database could
+ * not read them.
+ */
 async function forgetKeys(): Promise<void> {
   const { DATABASE_URL: url } = sharedStoreUrls();
   if (url === undefined) return;

@@ -159,7 +159,10 @@ function placesOf(value: unknown, found: Place[] = []): Place[] {
   return found;
 }
 
-/** Spoils a few places of a good body: other types, hostile texts, things left out, added, repeated or nested. Changes it in place. */
+/**
+ * Spoils a few places of a good body: other types, hostile texts, things left out, added, repeated or nested. Changes
+ * it in place.
+ */
 export function spoil(chance: Chance, good: unknown): unknown {
   const body = { value: good };
   for (let blow = chance.pick([1, 1, 1, 2, 3]); blow > 0; blow -= 1) {

@@ -1,9 +1,10 @@
 import { fuzzApi } from './fuzz-api.ts';
 
 /**
- * `npm run fuzz:api`: requests made from the service's own document, most of them spoiled, against a service of its own with its stores.
- * `--requests N` (20,000), `--seconds N` at most (600), `--seed N` (a new one each time; the same seed makes the same requests in one order a
- * connection). Ends with code 1 when a reply broke the contract, the service failed, hung or grew, or its event loop was held, and shows the requests.
+ * `npm run fuzz:api`: requests made from the service's own document, most of them spoiled, against a service of its own
+ * with its stores. `--requests N` (20,000), `--seconds N` at most (600), `--seed N` (a new one each time; the same seed
+ * makes the same requests in one order a connection). Ends with code 1 when a reply broke the contract, the service
+ * failed, hung or grew, or its event loop was held, and shows the requests.
  */
 const option = (name: string, fallback: number): number => {
   const at = process.argv.indexOf(`--${name}`);

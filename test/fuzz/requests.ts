@@ -17,7 +17,10 @@ export interface FuzzRequest {
 const longestHead = 14_000;
 const methodsOfParser = new Set(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE', 'CONNECT']);
 
-/** The server's parser knows nine methods, visible ASCII in paths and heads up to a size; it closes on everything else or waits for more. */
+/**
+ * The server's parser knows nine methods, visible ASCII in paths and heads up to a size; it closes on everything else
+ * or waits for more.
+ */
 export function isBeyondParser({ method, path, headers }: FuzzRequest): boolean {
   const head = path.length + headers.reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
   return (

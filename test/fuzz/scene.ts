@@ -17,7 +17,10 @@ const hostilePatterns = [
   '[A-Z]{2}[0-9]{4}',
 ];
 
-/** A world to be spoiled: surveys with every type and a few responses, people, an endpoint; renewed as requests delete it. */
+/**
+ * A world to be spoiled: surveys with every type and a few responses, people, an endpoint; renewed as requests delete
+ * it.
+ */
 export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
   const password = 'a password of some length';
   const email = `fuzz-${crypto.randomUUID()}@example.invalid`;

@@ -64,7 +64,8 @@ function exchange(socket: Socket, request: FuzzRequest): Promise<WireOutcome> {
       socket.on('error', () => undefined);
       resolve(outcome);
     };
-    // In two steps: after a stall of this very process timers come first, and the reply that has long been there only then.
+    // In two steps: after a stall of this very process timers come first, and the reply that has long been there only
+    // then.
     let timer = setTimeout(
       () => {
         timer = setTimeout(() => end('silent'), brokenPatienceMs);

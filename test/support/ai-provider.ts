@@ -15,7 +15,10 @@ export type Fault =
   | { hang: true }
   /** A reply that begins, and then a space now and then. */
   | { drip: true }
-  /** Hung up: before a word, in the middle of a body whose length is known, between chunks; of a stream of events also by ending it as if all had been said. */
+  /**
+   * Hung up: before a word, in the middle of a body whose length is known, between chunks; of a stream of events also
+   * by ending it as if all had been said.
+   */
   | { cut: true | 'before' | 'chunks' | 'orderly' }
   /** Says in the middle of a stream of events that it cannot go on. */
   | { breakdown: true }
@@ -29,7 +32,10 @@ interface State {
   faults: Fault[];
   /** Goes before `faults`. */
   faultOf: ((call: SeenCall) => Fault | undefined) | undefined;
-  /** Decides what a good reply holds; undefined: something that fits the schema. A reply that does not fit is refused, as providers with strict schemas never send one. */
+  /**
+   * Decides what a good reply holds; undefined: something that fits the schema. A reply that does not fit is refused,
+   * as providers with strict schemas never send one.
+   */
   answer: ((call: SeenCall) => unknown) | undefined;
   delayMs: number;
   /** No reply before this has come. */

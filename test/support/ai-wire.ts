@@ -32,7 +32,10 @@ export interface SeenCall {
 /** How a reply ends: whole, cut off at the most tokens, refused by the model, or kept back by a filter. */
 export type Ending = 'whole' | 'length' | 'refusal' | 'filter';
 
-/** Refuses to compile a schema whose requests the SDK's own type would not have. Strict objects see to it that nothing else is sent: no tools, no files. */
+/**
+ * Refuses to compile a schema whose requests the SDK's own type would not have. Strict objects see to it that nothing
+ * else is sent: no tools, no files.
+ */
 const typed = <T>(schema: z.ZodType<T>): z.ZodType<T> => schema;
 
 const text = z.string().min(1);

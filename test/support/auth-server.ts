@@ -56,7 +56,10 @@ export interface AuthServerOptions {
   signingKey?: string;
 }
 
-/** The people's routes alone on a real server, database and Redis; `/surveys/{id}/probe/<right>` stand for the surveys' own routes. */
+/**
+ * The people's routes alone on a real server, database and Redis; `/surveys/{id}/probe/<right>` stand for the surveys'
+ * own routes.
+ */
 export async function startAuthServer({
   limits: given = {},
   accessTokenTtlSeconds = 900,

@@ -1,4 +1,7 @@
-/** Live streams with nothing behind them, for a test that needs a process: `node bare-live-server.js ADDRESS PORT`. Prints a line for each who comes and goes. */
+/**
+ * Live streams with nothing behind them, for a test that needs a process: `node bare-live-server.js ADDRESS PORT`.
+ * Prints a line for each who comes and goes.
+ */
 
 import { openEventStream } from '../../src/http/live/event-stream.ts';
 import type { LiveConnection } from '../../src/http/live/hub.ts';

@@ -17,7 +17,10 @@ export const listener: Principal = {
   keyCeiling: null,
 };
 
-/** What carries live streams with nothing behind it: `members` are those who are connected, and `counted` is told of each who comes and goes. */
+/**
+ * What carries live streams with nothing behind it: `members` are those who are connected, and `counted` is told of
+ * each who comes and goes.
+ */
 export function bareLive(
   members: Set<LiveConnection>,
   counted: (transport: 'websocket' | 'sse', change: 1 | -1) => void,

@@ -14,8 +14,8 @@ const routes = new Map([...api, ...root].map((route) => [`${route.method} ${rout
 export const apiRouteNames: readonly string[] = api.map(({ method, path }) => `${method} ${path}`);
 
 /**
- * Holds a reply against what its route promises: status, envelope, `data` field by field, standing headers; a refusal must have a code
- * that the reference names for the route. `route` is the method and the path template.
+ * Holds a reply against what its route promises: status, envelope, `data` field by field, standing headers; a refusal
+ * must have a code that the reference names for the route. `route` is the method and the path template.
  */
 export function assertConforms(route: `${Method} ${string}`, reply: Reply): void {
   const declared = routes.get(route);

@@ -2,7 +2,9 @@ import type { FileColumn } from '../../src/pipelines/exports/columns.ts';
 import { csvJson, csvText } from '../../src/pipelines/exports/csv.ts';
 import type { ResponseRecord } from '../../src/stores/clickhouse/responses.ts';
 
-/** A line of a CSV file as the records read for other formats make it: what the database's own lines are held against. */
+/**
+ * A line of a CSV file as the records read for other formats make it: what the database's own lines are held against.
+ */
 export function referenceLine(columns: readonly FileColumn[], record: ResponseRecord): string {
   return `${columns.map((column) => referenceCell(column, record)).join(',')}\r\n`;
 }

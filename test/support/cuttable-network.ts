@@ -12,7 +12,10 @@ export interface CuttableNetwork {
   remove(): void;
 }
 
-/** Undefined where such networks cannot be made. `retries`: how often the server's system sends again what nobody acknowledges. */
+/**
+ * Undefined where such networks cannot be made. `retries`: how often the server's system sends again what nobody
+ * acknowledges.
+ */
 export function createCuttableNetwork(retries: number): CuttableNetwork | undefined {
   const id = randomBytes(3).toString('hex');
   const [server, client] = [`survey-${id}s`, `survey-${id}c`];

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * A program that a test needs and Debian has: its path, or why there is none. As root on Debian a missing one is installed, as the service does
- * with Redis.
+ * A program that a test needs and Debian has: its path, or why there is none. As root on Debian a missing one is
+ * installed, as the service does with Redis.
  */
 export function debianProgram(
   program: string,

@@ -46,7 +46,9 @@ export async function paste(
   return stdout;
 }
 
-/** Runs lines in an empty folder and stops at the first command that fails. `look` gets the folder before it is removed. */
+/**
+ * Runs lines in an empty folder and stops at the first command that fails. `look` gets the folder before it is removed.
+ */
 export async function pasteInFolder<T>(lines: string, look: (stdout: string, folder: string) => T): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'survey-tour-'));
   try {

@@ -10,7 +10,9 @@ import { temporaryDataDir } from './data-dir.ts';
 import { eventually } from './eventually.ts';
 import { type RunningService, startService } from './service.ts';
 
-/** Something that goes wrong in the embedded ClickHouse at the nth system call of a kind, while an insert is under way. */
+/**
+ * Something that goes wrong in the embedded ClickHouse at the nth system call of a kind, while an insert is under way.
+ */
 export interface EngineFault {
   calls: keyof typeof systemCalls;
   effect: keyof typeof effects;
@@ -37,7 +39,10 @@ export interface EngineChaosOptions {
 export interface EngineChaosReport {
   /** How many of the faults happened, by kind. */
   triggered: Record<string, number>;
-  /** How often the engine answered nothing any more after a fault and was killed, as the service would do some time later. */
+  /**
+   * How often the engine answered nothing any more after a fault and was killed, as the service would do some time
+   * later.
+   */
   hung: number;
   accepted: number;
   /** Accepted responses that the service does not show at the end. */
@@ -59,8 +64,9 @@ const detachWithinMs = 500;
 const answersWithinMs = 3000;
 
 /**
- * Sends responses to a service whose ClickHouse fails in the middle of the insert that takes them: system calls of the engine that return an
- * error, or that are its last. Waits after each fault until all that was accepted can be counted, and compares the ids at the end.
+ * Sends responses to a service whose ClickHouse fails in the middle of the insert that takes them: system calls of the
+ * engine that return an error, or that are its last. Waits after each fault until all that was accepted can be counted,
+ * and compares the ids at the end.
  */
 export async function runEngineChaos({
   strace,
@@ -177,7 +183,10 @@ async function submit(admin: Client, surveyId: string, accepted: Set<string>): P
   accepted.add(responseId);
 }
 
-/** Attaches strace with the fault; `end` waits for the fault for a while, detaches, and gives the call that went wrong, if one did. */
+/**
+ * Attaches strace with the fault; `end` waits for the fault for a while, detaches, and gives the call that went wrong,
+ * if one did.
+ */
 async function injectInto(strace: string, pid: number, { calls, effect, when }: EngineFault, file: string) {
   const names = systemCalls[calls];
   const child = spawn(

@@ -1,4 +1,7 @@
-/** Tries until it no longer throws, at most `withinMs`, which a slow machine may well need; then throws what was thrown last. */
+/**
+ * Tries until it no longer throws, at most `withinMs`, which a slow machine may well need; then throws what was thrown
+ * last.
+ */
 export async function eventually<T>(attempt: () => Promise<T> | T, withinMs = 30_000, everyMs = 25): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {

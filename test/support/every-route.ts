@@ -6,8 +6,8 @@ import type { Route } from '../../src/http/routing/route.ts';
 const rootMakers = new Set(['docsRoutes', 'healthRoutes', 'metricsRoute']);
 
 /**
- * Every route that the modules of `src/http/routes` make, built without anything behind it: what they are given stands still until a
- * handler runs. A module that makes no route fails.
+ * Every route that the modules of `src/http/routes` make, built without anything behind it: what they are given stands
+ * still until a handler runs. A module that makes no route fails.
  */
 export async function everyRoute(): Promise<{ api: Route[]; root: Route[] }> {
   const folder = new URL(`../../src/http/`, import.meta.url);

@@ -16,7 +16,10 @@ export interface FakeResponseOptions {
   roomBytes?: number;
 }
 
-/** Stands for uWS' response: keeps what is written, refuses writing outside a cork after the first turn, and can be aborted, filled and drained. */
+/**
+ * Stands for uWS' response: keeps what is written, refuses writing outside a cork after the first turn, and can be
+ * aborted, filled and drained.
+ */
 export function fakeResponse({ roomBytes = Number.POSITIVE_INFINITY }: FakeResponseOptions = {}) {
   let head = '';
   const written: Written = {

@@ -118,7 +118,9 @@ function post(port: number, path: string, localAddress: string, body: string): P
   });
 }
 
-/** The most metadata that a submission may have; of a control character each sign takes six bytes where it is stored. */
+/**
+ * The most metadata that a submission may have; of a control character each sign takes six bytes where it is stored.
+ */
 export function largeMetadata(sign: string): Record<string, string> {
   return Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`key${n}`, sign.repeat(1000)]));
 }

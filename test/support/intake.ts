@@ -16,7 +16,10 @@ export const noMemoryPressure = { surplusBytes: () => 0, recordFreed: () => unde
 
 export const noMetrics = { committed: () => undefined, submitted: () => undefined };
 
-/** A connection to a database of its own: what is written there are no rows, and a service on the same streams could only bury them. */
+/**
+ * A connection to a database of its own: what is written there are no rows, and a service on the same streams could
+ * only bury them.
+ */
 export async function connectIntake() {
   const redis = createIntakeRedis(new URL('/6', (await sharedStores()).redisUrl).href, createLog('silent'));
   await redis.connect();
@@ -58,7 +61,10 @@ export async function announceSurvey(
   return surveyId;
 }
 
-/** A whole response under a new id, unless `more` says otherwise: `key` is an idempotency key, and an id of the client's is one that was not seen before. */
+/**
+ * A whole response under a new id, unless `more` says otherwise: `key` is an idempotency key, and an id of the client's
+ * is one that was not seen before.
+ */
 export function appendix(
   surveyId: string,
   { key = '', ...more }: Partial<IntakeSubmission> & { key?: string } = {},

@@ -80,8 +80,9 @@ export function refusedWith(
 }
 
 /**
- * The reference for clients that must not lose anything: remembers the cursor of the last response, and after any end of the connection
- * takes a new ticket and subscribes again behind that cursor. A response that is sent again is known by its id and cursor.
+ * The reference for clients that must not lose anything: remembers the cursor of the last response, and after any end
+ * of the connection takes a new ticket and subscribes again behind that cursor. A response that is sent again is known
+ * by its id and cursor.
  */
 export function subscribeResiliently(service: Place, tokenOf: () => Promise<string>, surveyId: string) {
   const seen = new Set<string>();

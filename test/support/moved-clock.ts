@@ -1,6 +1,7 @@
 /**
- * Loaded into a process before all else (`--import`): its wall clock shows the real time and so many milliseconds more as MOVED_CLOCK_FILE says,
- * read at the start and at every SIGUSR2. Timers and `performance.now` go on as they do when a system's clock is set.
+ * Loaded into a process before all else (`--import`): its wall clock shows the real time and so many milliseconds more
+ * as MOVED_CLOCK_FILE says, read at the start and at every SIGUSR2. Timers and `performance.now` go on as they do when
+ * a system's clock is set.
  */
 import { readFileSync } from 'node:fs';
 

@@ -18,7 +18,10 @@ export interface NameServer {
 
 const types = { A: 1, CNAME: 5, AAAA: 28 } as const;
 
-/** A name server (RFC 1035, over UDP) on a free loopback port, whose answers live for 0 seconds. Names that it does not know do not exist. */
+/**
+ * A name server (RFC 1035, over UDP) on a free loopback port, whose answers live for 0 seconds. Names that it does not
+ * know do not exist.
+ */
 export async function startNameServer(zone: Record<string, () => readonly NameRecord[]>): Promise<NameServer> {
   const socket = createSocket('udp4');
   let questions = 0;

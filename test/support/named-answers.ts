@@ -1,4 +1,7 @@
-/** Answers as people write them, by language; a person's name stands between guillemets. The others name nobody, many of them with words that look like names. */
+/**
+ * Answers as people write them, by language; a person's name stands between guillemets. The others name nobody, many of
+ * them with words that look like names.
+ */
 export const namedAnswers: Readonly<Record<string, readonly string[]>> = {
   en: [
     'My name is «Grace Okafor» and I have been a customer for ten years.',
@@ -205,7 +208,9 @@ export const namedAnswers: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Names that nobody introduces, in scripts that the library does not know, and answers beside them that name nobody. */
+/**
+ * Names that nobody introduces, in scripts that the library does not know, and answers beside them that name nobody.
+ */
 export const namedInOtherScripts: Readonly<Record<string, readonly string[]>> = {
   ru: [
     'Спасибо «Марии Ивановне» за помощь',

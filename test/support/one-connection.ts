@@ -15,7 +15,9 @@ export interface OneCall {
   from?: string;
 }
 
-/** Calls over a connection of its own, so that the kernel may give each call to another process that shares the port. */
+/**
+ * Calls over a connection of its own, so that the kernel may give each call to another process that shares the port.
+ */
 export function callOnce(
   base: string,
   method: string,

@@ -18,8 +18,8 @@ const fileVariable = 'PROCESS_STATE_FILE';
 const tickMs = 5;
 
 /**
- * Measures a service from inside: `env` loads this module into its process. There SIGCONT begins to measure anew, and SIGUSR2 writes what
- * was measured since to a file.
+ * Measures a service from inside: `env` loads this module into its process. There SIGCONT begins to measure anew, and
+ * SIGUSR2 writes what was measured since to a file.
  */
 export function createProcessProbe() {
   const file = join(temporaryDataDir(), 'process-state.json');
@@ -38,7 +38,10 @@ export function createProcessProbe() {
   };
 }
 
-/** Nanoseconds that the main thread was on a processor, where the system tells it: a busy machine does not count as a held loop. */
+/**
+ * Nanoseconds that the main thread was on a processor, where the system tells it: a busy machine does not count as a
+ * held loop.
+ */
 function createThreadClock(): () => number {
   const schedule = '/proc/self/schedstat';
   if (!existsSync(schedule)) return () => performance.now() * 1e6;

@@ -3,7 +3,10 @@ const typicalMs = 3500;
 /** What nothing but a store's own end would explain. */
 const maxMs = 10_000;
 
-/** Whether refusals kept to their bound: most of them to the narrow one, since a busy machine may hold up a few, and each to a wide one. */
+/**
+ * Whether refusals kept to their bound: most of them to the narrow one, since a busy machine may hold up a few, and
+ * each to a wide one.
+ */
 export function areInTime(refusalsMs: readonly number[]): boolean {
   const inOrder = refusalsMs.toSorted((a, b) => a - b);
   return (inOrder[(inOrder.length - 1) >> 1] ?? 0) < typicalMs && (inOrder.at(-1) ?? 0) < maxMs;

@@ -1,4 +1,6 @@
-/** Addresses that no request may go to, in every spelling that a URL knows, and texts that are no address of the web. */
+/**
+ * Addresses that no request may go to, in every spelling that a URL knows, and texts that are no address of the web.
+ */
 export const refusedUrls: readonly string[] = [
   // loopback in every spelling that a URL knows
   'http://127.0.0.1/',

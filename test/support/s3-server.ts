@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import S3rver from '@20minutes/s3rver';
 
-/** An S3 server on a free loopback port with one bucket. It knows its keys but not how the SDK signs calls on a whole bucket, so it does not insist on signatures. */
+/**
+ * An S3 server on a free loopback port with one bucket. It knows its keys but not how the SDK signs calls on a whole
+ * bucket, so it does not insist on signatures.
+ */
 export async function startS3() {
   const directory = mkdtempSync(join(tmpdir(), 'survey-s3-'));
   const bucket = 'files';

@@ -302,7 +302,10 @@ export const seededAnswers: readonly SeededAnswer[] = seeds.flatMap((seed, index
   })),
 );
 
-/** What is left of an identifier in a text that was sent: everything that is neither placeholder nor surroundings. Empty where nothing is. */
+/**
+ * What is left of an identifier in a text that was sent: everything that is neither placeholder nor surroundings. Empty
+ * where nothing is.
+ */
 export function remainder(sent: string, { kind, text }: Seed): string[] {
   const plain = readable(sent).replace(/\[[a-z]+_\d+\]/g, '\n');
   const digits = plain.match(/\d/g)?.join('') ?? '';

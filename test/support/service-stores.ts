@@ -5,7 +5,10 @@ import { openStores, type Stores } from '../../src/stores/stores.ts';
 import type { RunningService } from './service.ts';
 import { sharedStores } from './stores.ts';
 
-/** The stores of a service, to look into them or to put something there; close them before it stops. Without URLs it runs on the shared ones. */
+/**
+ * The stores of a service, to look into them or to put something there; close them before it stops. Without URLs it
+ * runs on the shared ones.
+ */
 export async function openStoresOf(
   { dataDir }: Pick<RunningService, 'dataDir'>,
   urls?: Pick<EmbeddedStores, 'redisUrl' | 'redisJobsUrl' | 'databaseUrl' | 'clickhouseUrl'>,

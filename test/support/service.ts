@@ -37,8 +37,9 @@ const readyWithinMs = 60_000;
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 /**
- * Starts the built service as a process of its own, on a free port and with limits that do not get in a test's way. The stores are the
- * run's shared ones where their URLs are in the environment and no data directory is given, else embedded in the data directory.
+ * Starts the built service as a process of its own, on a free port and with limits that do not get in a test's way. The
+ * stores are the run's shared ones where their URLs are in the environment and no data directory is given, else
+ * embedded in the data directory.
  */
 export async function startService({ env = {}, dataDir, openFiles }: ServiceOptions = {}): Promise<RunningService> {
   const folder = dataDir ?? temporaryDataDir();
@@ -58,6 +59,8 @@ export async function startService({ env = {}, dataDir, openFiles }: ServiceOpti
       DATA_DIR: folder,
       ADMIN_EMAIL: adminEmail,
       ADMIN_PASSWORD: adminPassword,
+      WEBHOOK_HOST_CONNECTIONS: '10000',
+      WEBHOOK_HOST_REQUESTS_PER_SECOND: '100000',
       RATE_LIMIT_AUTH: '100000',
       RATE_LIMIT_SUBMIT: '10000000',
       RATE_LIMIT_API: '10000000',

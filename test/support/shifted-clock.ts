@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { debianProgram } from './debian-program.ts';
 
 /**
- * A library for LD_PRELOAD: the wall clock shows the real time and so many seconds more as the file SHIFTED_CLOCK_FILE holds (8 bytes, little
- * endian). It allocates nothing, unlike libfaketime, which does not start together with the allocator of Debian's Redis (jemalloc).
+ * A library for LD_PRELOAD: the wall clock shows the real time and so many seconds more as the file SHIFTED_CLOCK_FILE
+ * holds (8 bytes, little endian). It allocates nothing, unlike libfaketime, which does not start together with the
+ * allocator of Debian's Redis (jemalloc).
  */
 const source = `
 #define _GNU_SOURCE

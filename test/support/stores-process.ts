@@ -1,6 +1,7 @@
 /**
- * A process that owns embedded stores, for tests that kill it: `node stores-process.js <DATA_DIR> [store …]`. Prints one JSON line
- * with the URLs and process numbers when they serve. SIGTERM stops them; SIGINT is ignored, as it is meant for the whole group.
+ * A process that owns embedded stores, for tests that kill it: `node stores-process.js <DATA_DIR> [store …]`. Prints
+ * one JSON line with the URLs and process numbers when they serve. SIGTERM stops them; SIGINT is ignored, as it is
+ * meant for the whole group.
  */
 import { createLog } from '../../src/log.ts';
 import { type StoreName, startEmbeddedStores } from '../../src/stores/embedded/start-stores.ts';

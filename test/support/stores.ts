@@ -22,14 +22,15 @@ const variables = {
 
 let started: Promise<SharedStores> | undefined;
 
-// A test file that is run by itself ends only when its stores have. The runner of all files, which is no test, stops them itself.
-// Hooks run in the order in which they are set: this one after those of the file, which may want the stores.
+// A test file that is run by itself ends only when its stores have. The runner of all files, which is no test, stops
+// them itself. Hooks run in the order in which they are set: this one after those of the file, which may want the
+// stores.
 if (process.env['NODE_TEST_CONTEXT'] !== undefined) setImmediate(() => after(async () => (await started)?.stop()));
 
 /**
- * Real stores for tests: those named by TEST_REDIS_URL, TEST_REDIS_JOBS_URL, TEST_DATABASE_URL and TEST_CLICKHOUSE_URL, else
- * embedded ones in a temporary directory, started once and passed to child processes by the same variables. They are shared:
- * a test uses names of its own (prefix, schema, database).
+ * Real stores for tests: those named by TEST_REDIS_URL, TEST_REDIS_JOBS_URL, TEST_DATABASE_URL and TEST_CLICKHOUSE_URL,
+ * else embedded ones in a temporary directory, started once and passed to child processes by the same variables. They
+ * are shared: a test uses names of its own (prefix, schema, database).
  */
 export function sharedStores(): Promise<SharedStores> {
   started ??= fromEnvironment() ?? start();

@@ -6,7 +6,10 @@ import { readSubmission } from '../../src/domain/submission/submission.ts';
 import { submissionBodySchema } from '../../src/http/schemas/responses.ts';
 import { newId } from '../../src/platform/ids.ts';
 
-/** Holds the documented schema of bodies against the reader of the submission's route, on so many bodies that are right or nearly so. */
+/**
+ * Holds the documented schema of bodies against the reader of the submission's route, on so many bodies that are right
+ * or nearly so.
+ */
 export function compareReaders(bodies: number, seed = 20260115): { taken: number; refused: number } {
   let [taken, refused] = [0, 0];
   fc.assert(

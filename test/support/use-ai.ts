@@ -8,7 +8,10 @@ export interface UseAiOptions {
   answer: AiProviderServer['answer'];
 }
 
-/** A service with a stand-in of the AI providers for the tests of a suite: `take` is given it before the first, and every test finds the stand-in as new. */
+/**
+ * A service with a stand-in of the AI providers for the tests of a suite: `take` is given it before the first, and
+ * every test finds the stand-in as new.
+ */
 export function useAi(take: (scene: AiFixture) => void | Promise<void>, { env, answer }: UseAiOptions): void {
   let scene: AiFixture | undefined;
   before(async () => {

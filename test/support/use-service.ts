@@ -9,7 +9,10 @@ export interface ServiceFixture {
   admin: Client;
 }
 
-/** A service for the tests of a file or suite: begun before the first of them, when `take` is given it, and ended in order after the last. */
+/**
+ * A service for the tests of a file or suite: begun before the first of them, when `take` is given it, and ended in
+ * order after the last.
+ */
 export function useService(take: (served: ServiceFixture) => void, options?: ServiceOptions): void {
   let service: RunningService | undefined;
   before(async () => {

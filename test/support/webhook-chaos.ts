@@ -46,8 +46,9 @@ const receiverDelayMs = 2;
 const arrivalWithinMs = 120_000;
 
 /**
- * Kills — always with SIGKILL, one after the other — the process that delivers, the Redis of its jobs, PostgreSQL, and the process that takes
- * and stores responses, while responses are submitted, surveys published and quotas filled; then compares what was committed with what arrived.
+ * Kills — always with SIGKILL, one after the other — the process that delivers, the Redis of its jobs, PostgreSQL, and
+ * the process that takes and stores responses, while responses are submitted, surveys published and quotas filled; then
+ * compares what was committed with what arrived.
  */
 export async function runWebhookChaos({
   seconds,

@@ -7,7 +7,10 @@ import { assetPath } from '../../src/platform/assets.ts';
 /** Places that every other place may import; they import only each other. */
 const base = ['platform', 'errors.ts', 'log.ts', 'metrics.ts', 'settings.ts'];
 
-/** What each place may import besides itself. A place is a folder of `src`, a file at its root, or a file with a rule of its own. */
+/**
+ * What each place may import besides itself. A place is a folder of `src`, a file at its root, or a file with a rule of
+ * its own.
+ */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(base.map((place) => [place, base])),
   domain: ['errors.ts', 'platform'],

@@ -68,7 +68,10 @@ export interface PlanContext {
   restored?: RestoredResponse | undefined;
 }
 
-/** Checks and encodes a submission. Returns a promise only where something must be looked up: most submissions need nothing. */
+/**
+ * Checks and encodes a submission. Returns a promise only where something must be looked up: most submissions need
+ * nothing.
+ */
 export function planSubmission(
   deps: PlanDeps,
   request: SubmissionRequest,
@@ -100,7 +103,10 @@ export function planSubmission(
   return uploadIds.length === 0 ? planAnswers(deps, input, [], noUploads) : planUploads(deps, input, uploadIds);
 }
 
-/** The plan of a submission on the fast path; undefined where its form is unusual or it may be refused: then `planSubmission` decides. */
+/**
+ * The plan of a submission on the fast path; undefined where its form is unusual or it may be refused: then
+ * `planSubmission` decides.
+ */
 export function planFast(
   deps: PlanDeps,
   { bytes, surveyToken }: UnparsedSubmission,

@@ -43,8 +43,8 @@ export interface PossibleRepeat {
 }
 
 /**
- * Looks in the response store for an earlier use of the key or the id. Returns the reply of then, a refusal where the body was
- * another, undefined where there was none.
+ * Looks in the response store for an earlier use of the key or the id. Returns the reply of then, a refusal where the
+ * body was another, undefined where there was none.
  */
 export async function findReplay(
   deps: FindReplayDeps,

@@ -7,8 +7,8 @@ import type { SubmissionOutcome, SubmissionRequest, UnparsedSubmission } from '.
 import { type RetryDeps, retryOnConflict } from './retry.ts';
 
 /**
- * Takes submissions: plan (check and encode), append to the intake, which makes it durable, and reply. Whatever is not accepted at the
- * first attempt goes to `retryOnConflict`, which retries or refuses.
+ * Takes submissions: plan (check and encode), append to the intake, which makes it durable, and reply. Whatever is not
+ * accepted at the first attempt goes to `retryOnConflict`, which retries or refuses.
  */
 export function createSubmissions(given: SubmissionsDeps) {
   const deps: RetryDeps = { ...given, frozenSubmissions: createFrozenSubmissions(given) };
@@ -36,8 +36,8 @@ function submit(deps: RetryDeps, request: SubmissionRequest): Promise<Submission
 }
 
 /**
- * The fast path: the body is compared with the survey as bytes, and parsed only if the intake does not accept it. Undefined: the form
- * is unusual, so the general path must take it. Nothing was appended then.
+ * The fast path: the body is compared with the survey as bytes, and parsed only if the intake does not accept it.
+ * Undefined: the form is unusual, so the general path must take it. Nothing was appended then.
  */
 function submitFast(deps: RetryDeps, call: UnparsedSubmission): Promise<SubmissionOutcome> | undefined {
   const { surveyId, idempotencyKey, address, bytes } = call;

@@ -125,8 +125,8 @@ function isAddress(text: string): boolean {
 }
 
 /**
- * If there are only two groups, the first must be an allocated network, or one of local use: "Cafe :: 2024" has the form of an
- * address too.
+ * If there are only two groups, the first must be an allocated network, or one of local use: "Cafe :: 2024" has the
+ * form of an address too.
  */
 const isNetwork = (first: string, second: string): boolean =>
   /^(?:[23][\da-f]{3}|f[cde][\da-f]{2}|64)$/i.test(first) && [first, second].every((one) => /\d/.test(one));

@@ -106,8 +106,9 @@ function uploadIds(answers: readonly unknown[], questions: ReadonlySet<string>):
 }
 
 /**
- * Checks a submission's answers and encodes them as a row, or returns up to 50 issues with paths (`answers.3.numberValue`). The path of
- * a missing required question ends in its id. Written by hand instead of with zod because it runs for every response.
+ * Checks a submission's answers and encodes them as a row, or returns up to 50 issues with paths
+ * (`answers.3.numberValue`). The path of a missing required question ends in its id. Written by hand instead of with
+ * zod because it runs for every response.
  */
 export function checkAnswers(compiled: CompiledSurvey, given: unknown, options: CheckOptions): CheckedAnswers {
   const check = beginCheck(compiled, given, options);
@@ -179,7 +180,10 @@ interface GroupedAnswers {
   answered: CompiledQuestion[];
   /** The answers by the question's `place`. */
   answers: (PlacedAnswer[] | undefined)[];
-  /** Questions with an answer whose shape was reported: they are not also reported as missing. Created when first needed. */
+  /**
+   * Questions with an answer whose shape was reported: they are not also reported as missing. Created when first
+   * needed.
+   */
   misshaped: Set<CompiledQuestion> | undefined;
 }
 
@@ -220,7 +224,10 @@ function groupAnswer(
   }
 }
 
-/** The question of an answer. Answers usually follow the survey's order, and comparing two ids is faster than a map lookup. */
+/**
+ * The question of an answer. Answers usually follow the survey's order, and comparing two ids is faster than a map
+ * lookup.
+ */
 function itemOf(
   { visible, byId }: CompiledSurvey,
   questionId: string,
@@ -242,7 +249,10 @@ function questionIdOf(answer: unknown): string | undefined {
     : undefined;
 }
 
-/** Error message if a required question is not (fully) answered, else undefined. `isGiven`: the submission has an entry for it, which may count as no answer. */
+/**
+ * Error message if a required question is not (fully) answered, else undefined. `isGiven`: the submission has an entry
+ * for it, which may count as no answer.
+ */
 export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: boolean): string | undefined {
   const isThere = isAnswered(row, item);
   const missingPart =

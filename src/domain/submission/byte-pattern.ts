@@ -18,8 +18,8 @@ export function bytePattern(text: string): BytePattern {
 }
 
 /**
- * Whether the text is at this offset. Compares the last bytes first, since ids created together have a common prefix. Eight ASCII
- * characters read as a double are never 0 or NaN, so equal doubles mean equal bytes.
+ * Whether the text is at this offset. Compares the last bytes first, since ids created together have a common prefix.
+ * Eight ASCII characters read as a double are never 0 or NaN, so equal doubles mean equal bytes.
  */
 export function matchesAt({ length, words }: BytePattern, view: DataView, at: number, end: number): boolean {
   if (at + length > end) return false;

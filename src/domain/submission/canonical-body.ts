@@ -1,6 +1,7 @@
 /**
- * Canonical JSON of a body, independent of key order: the other fields first, then the answers, without white space and each with
- * `questionId` first. Most clients write answers like this, so the fast reader can reuse their bytes without parsing.
+ * Canonical JSON of a body, independent of key order: the other fields first, then the answers, without white space and
+ * each with `questionId` first. Most clients write answers like this, so the fast reader can reuse their bytes without
+ * parsing.
  */
 export function canonicalBody(body: unknown): string {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return canonical(body, 0);
@@ -16,7 +17,10 @@ export function canonicalBodyWith(body: object, answersText: string): string {
 /** Whether a parsed part of a body was already written in canonical form. */
 export const isCanonical = (part: unknown, text: string): boolean => canonical(part, 0) === text;
 
-/** Canonical form of earlier versions, with all keys in code unit order; stored idempotency records still contain its hash. */
+/**
+ * Canonical form of earlier versions, with all keys in code unit order; stored idempotency records still contain its
+ * hash.
+ */
 export const legacyCanonicalBody = (body: unknown): string => canonical(body, 0, byCodeUnits);
 
 const maxDepth = 16;

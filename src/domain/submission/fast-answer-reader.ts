@@ -21,7 +21,10 @@ interface FastQuestion {
   takesSeveral: boolean;
 }
 
-/** Separators in a client's JSON: without white space, as JavaScript writes, or with a space after each, as Python writes. */
+/**
+ * Separators in a client's JSON: without white space, as JavaScript writes, or with a space after each, as Python
+ * writes.
+ */
 export interface JsonStyle {
   comma: string;
   colon: string;
@@ -51,9 +54,10 @@ const maxValues = 30;
 const smallNumbers = Array.from({ length: 12 }, (_, number) => number);
 
 /**
- * Reads the answers of a complete submission by comparing bytes with the expected ones, if they are in the survey's order and each
- * starts with `questionId`, as most clients write them. Returns the offset after the answers, or `notMatched` (−1) if they are written
- * differently, are invalid or are slow to check: the general path (JSON.parse, `checkAnswers`) then finds the same row or reports the issues.
+ * Reads the answers of a complete submission by comparing bytes with the expected ones, if they are in the survey's
+ * order and each starts with `questionId`, as most clients write them. Returns the offset after the answers, or
+ * `notMatched` (−1) if they are written differently, are invalid or are slow to check: the general path (JSON.parse,
+ * `checkAnswers`) then finds the same row or reports the issues.
  */
 export function createFastAnswerReader(compiled: CompiledSurvey, style: JsonStyle) {
   let questions: readonly FastQuestion[] | undefined;
@@ -126,7 +130,8 @@ const plainText = /^"textValue": ?"([^"\\\u0000-\u001f\ufffd]*)"\}$/;
 const textAt = '"textValue":'.length;
 
 /**
- * Parses the rest of an answer after `questionId`. U+FFFD may stand for invalid UTF-8, and `\u` escapes may encode lone surrogates or
+ * Parses the rest of an answer after `questionId`. U+FFFD may stand for invalid UTF-8, and `\u` escapes may encode lone
+ * surrogates or
  * NUL: both go to the general path.
  */
 function parseAnswer(
@@ -161,7 +166,10 @@ function readsWithoutIssues(item: CompiledQuestion, answers: readonly PlacedAnsw
 
 const noUploads: ReadContext['uploads'] = new Map();
 
-/** Reads every option (at most 30) and the numbers 0 to 11 as answers, and returns those that are encoded by exactly one code. */
+/**
+ * Reads every option (at most 30) and the numbers 0 to 11 as answers, and returns those that are encoded by exactly one
+ * code.
+ */
 function valuesOf(compiled: CompiledSurvey, question: FastQuestion): KnownValue[] {
   const {
     item,
@@ -176,7 +184,8 @@ function valuesOf(compiled: CompiledSurvey, question: FastQuestion): KnownValue[
     const answer = JSON.parse(`{"questionId":${JSON.stringify(id)},${text}`) as GivenAnswer;
     const row = initialRow(compiled, undefined);
     if (!readsWithoutIssues(item, [{ index: 0, answer }], row)) return [];
-    // Checks only the question's own positions: checking the whole row would block the event loop for half a second in large surveys.
+    // Checks only the question's own positions: checking the whole row would block the event loop for half a second in
+    // large surveys.
     const [slot, ...others] = item.codes.filter((at) => row.codes[at] !== 0);
     const isOneCode =
       slot !== undefined &&

@@ -11,7 +11,10 @@ export interface FastSubmission {
   /** The fields other than the answers; `answers` is empty. */
   submission: Submission;
   row: AnswerRow;
-  /** The body as `canonicalBody` writes it, or undefined if that requires parsing. Valid only while the buffer is unchanged. */
+  /**
+   * The body as `canonicalBody` writes it, or undefined if that requires parsing. Valid only while the buffer is
+   * unchanged.
+   */
   canonical(): string | undefined;
 }
 
@@ -26,9 +29,9 @@ const [space, quote, comma, bracket, brace] = [0x20, 0x22, 0x2c, 0x5d, 0x7d];
 const maxBytes = 100_000;
 
 /**
- * Creates the fast path for reading a body: the answers, which are most of it, are compared bytewise with the expected ones, and only
- * the fields around them are parsed. Returns undefined if the body is written differently, belongs to a partial or resumed response, or
- * is invalid: the general path then gives the same result or reports the issues.
+ * Creates the fast path for reading a body: the answers, which are most of it, are compared bytewise with the expected
+ * ones, and only the fields around them are parsed. Returns undefined if the body is written differently, belongs to a
+ * partial or resumed response, or is invalid: the general path then gives the same result or reports the issues.
  */
 export function createFastSubmissionReader(compiled: CompiledSurvey): FastSubmissionReader {
   const frames = jsonStyles.map((style) => createAnswersFrame(compiled, style));
@@ -92,7 +95,10 @@ type Fields = Record<string, unknown>;
 
 const noFields: Fields = {};
 
-/** Parses the fields before and after the answers. Each side must form an object, so `answers` is a field of the body itself, not nested. */
+/**
+ * Parses the fields before and after the answers. Each side must form an object, so `answers` is a field of the body
+ * itself, not nested.
+ */
 function fieldsAround(bytes: Buffer, before: number, behind: number): Fields | undefined {
   const first = before === 0 ? noFields : fieldsBefore(bytes, before);
   const others = first && fieldsBehind(bytes, behind);
@@ -115,7 +121,9 @@ function fieldsBehind(bytes: Buffer, at: number): Fields | undefined {
 /** Whether a field starts at this offset; without this check an empty side would also parse as an object. */
 const startsFieldAt = (bytes: Buffer, at: number): boolean => bytes[bytes[at] === space ? at + 1 : at] === quote;
 
-/** Parses an object. U+FFFD (possibly invalid UTF-8) and `\u` escapes (possibly lone surrogates) go to the general path. */
+/**
+ * Parses an object. U+FFFD (possibly invalid UTF-8) and `\u` escapes (possibly lone surrogates) go to the general path.
+ */
 function fieldsIn(object: string): Fields | undefined {
   if (object.includes('\ufffd') || object.includes('\\u')) return undefined;
   try {

@@ -30,7 +30,10 @@ const knownFields = new Set([
 ]);
 const maxMetadataPairs = 20;
 
-/** Reads a submission's body and reports every validation issue. Written by hand instead of with zod because it runs for every response. */
+/**
+ * Reads a submission's body and reports every validation issue. Written by hand instead of with zod because it runs for
+ * every response.
+ */
 export function readSubmission(value: unknown, issues: ValidationIssue[]): Submission | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     issues.push({ path: '', message: 'the body must be an object with `answers`' });
@@ -63,8 +66,8 @@ export function readSubmission(value: unknown, issues: ValidationIssue[]): Submi
 }
 
 /**
- * Error message for an invalid respondent, or undefined. Blank names would be shared by many respondents; `.` and `..` could not be
- * erased, because clients resolve them in the path of the erasure call. The empty text counts as omitted.
+ * Error message for an invalid respondent, or undefined. Blank names would be shared by many respondents; `.` and `..`
+ * could not be erased, because clients resolve them in the path of the erasure call. The empty text counts as omitted.
  */
 export function respondentProblem(text: string): string | undefined {
   if (text === '') return undefined;
@@ -73,7 +76,10 @@ export function respondentProblem(text: string): string | undefined {
   return text.length <= 200 || [...text].length <= 200 ? undefined : 'must have at most 200 characters';
 }
 
-/** Error message for an invalid response id, or undefined. Refuses the nil and max UUID, which clients send for unset fields. */
+/**
+ * Error message for an invalid response id, or undefined. Refuses the nil and max UUID, which clients send for unset
+ * fields.
+ */
 export function responseIdProblem(text: string): string | undefined {
   const id = text.toLowerCase();
   if (!isId(id)) return 'must be a UUID';
@@ -113,7 +119,10 @@ function readTime(value: unknown, issues: ValidationIssue[]): number | undefined
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** Parses an ISO 8601 time with zone to Unix milliseconds. NaN for anything else, also for days such as 30 February, which `Date.parse` moves to March. */
+/**
+ * Parses an ISO 8601 time with zone to Unix milliseconds. NaN for anything else, also for days such as 30 February,
+ * which `Date.parse` moves to March.
+ */
 export function parseTimestamp(text: string): number {
   const hasForm = text.length <= 40 && timePattern.test(text);
   // Days up to the 28th exist in every month.
@@ -140,7 +149,10 @@ function readMetadata(value: unknown, issues: ValidationIssue[]): Record<string,
 
 const maxDurationMs = 30 * 24 * 3600 * 1000;
 
-/** Milliseconds from start to submission; −1 without a start or outside 0 to 30 days, where the client's clock must be wrong. */
+/**
+ * Milliseconds from start to submission; −1 without a start or outside 0 to 30 days, where the client's clock must be
+ * wrong.
+ */
 export function durationMs(startedAtMs: number | undefined, submittedAtMs: number): number {
   const tookMs = startedAtMs === undefined ? -1 : submittedAtMs - startedAtMs;
   return tookMs >= 0 && tookMs <= maxDurationMs ? tookMs : -1;

@@ -134,7 +134,9 @@ export function readTranslation(
   return read;
 }
 
-/** The API representation of a translation, with its stale strings (the source was reworded since) and its missing ones. */
+/**
+ * The API representation of a translation, with its stale strings (the source was reworded since) and its missing ones.
+ */
 export function describeTranslation(
   survey: SurveyWithQuestions,
   translation: Translation,
@@ -193,7 +195,10 @@ export function translateSurvey(survey: SurveyWithQuestions, translation: Transl
   };
 }
 
-/** Translates the keys of strings to a copied survey. `newIds` maps ids of questions, options and rows; strings of others are dropped. */
+/**
+ * Translates the keys of strings to a copied survey. `newIds` maps ids of questions, options and rows; strings of
+ * others are dropped.
+ */
 export function copyStrings(
   strings: Translation['strings'],
   newIds: ReadonlyMap<string, string>,

@@ -29,7 +29,10 @@ function maxLengthOf(key: string): number {
 const maxStringsPerBatch = 40;
 const maxCharactersPerBatch = 6000;
 
-/** Splits strings into batches that fit into one AI reply: at most 40 strings and 6,000 characters, or one longer string. */
+/**
+ * Splits strings into batches that fit into one AI reply: at most 40 strings and 6,000 characters, or one longer
+ * string.
+ */
 export function inBatches<T extends { text: string }>(strings: readonly T[]): T[][] {
   const batches: T[][] = [];
   let remaining = 0;

@@ -4,7 +4,10 @@ import type { Feed } from './feed.ts';
 
 export interface AnalyticsPushesDeps {
   feed: Pick<Feed, 'onStored'>;
-  /** The analytics of the whole survey, as GET /analytics/surveys/{surveyId} gives them; undefined if there is no such survey. */
+  /**
+   * The analytics of the whole survey, as GET /analytics/surveys/{surveyId} gives them; undefined if there is no such
+   * survey.
+   */
   compute(surveyId: string): Promise<Readonly<Record<string, unknown>> | undefined>;
   /** Least time between two computations for one survey. */
   minIntervalMs?: number;

@@ -8,7 +8,10 @@ export interface LiveMessage {
   cursor?: string;
 }
 
-/** The output to one client, over WebSocket or server-sent events. Nobody writes responses while it is congested, so its buffer is bounded. */
+/**
+ * The output to one client, over WebSocket or server-sent events. Nobody writes responses while it is congested, so its
+ * buffer is bounded.
+ */
 export interface ClientStream {
   write(frames: readonly LiveMessage[]): void;
   readonly isCongested: boolean;

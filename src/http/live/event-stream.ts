@@ -14,8 +14,9 @@ export interface EventStreamDeps extends SessionDeps {
 }
 
 /**
- * After this time without progress a stream is cut. Bytes that the kernel has taken count as received, since uWS does not tell what is
- * unacknowledged; a quiet stream whose client has vanished therefore ends only when the kernel gives the connection up.
+ * After this time without progress a stream is cut. Bytes that the kernel has taken count as received, since uWS does
+ * not tell what is unacknowledged; a quiet stream whose client has vanished therefore ends only when the kernel gives
+ * the connection up.
  */
 const maxStalledMs = liveLimits.stalledSeconds * 1000;
 
@@ -52,9 +53,9 @@ export function openEventStream(deps: EventStreamDeps, principal: Principal, bod
 }
 
 /**
- * `heartbeat` also moves the client's last event id on to `cursor`, without an event, as browsers dispatch no id without data; otherwise
- * the id of a rare response could become older than what the stream still keeps. `keepOpen` writes a comment to a congested client, since
- * uWS cuts a connection ten seconds after the last write.
+ * `heartbeat` also moves the client's last event id on to `cursor`, without an event, as browsers dispatch no id
+ * without data; otherwise the id of a rare response could become older than what the stream still keeps. `keepOpen`
+ * writes a comment to a congested client, since uWS cuts a connection ten seconds after the last write.
  */
 function createBodyStream(
   body: StreamingBody,

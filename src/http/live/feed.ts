@@ -17,7 +17,9 @@ export interface FeedDeps extends EventReaderDeps {
 interface FollowedShard {
   shard: Shard;
   position: LivePosition;
-  /** Every subscriber has been handed everything up to here; events that were read after it may still be on their way. */
+  /**
+   * Every subscriber has been handed everything up to here; events that were read after it may still be on their way.
+   */
   deliveredUpTo: LivePosition;
   /** What ClickHouse had at the last check. */
   storedUpTo: LivePosition | undefined;
@@ -25,12 +27,18 @@ interface FollowedShard {
   wake(): void;
 }
 
-/** Pause between two reads of a shard. It grows with the time that delivery takes, since larger batches cost less an event. */
+/**
+ * Pause between two reads of a shard. It grows with the time that delivery takes, since larger batches cost less an
+ * event.
+ */
 const pollMs = { least: 25, most: 100 };
 const retryMs = 500;
 const entriesPerRead = 64;
 
-/** Reads each shard that has subscribers once for this process, and delivers accepted responses to them, in order per survey. */
+/**
+ * Reads each shard that has subscribers once for this process, and delivers accepted responses to them, in order per
+ * survey.
+ */
 export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
   const history = createHistory(stream, createEventReader({ ...deps, log }));
   const followedShards = new Map<number, FollowedShard>();
@@ -117,7 +125,9 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
     read: (surveyId: string, after: LivePosition): Promise<HistoryPage> =>
       history.read(shards.of(surveyId), surveyId, after),
 
-    /** Attaches a subscriber behind `from`. False if the feed is past that position already: then it must read on first. */
+    /**
+     * Attaches a subscriber behind `from`. False if the feed is past that position already: then it must read on first.
+     */
     attach(surveyId: string, subscriber: EventSubscriber, from: LivePosition): boolean {
       const followed = followShardOf(surveyId, from);
       if (isAfter(followed.position, from)) return false;
@@ -128,7 +138,10 @@ export function createFeed({ stream, shards, log, ...deps }: FeedDeps) {
       leave(surveyId, (topic) => topic.subscribers.delete(subscriber));
     },
 
-    /** Calls `listener` whenever rows of the survey, deletions too, were stored in ClickHouse. Returns a function that ends it. */
+    /**
+     * Calls `listener` whenever rows of the survey, deletions too, were stored in ClickHouse. Returns a function that
+     * ends it.
+     */
     async onStored(surveyId: string, listener: () => void): Promise<() => void> {
       const shard = shards.of(surveyId);
       const [{ newest }, stored] = await Promise.all([stream.bounds(shard), stream.acknowledged(shard)]);

@@ -20,8 +20,9 @@ export interface FollowerDeps {
 const retryMs = 500;
 
 /**
- * Sends one survey's responses to one client, from a position on: reads history from the stream, attaches to the live feed when it has
- * caught up, and returns to reading history if the client is too slow. Each event is sent once, in order.
+ * Sends one survey's responses to one client, from a position on: reads history from the stream, attaches to the live
+ * feed when it has caught up, and returns to reading history if the client is too slow. Each event is sent once, in
+ * order.
  */
 export function createFollower(
   { feed, client, lagged, missed, sent, log }: FollowerDeps,
@@ -60,7 +61,10 @@ export function createFollower(
     skipped += fresh.length;
   };
 
-  /** False if the client has no room for the whole page; the rest is read again later, so that nothing is held for stalled clients. */
+  /**
+   * False if the client has no room for the whole page; the rest is read again later, so that nothing is held for
+   * stalled clients.
+   */
   const sendPage = ({ events, gap }: HistoryPage): boolean => {
     if (gap) missed(surveyId, gap);
     for (const slice of slices(events)) {
@@ -103,7 +107,10 @@ export function createFollower(
     start(isNew: boolean): void {
       if (!isNew || !join()) void catchUp();
     },
-    /** Up to where nothing is left to send to the client, also past entries of other surveys; undefined while it lags or reads history. */
+    /**
+     * Up to where nothing is left to send to the client, also past entries of other surveys; undefined while it lags or
+     * reads history.
+     */
     deliveredPosition(): LivePosition | undefined {
       if (!isJoined || isOver || skipped > 0) return undefined;
       const deliveredUpTo = feed.deliveredUpTo(surveyId);

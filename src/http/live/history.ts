@@ -28,8 +28,8 @@ interface UndeletedEvents {
 }
 
 /**
- * Reads what was accepted behind a position. After a restart all clients come back at once and read about the same, so entries and events
- * are cached for a while; deletions are looked up again only if there were any since.
+ * Reads what was accepted behind a position. After a restart all clients come back at once and read about the same, so
+ * entries and events are cached for a while; deletions are looked up again only if there were any since.
  */
 export function createHistory(stream: LiveStream, read: EventReader) {
   const entryCache = createByteCache<Promise<StreamEntry[]>>(cacheBytes);

@@ -31,7 +31,10 @@ export interface LiveConnection {
 const checkEveryMs = liveLimits.checkSeconds * 1000;
 const checksAtOnce = 8;
 
-/** All live connections of this process. Publishes status changes and job progress to them, and checks their rights periodically. */
+/**
+ * All live connections of this process. Publishes status changes and job progress to them, and checks their rights
+ * periodically.
+ */
 export function createHub({ authentication, access, now, log }: HubDeps) {
   const connections = new Set<LiveConnection>();
   const lastStatuses = new Map<string, string>();

@@ -131,7 +131,10 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
       principal = current;
     },
 
-    /** Subscribes to channels of a survey, in addition to those it has. Throws NOT_FOUND, RATE_LIMITED or VALIDATION_ERROR. */
+    /**
+     * Subscribes to channels of a survey, in addition to those it has. Throws NOT_FOUND, RATE_LIMITED or
+     * VALIDATION_ERROR.
+     */
     async subscribe({ surveyId, channels, after }: SubscribeRequest): Promise<void> {
       if (!subscriptions.has(surveyId) && subscriptions.size >= liveLimits.subscriptions)
         throw new Problem('RATE_LIMITED', `A connection may listen to ${liveLimits.subscriptions} surveys`);

@@ -24,7 +24,10 @@ export const createTopic = (): Topic => ({
   unstoredUpTo: undefined,
 });
 
-/** Delivers slice by slice to all subscribers, so that none waits for a whole large batch, and yields to other work in between. */
+/**
+ * Delivers slice by slice to all subscribers, so that none waits for a whole large batch, and yields to other work in
+ * between.
+ */
 export async function deliverEvents(topic: Topic, events: readonly LiveEvent[]): Promise<void> {
   let startedAt = performance.now();
   for (const slice of slices(events))

@@ -67,8 +67,8 @@ export function addLiveWebSocket(app: Pick<TemplatedApp, 'ws'>, path: string, de
     idleTimeout: deps.idleTimeoutSeconds ?? liveLimits.idleSeconds,
     sendPingsAutomatically: true,
     upgrade: (res, req, context) => void handleUpgrade(deps, { path, res, req, context, opened }),
-    // Does nothing else: uWS still reads the state of the upgrade request afterwards. Its memory is free by now, and would close the
-    // connection if something else had been written there.
+    // Does nothing else: uWS still reads the state of the upgrade request afterwards. Its memory is free by now, and
+    // would close the connection if something else had been written there.
     open: (ws) => {
       justOpened = ws;
     },
@@ -137,7 +137,9 @@ async function handleUpgrade(deps: WebSocketDeps, { path, res, req, context, ope
   }
 }
 
-/** The principal of a valid upgrade; throws a Problem otherwise. Checks everything else before it uses the ticket up. */
+/**
+ * The principal of a valid upgrade; throws a Problem otherwise. Checks everything else before it uses the ticket up.
+ */
 async function authorizeUpgrade(
   deps: WebSocketDeps,
   { ticket, protocols, origin, host, problem }: UpgradeRequest,

@@ -66,8 +66,8 @@ const pathParameterDescriptions: Readonly<Record<string, readonly [description: 
 };
 
 /**
- * A query arrives as text, so its schemas transform text: the input schema has its form, the output schema its meaning. Numbers and
- * booleans are documented by their meaning.
+ * A query arrives as text, so its schemas transform text: the input schema has its form, the output schema its meaning.
+ * Numbers and booleans are documented by their meaning.
  */
 function queryParameters(schema: z.ZodType): Parameter[] {
   const inputSchema = propertiesOf(toJsonSchema(schema, 'input').root);

@@ -108,7 +108,10 @@ const streamedReply: OtherReply = {
   mediaType: eventStreamMediaType,
 };
 
-/** Further successful replies of a route: ranges of files and 304, and 202 for AI work that takes longer than 20 seconds. */
+/**
+ * Further successful replies of a route: ranges of files and 304, and 202 for AI work that takes longer than 20
+ * seconds.
+ */
 export function otherRepliesOf(route: Route): readonly OtherReply[] {
   const { tag, method, access, path, isStreamed = false, otherReplies: own = [] } = route;
   const otherReplies = isStreamed ? [...own, streamedReply] : own;

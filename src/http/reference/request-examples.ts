@@ -93,7 +93,10 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   'POST /ai/questions/{questionId}/optimize': { provider: 'openai' },
 };
 
-/** Example bodies of routes with several uses, each with a summary. Those of AI settings are named after their providers. */
+/**
+ * Example bodies of routes with several uses, each with a summary. Those of AI settings are named after their
+ * providers.
+ */
 export const namedRequestExamples: Readonly<
   Record<string, Readonly<Record<string, { summary: string; value: unknown }>>>
 > = {

@@ -6,8 +6,8 @@ export type JsonSchema = Record<string, unknown>;
 const componentsPath = '#/components/schemas/';
 
 /**
- * Collects the named schemas of a document. Replies must be added before bodies: if a schema differs as input (because of defaults), the
- * body's schema is called `…Input`.
+ * Collects the named schemas of a document. Replies must be added before bodies: if a schema differs as input (because
+ * of defaults), the body's schema is called `…Input`.
  */
 export function createSchemaComponents() {
   const named = new Map<string, JsonSchema>();

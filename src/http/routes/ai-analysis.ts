@@ -140,7 +140,10 @@ async function resultOf(
   return (await resultOfAnalysis(deps.store, job, paging)).data;
 }
 
-/** A job may be read by callers who may read its survey, and cancelled by its owner or callers who may edit the survey; a job without a survey is only its owner's. */
+/**
+ * A job may be read by callers who may read its survey, and cancelled by its owner or callers who may edit the survey;
+ * a job without a survey is only its owner's.
+ */
 async function permittedJob(
   { store, access }: AiAnalysisRoutesDeps,
   jobId: string,

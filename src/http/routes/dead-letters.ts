@@ -36,7 +36,10 @@ const deadLetterSchema = z
     description: 'An accepted response that ClickHouse could not read. It is kept until it is requeued.',
   });
 
-/** Accepted responses that ClickHouse refused, kept apart so that they do not block others, and requeued once the cause is fixed. */
+/**
+ * Accepted responses that ClickHouse refused, kept apart so that they do not block others, and requeued once the cause
+ * is fixed.
+ */
 export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadLetterRoutesDeps): Route[] {
   const oldestLetters = async (shard: Shard): Promise<ShardLetter[]> => {
     const found: ShardLetter[] = [];

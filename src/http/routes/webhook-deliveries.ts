@@ -192,7 +192,9 @@ function sampleData(
 const surveyIdOf = ({ data }: Delivery): string | null =>
   typeof data['surveyId'] === 'string' && data['test'] !== true ? data['surveyId'] : null;
 
-/** A delivery as the API shows it; the next attempt is not before the end of a pause that the endpoint has asked for. */
+/**
+ * A delivery as the API shows it; the next attempt is not before the end of a pause that the endpoint has asked for.
+ */
 function presentDelivery(
   { id, event, webhookId, status, attempts, nextAttemptAt: due, createdAt }: Delivery,
   { pausedUntil }: Webhook,

@@ -13,7 +13,10 @@ export interface AiJobReplyDeps {
 const waitTimeoutMs = 20_000;
 const pollIntervalMs = 100;
 
-/** Starts or joins a job and replies with its result; with 202 if it takes longer than 20 seconds or waits for the limits of its provider. */
+/**
+ * Starts or joins a job and replies with its result; with 202 if it takes longer than 20 seconds or waits for the
+ * limits of its provider.
+ */
 export async function replyWithJobResult(
   { store, jobs }: AiJobReplyDeps,
   jobRequest: Parameters<AiStore['findOrCreate']>[0],

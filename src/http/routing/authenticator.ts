@@ -24,8 +24,9 @@ const capacity = 20_000;
 const keyUseIntervalMs = 60_000;
 
 /**
- * Authenticates calls. A token or API key only names a session or key; whether that is active, and its role, is read from PostgreSQL and
- * cached for 0.8 s, so that a sign-out, a disabled user or a changed role counts within a second in every process.
+ * Authenticates calls. A token or API key only names a session or key; whether that is active, and its role, is read
+ * from PostgreSQL and cached for 0.8 s, so that a sign-out, a disabled user or a changed role counts within a second in
+ * every process.
  */
 export function createAuthenticator(deps: AuthenticatorDeps) {
   const sessions = createTtlCache({ ttlMs: maxAgeMs, capacity, load: (id) => sessionPrincipal(deps, id) });
@@ -53,7 +54,9 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
     if (!principal) throw new Problem('UNAUTHORIZED');
     return principal;
   };
-  /** The caller with the present role; undefined once the session, key or user is gone. For connections that stay open. */
+  /**
+   * The caller with the present role; undefined once the session, key or user is gone. For connections that stay open.
+   */
   const current = async ({ keyId, sessionId }: Principal): Promise<Principal | undefined> => {
     if (keyId !== null) return keyPrincipal(deps, await deps.apiKeys.findActiveById(keyId));
     return sessionId === null ? undefined : sessions.get(sessionId);

@@ -52,8 +52,8 @@ interface DispatchState {
 }
 
 /**
- * Runs a request in this order: authenticate (401) → count (429) → authorise (404, 403) → read and validate (400, 413, 415) → handle.
- * Authorisation comes before validation, so that validation errors reveal nothing to strangers.
+ * Runs a request in this order: authenticate (401) → count (429) → authorise (404, 403) → read and validate (400, 413,
+ * 415) → handle. Authorisation comes before validation, so that validation errors reveal nothing to strangers.
  * Returns the outcome with its headers; never throws.
  */
 export function createDispatch(deps: DispatchDeps) {
@@ -157,7 +157,10 @@ async function consumeRateLimit(
     throw new Problem('RATE_LIMITED', undefined, { retryAfterSeconds: state.rateLimit.retryAfterSeconds });
 }
 
-/** Counts a call of an API key for all keys of its user. The headers tell the key's own limit, unless this one is used up. */
+/**
+ * Counts a call of an API key for all keys of its user. The headers tell the key's own limit, unless this one is used
+ * up.
+ */
 async function consumeSharedLimit(
   deps: DispatchDeps,
   state: DispatchState,
@@ -172,7 +175,10 @@ async function consumeSharedLimit(
   });
 }
 
-/** Authenticates and counts: by user or API key, and by address without a valid token, so that guessing tokens is limited too. */
+/**
+ * Authenticates and counts: by user or API key, and by address without a valid token, so that guessing tokens is
+ * limited too.
+ */
 async function identifyCaller(
   deps: DispatchDeps,
   context: RequestContext,

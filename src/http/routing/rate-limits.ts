@@ -26,8 +26,8 @@ export interface RateLimitsOptions {
 }
 
 /**
- * Counts calls in windows of a minute that start with the first call. While Redis is away, `auth` is counted in memory against this
- * process's share of the limit, and `api` calls are not limited.
+ * Counts calls in windows of a minute that start with the first call. While Redis is away, `auth` is counted in memory
+ * against this process's share of the limit, and `api` calls are not limited.
  */
 export function createRateLimits({ redis, auth, api, processCount, log }: RateLimitsOptions) {
   const limiters = new Map<string, RateLimiterAbstract>();

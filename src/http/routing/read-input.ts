@@ -15,7 +15,10 @@ export interface RawInput {
   body: IncomingBody | undefined;
 }
 
-/** Query and body, checked against the schemas of the route. Throws NOT_FOUND for malformed path parameters, VALIDATION_ERROR, PAYLOAD_TOO_LARGE or UNSUPPORTED_MEDIA_TYPE. */
+/**
+ * Query and body, checked against the schemas of the route. Throws NOT_FOUND for malformed path parameters,
+ * VALIDATION_ERROR, PAYLOAD_TOO_LARGE or UNSUPPORTED_MEDIA_TYPE.
+ */
 export async function readInput(
   { route, params }: RouteMatch,
   context: RawInput,

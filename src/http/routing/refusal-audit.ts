@@ -16,7 +16,10 @@ export interface RefusedCall {
   address: string;
 }
 
-/** An actor's refusals of one kind are recorded at most once in this time and process, so that they cannot flood the audit. */
+/**
+ * An actor's refusals of one kind are recorded at most once in this time and process, so that they cannot flood the
+ * audit.
+ */
 const intervalMs = 60_000;
 
 /**

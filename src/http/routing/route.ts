@@ -15,9 +15,10 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
 export type SurveyRight = 'read' | 'edit' | 'own';
 
 /**
- * Access of a route. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the handler runs: without
- * the right to read it is a 404, with a lesser right than `right` a 403. A user with a session who is named by the path parameter `orSelf`
- * only needs the right to read. With `refusesKeys` API keys are refused, whatever their role.
+ * Access of a route. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the
+ * handler runs: without the right to read it is a 404, with a lesser right than `right` a 403. A user with a session
+ * who is named by the path parameter `orSelf` only needs the right to read. With `refusesKeys` API keys are refused,
+ * whatever their role.
  */
 export type Access =
   | { kind: 'public' }
@@ -114,7 +115,8 @@ export interface RouteRequest<Body = unknown, Query = unknown> {
 /** The audit event of a route: what is recorded after a call has succeeded. */
 export interface AuditEvent<Request = RouteRequest> extends Pick<AuditRecord, 'action' | 'objectKind'> {
   /**
-   * Names the object, and what else is worth recording. `data` is that of a JSON reply, otherwise empty; `call` is method and path.
+   * Names the object, and what else is worth recording. `data` is that of a JSON reply, otherwise empty; `call` is
+   * method and path.
    * Returns undefined if the call changed nothing.
    */
   describe(request: Request, data: Record<string, unknown>, call: string): AuditedObject | undefined;
@@ -122,7 +124,10 @@ export interface AuditEvent<Request = RouteRequest> extends Pick<AuditRecord, 'a
   intervalMs?: number;
 }
 
-/** `action` replaces that of the event. `details` hold names of changed fields but no values, since those may have to be erased. */
+/**
+ * `action` replaces that of the event. `details` hold names of changed fields but no values, since those may have to be
+ * erased.
+ */
 type AuditedObject = Pick<AuditRecord, 'objectId'> & Partial<Pick<AuditRecord, 'action' | 'details'>>;
 
 /** A successful reply of a route beside the declared one. */
@@ -140,7 +145,10 @@ export interface OtherReply {
 
 export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.ZodType = z.ZodType> {
   method: Method;
-  /** Below the base address, with `{name}` parameters: `/surveys/{surveyId}`. Parameters that end in `Id`, and `id`, are UUIDs. */
+  /**
+   * Below the base address, with `{name}` parameters: `/surveys/{surveyId}`. Parameters that end in `Id`, and `id`, are
+   * UUIDs.
+   */
   path: string;
   tag: string;
   summary: string;
@@ -154,7 +162,9 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   body?: Body;
   /** The body may be left out. */
   isBodyOptional?: boolean;
-  /** `raw`: bytes of any media type, at once. `stream`: in chunks, for bodies too large for memory. JSON if left out. */
+  /**
+   * `raw`: bytes of any media type, at once. `stream`: in chunks, for bodies too large for memory. JSON if left out.
+   */
   bodyKind?: 'json' | 'raw' | 'stream';
   maxBodyBytes?: number;
   /** `data` of the success envelope, or null for non-JSON replies (then `replyMediaType`). */
@@ -173,7 +183,9 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
   otherReplies?: readonly OtherReply[];
   /** For the reference: what a file may be; just `replyMediaType` if left out. */
   mediaTypes?: readonly string[];
-  /** What the audit records of a call; `by handler`: the handler records it itself, as one call may have several events. */
+  /**
+   * What the audit records of a call; `by handler`: the handler records it itself, as one call may have several events.
+   */
   audit?: AuditEvent<RouteRequest<z.output<Body>, z.output<Query>>> | 'by handler';
   handle(call: RouteRequest<z.output<Body>, z.output<Query>>): Promise<Outcome>;
 }

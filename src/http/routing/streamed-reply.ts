@@ -10,9 +10,9 @@ export const acceptsEventStream = (accept = ''): boolean =>
   accept.split(',').some((range) => range.split(';')[0]?.trim().toLowerCase() === eventStreamMediaType);
 
 /**
- * Streams a reply as server-sent events while it is written: `text` for new text, `restart` if the text so far is withdrawn, and at the
- * end `reply` with the usual body, or `error` with `errorBody`. An error before the first text is an ordinary refusal. The work goes on if
- * the client disconnects.
+ * Streams a reply as server-sent events while it is written: `text` for new text, `restart` if the text so far is
+ * withdrawn, and at the end `reply` with the usual body, or `error` with `errorBody`. An error before the first text is
+ * an ordinary refusal. The work goes on if the client disconnects.
  */
 export async function streamReply(
   handle: (reader: TextListener) => Promise<Outcome>,

@@ -4,8 +4,8 @@ import { type ProblemCode, problemTable } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 
 /**
- * The reply schemas of this folder describe what the service sends. They are strict, so that tests notice an undocumented field; the
- * reference asks clients to ignore fields that they do not know.
+ * The reply schemas of this folder describe what the service sends. They are strict, so that tests notice an
+ * undocumented field; the reference asks clients to ignore fields that they do not know.
  */
 
 /** An id: a UUID in lower case. The service makes version 7; a `responseId` may have been made by the client. */

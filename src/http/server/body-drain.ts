@@ -5,9 +5,10 @@ export interface BodyDrain {
   /** To be called for each chunk. */
   received(bytes: number, isLast: boolean): void;
   /**
-   * Resolves when the body has ended, or waiting has lasted too long. Most clients read a reply only after they have sent the whole body,
-   * and report a connection that closes earlier as an error, so a 413 waits for the body. It keeps nothing in memory, and does not wait
-   * for bodies of more than twice the limit, for senders that pause, or longer than `maxWaitMs`.
+   * Resolves when the body has ended, or waiting has lasted too long. Most clients read a reply only after they have
+   * sent the whole body, and report a connection that closes earlier as an error, so a 413 waits for the body. It keeps
+   * nothing in memory, and does not wait for bodies of more than twice the limit, for senders that pause, or longer
+   * than `maxWaitMs`.
    */
   drained(): Promise<void>;
 }

@@ -54,8 +54,8 @@ function isSameAsLast(bytes: Uint8Array): boolean {
 const addressCacheSize = 4096;
 
 /**
- * Finds the client's address: that of the socket unless it is a trusted proxy's; then X-Forwarded-For is read from right to left up to the
- * first hop that is not trusted. An unreadable hop ends the search at the last trusted one.
+ * Finds the client's address: that of the socket unless it is a trusted proxy's; then X-Forwarded-For is read from
+ * right to left up to the first hop that is not trusted. An unreadable hop ends the search at the last trusted one.
  */
 export function createAddressReader(trustedProxies: readonly string[]) {
   const ranges = createRanges(trustedProxies);

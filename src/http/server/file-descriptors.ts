@@ -20,8 +20,9 @@ const reserveSize = 32;
 const minFree = 16;
 
 /**
- * Watches how many file descriptors are left. A server without any cannot accept a waiting connection but is notified of it again and
- * again, which takes all its time, and nothing else can open a file or connection. So some descriptors are held in reserve.
+ * Watches how many file descriptors are left. A server without any cannot accept a waiting connection but is notified
+ * of it again and again, which takes all its time, and nothing else can open a file or connection. So some descriptors
+ * are held in reserve.
  */
 export function watchDescriptors({
   onExhausted,

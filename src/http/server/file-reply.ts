@@ -16,8 +16,8 @@ export interface FileMetadata {
 }
 
 /**
- * Sends a file as an attachment: whole, or one range of it (RFC 9110 §14), or 304 if the client has it. A request for several ranges gets
- * the whole file, as the RFC allows.
+ * Sends a file as an attachment: whole, or one range of it (RFC 9110 §14), or 304 if the client has it. A request for
+ * several ranges gets the whole file, as the RFC allows.
  */
 export async function replyWithFile(
   request: Pick<RouteRequest, 'header' | 'reply' | 'replyHeaders'>,

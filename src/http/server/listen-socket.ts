@@ -13,8 +13,8 @@ export interface ListenSocketOptions {
 const exclusivePort = 1;
 
 /**
- * The listening socket. While hardly any descriptors are left it is closed, so that the system refuses new connections at once or gives
- * them to other processes of the port; open connections are served on.
+ * The listening socket. While hardly any descriptors are left it is closed, so that the system refuses new connections
+ * at once or gives them to other processes of the port; open connections are served on.
  */
 export function createListenSocket({ app, isPortShared, log }: ListenSocketOptions) {
   let socket: us_listen_socket | undefined;

@@ -11,7 +11,10 @@ export interface ReplyChannel {
   send(status: number, headers: readonly Header[], body: string | Uint8Array): void;
   /** Sends headers only: 204, 304, and HEAD (with the length that GET would have). */
   sendHead(status: number, headers: readonly Header[], contentLength?: number): void;
-  /** Sends a body in chunks with backpressure; with Content-Length if `totalBytes` is given, otherwise with chunked encoding. */
+  /**
+   * Sends a body in chunks with backpressure; with Content-Length if `totalBytes` is given, otherwise with chunked
+   * encoding.
+   */
   stream(
     status: number,
     headers: readonly Header[],
@@ -42,8 +45,9 @@ const statusLines = new Map(
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * Writes status and headers. A header whose value holds a line break is left out: uWS writes values as they are, so it would start
- * another header. All headers are written as the tail of the status, since each call into uWS costs more than the text.
+ * Writes status and headers. A header whose value holds a line break is left out: uWS writes values as they are, so it
+ * would start another header. All headers are written as the tail of the status, since each call into uWS costs more
+ * than the text.
  */
 function writeHead(res: HttpResponse, status: number, headers: readonly Header[]): void {
   let block = statusLines.get(status) ?? String(status);
@@ -161,7 +165,10 @@ export function openReply(res: HttpResponse): ReplyChannel {
 interface StreamTarget {
   res: HttpResponse;
   isAborted(): boolean;
-  /** Sets the one listener that is called when the client goes; replaced at each wait, since a download may wait a million times. */
+  /**
+   * Sets the one listener that is called when the client goes; replaced at each wait, since a download may wait a
+   * million times.
+   */
   waitFor(listener: () => void): void;
 }
 

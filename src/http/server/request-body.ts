@@ -19,7 +19,10 @@ export interface IncomingBody extends Incoming {
 
 /** A body that is read in chunks. */
 export interface IncomingStream extends Incoming {
-  /** To be read once, with backpressure. Throws PAYLOAD_TOO_LARGE past the limit, and VALIDATION_ERROR if the client breaks off. */
+  /**
+   * To be read once, with backpressure. Throws PAYLOAD_TOO_LARGE past the limit, and VALIDATION_ERROR if the client
+   * breaks off.
+   */
   chunks(): AsyncGenerator<Buffer>;
   /** Discards the rest. */
   discard(): void;
@@ -174,8 +177,8 @@ function isDeeperThan(bytes: Buffer, limit: number): boolean {
 }
 
 /**
- * Parses a JSON body: strict UTF-8, at most 16 levels deep, no lone surrogates and no NUL in any string. Of duplicate keys the last counts.
- * Numbers are checked by `assertExactNumbers` or by the reader itself.
+ * Parses a JSON body: strict UTF-8, at most 16 levels deep, no lone surrogates and no NUL in any string. Of duplicate
+ * keys the last counts. Numbers are checked by `assertExactNumbers` or by the reader itself.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length > 64 && isDeeperThan(bytes, maxDepth))

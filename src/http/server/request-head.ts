@@ -3,13 +3,14 @@ import { type Problem, validationProblem } from '../../errors.ts';
 import { newId } from '../../platform/ids.ts';
 
 /**
- * Every header that the service reads; no other one reaches a handler. The rule says what happens to a value with anything but visible
- * ASCII, blanks and tabs:
+ * Every header that the service reads; no other one reaches a handler. The rule says what happens to a value with
+ * anything but visible ASCII, blanks and tabs:
  *
  * - `refused`: VALIDATION_ERROR.
- * - `exact`: passed on. The reader compares the whole value or matches it against an ASCII pattern, so it is treated as any wrong value:
- *   401 for authorization, 415 for content-type, 403 for x-survey-token, 400 for idempotency-key and x-filename; x-forwarded-for is
- *   ignored, and x-request-id is replaced.
+ * - `exact`: passed on. The reader compares the whole value or matches it against an ASCII pattern, so it is treated as
+ * any wrong value:
+ *   401 for authorization, 415 for content-type, 403 for x-survey-token, 400 for idempotency-key and x-filename;
+ *   x-forwarded-for is ignored, and x-request-id is replaced.
  * - `present`: only whether the header is there counts.
  */
 const headerRules = {
@@ -63,7 +64,9 @@ export interface RequestHead {
   isFramingAmbiguous: boolean;
 }
 
-/** Copies the head of the request, which uWS keeps only until the first await. Repeated headers are joined by commas. */
+/**
+ * Copies the head of the request, which uWS keeps only until the first await. Repeated headers are joined by commas.
+ */
 export function readRequestHead(req: HttpRequest): RequestHead {
   const headers = new Map<HeaderName, string>();
   let problem: Problem | undefined;

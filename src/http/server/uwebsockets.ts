@@ -6,11 +6,12 @@ import { fileURLToPath } from 'node:url';
 import type { Log } from '../../log.ts';
 
 /**
- * The HTTP engine, uWebSockets.js. Everything that uses it takes it from here, because this file alone knows which build is loaded,
- * and because two builds must not be loaded into one process.
+ * The HTTP engine, uWebSockets.js. Everything that uses it takes it from here, because this file alone knows which
+ * build is loaded, and because two builds must not be loaded into one process.
  *
- * The package's binary takes bytes of 0x80 and above at both ends of a header value for blanks and drops them, so that the keys `caf`
- * and `café` are one. The build makes a corrected copy (scripts/correct-engine.mjs); where there is none, the package's own is used.
+ * The package's binary takes bytes of 0x80 and above at both ends of a header value for blanks and drops them, so that
+ * the keys `caf` and `café` are one. The build makes a corrected copy (scripts/correct-engine.mjs); where there is
+ * none, the package's own is used.
  */
 const load = createRequire(import.meta.url);
 const binaryName = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
@@ -47,7 +48,9 @@ export async function warnOfTrimmedHeaders(log: Pick<Log, 'warn'>): Promise<void
 const probeTimeoutMs = 2_000;
 const probeHeader = 'x-probe';
 
-/** True if bytes above 0x7f at the ends of header values reach the service. Sends one request over loopback: some 2 ms. */
+/**
+ * True if bytes above 0x7f at the ends of header values reach the service. Sends one request over loopback: some 2 ms.
+ */
 export async function keepsHeaderBytes(): Promise<boolean> {
   let listening: us_listen_socket | undefined;
   let socket: Socket | undefined;

@@ -38,9 +38,10 @@ interface FastPathRequest {
 }
 
 /**
- * A shorter path for submissions with usual headers, because most of what this service does is this one call: same reading, same decision,
- * same replies, with less between them (docs/decisions/005; `npm test -- e2e/submit-fast-path` compares both paths). Returns false, with
- * nothing read, if the call must take the general path. `trackRequest` is called at the begin, and its result when the call has ended.
+ * A shorter path for submissions with usual headers, because most of what this service does is this one call: same
+ * reading, same decision, same replies, with less between them (docs/decisions/005; `npm test -- e2e/submit-fast-path`
+ * compares both paths). Returns false, with nothing read, if the call must take the general path. `trackRequest` is
+ * called at the begin, and its result when the call has ended.
  */
 export function createSubmitFastPath(options: SubmitFastPathOptions) {
   return (res: HttpResponse, req: HttpRequest, trackRequest: () => () => void): boolean => {
@@ -98,8 +99,8 @@ const isUsualHeader = (name: string): name is keyof FastPathHeaders => usualHead
 const lengthPattern = /^\d{1,7}$/;
 
 /**
- * The headers that matter; other headers are ignored. Undefined if the call must take the general path: a query, a repeated header, a
- * value that is refused, a body that is chunked, compressed, too large or of unknown length.
+ * The headers that matter; other headers are ignored. Undefined if the call must take the general path: a query, a
+ * repeated header, a value that is refused, a body that is chunked, compressed, too large or of unknown length.
  */
 function readFastPathHeaders(req: HttpRequest): FastPathHeaders | undefined {
   if (req.getQuery()) return undefined;
@@ -115,7 +116,10 @@ function readFastPathHeaders(req: HttpRequest): FastPathHeaders | undefined {
   return isUsual && lengthPattern.test(length) && Number(length) <= defaultMaxBodyBytes ? headers : undefined;
 }
 
-/** Hands over the whole body. One that comes in one piece is not copied: uWS takes its memory back when `onBody` returns. */
+/**
+ * Hands over the whole body. One that comes in one piece is not copied: uWS takes its memory back when `onBody`
+ * returns.
+ */
 function collectBody(res: HttpResponse, onBody: (bytes: Buffer) => void): void {
   let chunks: Buffer | undefined;
   res.onData((chunk, isLast) => {
@@ -135,7 +139,10 @@ function respond(options: SubmitFastPathOptions, request: FastPathRequest, bytes
   );
 }
 
-/** Reads the bytes before it returns, since they are only lent until then. Never throws, since that would end the process. */
+/**
+ * Reads the bytes before it returns, since they are only lent until then. Never throws, since that would end the
+ * process.
+ */
 function submitBody(
   { submit }: SubmitFastPathOptions,
   call: SubmissionCall,

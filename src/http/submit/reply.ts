@@ -9,7 +9,10 @@ type TextOutcome = Outcome & { kind: 'text' };
 
 const replayedHeader: Header = ['idempotent-replayed', 'true'];
 
-/** The reply to an accepted submission, for the fast path and the general path. A repeat gets the reply of the first call, and a header. */
+/**
+ * The reply to an accepted submission, for the fast path and the general path. A repeat gets the reply of the first
+ * call, and a header.
+ */
 export function acceptedReply({
   replyText,
   isReplay,
@@ -25,8 +28,8 @@ export function acceptedReply({
 }
 
 /**
- * The reply to any submission. Throws refusals, with the rate-limit status of the caller. Submissions to an unknown survey have no survey
- * whose limit could count them, so they count as general calls of the address.
+ * The reply to any submission. Throws refusals, with the rate-limit status of the caller. Submissions to an unknown
+ * survey have no survey whose limit could count them, so they count as general calls of the address.
  */
 export async function replyToSubmission(
   outcome: SubmissionOutcome,

@@ -19,7 +19,10 @@ export const submitPath = '/responses/surveys/{surveyId}/submit';
 /** Visible ASCII, so that a key with other bytes is refused rather than taken for another key. */
 export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
 
-/** The general path of a submission. It is a raw route, since the body is checked by hand and the limit is counted by the intake. */
+/**
+ * The general path of a submission. It is a raw route, since the body is checked by hand and the limit is counted by
+ * the intake.
+ */
 export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
   return route({
     method: 'POST',
@@ -65,8 +68,8 @@ export interface SubmissionCall {
 }
 
 /**
- * Reads headers and body. Never refuses: a problem travels on with the submission, because refused submissions count for the limit, and
- * because a repeat gets its first reply even if the survey is closed by now.
+ * Reads headers and body. Never refuses: a problem travels on with the submission, because refused submissions count
+ * for the limit, and because a repeat gets its first reply even if the survey is closed by now.
  */
 export function readSubmissionRequest(call: SubmissionCall, bytes: Buffer): SubmissionRequest {
   const { surveyId, surveyToken, address, idempotencyKey } = call;

@@ -8,7 +8,10 @@ import { isPostgresUnavailable } from '../postgres/errors.ts';
 import { isRedisUnavailable } from '../redis/errors.ts';
 import { NoAnswerError } from './store-connection.ts';
 
-/** Makes the first call to each store. Throws a StartError of one line: the setting, its address without a password, and the reason. */
+/**
+ * Makes the first call to each store. Throws a StartError of one line: the setting, its address without a password, and
+ * the reason.
+ */
 export const probeStores = {
   async redis(redis: Redis, setting: 'REDIS_URL' | 'REDIS_JOBS_URL', url: string): Promise<void> {
     // The rejection of the call only says that the connection is closed; the event has the reason.
@@ -50,8 +53,8 @@ const networkCodes = new Set([
 ]);
 
 /**
- * Whether the first call failed because the store is unreachable, unknown or silent; otherwise it refuses, or its settings
- * are wrong.
+ * Whether the first call failed because the store is unreachable, unknown or silent; otherwise it refuses, or its
+ * settings are wrong.
  */
 export function isUnreachableError(error: unknown): boolean {
   const reasons = reasonsOf(error);
@@ -81,7 +84,10 @@ function reasonsOf(error: unknown): unknown[] {
   return [error, ...causes, ...(error.cause === undefined ? [] : reasonsOf(error.cause))];
 }
 
-/** The first version that reads all tables of a statement from one snapshot, which keeps counts of several questions consistent. */
+/**
+ * The first version that reads all tables of a statement from one snapshot, which keeps counts of several questions
+ * consistent.
+ */
 const minClickHouseVersion = [25, 6] as const;
 
 function assertSupportedVersion(version: string): void {

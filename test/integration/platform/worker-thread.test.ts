@@ -8,7 +8,10 @@ import { Worker } from 'node:worker_threads';
 import { createAnonymiserWorker } from '../../../src/ai/privacy/anonymise-in-worker.ts';
 import { createWorkerThread } from '../../../src/platform/worker-thread.ts';
 
-/** Doubles numbers; fails at "fail", dies of "die", never answers to "hang", is busy with "long" for more than two seconds. */
+/**
+ * Doubles numbers; fails at "fail", dies of "die", never answers to "hang", is busy with "long" for more than two
+ * seconds.
+ */
 const body = new URL(
   `data:text/javascript,${encodeURIComponent(`
   import { parentPort } from 'node:worker_threads';

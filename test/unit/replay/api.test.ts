@@ -9,7 +9,9 @@ const ok = (n: number) => ({ status: 200, body: { success: true, data: { n } } }
 const no = (status: number, more = {}) => ({ status, body: { success: false, message: 'no', code: 'NO', ...more } });
 type Answer = { status: number; body: unknown; headers?: Record<string, string> } | 'hang up';
 
-/** A stand-in that answers a path's calls one after the other; the last answer stays. Logging in gives tokens t1, t2 … */
+/**
+ * A stand-in that answers a path's calls one after the other; the last answer stays. Logging in gives tokens t1, t2 …
+ */
 async function standIn(answers: Record<string, Answer[]>, credentials: Credentials = { email: 'a', password: 'b' }) {
   const seen: IncomingMessage[] = [];
   const slept: number[] = [];

@@ -42,8 +42,8 @@ export function binsOf({ scale, bounds, isWhole }: BinnedNumber, range: NumberRa
 }
 
 /**
- * Up to twenty bins of a round width (1, 2, 2.5 or 5 times a power of ten), the least that will do, from the multiple at
- * or below `min` to that at or above `max`. Edges are the doubles nearest to the decimals, so that they are what is
+ * Up to twenty bins of a round width (1, 2, 2.5 or 5 times a power of ten), the least that will do, from the multiple
+ * at or below `min` to that at or above `max`. Edges are the doubles nearest to the decimals, so that they are what is
  * shown of them; widths that doubles of this size cannot express are passed over.
  */
 export function roundBins(min: number, max: number): Bins {

@@ -48,7 +48,9 @@ const rowsAtOnce = 1000;
 const codeCount = 65_536;
 /** The code of totals over all categories; no category has it. */
 const allCodes = 0;
-/** Added to the code of a column where its overlap with another column stands in place of a row; no code is as great. */
+/**
+ * Added to the code of a column where its overlap with another column stands in place of a row; no code is as great.
+ */
 const overlapRow = 2 ** 31;
 
 export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } & Placement) {
@@ -174,7 +176,8 @@ function joinAnnotations(
 
 /**
  * Cells and totals in one pass: ARRAY JOIN spreads each group over its codes and, in both directions, over `allCodes`;
- * with several answers in columns also over their pairs, unless the table is too wide for comparing columns. Groups outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
+ * with several answers in columns also over their pairs, unless the table is too wide for comparing columns. Groups
+ * outside the table are spread over nothing; a WHERE would be evaluated for each response instead of each group.
  */
 function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: string, columnOf: ColumnOf): string {
   const [down, across] = [

@@ -22,8 +22,8 @@ const checkTimeoutMs = 10 * 60_000;
 /**
  * Compares parts of `responses` that were written since the last call with their checksums, and repairs damaged ones.
  *
- * ClickHouse acknowledges an insert although a write to the files of its projection failed (EIO, ENOSPC). Every query that uses the
- * projection then fails, and at its next start ClickHouse detaches the whole part with its rows.
+ * ClickHouse acknowledges an insert although a write to the files of its projection failed (EIO, ENOSPC). Every query
+ * that uses the projection then fails, and at its next start ClickHouse detaches the whole part with its rows.
  *
  * - A damaged projection is rebuilt from the rows.
  * - A part of one insert whose rows are damaged is detached: its rows are still in the intake's stream, and are stored

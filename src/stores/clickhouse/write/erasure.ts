@@ -100,8 +100,8 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
       return rows.map(([responseId]) => responseId);
     },
     /**
-     * Hides all rows of a survey from every read, by a mask beside the parts that hold them; `eraseDeleted` removes them
-     * from disk. Rows that arrive later stay.
+     * Hides all rows of a survey from every read, by a mask beside the parts that hold them; `eraseDeleted` removes
+     * them from disk. Rows that arrive later stay.
      */
     async eraseSurvey(surveyId: string): Promise<void> {
       await change(

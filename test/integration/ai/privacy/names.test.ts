@@ -189,7 +189,10 @@ describe('given names in small letters', () => {
   });
 });
 
-/** How much of what stands between guillemets becomes a placeholder, and how much of the rest, in parts that an expression tells apart. */
+/**
+ * How much of what stands between guillemets becomes a placeholder, and how much of the rest, in parts that an
+ * expression tells apart.
+ */
 function counted(anonymise: Anonymise, answers: readonly string[], part: RegExp) {
   const count = { names: 0, found: 0, others: 0, mistaken: 0 };
   for (const line of answers) {

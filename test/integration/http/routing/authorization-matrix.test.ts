@@ -18,7 +18,10 @@ import { everyRoute } from '../../../support/every-route.ts';
 import { tokenParts } from '../../../support/forged-tokens.ts';
 import { blankSurvey, nextId, withQuestion } from '../../../support/questions.ts';
 
-/** Who may call what, said a second time: a route that is not here fails, and so does one that says something else of itself. */
+/**
+ * Who may call what, said a second time: a route that is not here fails, and so does one that says something else of
+ * itself.
+ */
 const declared: Readonly<Record<string, string>> = {
   ...rows('public', [
     'POST /auth/login',

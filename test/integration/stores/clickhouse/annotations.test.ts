@@ -43,7 +43,9 @@ async function* pages<T>(all: readonly T[]): AsyncGenerator<T[]> {
   for (let at = 0; at < all.length; at += 7) yield all.slice(at, at + 7);
 }
 
-/** Responses with findings in two questions; every third was changed once, which leaves an older version of it behind. */
+/**
+ * Responses with findings in two questions; every third was changed once, which leaves an older version of it behind.
+ */
 async function givenFindings(count: number) {
   const [surveyId, edition] = [newId(), newId()];
   const given = Array.from(

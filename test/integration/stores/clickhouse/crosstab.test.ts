@@ -387,7 +387,8 @@ test('a banner is counted in one statement, with the same result as each of its 
       },
     },
   });
-  // A statement that was disproved by a merge runs again, and one over rows that lie in several parts may count a table twice.
+  // A statement that was disproved by a merge runs again, and one over rows that lie in several parts may count a table
+  // twice.
   const tablesIn = (sql: string): number => sql.split('AS rowCodes').length - 1;
   for (const weight of [undefined, { kind: 'number', slot: 0, presence: 0 } as const]) {
     statements = [];

@@ -213,7 +213,9 @@ async function assertCrosstabAgrees(
   );
 }
 
-/** How far apart the responses of a survey lie decides how versions meet: at single moments, in seconds, or everywhere. */
+/**
+ * How far apart the responses of a survey lie decides how versions meet: at single moments, in seconds, or everywhere.
+ */
 for (const [spread, spanMs] of [
   ['a second', 1000],
   ['an hour', 3_600_000],

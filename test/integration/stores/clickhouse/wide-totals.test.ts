@@ -118,7 +118,10 @@ async function fill(): Promise<{ surveyId: string; rows: AnswerRow[] }> {
   };
 }
 
-/** A store that takes every survey for small, or none, how often its statements read the table, and how often with versions merged while reading. */
+/**
+ * A store that takes every survey for small, or none, how often its statements read the table, and how often with
+ * versions merged while reading.
+ */
 function watched(isSmall: boolean) {
   let [reads, merged] = [0, 0];
   const select: ClickHouse['select'] = (sql, options) => {

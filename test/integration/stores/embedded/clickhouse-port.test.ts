@@ -132,7 +132,10 @@ describe('the port of the embedded ClickHouse', () => {
       Buffer.from(body),
     ]);
 
-  /** Says these bytes on a connection of their own; gives what comes back until the other side closes or a whole head and `until` are there. */
+  /**
+   * Says these bytes on a connection of their own; gives what comes back until the other side closes or a whole head
+   * and `until` are there.
+   */
   async function say(bytes: Buffer | string, until = /\r\n\r\n/): Promise<string> {
     const socket = connect(port, '127.0.0.1');
     let heard = '';
@@ -245,7 +248,8 @@ describe('the port of the embedded ClickHouse', () => {
       /uncaught|unhandled/,
       `seed ${seed}: an error was caught by the last guard only`,
     );
-    // Most replies come too late to be seen where the machine is busy; that some were refused shows that the port was reached.
+    // Most replies come too late to be seen where the machine is busy; that some were refused shows that the port was
+    // reached.
     assert.ok((replies.get('400') ?? 0) > fuzzedRequests / 100, JSON.stringify([...replies]));
   });
 });

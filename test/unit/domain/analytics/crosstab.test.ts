@@ -286,7 +286,8 @@ describe('a crosstab', () => {
       [['y'], [], []],
       [[], ['x'], []],
     ]);
-    // p = 2.0e-6, 0.074 and 0.030. Times three 6.1e-6, 0.223 and 0.091; by Benjamini and Hochberg 6.1e-6, 0.074 and 0.045.
+    // p = 2.0e-6, 0.074 and 0.030. Times three 6.1e-6, 0.223 and 0.091; by Benjamini and Hochberg 6.1e-6, 0.074 and
+    // 0.045.
     assert.deepEqual(over({ correction: 'bonferroni' }), [
       [['y'], [], []],
       [[], ['x'], []],
@@ -355,7 +356,8 @@ describe('a crosstab', () => {
     isNear(table.uncorrectedChiSquare?.statistic ?? null, (16 ** 2 * 12) / (5 * 7 * 4 * 8), 1e-12);
     isNear(table.cramersV, Math.sqrt(16 ** 2 / (5 * 7 * 4 * 8)), 1e-12);
     assert.equal(table.chiSquare.correction, 'rao-scott');
-    // 75 % of 2.67 against 25 % of 4.57 are, rounded, 2 of 3 against 1 of 5: Fisher's p is 0.464; the z-test's would be 0.190.
+    // 75 % of 2.67 against 25 % of 4.57 are, rounded, 2 of 3 against 1 of 5: Fisher's p is 0.464; the z-test's would be
+    // 0.190.
     assert.deepEqual(weighted(0.53).cells[0]?.[0]?.significantOver, ['y']);
     assert.deepEqual(weighted(0.54).cells[0]?.[0]?.significantOver, []);
   });

@@ -30,8 +30,8 @@ function significant(
 
 describe('comparing column percentages', () => {
   it('names the smaller columns of a row: 18 of 21 against 2 of 19 and 5 of 10', () => {
-    // z = 4.7494 (a, b), p = 2.0e-6; Fisher's exact test of the others, as 3.2 and 2.4 would be expected: p = 0.0742 and 0.0302
-    // (scipy.stats.fisher_exact, SciPy 1.17.1).
+    // z = 4.7494 (a, b), p = 2.0e-6; Fisher's exact test of the others, as 3.2 and 2.4 would be expected: p = 0.0742
+    // and 0.0302 (scipy.stats.fisher_exact, SciPy 1.17.1).
     const rows = [[18, 2, 5]];
     assert.deepEqual(significant(rows, [21, 19, 10]), [['a>b', 'c>b']]);
     assert.deepEqual(significant(rows, [21, 19, 10], { level: 0.92 }), [['a>b', 'a>c', 'c>b']]);
@@ -41,8 +41,8 @@ describe('comparing column percentages', () => {
   });
 
   it('agrees with the smokers of Fleiss (1981, p. 139) with and without corrections', () => {
-    // 83 of 86, 90 of 93, 129 of 136, 70 of 82. Plain p of the last against the others: 0.01133, 0.00714, 0.01614; times six
-    // 0.0680, 0.0428, 0.0969; by Benjamini and Hochberg 0.03229 each. All others are above 0.48.
+    // 83 of 86, 90 of 93, 129 of 136, 70 of 82. Plain p of the last against the others: 0.01133, 0.00714, 0.01614;
+    // times six 0.0680, 0.0428, 0.0969; by Benjamini and Hochberg 0.03229 each. All others are above 0.48.
     const [rows, bases] = [[[83, 90, 129, 70]], [86, 93, 136, 82]];
     assert.deepEqual(significant(rows, bases), [['a>d', 'b>d', 'c>d']]);
     assert.deepEqual(significant(rows, bases, { level: 0.95, correction: 'bonferroni' }), [['b>d']]);
@@ -134,7 +134,8 @@ describe('comparing column percentages', () => {
       significant([[60, 50]], [100, 100], { level: 0.95 }, () => 100),
       [[]],
     );
-    // Two respondents in each column only: 8 of the row would have to be among them for 10 expected in and outside of it.
+    // Two respondents in each column only: 8 of the row would have to be among them for 10 expected in and outside of
+    // it.
     assert.deepEqual(
       significant([[52, 50]], [100, 100], { level: 0.95 }, () => 98),
       [[]],

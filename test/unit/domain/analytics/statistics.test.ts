@@ -161,7 +161,8 @@ describe('a distribution', () => {
 
   it('names the bins of free numbers by their edges, exactly', () => {
     const { question } = one({ type: 'NUMBER', text: 'n' });
-    const close = [1e9, 1e9 + 1e-6, 1e9 + 2e-6].map((low) => ({ low, high: low + 1e-6, count: 1 }));
+    const edges = [1e9, 1_000_000_000.000_001, 1_000_000_000.000_002, 1_000_000_000.000_003];
+    const close = edges.slice(1).map((high, index) => ({ low: edges[index] ?? 0, high, count: 1 }));
     assert.deepEqual(Object.keys(statisticOf(question, [moments(close)], 1).distribution), [
       '1000000000–1000000000.000001',
       '1000000000.000001–1000000000.000002',

@@ -1,4 +1,5 @@
-// Run by hand after a build: node dist/test/unit/domain/submission/answers-throughput.js. Submissions of ten answers checked a second on one core.
+// Run by hand after a build: node dist/test/unit/domain/submission/answers-throughput.js. Submissions of ten answers
+// checked a second on one core.
 import { availableParallelism, cpus } from 'node:os';
 import { checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import type { Question } from '../../../../src/domain/survey.ts';

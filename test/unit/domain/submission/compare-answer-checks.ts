@@ -9,7 +9,10 @@ import { fullSurvey, nextId, withQuestion } from '../../../support/questions.ts'
 import { answersTwin } from './reference-answer-check.ts';
 import { uploadsFor, valid } from './valid-answers.ts';
 
-/** Holds the check of answers that is written by hand against its twin, on so many submissions that are right or nearly so. */
+/**
+ * Holds the check of answers that is written by hand against its twin, on so many submissions that are right or nearly
+ * so.
+ */
 export function compareChecks({
   submissions,
   isComplete,

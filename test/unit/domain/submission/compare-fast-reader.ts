@@ -12,7 +12,10 @@ import { readSubmissionRequest } from '../../../../src/http/submit/submit-route.
 import { fullSurvey, withQuestion } from '../../../support/questions.ts';
 import { valid } from './valid-answers.ts';
 
-/** Holds the reader of bodies as most are against the general way, on so many bodies of which about half are right; tells how many it read itself, and of how many it gave the canonical form. */
+/**
+ * Holds the reader of bodies as most are against the general way, on so many bodies of which about half are right;
+ * tells how many it read itself, and of how many it gave the canonical form.
+ */
 export function compareReadings(bodies: number, seed = 20260115): { read: number; left: number; canonical: number } {
   let [read, left, canonical] = [0, 0, 0];
   const compare = (bytes: Buffer) => {

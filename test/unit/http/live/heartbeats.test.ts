@@ -12,7 +12,10 @@ import { eventually } from '../../../support/eventually.ts';
 
 const surveyId = '01900000-0000-7000-8000-000000000001';
 
-/** An event stream over a shard that the test fills. `hold`: what is read of the survey's own entries only comes when the test lets it. */
+/**
+ * An event stream over a shard that the test fills. `hold`: what is read of the survey's own entries only comes when
+ * the test lets it.
+ */
 async function listen() {
   const entries: StreamEntry[] = [];
   const held: (() => void)[] = [];

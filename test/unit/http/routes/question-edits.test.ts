@@ -6,7 +6,9 @@ import { Problem } from '../../../../src/errors.ts';
 import { questionRoutes } from '../../../../src/http/routes/questions.ts';
 import { blankSurvey, nextId, withQuestion } from '../../../support/questions.ts';
 
-/** The route that changes a question, over a survey in memory; `answeredAt` says of each look whether answers are there. */
+/**
+ * The route that changes a question, over a survey in memory; `answeredAt` says of each look whether answers are there.
+ */
 function setUp(start: { survey: SurveyWithQuestions; question: Question }, answeredAt: (look: number) => boolean) {
   const did: string[] = [];
   const state = { survey: start.survey, looks: [] as Question[] };

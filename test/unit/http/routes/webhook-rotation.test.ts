@@ -6,7 +6,10 @@ import { maxOldSecrets, type Webhook } from '../../../../src/stores/postgres/web
 
 const nowMs = Date.parse('2026-03-01T10:00:00.000Z');
 
-/** Calls the route on an endpoint whose replaced secrets end at these moments, and that can be rotated from a certain attempt on. */
+/**
+ * Calls the route on an endpoint whose replaced secrets end at these moments, and that can be rotated from a certain
+ * attempt on.
+ */
 async function rotate({ untilMs, rotatedAt }: { untilMs: readonly number[]; rotatedAt: number }) {
   const [ownerId, at] = [newId(), new Date(nowMs)];
   const webhook: Webhook = {

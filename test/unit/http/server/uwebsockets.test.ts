@@ -52,7 +52,10 @@ describe('the HTTP engine', () => {
   });
 });
 
-/** The package's own build cannot be loaded beside the corrected one, so it gets a process, with a build that has no copy. */
+/**
+ * The package's own build cannot be loaded beside the corrected one, so it gets a process, with a build that has no
+ * copy.
+ */
 describe('the HTTP engine without a corrected copy', () => {
   const build = mkdtempSync(join(tmpdir(), 'engine-'));
   before(() => {

@@ -38,7 +38,8 @@ describe('the throttle of exports', () => {
     );
     const seen: boolean[] = [];
     for (let turn = 0; turn < 5; turn += 1) seen.push(await look());
-    // At first nothing can be said; then a rush; then nobody answers; then only work below normal priority is heavy; then a rush again.
+    // At first nothing can be said; then a rush; then nobody answers; then only work below normal priority is heavy;
+    // then a rush again.
     assert.deepEqual(seen, [false, true, false, false, true]);
   });
 

@@ -15,7 +15,10 @@ const exportId = '01900000-0000-7000-8000-000000000001';
 const dataDir = mkdtempSync(join(tmpdir(), 'export-run-'));
 after(() => rmSync(dataDir, { recursive: true }));
 
-/** One export's row in memory and its file on disk; `whileReading` happens when a run has begun and not yet ended, and gives what it reads. */
+/**
+ * One export's row in memory and its file on disk; `whileReading` happens when a run has begun and not yet ended, and
+ * gives what it reads.
+ */
 function setUp(whileReading: () => Promise<string> | string) {
   const row: { status: ExportStatus; file?: FinishedExport } = { status: 'PENDING' };
   const isOpen = () => row.status === 'PENDING' || row.status === 'PROCESSING';
@@ -49,6 +52,7 @@ function setUp(whileReading: () => Promise<string> | string) {
     },
     surveys: { load: async () => survey },
     rows: {
+      metadataKeys: async () => [],
       batches: async function* () {},
       csvLines: async function* () {
         yield { pieces: [Buffer.from(await whileReading())], rows: 1 };

@@ -4,7 +4,10 @@ import { describe, it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { createInterruptibleSleep } from '../../../../src/pipelines/ingest/interruptible-sleep.ts';
 
-/** Says how many of 500 pauses are still held when they are over. On a thread, whose memory is looked through at once: that of all tests takes long. */
+/**
+ * Says how many of 500 pauses are still held when they are over. On a thread, whose memory is looked through at once:
+ * that of all tests takes long.
+ */
 const counting = new URL(
   `data:text/javascript,${encodeURIComponent(`
   import { setFlagsFromString } from 'node:v8';
