@@ -342,6 +342,17 @@ const apiKeySettings = {
     .meta(documented({ description: 'API keys that one user may have.', unit: 'keys' })),
 };
 
+const liveSettings = {
+  LIVE_STREAMS_PER_USER: integer(1)
+    .default(100)
+    .meta(
+      documented({
+        description: 'Live streams, server-sent events and WebSockets, that one user may have open in one process.',
+        unit: 'streams',
+      }),
+    ),
+};
+
 const analyticsSettings = {
   CROSSTAB_MAX_CELLS: integer(1, 1_000_000)
     .default(50_000)
@@ -498,6 +509,7 @@ const environmentSchema = z.object({
   ...accessSettings,
   ...limitSettings,
   ...apiKeySettings,
+  ...liveSettings,
   ...analyticsSettings,
   ...uploadSettings,
   ...webhookSettings,
@@ -564,7 +576,7 @@ export const settingSections: readonly { title: string; settings: Readonly<Recor
   { title: 'Intake', settings: intakeSettings },
   { title: 'Processes and logs', settings: processSettings },
   { title: 'Administrator, keys and tokens', settings: accessSettings },
-  { title: 'Rate limits', settings: { ...limitSettings, ...apiKeySettings } },
+  { title: 'Rate limits', settings: { ...limitSettings, ...apiKeySettings, ...liveSettings } },
   { title: 'Analytics', settings: analyticsSettings },
   { title: 'Uploads', settings: uploadSettings },
   { title: 'Webhooks', settings: webhookSettings },
@@ -722,6 +734,7 @@ export function readSettings(source: Record<string, string | undefined>) {
     intakeShards: env.INTAKE_SHARDS,
     intakeMemoryBytes: env.INTAKE_MEMORY_BYTES,
     intakeMayLose: env.INTAKE_MAY_LOSE,
+    liveStreamsPerUser: env.LIVE_STREAMS_PER_USER,
     crosstabMaxCells: env.CROSSTAB_MAX_CELLS,
     uploadMaxBytes: env.UPLOAD_MAX_BYTES,
     uploadUnclaimedMinutes: env.UPLOAD_UNCLAIMED_MINUTES,

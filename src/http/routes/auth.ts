@@ -13,7 +13,7 @@ import { ok, type Route, route } from '../routing/route.ts';
 import { givenPasswordField, newPasswordField, roleSchema, tokenPairFields, userSchema } from '../schemas/accounts.ts';
 import { idSchema } from '../schemas/common.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
-import { presentUser } from './users.ts';
+import { assertNotOwnAddress, presentUser } from './users.ts';
 
 export interface AuthRoutesDeps {
   signIn: SignIn;
@@ -44,7 +44,7 @@ function loginRoute({ signIn }: AuthRoutesDeps): Route {
     summary: 'Sign in with e-mail and password',
     description:
       'An unknown e-mail, a wrong password and a disabled user get the same reply in the same time. After 100 failures within an hour for one account, attempts ' +
-      'from addresses that it has not signed in from in the last 30 days get RATE_LIMITED until the hour is over; existing sessions go on.',
+      'from addresses that it has not signed in from in the last 30 days get RATE_LIMITED after three failures of their own, until the hour is over; existing sessions go on.',
     access: { kind: 'public' },
     limit: 'auth',
     body: loginBody,
@@ -141,12 +141,13 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     },
     handle: async ({ principal, body }) => {
       const keptSessionId = sessionOf(principal);
+      assertNotOwnAddress(body.newPassword, principal.email, 'newPassword');
       // Failures count by session, so that a stolen access token cannot be used to guess the password.
       await accountGuard.assertNotLocked(keptSessionId, '');
       const user = await users.find(principal.userId);
       if (!user) throw notFound('user');
       const { isMatch } = await passwords.check(body.currentPassword, user.passwordHash);
-      if (!isMatch) await accountGuard.failed(keptSessionId);
+      if (!isMatch) await accountGuard.failed(keptSessionId, '');
       const isChanged =
         isMatch &&
         (await users.changePassword(user.id, {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { emailKey } from '../../auth/email.ts';
 import type { Passwords } from '../../auth/passwords.ts';
-import { notFound } from '../../errors.ts';
+import { weaknessOf } from '../../auth/weak-passwords.ts';
+import { notFound, validationProblem } from '../../errors.ts';
 import type { User, UserChange, UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import { objectFromPath } from '../routing/audit.ts';
@@ -61,6 +62,12 @@ export function userRoutes(deps: UserRoutesDeps): Route[] {
   return [listRoute(deps), createRoute(deps), readRoute(deps), changeRoute(deps), removeRoute(deps)];
 }
 
+/** Throws VALIDATION_ERROR for a password that says the address of its user. */
+export function assertNotOwnAddress(password: string, email: string, path = 'password'): void {
+  const message = weaknessOf(password, email);
+  if (message !== undefined) throw validationProblem([{ path, message }]);
+}
+
 function listRoute({ users }: UserRoutesDeps): Route {
   return route({
     ...common,
@@ -95,6 +102,7 @@ function createRoute({ users, passwords, newId }: UserRoutesDeps): Route {
       describe: ({ body }, data) => ({ objectId: String(data['id']), details: { role: body.role } }),
     },
     handle: async ({ body: { email, password, role } }) => {
+      assertNotOwnAddress(password, email);
       const user = await users.create({
         id: newId(),
         email,
@@ -138,6 +146,8 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
     audit: { action: 'user.changed', objectKind: 'user', describe: changedFields },
     handle: async ({ params, body, principal }) => {
       const { email, password, role, isDisabled, apiKeyRequestsPerMinute, keepApiKeys } = body;
+      if (password !== undefined)
+        assertNotOwnAddress(password, email ?? (await users.find(params['id'] ?? ''))?.email ?? '');
       const change: UserChange = {
         ...(email !== undefined && { email: { text: email, key: emailKey(email) } }),
         ...(password !== undefined && { passwordHash: await passwords.hash(password) }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isEmail } from '../../auth/email.ts';
 import { isPasswordLength, longestPassword, shortestPassword } from '../../auth/passwords.ts';
 import { userRoles } from '../../auth/roles.ts';
+import { weaknessOf } from '../../auth/weak-passwords.ts';
 import { auditActions, auditObjectKinds } from '../../stores/postgres/audit-actions.ts';
 import { idSchema, timeSchema } from './common.ts';
 
@@ -22,6 +23,10 @@ export const emailField = z
 export const newPasswordField = z
   .string()
   .refine(isPasswordLength, `must have ${shortestPassword} to ${longestPassword} characters`)
+  .superRefine((password, context) => {
+    const message = weaknessOf(password);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  })
   .meta({ minLength: shortestPassword, maxLength: longestPassword });
 
 /** A password to be checked: its length is not validated as that of a new one. */
