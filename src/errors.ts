@@ -36,13 +36,14 @@ export const conflictReasons = [
   'HAS_RESPONSES',
   'EMAIL_TAKEN',
   'LAST_ADMIN',
+  'TOO_MANY_API_KEYS',
   'ALREADY_DECIDED',
   'ALREADY_SAVED',
   'CONVERSATION_CHANGED',
   'NO_RESPONSES',
   'NOT_ACCEPTED',
   'QUESTION_CHANGED',
-  'WEBHOOK_LIMIT',
+  'TOO_MANY_WEBHOOKS',
   'WEBHOOK_NOT_ACTIVE',
 ] as const;
 export type ConflictReason = (typeof conflictReasons)[number];

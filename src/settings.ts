@@ -327,6 +327,21 @@ const limitSettings = {
     ),
 };
 
+const apiKeySettings = {
+  API_KEY_REQUESTS_PER_MINUTE: integer(1, 1_000_000)
+    .default(1000)
+    .meta(
+      documented({
+        description:
+          'Calls of all API keys of one user together, and the highest limit of one of them. An ADMIN may set another for a user (`apiKeyRequestsPerMinute`), and has none.',
+        unit: 'requests a minute',
+      }),
+    ),
+  API_KEYS_PER_USER: integer(1, 10_000)
+    .default(20)
+    .meta(documented({ description: 'API keys that one user may have.', unit: 'keys' })),
+};
+
 const analyticsSettings = {
   CROSSTAB_MAX_CELLS: integer(1, 1_000_000)
     .default(50_000)
@@ -482,6 +497,7 @@ const environmentSchema = z.object({
   ...processSettings,
   ...accessSettings,
   ...limitSettings,
+  ...apiKeySettings,
   ...analyticsSettings,
   ...uploadSettings,
   ...webhookSettings,
@@ -548,7 +564,7 @@ export const settingSections: readonly { title: string; settings: Readonly<Recor
   { title: 'Intake', settings: intakeSettings },
   { title: 'Processes and logs', settings: processSettings },
   { title: 'Administrator, keys and tokens', settings: accessSettings },
-  { title: 'Rate limits', settings: limitSettings },
+  { title: 'Rate limits', settings: { ...limitSettings, ...apiKeySettings } },
   { title: 'Analytics', settings: analyticsSettings },
   { title: 'Uploads', settings: uploadSettings },
   { title: 'Webhooks', settings: webhookSettings },
@@ -694,6 +710,11 @@ export function readSettings(source: Record<string, string | undefined>) {
     secretsKey: env.SECRETS_KEY,
     acceptChangedKeys: env.ACCEPT_CHANGED_KEYS,
     rateLimits: { auth: env.RATE_LIMIT_AUTH, submit: env.RATE_LIMIT_SUBMIT, api: env.RATE_LIMIT_API },
+    apiKeys: {
+      perUser: env.API_KEYS_PER_USER,
+      // Keys without a limit of their own have the general one.
+      requestsPerMinute: Math.max(env.API_KEY_REQUESTS_PER_MINUTE, env.RATE_LIMIT_API),
+    },
     trustedProxies: env.TRUSTED_PROXIES,
     metricsPort: env.METRICS_PORT,
     workers: env.WORKERS,

@@ -522,7 +522,7 @@ describe('webhooks', () => {
       );
       const refused = replies.filter(({ status }) => status !== 201);
       for (const { status, body: said } of refused)
-        assert.deepEqual([status, said.code, said.details?.reason], [409, 'CONFLICT', 'WEBHOOK_LIMIT']);
+        assert.deepEqual([status, said.code, said.details?.reason], [409, 'CONFLICT', 'TOO_MANY_WEBHOOKS']);
       return replies.flatMap(({ status, body: said }) => (status === 201 ? [said.data.id as string] : []));
     };
     const ofSurvey = await createAll(editor, 30, { surveyId: survey.id });
@@ -531,7 +531,7 @@ describe('webhooks', () => {
     const others = await createAll(editor, 90, {});
     assert.equal(others.length, 80);
     const moved = await editor.call('PUT', `/webhooks/${others[0]}`, { body: { surveyId: survey.id } });
-    assert.deepEqual([moved.status, moved.body.details?.reason], [409, 'WEBHOOK_LIMIT']);
+    assert.deepEqual([moved.status, moved.body.details?.reason], [409, 'TOO_MANY_WEBHOOKS']);
     await editor.remove(`/webhooks/${ofSurvey[0]}`);
     assert.equal((await createAll(editor, 2, {})).length, 1);
   });

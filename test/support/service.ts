@@ -64,6 +64,7 @@ export async function startService({ env = {}, dataDir, openFiles }: ServiceOpti
       RATE_LIMIT_AUTH: '100000',
       RATE_LIMIT_SUBMIT: '10000000',
       RATE_LIMIT_API: '10000000',
+      API_KEYS_PER_USER: '10000',
       LOG_LEVEL: 'info',
       ...shared,
       ...env,

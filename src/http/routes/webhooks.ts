@@ -117,7 +117,7 @@ function createRoute(deps: WebhookRoutesDeps): Route {
     operationId: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'The reply has the `secret`, which is not shown again. Without `surveyId` the endpoint receives events of all surveys that its owner may read. More than `WEBHOOK_MAX_PER_USER` webhooks of a user or `WEBHOOK_MAX_PER_SURVEY` of a survey are a 409 WEBHOOK_LIMIT, except for an ADMIN.',
+      'The reply has the `secret`, which is not shown again. Without `surveyId` the endpoint receives events of all surveys that its owner may read. More than `WEBHOOK_MAX_PER_USER` webhooks of a user or `WEBHOOK_MAX_PER_SURVEY` of a survey are a 409 TOO_MANY_WEBHOOKS, except for an ADMIN.',
     body: newWebhookBody,
     reply: webhookWithSecretSchema,
     replyStatus: 201,
@@ -296,7 +296,7 @@ const limitsFor = ({ limits }: Pick<WebhookRoutesDeps, 'limits'>, { role }: Prin
 function assertWithinLimits(reached: keyof EndpointLimits | undefined, limits: EndpointLimits): void {
   if (reached === undefined) return;
   throw conflict(
-    'WEBHOOK_LIMIT',
+    'TOO_MANY_WEBHOOKS',
     reached === 'perUser'
       ? `You have ${limits.perUser} webhooks, which is the most; an ADMIN may create more`
       : `The survey has ${limits.perSurvey} webhooks, which is the most; an ADMIN may create more`,
