@@ -36,12 +36,14 @@ export type ConflictReason =
   | 'HAS_RESPONSES'
   | 'EMAIL_TAKEN'
   | 'LAST_ADMIN'
+  | 'TOO_MANY_API_KEYS'
   | 'ALREADY_DECIDED'
   | 'ALREADY_SAVED'
   | 'CONVERSATION_CHANGED'
   | 'NO_RESPONSES'
   | 'NOT_ACCEPTED'
   | 'QUESTION_CHANGED'
+  | 'WEBHOOK_LIMIT'
   | 'WEBHOOK_NOT_ACTIVE';
 
 /** A validation issue: the path of the invalid field (`answers.0.numberValue`) and the message. */

@@ -132,9 +132,9 @@ function rightText(access: Access): string | undefined {
     case 'user':
       return 'For every signed-in caller.';
     case 'editor':
-      return 'For an ADMIN or EDITOR.';
+      return `For an ADMIN or EDITOR${access.refusesKeys ? ', not with an API key' : ''}.`;
     case 'admin':
-      return 'For an ADMIN.';
+      return `For an ADMIN${access.refusesKeys ? ', not with an API key' : ''}.`;
     case 'survey':
       return {
         read: 'For those who may read the survey.',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isRoleWithin } from '../../auth/roles.ts';
-import { notFound, Problem, validationProblem } from '../../errors.ts';
+import { conflict, notFound, Problem, validationProblem } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
-import { maxOldSecrets, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
+import { type EndpointLimits, maxOldSecrets, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { canonicalUrl, type Guard } from '../../webhooks/guard.ts';
 import { makeSecret, secretContext } from '../../webhooks/sign.ts';
 import { objectFromPath } from '../routing/audit.ts';
@@ -21,6 +21,8 @@ export interface WebhookRoutesDeps {
   guard: Pick<Guard, 'refusalOf' | 'check'>;
   secrets: Pick<Secrets, 'seal'>;
   audit: Pick<Audit, 'record'>;
+  /** Maximum webhooks of a user and of a survey; an ADMIN may exceed them. */
+  limits: EndpointLimits;
   now(): number;
   newId(): string;
 }
@@ -113,7 +115,7 @@ function createRoute(deps: WebhookRoutesDeps): Route {
     path: '/webhooks',
     summary: 'Create a webhook',
     description:
-      'The reply has the `secret`, which is not shown again. Without `surveyId` the endpoint receives events of all surveys that its owner may read.',
+      'The reply has the `secret`, which is not shown again. Without `surveyId` the endpoint receives events of all surveys that its owner may read. More than `WEBHOOK_MAX_PER_USER` webhooks of a user or `WEBHOOK_MAX_PER_SURVEY` of a survey are a 409 WEBHOOK_LIMIT, except for an ADMIN.',
     body: newWebhookBody,
     reply: webhookWithSecretSchema,
     replyStatus: 201,
@@ -147,7 +149,7 @@ function createRoute(deps: WebhookRoutesDeps): Route {
         createdAt: at,
         updatedAt: at,
       };
-      await webhooks.create(webhook);
+      assertWithinLimits(await webhooks.create(webhook, limitsFor(deps, principal)), deps.limits);
       return created({ ...presentWebhook(webhook), secret });
     },
   });
@@ -196,7 +198,10 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
         isBatch: batch ?? before.isBatch,
         updatedAt: new Date(now()),
       } as Webhook;
-      if (!(await webhooks.save(after))) throw notFound('webhook');
+      const limits = after.surveyId === before.surveyId ? undefined : limitsFor(deps, principal);
+      const saved = await webhooks.save(after, limits);
+      if (typeof saved === 'string') assertWithinLimits(saved, deps.limits);
+      if (saved === false) throw notFound('webhook');
       await audit.record({
         actor: principal,
         action: 'webhook.changed',
@@ -212,9 +217,9 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
           objectId: before.id,
           details: { fields: ['surveyId'], ...surveyDetails(before) },
         });
-      const saved = await webhooks.find(before.id);
-      if (!saved) throw notFound('webhook');
-      return ok(presentWebhook(saved));
+      const shown = await webhooks.find(before.id);
+      if (!shown) throw notFound('webhook');
+      return ok(presentWebhook(shown));
     },
   });
 }
@@ -277,6 +282,19 @@ function rotateRoute({ webhooks, secrets, now }: WebhookRoutesDeps): Route {
       return aboutSurvey(rotated.surveyId, ok({ ...presentWebhook(rotated), secret }));
     },
   });
+}
+
+const limitsFor = ({ limits }: Pick<WebhookRoutesDeps, 'limits'>, { role }: Principal): EndpointLimits | undefined =>
+  role === 'ADMIN' ? undefined : limits;
+
+function assertWithinLimits(reached: keyof EndpointLimits | undefined, limits: EndpointLimits): void {
+  if (reached === undefined) return;
+  throw conflict(
+    'WEBHOOK_LIMIT',
+    reached === 'perUser'
+      ? `You have ${limits.perUser} webhooks, which is the most; an ADMIN may create more`
+      : `The survey has ${limits.perSurvey} webhooks, which is the most; an ADMIN may create more`,
+  );
 }
 
 /** A webhook for all surveys is not listed in the audit of any. */
