@@ -19,7 +19,7 @@ export interface WebhookJobsDeps {
   deliveries: DeliveryStore;
   workers: Workers;
   secrets: Secrets;
-  settings: Pick<Settings, 'webhookAllowPrivate' | 'webhookRetryScheduleSeconds'>;
+  settings: Pick<Settings, 'webhookAllowPrivate' | 'webhookLimits' | 'webhookRetryScheduleSeconds'>;
   metrics: Metrics;
   log: Log;
   now(): number;
@@ -82,6 +82,10 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
     webhooks,
     deliveries,
     send: createSender({ guard: createGuard({ isPrivateAllowed: deps.settings.webhookAllowPrivate }) }),
+    hostLimits: {
+      connections: deps.settings.webhookLimits.hostConnections,
+      requestsPerSecond: deps.settings.webhookLimits.hostRequestsPerSecond,
+    },
     secrets: deps.secrets,
     scheduleSeconds: deps.settings.webhookRetryScheduleSeconds,
     metrics,

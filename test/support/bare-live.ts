@@ -14,6 +14,7 @@ export const listener: Principal = {
   sessionId: 's',
   keyId: null,
   requestsPerMinute: null,
+  keyCeiling: null,
 };
 
 /**

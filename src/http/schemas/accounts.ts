@@ -42,6 +42,13 @@ export const userSchema = z
     email: z.string(),
     role: roleSchema,
     isDisabled: z.boolean(),
+    apiKeyRequestsPerMinute: z
+      .number()
+      .int()
+      .nullable()
+      .describe(
+        'Calls a minute of all API keys of the user together; null: API_KEY_REQUESTS_PER_MINUTE, and no ceiling for an ADMIN',
+      ),
     createdAt: timeSchema,
     updatedAt: timeSchema,
   })
@@ -57,6 +64,7 @@ export const apiKeySchema = z
     lastFour: z.string(),
     createdAt: timeSchema,
     lastUsedAt: timeSchema.nullable().describe('To the minute'),
+    expiresAt: timeSchema.nullable().describe('From then on the key is refused; null: it does not end by itself'),
   })
   .meta({ id: 'ApiKey', description: 'A key for a program. It acts as its user, with the lesser of both roles.' });
 

@@ -45,7 +45,15 @@ describe('signing in', () => {
     assert.deepEqual(data.user, { id: user.id, email: user.email, role: 'EDITOR' });
     assert.equal(data.expiresIn, 900);
     const me = await createClient(server, data.accessToken).get('/auth/me');
-    assert.deepEqual(Object.keys(me).sort(), ['createdAt', 'email', 'id', 'isDisabled', 'role', 'updatedAt']);
+    assert.deepEqual(Object.keys(me).sort(), [
+      'apiKeyRequestsPerMinute',
+      'createdAt',
+      'email',
+      'id',
+      'isDisabled',
+      'role',
+      'updatedAt',
+    ]);
   });
 
   it('refuses an unknown e-mail, a wrong password and a disabled user alike: status, body and headers', async () => {
