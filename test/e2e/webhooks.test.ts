@@ -90,6 +90,23 @@ describe('webhooks', () => {
     assert.equal(log[0].attempts[0].response, 'thanks');
   });
 
+  it('tell an endpoint nothing of responses that were submitted before it was made', async () => {
+    const receiver = await receiverOf();
+    const survey = await openSurvey();
+    await admin.post(`/surveys/${survey.id}/publish`);
+    // Not stored, and not forwarded, when the endpoint is made a moment later.
+    await survey.submit();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await admin.create('/webhooks', { url: receiver.url, events: allEvents, surveyId: survey.id });
+    const { responseId } = await survey.submit();
+    await eventually(() => assert.equal(receiver.received.length, 2));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    assert.deepEqual(
+      receiver.received.map(({ body }) => JSON.parse(body).data.responseId),
+      [responseId, responseId],
+    );
+  });
+
   it('tell of a saved response once, and of its completion once', async () => {
     const receiver = await receiverOf();
     const survey = await openSurvey({ status: 'ACTIVE' });
