@@ -111,6 +111,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/exports/surveys/{surveyId}',
+      operationId: 'requestExport',
       tag: 'Exports',
       summary: 'Request an export',
       description: `${columnsText}\n\nExports are made one after the other; a user may have ${maxOpenExports} unfinished ones (429).`,
@@ -169,6 +170,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/exports',
+      operationId: 'listExports',
       tag: 'Exports',
       summary: 'List one’s own exports, newest first',
       access: { kind: 'user' },
@@ -189,6 +191,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/exports/{exportId}',
+      operationId: 'getExport',
       tag: 'Exports',
       summary: 'See how far an export is',
       access: { kind: 'survey', right: 'read', by: 'exportId' },
@@ -200,6 +203,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/exports/{exportId}/download',
+      operationId: 'downloadExport',
       tag: 'Exports',
       summary: 'Download the file',
       description:
@@ -232,6 +236,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
     route({
       method: 'DELETE',
       path: '/exports/{exportId}',
+      operationId: 'deleteExport',
       tag: 'Exports',
       summary: 'Cancel an export, or remove its file',
       description:

@@ -28,6 +28,7 @@ export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[
     route({
       method: 'POST',
       path: '/live/tickets',
+      operationId: 'createLiveTicket',
       tag: 'Live',
       summary: 'Get a ticket for the WebSocket',
       access: { kind: 'user' },
@@ -40,6 +41,7 @@ export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[
     route({
       method: 'GET',
       path: '/surveys/{id}/live',
+      operationId: 'streamSurvey',
       tag: 'Live',
       summary: 'Subscribe to a survey with server-sent events',
       description: [
