@@ -90,6 +90,23 @@ describe('webhooks', () => {
     assert.equal(log[0].attempts[0].response, 'thanks');
   });
 
+  it('tell an endpoint nothing of responses that were submitted before it was made', async () => {
+    const receiver = await receiverOf();
+    const survey = await openSurvey();
+    await admin.post(`/surveys/${survey.id}/publish`);
+    // Not stored, and not forwarded, when the endpoint is made a moment later.
+    await survey.submit();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await admin.create('/webhooks', { url: receiver.url, events: allEvents, surveyId: survey.id });
+    const { responseId } = await survey.submit();
+    await eventually(() => assert.equal(receiver.received.length, 2));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    assert.deepEqual(
+      receiver.received.map(({ body }) => JSON.parse(body).data.responseId),
+      [responseId, responseId],
+    );
+  });
+
   it('tell of a saved response once, and of its completion once', async () => {
     const receiver = await receiverOf();
     const survey = await openSurvey({ status: 'ACTIVE' });
@@ -522,7 +539,7 @@ describe('webhooks', () => {
       );
       const refused = replies.filter(({ status }) => status !== 201);
       for (const { status, body: said } of refused)
-        assert.deepEqual([status, said.code, said.details?.reason], [409, 'CONFLICT', 'WEBHOOK_LIMIT']);
+        assert.deepEqual([status, said.code, said.details?.reason], [409, 'CONFLICT', 'TOO_MANY_WEBHOOKS']);
       return replies.flatMap(({ status, body: said }) => (status === 201 ? [said.data.id as string] : []));
     };
     const ofSurvey = await createAll(editor, 30, { surveyId: survey.id });
@@ -531,7 +548,7 @@ describe('webhooks', () => {
     const others = await createAll(editor, 90, {});
     assert.equal(others.length, 80);
     const moved = await editor.call('PUT', `/webhooks/${others[0]}`, { body: { surveyId: survey.id } });
-    assert.deepEqual([moved.status, moved.body.details?.reason], [409, 'WEBHOOK_LIMIT']);
+    assert.deepEqual([moved.status, moved.body.details?.reason], [409, 'TOO_MANY_WEBHOOKS']);
     await editor.remove(`/webhooks/${ofSurvey[0]}`);
     assert.equal((await createAll(editor, 2, {})).length, 1);
   });

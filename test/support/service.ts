@@ -166,10 +166,11 @@ function ready(
   exited: Promise<number | null>,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`the service was not ready in time:\n${output.printed()}\n${output.logs()}`)),
-      readyWithinMs,
-    );
+    const timer = setTimeout(() => {
+      reject(new Error(`the service was not ready in time:\n${output.printed()}\n${output.logs()}`));
+      // Nobody else knows of the process: it would keep the test file from ending.
+      child.kill('SIGKILL');
+    }, readyWithinMs);
     const look = () => {
       const found = /base address\s+(http\S+)\/api\/v1|metrics\s+(http\S+)\/metrics/
         .exec(output.printed())

@@ -103,7 +103,7 @@ function operationOf(route: Route, components: SchemaComponents, responses: Json
   const parameters = parametersOf(route);
   const body = requestBodyOf(route, components);
   return {
-    operationId: operationIdOf(route),
+    ...(route.operationId !== undefined && { operationId: route.operationId }),
     tags: [route.tag],
     summary: route.summary,
     description: [route.description, rightText(route.access)].filter((text) => text !== undefined).join('\n\n'),
@@ -112,17 +112,6 @@ function operationOf(route: Route, components: SchemaComponents, responses: Json
     ...(body && { requestBody: body }),
     responses,
   };
-}
-
-/** `GET /surveys/{id}/members` → `getSurveysByIdMembers`. */
-function operationIdOf({ method, path }: Route): string {
-  const words = path
-    .split(/[/.-]/)
-    .filter((word) => word !== '')
-    .map((word) =>
-      word.replace(/^\{(\w)(\w*)\}$/, (_, first: string, rest: string) => `By${first.toUpperCase()}${rest}`),
-    );
-  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
 function rightText(access: Access): string | undefined {
@@ -214,7 +203,7 @@ function webSocketOperation(
 ): Record<string, unknown> {
   return {
     get: {
-      operationId: 'getLive',
+      operationId: 'openLive',
       tags: ['Live'],
       summary: 'Open the WebSocket',
       description:

@@ -53,6 +53,7 @@ function listRoute({ apiKeys }: ApiKeyRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/api-keys',
+    operationId: 'listApiKeys',
     summary: 'List API keys',
     description: "The caller's own, newest first; an ADMIN sees everybody's.",
     access: { kind: 'user' },
@@ -72,6 +73,7 @@ function createRoute({ apiKeys, users, keyLimits, newId }: ApiKeyRoutesDeps): Ro
     ...common,
     method: 'POST',
     path: '/api-keys',
+    operationId: 'createApiKey',
     summary: 'Create an API key',
     description:
       'The reply has the `key`, which is not shown again. A key acts as its user, with the lesser of both roles; its role cannot exceed that of the creator (FORBIDDEN), and a key cannot create keys. ' +
@@ -120,6 +122,7 @@ function removeRoute({ apiKeys, rightsChanged }: ApiKeyRoutesDeps): Route {
     ...common,
     method: 'DELETE',
     path: '/api-keys/{id}',
+    operationId: 'deleteApiKey',
     summary: 'Delete an API key',
     description: 'It stops working within a second. A key cannot delete keys with a stronger role (FORBIDDEN).',
     access: { kind: 'user' },

@@ -40,6 +40,7 @@ function loginRoute({ signIn }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/login',
+    operationId: 'signIn',
     tag: 'Authentication',
     summary: 'Sign in with e-mail and password',
     description:
@@ -58,6 +59,7 @@ function refreshRoute({ refresh }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/refresh',
+    operationId: 'refreshTokens',
     tag: 'Authentication',
     summary: 'Exchange a refresh token for new tokens',
     description:
@@ -76,6 +78,7 @@ function logoutRoute({ sessions, rightsChanged }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/logout',
+    operationId: 'signOut',
     tag: 'Authentication',
     summary: 'End the session and all its tokens',
     description: 'With a refresh token of another session of the same user, that session is ended too.',
@@ -106,6 +109,7 @@ function meRoute({ users }: AuthRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/auth/me',
+    operationId: 'getCurrentUser',
     tag: 'Authentication',
     summary: 'Read the calling user',
     description: 'With an API key, `role` is the present role of the key.',
@@ -126,6 +130,7 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/password',
+    operationId: 'changePassword',
     tag: 'Authentication',
     summary: 'Change your password',
     description: 'Ends all other sessions of the user. A wrong `currentPassword` is a VALIDATION_ERROR.',

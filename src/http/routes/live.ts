@@ -30,6 +30,7 @@ export function liveRoutes({ tickets, openEventStream, assertRoom }: LiveRoutesD
     route({
       method: 'POST',
       path: '/live/tickets',
+      operationId: 'createLiveTicket',
       tag: 'Live',
       summary: 'Get a ticket for the WebSocket',
       access: { kind: 'user' },
@@ -42,6 +43,7 @@ export function liveRoutes({ tickets, openEventStream, assertRoom }: LiveRoutesD
     route({
       method: 'GET',
       path: '/surveys/{id}/live',
+      operationId: 'streamSurvey',
       tag: 'Live',
       summary: 'Subscribe to a survey with server-sent events',
       description: [

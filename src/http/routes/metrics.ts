@@ -19,6 +19,7 @@ export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRo
   return route({
     method: 'GET',
     path: '/metrics',
+    operationId: 'getMetrics',
     tag: 'Service',
     summary: 'Read metrics for Prometheus',
     description:

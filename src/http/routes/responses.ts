@@ -67,6 +67,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/responses/surveys/{surveyId}',
+      operationId: 'listResponses',
       tag: 'Responses',
       summary: 'List responses, newest first',
       description:
@@ -99,6 +100,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/responses/{responseId}',
+      operationId: 'getResponse',
       tag: 'Responses',
       summary: 'Read one response',
       description: 'Finds a response as soon as it is accepted.',
@@ -115,6 +117,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
     route({
       method: 'DELETE',
       path: '/responses/{responseId}',
+      operationId: 'deleteResponse',
       tag: 'Responses',
       summary: 'Delete one response for good',
       description:

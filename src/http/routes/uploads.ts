@@ -49,6 +49,7 @@ function uploadRoute({
   return route({
     method: 'POST',
     path: '/uploads/surveys/{surveyId}/questions/{questionId}',
+    operationId: 'uploadFile',
     tag: 'Uploads',
     summary: 'Upload a file for an answer',
     description: [
@@ -106,6 +107,7 @@ function downloadRoute({ uploads }: UploadRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/uploads/{uploadId}',
+    operationId: 'downloadUpload',
     tag: 'Uploads',
     summary: 'Download an uploaded file',
     description: 'Always as an attachment. One range of bytes can be requested.',

@@ -73,6 +73,7 @@ function listRoute({ users }: UserRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/users',
+    operationId: 'listUsers',
     summary: 'List users',
     description: 'Newest first.',
     query: z.strictObject(pageFields(100)),
@@ -91,6 +92,7 @@ function createRoute({ users, passwords, newId }: UserRoutesDeps): Route {
     ...commonOfChanges,
     method: 'POST',
     path: '/users',
+    operationId: 'createUser',
     summary: 'Create a user',
     description: 'E-mail addresses are unique regardless of case and Unicode compatibility forms.',
     body: newUserBody,
@@ -120,6 +122,7 @@ function readRoute({ users }: UserRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/users/{id}',
+    operationId: 'getUser',
     summary: 'Read a user',
     reply: userSchema,
     replyStatus: 200,
@@ -136,6 +139,7 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
     ...commonOfChanges,
     method: 'PUT',
     path: '/users/{id}',
+    operationId: 'changeUser',
     summary: 'Change a user',
     description:
       'A new password ends the sessions of the user and, without `keepApiKeys`, deletes its API keys. `isDisabled` ends the sessions; a disabled user can neither sign in nor use API keys. Changes take effect within a second. The last active ADMIN cannot be disabled ' +
@@ -182,6 +186,7 @@ function removeRoute({ users, rightsChanged }: UserRoutesDeps): Route {
     ...commonOfChanges,
     method: 'DELETE',
     path: '/users/{id}',
+    operationId: 'deleteUser',
     summary: 'Delete a user',
     description:
       'Surveys and webhooks of the user go to the calling ADMIN (to the longest-standing other ADMIN if callers delete themselves): webhooks bound to these surveys go on, others are switched off. Export files go to the owners of their surveys. The last active ADMIN cannot be deleted (CONFLICT, reason LAST_ADMIN).',

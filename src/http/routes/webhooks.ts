@@ -91,6 +91,7 @@ function listRoute({ webhooks }: WebhookRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/webhooks',
+    operationId: 'listWebhooks',
     summary: 'List webhooks',
     description: "The caller's own webhooks, newest first; an ADMIN sees all.",
     query: z.strictObject({ ...pageFields(100), surveyId: idSchema.optional() }),
@@ -113,9 +114,10 @@ function createRoute(deps: WebhookRoutesDeps): Route {
     ...common,
     method: 'POST',
     path: '/webhooks',
+    operationId: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'The reply has the `secret`, which is not shown again. Without `surveyId` the endpoint receives events of all surveys that its owner may read. More than `WEBHOOK_MAX_PER_USER` webhooks of a user or `WEBHOOK_MAX_PER_SURVEY` of a survey are a 409 WEBHOOK_LIMIT, except for an ADMIN.',
+      'The reply has the `secret`, which is not shown again. Without `surveyId` the endpoint receives events of all surveys that its owner may read. More than `WEBHOOK_MAX_PER_USER` webhooks of a user or `WEBHOOK_MAX_PER_SURVEY` of a survey are a 409 TOO_MANY_WEBHOOKS, except for an ADMIN.',
     body: newWebhookBody,
     reply: webhookWithSecretSchema,
     replyStatus: 201,
@@ -160,6 +162,7 @@ function getRoute({ webhooks }: WebhookRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/webhooks/{id}',
+    operationId: 'getWebhook',
     summary: 'Get a webhook',
     description:
       '`disabledReason` says why nothing is sent: with `disabledAt` the service has switched the webhook off, without it the cause is temporary.',
@@ -175,6 +178,7 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
     ...common,
     method: 'PUT',
     path: '/webhooks/{id}',
+    operationId: 'changeWebhook',
     summary: 'Change a webhook',
     description:
       'Fields that are left out stay as they are. `isActive: true` also switches a webhook on that the service has switched off; waiting deliveries go on. Events that happen while a webhook is inactive are not recorded for it.',
@@ -229,6 +233,7 @@ function removeRoute({ webhooks }: WebhookRoutesDeps): Route {
     ...common,
     method: 'DELETE',
     path: '/webhooks/{id}',
+    operationId: 'deleteWebhook',
     summary: 'Delete a webhook',
     description: 'Its deliveries are deleted too.',
     reply: deletedSchema,
@@ -270,6 +275,7 @@ function rotateRoute({ webhooks, secrets, now }: WebhookRoutesDeps): Route {
     ...common,
     method: 'POST',
     path: '/webhooks/{id}/rotate-secret',
+    operationId: 'rotateWebhookSecret',
     summary: "Replace a webhook's secret",
     description: `The reply has the new \`secret\`, which is not shown again. Each replaced secret also signs deliveries for 24 hours. While ${maxOldSecrets} replaced secrets sign, another rotation is a 429.`,
     reply: webhookWithSecretSchema,
@@ -290,7 +296,7 @@ const limitsFor = ({ limits }: Pick<WebhookRoutesDeps, 'limits'>, { role }: Prin
 function assertWithinLimits(reached: keyof EndpointLimits | undefined, limits: EndpointLimits): void {
   if (reached === undefined) return;
   throw conflict(
-    'WEBHOOK_LIMIT',
+    'TOO_MANY_WEBHOOKS',
     reached === 'perUser'
       ? `You have ${limits.perUser} webhooks, which is the most; an ADMIN may create more`
       : `The survey has ${limits.perSurvey} webhooks, which is the most; an ADMIN may create more`,

@@ -46,6 +46,8 @@ export interface Subscription {
   events: readonly string[];
   isBatch: boolean;
   maxWaiting: number;
+  /** When the endpoint was made: earlier events are not sent to it. */
+  createdAt: Date;
 }
 
 /** When the rate limit of `webhook` allows the next event; null: now. */
@@ -212,7 +214,8 @@ export function createWebhookStore(sql: Sql) {
     /** Active endpoints whose owner may see any of these surveys. */
     findSubscriptions: async (surveyIds: readonly string[]): Promise<Subscription[]> =>
       sql<Subscription[]>`
-        SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch", w.max_waiting AS "maxWaiting"
+        SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch", w.max_waiting AS "maxWaiting",
+          w.created_at AS "createdAt"
         FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
         WHERE w.is_active AND ${mayViewSurvey(sql)}`,
