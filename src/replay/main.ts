@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { createApi } from './api.ts';
+import { cleanTable } from './clean.ts';
 import { defaultVariables, findVariable } from './crosstab.ts';
 import { detect } from './detect.ts';
 import { emptyMapping, readMapping } from './mapping.ts';
@@ -37,8 +38,10 @@ function parseArguments(args: readonly string[]): Options | number {
 
 /** Checks the file, the mapping and the crosstab's names before calling the service. */
 async function run(options: Options): Promise<boolean> {
-  const { table, digest } = readTable(options.file);
-  const detection = detect(table, options.mapping === undefined ? emptyMapping : readMapping(options.mapping));
+  const mapping = options.mapping === undefined ? emptyMapping : readMapping(options.mapping);
+  const { table: given, digest, separator } = readTable(options.file, options);
+  const table = cleanTable(given, mapping, { separator, decimal: options.decimal });
+  const detection = detect(table, mapping);
   if (options.isDetectingOnly) {
     for (const line of detectionLines(table, detection)) print(line);
     return true;

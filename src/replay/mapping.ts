@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { questionTypeNames } from '../domain/questions/type-names.ts';
+import { decimalMarks } from './decimals.ts';
 import type { Column } from './table.ts';
+
+const missingValues = z.array(z.string().trim().max(500)).max(200).optional();
 
 const columnOverride = z.strictObject({
   type: z.enum(questionTypeNames).exclude(['FILE_UPLOAD']).optional(),
   question: z.string().trim().min(1).max(2000).optional(),
   options: z.array(z.string().trim().min(1).max(500)).min(1).max(200).optional(),
   ignore: z.literal(true).optional(),
+  decimal: z.enum(decimalMarks).optional(),
+  missing: missingValues,
+  values: z.record(z.string(), z.string().trim().min(1).max(500)).optional(),
 });
 
 /**
@@ -18,11 +24,16 @@ const columnOverride = z.strictObject({
  *                  "17": {"ignore": true}}}
  *
  * `type` is any question type except FILE_UPLOAD; `question` is another wording; `options` are the options in order
- * (other answers are left out and counted); `ignore` leaves the columns out. A header names all columns under it; an
+ * (other answers are left out and counted); `ignore` leaves the columns out. `decimal` is the decimal mark of
+ * numbers; `missing` are the cells that are no answers, instead of the usual words, beside `columns` for all columns;
+ * `values` translates cells. A header names all columns under it; an
  * index names one column, which becomes a question of its own. CHECKBOXES, RANKING and MATRIX need a header with
  * several columns.
  */
-const mappingSchema = z.strictObject({ columns: z.record(z.string(), columnOverride) });
+const mappingSchema = z.strictObject({
+  missing: missingValues,
+  columns: z.record(z.string(), columnOverride).default({}),
+});
 
 export type Mapping = z.output<typeof mappingSchema>;
 export type ColumnOverride = z.output<typeof columnOverride>;

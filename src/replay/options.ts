@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Credentials } from './api.ts';
+import { type DecimalMark, decimalMarks } from './decimals.ts';
+import { type Separator, separators } from './separator.ts';
 
 export const usage = `npm run replay -- FILE.csv [options]
 
@@ -12,16 +14,18 @@ question and a crosstab, and compares them cell by cell with the file. Exits wit
   --title TEXT            the survey's title (default: the file's name)
   --survey ID             continue a survey made from the same file; no row is counted twice
   --mapping FILE.json     overrides what is recognised (see below)
+  --separator MARK        between cells: "," or ";" or "tab" (default: recognised by the first lines)
+  --decimal MARK          the decimal mark of numbers: "," or "." (default: recognised by column)
   --crosstab A B          two questions to cross, by wording or a unique part of it; a matrix row by its text
   --concurrency N         concurrent submissions, 1 to 1000 (default 32)
   --no-verify             do not compare
   --detect                print what is recognised and send nothing
 
-The file has one header row, or two if the second names options, rows or items. It is UTF-8 or Windows-1252. An empty cell is no
-answer. A column that is named as an id and has a different value in every row is sent as metadata.
+The file has one header row, or two if the second names options, rows or items. It is UTF-8, UTF-16 or Windows-1252.
+An empty cell is no answer; nor is NA, N/A, unknown, - or . where it would change the type. A column that is named as an id and has a different value in every row is sent as metadata.
 
 The mapping: {"columns": {"<header, or number of a column from 0>": {"type": "DROPDOWN", "question": "other wording",
-  "options": ["in", "this", "order"], "ignore": true}}}, each field optional. A header names all columns under it; a number
+  "options": ["in", "this", "order"], "ignore": true, "decimal": ",", "missing": ["-99"], "values": {"1": "Very good"}}}}, each field optional. A header names all columns under it; a number
 names one column, which becomes a question of its own. "type" is any question type except FILE_UPLOAD; CHECKBOXES, RANKING and MATRIX
 need a header with several columns. Answers that do not fit the type are left out and counted.
 `;
@@ -33,6 +37,8 @@ export interface Options {
   title: string | undefined;
   surveyId: string | undefined;
   mapping: string | undefined;
+  separator: Separator | undefined;
+  decimal: DecimalMark | undefined;
   crosstab: readonly [string, string] | undefined;
   concurrency: number;
   isVerifying: boolean;
@@ -59,6 +65,8 @@ export function readOptions(args: readonly string[], defaults: Defaults): Option
       title: { type: 'string' },
       survey: { type: 'string' },
       mapping: { type: 'string' },
+      separator: { type: 'string' },
+      decimal: { type: 'string' },
       crosstab: { type: 'string' },
       concurrency: { type: 'string', default: '32' },
       verify: { type: 'boolean', default: true },
@@ -77,10 +85,19 @@ export function readOptions(args: readonly string[], defaults: Defaults): Option
     title: values.title?.trim().slice(0, 300) || undefined,
     surveyId: values.survey,
     mapping: values.mapping,
+    separator: oneOf('--separator', separators, values.separator === 'tab' ? '\t' : values.separator),
+    decimal: oneOf('--decimal', decimalMarks, values.decimal),
     concurrency: readConcurrency(values.concurrency),
     isVerifying: values.verify,
     isDetectingOnly: values.detect,
   };
+}
+
+function oneOf<T extends string>(option: string, known: readonly T[], text: string | undefined): T | undefined {
+  const found = known.find((mark) => mark === text);
+  if (text !== undefined && found === undefined)
+    throw new Error(`${option} must be ${known.map((mark) => (mark === '\t' ? 'tab' : `“${mark}”`)).join(' or ')}`);
+  return found;
 }
 
 /** `--crosstab A B` has two values, but parseArgs reads one; the second is a positional argument. */

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
+import { decodeText } from './decode.ts';
+import { type Separator, separatorOf, separators } from './separator.ts';
 
 /** A column of a file of responses. Neighbouring columns of one question share its `run`. */
 export interface Column {
@@ -24,11 +26,23 @@ export interface Table {
   remarks: readonly string[];
 }
 
-/** Reads a CSV file. `digest` is a hash of its bytes. */
-export function readTable(path: string): { table: Table; digest: string } {
+/** A file that was read; `digest` is a hash of its bytes. */
+export interface TableFile {
+  table: Table;
+  digest: string;
+  separator: Separator;
+}
+
+/** Reads a CSV file. Without a `separator`, the first lines decide. Throws an Error if the file is no text. */
+export function readTable(path: string, options: { separator?: Separator | undefined } = {}): TableFile {
   const bytes = readFileSync(path);
-  const lines = parse(decodeText(bytes), { relax_column_count: true, skip_empty_lines: true });
-  return { table: tableOf(lines), digest: createHash('sha256').update(bytes).digest('hex').slice(0, 32) };
+  const decoded = decodeText(bytes);
+  const [firstLine = '', named] = /^sep=(.)\r?\n/.exec(decoded) ?? [];
+  const text = decoded.slice(firstLine.length);
+  const separator = options.separator ?? separators.find((mark) => mark === named) ?? separatorOf(text);
+  const lines = parse(text, { delimiter: separator, relax_column_count: true, skip_empty_lines: true });
+  const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+  return { table: tableOf(lines), digest, separator };
 }
 
 /** The trimmed cell; '' means that the question was not answered. */
@@ -92,20 +106,3 @@ function hasPartNames(names: readonly string[], [, second = [], ...rows]: readon
 
 /** A header on one line: exports contain line breaks and double spaces. */
 export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
-
-/** Windows-1252 at 0x80–0x9f; its five unassigned bytes stay control characters, as in browsers. */
-const upperControls = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
-
-/**
- * Decodes UTF-8 (without its byte-order mark) or, if the bytes are not valid UTF-8, Windows-1252, which older survey
- * tools write. Node 20 decodes `windows-1252` as Latin-1, hence the table.
- */
-export function decodeText(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return Buffer.from(bytes)
-      .toString('latin1')
-      .replace(/[\u0080-\u009f]/g, (char) => upperControls[char.charCodeAt(0) - 0x80] ?? char);
-  }
-}

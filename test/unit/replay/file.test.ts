@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { decodeText } from '../../../src/replay/decode.ts';
 import { dayOrderOf, isoDay } from '../../../src/replay/recognise.ts';
-import { decodeText, tableOf } from '../../../src/replay/table.ts';
+import { tableOf } from '../../../src/replay/table.ts';
 
 describe('the text of a file', () => {
   it('is decoded as UTF-8 without the byte-order mark if valid', () => {

@@ -7,6 +7,12 @@ const defaults = { email: 'admin@localhost', password: 'from the settings' };
 const read = (...args: string[]) => readOptions(args, defaults);
 
 describe('the arguments of a replay', () => {
+  it('take a separator and a decimal mark', () => {
+    assert.equal(read('a.csv', '--separator', 'tab')?.separator, '\t');
+    assert.equal(read('a.csv', '--decimal', ',')?.decimal, ',');
+    assert.throws(() => read('a.csv', '--separator', ':'), /--separator must be “,” or “;” or tab/);
+  });
+
   it('require only a file', () => {
     assert.deepEqual(read('a.csv'), {
       file: 'a.csv',
@@ -16,6 +22,8 @@ describe('the arguments of a replay', () => {
       surveyId: undefined,
       mapping: undefined,
       crosstab: undefined,
+      separator: undefined,
+      decimal: undefined,
       concurrency: 32,
       isVerifying: true,
       isDetectingOnly: false,

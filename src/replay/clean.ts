@@ -1,0 +1,123 @@
+import { type DecimalMark, plainNumbers } from './decimals.ts';
+import { type ColumnOverride, type Mapping, overrideForColumn, overrideForQuestion } from './mapping.ts';
+import { isMissingWord } from './missing.ts';
+import { numberPattern, recogniseColumn } from './recognise.ts';
+import type { Separator } from './separator.ts';
+import { type Column, cellAt, oneLine, type Table } from './table.ts';
+import { yesNoWords } from './yes-no.ts';
+
+export interface CleanOptions {
+  separator: Separator;
+  /** The decimal mark of all columns that the mapping does not name; default: recognised by column. */
+  decimal?: DecimalMark | undefined;
+}
+
+/**
+ * The table with missing values emptied, values translated and numbers with a decimal point. What was recognised and not
+ * asked for is said in the remarks.
+ */
+export function cleanTable(table: Table, mapping: Mapping, options: CleanOptions): Table {
+  const remarks: string[] = [];
+  const cleaned = table.columns.map((column) => {
+    const override = overrideForColumn(mapping, column) ?? overrideForQuestion(mapping, column) ?? {};
+    const cells = table.rows.map((row) => cellAt(row, column.index));
+    const result = cleanColumn(column, cells, { missing: mapping.missing, ...override }, options);
+    remarks.push(...result.remarks.map((remark) => `“${titleOf(column)}”${remark}`));
+    return result.changed;
+  });
+  return {
+    ...table,
+    rows: table.rows.map((row, place) => row.map((cell, index) => cleaned[index]?.[place] ?? cell)),
+    remarks: [...table.remarks, ...remarks],
+  };
+}
+
+const titleOf = ({ question, part }: Column): string =>
+  (part === '' ? question : `${question} – ${part}`).slice(0, 100);
+
+interface Cleaned {
+  /** The new cells; undefined where the cell stays as it is. */
+  changed: readonly (string | undefined)[];
+  remarks: readonly string[];
+}
+
+function cleanColumn(
+  column: Column,
+  cells: readonly string[],
+  override: ColumnOverride,
+  { separator, decimal }: CleanOptions,
+): Cleaned {
+  const remarks: string[] = [];
+  const translated = cells.map((cell) => own(override.values, cell) ?? cell);
+  const answered = withoutMissing(column, translated, override, { separator, decimal }, remarks);
+  const isFree = override.type === undefined && override.options === undefined && override.values === undefined;
+  const yesNo = isFree || override.type === 'YES_NO' ? yesNoWords(answered.filter(isFilled)) : undefined;
+  if (yesNo) {
+    remarks.push(`: “${yesNo.yes}” is Yes, “${yesNo.no}” is No.`);
+    return {
+      remarks,
+      changed: changes(
+        cells,
+        answered.map((cell) => yesNo.translate(cell)),
+      ),
+    };
+  }
+  const numbers = plainNumbers(answered, { decimal: override.decimal ?? decimal, isCommaSeparated: separator === ',' });
+  if (numbers === 'ambiguous')
+    remarks.push(': the comma may mark decimals or thousands; say so with "decimal" in the mapping.');
+  const result = Array.isArray(numbers) ? numbers : answered;
+  if (isFree) remarks.push(...offenders(result));
+  return { remarks, changed: changes(cells, result) };
+}
+
+const isFilled = (cell: string): boolean => cell !== '';
+
+const own = (values: Readonly<Record<string, string>> | undefined, cell: string): string | undefined =>
+  values && Object.hasOwn(values, cell) ? values[cell] : undefined;
+
+const changes = (before: readonly string[], after: readonly string[]): (string | undefined)[] =>
+  before.map((cell, place) => (after[place] === cell ? undefined : after[place]));
+
+/**
+ * Empties missing values: those of the mapping or, without any, the usual words where they would change the column's
+ * type. “NA” among countries is Namibia and “unknown” may be an option, so they stay in choices and texts.
+ */
+function withoutMissing(
+  { part }: Column,
+  cells: readonly string[],
+  { missing, type, options }: ColumnOverride,
+  { separator, decimal }: CleanOptions,
+  remarks: string[],
+): string[] {
+  if (missing) return cells.map((cell) => (missing.includes(cell) ? '' : cell));
+  const words = cells.filter(isMissingWord);
+  const rest = cells.filter((cell) => cell !== '' && !isMissingWord(cell));
+  if (type !== undefined || options !== undefined || words.length === 0 || rest.length === 0) return [...cells];
+  const numbers = plainNumbers(rest, { decimal, isCommaSeparated: separator === ',' });
+  const isTick = part !== '' && rest.every((cell) => oneLine(cell) === part);
+  const isTyped =
+    Array.isArray(numbers) || yesNoWords(rest) !== undefined || strictTypes.has(recogniseColumn(rest).type);
+  if (!isTick && !isTyped) return [...cells];
+  remarks.push(`: taken as missing: ${withCounts(words)}.`);
+  return cells.map((cell) => (isMissingWord(cell) ? '' : cell));
+}
+
+const strictTypes: ReadonlySet<string> = new Set(['YES_NO', 'NUMBER', 'DATE', 'TIME', 'EMAIL', 'LIKERT_SCALE']);
+
+const offendersShown = 5;
+
+/** The few values that keep a column of numbers from being one: at most one cell in five. */
+function offenders(cells: readonly string[]): string[] {
+  const filled = cells.filter(isFilled);
+  const others = filled.filter((cell) => !numberPattern.test(cell));
+  return others.length > 0 && others.length * 5 <= filled.length
+    ? [` is not NUMBER because of ${withCounts(others)}; "missing" or "values" in the mapping can mend that.`]
+    : [];
+}
+
+function withCounts(cells: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const cell of cells) counts.set(cell, (counts.get(cell) ?? 0) + 1);
+  const shown = [...counts].slice(0, offendersShown).map(([cell, count]) => `“${cell.slice(0, 50)}” (${count})`);
+  return counts.size > shown.length ? `${shown.join(', ')} and ${counts.size - shown.length} more` : shown.join(', ');
+}

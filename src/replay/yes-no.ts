@@ -1,0 +1,23 @@
+/** Yes and no in languages other than English, in lower case. */
+const pairs: readonly (readonly [yes: string, no: string])[] = [
+  ['ja', 'nein'],
+  ['oui', 'non'],
+  ['sí', 'no'],
+  ['si', 'no'],
+  ['sì', 'no'],
+  ['sim', 'não'],
+  ['ja', 'nee'],
+  ['ja', 'nej'],
+  ['tak', 'nie'],
+];
+
+/** The pair of words that a column consists of, both present; undefined if there is none or it is English. */
+export function yesNoWords(
+  cells: readonly string[],
+): { yes: string; no: string; translate(cell: string): string } | undefined {
+  const found = new Set(cells.map((cell) => cell.toLowerCase()));
+  const pair = pairs.find(([yes, no]) => found.size === 2 && found.has(yes) && found.has(no));
+  if (!pair) return undefined;
+  const [yes, no] = pair;
+  return { yes, no, translate: (cell) => (cell === '' ? cell : cell.toLowerCase() === yes ? 'Yes' : 'No') };
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { cleanTable } from '../../../src/replay/clean.ts';
+import { detect } from '../../../src/replay/detect.ts';
+import { emptyMapping, type Mapping } from '../../../src/replay/mapping.ts';
+import { readTable } from '../../../src/replay/table.ts';
+
+describe('a file of responses', () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'survey-cells-'));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const read = (content: string | Buffer, options: Parameters<typeof readTable>[1] = {}) => {
+    const path = join(folder, 'file.csv');
+    writeFileSync(path, content);
+    return readTable(path, options);
+  };
+  const typed = (content: string, mapping: Mapping = emptyMapping) => {
+    const { table, separator } = read(content);
+    const clean = cleanTable(table, mapping, { separator });
+    return { ...clean, types: detect(clean, mapping).questions.map(({ type }) => type) };
+  };
+
+  it('is separated by semicolons or tabs if its first lines say so', () => {
+    for (const [separator, text] of [
+      [';', 'Dish, please;Age\n"Soup; hot";1,5\nPasta, cold;2,5\n'],
+      ['\t', 'Dish\tAge\nSoup, hot\t1\nPasta\t2\n'],
+      [',', 'Dish,Age\nSoup;hot,1\nPasta;cold,2\n'],
+      [';', 'sep=;\nDish;Age\nSoup;1\n'],
+    ] as const) {
+      const { table, separator: found } = read(text);
+      assert.equal(found, separator, text);
+      assert.equal(table.columns.length, 2, text);
+    }
+    assert.equal(read('a;b\n1;2\n', { separator: ',' }).table.columns.length, 1);
+  });
+
+  it('may be UTF-16, with or without a byte-order mark', () => {
+    const little = Buffer.from('Dish\tAge\nSüppchen\t1\n', 'utf16le');
+    const big = Buffer.from(little).swap16();
+    for (const bytes of [
+      little,
+      big,
+      Buffer.concat([Buffer.from([0xff, 0xfe]), little]),
+      Buffer.concat([Buffer.from([0xfe, 0xff]), big]),
+    ])
+      assert.deepEqual(read(bytes).table.rows, [['Süppchen', '1']]);
+  });
+
+  it('is refused with the reason if it is no text', () => {
+    assert.throws(() => read(Buffer.from('$FL2@(#) SPSS DATA FILE')), /SPSS.*CSV/);
+    assert.throws(() => read(Buffer.from([1, 0, 0, 0, 7, 0, 0, 0])), /no text/);
+  });
+
+  it('has decimal commas if a whole column does', () => {
+    const { types, rows } = typed('Age;Pay\n1,5;1.234,50\n2;99,9\n');
+    assert.deepEqual(types, ['NUMBER', 'NUMBER']);
+    assert.deepEqual(rows, [
+      ['1.5', '1234.50'],
+      ['2', '99.9'],
+    ]);
+  });
+
+  it('leaves “1,234” of a comma-separated file alone until the mapping says what it is', () => {
+    const text = 'Pay,Sex\n"1,234",a\n"2,345",b\n"9,876",b\n';
+    assert.match(typed(text).remarks.join(), /“Pay”.*"decimal"/);
+    assert.deepEqual(typed(text).types[0], 'SHORT_TEXT');
+    const rowsWith = (decimal: ',' | '.') => typed(text, { columns: { Pay: { decimal } } }).rows.map(([pay]) => pay);
+    assert.deepEqual(rowsWith(','), ['1.234', '2.345', '9.876']);
+    assert.deepEqual(rowsWith('.'), ['1234', '2345', '9876']);
+  });
+
+  it('takes NA, N/A, unknown, - and . as missing where they would change the type', () => {
+    const { types, remarks, rows } = typed('Age,Come again?,Country\n31,Yes,NA\nNA,-,DE\n40,No,NA\n.,unknown,DE\n');
+    assert.deepEqual(types, ['NUMBER', 'YES_NO', 'MULTIPLE_CHOICE']);
+    assert.deepEqual(rows[0], ['31', 'Yes', 'NA']);
+    assert.deepEqual(rows[3], ['', '', 'DE']);
+    assert.ok(remarks.includes('“Age”: taken as missing: “NA” (1), “.” (1).'), remarks.join('\n'));
+  });
+
+  it('shows the values that keep a column from being numbers', () => {
+    const { remarks } = typed(`Age\n${'31\n42\n53\n64\n75\n86\n97\n'}ca. 40\n`);
+    assert.match(remarks.join('\n'), /“Age” is not NUMBER because of “ca. 40” \(1\)/);
+  });
+
+  it('takes the missing values of the mapping instead', () => {
+    const { rows, types } = typed('Age,Sex\n31,x\n-99,NA\n40,y\n', {
+      missing: ['-99'],
+      columns: { Sex: { missing: ['x'] } },
+    });
+    assert.deepEqual(types[0], 'NUMBER');
+    assert.deepEqual(rows, [
+      ['31', ''],
+      ['', 'NA'],
+      ['40', 'y'],
+    ]);
+  });
+
+  it('takes ja/nein and other pairs as yes and no', () => {
+    const { types, remarks } = typed('A,B,C\nja,oui,ja\nnein,non,oui\nJa,oui,nein\n');
+    assert.deepEqual(types.slice(0, 2), ['YES_NO', 'YES_NO']);
+    assert.notEqual(types[2], 'YES_NO');
+    assert.match(remarks.join('\n'), /“A”: “ja” is Yes, “nein” is No/);
+  });
+
+  it('translates values as the mapping says', () => {
+    const { rows } = typed('How?\n1\n2\n1\n', { columns: { '0': { values: { 1: 'Very good', 2: 'Good' } } } });
+    assert.deepEqual(rows, [['Very good'], ['Good'], ['Very good']]);
+  });
+});
