@@ -25,24 +25,28 @@ export const problemTable = {
 export type ProblemCode = keyof typeof problemTable;
 
 /** Why a CONFLICT was given; sent as `details.reason`. */
-export type ConflictReason =
-  | 'SURVEY_NOT_ACTIVE'
-  | 'QUOTA_REACHED'
-  | 'SURVEY_NOT_OPEN_YET'
-  | 'SURVEY_ENDED'
-  | 'ALREADY_COMPLETE'
-  | 'IDEMPOTENCY_MISMATCH'
-  | 'EXPORT_NOT_READY'
-  | 'HAS_RESPONSES'
-  | 'EMAIL_TAKEN'
-  | 'LAST_ADMIN'
-  | 'ALREADY_DECIDED'
-  | 'ALREADY_SAVED'
-  | 'CONVERSATION_CHANGED'
-  | 'NO_RESPONSES'
-  | 'NOT_ACCEPTED'
-  | 'QUESTION_CHANGED'
-  | 'WEBHOOK_NOT_ACTIVE';
+export const conflictReasons = [
+  'SURVEY_NOT_ACTIVE',
+  'QUOTA_REACHED',
+  'SURVEY_NOT_OPEN_YET',
+  'SURVEY_ENDED',
+  'ALREADY_COMPLETE',
+  'IDEMPOTENCY_MISMATCH',
+  'EXPORT_NOT_READY',
+  'HAS_RESPONSES',
+  'EMAIL_TAKEN',
+  'LAST_ADMIN',
+  'TOO_MANY_API_KEYS',
+  'ALREADY_DECIDED',
+  'ALREADY_SAVED',
+  'CONVERSATION_CHANGED',
+  'NO_RESPONSES',
+  'NOT_ACCEPTED',
+  'QUESTION_CHANGED',
+  'TOO_MANY_WEBHOOKS',
+  'WEBHOOK_NOT_ACTIVE',
+] as const;
+export type ConflictReason = (typeof conflictReasons)[number];
 
 /** A validation issue: the path of the invalid field (`answers.0.numberValue`) and the message. */
 export interface ValidationIssue {

@@ -327,6 +327,32 @@ const limitSettings = {
     ),
 };
 
+const apiKeySettings = {
+  API_KEY_REQUESTS_PER_MINUTE: integer(1, 1_000_000)
+    .default(1000)
+    .meta(
+      documented({
+        description:
+          'Calls of all API keys of one user together, and the highest limit of one of them. An ADMIN may set another for a user (`apiKeyRequestsPerMinute`), and has none.',
+        unit: 'requests a minute',
+      }),
+    ),
+  API_KEYS_PER_USER: integer(1, 10_000)
+    .default(20)
+    .meta(documented({ description: 'API keys that one user may have.', unit: 'keys' })),
+};
+
+const liveSettings = {
+  LIVE_STREAMS_PER_USER: integer(1)
+    .default(100)
+    .meta(
+      documented({
+        description: 'Live streams, server-sent events and WebSockets, that one user may have open in one process.',
+        unit: 'streams',
+      }),
+    ),
+};
+
 const analyticsSettings = {
   CROSSTAB_MAX_CELLS: integer(1, 1_000_000)
     .default(50_000)
@@ -402,6 +428,24 @@ const webhookSettings = {
         'Allows private addresses as webhook targets and as AI endpoints that are entered in-app. For development and tests.',
     }),
   ),
+  WEBHOOK_MAX_PER_SURVEY: integer(1, 10_000)
+    .default(20)
+    .meta(documented({ description: 'Webhooks that name the same survey; an ADMIN may create more.' })),
+  WEBHOOK_MAX_PER_USER: integer(1, 100_000)
+    .default(100)
+    .meta(documented({ description: 'Webhooks of a user; an ADMIN may create more.' })),
+  WEBHOOK_HOST_CONNECTIONS: integer(1, 10_000)
+    .default(20)
+    .meta(
+      documented({
+        description: 'Connections of each jobs process to one host, over all webhooks, and so requests to it at once.',
+      }),
+    ),
+  WEBHOOK_HOST_REQUESTS_PER_SECOND: integer(1, 100_000)
+    .default(500)
+    .meta(
+      documented({ description: 'Requests of each jobs process to one host, over all webhooks.', unit: 'a second' }),
+    ),
   WEBHOOK_RETRY_SCHEDULE_SECONDS: secondsList
     .default([5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400])
     .meta(
@@ -464,6 +508,8 @@ const environmentSchema = z.object({
   ...processSettings,
   ...accessSettings,
   ...limitSettings,
+  ...apiKeySettings,
+  ...liveSettings,
   ...analyticsSettings,
   ...uploadSettings,
   ...webhookSettings,
@@ -530,7 +576,7 @@ export const settingSections: readonly { title: string; settings: Readonly<Recor
   { title: 'Intake', settings: intakeSettings },
   { title: 'Processes and logs', settings: processSettings },
   { title: 'Administrator, keys and tokens', settings: accessSettings },
-  { title: 'Rate limits', settings: limitSettings },
+  { title: 'Rate limits', settings: { ...limitSettings, ...apiKeySettings, ...liveSettings } },
   { title: 'Analytics', settings: analyticsSettings },
   { title: 'Uploads', settings: uploadSettings },
   { title: 'Webhooks', settings: webhookSettings },
@@ -676,6 +722,11 @@ export function readSettings(source: Record<string, string | undefined>) {
     secretsKey: env.SECRETS_KEY,
     acceptChangedKeys: env.ACCEPT_CHANGED_KEYS,
     rateLimits: { auth: env.RATE_LIMIT_AUTH, submit: env.RATE_LIMIT_SUBMIT, api: env.RATE_LIMIT_API },
+    apiKeys: {
+      perUser: env.API_KEYS_PER_USER,
+      // Keys without a limit of their own have the general one.
+      requestsPerMinute: Math.max(env.API_KEY_REQUESTS_PER_MINUTE, env.RATE_LIMIT_API),
+    },
     trustedProxies: env.TRUSTED_PROXIES,
     metricsPort: env.METRICS_PORT,
     workers: env.WORKERS,
@@ -683,6 +734,7 @@ export function readSettings(source: Record<string, string | undefined>) {
     intakeShards: env.INTAKE_SHARDS,
     intakeMemoryBytes: env.INTAKE_MEMORY_BYTES,
     intakeMayLose: env.INTAKE_MAY_LOSE,
+    liveStreamsPerUser: env.LIVE_STREAMS_PER_USER,
     crosstabMaxCells: env.CROSSTAB_MAX_CELLS,
     uploadMaxBytes: env.UPLOAD_MAX_BYTES,
     uploadUnclaimedMinutes: env.UPLOAD_UNCLAIMED_MINUTES,
@@ -694,6 +746,12 @@ export function readSettings(source: Record<string, string | undefined>) {
     uploadBucket: readBucket(env),
     drainDelayMs: env.DRAIN_DELAY_MS,
     webhookAllowPrivate: env.WEBHOOK_ALLOW_PRIVATE,
+    webhookLimits: {
+      perSurvey: env.WEBHOOK_MAX_PER_SURVEY,
+      perUser: env.WEBHOOK_MAX_PER_USER,
+      hostConnections: env.WEBHOOK_HOST_CONNECTIONS,
+      hostRequestsPerSecond: env.WEBHOOK_HOST_REQUESTS_PER_SECOND,
+    },
     webhookRetryScheduleSeconds: env.WEBHOOK_RETRY_SCHEDULE_SECONDS,
     corsOrigins: env.CORS_ORIGINS,
     logLevel: env.LOG_LEVEL,

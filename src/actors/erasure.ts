@@ -1,5 +1,6 @@
 import { type DeadLetterRow, mayNameRespondent } from '../domain/dead-letter-row.ts';
 import { encodeTombstone, type ResponseHead } from '../domain/response-row.ts';
+import { Problem } from '../errors.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
 import type { AnnotationStore } from '../stores/annotations.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
@@ -81,6 +82,18 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     });
     await removeDependents(responseId);
     return isRemoved;
+  };
+
+  /**
+   * Waits until the tombstones are stored, so that no read shows the responses any more. The deletion holds whatever
+   * happens: if the response store is away or far behind, this waits no longer than a read would.
+   */
+  const waitUntilHidden = async (surveyId: string): Promise<void> => {
+    try {
+      await deps.reading.caughtUp(surveyId);
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE')) throw error;
+    }
   };
 
   const removeAll = async (marked: readonly ResponseMarkedForDeletion[]): Promise<number> => {
@@ -216,6 +229,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
           ...deadLetters,
           ...(await deps.deadLetters.ofResponse(surveyId, responseId)),
         ]);
+        if (removed > 0) await waitUntilHidden(surveyId);
         return removed > 0 || deadLetters.length > 0;
       };
       return all.length > 0 ? withExpiredFiles(affectedExports(surveyId, all), deleteExports, eraseAll) : eraseAll();

@@ -3,6 +3,7 @@ import type { Log } from '../log.ts';
 import { SettingsError } from '../settings.ts';
 import { emailKey, isEmail } from './email.ts';
 import type { UserRole } from './roles.ts';
+import { weaknessOf } from './weak-passwords.ts';
 
 interface NewAdmin {
   id: string;
@@ -55,11 +56,12 @@ export interface FirstAdminSettings {
  * Creates the first ADMIN if there are no users. With `resetWord`, gives the user of this address (created if missing)
  * the role ADMIN and a new password, for installations that nobody can sign in to. A generated password is returned
  * only to the process that created it and stored nowhere in plain text. Throws a SettingsError that names ADMIN_EMAIL
- * if the address is invalid.
+ * if the address is invalid, or ADMIN_PASSWORD if the password is weak.
  */
 export async function ensureFirstAdmin(deps: FirstAdminDeps, given: FirstAdminSettings): Promise<FirstAdminOutcome> {
   if (given.resetWord !== undefined) return resetAdmin(deps, given, given.resetWord);
   if (!(await deps.users.isEmpty())) return noteUnusedPassword(deps, given);
+  assertStrong(given);
   const { password, user } = await adminOf(deps, given);
   const isCreated = await deps.users.createFirst(user);
   return isCreated && given.password === undefined ? { createdPassword: password } : {};
@@ -79,6 +81,7 @@ async function noteUnusedPassword(
 }
 
 async function resetAdmin(deps: FirstAdminDeps, given: FirstAdminSettings, word: string): Promise<FirstAdminOutcome> {
+  assertStrong(given);
   const { password, user } = await adminOf(deps, given);
   const done = await deps.users.resetAdmin(user, digestOf(word, user.emailKey));
   if (!done) {
@@ -99,6 +102,12 @@ async function resetAdmin(deps: FirstAdminDeps, given: FirstAdminSettings, word:
     details: { by: 'ADMIN_RESET' },
   });
   return given.password === undefined ? { createdPassword: password } : {};
+}
+
+/** Throws a SettingsError for a password that could be guessed. */
+function assertStrong({ email, password }: FirstAdminSettings): void {
+  const message = password === undefined ? undefined : weaknessOf(password, email);
+  if (message !== undefined) throw new SettingsError(`Bad setting. ADMIN_PASSWORD: ${message}`);
 }
 
 /** Digest that records a used reset word. Excludes the password, since a fast hash would help to guess it. */

@@ -93,7 +93,7 @@ export function createSignIn(deps: SignInDeps) {
       address,
     });
     if (!isStarted) {
-      await deps.guard.failed(key);
+      await deps.guard.failed(key, address);
       throw refused();
     }
     await deps.guard.succeeded(key, address);

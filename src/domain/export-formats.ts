@@ -32,3 +32,6 @@ export const responseFieldNames = [
   'metadata',
 ] as const;
 export type ResponseFieldName = (typeof responseFieldNames)[number];
+
+/** The name of a column with one key of the metadata: this and the key. */
+export const metadataPrefix = 'metadata.';

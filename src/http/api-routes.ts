@@ -140,7 +140,7 @@ export function webhookApiRoutes(
   const clock = { now: core.now, newId: id };
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
   return [
-    ...webhookRoutes({ webhooks, access, guard, secrets, audit, ...clock }),
+    ...webhookRoutes({ webhooks, access, guard, secrets, audit, limits: settings.webhookLimits, ...clock }),
     ...webhookDeliveryRoutes({ webhooks, deliveries, jobs, ...clock }),
   ];
 }

@@ -84,6 +84,7 @@ export async function createApiServer(options: ApiServerOptions) {
     metrics,
     addressOf,
     origins: corsOrigins,
+    maxStreamsPerUser: settings.liveStreamsPerUser,
     log,
   });
   const routes = [

@@ -29,7 +29,10 @@ export interface AuthenticationDeps {
   redis: Pick<Redis, 'multi' | 'exists' | 'get' | 'set' | 'ttl'>;
   secrets: Secrets;
   log: Log;
-  settings: Pick<Settings, 'dataDir' | 'jwtPrivateKey' | 'accessTokenTtlSeconds' | 'refreshTokenTtlSeconds'>;
+  settings: Pick<
+    Settings,
+    'dataDir' | 'jwtPrivateKey' | 'accessTokenTtlSeconds' | 'refreshTokenTtlSeconds' | 'apiKeys'
+  >;
   /** Moves what a deleted user owned, besides surveys. */
   handOver?: OwnedDataTransfer;
   /** Tells all processes of a change of rights, since open connections depend on them. */
@@ -55,7 +58,12 @@ export async function createAuthentication(deps: AuthenticationDeps) {
     nowMs,
   });
   const accountGuard = createAccountGuard({ redis: deps.redis, keyedHash: secrets.keyedHash, log });
-  const authenticator = createAuthenticator({ ...stores, accessTokens, log });
+  const authenticator = createAuthenticator({
+    ...stores,
+    accessTokens,
+    keyRequestsPerMinute: settings.apiKeys.requestsPerMinute,
+    log,
+  });
   const rightsChanged = (change: PermissionChange): void => {
     authenticator.clearCache();
     deps.publishRightsChange?.(change);
@@ -85,7 +93,17 @@ export async function createAuthentication(deps: AuthenticationDeps) {
       });
     },
   });
-  const routeDeps = { ...stores, audit, passwords, accountGuard, rightsChanged, signIn, refresh, newId };
+  const routeDeps = {
+    ...stores,
+    audit,
+    passwords,
+    accountGuard,
+    rightsChanged,
+    signIn,
+    refresh,
+    newId,
+    keyLimits: settings.apiKeys,
+  };
   return {
     authenticate: authenticator.authenticate,
     current: authenticator.current,

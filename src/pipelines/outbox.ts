@@ -155,7 +155,7 @@ export function createOutbox({
 
   const tasks: ScheduledTask[] = [
     { name: 'purge delivered outbox events', everyMs: 3_600_000, run: purge },
-    { name: 'measure the outbox', everyMs: 5000, run: measure },
+    { name: 'measure the outbox', everyMs: 5000, isOfEachProcess: true, run: measure },
   ];
 
   return {

@@ -1,24 +1,37 @@
 import type { Log } from '../log.ts';
+import type { Leader } from '../stores/postgres/leader.ts';
 
 /** Periodic work of a jobs process. */
 export interface ScheduledTask {
   name: string;
   everyMs: number;
+  /** Each process runs it, not only the leader: it measures, or concerns the process itself. */
+  isOfEachProcess?: boolean;
   run(): Promise<void>;
 }
 
-/** Rare tasks also run soon after the start, or a process that is often restarted would never run them; staggered. */
+/**
+ * Rare tasks also run soon after a process became the leader, or they would never run where processes are often
+ * restarted; staggered.
+ */
 const firstRunAfterMs = 5000;
 const staggerMs = 500;
 
-/** Runs each task periodically, never twice at once. A failure is logged, and the next run comes as usual. */
-export function startSchedule(tasks: readonly ScheduledTask[], log: Log) {
+/** For a schedule of which each process runs every task. */
+export const alone: Leader = { isLeader: () => true, onElected: (listener) => listener(), stop: async () => {} };
+
+/**
+ * Runs each task periodically in the process that is the leader, never twice at once. A failure is logged, and the next
+ * run comes as usual.
+ */
+export function startSchedule(tasks: readonly ScheduledTask[], log: Log, leader: Leader = alone) {
   let isStopping = false;
   const running = new Set<Promise<void>>();
-  const timers = tasks.flatMap((task, index) => {
+  const timers = new Set<NodeJS.Timeout>();
+  const beginnings = tasks.map((task) => {
     let isBusy = false;
-    const begin = () => {
-      if (isBusy || isStopping) return;
+    return () => {
+      if (isBusy || isStopping || !(task.isOfEachProcess || leader.isLeader())) return;
       isBusy = true;
       const currentRun = task
         .run()
@@ -29,14 +42,29 @@ export function startSchedule(tasks: readonly ScheduledTask[], log: Log) {
         });
       running.add(currentRun);
     };
-    const early = task.everyMs > firstRunAfterMs ? [setTimeout(begin, firstRunAfterMs + staggerMs * index)] : [];
-    return [...early, setInterval(begin, task.everyMs)].map((timer) => timer.unref());
   });
+  const runRareTasksSoon = (): void => {
+    if (isStopping) return;
+    for (const [index, begin] of beginnings.entries()) {
+      if ((tasks[index]?.everyMs ?? 0) <= firstRunAfterMs) continue;
+      const timer = setTimeout(
+        () => {
+          timers.delete(timer);
+          begin();
+        },
+        firstRunAfterMs + staggerMs * index,
+      );
+      timers.add(timer.unref());
+    }
+  };
+  for (const [index, begin] of beginnings.entries()) timers.add(setInterval(begin, tasks[index]?.everyMs).unref());
+  leader.onElected(runRareTasksSoon);
   return {
     async stop(): Promise<void> {
       isStopping = true;
       for (const timer of timers) clearTimeout(timer);
       await Promise.all(running);
+      await leader.stop();
     },
   };
 }

@@ -7,6 +7,7 @@ import type { Secrets } from '../platform/secrets.ts';
 import type { Role, Settings } from '../settings.ts';
 import { startWhenReady } from '../stores/connections/store-connection.ts';
 import { exportRequestedEvent } from '../stores/postgres/exports.ts';
+import { createLeader } from '../stores/postgres/leader.ts';
 import type { Stores, StoreUrls } from '../stores/stores.ts';
 import { createFanOut, type FanOutDeps } from '../webhooks/fan-out.ts';
 import { createSubscriptionLookup } from '../webhooks/subscription-lookup.ts';
@@ -119,12 +120,17 @@ function startJobs(options: PipelineOptions): Stop {
   const webhooks = startWebhookJobs({ ...options, ...stores, now: core.now, newId: () => newId() });
   const stopping = new AbortController();
   const maintenance = { stores, core, log, stopping: stopping.signal };
-  const schedule = startSchedule([...maintenanceTasks(maintenance), ...outbox.tasks, ...webhooks.tasks], log);
+  const elect = (tasks: string) => createLeader({ sql: stores.sql, name: tasks, holder: options.name, log });
+  const schedule = startSchedule(
+    [...maintenanceTasks(maintenance), ...outbox.tasks, ...webhooks.tasks],
+    log,
+    elect('maintenance'),
+  );
   const stopResponseJobs = startWhenReady([stores.contacts.clickhouse], () => {
     exportJobs.start();
     const ai = startAi(options);
     const tasks = [...responseMaintenanceTasks(maintenance), ...exportJobs.tasks, ...ai.tasks];
-    const responseSchedule = startSchedule(tasks, log);
+    const responseSchedule = startSchedule(tasks, log, elect('maintenance of responses'));
     return stopAll([responseSchedule.stop, exportJobs.stop, ai.stop]);
   });
   return async () => {

@@ -19,7 +19,7 @@ export interface WebhookJobsDeps {
   deliveries: DeliveryStore;
   workers: Workers;
   secrets: Secrets;
-  settings: Pick<Settings, 'webhookAllowPrivate' | 'webhookRetryScheduleSeconds'>;
+  settings: Pick<Settings, 'webhookAllowPrivate' | 'webhookLimits' | 'webhookRetryScheduleSeconds'>;
   metrics: Metrics;
   log: Log;
   now(): number;
@@ -82,6 +82,10 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
     webhooks,
     deliveries,
     send: createSender({ guard: createGuard({ isPrivateAllowed: deps.settings.webhookAllowPrivate }) }),
+    hostLimits: {
+      connections: deps.settings.webhookLimits.hostConnections,
+      requestsPerSecond: deps.settings.webhookLimits.hostRequestsPerSecond,
+    },
     secrets: deps.secrets,
     scheduleSeconds: deps.settings.webhookRetryScheduleSeconds,
     metrics,
@@ -113,7 +117,7 @@ export function startWebhookJobs(deps: WebhookJobsDeps) {
   const purge = () => repeatWhileFull(() => deliveries.purge({ before: new Date(now() - logRetentionMs), keptAtMost }));
   const tasks: ScheduledTask[] = [
     { name: 'enqueue endpoints with due deliveries', everyMs: 1000, run: sweep },
-    { name: 'measure webhooks', everyMs: 5000, run: measure },
+    { name: 'measure webhooks', everyMs: 5000, isOfEachProcess: true, run: measure },
     {
       name: 'disable endpoints of deleted surveys',
       everyMs: 60_000,

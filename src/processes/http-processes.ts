@@ -65,7 +65,9 @@ export function createHttpProcesses({ count, env, collectOwnMetrics, log }: Http
       };
       try {
         // Metrics contain NaN, which JSON cannot carry.
-        const child = fork(main, { env: { ...process.env, ...env(name) }, serialization: 'advanced' });
+        // Only the main process makes the first ADMIN.
+        const { ADMIN_PASSWORD: _, ...inherited } = process.env;
+        const child = fork(main, { env: { ...inherited, ...env(name) }, serialization: 'advanced' });
         children.set(name, child);
         child.on('message', (message: FromHttpProcess) => handleMessage(child, message, resolve));
         child.once('exit', (code, signal) => ended(signal ?? `code ${code}`));

@@ -1,4 +1,4 @@
-import { interpretQuestion, surveyHead } from '../domain/analytics/statistics.ts';
+import { type Answered, interpretQuestion, surveyHead } from '../domain/analytics/statistics.ts';
 import type { CountResult } from '../domain/questions/contract.ts';
 import { registry } from '../domain/questions/registry.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../domain/survey.ts';
@@ -15,7 +15,12 @@ export async function analyseSurvey(
   selection: AnalyticsSelection = {},
 ) {
   const questions = visibleQuestions(survey);
-  const counted = await totals.countSurvey({ surveyId: survey.id, plans: questions.map(planOf), ...selection });
+  const counted = await totals.countSurvey({
+    surveyId: survey.id,
+    plans: questions.map(planOf),
+    withMedianDuration: true,
+    ...selection,
+  });
   return {
     ...surveyHead(counted),
     responsesByDay: counted.byDay,
@@ -34,10 +39,10 @@ const planOf = (question: Question) => ({ questionId: question.id, plan: registr
 
 function statistic(
   question: Question,
-  counted: ReadonlyMap<string, { base: number; results: readonly CountResult[] }>,
+  counted: ReadonlyMap<string, Answered & { results: readonly CountResult[] }>,
   total: number,
 ) {
   const found = counted.get(question.id);
   if (!found) throw new Error(`question ${question.id} was not counted`);
-  return interpretQuestion(question, found.results, found.base, total);
+  return interpretQuestion(question, found.results, found, total);
 }

@@ -5,6 +5,7 @@ import type { Secrets } from '../platform/secrets.ts';
 import type { DeliveryStore } from '../stores/postgres/webhook-deliveries.ts';
 import { leaseAheadMs, type Webhook, type WebhookStore } from '../stores/postgres/webhooks.ts';
 import { bodyOf, createDueMessages, createOutcomeWriter, type Message } from './delivery-queue.ts';
+import { createHostLimiter, type HostLimits } from './host-limit.ts';
 import { type EndpointLease, leaseEndpoint, safetyMarginMs } from './lease.ts';
 import { type AttemptOutcome, evaluateAttempt } from './retry.ts';
 import { createAgentPool, type EndpointAgent, maxEndpoints, type Send, socketsPerEndpoint } from './send.ts';
@@ -15,6 +16,7 @@ export interface DeliverDeps {
   webhooks: Pick<WebhookStore, 'lease' | 'renewLease' | 'release' | 'markFailing' | 'pause' | 'disable'>;
   deliveries: Pick<DeliveryStore, 'findDue' | 'findPendingOfBatch' | 'bindBatch' | 'saveResults'>;
   send: Send;
+  hostLimits: HostLimits;
   secrets: Pick<Secrets, 'open'>;
   /** Seconds before each retry, see `retry.ts`. */
   scheduleSeconds: readonly number[];
@@ -52,6 +54,7 @@ interface DeliveryRun {
 export function createDeliverer(deps: DeliverDeps) {
   const { webhooks, deliveries, send, metrics, log, now } = deps;
   const agents = createAgentPool();
+  const hostLimiter = createHostLimiter(deps.hostLimits);
   const throttles = createLruCache<RateThrottle>(maxEndpoints);
   /** Endpoints of this process. A lease that ran out while PostgreSQL was away must not let it in twice. */
   const inProgress = new Set<string>();
@@ -120,14 +123,21 @@ export function createDeliverer(deps: DeliverDeps) {
     return false;
   };
 
+  /** Undefined when the message was not sent: its turn comes after the slice, or the lease was lost. */
+  const sendInTurn = async (run: DeliveryRun, message: Message): Promise<AttemptOutcome | undefined> => {
+    if (!(await waitForTurn(run, message))) return undefined;
+    const release = await hostLimiter.acquire(new URL(run.lease.webhook.url).hostname, run.isLost);
+    return release && attempt(run, message).finally(release);
+  };
+
   const sendLoop = async (run: DeliveryRun): Promise<void> => {
     const { lease, messages, outcomes } = run;
     while (!run.isOver()) {
       await outcomes.waitForRoom();
       const message = await messages.next(run.isOver);
       if (!message) return;
-      if (!(await waitForTurn(run, message))) return messages.done(message);
-      const outcome = await attempt(run, message);
+      const outcome = await sendInTurn(run, message);
+      if (!outcome) return messages.done(message);
       // The stop cut the connection: the endpoint is not to blame, and the delivery stays due.
       if (isAborted && outcome.result === 'connection') return messages.done(message);
       await saveEndpointState(lease.webhook, outcome).catch((error: unknown) =>

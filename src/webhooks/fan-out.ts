@@ -37,8 +37,8 @@ const fullBatch = 100;
 
 /**
  * Writes a delivery for every endpoint that listens to an event, at most one for each cause and endpoint, because a
- * crash repeats events. Listeners are read for each batch of responses, so an endpoint gets everything that is stored
- * after its creation.
+ * crash repeats events. Listeners are read for each batch of responses, so an endpoint gets everything that happened
+ * since its creation, and nothing that happened before and is only now stored.
  */
 export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, now, newId, log }: FanOutDeps) {
   const backlogLimit = createBacklogLimit(deliveries);
@@ -162,6 +162,13 @@ function readResponseEvents(entries: readonly StoredEntry[], wanted: ReadonlySet
   return { events, deletedKeys };
 }
 
+/**
+ * Whether the event happened before the endpoint was made. An endpoint made later than now is one of a clock that was
+ * set back since: it gets all events, since one too many does less harm than one too few.
+ */
+const isBefore = ({ occurredAt }: WebhookEvent, { createdAt }: Subscription, nowMs: number): boolean =>
+  occurredAt.getTime() < createdAt.getTime() && createdAt.getTime() <= nowMs;
+
 /** One row for each event and listening endpoint. Rows of endpoints with batches become due after `batchWaitMs`. */
 function rowsFor(
   events: readonly WebhookEvent[],
@@ -173,7 +180,9 @@ function rowsFor(
     bySurvey.set(listener.surveyId, [...(bySurvey.get(listener.surveyId) ?? []), listener]);
   const counts = new Map<string, number>();
   const pairs = events.flatMap((event) => {
-    const found = (bySurvey.get(event.surveyId) ?? []).filter((listener) => listener.events.includes(event.event));
+    const found = (bySurvey.get(event.surveyId) ?? []).filter(
+      (listener) => listener.events.includes(event.event) && !isBefore(event, listener, nowMs),
+    );
     for (const { webhookId } of found) counts.set(webhookId, (counts.get(webhookId) ?? 0) + 1);
     return found.map((listener) => ({ event, listener }));
   });

@@ -22,6 +22,10 @@ for (const [network, bits] of [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
+  // Services of Azure and IBM Cloud for their own machines; those of other clouds lie in special networks.
+  ['161.26.0.0', 16],
+  ['166.8.0.0', 14],
+  ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],

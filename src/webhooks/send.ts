@@ -36,8 +36,8 @@ export interface EndpointAgent {
 export const socketsPerEndpoint = 5;
 /** Endpoints whose connections are kept. */
 export const maxEndpoints = 1000;
-const maxReadBytes = 64 * 1024;
-const maxStoredBytes = 4 * 1024;
+/** What is read, and kept, of a reply. Past it the connection is closed. */
+const maxReplyBytes = 4 * 1024;
 
 export function createEndpointAgent(): EndpointAgent {
   const options = {
@@ -142,8 +142,8 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
         reply = state;
         incoming.on('data', (chunk: Buffer) => {
           state.bytes += chunk.length;
-          if (state.bytes <= maxStoredBytes + chunk.length) state.chunks.push(chunk);
-          if (state.bytes < maxReadBytes) return;
+          state.chunks.push(chunk);
+          if (state.bytes <= maxReplyBytes) return;
           succeed();
           outgoing.destroy();
         });
@@ -175,7 +175,7 @@ export function createSender({ guard, timeoutMs = 15_000, ca }: SenderOptions): 
 
 /** The first 4 KiB of a reply as text that PostgreSQL can store: no NUL, no half characters. */
 function textOf(chunks: readonly Buffer[]): string {
-  return Buffer.concat(chunks).subarray(0, maxStoredBytes).toString('utf8').replaceAll('\u0000', '\ufffd');
+  return Buffer.concat(chunks).subarray(0, maxReplyBytes).toString('utf8').replaceAll('\u0000', '\ufffd');
 }
 
 const errorTexts: Readonly<Record<string, string>> = {

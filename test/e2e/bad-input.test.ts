@@ -261,6 +261,39 @@ describe('bad input', () => {
     }
   });
 
+  it('refuses keys that are no ASCII, in every place and on every route', async () => {
+    for (const path of [`/responses/surveys/${full.id}/submit`, '/surveys', '/auth/login'])
+      for (const key of ['é', 'café', 'éa', 'cafés', 'Ünïcode-key-of-some-length'])
+        for (const encoding of ['latin1', 'utf8'] as const) {
+          const reply = await rawPost(path, Buffer.from(key, encoding));
+          assert.match(reply, /^HTTP\/1\.1 400 /, `${path} ${key} ${encoding}: ${reply.slice(0, 100)}`);
+        }
+    assert.doesNotMatch(
+      await rawPost('/surveys', Buffer.from('plain')),
+      /^uwebsockets:/im,
+      'no header names the engine',
+    );
+  });
+
+  /** The reply to an empty submission whose key is these bytes. */
+  const rawPost = (path: string, key: Buffer) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(service.port, '127.0.0.1');
+      let reply = '';
+      socket.on('data', (bytes) => (reply += bytes.toString('latin1')));
+      socket.on('error', reject);
+      socket.on('close', () => resolve(reply));
+      const body = '{"answers":[]}';
+      socket.write(
+        Buffer.concat([
+          Buffer.from(`POST /api/v1${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n`),
+          Buffer.from(`content-type: application/json\r\ncontent-length: ${body.length}\r\nidempotency-key: `),
+          key,
+          Buffer.from(`\r\n\r\n${body}`),
+        ]),
+      );
+    });
+
   it('refuses odd fields, dates, languages, metadata and ids of a submission', async () => {
     for (const extra of [
       { startedAt: 'yesterday' },

@@ -72,7 +72,12 @@ describe('exports', () => {
       'respondent',
     ]);
     assert.equal(heads.at(-1), 'metadata');
-    const q = (type: keyof FullSurvey['questions'], key = '') => full.questions[type].id + (key && `:${key}`);
+    const types = Object.keys(full.questions);
+    const q = (type: keyof FullSurvey['questions'], key = '') => `Q${types.indexOf(type) + 1}${key && `:${key}`}`;
+    assert.deepEqual(
+      [heads.at(-2), rows.slice(0, 2).map((row) => row['metadata.source'])],
+      ['metadata.source', ['mail', 'web']],
+    );
     const [first, , , fourth] = rows;
     assert.equal(first?.[q('MULTIPLE_CHOICE')], 'red');
     assert.equal(fourth?.[q('MULTIPLE_CHOICE')], '__other__');
@@ -270,13 +275,15 @@ describe('exports', () => {
           format: 'CSV',
           isComplete: true,
           filters: [`${full.questions.YES_NO.id}:yes`],
-          columns: [full.questions.NPS.id, 'id', full.questions.YES_NO.id],
+          columns: [full.questions.NPS.id, 'id', full.questions.YES_NO.id, 'metadata.source', 'metadata.none'],
           labels: 'value',
         })
       ).bytes,
     );
     assert.equal(rows.length, sent / 2);
-    assert.deepEqual(Object.keys(rows[0] ?? {}), [full.questions.NPS.id, 'id', full.questions.YES_NO.id]);
+    const [{ id = '', ...row } = {}] = rows;
+    assert.deepEqual(row, { Q5: '0', Q16: 'yes', 'metadata.source': 'mail', 'metadata.none': '' });
+    assert.match(id, /^[0-9a-f-]{36}$/);
     const [made, today] = [
       (await admin.get(`/surveys/${full.id}`)).createdAt.slice(0, 10),
       new Date().toISOString().slice(0, 10),

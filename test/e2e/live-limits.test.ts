@@ -5,10 +5,11 @@ import { after, before, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
 import { createShards } from '../../src/stores/redis/intake/shards.ts';
-import { type Client, createClient } from '../support/client.ts';
+import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type LiveSocket, openEvents, openLive } from '../support/live-client.ts';
-import type { RunningService } from '../support/service.ts';
+import { signInNewUser } from '../support/new-user.ts';
+import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -178,6 +179,37 @@ describe('live streams at their limits', () => {
       'each was told that it lags',
     );
     for (const reader of readers) reader.close();
+  });
+
+  it('are as many a user as allowed, over both transports, and others go on', async () => {
+    const capped = await startService({ env: { LIVE_STREAMS_PER_USER: '3' } });
+    try {
+      const owner = await adminClient(capped);
+      const { id } = await owner.create('/surveys', { title: 'Watched', status: 'ACTIVE' });
+      const other = await signInNewUser(capped, owner, 'ADMIN');
+      const openStream = (bearer: string) =>
+        fetch(`${capped.base}/surveys/${id}/live`, { headers: { authorization: `Bearer ${bearer}` } });
+      const socket = await openLive(capped, owner.token ?? '');
+      const streams = [await openStream(owner.token ?? ''), await openStream(owner.token ?? '')];
+      assert.deepEqual(
+        streams.map(({ status }) => status),
+        [200, 200],
+      );
+      const refused = await openStream(owner.token ?? '');
+      assert.deepEqual([refused.status, ((await refused.json()) as any).code], [429, 'RATE_LIMITED']);
+      const strangers = await openStream(other.token ?? '');
+      assert.equal(strangers.status, 200);
+      await streams[0]?.body?.cancel();
+      await eventually(async () => {
+        const again = await openStream(owner.token ?? '');
+        await again.body?.cancel();
+        assert.equal(again.status, 200);
+      });
+      socket.socket.terminate();
+      for (const { body } of [streams[1], strangers].flatMap((stream) => stream ?? [])) await body?.cancel();
+    } finally {
+      assert.equal(await capped.stop(), 0);
+    }
   });
 
   it('hold little for quiet event streams that nobody reads, and let no caller open more of them than its calls a minute', async () => {

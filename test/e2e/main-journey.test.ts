@@ -40,6 +40,7 @@ describe('surveys in, responses through, analytics out', () => {
     assert.equal(data.completeResponses, sent);
     assert.equal(data.completionRate, 100);
     assert.ok(data.averageDuration >= 60 && data.averageDuration < 70, String(data.averageDuration));
+    assert.ok(data.medianDuration >= 60 && data.medianDuration < 70, String(data.medianDuration));
     assert.equal(data.questionStats.length, 17);
     const of = (type: keyof FullSurvey['questions']) => statistic(data, full, type);
     assert.deepEqual(of('MULTIPLE_CHOICE').distribution, { red: 6, g: 5, blue: 6, __other__: 5 });
@@ -57,6 +58,7 @@ describe('surveys in, responses through, analytics out', () => {
       { promoters: 4, passives: 4, detractors: 14, score: -45 },
     );
     assert.deepEqual(of('MATRIX').distribution, { food: { good: 11, bad: 11 }, service: { good: 11, bad: 11 } });
+    assert.deepEqual(of('MATRIX').baseByRow, { food: 22, service: 22 });
     assert.deepEqual(of('RANKING').distribution, {
       one: { 1: 8, 2: 7, 3: 7 },
       two: { 1: 7, 2: 8, 3: 7 },

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
@@ -25,6 +26,21 @@ describe('several HTTP processes on one port', () => {
         .split('\n')
         .find((line) => line.includes('"level":"error"')),
     );
+  });
+
+  it('do not hold the password of the first ADMIN in their environment', {
+    skip: process.platform === 'linux' ? false : 'reads /proc',
+  }, () => {
+    const children = readdirSync('/proc').filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/status`, 'utf8').includes(`\nPPid:\t${service.pid}\n`);
+      } catch {
+        return false;
+      }
+    });
+    assert.ok(children.length >= names.length);
+    for (const pid of children)
+      assert.ok(!readFileSync(`/proc/${pid}/environ`, 'utf8').includes('ADMIN_PASSWORD'), `process ${pid}`);
   });
 
   const submit = (surveyId: string, body: unknown = { answers: [] }, headers?: Record<string, string>) =>

@@ -87,6 +87,28 @@ describe('npm run reconcile', () => {
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 8), 15_000);
   });
 
+  it('stores again all rows of the newest part, which was removed by hand, once and with their answers', async () => {
+    const { id } = await admin.create('/surveys', { title: 'A part is gone' });
+    const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'What?' });
+    await admin.post(`/surveys/${id}/publish`);
+    const answers = [{ questionId: question.id, textValue: 'stored twice, shown once' }];
+    const { body } = await admin.submit(id, { answers });
+    const total = async () => (await admin.get(`/analytics/surveys/${id}`)).totalResponses;
+    await eventually(async () => assert.equal(await total(), 1));
+    const table = clickhouse.table('responses');
+    const [part] = await clickhouse.select<[string]>(`SELECT DISTINCT _part FROM ${table} WHERE survey_id = '${id}'`);
+    await clickhouse.command(`ALTER TABLE ${table} DROP PART '${part?.[0]}'`);
+    assert.equal((await run()).code, 1);
+    const repaired = await run('--repair');
+    assert.equal(repaired.code, 0, repaired.said);
+    assert.match(repaired.said, /[1-9]\d* stored again/);
+    const again = await run('--repair');
+    assert.deepEqual([again.code, /stored again/.test(again.said)], [0, false], again.said);
+    const { answers: shown } = await admin.get(`/responses/${body.data.responseId}`);
+    assert.equal(shown[0]?.textValue, 'stored twice, shown once');
+    assert.equal((await clickhouse.select(`SELECT 1 FROM ${table} FINAL WHERE survey_id = '${id}'`)).length, 1);
+  });
+
   it('names rows of surveys that say something else, and corrects them', async () => {
     const { id } = await survey(3);
     await eventually(async () =>

@@ -90,6 +90,23 @@ describe('webhooks', () => {
     assert.equal(log[0].attempts[0].response, 'thanks');
   });
 
+  it('tell an endpoint nothing of responses that were submitted before it was made', async () => {
+    const receiver = await receiverOf();
+    const survey = await openSurvey();
+    await admin.post(`/surveys/${survey.id}/publish`);
+    // Not stored, and not forwarded, when the endpoint is made a moment later.
+    await survey.submit();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await admin.create('/webhooks', { url: receiver.url, events: allEvents, surveyId: survey.id });
+    const { responseId } = await survey.submit();
+    await eventually(() => assert.equal(receiver.received.length, 2));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    assert.deepEqual(
+      receiver.received.map(({ body }) => JSON.parse(body).data.responseId),
+      [responseId, responseId],
+    );
+  });
+
   it('tell of a saved response once, and of its completion once', async () => {
     const receiver = await receiverOf();
     const survey = await openSurvey({ status: 'ACTIVE' });
@@ -510,5 +527,49 @@ describe('webhooks', () => {
         'VALIDATION_ERROR',
         JSON.stringify(body),
       );
+  });
+
+  it('are bounded for each user and survey, however many are created at once, but not for an ADMIN', async () => {
+    const editor = await signInNewUser(service, admin);
+    const survey = await editor.create('/surveys', { title: 'Of many webhooks' });
+    const body = { url: 'http://127.0.0.1:9/', events: ['survey.published'] };
+    const createAll = async (client: Client, count: number, fields: object) => {
+      const replies = await Promise.all(
+        Array.from({ length: count }, () => client.call('POST', '/webhooks', { body: { ...body, ...fields } })),
+      );
+      const refused = replies.filter(({ status }) => status !== 201);
+      for (const { status, body: said } of refused)
+        assert.deepEqual([status, said.code, said.details?.reason], [409, 'CONFLICT', 'TOO_MANY_WEBHOOKS']);
+      return replies.flatMap(({ status, body: said }) => (status === 201 ? [said.data.id as string] : []));
+    };
+    const ofSurvey = await createAll(editor, 30, { surveyId: survey.id });
+    assert.equal(ofSurvey.length, 20);
+    assert.equal((await createAll(admin, 1, { surveyId: survey.id })).length, 1);
+    const others = await createAll(editor, 90, {});
+    assert.equal(others.length, 80);
+    const moved = await editor.call('PUT', `/webhooks/${others[0]}`, { body: { surveyId: survey.id } });
+    assert.deepEqual([moved.status, moved.body.details?.reason], [409, 'TOO_MANY_WEBHOOKS']);
+    await editor.remove(`/webhooks/${ofSurvey[0]}`);
+    assert.equal((await createAll(editor, 2, {})).length, 1);
+  });
+
+  it('read 4 KiB of a reply, however large it is', async () => {
+    const receiver = await receiverOf((_received, reply) => {
+      reply.writeHead(200).end('x'.repeat(50_000_000));
+      return undefined;
+    });
+    const survey = await openSurvey({ status: 'ACTIVE' });
+    const hook = await admin.create('/webhooks', {
+      url: receiver.url,
+      surveyId: survey.id,
+      events: ['response.submitted'],
+    });
+    await survey.submit();
+    const [delivery] = await eventually(async () => {
+      const delivered = await deliveriesOf(hook.id, '&status=DELIVERED');
+      assert.equal(delivered.length, 1);
+      return delivered;
+    });
+    assert.equal(delivery.attempts[0].response.length, 4096);
   });
 });

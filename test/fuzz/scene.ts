@@ -24,7 +24,7 @@ const hostilePatterns = [
 export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
   const password = 'a password of some length';
   const email = `fuzz-${crypto.randomUUID()}@example.invalid`;
-  ids.add('userId', (await keeper.create('/users', { email, password, role: 'EDITOR' })).id);
+  ids.add('userId', (await admin.create('/users', { email, password, role: 'EDITOR' })).id);
   const viewerKey: string = (
     await admin.create('/api-keys', { name: 'fuzz viewer', role: 'VIEWER', requestsPerMinute: 100_000 })
   ).key;

@@ -51,7 +51,7 @@ export async function freshRedis(): Promise<Redis> {
 }
 
 export interface AuthServerOptions {
-  limits?: { auth?: number; api?: number };
+  limits?: { auth?: number; api?: number; apiKeys?: { perUser: number; requestsPerMinute: number } };
   accessTokenTtlSeconds?: number;
   signingKey?: string;
 }
@@ -83,6 +83,7 @@ export async function startAuthServer({
       jwtPrivateKey: signingKey,
       accessTokenTtlSeconds,
       refreshTokenTtlSeconds: 3600,
+      apiKeys: given.apiKeys ?? { perUser: 20, requestsPerMinute: 10_000 },
     },
   });
   const limits = createRateLimits({

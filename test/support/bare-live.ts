@@ -14,6 +14,7 @@ export const listener: Principal = {
   sessionId: 's',
   keyId: null,
   requestsPerMinute: null,
+  keyCeiling: null,
 };
 
 /**
@@ -26,6 +27,7 @@ export function bareLive(
 ): EventStreamDeps {
   return {
     hub: {
+      assertRoom: () => undefined,
       add: (member) => void members.add(member),
       remove: (member) => void members.delete(member),
       all: () => [...members],

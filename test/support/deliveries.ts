@@ -68,6 +68,7 @@ export function deliveryTools(ownerId: string, stores: () => { webhooks: Webhook
       const deliverer = createDeliverer({
         ...stores(),
         secrets: { open: makeSecret },
+        hostLimits: { connections: 1000, requestsPerSecond: 100_000 },
         scheduleSeconds: schedule,
         metrics: { webhookAttempted: () => undefined },
         log: createLog('silent'),

@@ -35,6 +35,7 @@ export function authenticateKnown(authorization: string | undefined): Promise<Pr
     sessionId: name,
     keyId: null,
     requestsPerMinute: null,
+    keyCeiling: null,
   });
 }
 

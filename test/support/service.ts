@@ -59,9 +59,13 @@ export async function startService({ env = {}, dataDir, openFiles }: ServiceOpti
       DATA_DIR: folder,
       ADMIN_EMAIL: adminEmail,
       ADMIN_PASSWORD: adminPassword,
+      WEBHOOK_HOST_CONNECTIONS: '10000',
+      WEBHOOK_HOST_REQUESTS_PER_SECOND: '100000',
       RATE_LIMIT_AUTH: '100000',
       RATE_LIMIT_SUBMIT: '10000000',
       RATE_LIMIT_API: '10000000',
+      API_KEYS_PER_USER: '10000',
+      LIVE_STREAMS_PER_USER: '100000',
       LOG_LEVEL: 'info',
       ...shared,
       ...env,
@@ -162,10 +166,11 @@ function ready(
   exited: Promise<number | null>,
 ): Promise<string> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`the service was not ready in time:\n${output.printed()}\n${output.logs()}`)),
-      readyWithinMs,
-    );
+    const timer = setTimeout(() => {
+      reject(new Error(`the service was not ready in time:\n${output.printed()}\n${output.logs()}`));
+      // Nobody else knows of the process: it would keep the test file from ending.
+      child.kill('SIGKILL');
+    }, readyWithinMs);
     const look = () => {
       const found = /base address\s+(http\S+)\/api\/v1|metrics\s+(http\S+)\/metrics/
         .exec(output.printed())

@@ -61,7 +61,8 @@ export async function startStoreSet(): Promise<SharedStores & { environment: Rec
   const dataDir = temporaryDataDir();
   const needed = { redis: true, redisJobs: true, postgres: true, clickhouse: true };
   const stores = await startEmbeddedStores({ dataDir, needed, log: createLog('error'), env: process.env });
-  const { redisUrl = '', redisJobsUrl = '', databaseUrl = '', clickhouseUrl = '' } = stores;
+  // Tests make databases of their own.
+  const { redisUrl = '', redisJobsUrl = '', databaseAdminUrl: databaseUrl = '', clickhouseUrl = '' } = stores;
   const urls = { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl };
   const environment = {
     [variables.redisUrl]: redisUrl,

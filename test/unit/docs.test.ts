@@ -76,6 +76,16 @@ describe('README.md, CONTRIBUTING.md and docs/', () => {
     );
   });
 
+  it('name tests that exist as what shows a security property', () => {
+    const files = readdirSync(join(root, 'test'), { recursive: true }).map(String);
+    const named = [...textOf('docs/security.md').matchAll(/`((?:unit|integration|e2e|chaos|fuzz)(?:\/[^`]*)?)`/g)];
+    assert.ok(named.length > 60, String(named.length));
+    assert.deepEqual(
+      [...new Set(named.map(([, name = '']) => name))].filter((name) => !files.some((file) => file.startsWith(name))),
+      [],
+    );
+  });
+
   it('list every key that the scripts of Redis use', () => {
     const section = textOf('docs/architecture.md').split('## Redis keys and fields')[1] ?? '';
     const listed = [...section.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) =>

@@ -10,7 +10,10 @@ export interface AcceptedSubmission {
 }
 
 type ReplyDeps = { secrets: Pick<Secrets, 'resumeToken'> };
-type RepeatedRequest = Pick<SubmissionRequest, 'surveyId' | 'submission'>;
+type RepeatedRequest = Pick<SubmissionRequest, 'surveyId' | 'submission' | 'idempotencyKey'>;
+
+/** An idempotency key this long is taken to be random, as a UUID is: only who sent it knows it. */
+const secretKeyLength = 16;
 
 /** The `data` of a reply as JSON text. Nothing is escaped: ids, times and tokens hold no character that needs it. */
 export function replyText(responseId: string, submittedAtMs: number, resumeToken: string | undefined): string {
@@ -28,16 +31,23 @@ function isoTime(ms: number): string {
 
 /**
  * The first submission's reply for its repeat. The response's id is in the request, or derived from the idempotency
- * key.
+ * key. A key that a stranger may guess brings no resume token, which opens the response.
  */
 export function replayedReply(
   { secrets }: ReplyDeps,
-  { surveyId, submission }: RepeatedRequest,
+  { surveyId, submission, idempotencyKey = '' }: RepeatedRequest,
   keyHash: string,
   { isComplete, submittedAtMs }: AcceptedSubmission,
 ): string {
   const responseId = submission?.responseId ?? responseIdFromKey(submittedAtMs, keyHash);
-  return replyText(responseId, submittedAtMs, isComplete ? undefined : secrets.resumeToken(surveyId, responseId));
+  const reply = replyText(
+    responseId,
+    submittedAtMs,
+    isComplete ? undefined : secrets.resumeToken(surveyId, responseId),
+  );
+  return submission?.responseId !== undefined || idempotencyKey.length >= secretKeyLength
+    ? reply
+    : reply.replace(/,"resumeToken":"[^"]*"/, '');
 }
 
 /**

@@ -4,12 +4,17 @@ import type { Category, Dimension } from '../questions/contract.ts';
 import { hasOverlaps } from '../questions/contract.ts';
 import { associationOf, type TableWeights } from './chi-square.ts';
 import { type CrosstabCounts, type Sum, sumsOf } from './crosstab-counts.ts';
-import { type ComparedColumn, type Correction, compareColumns, comparisonsIn, maxComparisons } from './significance.ts';
+import {
+  type ComparedColumn,
+  type Correction,
+  compareColumns,
+  comparisonsIn,
+  maxComparisons,
+  maxComparisonsInRow,
+} from './significance.ts';
 
 /** A table of this size takes about 6 MB as JSON. */
 export const defaultMaxCells = 50_000;
-/** The comparisons of a row are sorted, which cannot be interrupted. */
-const maxComparisonsInRow = 20_000;
 /** Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of 50,000 cells. */
 const maxNameCharacters = 6_000_000;
 const defaultLevel = 0.95;

@@ -20,6 +20,8 @@ export interface ComparedColumn {
 
 /** More comparisons would block the event loop too long. */
 export const maxComparisons = 1_000_000;
+/** The comparisons of a row are sorted, which cannot be interrupted. */
+export const maxComparisonsInRow = 20_000;
 
 /** Number of tests for a table: all pairs of columns in every row. */
 export const comparisonsIn = (rows: number, columns: number): number => (rows * columns * (columns - 1)) / 2;

@@ -114,6 +114,8 @@ export type CountResult =
 /** The counts that a question's statistic needs. `base`: a response with a code other than 0 at any of these positions answered it. */
 export interface CountPlan {
   base: readonly number[];
+  /** Positions of parts with bases of their own: the rows of a MATRIX. */
+  parts?: readonly (readonly number[])[];
   requests: readonly CountRequest[];
 }
 
@@ -139,6 +141,8 @@ export interface TypeStatistic {
   averageRank?: Record<string, number | null>;
   /** MATRIX: row value → mean point of its columns (1…n); null without answers. */
   averageByRow?: Record<string, number | null>;
+  /** MATRIX: row value → responses that answered the row. */
+  baseByRow?: Record<string, number>;
   topWords?: { word: string; count: number }[];
   /** Number of distinct words besides `topWords`, and their total occurrences. */
   otherWords?: { words: number; count: number };
@@ -241,8 +245,16 @@ export interface QuestionType {
   /** The reverse of `read`: the stored answers in API shape; empty without an answer. */
   write(question: Question, row: AnswerRow): ReadAnswer[];
   countPlan(question: Question): CountPlan;
-  /** Interprets the results of `countPlan().requests`, in the same order. `base`: number of responses that answered. */
-  statistic(question: Question, results: readonly CountResult[], base: number): TypeStatistic;
+  /**
+   * Interprets the results of `countPlan().requests`, in the same order. `base`: number of responses that answered; `partBases`: of its
+   * parts.
+   */
+  statistic(
+    question: Question,
+    results: readonly CountResult[],
+    base: number,
+    partBases?: readonly number[],
+  ): TypeStatistic;
   /** Whether parts of the question (see `row` of `dimension`) are variables too. */
   hasParts?: boolean;
   /** The question as a variable; `row` names a MATRIX row or a RANKING item by id or value. A string says why it cannot be one. */

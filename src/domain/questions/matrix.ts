@@ -70,11 +70,17 @@ export const matrix: QuestionType = {
         ? { kind: 'bits', slots: rowSlots(question, row), ...whole }
         : { kind: 'codes', slot: slotAt(question, rowKey(row)), ...whole };
     });
-    return { base, requests };
+    // A row with one answer was answered as often as its codes say.
+    return {
+      base,
+      ...(isMultiple(question) && { parts: question.rows.map((row) => rowSlots(question, row)) }),
+      requests,
+    };
   },
-  statistic(question, results) {
+  statistic(question, results, _base, partBases = []) {
     const distribution: Record<string, Record<string, number>> = {};
     const averageByRow: Record<string, number | null> = {};
+    const baseByRow: Record<string, number> = {};
     const points = [...pointsOf(question)];
     for (const [index, row] of question.rows.entries()) {
       const codes = codesOf(results[index]);
@@ -83,11 +89,14 @@ export const matrix: QuestionType = {
       const isChosen = chosenIn(results[index]);
       if (row.isHidden && !question.options.some(({ code }) => isChosen(code))) continue;
       distribution[row.value] = distributionOf(inScaleOrder(question.options), countOf, isChosen);
+      baseByRow[row.value] = isMultiple(question)
+        ? (partBases[index] ?? 0)
+        : [...codes.values()].reduce((sum, count) => sum + count, 0);
       const placed = points.reduce((sum, [code]) => sum + countOf(code), 0);
       averageByRow[row.value] =
         placed === 0 ? null : points.reduce((sum, [code, point]) => sum + point * countOf(code), 0) / placed;
     }
-    return { ...blankStatistic(), distribution, averageByRow };
+    return { ...blankStatistic(), distribution, averageByRow, baseByRow };
   },
   dimension(question, named) {
     const row = question.rows.find(({ id, value }) => named !== undefined && (id === named || value === named));

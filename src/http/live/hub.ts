@@ -1,4 +1,5 @@
 import type { Survey } from '../../domain/survey.ts';
+import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { JobProgress } from '../../stores/redis/live-stream.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
@@ -14,6 +15,8 @@ export interface HubDeps {
   authentication: Pick<Authentication, 'current' | 'clearCache'>;
   access: SurveyAccess;
   now(): number;
+  /** Live streams that one user may have in this process, with all sessions and keys. */
+  maxStreamsPerUser: number;
   log: Log;
 }
 
@@ -35,7 +38,7 @@ const checksAtOnce = 8;
  * All live connections of this process. Publishes status changes and job progress to them, and checks their rights
  * periodically.
  */
-export function createHub({ authentication, access, now, log }: HubDeps) {
+export function createHub({ authentication, access, now, maxStreamsPerUser, log }: HubDeps) {
   const connections = new Set<LiveConnection>();
   const lastStatuses = new Map<string, string>();
 
@@ -50,6 +53,13 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
 
   const subscribersOf = (surveyId: string): LiveConnection[] =>
     [...connections].filter(({ session }) => session.isSubscribed(surveyId));
+
+  const streamsByUser = new Map<string, number>();
+  const countStream = (userId: string, change: 1 | -1): void => {
+    const count = (streamsByUser.get(userId) ?? 0) + change;
+    if (count > 0) streamsByUser.set(userId, count);
+    else streamsByUser.delete(userId);
+  };
 
   /** Sends a changed status once to all subscribers. */
   const publishStatus = (survey: Survey): void => {
@@ -141,8 +151,20 @@ export function createHub({ authentication, access, now, log }: HubDeps) {
       if (!lastStatuses.has(survey.id)) lastStatuses.set(survey.id, message.text);
       return message;
     },
-    add: (connection: LiveConnection): void => void connections.add(connection),
-    remove: (connection: LiveConnection): void => void connections.delete(connection),
+    /** Throws RATE_LIMITED for a user who has as many live streams as allowed. */
+    assertRoom(userId: string): void {
+      if ((streamsByUser.get(userId) ?? 0) >= maxStreamsPerUser)
+        throw new Problem('RATE_LIMITED', `A user can have ${maxStreamsPerUser} live streams at most`, {
+          retryAfterSeconds: 10,
+        });
+    },
+    add(connection: LiveConnection): void {
+      connections.add(connection);
+      countStream(connection.session.principal.userId, 1);
+    },
+    remove(connection: LiveConnection): void {
+      if (connections.delete(connection)) countStream(connection.session.principal.userId, -1);
+    },
     all: (): readonly LiveConnection[] => [...connections],
     /** To be called when any process has changed or deleted a survey. */
     async surveyChanged(surveyId: string): Promise<void> {

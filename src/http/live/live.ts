@@ -29,6 +29,8 @@ export interface LiveOptions {
   addressOf(socketAddress: string, forwardedFor: string | undefined): string;
   /** Origins whose pages may connect, besides the service's own. */
   origins: readonly string[];
+  /** Live streams that one user may have in this process. */
+  maxStreamsPerUser: number;
   log: Log;
 }
 
@@ -52,6 +54,7 @@ export function createLive({
   metrics,
   addressOf,
   origins,
+  maxStreamsPerUser,
   log,
 }: LiveOptions): Live {
   let isDraining = false;
@@ -64,12 +67,13 @@ export function createLive({
       return survey && analyseSurvey(stores.totals, survey);
     },
   });
-  const hub = createHub({ authentication, access, now: core.now, log });
+  const hub = createHub({ authentication, access, now: core.now, maxStreamsPerUser, log });
   const tickets = createTickets<Principal>(stores.sharedRedis);
   const sessionDeps = { access, feed, analytics, statusMessage: hub.statusMessage, metrics, log, hub };
   return {
     routes: liveRoutes({
       tickets,
+      assertRoom: hub.assertRoom,
       openEventStream: (principal: Principal, body: StreamingBody) => openEventStream(sessionDeps, principal, body),
     }),
     addWebSocket: (app, basePath) =>

@@ -152,7 +152,10 @@ async function authorizeUpgrade(
     throw new Problem('FORBIDDEN', 'Pages of this origin may not connect');
   const holder = await deps.tickets.redeem(ticket);
   const principal = holder && (await deps.authentication.current(holder));
-  if (principal) return principal;
+  if (principal) {
+    deps.hub.assertRoom(principal.userId);
+    return principal;
+  }
   throw new Problem('UNAUTHORIZED', 'A valid ticket is needed; each can be used once');
 }
 

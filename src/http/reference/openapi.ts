@@ -103,7 +103,7 @@ function operationOf(route: Route, components: SchemaComponents, responses: Json
   const parameters = parametersOf(route);
   const body = requestBodyOf(route, components);
   return {
-    operationId: operationIdOf(route),
+    ...(route.operationId !== undefined && { operationId: route.operationId }),
     tags: [route.tag],
     summary: route.summary,
     description: [route.description, rightText(route.access)].filter((text) => text !== undefined).join('\n\n'),
@@ -114,17 +114,6 @@ function operationOf(route: Route, components: SchemaComponents, responses: Json
   };
 }
 
-/** `GET /surveys/{id}/members` → `getSurveysByIdMembers`. */
-function operationIdOf({ method, path }: Route): string {
-  const words = path
-    .split(/[/.-]/)
-    .filter((word) => word !== '')
-    .map((word) =>
-      word.replace(/^\{(\w)(\w*)\}$/, (_, first: string, rest: string) => `By${first.toUpperCase()}${rest}`),
-    );
-  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-}
-
 function rightText(access: Access): string | undefined {
   switch (access.kind) {
     case 'public':
@@ -132,9 +121,9 @@ function rightText(access: Access): string | undefined {
     case 'user':
       return 'For every signed-in caller.';
     case 'editor':
-      return 'For an ADMIN or EDITOR.';
+      return `For an ADMIN or EDITOR${access.refusesKeys ? ', not with an API key' : ''}.`;
     case 'admin':
-      return 'For an ADMIN.';
+      return `For an ADMIN${access.refusesKeys ? ', not with an API key' : ''}.`;
     case 'survey':
       return {
         read: 'For those who may read the survey.',
@@ -214,7 +203,7 @@ function webSocketOperation(
 ): Record<string, unknown> {
   return {
     get: {
-      operationId: 'getLive',
+      operationId: 'openLive',
       tags: ['Live'],
       summary: 'Open the WebSocket',
       description:

@@ -112,10 +112,14 @@ function headerParameters(route: Route): Parameter[] {
   });
   if (route.limit === 'submit')
     return [
-      header('Idempotency-Key', 'Makes repeats safe: the same key with the same body gives the same reply', {
-        type: 'string',
-        pattern: '^[\\x21-\\x7e]{1,255}$',
-      }),
+      header(
+        'Idempotency-Key',
+        'Makes repeats safe: the same key with the same body gives the same reply. Best a UUID: a repeat whose key has fewer than 16 characters gets no `resumeToken`',
+        {
+          type: 'string',
+          pattern: '^[\\x21-\\x7e]{1,255}$',
+        },
+      ),
       header('X-Survey-Token', 'The token of a PRIVATE survey'),
     ];
   if (route.bodyKind === 'stream')

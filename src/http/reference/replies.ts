@@ -1,4 +1,4 @@
-import { type ProblemCode, problemTable } from '../../errors.ts';
+import { conflictReasons, type ProblemCode, problemTable } from '../../errors.ts';
 import type { OtherReply, Route } from '../routing/route.ts';
 import { eventStreamMediaType } from '../routing/streamed-reply.ts';
 import { acceptedJobSchema } from '../schemas/ai.ts';
@@ -191,6 +191,12 @@ function byStatus(codes: readonly ProblemCode[]): Map<string, ProblemCode[]> {
   return grouped;
 }
 
+/** CONFLICT always has a reason. */
+function conflictDetails(codes: readonly ProblemCode[]): JsonSchema {
+  if (!codes.includes('CONFLICT')) return {};
+  return { details: { type: 'object', properties: { reason: { type: 'string', enum: conflictReasons } } } };
+}
+
 function addProblemResponse(problems: Map<string, JsonSchema>, codes: readonly ProblemCode[]): string {
   const name = codes.join('.');
   const status = problemTable[codes[0] ?? 'INTERNAL_ERROR'].status;
@@ -198,7 +204,12 @@ function addProblemResponse(problems: Map<string, JsonSchema>, codes: readonly P
   problems.set(name, {
     description: codes.map((code) => `${code}: ${problemTable[code].message}`).join('. '),
     headers: headersOf(['X-Request-Id', ...(isWaiting ? ['Retry-After'] : [])]),
-    content: json({ allOf: [{ $ref: '#/components/schemas/Problem' }, { properties: { code: { enum: codes } } }] }),
+    content: json({
+      allOf: [
+        { $ref: '#/components/schemas/Problem' },
+        { type: 'object', properties: { code: { type: 'string', enum: codes }, ...conflictDetails(codes) } },
+      ],
+    }),
   });
   return name;
 }

@@ -20,7 +20,7 @@ export function createSchemaComponents() {
     },
     /** The schema of a request body. */
     body(schema: z.ZodType): JsonSchema {
-      const { root, defs } = toJsonSchema(schema, 'input');
+      const { root, defs } = withoutDefaults(toJsonSchema(schema, 'input'));
       const names = inputNames(defs, named);
       for (const [name, definition] of defs)
         addComponent(named, names.get(name) ?? name, withRenamedRefs(definition, names));
@@ -97,6 +97,31 @@ export function toJsonSchema(
     ([name, { id: _id, ...definition }]) => [name, moved(definition)] as const,
   );
   return { root: moved(root), defs: new Map(defs) };
+}
+
+type SchemaWithDefs = ReturnType<typeof toJsonSchema>;
+
+/**
+ * Writes the defaults of a body into the descriptions: code generators take a property with a default for one that is
+ * always there, and demand it of the caller.
+ */
+function withoutDefaults({ root, defs }: SchemaWithDefs): SchemaWithDefs {
+  return {
+    root: describeDefaults(root) as JsonSchema,
+    defs: new Map([...defs].map(([name, definition]) => [name, describeDefaults(definition) as JsonSchema])),
+  };
+}
+
+function describeDefaults(value: unknown, isNameMap = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => describeDefaults(item));
+  if (typeof value !== 'object' || value === null) return value;
+  const schema = Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, describeDefaults(item, key === 'properties' && !isNameMap)]),
+  );
+  if (isNameMap || !('default' in schema)) return schema;
+  const { default: byDefault, description, ...rest } = schema;
+  const text = `Default: ${JSON.stringify(byDefault)}`;
+  return { ...rest, description: description === undefined ? text : `${String(description)}. ${text}` };
 }
 
 const formatsWithoutPattern = new Set(['date-time', 'date', 'uuid', 'email', 'uri']);

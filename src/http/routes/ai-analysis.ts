@@ -38,6 +38,7 @@ function analyseRoute(deps: AiAnalysisRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/ai/surveys/{id}/analyze',
+    operationId: 'analyseAnswers',
     tag: 'AI',
     summary: 'Analyse the open answers of a survey',
     description:
@@ -93,6 +94,7 @@ function jobRoute(deps: AiAnalysisRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/ai/jobs/{jobId}',
+    operationId: 'getAiJob',
     tag: 'AI',
     summary: 'Read a job',
     access: { kind: 'user' },
@@ -111,6 +113,7 @@ function cancelRoute(deps: AiAnalysisRoutesDeps): Route {
   return route({
     method: 'DELETE',
     path: '/ai/jobs/{jobId}',
+    operationId: 'cancelAiJob',
     tag: 'AI',
     summary: 'Cancel a job',
     description: 'A finished job stays as it is. Annotations that were already made are kept.',

@@ -36,6 +36,7 @@ export function aiGenerationRoutes(deps: AiGenerationRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/ai/generate-survey',
+      operationId: 'generateSurvey',
       tag: 'AI',
       summary: 'Generate a survey',
       description:

@@ -36,6 +36,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/ai/surveys/{id}/report',
+      operationId: 'createReport',
       tag: 'AI',
       summary: 'Generate a report on the responses',
       description:
@@ -73,6 +74,7 @@ export function aiReportRoutes(deps: AiReportRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/ai/surveys/{id}/reports/{reportId}',
+      operationId: 'getReport',
       tag: 'AI',
       summary: 'Read a report',
       description:

@@ -61,6 +61,7 @@ function optimiseRoute(deps: AiSuggestionRoutesDeps): Route {
     ...ofQuestion,
     method: 'POST',
     path: '/ai/questions/{questionId}/optimize',
+    operationId: 'suggestWording',
     summary: 'Get suggestions for a question',
     reply: z.union([suggestionsSchema, acceptedJobSchema]),
     replyStatus: 200,
@@ -98,6 +99,7 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       ...ofQuestion,
       method: 'GET',
       path: '/ai/questions/{questionId}/suggestions',
+      operationId: 'listSuggestions',
       summary: 'List the suggestions for a question',
       reply: suggestionsSchema,
       replyStatus: 200,
@@ -109,6 +111,7 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       ...ofSuggestion,
       method: 'POST',
       path: '/ai/suggestions/{suggestionId}/accept',
+      operationId: 'acceptSuggestion',
       summary: 'Accept a suggestion',
       description:
         'Changes the wording of the question; makes a new version of the survey. Each suggestion can be decided once (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED). The question must still read as it did when the suggestion was made (409 QUESTION_CHANGED); ' +
@@ -122,6 +125,7 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       ...ofSuggestion,
       method: 'POST',
       path: '/ai/suggestions/{suggestionId}/reject',
+      operationId: 'rejectSuggestion',
       summary: 'Reject a suggestion',
       description:
         'Each suggestion can be decided once (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED).',
@@ -140,6 +144,7 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       ...ofSuggestion,
       method: 'POST',
       path: '/ai/suggestions/{suggestionId}/undo',
+      operationId: 'undoSuggestion',
       summary: 'Undo an acceptance',
       description:
         'The question gets its former wording, and the suggestion can be decided again. 409 NOT_ACCEPTED if it is not accepted, QUESTION_CHANGED if the question was changed since, AI_DISABLED while AI is off for its survey.',

@@ -31,6 +31,7 @@ export function aiTranslationRoutes(deps: AiTranslationRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/ai/surveys/{id}/translate',
+      operationId: 'translateSurvey',
       tag: 'AI',
       summary: 'Translate a survey',
       description:

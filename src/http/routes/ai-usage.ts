@@ -25,6 +25,7 @@ export function aiUsageRoutes({ usage }: AiUsageRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/ai/usage',
+      operationId: 'getAiUsage',
       tag: 'AI',
       summary: 'Sum up AI calls, tokens and cost',
       description:

@@ -48,6 +48,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/analytics/surveys/{surveyId}',
+      operationId: 'getSurveyAnalytics',
       tag: 'Analytics',
       summary: 'Statistics of a whole survey',
       description: 'Exact counts over all responses; those that were accepted in the last second may be missing.',
@@ -70,6 +71,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/analytics/surveys/{surveyId}/questions/{questionId}',
+      operationId: 'getQuestionAnalytics',
       tag: 'Analytics',
       summary: 'Statistics of one question',
       access: { kind: 'survey', right: 'read', by: 'surveyId' },

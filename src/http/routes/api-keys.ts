@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { hashOpaqueToken, makeOpaqueToken } from '../../auth/opaque-tokens.ts';
 import { isRoleWithin } from '../../auth/roles.ts';
-import { notFound, Problem } from '../../errors.ts';
+import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { ApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
+import type { UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import { objectFromPath } from '../routing/audit.ts';
+import { keyCeilingOf } from '../routing/authenticator.ts';
 import type { Principal } from '../routing/principal.ts';
 import { created, ok, page, type Route, route } from '../routing/route.ts';
 import { apiKeySchema, roleSchema } from '../schemas/accounts.ts';
@@ -13,6 +15,9 @@ import { pageFields } from '../schemas/query-fields.ts';
 
 export interface ApiKeyRoutesDeps {
   apiKeys: Pick<ApiKeyStore, 'list' | 'create' | 'roleOf' | 'remove'>;
+  users: Pick<UserStore, 'find'>;
+  /** `requestsPerMinute`: of all keys of a user together. */
+  keyLimits: { perUser: number; requestsPerMinute: number };
   rightsChanged(change: PermissionChange): void;
   newId(): string;
 }
@@ -27,7 +32,14 @@ const newKeyBody = z.strictObject({
     .max(1_000_000)
     .nullable()
     .optional()
-    .describe('Left out or null: the general limit'),
+    .describe('Left out or null: the general limit. At most what all keys of the user may call together'),
+  expiresAt: z.iso
+    .datetime({ offset: true })
+    .transform((text) => new Date(text))
+    .refine((time) => time.getTime() > Date.now(), 'must be in the future')
+    .nullable()
+    .optional()
+    .describe('From then on the key is refused; left out or null: it does not end by itself'),
 });
 
 const common = { tag: 'API keys', limit: 'api' } as const;
@@ -41,6 +53,7 @@ function listRoute({ apiKeys }: ApiKeyRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/api-keys',
+    operationId: 'listApiKeys',
     summary: 'List API keys',
     description: "The caller's own, newest first; an ADMIN sees everybody's.",
     access: { kind: 'user' },
@@ -55,15 +68,18 @@ function listRoute({ apiKeys }: ApiKeyRoutesDeps): Route {
   });
 }
 
-function createRoute({ apiKeys, newId }: ApiKeyRoutesDeps): Route {
+function createRoute({ apiKeys, users, keyLimits, newId }: ApiKeyRoutesDeps): Route {
   return route({
     ...common,
     method: 'POST',
     path: '/api-keys',
+    operationId: 'createApiKey',
     summary: 'Create an API key',
     description:
-      'The reply has the `key`, which is not shown again. A key acts as its user, with the lesser of both roles; its role cannot exceed that of the creator (FORBIDDEN), and a key cannot create keys.',
-    access: { kind: 'editor' },
+      'The reply has the `key`, which is not shown again. A key acts as its user, with the lesser of both roles; its role cannot exceed that of the creator (FORBIDDEN), and a key cannot create keys. ' +
+      'All keys of a user share a ceiling, which an ADMIN may raise (`apiKeyRequestsPerMinute` of the user). A user can have 20 keys (CONFLICT, reason TOO_MANY_API_KEYS).',
+    // Otherwise a stolen key could create others that outlive it.
+    access: { kind: 'editor', refusesKeys: true },
     body: newKeyBody,
     reply: apiKeySchema.extend({ key: z.string().describe('Shown here only') }),
     replyStatus: 201,
@@ -72,21 +88,30 @@ function createRoute({ apiKeys, newId }: ApiKeyRoutesDeps): Route {
       objectKind: 'api-key',
       describe: ({ body }, data) => ({ objectId: String(data['id']), details: { role: body.role } }),
     },
-    handle: async ({ body: { name, role, requestsPerMinute }, principal }) => {
-      // Otherwise a stolen key could create others that outlive it.
-      if (principal.keyId !== null) throw new Problem('FORBIDDEN', 'An API key cannot make API keys');
+    handle: async ({ body: { name, role, requestsPerMinute, expiresAt }, principal }) => {
       if (!isRoleWithin(role, principal.role))
         throw new Problem('FORBIDDEN', 'A key cannot have a stronger role than its creator');
+      const user = await users.find(principal.userId);
+      if (!user) throw notFound('user');
+      const ceiling = keyCeilingOf(user, keyLimits.requestsPerMinute);
+      if (ceiling !== null && (requestsPerMinute ?? 0) > ceiling)
+        throw validationProblem([
+          { path: 'requestsPerMinute', message: `must be at most ${ceiling}, which an ADMIN can raise for a user` },
+        ]);
       const secret = makeOpaqueToken('apiKey');
-      const key = await apiKeys.create({
-        id: newId(),
-        userId: principal.userId,
-        name,
-        role,
-        requestsPerMinute: requestsPerMinute ?? null,
-        keyHash: hashOpaqueToken(secret),
-        lastFour: secret.slice(-4),
-      });
+      const key = await apiKeys.create(
+        {
+          id: newId(),
+          userId: principal.userId,
+          name,
+          role,
+          requestsPerMinute: requestsPerMinute ?? null,
+          keyHash: hashOpaqueToken(secret),
+          lastFour: secret.slice(-4),
+          expiresAt: expiresAt ?? null,
+        },
+        keyLimits.perUser,
+      );
       return created({ ...presentKey(key), key: secret });
     },
   });
@@ -97,6 +122,7 @@ function removeRoute({ apiKeys, rightsChanged }: ApiKeyRoutesDeps): Route {
     ...common,
     method: 'DELETE',
     path: '/api-keys/{id}',
+    operationId: 'deleteApiKey',
     summary: 'Delete an API key',
     description: 'It stops working within a second. A key cannot delete keys with a stronger role (FORBIDDEN).',
     access: { kind: 'user' },
@@ -118,7 +144,7 @@ function removeRoute({ apiKeys, rightsChanged }: ApiKeyRoutesDeps): Route {
 
 const visibleTo = ({ role, userId }: Principal): string | null => (role === 'ADMIN' ? null : userId);
 
-function presentKey({ id, userId, name, role, requestsPerMinute, lastFour, createdAt, lastUsedAt }: ApiKey) {
+function presentKey({ id, userId, name, role, requestsPerMinute, lastFour, createdAt, lastUsedAt, expiresAt }: ApiKey) {
   return {
     id,
     userId,
@@ -128,5 +154,6 @@ function presentKey({ id, userId, name, role, requestsPerMinute, lastFour, creat
     lastFour,
     createdAt: createdAt.toISOString(),
     lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    expiresAt: expiresAt?.toISOString() ?? null,
   };
 }

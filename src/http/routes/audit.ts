@@ -40,6 +40,7 @@ export function auditRoutes({ audit }: AuditRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/audit',
+      operationId: 'listAuditEvents',
       tag: 'Audit',
       summary: 'Who did what when',
       description:

@@ -13,7 +13,7 @@ import { ok, type Route, route } from '../routing/route.ts';
 import { givenPasswordField, newPasswordField, roleSchema, tokenPairFields, userSchema } from '../schemas/accounts.ts';
 import { idSchema } from '../schemas/common.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
-import { presentUser } from './users.ts';
+import { assertNotOwnAddress, presentUser } from './users.ts';
 
 export interface AuthRoutesDeps {
   signIn: SignIn;
@@ -40,11 +40,12 @@ function loginRoute({ signIn }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/login',
+    operationId: 'signIn',
     tag: 'Authentication',
     summary: 'Sign in with e-mail and password',
     description:
       'An unknown e-mail, a wrong password and a disabled user get the same reply in the same time. After 100 failures within an hour for one account, attempts ' +
-      'from addresses that it has not signed in from in the last 30 days get RATE_LIMITED until the hour is over; existing sessions go on.',
+      'from addresses that it has not signed in from in the last 30 days get RATE_LIMITED after three failures of their own, until the hour is over; existing sessions go on.',
     access: { kind: 'public' },
     limit: 'auth',
     body: loginBody,
@@ -58,6 +59,7 @@ function refreshRoute({ refresh }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/refresh',
+    operationId: 'refreshTokens',
     tag: 'Authentication',
     summary: 'Exchange a refresh token for new tokens',
     description:
@@ -76,6 +78,7 @@ function logoutRoute({ sessions, rightsChanged }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/logout',
+    operationId: 'signOut',
     tag: 'Authentication',
     summary: 'End the session and all its tokens',
     description: 'With a refresh token of another session of the same user, that session is ended too.',
@@ -106,6 +109,7 @@ function meRoute({ users }: AuthRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/auth/me',
+    operationId: 'getCurrentUser',
     tag: 'Authentication',
     summary: 'Read the calling user',
     description: 'With an API key, `role` is the present role of the key.',
@@ -126,6 +130,7 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/password',
+    operationId: 'changePassword',
     tag: 'Authentication',
     summary: 'Change your password',
     description: 'Ends all other sessions of the user. A wrong `currentPassword` is a VALIDATION_ERROR.',
@@ -141,12 +146,13 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     },
     handle: async ({ principal, body }) => {
       const keptSessionId = sessionOf(principal);
+      assertNotOwnAddress(body.newPassword, principal.email, 'newPassword');
       // Failures count by session, so that a stolen access token cannot be used to guess the password.
       await accountGuard.assertNotLocked(keptSessionId, '');
       const user = await users.find(principal.userId);
       if (!user) throw notFound('user');
       const { isMatch } = await passwords.check(body.currentPassword, user.passwordHash);
-      if (!isMatch) await accountGuard.failed(keptSessionId);
+      if (!isMatch) await accountGuard.failed(keptSessionId, '');
       const isChanged =
         isMatch &&
         (await users.changePassword(user.id, {

@@ -95,6 +95,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
   return route({
     method: 'POST',
     path: '/analytics/surveys/{surveyId}/crosstab',
+    operationId: 'crosstab',
     tag: 'Analytics',
     summary: 'Cross two questions',
     description,

@@ -67,6 +67,7 @@ export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadL
     route({
       method: 'GET',
       path: '/dead-letters',
+      operationId: 'listDeadLetters',
       tag: 'Service',
       summary: 'List accepted responses that could not be stored',
       description: 'Shard by shard, the oldest first.',
@@ -92,6 +93,7 @@ export function deadLetterRoutes({ stream, shards, surveyExists, record }: DeadL
     route({
       method: 'POST',
       path: '/dead-letters/replay',
+      operationId: 'replayDeadLetters',
       tag: 'Service',
       summary: 'Requeue dead letters',
       description: `Each is stored again; those that still cannot be stored return to this list. One call takes at most the oldest ${maxRequeued} of every shard: call again for more. Those of deleted surveys are dropped.`,

@@ -18,6 +18,7 @@ export function openApiRoute({ document }: DocsRoutesDeps): Route {
   return route({
     ...common,
     path: '/openapi.json',
+    operationId: 'getOpenApi',
     summary: 'This document',
     description: 'OpenAPI 3.1, without the usual envelope.',
     limit: 'api',

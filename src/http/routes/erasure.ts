@@ -22,6 +22,7 @@ export function erasureRoutes({ erasure }: ErasureRoutesDeps): Route[] {
     route({
       method: 'DELETE',
       path: '/surveys/{id}/respondents/{respondent}',
+      operationId: 'eraseRespondent',
       tag: 'Responses',
       summary: 'Erase everything that a respondent has sent',
       description:

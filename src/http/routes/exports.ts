@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { editionsOf, type KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
 import { parseFilter } from '../../domain/analytics/filter.ts';
-import { exportFileTypes, responseFieldNames } from '../../domain/export-formats.ts';
+import { exportFileTypes, metadataPrefix, responseFieldNames } from '../../domain/export-formats.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
@@ -38,31 +38,32 @@ const exportBody = z
         '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; all must hold. After an AI analysis also annotations, as in `filter` of the statistics: those of the last analysis that had finished when the export was requested',
       ),
     columns: z
-      .array(z.string().min(1).max(100))
+      .array(z.string().min(1).max(200))
       .min(1)
       .max(1000)
       .optional()
       .describe(
-        `The columns of the file, in this order: any of ${responseFieldNames.join(', ')}, and ids of questions. By default all of these (surveyId only in JSON and NDJSON, since it is the same in every line), without removed questions`,
+        `The columns of the file, in this order: any of ${responseFieldNames.join(', ')}, ids of questions, and \`metadata.key\` for one key of the metadata (JSON and NDJSON have all metadata or none). By default all of these (surveyId only in JSON and NDJSON, since it is the same in every line), without removed questions`,
       ),
     labels: z
       .enum(['text', 'value'])
       .default('text')
       .describe(
-        'Options and headings as labels, or as values and question ids. A PDF and the summary of a workbook always have labels',
+        'Options and headings as labels, or as values and numbers of questions: `Q1`, `Q2:optionValue`. A PDF and the summary of a workbook always have labels',
       ),
   })
   .refine((body) => !isRangeInverted(body), invertedRangeIssue);
 
 const columnsText = `One line a response, oldest first, with the responses that were accepted before the request. The columns are id, surveyVersion, submittedAt, completedAt, isComplete, durationSeconds, language,
-respondent (not for anonymous surveys), then the questions, then metadata as a JSON text. CHECKBOXES and a MATRIX with several answers have a column an option that holds 1 or 0 (empty: not answered), a MATRIX has a column
-a row, a RANKING a column an item that holds its rank; \`allowOther\` adds a column for the other text. With labels "value" a heading is questionId or questionId:optionValue. CSV is UTF-8 with a byte order mark (RFC 4180);
+respondent (not for anonymous surveys), then the questions, then a column \`metadata.key\` for each of the 100 most frequent keys of the metadata, then all metadata as a JSON text. CHECKBOXES and a MATRIX with several answers have a column an option that holds 1 or 0 (empty: not answered), a MATRIX has a column
+a row, a RANKING a column an item that holds its rank; \`allowOther\` adds a column for the other text. With labels "value" a heading is Q1 or Q1:optionValue; questions are numbered by their order in the survey, whatever columns are asked for. CSV is UTF-8 with a byte order mark (RFC 4180);
 text that begins with apostrophes, if any, and one of = + - @ tab CR LF NUL or their full-width forms gets one more apostrophe in front, so that no spreadsheet runs it, and so does such a sign behind a semicolon, tab or
 line end within a text (with apostrophes or quotation marks between them, if any), since some spreadsheets begin a cell there; ";-)" stays as it is. Taking each away again gives the exact text. Semicolons in metadata are spelled \\u003b.
 JSON and NDJSON hold responses with the fields that GET /responses/{responseId} gives, and the wording (or value) of options and rows beside their ids, as \`option\` and \`row\`. isComplete is true or false in CSV, JSON and
-NDJSON, a boolean in PARQUET, in EXCEL the number 1 or 0 shown as true or false, and in SPSS 1 or 0 with the labels Yes and No. EXCEL continues on a further sheet after 1,048,576 rows, leaves out characters that XML forbids and
-cuts texts at 32,767 characters. A PDF, and the summary of a workbook, count what the file covers, in the order of the scale or of the author’s options and rows. Percentages are of those who answered the question, for a MATRIX with
-one answer a row of those who answered the row; where several may be chosen they can add up to more than 100. Words are counted by mentions and have no percentage. Of words the 15 most frequent are shown, of other answers 40, each with
+NDJSON, a boolean in PARQUET, in EXCEL the number 1 or 0 shown as true or false, and in SPSS 1 or 0 with the labels Yes and No. Variables of an SPSS file are named Q1, or Q2_1, Q2_2 … where a question has several columns, M_key for the metadata (a number if all its values are), and labelled by the headings. The value of an option is the value that the author set if those of all options are numbers,
+otherwise the point on the scale (1…n) for LIKERT_SCALE and MATRIX, which are ordinal, and a fixed number for others; "Other" has the greatest number from 0 down that no option has, and is user-missing if the options are numbers of the author. CHECKBOXES are a multiple-response set, and so is each row of a MATRIX with several answers. EXCEL continues on a further sheet after 1,048,576 rows, leaves out characters that XML forbids and
+cuts texts at 32,767 characters. A PDF, and the summary of a workbook, count what the file covers, in the order of the scale or of the author’s options and rows. Percentages are of those who answered the question, for a MATRIX
+of those who answered the row; where several may be chosen they can add up to more than 100. Words are counted by mentions and have no percentage. Of words the 15 most frequent are shown, of other answers 40, each with
 a last line that says how many different ones are left out and how often they occur. Days are shown in order of time: where there are more than 40, by month, year or decade, those without an answer included. A PDF rounds (percentages
 to one decimal, means to two decimals or four digits); the summary of a workbook holds full values. The mean duration is averageDuration of the statistics: up to the first save. A row of a MATRIX has a mean only if its columns are labelled 1, 2, 3 …, since others need not be a scale.`;
 
@@ -110,6 +111,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/exports/surveys/{surveyId}',
+      operationId: 'requestExport',
       tag: 'Exports',
       summary: 'Request an export',
       description: `${columnsText}\n\nExports are made one after the other; a user may have ${maxOpenExports} unfinished ones (429).`,
@@ -168,6 +170,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/exports',
+      operationId: 'listExports',
       tag: 'Exports',
       summary: 'List one’s own exports, newest first',
       access: { kind: 'user' },
@@ -188,6 +191,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/exports/{exportId}',
+      operationId: 'getExport',
       tag: 'Exports',
       summary: 'See how far an export is',
       access: { kind: 'survey', right: 'read', by: 'exportId' },
@@ -199,6 +203,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/exports/{exportId}/download',
+      operationId: 'downloadExport',
       tag: 'Exports',
       summary: 'Download the file',
       description:
@@ -231,6 +236,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
     route({
       method: 'DELETE',
       path: '/exports/{exportId}',
+      operationId: 'deleteExport',
       tag: 'Exports',
       summary: 'Cancel an export, or remove its file',
       description:
@@ -262,7 +268,8 @@ function assertColumnsAndFilters(
     if ('message' in parsed) issues.push({ path: `filters.${index}`, message: parsed.message });
   }
   for (const [index, name] of columns.entries()) {
-    if (!responseFieldNames.some((field) => field === name) && !survey.questions.some(({ id }) => id === name))
+    const isField = responseFieldNames.some((field) => field === name) || name.startsWith(metadataPrefix);
+    if (!isField && !survey.questions.some(({ id }) => id === name))
       issues.push({ path: `columns.${index}`, message: 'is neither a column nor a question of this survey' });
     else if (columns.indexOf(name) < index) issues.push({ path: `columns.${index}`, message: 'is named twice' });
     else if (name === 'respondent' && survey.isAnonymous)

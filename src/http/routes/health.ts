@@ -33,6 +33,7 @@ function liveRoute(): Route {
   return route({
     method: 'GET',
     path: '/health/live',
+    operationId: 'getLiveness',
     tag: 'Service',
     summary: 'Check that the process runs',
     description: 'Uses no store: any reply means that the process runs.',
@@ -51,6 +52,7 @@ function readyRoute(deps: HealthRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/health/ready',
+    operationId: 'getReadiness',
     tag: 'Service',
     summary: 'Check that submissions are accepted',
     description:

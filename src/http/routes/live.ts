@@ -11,6 +11,8 @@ import type { StreamingBody } from '../server/reply.ts';
 export interface LiveRoutesDeps {
   tickets: Tickets<Principal>;
   openEventStream(principal: Principal, body: StreamingBody): Session;
+  /** Throws RATE_LIMITED for a user who has as many live streams as allowed. */
+  assertRoom(userId: string): void;
 }
 
 const streamQuery = z.strictObject({
@@ -23,11 +25,12 @@ const streamQuery = z.strictObject({
   after: z.string().max(200).optional().describe('As the header Last-Event-ID, for clients that cannot set it'),
 });
 
-export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[] {
+export function liveRoutes({ tickets, openEventStream, assertRoom }: LiveRoutesDeps): Route[] {
   return [
     route({
       method: 'POST',
       path: '/live/tickets',
+      operationId: 'createLiveTicket',
       tag: 'Live',
       summary: 'Get a ticket for the WebSocket',
       access: { kind: 'user' },
@@ -40,11 +43,12 @@ export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[
     route({
       method: 'GET',
       path: '/surveys/{id}/live',
+      operationId: 'streamSurvey',
       tag: 'Live',
       summary: 'Subscribe to a survey with server-sent events',
       description: [
         'Each event is named after the `type` of a LiveServerMessage, which is its data. `subscribed` and responses have their cursor as `id`: sent back as `Last-Event-ID`, it resumes the stream without a gap. While nothing is left to send, heartbeats move the id on without an event, so that it does not expire where responses are rare.',
-        'The stream ends when the session or the right to read the survey ends.',
+        'The stream ends when the session or the right to read the survey ends. A user can have LIVE_STREAMS_PER_USER streams (100), WebSockets included, in one process (429).',
       ].join('\n\n'),
       access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api',
@@ -57,6 +61,7 @@ export function liveRoutes({ tickets, openEventStream }: LiveRoutesDeps): Route[
         const after = header('last-event-id') || query.after || undefined;
         if (after !== undefined && !decodeLiveCursor(after))
           throw validationProblem([{ path: 'Last-Event-ID', message: 'is not a cursor of this service' }]);
+        assertRoom(principal.userId);
         return {
           kind: 'events',
           begin: (body) =>

@@ -27,6 +27,7 @@ function listRoute({ members }: MemberRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/surveys/{id}/members',
+    operationId: 'listMembers',
     summary: 'List the members of a survey',
     query: z.strictObject(pageFields(100)),
     reply: z.array(memberSchema),
@@ -44,6 +45,7 @@ function putRoute({ members, rightsChanged }: MemberRoutesDeps): Route {
     ...common,
     method: 'PUT',
     path: '/surveys/{id}/members/{userId}',
+    operationId: 'setMember',
     summary: 'Share a survey with a user',
     description:
       'An EDITOR may change the survey, a VIEWER may read it. A user whose own role is VIEWER may only read, whatever the role as a member.',
@@ -75,6 +77,7 @@ function removeRoute({ members, rightsChanged }: MemberRoutesDeps): Route {
     ...common,
     method: 'DELETE',
     path: '/surveys/{id}/members/{userId}',
+    operationId: 'removeMember',
     summary: 'Remove a member, or leave a survey',
     description: 'Members leave a survey with their own id, in a session: an API key cannot leave for its user.',
     access: { ...common.access, orSelf: 'userId' },
@@ -115,6 +118,7 @@ export function surveyOwnerRoute(deps: SurveyOwnerRouteDeps): Route {
   return route({
     method: 'PUT',
     path: '/surveys/{id}/owner',
+    operationId: 'setOwner',
     tag: 'Members',
     summary: 'Hand a survey over to another user',
     description:

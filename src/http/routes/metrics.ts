@@ -19,10 +19,11 @@ export function metricsRoute({ collectMetrics, authenticate, limits }: MetricsRo
   return route({
     method: 'GET',
     path: '/metrics',
+    operationId: 'getMetrics',
     tag: 'Service',
     summary: 'Read metrics for Prometheus',
     description:
-      'Counters summed over all processes; memory, processor time and event-loop delay of each process with its name in the label `process`. Open to callers on the same machine (a loopback address, and no header of a proxy), and to an ADMIN’s token or API key from anywhere. Other callers get UNAUTHORIZED without a valid token and FORBIDDEN with one of another role.',
+      'Counters summed over all processes; memory, processor time and event-loop delay of each process with its name in the label `process`. Open to callers on the same machine (a loopback address, also as Host, and no header of a proxy), and to an ADMIN’s token or API key from anywhere. Other callers get UNAUTHORIZED without a valid token and FORBIDDEN with one of another role.',
     access: { kind: 'public' },
     limit: 'none',
     ignoresQuery: true,
@@ -54,14 +55,27 @@ const proxyHeaders: readonly HeaderName[] = [
   'via',
 ];
 
-/** Whether the call comes from this machine; without X-Forwarded-For the address is that of the socket. */
+/**
+ * Whether the call comes from this machine; without X-Forwarded-For the address is that of the socket. A browser on this
+ * machine may be led here by a name of a stranger (DNS rebinding), so the Host must be of this machine too.
+ */
 function isLocal({ address, header }: Pick<RouteRequest, 'address' | 'header'>): boolean {
-  return isLoopback(address) && proxyHeaders.every((name) => header(name) === undefined);
+  return (
+    isLoopback(address) &&
+    isLoopbackHost(header('host') ?? '') &&
+    proxyHeaders.every((name) => header(name) === undefined)
+  );
 }
 
 /** Knows `::1` in every spelling; IPv4 addresses in IPv6 form are unmapped before. */
 export function isLoopback(address: string): boolean {
   return isIP(address) === 4 ? address.startsWith('127.') : isIP(address) === 6 && /^[0:]*:0*1$/.test(address);
+}
+
+/** Whether a Host header names this machine: `localhost` or a loopback address, with any port. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/:\d+$/, '').toLowerCase();
+  return name === 'localhost' || isLoopback(name.replace(/^\[(.*)\]$/, '$1'));
 }
 
 async function assertAdmin(

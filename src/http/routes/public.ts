@@ -48,6 +48,7 @@ export function publicSurveyRoutes({ currentSurvey, postgresFallback, translatio
     route({
       method: 'GET',
       path: '/public/surveys/{id}',
+      operationId: 'getPublicSurvey',
       tag: 'Public',
       summary: 'Read an open survey as a respondent',
       description:

@@ -43,6 +43,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/surveys/{surveyId}/questions',
+      operationId: 'createQuestion',
       tag: 'Questions',
       summary: 'Add a question',
       description: 'Without `order` the question goes last; otherwise it takes that place and shifts those after it.',
@@ -70,6 +71,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
     route({
       method: 'PUT',
       path: '/surveys/questions/{questionId}',
+      operationId: 'changeQuestion',
       tag: 'Questions',
       summary: 'Change a question',
       description:
@@ -114,6 +116,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
     route({
       method: 'DELETE',
       path: '/surveys/{surveyId}/questions/{questionId}',
+      operationId: 'deleteQuestion',
       tag: 'Questions',
       summary: 'Delete a question',
       description: 'The question is hidden; its answers are kept.',
@@ -131,6 +134,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/surveys/{surveyId}/questions/reorder',
+      operationId: 'reorderQuestions',
       tag: 'Questions',
       summary: 'Put the questions in a new order',
       access: { kind: 'survey', right: 'edit', by: 'surveyId' },

@@ -67,6 +67,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/responses/surveys/{surveyId}',
+      operationId: 'listResponses',
       tag: 'Responses',
       summary: 'List responses, newest first',
       description:
@@ -99,6 +100,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/responses/{responseId}',
+      operationId: 'getResponse',
       tag: 'Responses',
       summary: 'Read one response',
       description: 'Finds a response as soon as it is accepted.',
@@ -115,10 +117,11 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
     route({
       method: 'DELETE',
       path: '/responses/{responseId}',
+      operationId: 'deleteResponse',
       tag: 'Responses',
       summary: 'Delete one response for good',
       description:
-        'It no longer counts for the quota; a survey that was closed by its quota stays closed. Export files that may show the response (requested since it was accepted, for a range with its date) ' +
+        'From the reply on no list, statistic or crosstab shows it (if the response store is away or more than 5 seconds behind: as soon as it has caught up). It no longer counts for the quota; a survey that was closed by its quota stays closed. Export files that may show the response (requested since it was accepted, for a range with its date) ' +
         'expire at once; a running export fails with the reason and can be requested again. An id made by a client that was used again after 48 hours names several responses: all of them in this survey are deleted, dead letters too.',
       access: { kind: 'survey', right: 'edit', by: 'responseId' },
       limit: 'api',

@@ -131,6 +131,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/surveys',
+      operationId: 'listSurveys',
       tag: 'Surveys',
       summary: 'List the surveys that the caller may see',
       access: { kind: 'user' },
@@ -158,6 +159,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/surveys',
+      operationId: 'createSurvey',
       tag: 'Surveys',
       summary: 'Create a survey',
       access: { kind: 'editor' },
@@ -186,6 +188,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     route({
       method: 'GET',
       path: '/surveys/{id}',
+      operationId: 'getSurvey',
       tag: 'Surveys',
       summary: 'Read a survey with its questions',
       access: { kind: 'survey', right: 'read', by: 'id' },
@@ -212,6 +215,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     route({
       method: 'PUT',
       path: '/surveys/{id}',
+      operationId: 'changeSurvey',
       tag: 'Surveys',
       summary: 'Change a survey',
       description:
@@ -248,6 +252,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     route({
       method: 'DELETE',
       path: '/surveys/{id}',
+      operationId: 'deleteSurvey',
       tag: 'Surveys',
       summary: 'Delete a survey with all its responses',
       description:
@@ -267,6 +272,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/surveys/{id}/publish',
+      operationId: 'publishSurvey',
       tag: 'Surveys',
       summary: 'Publish a survey',
       description:
@@ -288,6 +294,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/surveys/{id}/duplicate',
+      operationId: 'duplicateSurvey',
       tag: 'Surveys',
       summary: 'Copy a survey without its responses',
       description:
@@ -333,6 +340,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
     route({
       method: 'POST',
       path: '/surveys/{id}/rotate-token',
+      operationId: 'rotateSurveyToken',
       tag: 'Surveys',
       summary: 'Replace the access token of a PRIVATE survey',
       access: { kind: 'survey', right: 'edit', by: 'id' },

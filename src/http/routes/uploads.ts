@@ -49,11 +49,12 @@ function uploadRoute({
   return route({
     method: 'POST',
     path: '/uploads/surveys/{surveyId}/questions/{questionId}',
+    operationId: 'uploadFile',
     tag: 'Uploads',
     summary: 'Upload a file for an answer',
     description: [
       'Public. The body is the file itself. Its type is detected from the content, not from its name; the Content-Type only chooses among kinds of plain text. The question’s `maxBytes` and `mimeTypes` apply; ' +
-        'without `mimeTypes` all types are accepted except archives and programs (415). A body with a `Content-Encoding` is a 415.',
+        'without `mimeTypes` all types are accepted except archives, programs and documents with macros (415). Names that end as programs do are refused too, and `image/*` does not include SVG. A body with a `Content-Encoding` is a 415.',
       `The answer names the \`uploadId\` as \`textValue\`. An upload belongs to this survey and question and to one response; it is deleted unless a response names it within ${unclaimedMinutes} minutes.`,
       'An address may upload so many bytes an hour (429), the files of a survey that no response names yet have a budget, and a share of the disk stays free (503 with Retry-After).',
     ].join('\n\n'),
@@ -86,6 +87,7 @@ function uploadRoute({
         const { bytes, mimeType } = await inspectContent(chunks, {
           declared: request.header('content-type'),
           acceptedTypes: allowedTypesOf(question),
+          fileName,
         });
         const id = newId();
         const saved = await uploads.save(
@@ -105,6 +107,7 @@ function downloadRoute({ uploads }: UploadRoutesDeps): Route {
   return route({
     method: 'GET',
     path: '/uploads/{uploadId}',
+    operationId: 'downloadUpload',
     tag: 'Uploads',
     summary: 'Download an uploaded file',
     description: 'Always as an attachment. One range of bytes can be requested.',

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { emailKey } from '../../auth/email.ts';
 import type { Passwords } from '../../auth/passwords.ts';
-import { notFound } from '../../errors.ts';
+import { weaknessOf } from '../../auth/weak-passwords.ts';
+import { notFound, validationProblem } from '../../errors.ts';
 import type { User, UserChange, UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import { objectFromPath } from '../routing/audit.ts';
@@ -19,19 +20,52 @@ export interface UserRoutesDeps {
 
 const newUserBody = z.strictObject({ email: emailField, password: newPasswordField, role: roleSchema });
 const userChangeBody = z
-  .strictObject({ email: emailField, password: newPasswordField, role: roleSchema, isDisabled: z.boolean() })
+  .strictObject({
+    email: emailField,
+    password: newPasswordField,
+    role: roleSchema,
+    isDisabled: z.boolean(),
+    apiKeyRequestsPerMinute: z
+      .number()
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .nullable()
+      .describe('Calls a minute of all API keys of the user together; null: the ceiling of the settings'),
+    keepApiKeys: z.boolean().describe('With a new password: the API keys of the user go on; by default they end'),
+  })
   .partial()
-  .refine((body) => Object.keys(body).length > 0, 'name at least one field');
+  .refine((body) => Object.keys(body).length > 0, 'name at least one field')
+  .refine((body) => body.keepApiKeys === undefined || body.password !== undefined, {
+    path: ['keepApiKeys'],
+    message: 'needs a new password beside it',
+  });
 
 const common = { tag: 'Users', access: { kind: 'admin' }, limit: 'api' } as const;
+/** A stolen key must not be able to make itself users or passwords. */
+const commonOfChanges = { ...common, access: { kind: 'admin', refusesKeys: true } } as const;
 
 /** A user as the interface shows it. */
-export function presentUser({ id, email, role, isDisabled, createdAt, updatedAt }: User) {
-  return { id, email, role, isDisabled, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+export function presentUser({ id, email, role, isDisabled, apiKeyRequestsPerMinute, createdAt, updatedAt }: User) {
+  return {
+    id,
+    email,
+    role,
+    isDisabled,
+    apiKeyRequestsPerMinute,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
 }
 
 export function userRoutes(deps: UserRoutesDeps): Route[] {
   return [listRoute(deps), createRoute(deps), readRoute(deps), changeRoute(deps), removeRoute(deps)];
+}
+
+/** Throws VALIDATION_ERROR for a password that says the address of its user. */
+export function assertNotOwnAddress(password: string, email: string, path = 'password'): void {
+  const message = weaknessOf(password, email);
+  if (message !== undefined) throw validationProblem([{ path, message }]);
 }
 
 function listRoute({ users }: UserRoutesDeps): Route {
@@ -39,6 +73,7 @@ function listRoute({ users }: UserRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/users',
+    operationId: 'listUsers',
     summary: 'List users',
     description: 'Newest first.',
     query: z.strictObject(pageFields(100)),
@@ -54,9 +89,10 @@ function listRoute({ users }: UserRoutesDeps): Route {
 
 function createRoute({ users, passwords, newId }: UserRoutesDeps): Route {
   return route({
-    ...common,
+    ...commonOfChanges,
     method: 'POST',
     path: '/users',
+    operationId: 'createUser',
     summary: 'Create a user',
     description: 'E-mail addresses are unique regardless of case and Unicode compatibility forms.',
     body: newUserBody,
@@ -68,6 +104,7 @@ function createRoute({ users, passwords, newId }: UserRoutesDeps): Route {
       describe: ({ body }, data) => ({ objectId: String(data['id']), details: { role: body.role } }),
     },
     handle: async ({ body: { email, password, role } }) => {
+      assertNotOwnAddress(password, email);
       const user = await users.create({
         id: newId(),
         email,
@@ -85,6 +122,7 @@ function readRoute({ users }: UserRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/users/{id}',
+    operationId: 'getUser',
     summary: 'Read a user',
     reply: userSchema,
     replyStatus: 200,
@@ -98,24 +136,29 @@ function readRoute({ users }: UserRoutesDeps): Route {
 
 function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route {
   return route({
-    ...common,
+    ...commonOfChanges,
     method: 'PUT',
     path: '/users/{id}',
+    operationId: 'changeUser',
     summary: 'Change a user',
     description:
-      'A new password or `isDisabled` ends the sessions of the user; a disabled user can neither sign in nor use API keys. Changes take effect within a second. The last active ADMIN cannot be disabled ' +
+      'A new password ends the sessions of the user and, without `keepApiKeys`, deletes its API keys. `isDisabled` ends the sessions; a disabled user can neither sign in nor use API keys. Changes take effect within a second. The last active ADMIN cannot be disabled ' +
       'or lose the role (CONFLICT, reason LAST_ADMIN).',
     body: userChangeBody,
     reply: userSchema,
     replyStatus: 200,
     audit: { action: 'user.changed', objectKind: 'user', describe: changedFields },
     handle: async ({ params, body, principal }) => {
-      const { email, password, role, isDisabled } = body;
+      const { email, password, role, isDisabled, apiKeyRequestsPerMinute, keepApiKeys } = body;
+      if (password !== undefined)
+        assertNotOwnAddress(password, email ?? (await users.find(params['id'] ?? ''))?.email ?? '');
       const change: UserChange = {
         ...(email !== undefined && { email: { text: email, key: emailKey(email) } }),
         ...(password !== undefined && { passwordHash: await passwords.hash(password) }),
         ...(role !== undefined && { role }),
         ...(isDisabled !== undefined && { isDisabled }),
+        ...(apiKeyRequestsPerMinute !== undefined && { apiKeyRequestsPerMinute }),
+        endsApiKeys: password !== undefined && keepApiKeys !== true,
       };
       const user = await users.change(params['id'] ?? '', change, principal.sessionId);
       rightsChanged({ userId: user.id });
@@ -140,9 +183,10 @@ function changedFields({
 
 function removeRoute({ users, rightsChanged }: UserRoutesDeps): Route {
   return route({
-    ...common,
+    ...commonOfChanges,
     method: 'DELETE',
     path: '/users/{id}',
+    operationId: 'deleteUser',
     summary: 'Delete a user',
     description:
       'Surveys and webhooks of the user go to the calling ADMIN (to the longest-standing other ADMIN if callers delete themselves): webhooks bound to these surveys go on, others are switched off. Export files go to the owners of their surveys. The last active ADMIN cannot be deleted (CONFLICT, reason LAST_ADMIN).',

@@ -37,6 +37,7 @@ function testRoute({ webhooks, deliveries, jobs, now, newId }: WebhookDeliveryRo
     ...common,
     method: 'POST',
     path: '/webhooks/{id}/test',
+    operationId: 'testWebhook',
     summary: 'Send a test event',
     description:
       'Signed and logged like a real event; `data` has `test: true` and made-up ids. `event` is by default the first that the webhook listens to. The list of deliveries shows the result.',
@@ -80,6 +81,7 @@ function listRoute({ webhooks, deliveries }: WebhookDeliveryRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/webhooks/{id}/deliveries',
+    operationId: 'listDeliveries',
     summary: "List a webhook's deliveries",
     description:
       'Newest first, with all attempts. Finished deliveries are kept for 30 days, at most the newest million of a webhook.',
@@ -107,6 +109,7 @@ function redeliverRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRout
     ...common,
     method: 'POST',
     path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver',
+    operationId: 'redeliver',
     summary: 'Send a delivery again',
     description: 'With the same `webhook-id`; the retry schedule starts anew.',
     reply: deliverySchema,
@@ -134,6 +137,7 @@ function replayRoute({ webhooks, deliveries, jobs, now }: WebhookDeliveryRoutesD
     ...common,
     method: 'POST',
     path: '/webhooks/{id}/replay',
+    operationId: 'replayEvents',
     summary: 'Send the deliveries of a time range again',
     description:
       'Deliveries that were created from `since` to before `until` and do not already wait, DELIVERED and FAILED ones or only those with `status`, each with the same `webhook-id` as before. `status: FAILED` sends what was missed while the endpoint was away or its queue was full.',

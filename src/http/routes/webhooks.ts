@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isRoleWithin } from '../../auth/roles.ts';
-import { notFound, Problem, validationProblem } from '../../errors.ts';
+import { conflict, notFound, Problem, validationProblem } from '../../errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import type { Audit } from '../../stores/postgres/audit.ts';
-import { maxOldSecrets, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
+import { type EndpointLimits, maxOldSecrets, type Webhook, type WebhookStore } from '../../stores/postgres/webhooks.ts';
 import { canonicalUrl, type Guard } from '../../webhooks/guard.ts';
 import { makeSecret, secretContext } from '../../webhooks/sign.ts';
 import { objectFromPath } from '../routing/audit.ts';
@@ -21,6 +21,8 @@ export interface WebhookRoutesDeps {
   guard: Pick<Guard, 'refusalOf' | 'check'>;
   secrets: Pick<Secrets, 'seal'>;
   audit: Pick<Audit, 'record'>;
+  /** Maximum webhooks of a user and of a survey; an ADMIN may exceed them. */
+  limits: EndpointLimits;
   now(): number;
   newId(): string;
 }
@@ -89,6 +91,7 @@ function listRoute({ webhooks }: WebhookRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/webhooks',
+    operationId: 'listWebhooks',
     summary: 'List webhooks',
     description: "The caller's own webhooks, newest first; an ADMIN sees all.",
     query: z.strictObject({ ...pageFields(100), surveyId: idSchema.optional() }),
@@ -111,9 +114,10 @@ function createRoute(deps: WebhookRoutesDeps): Route {
     ...common,
     method: 'POST',
     path: '/webhooks',
+    operationId: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'The reply has the `secret`, which is not shown again. Without `surveyId` the endpoint receives events of all surveys that its owner may read.',
+      'The reply has the `secret`, which is not shown again. Without `surveyId` the endpoint receives events of all surveys that its owner may read. More than `WEBHOOK_MAX_PER_USER` webhooks of a user or `WEBHOOK_MAX_PER_SURVEY` of a survey are a 409 TOO_MANY_WEBHOOKS, except for an ADMIN.',
     body: newWebhookBody,
     reply: webhookWithSecretSchema,
     replyStatus: 201,
@@ -147,7 +151,7 @@ function createRoute(deps: WebhookRoutesDeps): Route {
         createdAt: at,
         updatedAt: at,
       };
-      await webhooks.create(webhook);
+      assertWithinLimits(await webhooks.create(webhook, limitsFor(deps, principal)), deps.limits);
       return created({ ...presentWebhook(webhook), secret });
     },
   });
@@ -158,6 +162,7 @@ function getRoute({ webhooks }: WebhookRoutesDeps): Route {
     ...common,
     method: 'GET',
     path: '/webhooks/{id}',
+    operationId: 'getWebhook',
     summary: 'Get a webhook',
     description:
       '`disabledReason` says why nothing is sent: with `disabledAt` the service has switched the webhook off, without it the cause is temporary.',
@@ -173,6 +178,7 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
     ...common,
     method: 'PUT',
     path: '/webhooks/{id}',
+    operationId: 'changeWebhook',
     summary: 'Change a webhook',
     description:
       'Fields that are left out stay as they are. `isActive: true` also switches a webhook on that the service has switched off; waiting deliveries go on. Events that happen while a webhook is inactive are not recorded for it.',
@@ -196,7 +202,10 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
         isBatch: batch ?? before.isBatch,
         updatedAt: new Date(now()),
       } as Webhook;
-      if (!(await webhooks.save(after))) throw notFound('webhook');
+      const limits = after.surveyId === before.surveyId ? undefined : limitsFor(deps, principal);
+      const saved = await webhooks.save(after, limits);
+      if (typeof saved === 'string') assertWithinLimits(saved, deps.limits);
+      if (saved === false) throw notFound('webhook');
       await audit.record({
         actor: principal,
         action: 'webhook.changed',
@@ -212,9 +221,9 @@ function changeRoute(deps: WebhookRoutesDeps): Route {
           objectId: before.id,
           details: { fields: ['surveyId'], ...surveyDetails(before) },
         });
-      const saved = await webhooks.find(before.id);
-      if (!saved) throw notFound('webhook');
-      return ok(presentWebhook(saved));
+      const shown = await webhooks.find(before.id);
+      if (!shown) throw notFound('webhook');
+      return ok(presentWebhook(shown));
     },
   });
 }
@@ -224,6 +233,7 @@ function removeRoute({ webhooks }: WebhookRoutesDeps): Route {
     ...common,
     method: 'DELETE',
     path: '/webhooks/{id}',
+    operationId: 'deleteWebhook',
     summary: 'Delete a webhook',
     description: 'Its deliveries are deleted too.',
     reply: deletedSchema,
@@ -265,6 +275,7 @@ function rotateRoute({ webhooks, secrets, now }: WebhookRoutesDeps): Route {
     ...common,
     method: 'POST',
     path: '/webhooks/{id}/rotate-secret',
+    operationId: 'rotateWebhookSecret',
     summary: "Replace a webhook's secret",
     description: `The reply has the new \`secret\`, which is not shown again. Each replaced secret also signs deliveries for 24 hours. While ${maxOldSecrets} replaced secrets sign, another rotation is a 429.`,
     reply: webhookWithSecretSchema,
@@ -277,6 +288,19 @@ function rotateRoute({ webhooks, secrets, now }: WebhookRoutesDeps): Route {
       return aboutSurvey(rotated.surveyId, ok({ ...presentWebhook(rotated), secret }));
     },
   });
+}
+
+const limitsFor = ({ limits }: Pick<WebhookRoutesDeps, 'limits'>, { role }: Principal): EndpointLimits | undefined =>
+  role === 'ADMIN' ? undefined : limits;
+
+function assertWithinLimits(reached: keyof EndpointLimits | undefined, limits: EndpointLimits): void {
+  if (reached === undefined) return;
+  throw conflict(
+    'TOO_MANY_WEBHOOKS',
+    reached === 'perUser'
+      ? `You have ${limits.perUser} webhooks, which is the most; an ADMIN may create more`
+      : `The survey has ${limits.perSurvey} webhooks, which is the most; an ADMIN may create more`,
+  );
 }
 
 /** A webhook for all surveys is not listed in the audit of any. */

@@ -1,6 +1,6 @@
 import type { AccessTokens } from '../../auth/access-tokens.ts';
 import { hashOpaqueToken, isOpaqueToken } from '../../auth/opaque-tokens.ts';
-import { lesserRole } from '../../auth/roles.ts';
+import { lesserRole, type UserRole } from '../../auth/roles.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { createAtMostOnce } from '../../platform/at-most-once.ts';
@@ -13,6 +13,8 @@ export interface AuthenticatorDeps {
   accessTokens: Pick<AccessTokens, 'read'>;
   sessions: Pick<SessionStore, 'findActive'>;
   apiKeys: Pick<ApiKeyStore, 'findActiveByHash' | 'findActiveById' | 'markUsed'>;
+  /** Ceiling of all API keys of a user together, unless an ADMIN has set another. */
+  keyRequestsPerMinute: number;
   log: Log;
 }
 
@@ -31,7 +33,7 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
   const keysByHash = createTtlCache({
     ttlMs: maxAgeMs,
     capacity,
-    load: async (hash) => keyPrincipal(await deps.apiKeys.findActiveByHash(Buffer.from(hash, 'base64'))),
+    load: async (hash) => keyPrincipal(deps, await deps.apiKeys.findActiveByHash(Buffer.from(hash, 'base64'))),
   });
   const recordKeyUse = createKeyUseRecorder(deps);
 
@@ -56,7 +58,7 @@ export function createAuthenticator(deps: AuthenticatorDeps) {
    * The caller with the present role; undefined once the session, key or user is gone. For connections that stay open.
    */
   const current = async ({ keyId, sessionId }: Principal): Promise<Principal | undefined> => {
-    if (keyId !== null) return keyPrincipal(await deps.apiKeys.findActiveById(keyId));
+    if (keyId !== null) return keyPrincipal(deps, await deps.apiKeys.findActiveById(keyId));
     return sessionId === null ? undefined : sessions.get(sessionId);
   };
   return {
@@ -77,14 +79,33 @@ const bearerPattern = /^bearer +([\w.~+/=-]+) *$/i;
 
 async function sessionPrincipal({ sessions }: AuthenticatorDeps, sessionId: string): Promise<Principal | undefined> {
   const session = await sessions.findActive(sessionId);
-  return session && { ...session, sessionId, keyId: null, requestsPerMinute: null };
+  return session && { ...session, sessionId, keyId: null, requestsPerMinute: null, keyCeiling: null };
 }
 
 /** The lesser role of key and user, so that a key never has more rights than its user. */
-function keyPrincipal(key: ActiveApiKey | undefined): Principal | undefined {
+function keyPrincipal(
+  { keyRequestsPerMinute }: Pick<AuthenticatorDeps, 'keyRequestsPerMinute'>,
+  key: ActiveApiKey | undefined,
+): Principal | undefined {
   if (!key) return undefined;
-  const { keyId, userId, email, userRole, keyRole, requestsPerMinute } = key;
-  return { userId, email, role: lesserRole(userRole, keyRole), sessionId: null, keyId, requestsPerMinute };
+  const { keyId, userId, email, userRole, keyRole, requestsPerMinute, userRequestsPerMinute } = key;
+  return {
+    userId,
+    email,
+    role: lesserRole(userRole, keyRole),
+    sessionId: null,
+    keyId,
+    requestsPerMinute,
+    keyCeiling: keyCeilingOf({ role: userRole, apiKeyRequestsPerMinute: userRequestsPerMinute }, keyRequestsPerMinute),
+  };
+}
+
+/** Calls a minute of all API keys of a user together; null: no ceiling. An ADMIN has none unless one is set. */
+export function keyCeilingOf(
+  { role, apiKeyRequestsPerMinute }: { role: UserRole; apiKeyRequestsPerMinute: number | null },
+  general: number,
+): number | null {
+  return apiKeyRequestsPerMinute ?? (role === 'ADMIN' ? null : general);
 }
 
 /** Records the use of a key at most once a minute, without waiting. */

@@ -158,6 +158,24 @@ async function consumeRateLimit(
 }
 
 /**
+ * Counts a call of an API key for all keys of its user. The headers tell the key's own limit, unless this one is used
+ * up.
+ */
+async function consumeSharedLimit(
+  deps: DispatchDeps,
+  state: DispatchState,
+  key: string,
+  points: number,
+): Promise<void> {
+  const shared = await deps.limits.consume('api', key, points);
+  if (shared.isAllowed) return;
+  state.rateLimit = shared;
+  throw new Problem('RATE_LIMITED', 'The API keys of this user have called too often', {
+    retryAfterSeconds: shared.retryAfterSeconds,
+  });
+}
+
+/**
  * Authenticates and counts: by user or API key, and by address without a valid token, so that guessing tokens is
  * limited too.
  */
@@ -187,6 +205,8 @@ async function identifyCaller(
     principal.keyId ?? principal.userId,
     principal.requestsPerMinute ?? undefined,
   );
+  if (principal.keyCeiling !== null)
+    await consumeSharedLimit(deps, state, `keys:${principal.userId}`, principal.keyCeiling);
   return principal;
 }
 
@@ -199,6 +219,8 @@ async function authorise(
   const { access } = route;
   assertValidParams(params);
   if (access.kind === 'public' || access.kind === 'user') return {};
+  if ((access.kind === 'admin' || access.kind === 'editor') && access.refusesKeys && principal.keyId !== null)
+    throw new Problem('FORBIDDEN', 'An API key cannot do this; sign in');
   if (access.kind === 'admin') {
     if (principal.role !== 'ADMIN') throw new Problem('FORBIDDEN', 'Only an ADMIN may do this');
     return {};

@@ -9,6 +9,8 @@ export interface Principal {
   keyId: string | null;
   /** The API key's own rate limit; null: the general one. */
   requestsPerMinute: number | null;
+  /** Calls a minute of all API keys of the user together; null: no ceiling, or a session. */
+  keyCeiling: number | null;
 }
 
 /** Reads `Authorization`; throws UNAUTHORIZED for anything but a live access token or API key. */

@@ -17,13 +17,14 @@ export type SurveyRight = 'read' | 'edit' | 'own';
 /**
  * Access of a route. For `survey`, dispatch finds the survey by the path parameter `by` and checks the right before the
  * handler runs: without the right to read it is a 404, with a lesser right than `right` a 403. A user with a session
- * who is named by the path parameter `orSelf` only needs the right to read.
+ * who is named by the path parameter `orSelf` only needs the right to read. With `refusesKeys` API keys are refused,
+ * whatever their role.
  */
 export type Access =
   | { kind: 'public' }
   | { kind: 'user' }
-  | { kind: 'editor' }
-  | { kind: 'admin' }
+  | { kind: 'editor'; refusesKeys?: boolean }
+  | { kind: 'admin'; refusesKeys?: boolean }
   | { kind: 'survey'; right: SurveyRight; by: SurveyKey; orSelf?: string };
 
 /** Path parameters from which a survey can be found. */
@@ -149,6 +150,8 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
    * UUIDs.
    */
   path: string;
+  /** Name of the operation in generated clients: a verb and its object, never changed. Routes of the reference must have one. */
+  operationId?: string;
   tag: string;
   summary: string;
   /** Longer text for the reference. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isEmail } from '../../auth/email.ts';
 import { isPasswordLength, longestPassword, shortestPassword } from '../../auth/passwords.ts';
 import { userRoles } from '../../auth/roles.ts';
+import { weaknessOf } from '../../auth/weak-passwords.ts';
 import { auditActions, auditObjectKinds } from '../../stores/postgres/audit-actions.ts';
 import { idSchema, timeSchema } from './common.ts';
 
@@ -22,6 +23,10 @@ export const emailField = z
 export const newPasswordField = z
   .string()
   .refine(isPasswordLength, `must have ${shortestPassword} to ${longestPassword} characters`)
+  .superRefine((password, context) => {
+    const message = weaknessOf(password);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  })
   .meta({ minLength: shortestPassword, maxLength: longestPassword });
 
 /** A password to be checked: its length is not validated as that of a new one. */
@@ -42,6 +47,13 @@ export const userSchema = z
     email: z.string(),
     role: roleSchema,
     isDisabled: z.boolean(),
+    apiKeyRequestsPerMinute: z
+      .number()
+      .int()
+      .nullable()
+      .describe(
+        'Calls a minute of all API keys of the user together; null: API_KEY_REQUESTS_PER_MINUTE, and no ceiling for an ADMIN',
+      ),
     createdAt: timeSchema,
     updatedAt: timeSchema,
   })
@@ -57,6 +69,7 @@ export const apiKeySchema = z
     lastFour: z.string(),
     createdAt: timeSchema,
     lastUsedAt: timeSchema.nullable().describe('To the minute'),
+    expiresAt: timeSchema.nullable().describe('From then on the key is refused; null: it does not end by itself'),
   })
   .meta({ id: 'ApiKey', description: 'A key for a program. It acts as its user, with the lesser of both roles.' });
 

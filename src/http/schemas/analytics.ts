@@ -63,6 +63,12 @@ export const questionStatisticSchema = z
       .describe(
         'MATRIX: mean column (1…n) by row value; null if nobody answered it. Meaningful only if the columns are an ordered scale',
       ),
+    baseByRow: z
+      .record(z.string(), countSchema)
+      .optional()
+      .describe(
+        'MATRIX: responses that answer the row, by row value: the base of its percentages. Where a row takes several answers, its counts add up to more',
+      ),
     topWords: z
       .array(
         z.strictObject({
@@ -97,6 +103,13 @@ export const surveyAnalyticsSchema = z
       .min(0)
       .describe(
         'Mean in seconds, over the responses that have a duration, partial ones included; 0 if none has. A duration runs from the client’s `startedAt` to the first save of the response; for a response that was resumed it is not the time to completion',
+      ),
+    medianDuration: z
+      .number()
+      .min(0)
+      .nullable()
+      .describe(
+        'Median of the same in seconds, each rounded to a second and at most 65,535; null if no response has a duration. One forgotten tab moves the mean, and not the median',
       ),
     responsesByDay: z.array(z.strictObject({ date: daySchema, count: countSchema })).describe('By UTC day, in order'),
     lastResponseAt: timeSchema.nullable(),

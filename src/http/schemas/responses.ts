@@ -11,7 +11,8 @@ const exactNumber = z
   );
 
 const valueFields = ['textValue', 'numberValue', 'optionId'] as const;
-const exactlyOneValue = { oneOf: valueFields.map((name) => ({ required: [name] })) };
+/** With `questionId`. That there is one value only stands in the description: code generators cannot express it. */
+const leastFields = { minProperties: 2 };
 type AnswerValues = Partial<Record<(typeof valueFields)[number], unknown>>;
 const hasOneValue = (answer: AnswerValues): boolean =>
   valueFields.filter((name) => answer[name] !== undefined).length === 1;
@@ -30,7 +31,7 @@ export const answerSchema = z
   .meta({
     id: 'Answer',
     description: 'One value. Several values of a question are several answers with the same `questionId`.',
-    ...exactlyOneValue,
+    ...leastFields,
   });
 
 export const responseSchema = z
@@ -82,7 +83,7 @@ export const submittedAnswerSchema = z
   .meta({
     id: 'SubmittedAnswer',
     description: 'Exactly one value field, which must fit the question. Several values are several answers.',
-    ...exactlyOneValue,
+    ...leastFields,
   });
 
 /** A text whose length counts in UTF-16 units, as the reader by hand counts it; `z.string().max` counts code points. */

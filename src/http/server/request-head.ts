@@ -9,7 +9,7 @@ import { newId } from '../../platform/ids.ts';
  * - `refused`: VALIDATION_ERROR.
  * - `exact`: passed on. The reader compares the whole value or matches it against an ASCII pattern, so it is treated as
  * any wrong value:
- *   401 for authorization, 415 for content-type, 403 for x-survey-token, 400 for idempotency-key and x-filename;
+ *   401 for authorization, 415 for content-type, 403 for x-survey-token, 400 for x-filename;
  *   x-forwarded-for is ignored, and x-request-id is replaced.
  * - `present`: only whether the header is there counts.
  */
@@ -23,7 +23,7 @@ const headerRules = {
   expect: 'refused',
   forwarded: 'present',
   host: 'refused',
-  'idempotency-key': 'exact',
+  'idempotency-key': 'refused',
   'if-none-match': 'refused',
   'if-range': 'refused',
   'last-event-id': 'refused',

@@ -21,6 +21,9 @@ export const uWS = load(
   existsSync(correctedCopy) ? correctedCopy : 'uWebSockets.js',
 ) as typeof import('uWebSockets.js');
 
+// Without this the engine names itself in a header of every reply. The types do not know the function.
+(uWS as { _cfg?: (option: string) => void })._cfg?.('silent');
+
 /** Refuses to run on the JavaScript imitation that the package falls back to on a Node version it has no binary for. */
 export function assertNativeServer(): void {
   if (typeof uWS.SSLApp !== 'function')

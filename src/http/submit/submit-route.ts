@@ -27,6 +27,7 @@ export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
   return route({
     method: 'POST',
     path: submitPath,
+    operationId: 'submitResponse',
     tag: 'Responses',
     summary: 'Submit a response, whole or in parts',
     description: [

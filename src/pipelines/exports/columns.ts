@@ -1,4 +1,4 @@
-import type { ResponseFieldName } from '../../domain/export-formats.ts';
+import { metadataPrefix, type ResponseFieldName } from '../../domain/export-formats.ts';
 import { bitsPerWord, type ExportColumn } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
@@ -45,66 +45,91 @@ export type FileColumn = {
   read(record: ResponseRecord): CellValue;
 } & ColumnSource;
 
-/** Where a column's cells come from: a question's answer or a response field. */
+/** Where a column's cells come from: a question's answer, a response field, or one key of the metadata. */
 type ColumnSource =
-  | { answer: { question: Question; column: ExportColumn }; field?: undefined }
-  | { answer?: undefined; field: ResponseFieldName };
+  | { answer: { question: Question; column: ExportColumn }; field?: undefined; metadataKey?: undefined }
+  | { answer?: undefined; field: ResponseFieldName; metadataKey?: undefined }
+  | { answer?: undefined; field?: undefined; metadataKey: string };
 
 /** The columns of a file, and the fields and questions for formats without columns. */
 export interface Layout {
   columns: FileColumn[];
   responseFields: ResponseFieldName[];
   questions: Question[];
+  /** The number of each question of the survey, from 1: that of its place in the whole file, whatever columns are asked for. */
+  numbers: ReadonlyMap<string, number>;
   labels: Labels;
 }
 
 export interface LayoutOptions {
   columns?: readonly string[] | undefined;
   labels: Labels;
+  /** Keys of the metadata that have a column each unless columns are asked for. */
+  metadataKeys?: readonly string[] | undefined;
 }
 
 /** Whether a requested column is a response field and no question id. */
 const isResponseFieldName = (name: string): name is ResponseFieldName => Object.hasOwn(responseFields, name);
 
-/** Response fields, then questions in their order, then metadata; or the requested columns, in that order. */
+/** Response fields, then questions in their order, then metadata by key and as a whole; or the requested columns, in that order. */
 export function layoutOf(
   survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'questions'>,
-  { columns: asked, labels }: LayoutOptions,
+  { columns: asked, labels, metadataKeys = [] }: LayoutOptions,
 ): Layout {
   const visible = survey.questions.filter((question) => !question.isHidden);
   const names = asked ?? [
     ...defaultFields.filter((name) => !survey.isAnonymous || name !== 'respondent'),
     ...visible.map((question) => question.id),
+    ...metadataKeys.map((key) => metadataPrefix + key),
     'metadata',
   ];
   const byId = new Map(survey.questions.map((question) => [question.id, question]));
-  const layout: Layout = { columns: [], responseFields: [], questions: [], labels };
+  const numbered = [...visible, ...survey.questions.filter((question) => question.isHidden)];
+  const numbers = new Map(numbered.map(({ id }, index) => [id, index + 1]));
+  const layout: Layout = { columns: [], responseFields: [], questions: [], numbers, labels };
   for (const name of names) {
     const question = byId.get(name);
     if (question) {
       layout.questions.push(question);
-      layout.columns.push(...questionColumns(question, labels));
+      layout.columns.push(...questionColumns(question, numbers.get(name) ?? 0, labels));
     } else if (isResponseFieldName(name)) {
       layout.responseFields.push(name);
       if (asked || !isConstant(name)) layout.columns.push({ heading: name, field: name, ...responseFields[name] });
+    } else if (name.startsWith(metadataPrefix)) {
+      layout.columns.push(metadataColumn(name));
+      // Formats without columns have all metadata or none.
+      if (!layout.responseFields.includes('metadata') && !names.includes('metadata'))
+        layout.responseFields.push('metadata');
     }
   }
   makeHeadingsUnique(layout.columns);
   return layout;
 }
 
-function questionColumns(question: Question, labels: Labels): FileColumn[] {
+function metadataColumn(name: string): FileColumn {
+  const key = name.slice(metadataPrefix.length);
+  return {
+    heading: name,
+    type: 'text',
+    metadataKey: key,
+    read: ({ metadata }) => (Object.hasOwn(metadata, key) ? (metadata[key] ?? null) : null),
+  };
+}
+
+function questionColumns(question: Question, number: number, labels: Labels): FileColumn[] {
   return registry[question.type].exportColumns(question).map((column) => ({
-    heading: headingOf(question, column, labels),
+    heading: labels === 'value' ? codedHeading(number, column) : headingOf(question, column),
     ...cellReader(column, labels),
     answer: { question, column },
   }));
 }
 
-function headingOf({ id, text }: Question, { key, label }: ExportColumn, labels: Labels): string {
-  if (labels === 'value') return key === '' ? id : `${id}:${key}`;
-  return key === '' ? text : `${text} [${label}]`;
-}
+/** The heading of an answer in the author's wording. */
+export const headingOf = ({ text }: Question, { key, label }: ExportColumn): string =>
+  key === '' ? text : `${text} [${label}]`;
+
+const codedHeading = (number: number, { key }: ExportColumn): string =>
+  key === '' ? `Q${number}` : `Q${number}:${key}`;
 
 /**
  * Numbers equal headings, because some readers drop columns without unique names. Names of response fields are

@@ -17,8 +17,9 @@ export const writeCsv: Writer = async ({ layout, csvLines }, sink) => {
 
 const headLine = ({ columns }: Layout): string => `${columns.map(({ heading }) => csvText(heading)).join(',')}\r\n`;
 
-function columnOf({ answer, field }: FileColumn, labels: Labels): CsvColumn {
-  return answer ? { cell: answer.column.cell, textOf: (category) => csvText(category[labels]) } : { field };
+function columnOf({ answer, field, metadataKey }: FileColumn, labels: Labels): CsvColumn {
+  if (answer) return { cell: answer.column.cell, textOf: (category) => csvText(category[labels]) };
+  return metadataKey === undefined ? { field } : { metadataKey };
 }
 
 /** A text as a CSV cell. */

@@ -1,6 +1,7 @@
 import { readThemes, type Theme } from '../../ai/analysis-results.ts';
 import type { KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
 import { parseFilter } from '../../domain/analytics/filter.ts';
+import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { PermanentFailure } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
@@ -54,7 +55,11 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
     record,
     await deps.annotations.findByEditions(survey.id, options.editions ?? {}),
   );
-  const layout = layoutOf(survey, options);
+  const metadataKeys =
+    options.columns === undefined && hasColumns(format)
+      ? await deps.rows.metadataKeys(selection, maxMetadataColumns)
+      : [];
+  const layout = layoutOf(survey, { ...options, metadataKeys });
   const { conditions, ...range } = selection;
   const { total } = await deps.totals.countSurvey({ ...range, filters: conditions, plans: [] });
   const progress = trackProgress(deps, exportId, total);
@@ -90,6 +95,11 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
     return 'cancelled';
   }
 }
+
+/** Further keys of the metadata are only in the column of the whole. */
+const maxMetadataColumns = 100;
+
+const hasColumns = (format: ExportFormat): boolean => !['PDF', 'JSON', 'NDJSON'].includes(format);
 
 /** The survey in the version of the export. */
 async function loadWording(

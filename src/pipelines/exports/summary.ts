@@ -18,7 +18,7 @@ export async function summarise(totals: Pick<TotalsStore, 'countSurvey'>, { ques
     questionId: question.id,
     plan: registry[question.type].countPlan(question),
   }));
-  const counted = await totals.countSurvey({ ...query, plans });
+  const counted = await totals.countSurvey({ ...query, plans, withMedianDuration: true });
   return {
     ...surveyHead(counted),
     /** Seconds; null where no response has a duration. */
@@ -28,7 +28,12 @@ export async function summarise(totals: Pick<TotalsStore, 'countSurvey'>, { ques
       const found = counted.perQuestion.get(question.id);
       return {
         question,
-        statistic: interpretQuestion(question, found?.results ?? [], found?.base ?? 0, counted.total),
+        statistic: interpretQuestion(
+          question,
+          found?.results ?? [],
+          found ?? { base: 0, partBases: [] },
+          counted.total,
+        ),
       };
     }),
   };

@@ -47,7 +47,7 @@ const english: TableWords = { Other: 'Other', rest: 'All others' };
 /** Turns a question's statistic into lines of labelled counts, independent of its type. */
 export function tableOf(summary: QuestionSummary, words: TableWords = english): QuestionTable {
   const { question, statistic } = summary;
-  const { responseCount: answered, skippedCount: skipped, topWords, nps } = statistic;
+  const { responseCount: answered, skippedCount: skipped, baseByRow, topWords, nps } = statistic;
   const takesSeveral = question.rows.some((row) => isOfSeveral(question, row.id));
   // Parts of a whole are drawn only if each respondent gives one answer.
   const chart = takesSeveral ? 'bars' : registry[question.type].chart;
@@ -56,14 +56,16 @@ export function tableOf(summary: QuestionSummary, words: TableWords = english): 
   const named = outerNames(question);
   const entries = inRanges(named, inReadingOrder(named, statistic.distribution), keysShown);
   const nested = entries.flatMap(([key, value]) =>
-    typeof value === 'number' ? [] : [{ label: lineLabel(question, key), counts: value }],
+    typeof value === 'number'
+      ? []
+      : [{ label: lineLabel(question, key), counts: value, base: baseByRow?.[key] ?? answered }],
   );
   const isGrid = question.rows.length > 0;
   if (nested.length > 0)
     return {
       ...base,
       heading: isGrid ? 'Answer' : 'Rank',
-      lines: alignedLines(question, nested, isGrid && !takesSeveral ? undefined : answered),
+      lines: alignedLines(question, nested),
     };
   const days = isOfDays(question) ? daysIn(entries) : undefined;
   if (days) {
@@ -135,23 +137,19 @@ function withRest(
   ];
 }
 
-/**
- * Gives all lines the same labels (a hidden option appears only where it was chosen). `shared` is the base of all
- * lines; each has its own if absent.
- */
+/** Gives all lines the same labels (a hidden option appears only where it was chosen). */
 function alignedLines(
   question: Question,
-  nested: readonly { label: string; counts: Record<string, number> }[],
-  shared: number | undefined,
+  nested: readonly { label: string; counts: Record<string, number>; base: number }[],
 ): QuestionTable['lines'] {
   const keys = inReadingOrder(innerNames(question), Object.assign({}, ...nested.map(({ counts }) => counts))).map(
     ([key]) => key,
   );
   const nameOf = (key: string) => (question.rows.length > 0 ? answerLabel(question, key) : key);
-  return nested.map(({ label, counts }) => {
-    const base = shared ?? Object.values(counts).reduce((sum, count) => sum + count, 0);
-    return { label, cells: keys.map((key) => cellOf(nameOf(key), counts[key] ?? 0, base)) };
-  });
+  return nested.map(({ label, counts, base }) => ({
+    label,
+    cells: keys.map((key) => cellOf(nameOf(key), counts[key] ?? 0, base)),
+  }));
 }
 
 /** The author's wording; ranges of numbers keep their key. */

@@ -17,19 +17,32 @@ const smallPartBytes = 256 * 1024 * 1024;
  * deleted response for two days.
  */
 const tombstoneDays = 31;
+/** With dead letters of more responses, all tombstones stay. */
+const maxNamedResponses = 10_000;
 
 /**
  * Removes erased rows from the files of ClickHouse: from small parts at each call, from large ones once a day, so that
  * one deletion an hour does not rewrite a month of responses every hour. Also removes tombstones after a month.
  */
 export function createEraseDeletedResponses({ responses, deadLetters, oncePerDay, now }: EraseDeletedResponsesDeps) {
+  /** Responses of dead letters, which may be requeued; undefined where there are too many to name. */
+  const findRequeueable = async (): Promise<ReadonlySet<string> | undefined> => {
+    const ids = new Set<string>();
+    // The letters themselves are not kept: there may be many.
+    await deadLetters.filter(({ responseId }) => {
+      if (responseId !== null && ids.size <= maxNamedResponses) ids.add(responseId);
+      return false;
+    });
+    return ids.size > maxNamedResponses ? undefined : ids;
+  };
+
   return async (): Promise<void> => {
-    const letters = await deadLetters.filter(() => true);
+    const requeueable = await findRequeueable();
     const erase = (maxPartBytes: number) =>
       responses.eraseDeleted({
         maxPartBytes,
-        tombstonesBefore: new Date(now() - tombstoneDays * dayMs),
-        keepTombstonesOf: [...new Set(letters.flatMap(({ row }) => row.responseId ?? []))],
+        tombstonesBefore: new Date(requeueable ? now() - tombstoneDays * dayMs : 0),
+        keepTombstonesOf: [...(requeueable ?? [])],
       });
     const { postponed } = await erase(smallPartBytes);
     if (postponed > 0)

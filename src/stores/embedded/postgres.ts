@@ -31,6 +31,9 @@ export interface PostgresOptions {
 
 const name = 'postgres';
 const superuser = 'survey';
+/** The role of the service: owner of its database, without rights beyond it. */
+const serviceRole = 'survey_app';
+const servicePasswordFile = 'app-password';
 const database = 'survey';
 /** Long, because a large log may be replayed after a crash. */
 const readyTimeoutMs = 180_000;
@@ -38,14 +41,14 @@ const stopTimeoutMs = 8_000;
 
 /**
  * Runs PostgreSQL on a loopback port, with its cluster in `dir` (or where `findPostgresHome` says) and a database
- * `survey`.
+ * `survey`. `url` is of a role that owns the database, `adminUrl` of the superuser.
  */
 export async function startPostgres({
   dir,
   ports,
   env,
   log,
-}: PostgresOptions): Promise<SupervisedChild & { url: string }> {
+}: PostgresOptions): Promise<SupervisedChild & { url: string; adminUrl: string }> {
   const home = findPostgresHome(dir);
   if (home.dir !== dir)
     log.info(
@@ -57,26 +60,35 @@ export async function startPostgres({
   const ending = { name, dir: home.dir, stopSignal: 'SIGINT', stopTimeoutMs } as const;
   await endOrphan(ending, log);
   const password = readOrCreateSecretFile(join(dir, 'password'));
+  const servicePassword = readOrCreateSecretFile(join(dir, servicePasswordFile));
   const cluster = join(home.dir, 'cluster');
   if (!existsSync(join(cluster, 'PG_VERSION'))) await createCluster(home, cluster, password, env);
   else checkVersion(home.major, cluster);
   return ports.withPort(dir, async (port) => {
-    const urlOf = (db: string) => postgresUrl(port, password, db);
+    const adminUrlOf = (db: string) => urlOf({ role: superuser, password, port, db });
     const plan = {
       ...ending,
       ...(home.user ? { user: home.user } : {}),
       command: join(home.bin, 'postgres'),
       args: ['-D', cluster, ...settings(port)],
       env,
-      isReady: () => ensureDatabase(urlOf('postgres')),
+      isReady: () => ensureDatabase(adminUrlOf, servicePassword),
       readyTimeoutMs,
     };
-    return { ...(await retryWhileLockFileRemains(() => superviseChild(plan, log))), url: urlOf(database) };
+    return {
+      ...(await retryWhileLockFileRemains(() => superviseChild(plan, log))),
+      url: urlOf({ role: serviceRole, password: servicePassword, port, db: database }),
+      adminUrl: adminUrlOf(database),
+    };
   });
 }
 
-export const postgresUrl = (port: number | string, password: string, db: string = database): string =>
-  `postgres://${superuser}:${password}@127.0.0.1:${port}/${db}`;
+/** URL of a running server for the service, as its files in `dir` say. */
+export const postgresUrl = (port: string, readFile: (name: string) => string): string =>
+  urlOf({ role: serviceRole, password: readFile(servicePasswordFile), port, db: database });
+
+const urlOf = (parts: { role: string; password: string; port: number | string; db: string }): string =>
+  `postgres://${parts.role}:${parts.password}@127.0.0.1:${parts.port}/${parts.db}`;
 
 const lockFileTimeoutMs = 10_000;
 const lockFileRetryMs = 250;
@@ -111,14 +123,47 @@ function settings(port: number): string[] {
   return Object.entries(values).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
 }
 
-/** Whether the server answers; creates the service's database if it is missing. */
-async function ensureDatabase(url: string): Promise<boolean> {
+/**
+ * Whether the server answers; makes the service's role and database if they are missing, and gives the role what a
+ * former version made as superuser.
+ */
+async function ensureDatabase(adminUrlOf: (db: string) => string, servicePassword: string): Promise<boolean> {
+  await asAdmin(adminUrlOf('postgres'), async (sql) => {
+    const [role] = await sql`select 1 from pg_roles where rolname = ${serviceRole}`;
+    // The password is one of our own, of letters, digits, - and _.
+    await sql.unsafe(
+      `${role ? 'alter' : 'create'} role ${serviceRole} login nosuperuser password '${servicePassword}'`,
+    );
+    const [found] = await sql`
+      select pg_get_userbyid(datdba) as owner from pg_database where datname = ${database}`;
+    if (!found) await sql`create database ${sql(database)} owner ${sql(serviceRole)}`;
+    else if (found['owner'] !== serviceRole) await sql`alter database ${sql(database)} owner to ${sql(serviceRole)}`;
+  });
+  await asAdmin(adminUrlOf(database), async (sql) => {
+    const statements = await sql<{ statement: string }[]>`
+      select statement || ${` owner to ${serviceRole}`} as statement from (
+        select relnamespace as schema, relowner as owner, c.oid, 'alter table ' || c.oid::regclass as statement
+        from pg_class c
+        where relkind in ('r', 'p', 'v', 'm') or relkind = 'S' and not exists (
+          select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype in ('a', 'i'))
+        union all
+        select pronamespace, proowner, oid, 'alter routine ' || oid::regprocedure from pg_proc
+        union all
+        select typnamespace, typowner, oid, 'alter type ' || oid::regtype from pg_type where typtype in ('e', 'd')
+      ) made
+      join pg_namespace n on n.oid = made.schema
+      where pg_get_userbyid(owner) = ${superuser} and nspname not like 'pg\\_%' and nspname <> 'information_schema'
+        and not exists (select 1 from pg_depend d where d.objid = made.oid and d.deptype = 'e')`;
+    for (const { statement } of statements) await sql.unsafe(statement);
+  });
+  return true;
+}
+
+async function asAdmin(url: string, work: (sql: postgres.Sql) => Promise<void>): Promise<void> {
   // Without fetch_types: the client does not handle a failure of that query, so a dying server would end this process.
   const sql = postgres(url, { max: 1, connect_timeout: 2, idle_timeout: 1, fetch_types: false, onnotice: () => {} });
   try {
-    const found = await sql`select 1 from pg_database where datname = ${database}`;
-    if (found.length === 0) await sql`create database ${sql(database)}`;
-    return true;
+    await work(sql);
   } finally {
     await sql.end({ timeout: 1 });
   }

@@ -20,7 +20,7 @@ export interface EmbeddedStoresOptions {
   /** False if the URL of an existing server was given. */
   needed: Record<StoreName, boolean>;
   log: Log;
-  /** Environment of the child processes. */
+  /** Where programs are looked for; the child processes get a few variables of it that hold no secrets. */
   env: Record<string, string | undefined>;
   /** Memory limit of the intake Redis; at the limit submissions are refused and nothing is evicted. */
   intakeMemoryBytes?: number;
@@ -30,6 +30,8 @@ export interface EmbeddedStores {
   redisUrl?: string;
   redisJobsUrl?: string;
   databaseUrl?: string;
+  /** Of the superuser, for tests and repairs; the service does not use it. */
+  databaseAdminUrl?: string;
   clickhouseUrl?: string;
   /** Process id of a store; undefined while it restarts or if it is not embedded. */
   pid(store: StoreName): number | undefined;
@@ -51,7 +53,7 @@ export async function startEmbeddedStores(options: EmbeddedStoresOptions): Promi
   if (!Object.values(needed).includes(true)) return { pid: () => undefined, stop: async () => {} };
   const dataDir = openDataDir(options.dataDir);
   const lock = acquireLock(dataDir);
-  const children = new Map<StoreName, SupervisedChild & { url: string }>();
+  const children = new Map<StoreName, RunningStore>();
   const stop = once(async () => {
     await Promise.allSettled([...children.values()].map((child) => child.stop()));
     lock.release();
@@ -67,6 +69,8 @@ export async function startEmbeddedStores(options: EmbeddedStoresOptions): Promi
   return { ...urls(children), pid: (store) => children.get(store)?.pid(), stop };
 }
 
+type RunningStore = SupervisedChild & { url: string; adminUrl?: string };
+
 interface RunningStores {
   redis: string | undefined;
   redisJobs: string | undefined;
@@ -76,34 +80,34 @@ interface RunningStores {
 
 /** URLs of the embedded stores of a running service with this DATA_DIR; undefined for stores that are not embedded. */
 export function runningStores(dataDir: string): RunningStores {
-  const at = (folder: string, url: (port: string, password: string) => string): string | undefined => {
+  const at = (folder: string, url: (port: string, read: (name: string) => string) => string): string | undefined => {
+    const read = (name: string) => readFileSync(join(dataDir, folder, name), 'utf8').trim();
     try {
-      const read = (name: string) => readFileSync(join(dataDir, folder, name), 'utf8').trim();
-      return url(read('port'), read('password'));
+      return url(read('port'), read);
     } catch {
       return undefined;
     }
   };
   return {
-    redis: at('redis-intake', redisUrl),
-    redisJobs: at('redis-jobs', redisUrl),
+    redis: at('redis-intake', (port, read) => redisUrl(port, read('password'))),
+    redisJobs: at('redis-jobs', (port, read) => redisUrl(port, read('password'))),
     postgres: at('postgres', postgresUrl),
-    clickhouse: at('clickhouse', clickhouseUrl),
+    clickhouse: at('clickhouse', (port, read) => clickhouseUrl(port, read('password'))),
   };
 }
 
 async function startNeeded(
   options: EmbeddedStoresOptions,
   dataDir: string,
-  children: Map<StoreName, SupervisedChild & { url: string }>,
+  children: Map<StoreName, RunningStore>,
 ): Promise<void> {
   const { needed, log, env } = options;
   const ports = createPorts();
-  const common = { ports, env, log };
+  const common = { ports, env: childEnvironment(env), log };
   const dirOf = (name: string, mode = 0o700) => openStoreDir(join(dataDir, name), mode);
   const program = needed.redis || needed.redisJobs ? findRedis(env, dataDir, log) : '';
   const redis = { ...common, program };
-  const starts: Record<StoreName, () => Promise<SupervisedChild & { url: string }>> = {
+  const starts: Record<StoreName, () => Promise<RunningStore>> = {
     redis: () =>
       startRedis({
         ...redis,
@@ -131,16 +135,27 @@ async function startNeeded(
   if (failed) throw failed.reason;
 }
 
-function urls(children: ReadonlyMap<StoreName, { url: string }>): Omit<EmbeddedStores, 'stop' | 'pid'> {
+function urls(
+  children: ReadonlyMap<StoreName, { url: string; adminUrl?: string }>,
+): Omit<EmbeddedStores, 'stop' | 'pid'> {
   const [redis, redisJobs, postgres, clickhouse] = (['redis', 'redisJobs', 'postgres', 'clickhouse'] as const).map(
     (name) => children.get(name)?.url,
   );
+  const adminUrl = children.get('postgres')?.adminUrl;
   return {
     ...(redis === undefined ? {} : { redisUrl: redis }),
     ...(redisJobs === undefined ? {} : { redisJobsUrl: redisJobs }),
     ...(postgres === undefined ? {} : { databaseUrl: postgres }),
+    ...(adminUrl === undefined ? {} : { databaseAdminUrl: adminUrl }),
     ...(clickhouse === undefined ? {} : { clickhouseUrl: clickhouse }),
   };
+}
+
+/** What the stores' programs need. Settings of the service are secrets, which their users could read in /proc. */
+const passedVariables = ['PATH', 'LANG', 'LC_ALL', 'TMPDIR', 'LD_LIBRARY_PATH', 'LD_PRELOAD', 'SystemRoot'];
+
+function childEnvironment(env: EmbeddedStoresOptions['env']): Record<string, string | undefined> {
+  return Object.fromEntries(passedVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 }
 
 function openDataDir(path: string): string {

@@ -1,4 +1,5 @@
 import type { UserRole } from '../../auth/roles.ts';
+import { conflict } from '../../errors.ts';
 import { type Sql, withPostgres } from './client.ts';
 
 export interface ApiKey {
@@ -10,9 +11,14 @@ export interface ApiKey {
   lastFour: string;
   createdAt: Date;
   lastUsedAt: Date | null;
+  /** Null: it does not end by itself. */
+  expiresAt: Date | null;
 }
 
-export type NewApiKey = Pick<ApiKey, 'id' | 'userId' | 'name' | 'role' | 'requestsPerMinute' | 'lastFour'> & {
+export type NewApiKey = Pick<
+  ApiKey,
+  'id' | 'userId' | 'name' | 'role' | 'requestsPerMinute' | 'lastFour' | 'expiresAt'
+> & {
   keyHash: Buffer;
 };
 
@@ -24,7 +30,12 @@ export interface ActiveApiKey {
   userRole: UserRole;
   keyRole: UserRole;
   requestsPerMinute: number | null;
+  /** The ceiling of all keys of the user together, if an ADMIN has set one. */
+  userRequestsPerMinute: number | null;
 }
+
+/** How long the entry of a key that has ended is kept. */
+const expiredTtlDays = 30;
 
 interface ApiKeyRow {
   id: string;
@@ -35,13 +46,15 @@ interface ApiKeyRow {
   last_four: string;
   created_at: Date;
   last_used_at: Date | null;
+  expires_at: Date | null;
 }
 
 export function createApiKeyStore(sql: Sql) {
   const findActive = (condition: ReturnType<Sql>) =>
     withPostgres(async (): Promise<ActiveApiKey | undefined> => {
-      const [row] = await sql<(ApiKeyRow & { email: string; user_role: UserRole })[]>`
-        SELECT k.*, u.email, u.role AS user_role FROM api_keys k JOIN users u ON u.id = k.user_id WHERE ${condition} AND NOT u.is_disabled`;
+      const [row] = await sql<(ApiKeyRow & { email: string; user_role: UserRole; user_rpm: number | null })[]>`
+        SELECT k.*, u.email, u.role AS user_role, u.api_key_requests_per_minute AS user_rpm FROM api_keys k JOIN users u ON u.id = k.user_id
+        WHERE ${condition} AND NOT u.is_disabled AND (k.expires_at IS NULL OR k.expires_at > now())`;
       return (
         row && {
           keyId: row.id,
@@ -50,6 +63,7 @@ export function createApiKeyStore(sql: Sql) {
           userRole: row.user_role,
           keyRole: row.role,
           requestsPerMinute: row.requests_per_minute,
+          userRequestsPerMinute: row.user_rpm,
         }
       );
     });
@@ -58,7 +72,8 @@ export function createApiKeyStore(sql: Sql) {
 
     findActiveById: (id: string) => findActive(sql`k.id = ${id}`),
 
-    create: (key: NewApiKey): Promise<ApiKey> =>
+    /** Throws TOO_MANY_API_KEYS if the user has `maxKeys` that have not expired. */
+    create: (key: NewApiKey, maxKeys: number): Promise<ApiKey> =>
       withPostgres(async () => {
         const columns = {
           id: key.id,
@@ -68,10 +83,20 @@ export function createApiKeyStore(sql: Sql) {
           key_hash: key.keyHash,
           last_four: key.lastFour,
           requests_per_minute: key.requestsPerMinute,
+          expires_at: key.expiresAt,
         };
-        const [row] = await sql<ApiKeyRow[]>`INSERT INTO api_keys ${sql(columns)} RETURNING *`;
-        if (!row) throw new Error('the insert returned no row');
-        return keyOf(row);
+        return (await sql.begin(async (tx) => {
+          // Keys of one user are made one after another, so that the bound is exact.
+          await tx`SELECT 1 FROM users WHERE id = ${key.userId} FOR UPDATE`;
+          await tx`DELETE FROM api_keys WHERE user_id = ${key.userId} AND expires_at < now() - make_interval(days => ${expiredTtlDays})`;
+          const [count] = await tx<{ keys: number }[]>`
+            SELECT count(*) AS keys FROM api_keys WHERE user_id = ${key.userId} AND (expires_at IS NULL OR expires_at > now())`;
+          if (Number(count?.keys ?? 0) >= maxKeys)
+            throw conflict('TOO_MANY_API_KEYS', `A user can have ${maxKeys} API keys at most`);
+          const [row] = await tx<ApiKeyRow[]>`INSERT INTO api_keys ${tx(columns)} RETURNING *`;
+          if (!row) throw new Error('the insert returned no row');
+          return keyOf(row);
+        })) as ApiKey;
       }),
 
     /** Keys, newest first. `userId` null: of all users. */
@@ -135,5 +160,6 @@ function keyOf(row: ApiKeyRow): ApiKey {
     lastFour: row.last_four,
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
   };
 }

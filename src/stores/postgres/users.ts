@@ -7,6 +7,8 @@ export interface User {
   email: string;
   role: UserRole;
   isDisabled: boolean;
+  /** Ceiling of all API keys of the user together; null: that of the settings. */
+  apiKeyRequestsPerMinute: number | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -27,6 +29,9 @@ export interface UserChange {
   passwordHash?: string;
   role?: UserRole;
   isDisabled?: boolean;
+  apiKeyRequestsPerMinute?: number | null;
+  /** With a new password: the API keys of the user end too. */
+  endsApiKeys?: boolean;
 }
 
 /** Moves other objects of a deleted user, in the deleting transaction, before the surveys are moved. */
@@ -37,6 +42,7 @@ interface UserRow {
   email: string;
   role: UserRole;
   is_disabled: boolean;
+  api_key_requests_per_minute: number | null;
   created_at: Date;
   updated_at: Date;
   password_hash: string;
@@ -145,12 +151,16 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
           ...next,
           password_hash: given.passwordHash ?? row.password_hash,
           ...(given.email && { email: given.email.text, email_key: given.email.key }),
+          ...(given.apiKeyRequestsPerMinute !== undefined && {
+            api_key_requests_per_minute: given.apiKeyRequestsPerMinute,
+          }),
         };
         const [saved] = await tx<
           UserRow[]
         >`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING *`;
         if (given.passwordHash !== undefined || next.is_disabled)
           await endSessions(tx, id, next.is_disabled ? null : keptSessionId);
+        if (given.endsApiKeys) await tx`DELETE FROM api_keys WHERE user_id = ${id}`;
         return userOf(saved ?? row);
       }),
 
@@ -233,6 +243,7 @@ function userOf(row: UserRow): User {
     email: row.email,
     role: row.role,
     isDisabled: row.is_disabled,
+    apiKeyRequestsPerMinute: row.api_key_requests_per_minute,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -1,4 +1,4 @@
-import { type Sql, withPostgres } from './client.ts';
+import { type Sql, type Tx, withPostgres } from './client.ts';
 import { retryOnDeadlock } from './errors.ts';
 import type { OwnedDataTransfer } from './users.ts';
 
@@ -46,12 +46,20 @@ export interface Subscription {
   events: readonly string[];
   isBatch: boolean;
   maxWaiting: number;
+  /** When the endpoint was made: earlier events are not sent to it. */
+  createdAt: Date;
 }
 
 /** When the rate limit of `webhook` allows the next event; null: now. */
 export interface NextSend {
   webhook: Pick<Webhook, 'id' | 'maxPerSecond' | 'isBatch'>;
   at: Date | null;
+}
+
+/** Maximum endpoints of a user, and of those that name the same survey. */
+export interface EndpointLimits {
+  perUser: number;
+  perSurvey: number;
 }
 
 export interface Lease {
@@ -86,6 +94,26 @@ interface WebhookRow {
   silence?: string | null;
   created_at: Date;
   updated_at: Date;
+}
+
+/** First key of the advisory locks under which endpoints are counted; the second is a hash of the user or survey. */
+const endpointCountLock = 7_203;
+
+/** The limit that one more endpoint would exceed. Concurrent calls for the same user or survey wait for one another. */
+async function limitReached(
+  tx: Tx,
+  { ownerId, surveyId }: Webhook,
+  limits: EndpointLimits | undefined,
+): Promise<keyof EndpointLimits | undefined> {
+  if (!limits) return undefined;
+  for (const key of [ownerId, surveyId ?? ownerId].sort())
+    await tx`SELECT pg_advisory_xact_lock(${endpointCountLock}, hashtext(${key}))`;
+  const [count] = await tx<{ ofUser: number; ofSurvey: number }[]>`
+    SELECT count(*) FILTER (WHERE owner_id = ${ownerId})::int AS "ofUser",
+      count(*) FILTER (WHERE survey_id = ${surveyId})::int AS "ofSurvey"
+    FROM webhooks WHERE owner_id = ${ownerId} OR survey_id = ${surveyId}`;
+  if ((count?.ofUser ?? 0) >= limits.perUser) return 'perUser';
+  return (count?.ofSurvey ?? 0) >= limits.perSurvey ? 'perSurvey' : undefined;
 }
 
 export function createWebhookStore(sql: Sql) {
@@ -125,25 +153,44 @@ export function createWebhookStore(sql: Sql) {
         return { items: rows.map(webhookOf), total: count?.total ?? 0 };
       }),
 
-    create: (webhook: Webhook): Promise<void> =>
-      withPostgres(async () => void (await sql`INSERT INTO webhooks ${sql(columnsOf(webhook))}`)),
+    /** Stores an endpoint, unless its user or survey has the maximum already; then returns which of them. */
+    create: (webhook: Webhook, limits?: EndpointLimits): Promise<keyof EndpointLimits | undefined> =>
+      withPostgres(() =>
+        sql.begin(async (tx) => {
+          const reached = await limitReached(tx, webhook, limits);
+          if (reached === undefined) await tx`INSERT INTO webhooks ${tx(columnsOf(webhook))}`;
+          return reached;
+        }),
+      ),
 
     /**
      * Changes an endpoint. Activating it resets its failures; another rate limit resets the next send time. Returns
-     * false if it does not exist.
+     * false if it does not exist, and the limit that its move to another survey would exceed.
      */
-    save: (webhook: Webhook): Promise<boolean> =>
-      withPostgres(async () => {
-        const { id, created_at, secret_sealed, failing_since, paused_until, disabled_at, disabled_reason, ...changes } =
-          columnsOf(webhook);
-        const resetFailures = { failing_since: null, paused_until: null, disabled_at: null, disabled_reason: null };
-        return (
-          (
-            await sql`
+    save: (webhook: Webhook, limits?: Pick<EndpointLimits, 'perSurvey'>): Promise<boolean | keyof EndpointLimits> =>
+      withPostgres(() =>
+        sql.begin(async (tx) => {
+          const reached = limits && (await limitReached(tx, webhook, { ...limits, perUser: Number.POSITIVE_INFINITY }));
+          if (reached !== undefined) return reached;
+          const {
+            id,
+            created_at,
+            secret_sealed,
+            failing_since,
+            paused_until,
+            disabled_at,
+            disabled_reason,
+            ...changes
+          } = columnsOf(webhook);
+          const resetFailures = { failing_since: null, paused_until: null, disabled_at: null, disabled_reason: null };
+          return (
+            (
+              await tx`
           UPDATE webhooks SET ${sql(webhook.isActive ? { ...changes, ...resetFailures } : changes)}, next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN next_turn_at END WHERE id = ${id}`
-          ).count > 0
-        );
-      }),
+            ).count > 0
+          );
+        }),
+      ),
 
     /**
      * Replaces the secret; the former one signs until `oldUntil`. Returns false if the endpoint does not exist or has
@@ -167,7 +214,8 @@ export function createWebhookStore(sql: Sql) {
     /** Active endpoints whose owner may see any of these surveys. */
     findSubscriptions: async (surveyIds: readonly string[]): Promise<Subscription[]> =>
       sql<Subscription[]>`
-        SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch", w.max_waiting AS "maxWaiting"
+        SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch", w.max_waiting AS "maxWaiting",
+          w.created_at AS "createdAt"
         FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
         WHERE w.is_active AND ${mayViewSurvey(sql)}`,

@@ -8,6 +8,14 @@ export interface InspectedBytes {
   mimeType(): string;
 }
 
+export interface InspectOptions {
+  /** The Content-Type that the client sent. */
+  declared: string | undefined;
+  acceptedTypes: readonly string[] | undefined;
+  /** Its ending may only forbid the file. */
+  fileName?: string;
+}
+
 const headBytes = 64 * 1024;
 const unknownType = 'application/octet-stream';
 
@@ -47,7 +55,35 @@ const blockedByDefault = new Set([
   'application/x-google-chrome-extension',
   'application/x-installshield',
   'application/x-msi',
+  'application/x.ms.shortcut',
+  'application/x.apple.alias',
+  'application/x-ms-regedit',
+  'application/vnd.ms-htmlhelp',
+  'application/x-asar',
+  'application/x-xpinstall',
+  // Installers, and documents of old Office versions, which may hold macros.
+  'application/x-cfb',
 ]);
+
+/** Types of files with macros: `application/vnd.ms-word.document.macroenabled.12`. */
+const hasMacros = (mimeType: string): boolean => /macroenabled/i.test(mimeType);
+
+/** Endings of files that run something when they are opened, whatever their content seems to be. */
+const blockedEndings = new Set(
+  (
+    'ade adp appinstaller appx application bat chm cmd com cpl desktop dll docm dotm exe gadget hta img inf ins iso jar js jse lnk mde ' +
+    'msc msi msix msp mst pif pkg potm ppam ppsm pptm ps1 psm1 rar reg scf scr settingcontent-ms sldm sh shb sys url vb vbe vbs vhd vhdx ' +
+    'ws wsc wsf wsh xar xlam xll xlsb xlsm xltm'
+  ).split(' '),
+);
+
+/** Signatures that file-type does not know. */
+const signatures: readonly (readonly [bytes: string, mimeType: string])[] = [
+  ['ITSF', 'application/vnd.ms-htmlhelp'],
+  ['xar!', 'application/x-xar'],
+  ['Windows Registry Editor', 'application/x-ms-regedit'],
+  ['REGEDIT4', 'application/x-ms-regedit'],
+];
 
 /** Text types that the content does not distinguish. */
 const textTypes: readonly string[] = [
@@ -69,14 +105,15 @@ const textTypes: readonly string[] = [
  */
 export async function inspectContent(
   pieces: AsyncGenerator<Uint8Array>,
-  { declared, acceptedTypes }: { declared: string | undefined; acceptedTypes: readonly string[] | undefined },
+  { declared, acceptedTypes, fileName = '' }: InspectOptions,
 ): Promise<InspectedBytes> {
   const head = await readHead(pieces);
   if (head.length === 0)
     throw new Problem('VALIDATION_ERROR', 'The file is empty', {
       details: [{ path: '', message: 'the file is empty' }],
     });
-  const detected = await fileTypeFromBuffer(head);
+  assertAcceptedName(fileName, acceptedTypes);
+  const detected = ownSignature(head) ?? (await fileTypeFromBuffer(head));
   const isText = detected === undefined || detected.mime === 'application/xml';
   let mimeType = isText ? textType(head, { declared, acceptedTypes }) : detected.mime;
   const check = createTextCheck();
@@ -96,6 +133,20 @@ export async function inspectContent(
     inspect(new Uint8Array(), true);
   })();
   return { bytes, mimeType: () => mimeType };
+}
+
+function ownSignature(head: Buffer): { mime: string } | undefined {
+  const start = head.toString('latin1', 0, 64).replace(/^\xef\xbb\xbf/, '');
+  const found = signatures.find(([bytes]) => start.startsWith(bytes));
+  return found && { mime: found[1] };
+}
+
+/** Refuses endings of programs, unless the question names a type of programs or archives. */
+function assertAcceptedName(fileName: string, acceptedTypes: readonly string[] | undefined): void {
+  const ending = /\.([^.]+?)[. ]*$/.exec(fileName)?.[1]?.toLowerCase() ?? '';
+  if (!blockedEndings.has(ending)) return;
+  if (acceptedTypes?.some((type) => type === unknownType || blockedByDefault.has(type) || hasMacros(type))) return;
+  throw new Problem('UNSUPPORTED_MEDIA_TYPE', `Files whose names end in .${ending} are not taken`);
 }
 
 async function readHead(pieces: AsyncGenerator<Uint8Array>): Promise<Buffer> {
@@ -120,10 +171,11 @@ function assertAcceptedType(mimeType: string, acceptedTypes: readonly string[] |
 }
 
 export function isAcceptedType(mimeType: string, acceptedTypes: readonly string[] | undefined): boolean {
-  if (acceptedTypes === undefined) return !blockedByDefault.has(mimeType);
-  return acceptedTypes.some(
-    (pattern) => pattern === mimeType || (pattern.endsWith('/*') && mimeType.startsWith(pattern.slice(0, -1))),
-  );
+  if (acceptedTypes === undefined) return !blockedByDefault.has(mimeType) && !hasMacros(mimeType);
+  // A drawing may hold scripts.
+  const isWithin = (pattern: string): boolean =>
+    pattern.endsWith('/*') && mimeType.startsWith(pattern.slice(0, -1)) && mimeType !== 'image/svg+xml';
+  return acceptedTypes.some((pattern) => pattern === mimeType || isWithin(pattern));
 }
 
 /** The kind of text by its beginning; `createTextCheck` checks whether all of it is text. */

@@ -79,6 +79,7 @@ it('the erasure of a response removes its own dead letters and no others', async
     intake: { deleteResponse: async () => did.push('removed') > 0 },
     responses: { findMarkedForDeletion: async () => [], findAll: async () => [], wasDeleted: async () => false },
     exports: { invalidate: async () => [], limitExpiry: nothing },
+    reading: { caughtUp: nothing },
     uploads: { removeOfResponses: nothing },
     uploadRows: { markUnverified: nothing },
     annotations: { removeOfResponses: nothing },
@@ -161,7 +162,12 @@ describe('the erasure of a response with dead letters', () => {
         },
         limitExpiry: nothing,
       },
-      reading: { caughtUp: nothing },
+      reading: {
+        caughtUp: async () => {
+          if (world.removals.length > 0) once('catch up');
+          return undefined as never;
+        },
+      },
       uploads: {
         removeOfResponses: async () => {
           world.traces += 1;
@@ -184,6 +190,13 @@ describe('the erasure of a response with dead letters', () => {
       assert.equal(await eraseOne({ surveyId, responseId }), fails === 'drop');
       assert.deepEqual([world.letters, world.removals], [[], [false]], fails);
     }
+  });
+
+  it('succeeds although the tombstone cannot be stored yet', async () => {
+    const { world, eraseOne } = setUp({ lines: [] });
+    world.fails = 'catch up';
+    assert.equal(await eraseOne({ surveyId, responseId }, stored), true);
+    assert.deepEqual([world.removals, world.fails], [[false], '']);
   });
 
   it('succeeds although no save of the response was stored', async () => {

@@ -33,9 +33,10 @@ function watched({
       total: scene.counted,
       complete: 0,
       durationAverageMs: null,
+      durationMedianSeconds: null,
       lastSubmittedAt: null,
       byDay: [],
-      perQuestion: new Map([['q', { base: 1, results: [result ?? { kind: 'codes', counts }] }]]),
+      perQuestion: new Map([['q', { base: 1, partBases: [], results: [result ?? { kind: 'codes', counts }] }]]),
     };
   };
   const table: CrosstabCounts = { cells: [], rowTotals: new Map(), columnTotals: new Map(), total: 0 };

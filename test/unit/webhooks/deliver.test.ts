@@ -61,6 +61,7 @@ function setUp(
   const turns: (Date | null)[] = [];
   const secret = makeSecret();
   const deps: DeliverDeps = {
+    hostLimits: { connections: 1000, requestsPerSecond: 100_000 },
     webhooks: {
       lease: async () => {
         did.push('lease');

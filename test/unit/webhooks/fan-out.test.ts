@@ -58,6 +58,7 @@ describe('fan-out of stored responses', () => {
     return { added, deleted, hinted, overflow, logged };
   };
   const maxWaiting = 1000;
+  const createdAt = new Date(startMs - 1000);
   const both = ['response.submitted', 'response.completed'];
 
   it('publishes the first and the complete version of a response, and no other survey', async () => {
@@ -68,7 +69,7 @@ describe('fan-out of stored responses', () => {
       encode({ version: 3 }),
       encode({ surveyId: otherId }),
     ];
-    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting }]);
+    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }]);
     const expected = lines.slice(0, 4).map((line) => decodeResponse(line).head);
     assert.deepEqual(
       added.map(({ event, data }) => [event, data['responseId']]),
@@ -85,12 +86,33 @@ describe('fan-out of stored responses', () => {
     );
   });
 
+  it('sends an endpoint nothing that happened before it was made, unless the clock was set back since', async () => {
+    const lines = [
+      encode({ submittedAtMs: startMs - 2000, completedAtMs: startMs - 2000 }),
+      encode({ submittedAtMs: startMs - 2000, completedAtMs: startMs - 500 }),
+      encode({ submittedAtMs: startMs - 1000, completedAtMs: startMs - 1000 }),
+    ];
+    const ids = lines.map((line) => decodeResponse(line).head.responseId);
+    const subscription = { webhookId, surveyId, events: both, isBatch: false, maxWaiting };
+    const sent = async (madeAtMs: number) =>
+      (await run(lines, [{ ...subscription, createdAt: new Date(madeAtMs) }])).added.map(({ event, data }) => [
+        event,
+        ids.indexOf(String(data['responseId'])),
+      ]);
+    assert.deepEqual(await sent(startMs - 1000), [
+      ['response.completed', 1],
+      ['response.submitted', 2],
+      ['response.completed', 2],
+    ]);
+    assert.equal((await sent(startMs + 3_600_000)).length, 6);
+  });
+
   it('skips a row that cannot be read, and logs its place but nothing of its content', async () => {
     const good = [encode({}), encode({})];
     const spoilt = encode({ language: 'a secret' }).slice(0, -1);
     const { added, logged } = await run(
       [good[0] ?? '', spoilt, good[1] ?? '', `["${otherId}" of others`],
-      [{ webhookId, surveyId, events: ['response.submitted'], isBatch: false, maxWaiting }],
+      [{ webhookId, surveyId, events: ['response.submitted'], isBatch: false, maxWaiting, createdAt }],
     );
     assert.deepEqual(
       added.map(({ data }) => data['responseId']),
@@ -102,7 +124,7 @@ describe('fan-out of stored responses', () => {
   it('gives the same cause the same key when a batch is repeated', async () => {
     const lines = [encode({}), encode({})];
     const [once, again] = await Promise.all(
-      [1, 2].map(() => run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting }])),
+      [1, 2].map(() => run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }])),
     );
     assert.deepEqual(
       once?.added.map((row) => row.eventKey),
@@ -112,7 +134,7 @@ describe('fan-out of stored responses', () => {
   });
 
   it('publishes each response under a client-made id that is used again days later, and deletes only the one', async () => {
-    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting }];
+    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }];
     const responseId = newId();
     const [first, second] = [encode({ responseId }), encode({ responseId, submittedAtMs: startMs + 200_000_000 })];
     const keysOf = async (lines: string[]) => (await run(lines, listeners)).added.map(({ eventKey }) => eventKey);
@@ -140,8 +162,8 @@ describe('fan-out of stored responses', () => {
   it('marks deletions, and gives each endpoint only the events that it listens to', async () => {
     const gone = newId();
     const listeners = [
-      { webhookId, surveyId, events: ['response.completed'], isBatch: false, maxWaiting },
-      { webhookId: batchHookId, surveyId, events: ['response.submitted'], isBatch: true, maxWaiting },
+      { webhookId, surveyId, events: ['response.completed'], isBatch: false, maxWaiting, createdAt },
+      { webhookId: batchHookId, surveyId, events: ['response.submitted'], isBatch: true, maxWaiting, createdAt },
     ];
     const { added, deleted } = await run([encode({}), encodeTombstone(surveyId, gone, startMs)], listeners);
     assert.ok(
@@ -164,7 +186,9 @@ describe('fan-out of stored responses', () => {
     let tries = 0;
     const fanOut = createFanOut({
       webhooks: {
-        findSubscriptions: async () => [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting: 12_000 }],
+        findSubscriptions: async () => [
+          { webhookId, surveyId, events: both, isBatch: false, maxWaiting: 12_000, createdAt },
+        ],
       },
       deliveries: {
         add: async (rows) => {
@@ -194,7 +218,7 @@ describe('fan-out of stored responses', () => {
   });
 
   it('marks deliveries beyond the backlog limit as overflow, and wakes no endpoint for them', async () => {
-    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting: 10 }];
+    const listeners = [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting: 10, createdAt }];
     const lines = Array.from({ length: 4 }, () => encode({}));
     const some = await run(lines, listeners, 5);
     assert.deepEqual(

@@ -12,6 +12,7 @@ const listener = {
   events: ['response.submitted'],
   isBatch: false,
   maxWaiting: 10,
+  createdAt: new Date(0),
 };
 
 /** Endpoints of a PostgreSQL that can go away, and an intake in which events may wait or not. */

@@ -97,6 +97,7 @@ function addSummary(workbook: exceljs.Workbook, { title, createdAt, summary }: T
   sheet.addRow(['Complete', summary.completeResponses]);
   sheet.addRow(['Completion rate, %', summary.completionRate]);
   sheet.addRow(['Mean duration, seconds', summary.meanDuration ?? '–']);
+  sheet.addRow(['Median duration, seconds', summary.medianDuration ?? '–']);
   sheet.getColumn(2).width = 24;
   for (const table of summary.questions.map((question) => tableOf(question))) {
     sheet.addRow([]);

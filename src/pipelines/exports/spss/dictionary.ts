@@ -1,5 +1,5 @@
 import { type ByteBuffer, createByteBuffer, truncateToBytes } from './byte-buffer.ts';
-import type { Variable } from './variables.ts';
+import type { ResponseSet, Variable } from './variables.ts';
 
 /** How the file represents missing, highest and lowest numbers. */
 export const systemMissing = -Number.MAX_VALUE;
@@ -116,7 +116,7 @@ function writeVariable(bytes: ByteBuffer, { variable, shortName, width, isFirst 
   bytes.int(2);
   bytes.int(width);
   bytes.int(label.length > 0 ? 1 : 0);
-  bytes.int(0);
+  bytes.int(variable.missing === undefined ? 0 : 1);
   bytes.int(format);
   bytes.int(format);
   bytes.text(shortName, 8);
@@ -125,6 +125,7 @@ function writeVariable(bytes: ByteBuffer, { variable, shortName, width, isFirst 
     bytes.bytes(label);
     bytes.bytes(Buffer.alloc(-label.length & 3));
   }
+  if (variable.missing !== undefined) bytes.double(variable.missing);
   for (let unit = 1; unit < unitsOf(width); unit += 1) {
     bytes.int(2);
     bytes.int(-1);
@@ -179,18 +180,19 @@ function writeExtension(bytes: ByteBuffer, subtype: number, text: string): void 
 }
 
 /**
- * A multiple response set for the options of a question, counted where they are 1: `$Q3=D1 1 <length> <label> v1 v2`.
+ * Multiple response sets, counted where their variables are 1: `$Q3=D1 1 <length> <label> v1 v2`.
  */
 function multipleResponseSets(segments: readonly Segment[]): string {
-  const sets = new Map<number, Segment[]>();
-  for (const segment of segments)
-    if (segment.variable.set !== undefined)
-      sets.set(segment.variable.set, [...(sets.get(segment.variable.set) ?? []), segment]);
+  const sets = new Map<ResponseSet, Segment[]>();
+  for (const segment of segments) {
+    const { set } = segment.variable;
+    if (set) sets.set(set, [...(sets.get(set) ?? []), segment]);
+  }
   return [...sets]
     .filter(([, members]) => members.length > 1)
-    .map(([number, members]) => {
-      const label = truncateToBytes((members[0]?.variable.label ?? '').replace(/ \[[^\]]*\]$/, ''), 120);
-      return `$Q${number}=D1 1 ${Buffer.byteLength(label)} ${label} ${members.map(({ shortName }) => shortName.toLowerCase()).join(' ')}\n`;
+    .map(([set, members]) => {
+      const label = truncateToBytes(set.label, 120);
+      return `$${set.name}=D1 1 ${Buffer.byteLength(label)} ${label} ${members.map(({ shortName }) => shortName.toLowerCase()).join(' ')}\n`;
     })
     .join('');
 }

@@ -2,7 +2,7 @@ import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import type { Writer } from '../writer.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 import { compressionBias, encodeDictionary, segmentWidths, unitsOf } from './dictionary.ts';
-import { type Variable, variablesOf } from './variables.ts';
+import { asNumber, metadataNumber, type Variable, variablesOf } from './variables.ts';
 
 /**
  * An SPSS system file. Reads all responses twice, because text widths and the number of cases precede the cases.
@@ -22,19 +22,27 @@ export const writeSpss: Writer = async ({ survey, layout, createdAt, batches, sc
   if (written !== cases) throw new Error('responses were deleted while the file was made');
 };
 
-/** Makes every text variable as wide as its longest text; resolves with the number of responses. */
+/**
+ * Makes every text variable as wide as its longest text, and those of the metadata numbers if all their texts are;
+ * resolves with the number of responses.
+ */
 async function measure(
   variables: readonly Variable[],
   batches: AsyncIterable<readonly ResponseRecord[]>,
 ): Promise<number> {
   const texts = variables.filter(({ width }) => width > 0);
+  const numbers = new Set(texts.filter(({ isMetadata }) => isMetadata));
   let cases = 0;
   for await (const batch of batches) {
     for (const record of batch)
-      for (const variable of texts)
-        variable.width = Math.max(variable.width, Buffer.byteLength(String(variable.read(record))));
+      for (const variable of texts) {
+        const text = String(variable.read(record));
+        variable.width = Math.max(variable.width, Buffer.byteLength(text));
+        if (text !== '' && numbers.has(variable) && metadataNumber(text) === null) numbers.delete(variable);
+      }
     cases += batch.length;
   }
+  for (const variable of numbers) asNumber(variable);
   return cases;
 }
 

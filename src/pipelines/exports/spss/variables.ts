@@ -1,5 +1,9 @@
+import { type Category, otherCode } from '../../../domain/questions/contract.ts';
+import { pointsOf } from '../../../domain/questions/ordered-options.ts';
+import { registry } from '../../../domain/questions/registry.ts';
+import type { Question } from '../../../domain/survey.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
-import type { FileColumn, Labels, Layout } from '../columns.ts';
+import { type FileColumn, headingOf, type Labels, type Layout } from '../columns.ts';
 import { truncateToBytes } from './byte-buffer.ts';
 
 /** Numbers of the variable formats in the file. */
@@ -14,9 +18,20 @@ export interface Variable {
   format: { kind: number; width: number; decimals: number };
   measure: 'nominal' | 'ordinal' | 'scale';
   values: readonly { value: number; label: string }[];
-  /** Number of the question whose multiple response set it belongs to. */
-  set: number | undefined;
+  /** A value that is user-missing. */
+  missing?: number;
+  /** Whether it is a key of the metadata, which is a number if all its texts are. */
+  isMetadata?: true;
+  /** The multiple response set that it belongs to. */
+  set: ResponseSet | undefined;
   read(record: ResponseRecord): number | string | null;
+}
+
+/** A multiple response set: the options of a question, or of a row of a MATRIX. */
+export interface ResponseSet {
+  /** Without the dollar sign. */
+  name: string;
+  label: string;
 }
 
 /** Maximum bytes of a text variable; longer texts are cut. */
@@ -27,23 +42,107 @@ const gregorianMs = Date.UTC(1582, 9, 14);
  * One variable for each column. Choices are numbers with value labels, moments seconds since 1582-10-14, empty cells
  * system-missing.
  */
-export function variablesOf({ columns, labels, questions }: Layout): Variable[] {
-  const numbers = new Map(questions.map(({ id }, index) => [id, index + 1]));
+export function variablesOf({ columns, labels, numbers }: Layout): Variable[] {
   const counts = new Map<number, number>();
+  const sets = new Map<string, ResponseSet>();
+  const taken = new Set<string>();
   return columns.map((column) => {
-    const number = column.answer && numbers.get(column.answer.question.id);
-    if (number === undefined)
-      return { ...shapeOf(column, labels), name: column.heading, label: column.heading, set: undefined };
+    const { answer } = column;
+    const shape = shapeOf(column, labels);
+    if (!answer) {
+      const name = column.metadataKey === undefined ? column.heading : metadataName(column.metadataKey, taken);
+      return {
+        ...shape,
+        name,
+        label: column.heading,
+        set: undefined,
+        ...(column.metadataKey !== undefined && { isMetadata: true }),
+      };
+    }
+    const number = numbers.get(answer.question.id) ?? 0;
     const place = (counts.get(number) ?? 0) + 1;
     counts.set(number, place);
-    const isAlone = column.answer?.column.key === '';
+    const isAlone = answer.column.key === '';
     return {
-      ...shapeOf(column, labels),
+      ...shape,
       name: isAlone ? `Q${number}` : `Q${number}_${place}`,
-      label: column.heading,
-      set: column.answer?.column.cell.kind === 'flag' ? number : undefined,
+      label: headingOf(answer.question, answer.column),
+      set: responseSet(answer, number, sets),
     };
   });
+}
+
+const maxNameBytes = 64;
+
+/** `M_` and the letters, digits and underscores of the key; numbered if another variable has that name. */
+function metadataName(key: string, taken: Set<string>): string {
+  const plain = truncateToBytes(`M_${key.normalize('NFC').replace(/[^\p{L}\p{N}_]+/gu, '_')}`, maxNameBytes - 4);
+  let name = plain;
+  for (let n = 2; taken.has(name.toLowerCase()); n += 1) name = `${plain}_${n}`;
+  taken.add(name.toLowerCase());
+  return name;
+}
+
+/** Sets by the positions of their bits: each row of a MATRIX has its own. */
+function responseSet(
+  { question, column: { cell } }: NonNullable<FileColumn['answer']>,
+  number: number,
+  sets: Map<string, ResponseSet>,
+): ResponseSet | undefined {
+  if (cell.kind !== 'flag') return undefined;
+  const key = `${number}:${cell.slots.join()}`;
+  const known = sets.get(key);
+  if (known) return known;
+  const line = [...sets.keys()].filter((other) => other.startsWith(`${number}:`)).length;
+  const row = question.rows[line];
+  const set = row
+    ? { name: `Q${number}_${line + 1}`, label: `${question.text} [${row.text}]` }
+    : { name: `Q${number}`, label: question.text };
+  sets.set(key, set);
+  return set;
+}
+
+/** The numbers of a choice's categories. */
+interface ChoiceValues {
+  byCode: ReadonlyMap<number, number>;
+  measure: 'nominal' | 'ordinal';
+  /** That of free answers, where a mean over the others makes sense. */
+  missing: number | undefined;
+}
+
+const numericValue = /^-?(0|[1-9]\d{0,8})(\.\d{1,6})?$/;
+
+/**
+ * The author's values if all are numbers, else the points of an ordered scale, else the codes, which never change. Free
+ * answers have the greatest number from 0 down that no option has.
+ */
+function choiceValues(question: Question, categories: readonly Category[]): ChoiceValues {
+  const options = categories.filter(({ code }) => code !== otherCode);
+  const isOrdered = registry[question.type].isOrdered === true;
+  const own = options.map(({ value }) => (numericValue.test(value) ? Number(value) : Number.NaN));
+  const areNumbers = own.length > 0 && !own.some(Number.isNaN) && new Set(own).size === own.length;
+  const points = isOrdered ? pointsOf(question) : new Map<number, number>();
+  let last = Math.max(0, ...points.values());
+  const byCode = new Map(
+    options.map(({ code }, index) => {
+      if (areNumbers) return [code, own[index] ?? 0];
+      if (!isOrdered) return [code, code];
+      const point = points.get(code);
+      if (point !== undefined) return [code, point];
+      last += 1;
+      return [code, last];
+    }),
+  );
+  const hasOther = options.length < categories.length;
+  const used = new Set(byCode.values());
+  let other = 0;
+  while (used.has(other)) other -= 1;
+  if (hasOther) byCode.set(otherCode, other);
+  return {
+    byCode,
+    measure: isOrdered ? 'ordinal' : 'nominal',
+    missing: hasOther && areNumbers ? other : undefined,
+  };
 }
 
 type VariableShape = Omit<Variable, 'name' | 'label' | 'set'>;
@@ -52,17 +151,29 @@ const numeric = { width: 0, values: [] };
 const plain = { kind: formats.number, width: 12, decimals: 2 };
 const whole = { kind: formats.number, width: 8, decimals: 0 };
 
-function shapeOf({ type, read, answer, field }: FileColumn, labels: Labels): VariableShape {
-  const cell = answer?.column.cell;
-  switch (cell?.kind) {
-    case 'choice':
+function shapeOf(column: FileColumn, labels: Labels): VariableShape {
+  return column.answer ? answerShape(column, column.answer, labels) : fieldShape(column);
+}
+
+function answerShape(column: FileColumn, answer: NonNullable<FileColumn['answer']>, labels: Labels): VariableShape {
+  const { read } = column;
+  const { cell } = answer.column;
+  switch (cell.kind) {
+    case 'choice': {
+      const { byCode, measure, missing } = choiceValues(answer.question, cell.categories);
+      const values = cell.categories.map((category) => ({
+        value: byCode.get(category.code) ?? category.code,
+        label: category[labels],
+      }));
       return {
         ...numeric,
-        format: whole,
-        measure: 'nominal',
-        values: cell.categories.map((category) => ({ value: category.code, label: category[labels] })),
-        read: ({ row }) => row.codes[cell.slot] || null,
+        format: values.every(({ value }) => Number.isInteger(value)) ? whole : plain,
+        measure,
+        values: values.sort((one, other) => one.value - other.value),
+        ...(missing !== undefined && { missing }),
+        read: ({ row }) => byCode.get(row.codes[cell.slot] ?? 0) ?? null,
       };
+    }
     case 'flag':
       return {
         ...numeric,
@@ -77,8 +188,11 @@ function shapeOf({ type, read, answer, field }: FileColumn, labels: Labels): Var
     case 'rank':
       return { ...numeric, format: whole, measure: 'ordinal', read: numberFrom(read) };
     default:
-      break;
+      return fieldShape(column);
   }
+}
+
+function fieldShape({ type, read, field }: FileColumn): VariableShape {
   switch (type) {
     case 'number':
       return {
@@ -128,6 +242,25 @@ function shapeOf({ type, read, answer, field }: FileColumn, labels: Labels): Var
         read: (record) => truncateToBytes(String(read(record) ?? ''), maxTextBytes),
       };
   }
+}
+
+const canonicalNumber = /^-?(0|[1-9]\d{0,14})(\.\d{1,14})?$/;
+
+/** The number that a text of the metadata stands for; null if it is none, or a code such as 007. */
+export function metadataNumber(text: string): number | null {
+  const trimmed = text.trim();
+  return canonicalNumber.test(trimmed) && trimmed.length <= 17 ? Number(trimmed) : null;
+}
+
+/** Makes a text variable one of numbers. */
+export function asNumber(variable: Variable): void {
+  const { read } = variable;
+  Object.assign(variable, {
+    ...numeric,
+    format: { kind: formats.number, width: 16, decimals: 6 },
+    measure: 'scale',
+    read: (record: ResponseRecord) => metadataNumber(String(read(record))),
+  });
 }
 
 function numberFrom(read: FileColumn['read']): Variable['read'] {

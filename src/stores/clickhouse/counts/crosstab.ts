@@ -1,5 +1,5 @@
 import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
-import { comparisonsIn, maxComparisons } from '../../../domain/analytics/significance.ts';
+import { comparisonsIn, maxComparisons, maxComparisonsInRow } from '../../../domain/analytics/significance.ts';
 import { type Dimension, hasOverlaps } from '../../../domain/questions/contract.ts';
 import { runAtOnce, runInSlices, type SlicedWork } from '../../../platform/slices.ts';
 import type { ClickHouse } from '../client.ts';
@@ -218,7 +218,9 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
 }
 
 const countsOverlaps = ({ rows, columns }: Pick<CrosstabQuery, 'rows' | 'columns'>): boolean =>
-  hasOverlaps(columns) && comparisonsIn(rows.categories.length, columns.categories.length) <= maxComparisons;
+  hasOverlaps(columns) &&
+  comparisonsIn(1, columns.categories.length) <= maxComparisonsInRow &&
+  comparisonsIn(rows.categories.length, columns.categories.length) <= maxComparisons;
 
 /** RE2 that captures a text without white space around it: that of ASCII and Unicode, and the byte order mark. */
 const withinWhiteSpace = '^[\\s\\v\\pZ\\x{feff}]*(.*?)[\\s\\v\\pZ\\x{feff}]*$';

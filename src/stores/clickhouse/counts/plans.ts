@@ -9,6 +9,8 @@ import { type TextCounts, type TextRequest, textStep } from './texts.ts';
 export interface PlanResults {
   /** Number of responses that answered, by plan. */
   bases: number[];
+  /** The same for each of its parts. */
+  partBases: number[][];
   resultOf(request: CountRequest): CountResult;
   /** The current ranges of numbers, by position. */
   ranges: ReadonlyMap<number, NumberRange | null>;
@@ -24,9 +26,10 @@ export interface PlanScans extends Step<PlanResults> {
 }
 
 /** All code positions that a plan reads. */
-export function planSlots({ base, requests }: CountPlan): number[] {
+export function planSlots({ base, parts = [], requests }: CountPlan): number[] {
   return [
     ...base,
+    ...parts.flat(),
     ...requests.flatMap((request) =>
       request.kind === 'bits' ? request.slots : request.kind === 'codes' ? [request.slot] : [request.presence],
     ),
@@ -52,12 +55,14 @@ export function planScans(plans: readonly CountPlan[], context: PlanContext): Pl
     collect(rows) {
       const left = [...rows];
       const take = <Result>({ scans, collect }: Step<Result>): Result => collect(left.splice(0, scans.length));
-      const { slotCounts, bases } = take(positions);
+      const { slotCounts, bases: allBases } = take(positions);
+      const [bases, partBases] = splitBases(plans, allBases);
       const wholeCounts = ofWholeSurvey && take(ofWholeSurvey).slotCounts;
       const { textCounts, areWordsRight } = take(texts);
       const { moments, ranges, areBinsRight } = take(measured);
       return {
         bases,
+        partBases,
         resultOf: (request) => resultOf(request, { slotCounts, wholeCounts, textCounts, moments }),
         ranges,
         areBinsRight,
@@ -84,21 +89,31 @@ export function isWide(plans: readonly CountPlan[]): boolean {
   );
 }
 
-/** Counts all codes that the plans request, and each plan's base. */
+/** The positions of each plan's base, followed by those of its parts. */
+const basesOf = (plans: readonly CountPlan[]): (readonly number[])[] =>
+  plans.flatMap(({ base, parts = [] }) => [base, ...parts]);
+
+/** Counts in the order of `basesOf`, by plan. */
+function splitBases(plans: readonly CountPlan[], counts: readonly number[]): [bases: number[], parts: number[][]] {
+  const left = [...counts];
+  const byPlan = plans.map(({ parts = [] }) => left.splice(0, 1 + parts.length));
+  return [byPlan.map(([base = 0]) => base), byPlan.map(([, ...parts]) => parts)];
+}
+
+/** Counts all codes that the plans request, and each plan's base and those of its parts. */
 function positionStep(plans: readonly CountPlan[], context: PlanContext): Step<CodeCounts> {
   const requests = plans.flatMap((plan) => plan.requests);
-  const singleBases = plans.flatMap(({ base: [slot, ...others] }) =>
-    slot === undefined || others.length > 0 ? [] : [slot],
-  );
+  const wanted = basesOf(plans);
+  const singleBases = wanted.flatMap(([slot, ...others]) => (slot === undefined || others.length > 0 ? [] : [slot]));
   // In a small survey, counting one more position costs less than another scan.
   const counted = countedSlots(requests, context.isSmall ? singleBases : []);
   // The base of a single position is the sum of its codes, which is counted already.
-  const countedBases = plans.map(({ base: [slot, ...others] }) =>
+  const countedBases = wanted.map(([slot, ...others]) =>
     others.length === 0 && counted.some((candidate) => candidate.slot === slot) ? slot : undefined,
   );
   const { scans, collect } = codeStep(
     counted,
-    plans.flatMap(({ base }, index) => (countedBases[index] === undefined ? [base] : [])),
+    wanted.filter((_, index) => countedBases[index] === undefined),
     context,
   );
   return {

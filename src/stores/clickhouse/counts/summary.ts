@@ -1,3 +1,4 @@
+import { momentsOf } from '../../../domain/questions/numbers.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 export interface SurveySummary {
@@ -5,6 +6,8 @@ export interface SurveySummary {
   complete: number;
   /** Average over responses with a known duration; null without any. */
   durationAverageMs: number | null;
+  /** Median of the same in whole seconds (or the middle of two), up to 65,535; null without any, and if not asked for. */
+  durationMedianSeconds: number | null;
   lastSubmittedAt: Date | null;
   /** Days (UTC) with responses, in ascending order. */
   byDay: { date: string; count: number }[];
@@ -22,7 +25,25 @@ export const summaryScan: Scan = {
      FROM ${source} GROUP BY place, code`,
 };
 
-export function collectSummary(rows: readonly ScanRow[]): SurveySummary {
+const longestSeconds = 65_535;
+
+/** Responses by their duration in seconds; keys of 16 bits are counted in a third of the time. */
+export const durationScan: Scan = {
+  isAdditive: true,
+  statement: (source) =>
+    `SELECT 0 AS place, toUInt16(least(intDiv(duration_ms + 500, 1000), ${longestSeconds})) AS code, '' AS label, [sum(duration_ms >= 0)] AS figures
+     FROM ${source} GROUP BY code`,
+};
+
+/** The median over rows of `durationScan`; null without any. */
+export function collectMedian(rows: readonly ScanRow[]): number | null {
+  const counts = new Map<number, number>();
+  for (const [, seconds, , [amount]] of rows) counts.set(seconds, (counts.get(seconds) ?? 0) + (amount ?? 0));
+  const counted = [...counts].map(([value, count]) => ({ value, count })).sort((one, other) => one.value - other.value);
+  return momentsOf(counted).medianValue;
+}
+
+export function collectSummary(rows: readonly ScanRow[], durations: readonly ScanRow[] = []): SurveySummary {
   const days = new Map<number, number>();
   let [total, complete, duration, timed, lastMs] = [0, 0, 0, 0, 0];
   for (const [day, isComplete, , [count, durationMs, withDuration, latestMs]] of rows) {
@@ -38,6 +59,7 @@ export function collectSummary(rows: readonly ScanRow[]): SurveySummary {
     total,
     complete,
     durationAverageMs: timed === 0 ? null : duration / timed,
+    durationMedianSeconds: collectMedian(durations),
     lastSubmittedAt: total === 0 ? null : new Date(lastMs),
     byDay: byDay.map(([day, count]) => ({ date: new Date(day * 86_400_000).toISOString().slice(0, 10), count })),
   };

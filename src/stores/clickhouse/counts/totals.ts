@@ -17,7 +17,7 @@ import { collectRanges, rangeScan } from './numbers.ts';
 import { createSurveySizes, type PlanContext, type SurveySizes } from './plan-context.ts';
 import { isWide, type PlanResults, planScans, planSlots } from './plans.ts';
 import { createTimeBudget, runScans, type ScanRow, type ScanScope } from './scans.ts';
-import { collectSummary, type SurveySummary, summaryScan } from './summary.ts';
+import { collectSummary, durationScan, type SurveySummary, summaryScan } from './summary.ts';
 
 export type { Condition } from '../read/selection.ts';
 
@@ -27,11 +27,15 @@ export interface SurveyCountQuery extends DateRange {
   /** All must hold. */
   filters?: readonly Condition[] | undefined;
   isComplete?: boolean | undefined;
+  /** Whether the median duration is needed, which takes another scan. */
+  withMedianDuration?: boolean | undefined;
 }
 
 export interface QuestionCounts {
   /** Number of responses that answered. */
   base: number;
+  /** The same for each of the plan's parts. */
+  partBases: number[];
   /** In the order of the plan's requests. */
   results: CountResult[];
 }
@@ -65,6 +69,7 @@ export function createTotalsStore({
       startDate,
       endDate,
       isComplete,
+      withMedianDuration = false,
     }: SurveyCountQuery): Promise<SurveyCounts> {
       const timeLeftMs = createTimeBudget(countTimeoutMs, now);
       const selection = { surveyId, startDate, endDate, isComplete, conditions: filters };
@@ -82,14 +87,23 @@ export function createTotalsStore({
       const isSmall = isWide(counted) ? await sizes.isSmall(surveyId, timeLeftMs()) : sizes.isKnownSmall(surveyId);
       const isFiltered =
         [startDate, endDate, isComplete].some((bound) => bound !== undefined) || (filters ?? []).length > 0;
-      const { planned, head: summary } = await countAll(scope, counted, { columnOf, isSmall, isFiltered });
+      const { planned, head: summary } = await countAll(scope, counted, {
+        columnOf,
+        isSmall,
+        isFiltered,
+        withMedianDuration,
+      });
       if (!isFiltered) sizes.note(surveyId, summary.total);
       return {
         ...summary,
         perQuestion: new Map(
           plans.map(({ questionId, plan }, index) => [
             questionId,
-            { base: planned.bases[index] ?? 0, results: plan.requests.map(planned.resultOf) },
+            {
+              base: planned.bases[index] ?? 0,
+              partBases: planned.partBases[index] ?? [],
+              results: plan.requests.map(planned.resultOf),
+            },
           ]),
         ),
       };
@@ -103,7 +117,7 @@ export function createTotalsStore({
   async function countAll(
     scope: ScanScope,
     plans: readonly CountPlan[],
-    given: Omit<PlanContext, 'ranges' | 'reading'>,
+    { withMedianDuration, ...given }: Omit<PlanContext, 'ranges' | 'reading'> & { withMedianDuration: boolean },
   ): Promise<{ planned: PlanResults; head: SurveySummary }> {
     for (let attempt = 1; ; attempt += 1) {
       const planContext = { ...given, reading: surveysWithUnusualWords.get(scope.surveyId) ? 'any' : 'usual' } as const;
@@ -119,14 +133,15 @@ export function createTotalsStore({
         ({ scans, collect } = planScans(plans, { ...planContext, ranges: ranges.get(scope.surveyId) ?? noRanges }));
       }
       const {
-        rows: [summaryRows = [], ...planRows],
+        rows: [summaryRows = [], ...rows],
         hadOverlappingParts,
-      } = await runScans(scope, [summaryScan, ...scans]);
-      const planned = collect(planRows);
+      } = await runScans(scope, [summaryScan, ...(withMedianDuration ? [durationScan] : []), ...scans]);
+      const durations = withMedianDuration ? (rows[0] ?? []) : [];
+      const planned = collect(withMedianDuration ? rows.slice(1) : rows);
       rememberRanges(scope.surveyId, planned.ranges);
       if (!planned.areWordsRight) surveysWithUnusualWords.set(scope.surveyId, true);
       else if (planned.areBinsRight || attempt >= maxAttempts || scope.timeLeftMs() < countTimeoutMs / 2)
-        return { planned, head: await summaryOf(scope, summaryRows, hadOverlappingParts) };
+        return { planned, head: await summaryOf(scope, { rows: summaryRows, durations, hadOverlappingParts }) };
     }
   }
 
@@ -139,10 +154,13 @@ export type TotalsStore = ReturnType<typeof createTotalsStore>;
 
 async function summaryOf(
   { clickhouse, conditions }: ScanScope,
-  rows: readonly ScanRow[],
-  hadOverlappingParts: boolean,
+  {
+    rows,
+    durations,
+    hadOverlappingParts,
+  }: { rows: readonly ScanRow[]; durations: readonly ScanRow[]; hadOverlappingParts: boolean },
 ): Promise<SurveySummary> {
-  const head = collectSummary(rows);
+  const head = collectSummary(rows, durations);
   if (!hadOverlappingParts || head.total === 0) return head;
   const [newest] = await findPageKeys(clickhouse, { conditions, offset: 0, limit: 1 });
   return newest ? { ...head, lastSubmittedAt: new Date(newest.submittedAtMs) } : head;

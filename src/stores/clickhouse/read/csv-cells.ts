@@ -15,15 +15,20 @@ export type ResponseField =
   | 'respondent'
   | 'metadata';
 
-/** A column of a CSV file: a field of the response, or an answer with the final text of each category. */
-export type CsvColumn = { field: ResponseField } | { cell: ExportCell; textOf(category: Category): string };
+/** A column of a CSV file: a field of the response, a key of its metadata, or an answer with the final text of each category. */
+export type CsvColumn =
+  | { field: ResponseField }
+  | { metadataKey: string }
+  | { cell: ExportCell; textOf(category: Category): string };
 
 /**
  * SQL for the final text of a cell, quoted and safe for spreadsheets; '' if empty. Its bytes must equal those of the
  * cells of other formats (test/integration/pipelines/exports/hostile-cells.test.ts compares them).
  */
 export function csvCell(column: CsvColumn, columnOf: ColumnOf): string {
-  return 'field' in column ? fieldExpressions[column.field] : answerText(column, columnOf);
+  if ('field' in column) return fieldExpressions[column.field];
+  if ('metadataKey' in column) return spreadsheetSafe(`metadata[${sqlString(column.metadataKey)}]`);
+  return answerText(column, columnOf);
 }
 
 const fieldExpressions: Readonly<Record<ResponseField, string>> = {

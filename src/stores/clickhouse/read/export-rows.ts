@@ -83,6 +83,17 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
         for (let at = 0; at < rows.length; at += batchRows) yield rows.slice(at, at + batchRows).map(toRecord);
     },
 
+    /** The most frequent keys of the metadata in the selection, at most `limit`, in the order of their bytes. */
+    async metadataKeys(selection: Selection, limit: number): Promise<string[]> {
+      const conditions = await conditionsFor(selection);
+      const rows = await clickhouse.select<[string]>(
+        `SELECT key FROM (SELECT arrayJoin(mapKeys(metadata)) AS key, count() AS amount FROM ${table} FINAL
+          WHERE ${allOf([conditions.full])} GROUP BY key ORDER BY amount DESC, key LIMIT ${sqlInteger(limit)}) ORDER BY key`,
+        { settings: settingsNow(settings), timeoutMs: linesTimeoutMs },
+      );
+      return rows.map(([key]) => key);
+    },
+
     /** The same responses as lines of a CSV file, formatted by ClickHouse. */
     async *csvLines(
       selection: Selection,

@@ -47,7 +47,15 @@ describe('users', () => {
     });
     assert.deepEqual(
       { ...made, id: '', createdAt: '', updatedAt: '' },
-      { id: '', email: 'New.Person@Example.org', role: 'VIEWER', isDisabled: false, createdAt: '', updatedAt: '' },
+      {
+        id: '',
+        email: 'New.Person@Example.org',
+        role: 'VIEWER',
+        isDisabled: false,
+        apiKeyRequestsPerMinute: null,
+        createdAt: '',
+        updatedAt: '',
+      },
     );
     assert.match(made.createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     assert.deepEqual(await admin.get(`/users/${made.id}`), made);
@@ -335,6 +343,79 @@ describe('API keys', () => {
       [3, 5],
     );
     assert.deepEqual([await call(other.key), (await client.call('GET', '/auth/me')).status], [200, 200]);
+  });
+
+  it('share a ceiling, which an ADMIN may raise, and are 20 at most', async () => {
+    const { user, client } = await person('EDITOR');
+    const post = (body: Record<string, unknown>) =>
+      client.call('POST', '/api-keys', { body: { name: 'x', role: 'VIEWER', ...body } });
+    const refused = await post({ requestsPerMinute: 10_001 });
+    assert.deepEqual([refused.status, refused.body.details[0].path], [400, 'requestsPerMinute']);
+    await admin.put(`/users/${user.id}`, { apiKeyRequestsPerMinute: 7 });
+    assert.equal((await post({ requestsPerMinute: 8 })).status, 400);
+    const keys = [await post({ requestsPerMinute: 7 }), await post({})].map(({ body }) => body.data.key);
+    const statuses = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => createClient(server, keys[n % 2]).call('GET', '/auth/me')),
+    );
+    assert.deepEqual(
+      [200, 429].map((code) => statuses.filter(({ status }) => status === code).length),
+      [7, 5],
+    );
+    assert.equal((await client.call('GET', '/auth/me')).status, 200, 'sessions go on');
+    await admin.put(`/users/${user.id}`, { apiKeyRequestsPerMinute: 1_000_000 });
+    assert.equal((await post({ requestsPerMinute: 1_000_000 })).status, 201);
+    const made = await Promise.all(Array.from({ length: 20 }, () => post({})));
+    assert.equal(made.filter(({ status }) => status === 201).length, 17, 'also at once');
+    assert.deepEqual(made.find(({ status }) => status !== 201)?.body.details, { reason: 'TOO_MANY_API_KEYS' });
+  });
+
+  it('end by themselves when they expire', async () => {
+    const { client } = await person('EDITOR');
+    const expiresAt = new Date(Date.now() + 2500).toISOString();
+    const made = await client.create('/api-keys', { name: 'short', role: 'VIEWER', expiresAt });
+    assert.equal(made.expiresAt, expiresAt);
+    const program = createClient(server, made.key);
+    assert.equal((await program.call('GET', '/auth/me')).status, 200);
+    await eventually(async () => assert.equal((await program.call('GET', '/auth/me')).status, 401));
+    assert.ok(Date.now() >= Date.parse(expiresAt));
+    assert.equal((await client.get('/api-keys'))[0].expiresAt, expiresAt);
+    for (const past of ['2020-01-01T00:00:00.000Z', 'soon'])
+      assert.equal(
+        (await client.call('POST', '/api-keys', { body: { name: 'x', role: 'VIEWER', expiresAt: past } })).status,
+        400,
+      );
+  });
+
+  it('end when an ADMIN resets the password of their user, unless they are kept', async () => {
+    const { user, client } = await person('EDITOR');
+    const [one, other] = [
+      await client.create('/api-keys', { name: 'one', role: 'VIEWER' }),
+      await client.create('/api-keys', { name: 'other', role: 'EDITOR' }),
+    ];
+    const statuses = () =>
+      Promise.all(
+        [one, other].map(async ({ key }) => (await createClient(server, key).call('GET', '/auth/me')).status),
+      );
+    await admin.put(`/users/${user.id}`, { password: 'a wholly different one', keepApiKeys: true });
+    assert.deepEqual(await statuses(), [200, 200]);
+    await admin.put(`/users/${user.id}`, { password: 'and one more that differs' });
+    assert.deepEqual(await statuses(), [401, 401]);
+    assert.equal((await admin.call('PUT', `/users/${user.id}`, { body: { keepApiKeys: true } })).status, 400);
+  });
+
+  it('of an ADMIN make no users and keys, and change none', async () => {
+    const { user } = await person('EDITOR');
+    const { key } = await admin.create('/api-keys', { name: 'x', role: 'ADMIN' });
+    const program = createClient(server, key);
+    for (const [method, path, body] of [
+      ['POST', '/users', { email: 'new@example.invalid', password: 'a password of its own', role: 'ADMIN' }],
+      ['PUT', `/users/${user.id}`, { role: 'ADMIN' }],
+      ['PUT', `/users/${user.id}`, { password: 'a password of its own' }],
+      ['DELETE', `/users/${user.id}`, undefined],
+      ['POST', '/api-keys', { name: 'y', role: 'VIEWER' }],
+    ] as const)
+      assert.equal((await program.call(method, path, body && { body })).status, 403, `${method} ${path}`);
+    assert.equal((await program.get(`/users/${user.id}`)).role, 'EDITOR', 'reading is free');
   });
 
   it('have no session to end and no password to change', async () => {

@@ -41,8 +41,8 @@ const declared: Readonly<Record<string, string>> = {
     'GET /ai/jobs/{jobId}',
     'DELETE /ai/jobs/{jobId}',
   ]),
+  ...rows('editor, without a key', ['POST /api-keys']),
   ...rows('editor', [
-    'POST /api-keys',
     'POST /surveys',
     'GET /webhooks',
     'POST /webhooks',
@@ -61,12 +61,10 @@ const declared: Readonly<Record<string, string>> = {
     'POST /ai/conversations/{id}/save',
     'GET /ai/usage',
   ]),
+  ...rows('admin, without a key', ['POST /users', 'PUT /users/{id}', 'DELETE /users/{id}']),
   ...rows('admin', [
     'GET /users',
-    'POST /users',
     'GET /users/{id}',
-    'PUT /users/{id}',
-    'DELETE /users/{id}',
     'GET /audit',
     'GET /dead-letters',
     'POST /dead-letters/replay',
@@ -128,8 +126,11 @@ function rows(access: string, names: readonly string[]): Record<string, string> 
 }
 
 const nameOf = ({ method, path }: Route) => `${method} ${path}`;
+const refusesKeys = (access: Access): boolean => 'refusesKeys' in access && access.refusesKeys === true;
 const wordOf = (access: Access): string =>
-  access.kind === 'survey' ? `${access.right}${access.orSelf === undefined ? '' : ', or about oneself'}` : access.kind;
+  access.kind === 'survey'
+    ? `${access.right}${access.orSelf === undefined ? '' : ', or about oneself'}`
+    : `${access.kind}${refusesKeys(access) ? ', without a key' : ''}`;
 
 /** Callers, with the role that they act in and what they may do with the survey of the test. */
 const callers = {
@@ -142,14 +143,15 @@ const callers = {
   'an EDITOR member whose role is VIEWER': { isKnown: true, role: 'VIEWER', right: 'read' },
   'an EDITOR member': { isKnown: true, role: 'EDITOR', right: 'edit' },
   'the owner': { isKnown: true, role: 'EDITOR', right: 'own' },
-  'an EDITOR key of the owner': { isKnown: true, role: 'EDITOR', right: 'own' },
-  'a VIEWER key of the owner': { isKnown: true, role: 'VIEWER', right: 'read' },
-  'a key of another owner': { isKnown: true, role: 'EDITOR', right: undefined },
-  'a VIEWER key of an ADMIN': { isKnown: true, role: 'VIEWER', right: undefined },
+  'an EDITOR key of the owner': { isKnown: true, isKey: true, role: 'EDITOR', right: 'own' },
+  'a VIEWER key of the owner': { isKnown: true, isKey: true, role: 'VIEWER', right: 'read' },
+  'a key of another owner': { isKnown: true, isKey: true, role: 'EDITOR', right: undefined },
+  'a VIEWER key of an ADMIN': { isKnown: true, isKey: true, role: 'VIEWER', right: undefined },
+  'an ADMIN key': { isKnown: true, isKey: true, role: 'ADMIN', right: 'own' },
   'an ADMIN': { isKnown: true, role: 'ADMIN', right: 'own' },
 } as const satisfies Record<
   string,
-  { isKnown: false } | { isKnown: true; role: string; right: 'read' | 'edit' | 'own' | undefined }
+  { isKnown: false } | { isKnown: true; isKey?: true; role: string; right: 'read' | 'edit' | 'own' | undefined }
 >;
 type CallerName = keyof typeof callers;
 
@@ -158,6 +160,7 @@ const strength = { read: 1, edit: 2, own: 3 };
 function expected(access: Access, caller: (typeof callers)[CallerName]): number {
   if (access.kind === 'public') return 200;
   if (!caller.isKnown) return 401;
+  if (refusesKeys(access) && 'isKey' in caller) return 403;
   if (access.kind === 'user') return 200;
   if (access.kind === 'editor') return caller.role === 'VIEWER' ? 403 : 200;
   if (access.kind === 'admin') return caller.role === 'ADMIN' ? 200 : 403;
@@ -302,6 +305,7 @@ describe('authorisation of every route', () => {
       'a VIEWER key of the owner': await key(ownerToken, 'VIEWER'),
       'a key of another owner': await key(strangerToken, 'EDITOR'),
       'a VIEWER key of an ADMIN': await key(adminToken, 'VIEWER'),
+      'an ADMIN key': await key(adminToken, 'ADMIN'),
       'an ADMIN': adminToken,
     };
   };

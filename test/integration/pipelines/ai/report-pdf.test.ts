@@ -28,7 +28,7 @@ describe('a report as PDF', { skip }, () => {
       survey,
       createdAt: new Date('2026-03-01T10:00:00Z'),
       head: { totalResponses: 41, completeResponses: 40, completionRate: 97.6, averageDuration: 61 },
-      figures: [interpretQuestion(question, [{ kind: 'bits', counts: [37, 11] }], 41, 41)],
+      figures: [interpretQuestion(question, [{ kind: 'bits', counts: [37, 11] }], { base: 41, partBases: [] }, 41)],
       report: {
         title: 'What they eat',
         sections: [

@@ -252,6 +252,32 @@ describe('CSV lines that ClickHouse writes', () => {
     );
   });
 
+  it('have a column for each of the most frequent keys of the metadata, under any name', async () => {
+    const survey = { ...blankSurvey(), id: nextId() };
+    const keys = hostile.map((text) => text || 'k');
+    await store(
+      hostile.map((text, n) => ({
+        surveyId: survey.id,
+        submittedAtMs: givenStart + n,
+        metadata: { [keys[n] ?? '']: text, weight: String(n / 2) },
+      })),
+    );
+    const found = await rows.metadataKeys({ surveyId: survey.id }, 100);
+    const inOrder = (names: string[]) =>
+      [...names].sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)));
+    assert.deepEqual(found, inOrder([...new Set([...keys, 'weight'])]));
+    assert.deepEqual(await rows.metadataKeys({ surveyId: survey.id }, 1), ['weight']);
+    assert.deepEqual(await rows.metadataKeys({ surveyId: nextId() }, 100), []);
+    const layout = layoutOf(survey, { labels: 'text', metadataKeys: found });
+    const { text } = await fileOf(survey.id, layout, 0);
+    const [, ...read]: string[][] = parse(text, { bom: true, record_delimiter: '\r\n' });
+    const column = (key: string) => layout.columns.findIndex(({ metadataKey }) => metadataKey === key);
+    assert.deepEqual(
+      read.map((row, n) => [plain(row[column(keys[n] ?? '')] ?? '?'), row[column('weight')]]),
+      hostile.map((given, n) => [given, String(n / 2)]),
+    );
+  });
+
   it('write numbers as ECMAScript does', async () => {
     const { survey } = withQuestion(blankSurvey(), { type: 'NUMBER', text: 'N', settings: {} });
     const values = fc.sample(fc.double({ noNaN: true, noDefaultInfinity: true }), { numRuns: 5000, seed: 11 });

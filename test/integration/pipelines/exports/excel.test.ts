@@ -51,6 +51,7 @@ async function written(
     completionRate: 0,
     averageDuration: meanDuration ?? 0,
     meanDuration,
+    medianDuration: meanDuration,
     byDay: [],
     questions: [],
   };

@@ -112,6 +112,7 @@ describe('hostile cells in a spreadsheet program', { skip }, () => {
         completionRate: 100,
         averageDuration: 0,
         meanDuration: null,
+        medianDuration: null,
         byDay: [],
         questions: [],
       }),

@@ -89,10 +89,14 @@ async function report(language: string, meanDuration: number | null = 61): Promi
       completionRate: 100,
       averageDuration: meanDuration ?? 0,
       meanDuration,
+      medianDuration: null,
       byDay: [{ date: '2026-03-01', count: 4 }],
       questions: [
-        { question, statistic: interpretQuestion(question, [{ kind: 'bits', counts: [3, 1] }], 4, 4) },
-        { question: open, statistic: interpretQuestion(open, [words], 4, 4) },
+        {
+          question,
+          statistic: interpretQuestion(question, [{ kind: 'bits', counts: [3, 1] }], { base: 4, partBases: [] }, 4),
+        },
+        { question: open, statistic: interpretQuestion(open, [words], { base: 4, partBases: [] }, 4) },
       ],
     }),
   };

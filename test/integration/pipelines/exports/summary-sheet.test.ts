@@ -15,9 +15,16 @@ const codes = (...counts: number[]): CountResult => ({
 });
 
 /** The rows of the summary of a workbook about one question. */
-async function summaryOf(body: Body, results: CountResult[], answered: number): Promise<exceljs.Row[]> {
+async function summaryOf(
+  body: Body,
+  results: CountResult[],
+  answered: number,
+  partBases: number[] = [],
+): Promise<exceljs.Row[]> {
   const { survey, question } = withQuestion(blankSurvey(), body);
-  const questions = [{ question, statistic: interpretQuestion(question, results, answered, answered) }];
+  const questions = [
+    { question, statistic: interpretQuestion(question, results, { base: answered, partBases }, answered) },
+  ];
   const pieces: Uint8Array[] = [];
   const summary = {
     totalResponses: answered,
@@ -25,6 +32,7 @@ async function summaryOf(body: Body, results: CountResult[], answered: number): 
     completionRate: 100,
     averageDuration: 0,
     meanDuration: null,
+    medianDuration: null,
     byDay: [],
     questions,
   };

@@ -112,6 +112,7 @@ describe('erased answers in the files of DATA_DIR', () => {
     const run = rewrite();
     await run();
     await trimStreams();
+    await eraseAllDeleted(stores.responses);
     await run();
     await isGone(answer);
   });

@@ -292,6 +292,7 @@ test('thousands of overlapping times and a hundred positions are counted by one 
   for (const slot of slots)
     assert.deepEqual(counted.perQuestion.get(`${slot}`), {
       base: 1900,
+      partBases: [],
       results: [{ kind: 'codes', counts: new Map([[1 + (slot % 5), 1900]]) }],
     });
 });

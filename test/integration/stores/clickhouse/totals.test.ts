@@ -96,6 +96,7 @@ test('a survey without responses has zeros, nulls and empty results', async () =
     total: 0,
     complete: 0,
     durationAverageMs: null,
+    durationMedianSeconds: null,
     lastSubmittedAt: null,
     byDay: [],
     perQuestion: new Map([
@@ -103,6 +104,7 @@ test('a survey without responses has zeros, nulls and empty results', async () =
         'q',
         {
           base: 0,
+          partBases: [],
           results: [
             { kind: 'codes', counts: new Map() },
             { kind: 'bits', counts: new Array(16).fill(0) },
@@ -138,6 +140,7 @@ test('the summary counts responses, completions, durations and days', async () =
     total: 4,
     complete: 3,
     durationAverageMs: 3001 / 3,
+    durationMedianSeconds: null,
     lastSubmittedAt: new Date(givenStart + 40 * dayMs),
     byDay: [
       { date: '2026-03-01', count: 2 },
@@ -162,6 +165,7 @@ test('codes are counted by position, the highest one too, and the base leaves ou
         'q0',
         {
           base: 3,
+          partBases: [],
           results: [
             {
               kind: 'codes',
@@ -173,10 +177,62 @@ test('codes are counted by position, the highest one too, and the base leaves ou
           ],
         },
       ],
-      ['q1', { base: 2, results: [{ kind: 'codes', counts: new Map([[65_535, 2]]) }] }],
-      ['q2', { base: 0, results: [{ kind: 'codes', counts: new Map() }] }],
+      ['q1', { base: 2, partBases: [], results: [{ kind: 'codes', counts: new Map([[65_535, 2]]) }] }],
+      ['q2', { base: 0, partBases: [], results: [{ kind: 'codes', counts: new Map() }] }],
     ],
   );
+});
+
+test('the median duration is counted where it is asked for, and one forgotten tab does not move it', async () => {
+  const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0 }] };
+  const medianOf = async (durations: readonly (number | undefined)[]) => {
+    const surveyId = await given(
+      durations.map((durationMs) => ({ codes: [1], ...(durationMs !== undefined && { durationMs }) })),
+    );
+    const counted = await totals.countSurvey({
+      surveyId,
+      plans: [{ questionId: 'q', plan }],
+      withMedianDuration: true,
+    });
+    assert.equal(counted.perQuestion.get('q')?.base, durations.length);
+    return counted.durationMedianSeconds;
+  };
+  assert.equal(await medianOf([40_000, 41_499, 42_700, 20 * 24 * 3_600_000, undefined]), 42);
+  assert.equal(await medianOf([40_000, 40_600, 41_400, 42_600]), 41);
+  assert.equal(await medianOf([undefined]), null);
+  assert.equal(await medianOf([20 * 24 * 3_600_000]), 65_535);
+  assert.equal(await medianOf([0]), 0);
+});
+
+test('parts of a question have bases of their own, of one position or several', async () => {
+  const surveyId = await given([
+    { codes: [1, 0, 3] },
+    { codes: [0, 2, 1] },
+    { codes: [1, 1, 0] },
+    { codes: [0, 0, 0] },
+  ]);
+  const parts = [[0, 1], [2], [1]];
+  for (const isSmall of [true, false]) {
+    const counted = await createTotalsStore({
+      clickhouse: database.clickhouse,
+      sizes: { isSmall: async () => isSmall, isKnownSmall: () => isSmall, note: () => isSmall },
+    }).countSurvey({
+      surveyId,
+      plans: [
+        { questionId: 'p', plan: { base: [2], requests: [{ kind: 'codes', slot: 2 }] } },
+        { questionId: 'q', plan: { base: [0, 1, 2], parts, requests: [{ kind: 'bits', slots: [0, 1] }] } },
+        { questionId: 'r', plan: { base: [0], requests: [{ kind: 'codes', slot: 0 }] } },
+      ],
+    });
+    assert.deepEqual(
+      ['p', 'q', 'r'].map((id) => [counted.perQuestion.get(id)?.base, counted.perQuestion.get(id)?.partBases]),
+      [
+        [2, []],
+        [3, [3, 2, 2]],
+        [2, []],
+      ],
+    );
+  }
 });
 
 test('bits are counted by option over several words, and a respondent counts once in the base', async () => {
@@ -256,6 +312,7 @@ test('merged, repeated and deleted responses count once, in their newest version
   const { perQuestion, ...head } = await totals.countSurvey({ surveyId, plans: [{ questionId: 'q', plan }] });
   assert.deepEqual(perQuestion.get('q'), {
     base: 2,
+    partBases: [],
     results: [
       {
         kind: 'codes',

@@ -182,6 +182,75 @@ test('a ClickHouse that hangs without ending is replaced within a minute, with a
   }
 });
 
+test('child processes get no secrets of the service in their environment', {
+  skip: process.platform === 'linux' ? false : 'reads /proc',
+}, async () => {
+  const secrets = { ADMIN_PASSWORD: 'a secret', OPENAI_API_KEY: 'another', SECRETS_KEY: 'a third' };
+  const stores = await startEmbeddedStores({
+    dataDir: newDataDir(),
+    needed: { redis: true, redisJobs: true, postgres: true, clickhouse: true },
+    log: createLog('silent'),
+    env: { ...process.env, ...secrets },
+  });
+  try {
+    for (const name of storeNames) {
+      const environment = readFileSync(`/proc/${stores.pid(name)}/environ`, 'utf8');
+      for (const [key, value] of Object.entries(secrets)) {
+        assert.ok(!environment.includes(key), `${name} has ${key}`);
+        assert.ok(!environment.includes(value), `${name} has the value of ${key}`);
+      }
+    }
+  } finally {
+    await stores.stop();
+  }
+});
+
+test('the service is no superuser of PostgreSQL, also where a former version made the database', async () => {
+  const dataDir = newDataDir();
+  const first = await start(dataDir, ['postgres']);
+  await withSql(first.databaseUrl, async (sql) => {
+    const [role] = await sql`select rolsuper, rolcreatedb, rolcreaterole from pg_roles where rolname = current_user`;
+    assert.deepEqual({ ...role }, { rolsuper: false, rolcreatedb: false, rolcreaterole: false });
+    await assert.rejects(sql`select rolpassword from pg_authid`, /permission denied/);
+    await assert.rejects(sql`copy (select 1) to program 'true'`, /permission denied/);
+  });
+  // As a former version left it.
+  await withSql(first.databaseAdminUrl, async (sql) => {
+    await sql`alter database survey owner to survey`;
+    await sql`drop role survey_app`;
+    await sql.unsafe(`
+      create table kept (id bigint generated always as identity primary key, a int);
+      create table counted (n serial);
+      create sequence numbers;
+      create view seen as select a from kept;
+      create type colour as enum ('red');
+      create function seven() returns int language sql as 'select 7';
+      insert into kept (a) values (7);`);
+  });
+  await first.stop();
+  rmSync(join(dataDir, 'postgres', 'app-password'));
+  const second = await start(dataDir, ['postgres']);
+  try {
+    await withSql(second.databaseUrl, async (sql) => {
+      await sql.unsafe(`
+        insert into kept (a) values (8);
+        insert into counted default values;
+        select nextval('numbers'), seven();
+        alter table kept add column b colour;
+        alter type colour add value 'blue';
+        drop view seen;
+        create or replace function seven() returns int language sql as 'select 8';
+        create table new (a int);`);
+      assert.deepEqual(
+        (await sql`select a from kept order by a`).map((row) => row['a']),
+        [7, 8],
+      );
+    });
+  } finally {
+    await second.stop();
+  }
+});
+
 test('the intake Redis writes to disk before it answers and evicts nothing', async () => {
   const stores = await start(newDataDir(), ['redis', 'redisJobs']);
   try {

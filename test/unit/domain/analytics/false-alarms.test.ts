@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { associationOf } from '../../../../src/domain/analytics/chi-square.ts';
+import { compareColumns } from '../../../../src/domain/analytics/significance.ts';
+import { runAtOnce } from '../../../../src/platform/slices.ts';
 
 /** Mulberry32, so that every run draws the same respondents. */
 function createRandom(seed: number): () => number {
@@ -54,6 +56,42 @@ function falseAlarms(designEffect: number, { dependsOnRow = false } = {}) {
   return { corrected: corrected / tables, uncorrected: uncorrected / tables };
 }
 
+/** A respondent of the tests between columns: in the row or not, in each of two columns or not. */
+type Drawn = (random: () => number) => { isInRow: boolean; isInOne: boolean; isInOther: boolean; weight: number };
+
+/** The share of 4000 comparisons of two columns without a difference that are called significant at 5 %. */
+function columnAlarms(size: number, draw: Drawn): number {
+  const random = createRandom(731);
+  const runs = 4000;
+  let alarms = 0;
+  for (let run = 0; run < runs; run += 1) {
+    const sums = { one: [0, 0, 0], other: [0, 0, 0], shared: 0 };
+    for (let index = 0; index < size; index += 1) {
+      const { isInRow, isInOne, isInOther, weight } = draw(random);
+      for (const [isIn, column] of [
+        [isInOne, sums.one],
+        [isInOther, sums.other],
+      ] as const) {
+        if (!isIn) continue;
+        column[0] = (column[0] ?? 0) + weight;
+        column[1] = (column[1] ?? 0) + weight ** 2;
+        if (isInRow) column[2] = (column[2] ?? 0) + weight;
+      }
+      if (isInOne && isInOther) sums.shared += weight ** 2;
+    }
+    const columns = [sums.one, sums.other].map(([weight = 0, squares = 0, inRow = 0], index) => ({
+      value: String(index),
+      base: squares === 0 ? 0 : weight ** 2 / squares,
+      shares: [weight === 0 ? 0 : inRow / weight],
+    }));
+    const shared =
+      ((columns[0]?.base ?? 0) * (columns[1]?.base ?? 0) * sums.shared) / ((sums.one[0] ?? 0) * (sums.other[0] ?? 0));
+    const found = runAtOnce(compareColumns(columns, 1, { level: 0.95 }, () => shared || 0));
+    if (found[0]?.some((over) => over.length > 0)) alarms += 1;
+  }
+  return alarms / runs;
+}
+
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 
 describe('false alarms of the weighted chi-square at a nominal 5 %', () => {
@@ -75,5 +113,43 @@ describe('false alarms of the weighted chi-square at a nominal 5 %', () => {
     const { corrected } = falseAlarms(1.43, { dependsOnRow: true });
     t.diagnostic(`weights that depend on the row: ${percent(corrected)} corrected`);
     assert.ok(corrected > 0.03 && corrected < 0.065, percent(corrected));
+  });
+});
+
+describe('false alarms of the tests between columns at a nominal 5 %', () => {
+  const half = (random: () => number) => random() < 0.5;
+
+  it('are about 5 % where columns share half of their respondents', (t) => {
+    const alarms = columnAlarms(300, (random) => {
+      const place = random();
+      return { isInRow: random() < 0.3, isInOne: place < 0.5, isInOther: place >= 0.25 && place < 0.75, weight: 1 };
+    });
+    t.diagnostic(`half of the respondents in both: ${percent(alarms)}`);
+    assert.ok(alarms > 0.035 && alarms < 0.065, percent(alarms));
+  });
+
+  it('are about 5 % with weights', (t) => {
+    const sigma = Math.sqrt(Math.log(1.43));
+    const alarms = columnAlarms(400, (random) => {
+      const isInOne = half(random);
+      const normal = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+      return { isInRow: random() < 0.3, isInOne, isInOther: !isInOne, weight: Math.exp(sigma * normal) };
+    });
+    t.diagnostic(`design effect 1.43: ${percent(alarms)}`);
+    assert.ok(alarms > 0.035 && alarms < 0.065, percent(alarms));
+  });
+
+  it('are at most 5 % in small columns, apart and overlapping', (t) => {
+    for (const [name, shared] of [
+      ['apart', 0],
+      ['overlapping', 0.5],
+    ] as const) {
+      const alarms = columnAlarms(14, (random) => {
+        const isInOne = half(random);
+        return { isInRow: random() < 0.3, isInOne, isInOther: isInOne ? random() < shared : true, weight: 1 };
+      });
+      t.diagnostic(`fourteen respondents, ${name}: ${percent(alarms)}`);
+      assert.ok(alarms <= 0.05, percent(alarms));
+    }
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { surveyHead } from '../../../../src/domain/analytics/statistics.ts';
+import { interpretQuestion, surveyHead } from '../../../../src/domain/analytics/statistics.ts';
 import type { CountResult, NumberMoments } from '../../../../src/domain/questions/contract.ts';
 import { changeQuestion } from '../../../../src/domain/questions/question-definition.ts';
 import { registry } from '../../../../src/domain/questions/registry.ts';
@@ -161,7 +161,8 @@ describe('a distribution', () => {
 
   it('names the bins of free numbers by their edges, exactly', () => {
     const { question } = one({ type: 'NUMBER', text: 'n' });
-    const close = [1e9, 1e9 + 1e-6, 1e9 + 2e-6].map((low) => ({ low, high: low + 1e-6, count: 1 }));
+    const edges = [1e9, 1_000_000_000.000_001, 1_000_000_000.000_002, 1_000_000_000.000_003];
+    const close = edges.slice(1).map((high, index) => ({ low: edges[index] ?? 0, high, count: 1 }));
     assert.deepEqual(Object.keys(statisticOf(question, [moments(close)], 1).distribution), [
       '1000000000–1000000000.000001',
       '1000000000.000001–1000000000.000002',
@@ -240,17 +241,19 @@ describe('a distribution', () => {
 
 describe('the head of a survey', () => {
   it('gives the completion rate with one decimal and the duration in seconds', () => {
-    assert.deepEqual(surveyHead({ total: 3, complete: 2, durationAverageMs: 1500 }), {
+    assert.deepEqual(surveyHead({ total: 3, complete: 2, durationAverageMs: 1500, durationMedianSeconds: 1.5 }), {
       totalResponses: 3,
       completeResponses: 2,
       completionRate: 66.7,
       averageDuration: 1.5,
+      medianDuration: 1.5,
     });
-    assert.deepEqual(surveyHead({ total: 0, complete: 0, durationAverageMs: null }), {
+    assert.deepEqual(surveyHead({ total: 0, complete: 0, durationAverageMs: null, durationMedianSeconds: null }), {
       totalResponses: 0,
       completeResponses: 0,
       completionRate: 0,
       averageDuration: 0,
+      medianDuration: null,
     });
   });
 });
@@ -306,6 +309,21 @@ describe('what was taken out of a question', () => {
     assert.deepEqual(statisticOf(shorter, [whole({ 1: 1 }, { 1: 1 }), whole({}, {})], 1).distribution, {
       x: { good: 1 },
     });
+  });
+});
+
+describe('the bases of the rows of a MATRIX', () => {
+  const rows = [{ text: 'x' }, { text: 'y' }];
+  const options = [{ text: 'a' }, { text: 'b' }];
+
+  it('are those who answered the row, once each where a row takes several answers', () => {
+    const several = one({ type: 'MATRIX', text: 'm', options, settings: { rows, multiple: true } }).question;
+    const bits = (...counts: number[]): CountResult => ({ kind: 'bits', counts });
+    const found = interpretQuestion(several, [bits(3, 2), bits(1, 0)], { base: 5, partBases: [4, 1] }, 6);
+    assert.deepEqual([found.baseByRow, found.responseCount], [{ x: 4, y: 1 }, 5]);
+    assert.equal(registry.MATRIX.countPlan(several).parts?.length, 2);
+    const single = one({ type: 'MATRIX', text: 'm', options, settings: { rows } }).question;
+    assert.deepEqual(statisticOf(single, [codes({ 1: 3, 2: 1 }), codes({})], 4).baseByRow, { x: 4, y: 0 });
   });
 });
 

@@ -89,8 +89,14 @@ describe('every question type', () => {
       fc.assert(
         fc.property(responses, (given) => {
           const rows = given.map((values) => rowOf(values.map((value) => ({ questionId: question.id, ...value }))));
-          const { base, results } = countRows(registry[type].countPlan(question), rows);
-          const statistic = interpretQuestion(question, results, base, rows.length);
+          const plan = registry[type].countPlan(question);
+          const { base, results } = countRows(plan, rows);
+          const statistic = interpretQuestion(
+            question,
+            results,
+            { base, partBases: (plan.parts ?? []).map(() => base) },
+            rows.length,
+          );
           assert.equal(statistic.responseCount, given.filter((values) => values.length > 0).length);
           assert.equal(statistic.responseCount + statistic.skippedCount, rows.length);
           if (statistic.topWords) assert.deepEqual(statistic.distribution, {});

@@ -17,7 +17,7 @@ const codes = (...counts: number[]): CountResult => ({
 
 function asked(body: Body, ...results: CountResult[]) {
   const { survey, question } = withQuestion(blankSurvey(), body);
-  return { survey, question, statistic: interpretQuestion(question, results, 6, 6) };
+  return { survey, question, statistic: interpretQuestion(question, results, { base: 6, partBases: [] }, 6) };
 }
 const linesOf = ({ question, statistic }: ReturnType<typeof asked>) => tableOf({ question, statistic }).lines;
 const printed = (found: ReturnType<typeof asked>) =>

@@ -134,6 +134,34 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('can be made into a typed client: bodies have no defaults, and each part of a union has a type', () => {
+    const types = ['type', '$ref', 'enum', 'const', 'anyOf', 'oneOf', 'allOf'];
+    const isTyped = (part: object) => types.some((key) => key in part);
+    const visit = (value: unknown, path: string, visitSchema: (schema: any, path: string) => void): void => {
+      if (typeof value !== 'object' || value === null) return;
+      visitSchema(value, path);
+      for (const [key, item] of Object.entries(value)) visit(item, `${path}/${key}`, visitSchema);
+    };
+    const untyped: string[] = [];
+    visit(document, '', (schema, path) => {
+      for (const part of [schema.anyOf, schema.oneOf, schema.allOf].filter(Array.isArray).flat())
+        if (!isTyped(part)) untyped.push(path);
+    });
+    const defaults: string[] = [];
+    const visitBody = (schema: any, path: string): void => {
+      if (schema.default !== undefined && !path.endsWith('/properties')) defaults.push(path);
+      const name = schema.$ref?.split('/').at(-1);
+      if (name !== undefined) visit(document.components.schemas[name], `${path}/${name}`, visitBody);
+    };
+    for (const { name, operation } of operations)
+      visit(operation.requestBody?.content?.['application/json']?.schema, name, visitBody);
+    assert.deepEqual([untyped, defaults], [[], []]);
+    const ids = new Map(operations.map(({ name, operation }) => [name, operation.operationId]));
+    assert.equal(ids.get('POST /responses/surveys/{surveyId}/submit'), 'submitResponse');
+    const unnamed = operations.filter(({ operation }) => operation.operationId === undefined).map(({ name }) => name);
+    assert.deepEqual(unnamed, []);
+  });
+
   it('gives no two operations the same id, nor two paths the same template', () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     assert.equal(new Set(ids).size, ids.length);

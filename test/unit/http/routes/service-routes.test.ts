@@ -4,7 +4,7 @@ import { unavailable } from '../../../../src/errors.ts';
 import { createOpenApi } from '../../../../src/http/reference/openapi.ts';
 import { docsRoutes, openApiRoute } from '../../../../src/http/routes/docs.ts';
 import { type HealthRoutesDeps, healthRoutes } from '../../../../src/http/routes/health.ts';
-import { isLoopback, metricsRoute } from '../../../../src/http/routes/metrics.ts';
+import { isLoopback, isLoopbackHost, metricsRoute } from '../../../../src/http/routes/metrics.ts';
 import { createMetrics } from '../../../../src/metrics.ts';
 import { authenticateKnown, countingLimits, startLoopback } from '../../../support/loopback-server.ts';
 
@@ -310,4 +310,27 @@ describe('figures', () => {
     ])
       assert.equal(isLoopback(address), false, address);
   });
+});
+
+it('a Host of this machine is localhost or a loopback address, with any port', () => {
+  for (const host of [
+    'localhost',
+    'LOCALHOST:3000',
+    '127.0.0.1',
+    '127.0.0.1:3000',
+    '127.9.9.9:1',
+    '[::1]',
+    '[::1]:3000',
+  ])
+    assert.ok(isLoopbackHost(host), host);
+  for (const host of [
+    '',
+    'rebound.example.org',
+    'localhost.example.org:3000',
+    '127.0.0.1.example.org',
+    '10.0.0.1',
+    '[::2]',
+    '0.0.0.0',
+  ])
+    assert.ok(!isLoopbackHost(host), host);
 });

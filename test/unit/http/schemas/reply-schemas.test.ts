@@ -52,7 +52,12 @@ describe('the schemas of replies', () => {
       const question = questionOf(type);
       const shown = questionSchema.safeParse(describeQuestion(question));
       assert.ok(shown.success, `${type}: ${shown.error?.message}`);
-      const statistic = interpretQuestion(question, registry[type].countPlan(question).requests.map(noneOf), 0, 0);
+      const statistic = interpretQuestion(
+        question,
+        registry[type].countPlan(question).requests.map(noneOf),
+        { base: 0, partBases: [] },
+        0,
+      );
       const counted = questionStatisticSchema.safeParse(statistic);
       assert.ok(counted.success, `${type}: ${counted.error?.message}`);
     }

@@ -52,6 +52,7 @@ function setUp(whileReading: () => Promise<string> | string) {
     },
     surveys: { load: async () => survey },
     rows: {
+      metadataKeys: async () => [],
       batches: async function* () {},
       csvLines: async function* () {
         yield { pieces: [Buffer.from(await whileReading())], rows: 1 };

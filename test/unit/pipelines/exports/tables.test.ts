@@ -11,14 +11,19 @@ const rows = [
 ];
 
 /** A grid that ten people answered. */
-function grid(columns: readonly string[], results: CountResult[], settings: Record<string, unknown> = {}) {
+function grid(
+  columns: readonly string[],
+  results: CountResult[],
+  settings: Record<string, unknown> = {},
+  partBases: number[] = [],
+) {
   const { question } = withQuestion(blankSurvey(), {
     type: 'MATRIX',
     text: 'How is each?',
     options: columns.map((text) => ({ text })),
     settings: { rows, ...settings },
   });
-  return tableOf({ question, statistic: interpretQuestion(question, results, 10, 12) });
+  return tableOf({ question, statistic: interpretQuestion(question, results, { base: 10, partBases }, 12) });
 }
 const codes = (...counts: number[]): CountResult => ({
   kind: 'codes',
@@ -38,11 +43,11 @@ describe('the printed table of a MATRIX', () => {
     assert.equal(table.chart, 'lines');
   });
 
-  it('has percentages of respondents if several answers may be chosen, as for CHECKBOXES, and no chart of parts', () => {
-    const table = grid(['Fast', 'Cheap'], [bits(10, 5), bits(0, 2)], { multiple: true });
+  it('has percentages of those who answered the row if several answers may be chosen too, and no chart of parts', () => {
+    const table = grid(['Fast', 'Cheap'], [bits(10, 5), bits(0, 2)], { multiple: true }, [10, 4]);
     assert.deepEqual(percentsOf(table), [
       [100, 50],
-      [0, 20],
+      [0, 50],
     ]);
     assert.equal(table.chart, 'bars');
   });
@@ -61,7 +66,10 @@ describe('the printed table of a MATRIX', () => {
 type Body = Parameters<typeof withQuestion>[1];
 function printed(body: Body, results: CountResult[], answered: number) {
   const { question } = withQuestion(blankSurvey(), body);
-  return tableOf({ question, statistic: interpretQuestion(question, results, answered, answered) });
+  return tableOf({
+    question,
+    statistic: interpretQuestion(question, results, { base: answered, partBases: [] }, answered),
+  });
 }
 const texts = (
   counts: readonly (readonly [string, number])[],

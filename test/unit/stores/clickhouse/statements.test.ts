@@ -218,6 +218,7 @@ test('the summary orders days and subtracts superseded versions', () => {
     total: 5,
     complete: 5,
     durationAverageMs: 400,
+    durationMedianSeconds: null,
     lastSubmittedAt: new Date(1_728_100_000_000),
     byDay: [
       { date: '2024-10-04', count: 3 },
@@ -231,7 +232,14 @@ test('the summary leaves out a day whose only response was superseded', () => {
     [20_000, 1, '', [1, 0, 0, 5]],
     [20_000, 1, '', [-1, -0, -0, -5]],
   ]);
-  assert.deepEqual(head, { total: 0, complete: 0, durationAverageMs: null, lastSubmittedAt: null, byDay: [] });
+  assert.deepEqual(head, {
+    total: 0,
+    complete: 0,
+    durationAverageMs: null,
+    durationMedianSeconds: null,
+    lastSubmittedAt: null,
+    byDay: [],
+  });
 });
 
 test('options have the same counts from bits and from the codes of their word', () => {

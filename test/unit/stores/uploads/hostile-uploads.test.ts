@@ -11,6 +11,7 @@ async function typeOf(
     '*/*',
     'application/*',
     'image/*',
+    'image/svg+xml',
     'text/*',
     'audio/*',
     'video/*',
@@ -152,3 +153,60 @@ describe('detection of a hostile file’s type', () => {
     ]);
   });
 });
+
+describe('files that run something', () => {
+  const inspect = (bytes: Buffer, fileName = 'upload', acceptedTypes?: readonly string[]) =>
+    inspectContent(
+      (async function* () {
+        yield bytes;
+      })(),
+      { declared: 'text/plain', acceptedTypes, fileName },
+    );
+  const latin1 = (text: string) => Buffer.from(text, 'latin1');
+  const refusedTypes: Readonly<Record<string, Buffer>> = {
+    '.lnk': latin1('L\0\0\0\x01\x14\x02\0\0\0\0\0\xc0\0\0\0\0\0\0F'.padEnd(80, '\0')),
+    '.msi and old Office': latin1('\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1'.padEnd(600, '\0')),
+    '.xar': latin1('xar!\0\x1c\0\x01'.padEnd(80, '\0')),
+    '.rar': latin1('Rar!\x1a\x07\x01\0'.padEnd(80, '\0')),
+    '.chm': latin1('ITSF\x03\0\0\0'.padEnd(80, '\0')),
+    '.reg': Buffer.from('Windows Registry Editor Version 5.00\r\n\r\n[HKEY_CURRENT_USER]\r\n'),
+    '.reg in UTF-16': Buffer.from('\ufeffWindows Registry Editor Version 5.00\r\n', 'utf16le'),
+    '.reg of Windows 98': Buffer.from('REGEDIT4\r\n\r\n[HKEY_CURRENT_USER]\r\n'),
+    '.docm': zipOfDocument('application/vnd.ms-word.document.macroEnabled.main+xml'),
+  };
+  for (const [name, bytes] of Object.entries(refusedTypes))
+    it(`are refused by their content: ${name}`, async () => {
+      await assert.rejects(inspect(bytes), { code: 'UNSUPPORTED_MEDIA_TYPE' });
+    });
+
+  it('are refused by their name, whatever they hold, unless a question takes programs', async () => {
+    const text = Buffer.from('a text');
+    for (const name of ['a.lnk', 'a.MSI', 'a.b.docm', 'a.bat', 'a.hta ', 'a.reg.', 'a.xlsm'])
+      await assert.rejects(inspect(text, name), { code: 'UNSUPPORTED_MEDIA_TYPE' }, name);
+    await assert.rejects(inspect(png, 'picture.exe', ['image/*']), { code: 'UNSUPPORTED_MEDIA_TYPE' });
+    assert.equal((await inspect(text, 'a.lnk.txt')).mimeType(), 'text/plain');
+    assert.ok(await inspect(refusedTypes['.rar'] ?? text, 'a.rar', ['application/x-rar-compressed']));
+  });
+
+  it('are drawings too: image/* does not include SVG', async () => {
+    const drawing = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>');
+    await assert.rejects(inspect(drawing, 'a.svg', ['image/*']), { code: 'UNSUPPORTED_MEDIA_TYPE' });
+    assert.equal((await inspect(drawing, 'a.svg', ['image/svg+xml'])).mimeType(), 'image/svg+xml');
+    assert.equal((await inspect(png, 'a.png', ['image/*'])).mimeType(), 'image/png');
+  });
+});
+
+/** A ZIP file with the part that names the kind of an Office document, not compressed. */
+function zipOfDocument(contentType: string): Buffer {
+  const name = '[Content_Types].xml';
+  const text = Buffer.from(
+    `<?xml version="1.0"?><Types><Override PartName="/word/document.xml" ContentType="${contentType}"/></Types>`,
+  );
+  const head = Buffer.alloc(30);
+  head.writeUInt32LE(0x04034b50, 0);
+  head.writeUInt16LE(20, 4);
+  head.writeUInt32LE(text.length, 18);
+  head.writeUInt32LE(text.length, 22);
+  head.writeUInt16LE(name.length, 26);
+  return Buffer.concat([head, Buffer.from(name), text, Buffer.from('PK\u0005\u0006', 'latin1'), Buffer.alloc(18)]);
+}

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { pointsOf } from '../../../../src/domain/questions/ordered-options.ts';
+import { registry } from '../../../../src/domain/questions/registry.ts';
+import type { Question } from '../../../../src/domain/survey.ts';
+import { layoutOf } from '../../../../src/pipelines/exports/columns.ts';
+import { writeSpss } from '../../../../src/pipelines/exports/spss/spss.ts';
+import { variablesOf } from '../../../../src/pipelines/exports/spss/variables.ts';
+import type { FileContent } from '../../../../src/pipelines/exports/writer.ts';
+import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
+import { blankSurvey, withQuestion } from '../../../support/questions.ts';
+
+type Body = Parameters<typeof withQuestion>[1];
+type Given = Record<string, unknown>;
+
+function surveyOf(...bodies: Body[]) {
+  let survey = blankSurvey();
+  for (const body of bodies) survey = withQuestion(survey, body).survey;
+  return survey;
+}
+
+const fourPoints: Body = {
+  type: 'LIKERT_SCALE',
+  text: 'How satisfied are you?',
+  options: ['Very dissatisfied', 'Dissatisfied', 'Satisfied', 'Very satisfied'].map((text) => ({ text })),
+};
+
+/** The question with a further option put in before the third, whose code is therefore the greatest. */
+function withMiddle(question: Question): Question {
+  const [first, second, third, fourth] = question.options;
+  assert.ok(first && second && third && fourth);
+  return {
+    ...question,
+    options: [first, second, { ...fourth, id: 'n', code: 5, text: 'Neither', value: 'neither' }, third, fourth],
+  };
+}
+
+let ids = 0;
+/** A response with answers by question. */
+function record(
+  questions: readonly Question[],
+  answers: readonly (readonly Given[])[],
+  metadata: Record<string, string> = {},
+): ResponseRecord {
+  const row = { codes: Array.from({ length: 40 }, () => 0), numbers: [], texts: [] };
+  for (const [place, given] of answers.entries()) {
+    const question = questions[place];
+    if (!question || given.length === 0) continue;
+    registry[question.type].read(
+      question,
+      given.map((answer, index) => ({ index, answer: { questionId: question.id, ...answer } })),
+      row,
+      { uploads: new Map(), report: (_, field, message) => assert.fail(`${field} ${message}`) },
+    );
+  }
+  ids += 1;
+  return {
+    surveyId: 's',
+    responseId: `r${ids}`,
+    submittedAt: new Date(1_767_225_600_123),
+    version: 1,
+    surveyVersion: 1,
+    isComplete: true,
+    completedAt: null,
+    durationMs: null,
+    language: 'en',
+    respondent: '',
+    metadata,
+    row,
+  };
+}
+
+interface Asked {
+  labels?: 'text' | 'value';
+  columns?: string[];
+  metadataKeys?: string[];
+}
+
+const variables = (questions: readonly Question[], { labels = 'text', ...asked }: Asked = {}) =>
+  variablesOf(layoutOf({ isAnonymous: false, questions }, { labels, ...asked }));
+
+/** What PSPP prints of the file. */
+async function pspp(
+  questions: readonly Question[],
+  records: readonly ResponseRecord[],
+  script: string,
+  asked: Asked = {},
+) {
+  const pieces: Uint8Array[] = [];
+  const batches = async function* () {
+    yield records;
+  };
+  const { labels = 'text', ...options } = asked;
+  const content = {
+    survey: { title: 'SPSS' },
+    layout: layoutOf({ isAnonymous: false, questions }, { labels, ...options }),
+    createdAt: new Date('2026-01-02T03:04:05Z'),
+    batches: batches(),
+    scan: batches,
+  };
+  await writeSpss(content as unknown as FileContent, {
+    write: async (bytes) => void pieces.push(Uint8Array.from(bytes)),
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'spss-'));
+  try {
+    const path = join(folder, 'file.sav');
+    writeFileSync(path, Buffer.concat(pieces));
+    const run = spawnSync('pspp', ['-O', 'format=txt'], {
+      input: `GET FILE='${path}'.\n${script}\n`,
+      encoding: 'utf8',
+      env: { ...process.env, LC_ALL: 'C.UTF-8' },
+    });
+    assert.equal(run.status, 0, run.stdout + run.stderr);
+    assert.doesNotMatch(run.stdout + run.stderr, /warning|error/i);
+    return run.stdout;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const skip = spawnSync('pspp', ['--version']).error ? 'pspp is not installed' : false;
+const labelled = (values: readonly { value: number; label: string }[]) =>
+  values.map(({ value, label }) => `${value} ${label}`);
+
+describe('the values of an SPSS file', () => {
+  it('of a scale are its points in order, whenever an option was added', () => {
+    const [likert] = surveyOf(fourPoints).questions;
+    assert.ok(likert);
+    const [variable] = variables([withMiddle(likert)], { columns: [likert.id] });
+    assert.deepEqual(labelled(variable?.values ?? []), [
+      '1 Very dissatisfied',
+      '2 Dissatisfied',
+      '3 Neither',
+      '4 Satisfied',
+      '5 Very satisfied',
+    ]);
+    assert.equal(variable?.measure, 'ordinal');
+  });
+
+  it('of a scale have the mean that the service gives, as PSPP computes it', { skip }, async () => {
+    const [plain] = surveyOf(fourPoints).questions;
+    assert.ok(plain);
+    const likert = withMiddle(plain);
+    const points = [1, 2, 3, 3, 4, 4, 5, 5, 5];
+    const records = points.map((numberValue) => record([likert], [[{ numberValue }]]));
+    const mean = points.reduce((sum, point) => sum + point, 0) / points.length;
+    const printed = await pspp([likert], records, 'DESCRIPTIVES /VARIABLES=Q1.\nDISPLAY DICTIONARY.');
+    assert.match(printed, new RegExp(mean.toFixed(2).replace('.', '\\.')));
+    assert.match(printed, /Ordinal/);
+    assert.deepEqual([...pointsOf(likert).values()], [1, 2, 3, 4, 5]);
+  });
+
+  it('of a MATRIX are the points of its columns', () => {
+    const { questions } = surveyOf({
+      type: 'MATRIX',
+      text: 'How was it?',
+      options: [{ text: 'Bad' }, { text: 'Fair' }, { text: 'Good' }],
+      settings: { rows: [{ text: 'Food' }, { text: 'Service' }] },
+    });
+    const [matrix] = questions;
+    assert.ok(matrix);
+    const [bad, fair, good] = matrix.options;
+    assert.ok(bad && fair && good);
+    const reordered = { ...matrix, options: [good, fair, bad] };
+    const found = variables([reordered], { columns: [matrix.id] });
+    assert.deepEqual(
+      found.map(({ name, measure, values }) => [name, measure, labelled(values)]),
+      [
+        ['Q1_1', 'ordinal', ['1 Good', '2 Fair', '3 Bad']],
+        ['Q1_2', 'ordinal', ['1 Good', '2 Fair', '3 Bad']],
+      ],
+    );
+    const given = record([matrix], [[{ rowId: matrix.rows[0]?.id, optionId: bad.id }]]);
+    assert.deepEqual(
+      found.map(({ read }) => read(given)),
+      [3, null],
+    );
+  });
+
+  it('are those of the author where all are numbers, and "Other" is then missing', { skip }, async () => {
+    const { questions } = surveyOf({
+      type: 'MULTIPLE_CHOICE',
+      text: 'How many?',
+      options: ['5', '2', '10'].map((value) => ({ text: `${value} or so`, value })),
+      settings: { allowOther: true },
+    });
+    const [choice] = questions;
+    assert.ok(choice);
+    const [variable] = variables(questions, { columns: [choice.id] });
+    assert.deepEqual(labelled(variable?.values ?? []), ['0 Other', '2 2 or so', '5 5 or so', '10 10 or so']);
+    const records = [
+      ...choice.options.map(({ id }) => record(questions, [[{ optionId: id }]])),
+      record(questions, [[{ textValue: 'a thousand' }]]),
+    ];
+    const printed = await pspp(questions, records, 'FREQUENCIES /VARIABLES=Q1.\nDESCRIPTIVES /VARIABLES=Q1.');
+    assert.match(printed, /Missing *Other/);
+    assert.match(printed, /5\.67/);
+  });
+
+  it('of other choices are fixed numbers, and "Other" is a small one of its own', () => {
+    const { questions } = surveyOf({
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which?',
+      options: [{ text: 'Red' }, { text: 'Blue', value: '7' }],
+      settings: { allowOther: true },
+    });
+    const [variable] = variables(questions, { columns: [questions[0]?.id ?? ''] });
+    assert.deepEqual(labelled(variable?.values ?? []), ['0 Other', '1 Red', '2 Blue']);
+    assert.deepEqual([variable?.measure, variable?.missing], ['nominal', undefined]);
+  });
+});
+
+describe('the variables of an SPSS file', () => {
+  const grid: Body = {
+    type: 'MATRIX',
+    text: 'Where have you seen it?',
+    options: [{ text: 'TV' }, { text: 'Web' }],
+    settings: { multiple: true, rows: [{ text: 'This brand' }, { text: 'That brand' }] },
+  };
+
+  it('have one multiple response set a row of a MATRIX with several answers', { skip }, async () => {
+    const { questions } = surveyOf(grid);
+    const [matrix] = questions;
+    assert.ok(matrix);
+    const [row, option] = [matrix.rows[0]?.id, matrix.options[1]?.id];
+    const printed = await pspp(
+      questions,
+      [record(questions, [[{ rowId: row, optionId: option }]]), record(questions, [])],
+      'MRSETS /DISPLAY NAME=ALL.',
+    );
+    assert.match(printed, /\$Q1_1\|.*This.*\|Q1_1 *\|\n.*\|Q1_2 *\|\n\|\$Q1_2\|.*That.*\|Q1_3 *\|\n.*\|Q1_4/);
+  });
+
+  it('are numbered as in the whole file, whatever columns are asked for', () => {
+    const { questions } = surveyOf(
+      { type: 'YES_NO', text: 'First?' },
+      { type: 'YES_NO', text: 'Second?' },
+      { type: 'YES_NO', text: 'Third?' },
+    );
+    const [first, second, third] = questions;
+    assert.ok(first && second && third);
+    assert.deepEqual(
+      variables(questions, { columns: [third.id, second.id] }).map(({ name, label }) => [name, label]),
+      [
+        ['Q3', 'Third?'],
+        ['Q2', 'Second?'],
+      ],
+    );
+    const hidden = [{ ...first, isHidden: true }, second, third];
+    assert.deepEqual(
+      variables(hidden, { columns: [first.id, second.id] }).map(({ name }) => name),
+      ['Q3', 'Q1'],
+    );
+  });
+
+  it('and the headings of other files name no ids', () => {
+    const survey = surveyOf({ type: 'YES_NO', text: 'First?' }, grid);
+    const { columns } = layoutOf(survey, { labels: 'value' });
+    assert.deepEqual(
+      columns.filter(({ answer }) => answer).map(({ heading }) => heading),
+      ['Q1', 'Q2:this-brand:tv', 'Q2:this-brand:web', 'Q2:that-brand:tv', 'Q2:that-brand:web'],
+    );
+    assert.deepEqual(
+      variables(survey.questions, { labels: 'value', columns: [survey.questions[0]?.id ?? ''] }).map(
+        ({ label, values }) => [label, labelled(values)],
+      ),
+      [['First?', ['1 yes', '2 no']]],
+    );
+  });
+
+  it('have one for each key of the metadata, a number if all its values are, so that it can be the weight', {
+    skip,
+  }, async () => {
+    const { questions } = surveyOf({ type: 'YES_NO', text: 'Yes?' });
+    const [question] = questions;
+    assert.ok(question);
+    const of = (place: number, metadata: Record<string, string>) =>
+      record(questions, [[{ optionId: question.options[place]?.id }]], metadata);
+    const records = [
+      of(0, { weight: '1.5', 'the place': '007' }),
+      of(1, { weight: '0.5\r', 'the place': 'x' }),
+      of(0, { weight: ' 1', 'the place': '1' }),
+      of(0, { weight: '2', 'The-place': 'y' }),
+    ];
+    const printed = await pspp(
+      questions,
+      records,
+      'DISPLAY DICTIONARY.\nWEIGHT BY M_weight.\nFREQUENCIES /VARIABLES=Q1.',
+      { metadataKeys: ['The-place', 'the place', 'weight'] },
+    );
+    assert.match(printed, /M_The_place/);
+    assert.match(printed, /M_the_place_2/);
+    assert.match(printed, /4\.50[\s\S]*90\.0%/);
+  });
+});

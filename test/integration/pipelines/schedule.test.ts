@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createLog } from '../../../src/log.ts';
+import { startSchedule } from '../../../src/pipelines/schedule.ts';
+import { createLeader } from '../../../src/stores/postgres/leader.ts';
+import { freshDatabase } from '../../support/auth-server.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const log = createLog('silent');
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('periodic tasks of several processes', () => {
+  let database: Awaited<ReturnType<typeof freshDatabase>>;
+  before(async () => {
+    database = await freshDatabase();
+  });
+  after(() => database?.drop());
+
+  /** A jobs process; what it runs is noted. */
+  const startProcess = (holder: string, runs: string[]) => {
+    const leader = createLeader({ sql: database.sql, name: 'tasks', holder, log, leaseMs: 900 });
+    const task = (name: string, isOfEachProcess = false) => ({
+      name,
+      everyMs: 100,
+      isOfEachProcess,
+      run: async () => void runs.push(`${holder} ${name}`),
+    });
+    const schedule = startSchedule([task('task'), task('measure', true)], log, leader);
+    return { leader, schedule };
+  };
+
+  it('are run by one of them, and by another when it stops', async () => {
+    const runs: string[] = [];
+    const processes = ['one', 'two', 'three'].map((holder) => ({ holder, ...startProcess(holder, runs) }));
+    const leaders = () => processes.filter(({ leader }) => leader.isLeader()).map(({ holder }) => holder);
+    await eventually(() => assert.equal(leaders().length, 1));
+    const [first] = leaders();
+    await pause(1500);
+    const ran = (name: string) => [
+      ...new Set(runs.filter((run) => run.endsWith(name)).map((run) => run.split(' ')[0])),
+    ];
+    assert.deepEqual(ran('task'), [first]);
+    assert.deepEqual(ran('measure').sort(), ['one', 'three', 'two']);
+    await processes.find(({ holder }) => holder === first)?.schedule.stop();
+    await eventually(() => assert.ok(leaders().length === 1 && leaders()[0] !== first), 3000);
+    runs.length = 0;
+    await eventually(() => assert.deepEqual(ran('task'), leaders()));
+    await Promise.all(processes.map(({ schedule }) => schedule.stop()));
+  });
+
+  it('are taken over from one that died, also when the clock of PostgreSQL was set back an hour', async () => {
+    for (const until of [`now() + interval '1 second'`, `now() + interval '1 hour'`]) {
+      await database.sql.unsafe(
+        `INSERT INTO leaders VALUES ('tasks', 'dead', ${until})
+         ON CONFLICT (name) DO UPDATE SET holder = 'dead', held_until = excluded.held_until`,
+      );
+      const { leader, schedule } = startProcess('heir', []);
+      await eventually(() => assert.ok(leader.isLeader()), 5000);
+      await schedule.stop();
+    }
+  });
+});
