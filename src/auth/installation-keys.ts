@@ -1,5 +1,15 @@
 import { SettingsError } from '../settings.ts';
-import type { InstallationKeys, KeyPurpose } from '../stores/postgres/installation-keys.ts';
+
+/** The purposes of an installation's keys: access tokens are signed, secrets are encrypted. */
+export type KeyPurpose = 'access tokens' | 'secrets';
+
+export interface InstallationKeys {
+  /**
+   * Records the fingerprints of a process's keys, if one of them is known already or none is. Returns whether it did.
+   * With `isReplacing` they take the place of those that are known.
+   */
+  register(purpose: KeyPurpose, fingerprints: readonly string[], options: { isReplacing: boolean }): Promise<boolean>;
+}
 
 /** Fingerprints of this process's keys, by what they are for; a purpose without keys is not compared. */
 export type KeyFingerprints = Partial<Record<KeyPurpose, readonly string[]>>;

@@ -1,15 +1,5 @@
+import type { InstallationKeys } from '../../auth/installation-keys.ts';
 import type { Sql } from './client.ts';
-
-/** What the keys of an installation are for: access tokens are signed, secrets are encrypted. */
-export type KeyPurpose = 'access tokens' | 'secrets';
-
-export interface InstallationKeys {
-  /**
-   * Records the fingerprints of a process's keys, if one of them is known already or none is. Returns whether it did.
-   * With `isReplacing` they take the place of those that are known.
-   */
-  register(purpose: KeyPurpose, fingerprints: readonly string[], options: { isReplacing: boolean }): Promise<boolean>;
-}
 
 /** Advisory lock of processes that register keys at the same time. Any fixed number. */
 const registrationLock = 7_203_516;
