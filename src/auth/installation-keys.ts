@@ -1,6 +1,6 @@
 import { SettingsError } from '../settings.ts';
 
-/** The purposes of an installation's keys: access tokens are signed, secrets are encrypted. */
+/** What the keys of an installation are for: access tokens are signed, secrets are encrypted. */
 export type KeyPurpose = 'access tokens' | 'secrets';
 
 export interface InstallationKeys {

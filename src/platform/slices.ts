@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** Long work that gives way now and then: each `yield` comes after about a millisecond at most. */
 export type SlicedWork<Result> = Generator<void, Result, void>;
 
-/** Time after which work lets others run; in the first slice sooner, because other work of the same call came before it. */
+/** Time after which work lets others run; sooner in the first slice, because other work of the call came before it. */
 const [firstSliceMs, sliceMs] = [1, 3];
 
 export function runAtOnce<Result>(work: SlicedWork<Result>): Result {

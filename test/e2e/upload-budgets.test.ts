@@ -4,6 +4,9 @@ import { adminClient, type Client } from '../support/client.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
 const mib = 1024 * 1024;
+/** Addresses that no other test sends from, by number. */
+const network = Array.from({ length: 2 }, () => Math.floor(Math.random() * 256));
+const addressOf = (n: number): string => ['10', ...network, n].join('.');
 
 async function served(env: Record<string, string>, run: (service: RunningService, admin: Client) => Promise<void>) {
   const service = await startService({ env });
@@ -19,7 +22,7 @@ async function fileSurvey({ base }: RunningService, admin: Client) {
   const question = await admin.create(`/surveys/${id}/questions`, { type: 'FILE_UPLOAD', text: 'A file?' });
   await admin.post(`/surveys/${id}/publish`);
   return {
-    async upload(bytes: number, address = '203.0.113.1') {
+    async upload(bytes: number, address = addressOf(1)) {
       const reply = await fetch(`${base}/uploads/surveys/${id}/questions/${question.id}`, {
         method: 'POST',
         body: new Uint8Array(bytes).fill(65),
@@ -42,15 +45,15 @@ describe('uploads of anybody', () => {
   it('fill no more than the budget of a survey, until responses claim them', () =>
     served({ TRUSTED_PROXIES: '127.0.0.1', UPLOAD_SURVEY_UNCLAIMED_BYTES: String(3 * mib) }, async (service, admin) => {
       const [one, other] = [await fileSurvey(service, admin), await fileSurvey(service, admin)];
-      const first = await one.upload(mib, '203.0.113.1');
-      assert.deepEqual([first.status, (await one.upload(mib, '203.0.113.2')).status], [201, 201]);
-      const refused = await one.upload(1.5 * mib, '203.0.113.3');
+      const first = await one.upload(mib, addressOf(1));
+      assert.deepEqual([first.status, (await one.upload(mib, addressOf(2))).status], [201, 201]);
+      const refused = await one.upload(1.5 * mib, addressOf(3));
       assert.deepEqual([refused.status, refused.code], [503, 'SERVICE_UNAVAILABLE']);
       assert.ok(refused.retryAfter > 0);
       assert.equal((await other.upload(mib)).status, 201, 'other surveys go on');
       assert.equal(await one.claim(first.uploadId), 201);
-      assert.equal((await one.upload(1.5 * mib, '203.0.113.3')).status, 201);
-      const raced = await Promise.all(Array.from({ length: 8 }, (_, n) => other.upload(mib, `198.51.100.${n}`)));
+      assert.equal((await one.upload(1.5 * mib, addressOf(3))).status, 201);
+      const raced = await Promise.all(Array.from({ length: 8 }, (_, n) => other.upload(mib, addressOf(100 + n))));
       assert.equal(raced.filter(({ status }) => status === 201).length, 2, 'also at once');
     }));
 
@@ -60,17 +63,17 @@ describe('uploads of anybody', () => {
       async (service, admin) => {
         const survey = await fileSurvey(service, admin);
         for (let sent = 0; sent < 3; sent += 1) {
-          const { status, uploadId } = await survey.upload(mib);
+          const { status, uploadId } = await survey.upload(mib, addressOf(50));
           assert.equal(status, 201);
           assert.equal(await survey.claim(uploadId), 201);
         }
-        const refused = await survey.upload(mib);
+        const refused = await survey.upload(mib, addressOf(50));
         assert.deepEqual([refused.status, refused.code], [429, 'RATE_LIMITED']);
         assert.ok(refused.retryAfter > 3000);
-        assert.equal((await survey.upload(mib, '203.0.113.9')).status, 201, 'other addresses go on');
+        assert.equal((await survey.upload(mib, addressOf(51))).status, 201, 'other addresses go on');
         for (let tries = 0; tries < 4; tries += 1)
-          assert.equal((await survey.upload(0, '203.0.113.10')).status, 400, 'what is not stored is given back');
-        assert.equal((await survey.upload(2 * mib, '203.0.113.10')).status, 201);
+          assert.equal((await survey.upload(0, addressOf(52))).status, 400, 'what is not stored is given back');
+        assert.equal((await survey.upload(2 * mib, addressOf(52))).status, 201);
       },
     ));
 

@@ -18,7 +18,7 @@ export interface PatternSize {
 }
 
 const maxInstructions = 1500;
-const maxUnicodeClasses = 10;
+const maxUnicodeClasses = 6;
 /** Steps of one match: about 25 ns each where no state of the automaton comes twice. */
 const maxSteps = 520_000;
 /** Compiling, in steps of a match. */
@@ -29,7 +29,7 @@ interface Part {
   longestMatch: number;
 }
 
-/** One group while it is read: finished alternatives, the present one, and its last item, which a quantifier repeats. */
+/** A group while it is read: finished alternatives, the present one, and its last item, which a quantifier repeats. */
 interface Group {
   instructions: number;
   longestMatch: number;

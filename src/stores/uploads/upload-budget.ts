@@ -34,7 +34,10 @@ const windowSeconds = 3600;
 /** Kept free however small the disk is. */
 const minReservedBytes = 256 * 1024 * 1024;
 
-/** Bounds what anybody can store: bytes an address and hour, unclaimed bytes a survey, and a reserve of the disk for the stores. */
+/**
+ * Bounds what anybody can store: bytes an address and hour, unclaimed bytes a survey, and a reserve of the disk for the
+ * stores.
+ */
 export function createUploadBudget({ rows, storage, redis, limits, log }: UploadBudgetDeps) {
   /** Uploads of this process that are under way, by survey; other processes' uploads count when they are stored. */
   const underWay = new Map<string, number>();
