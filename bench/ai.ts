@@ -133,7 +133,7 @@ function reached(memory: readonly Reading[], share: number): number {
   return (memory.find(({ answered }) => answered >= answers * share) ?? memory.at(-1))?.mb ?? 0;
 }
 
-/** Of the line that fits best by least squares. */
+/** Slope of the least-squares line. */
 function slope(memory: readonly Reading[]): number {
   const mean = (of: (reading: Reading) => number) =>
     memory.reduce((sum, reading) => sum + of(reading), 0) / memory.length;
@@ -221,7 +221,7 @@ async function fill(clickhouseUrl: string, surveyId: string): Promise<void> {
   await clickhouse.close();
 }
 
-/** Of the service and the processes that it started. */
+/** Resident memory in MB of the service and the processes that it started. */
 async function residentMb(pid: number): Promise<number> {
   const { stdout } = await run('ps', ['-o', 'rss=', '--pid', String(pid), '--ppid', String(pid)]);
   return Math.round(stdout.split('\n').reduce((sum, line) => sum + (Number(line) || 0), 0) / 1024);

@@ -159,7 +159,7 @@ async function measureReturn(
   const before = residentBytes(listening.pid);
   const startedAt = performance.now();
   const receivers = await listen(stage, returning, { after });
-  // Each is also told that it is subscribed.
+  // Each also gets a confirmation of its subscription.
   await until(() => receivers.every((one) => one.received() > events), 60_000);
   const seconds = Number(((performance.now() - startedAt) / 1000).toFixed(1));
   const grownBytes = residentBytes(listening.pid) - before;
@@ -170,7 +170,7 @@ async function measureReturn(
   return { clients: returning, events, seconds, grownBytes };
 }
 
-/** Submits at growing rates until arrival takes seconds; the last of so many listeners tells when events arrive. */
+/** Submits at growing rates until arrival takes seconds; the last of the listeners measures arrival. */
 async function measureRates(stage: Stage, count: number, wanted: readonly number[]): Promise<RateResult> {
   const steps: Step[] = [];
   const heard = { bytes: 0, events: 0, firstCursor: '', bursts: 0, lastAt: 0, latencies: [] as number[] };

@@ -72,15 +72,15 @@ async function compare(ours: BenchService): Promise<void> {
     };
     for (let round = 0; round < rounds; round += 1) {
       const found = new Map<Contender, LoadResult>();
-      // There and back, so that a machine that grows quicker favours nobody.
+      // In both orders, so that a machine that becomes faster favours none.
       for (const who of round % 2 === 0 ? contenders : contenders.toReversed()) {
-        // What the service still stores must not slow the others down.
+        // Wait until the service has stored everything, so that it does not slow the peers down.
         await settled(ours, survey.id, loads);
         found.set(who, await measures[who]());
       }
       measured.push(Object.fromEntries(found) as Round);
     }
-    // The peers have nobody who asks for analytics several times a second: the same load once more, watched.
+    // The peers have no analytics clients, so the service is also measured with some.
     const watch = ours.watchVisibility(probe);
     const watched = await loadOurs(watchedSeconds);
     const visible = await watch.stop();

@@ -54,7 +54,7 @@ try {
 
 interface Rate {
   perSecond: number;
-  /** Of the process that sends. */
+  /** Deliveries for each processor second of the sending process. */
   perCpuSecond: number;
 }
 

@@ -1,5 +1,5 @@
 // npm test [-- group | part of a file name …]: sets everything up, checks formatting and lint, and runs the unit tests,
-// then the others in lanes with stores.
+// then the others in workers with stores.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,9 +7,9 @@ import { prepare, root, stop } from './prepare.mjs';
 
 const groups = ['unit', 'integration', 'e2e', 'fuzz', 'chaos'];
 
-// A lane runs its files one after the other, on stores of its own.
-// Tests with stores wait more than they compute, so that four lanes take little longer than one.
-const lanes = 4;
+// A worker runs its files one after the other, on stores of its own.
+// Tests with stores wait more than they compute, so that four workers take little longer than one.
+const workers = 4;
 
 // The longest test takes two minutes.
 const maxMinutesPerFile = 15;
@@ -21,7 +21,7 @@ const aloneSuffix = '.alone';
 const unitProcesses = 3;
 
 // How many seconds each file took here, from the runs before: the longest begin first, lest one of them runs on when
-// the other lanes have nothing left. Where nothing is known, as in a fresh clone, the size of a file stands in for it.
+// the other workers have nothing left. Where nothing is known, as in a fresh clone, the size of a file stands in for it.
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json');
 
 // Unit tests run most code a few times only: optimising it later saves an eighth of the processor time, and helper
@@ -53,7 +53,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 
 const [failed, heard] = [[], []];
 if (unit.length > 0) await runTogether(unit);
-if (others.length > 0 && !interrupted) await runInLanes(others);
+if (others.length > 0 && !interrupted) await runInWorkers(others);
 showTotals();
 writeDurations();
 if (failed.length > 0) process.stderr.write(`\nFailed: ${failed.join(', ')}\n`);
@@ -134,18 +134,18 @@ function partsOf(list, count) {
   return parts.filter((part) => part.length > 0);
 }
 
-async function runInLanes(lanedFiles) {
-  process.stderr.write(`\n── ${lanedFiles.length} files with stores\n`);
-  const stores = await startStores(Math.min(lanes, lanedFiles.length));
+async function runInWorkers(storeFiles) {
+  process.stderr.write(`\n── ${storeFiles.length} files with stores\n`);
+  const stores = await startStores(Math.min(workers, storeFiles.length));
   const isAlone = (file) => nameOf(file).endsWith(aloneSuffix);
-  const crowd = lanedFiles.filter((file) => !isAlone(file));
-  await Promise.all(stores.map((set) => runLane(set, crowd)));
-  await runLane(stores[0], lanedFiles.filter(isAlone));
+  const parallelFiles = storeFiles.filter((file) => !isAlone(file));
+  await Promise.all(stores.map((set) => runWorker(set, parallelFiles)));
+  await runWorker(stores[0], storeFiles.filter(isAlone));
   await Promise.all(stores.map(({ stop: end }) => end()));
 }
 
 /** Takes the next file when it has done with one; what a file says is shown when it has ended. */
-async function runLane({ environment }, waiting) {
+async function runWorker({ environment }, waiting) {
   for (let file = waiting.shift(); file && !interrupted; file = waiting.shift()) {
     const startedAt = performance.now();
     const { code, said } = await runNode([file], { env: { ...process.env, ...environment } });
@@ -157,7 +157,7 @@ async function runLane({ environment }, waiting) {
   }
 }
 
-/** Sets of stores, one a lane. */
+/** Sets of stores, one a worker. */
 async function startStores(count) {
   const { startStoreSet } = await import('../dist/test/support/stores.js');
   return Promise.all(Array.from({ length: count }, () => startStoreSet()));
@@ -204,7 +204,7 @@ function runNode(args, { hasSourceMaps = true, ...options } = {}) {
 }
 
 /**
- * With the services and stores that it has started, which would keep ports and load the lanes beside it; they are one
+ * With the services and stores that it has started, which would keep ports and load the workers beside it; they are one
  * group.
  */
 function killWithItsOwn({ pid }, signal) {

@@ -13,7 +13,7 @@ export interface ActorSize {
    * against.
    */
   busyBytes: number;
-  /** Bytes of one that nobody has asked for in half a minute. */
+  /** Bytes of an actor after half a minute without use. */
   idleBytes: number;
 }
 

@@ -21,7 +21,7 @@ export interface Scores {
   models: Provider['models'];
   /** Surveys with exactly as many questions as asked for, all of which the service takes. */
   generation: number;
-  /** Of the surveys, those in the language of their description. */
+  /** Surveys in the language of their description. */
   language: number;
   /** Labelled answers with the sentiment of their label. */
   sentiment: number;

@@ -35,7 +35,7 @@ export async function measureExportSlowdown(
     await files.stop();
     pairs.push({ alone, beside });
   }
-  // Of neighbours in time, as a shared machine changes from one minute to the next.
+  // Ratios of neighbouring runs, because a shared machine changes from minute to minute.
   const slowedBy =
     Math.round(medianOf(pairs.map((pair) => 1 - pair.beside.perSecond / pair.alone.perSecond)) * 1000) / 1000;
   const [alone, beside] = [

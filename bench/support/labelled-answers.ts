@@ -68,7 +68,7 @@ export interface ThemedAnswer {
   theme: string;
 }
 
-/** What a name of a theme has to hold to be that theme. */
+/** Patterns that a theme's name must match to count as that theme. */
 export const goldThemes: Readonly<Record<string, RegExp>> = {
   waiting: /wait|queue|line|slow|speed|time/i,
   price: /price|cost|expens|afford|money|cheap|value/i,

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** The port that a forked peer tells when it listens. Rejects when it ends before. */
+/** The port that a forked peer reports when it listens. Rejects if it ends before. */
 export function portOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
     child.once('message', (message: { port: number }) => resolve(message.port));

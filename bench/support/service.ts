@@ -21,7 +21,7 @@ export interface BenchService {
   peerDatabaseUrl: string;
   clickhouseUrl: string;
   makeSurvey(options: { quota: number }): Promise<BenchSurvey>;
-  /** `probe`: a survey of the same shard that nobody else submits to. */
+  /** `probe`: a survey of the same shard without other submissions. */
   watchVisibility(probe: BenchSurvey): { stop(): Promise<Visibility> };
   waitForStored(surveyId: string, expected: number): Promise<number>;
   stop(): Promise<void>;

@@ -34,7 +34,7 @@ describe('a clock that is set an hour forth and back', () => {
     for (const made of [folder, dataDir]) rmSync(made, { recursive: true, force: true });
   });
 
-  /** What the service's clock says beyond ours: the window of a limit ends within a minute of it. */
+  /** The service's clock: the window of a limit ends within a minute of it. */
   async function shownOffsetMs(): Promise<number> {
     const { headers } = await createClient(service).call('GET', '/surveys');
     return Number(headers.get('x-ratelimit-reset')) * 1000 - 30_000 - Date.now();

@@ -154,7 +154,7 @@ describe('exports of many responses', () => {
     const exportId = await ask({ format: 'NDJSON' });
     await live.next('job', ({ id, status }) => id === exportId && status === 'COMPLETED', 120_000);
     live.socket.terminate();
-    // The end of an earlier file may be told just now.
+    // A late event of an earlier file may arrive now.
     const told = live.messages.filter(({ type, id }) => type === 'job' && id === exportId);
     assert.ok(told.every(({ kind, surveyId: of }) => kind === 'export' && of === surveyId));
     assert.deepEqual([told[0]?.['status'], told[0]?.['progress'], told.at(-1)?.['progress']], ['PROCESSING', 0, 1]);
@@ -225,7 +225,7 @@ describe('exports of many responses', () => {
     const whole = await textOf({});
     assert.match(whole, /Themes of the open answers/);
     assert.match(whole, /Breakfast +2 [\s\S]*Noise +1 /);
-    // Of a part of the responses the analysis of all would say what is not so.
+    // The analysis covers all responses, so a report on some of them must not show it.
     assert.doesNotMatch(await textOf({ endDate: '2026-01-01' }), /Themes/);
   });
 

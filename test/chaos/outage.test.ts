@@ -98,7 +98,7 @@ describe('a store that is away', () => {
   it('ClickHouse: submissions go on, reading is refused, nothing is lost', async () => {
     await whileStopped('clickhouse', async () => {
       for (let n = 0; n < 20; n += 1) await submit(201);
-      // Those who ask first find out that nothing comes, which takes four seconds; whoever asks then is told at once.
+      // The first callers wait four seconds for a reply; later ones are refused at once.
       const [first, then] = [await readingRefusedMs(), await readingRefusedMs()];
       assert.ok(
         first < 10_000 && then < Math.max(1000, first / 2),

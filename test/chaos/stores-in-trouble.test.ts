@@ -16,8 +16,7 @@ import { areInTime } from '../support/refusal-times.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
 /**
- * Stores that answer, but not as they should; what was accepted must be there once, and what was refused may be sent
- * again.
+ * Stores that reply with errors. Accepted submissions must be stored once; refused ones may be sent again.
  */
 describe('a store that fails', () => {
   const dataDir = temporaryDataDir();
@@ -71,7 +70,7 @@ describe('a store that fails', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** Submits once: stored, or refused in time as the contract says. A connection that breaks would be a mistake too. */
+  /** Submits once: accepted, or refused in time as the contract says. A broken connection fails the test too. */
   async function submit(responseId: string = randomUUID()): Promise<201 | 503> {
     const startedAt = performance.now();
     const { status, body, headers } = await admin.submit(surveyId, { responseId, answers: [] });
@@ -88,7 +87,7 @@ describe('a store that fails', () => {
     return 503;
   }
 
-  /** Makes trouble, sees that it hurts and is refused rightly, ends it, and sees that everything is taken again. */
+  /** Begins a fault, checks that submissions are refused correctly, ends it, and checks that they are accepted again. */
   async function through(begin: () => Promise<unknown>, end: () => Promise<unknown>, isHurting = true): Promise<void> {
     refusalsMs = [];
     await begin();

@@ -210,7 +210,7 @@ describe('bad input to AI routes', () => {
     assert.equal(ai.calls.length, 0);
   });
 
-  /** Has everything done to a survey that says this wherever somebody can say something; gives the calls. */
+  /** Uses every feature on a survey that has this text everywhere; returns the provider's calls. */
   async function doEverything(words: string): Promise<SeenCall[]> {
     ai.calls.length = 0;
     const { id } = await admin.create('/surveys', { title: words, description: words, status: 'ACTIVE' });

@@ -98,6 +98,7 @@ describe('limits and usage of AI providers', () => {
       const jobId = first?.body.data.jobId;
       assert.equal(second?.body.data.jobId, jobId);
       assert.deepEqual(await clients[0]?.get(`/ai/jobs/${jobId}`), {
+        id: jobId,
         jobId,
         status: 'RUNNING',
         progress: 0,

@@ -40,7 +40,7 @@ interface Trouble {
   failed?: number;
   /** Whether work of many calls tries again, here once. */
   isPassing?: boolean;
-  /** What it says of the answers that were sent: work of many calls then asks about fewer of them at a time. */
+  /** Whether it refuses the answers that were sent: a batch is then halved. */
   verdict?: 'refused' | 'unfit';
 }
 
@@ -178,7 +178,7 @@ describe('AI providers', () => {
   let scene: AiFixture;
   let tables: Awaited<ReturnType<typeof openAiTables>>;
   const stages = {} as Record<AiProvider, Stage>;
-  /** What each provider does next. */
+  /** The next failure of each provider. */
   const script: Record<AiProvider, (Fault | undefined)[]> = { openai: [], anthropic: [], gemini: [], azure: [] };
   const calls: Record<AiProvider, (SeenCall & { at: number })[]> = { openai: [], anthropic: [], gemini: [], azure: [] };
 
@@ -208,7 +208,7 @@ describe('AI providers', () => {
     { what, fault, code, calls: once = 1, failed: failedOnce = 1, isPassing = false, verdict }: Trouble,
   ): Promise<void> {
     const { provider } = stage;
-    // Of answers that are refused the others are judged: see below.
+    // If some answers of a batch are refused, the others get annotations: see below.
     if (feature.isBulk && verdict === 'refused') return;
     const asks = !feature.isBulk ? 1 : isPassing ? 2 : verdict === 'unfit' ? asksUntilSingle : 1;
     const [times, failed] = [once * asks, failedOnce * asks];
@@ -242,7 +242,7 @@ describe('AI providers', () => {
   describe('failures of AI providers', { concurrency: aiProviders.length }, () => {
     for (const [index, provider] of aiProviders.entries())
       it(`every failure of ${provider} gives one code, stores nothing by half, and is counted once`, async () => {
-        // Each feature meets every kind of trouble with one provider or another.
+        // Each feature meets every kind of failure with one provider or another.
         for (const [turn, trouble] of troubles.entries())
           await assertTrouble(stages[provider], features[(turn + index * 2) % features.length] as Feature, trouble);
       });

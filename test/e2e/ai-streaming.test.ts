@@ -233,7 +233,7 @@ describe('streamed turns that fail', () => {
   const inTime = /did not answer in time/;
   const brokenOff = /could not be reached, or broke off/;
 
-  /** What comes before a word was said, and what after. */
+  /** Failures before the first word, and after it. */
   const atOnce: readonly (readonly [what: string, fault: Fault, said: RegExp])[] = [
     ['a wrong key', { status: 401 }, /key/],
     ['a connection cut before the answer', { cut: 'before' }, brokenOff],

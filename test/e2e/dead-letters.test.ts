@@ -26,7 +26,7 @@ describe('responses that ClickHouse cannot read', () => {
 
   it('become dead letters with a reason, delay no others, and can be requeued', async () => {
     const survey = await admin.create('/surveys', { title: 'Poison', status: 'ACTIVE' });
-    // Who listens is told of the others.
+    // Live clients get the other responses.
     const hook = await admin.create('/webhooks', {
       url: 'http://127.0.0.1:1/',
       events: ['response.submitted'],
@@ -110,7 +110,7 @@ describe('responses that ClickHouse cannot read', () => {
           admin.submit(id, { isComplete: false, answers: [{ questionId, textValue: text }], ...more });
         const { responseId, resumeToken } = (await save('first')).body.data;
         assert.equal((await save('second', { responseId, resumeToken })).status, 201);
-        // The third save is one that could not be stored.
+        // The third save becomes a dead letter.
         await bury(id, (await rowOf(id, responseId)).replace(',2,0,', ',3,0,').replace('second', 'third'));
         await stores.intakeRedis.hset(responseKey(responseId), 'n', 3);
         await stores.intakeRedis.del(...keys.map((key) => key(responseId)));
@@ -129,7 +129,7 @@ describe('responses that ClickHouse cannot read', () => {
       const { responseId, resumeToken } = (await admin.submit(id, { isComplete: false, answers })).body.data;
       const row = await rowOf(id, responseId);
       assert.equal((await admin.submit(id, { responseId, resumeToken, answers })).status, 201);
-      // What the response store has is the first save.
+      // The response store has only the first save.
       const other = newResponseId();
       await bury(id, row.replace(responseId, other));
       assert.equal((await admin.call('GET', `/responses/${other}`)).status, 404);

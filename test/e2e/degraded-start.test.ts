@@ -9,7 +9,7 @@ import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
-import { openStoreGate, quietPort, type StoreGate } from '../support/switchable-proxy.ts';
+import { openSwitchableProxy, quietPort, type SwitchableProxy } from '../support/switchable-proxy.ts';
 
 type StoreName = 'PostgreSQL' | 'ClickHouse' | 'Redis';
 type Fault = 'none' | 'refuses' | 'hangs';
@@ -22,7 +22,7 @@ const stopsWithinMs = 14_000;
 const adminLine = /first ADMIN {3}admin@localhost {2}password: (\S+) {2}\(shown once\)/;
 let databases = 2;
 
-/** Stores that no other service uses: an empty database in each server, with a gate in front of one or all of them. */
+/** Stores that no other service uses: an empty database in each server, with a proxy in front of one or all of them. */
 async function ownStores(away: readonly StoreName[], fault: Fault) {
   const shared = await sharedStores();
   const name = `degraded_${randomBytes(6).toString('hex')}`;
@@ -38,13 +38,13 @@ async function ownStores(away: readonly StoreName[], fault: Fault) {
   await owner.unsafe(`CREATE DATABASE ${name}`);
   const redises = [new Redis(urls.redis), new Redis(urls.jobs)];
   for (const redis of redises) await redis.flushdb();
-  const gates: StoreGate[] = [];
+  const proxies: SwitchableProxy[] = [];
   const behindGate = async (store: StoreName, url: string): Promise<string> => {
     if (!away.includes(store)) return url;
-    const gate = await openStoreGate(url);
-    gates.push(gate);
-    if (fault !== 'refuses') await gate[fault === 'hangs' ? 'hang' : 'forward']();
-    return gate.url;
+    const proxy = await openSwitchableProxy(url);
+    proxies.push(proxy);
+    if (fault !== 'refuses') await proxy[fault === 'hangs' ? 'hang' : 'forward']();
+    return proxy.url;
   };
   const env = {
     REDIS_URL: await behindGate('Redis', urls.redis),
@@ -55,9 +55,9 @@ async function ownStores(away: readonly StoreName[], fault: Fault) {
   return {
     env,
     intake: redises[0],
-    all: async (step: 'refuse' | 'hang' | 'forward') => void (await Promise.all(gates.map((gate) => gate[step]()))),
+    all: async (step: 'refuse' | 'hang' | 'forward') => void (await Promise.all(proxies.map((proxy) => proxy[step]()))),
     async drop(): Promise<void> {
-      for (const gate of gates) await gate.close();
+      for (const proxy of proxies) await proxy.close();
       for (const redis of redises) {
         await redis.flushdb();
         redis.disconnect();
@@ -91,7 +91,7 @@ async function begin(away: readonly StoreName[], fault: Fault, env: Record<strin
   }
 }
 
-/** Waits for all of them also when one fails, so that nothing is left that nobody ends. */
+/** Waits for all of them, also when one fails, so that no process remains. */
 async function allDone(works: readonly Promise<void>[]): Promise<void> {
   for (const outcome of await Promise.allSettled(works)) if (outcome.status === 'rejected') throw outcome.reason;
 }
@@ -118,7 +118,7 @@ const health = async ({ origin }: RunningService, which: 'live' | 'ready') => {
 
 const stranger = (service: RunningService) => createClient(service);
 
-/** What each store is needed for is refused while it is away, and nothing else. */
+/** For each store: calls that need it are refused while it is away, and no others. */
 const whileAway: Record<StoreName, (service: RunningService) => Promise<void>> = {
   async PostgreSQL(service) {
     const { status, body } = await health(service, 'ready');
@@ -149,7 +149,7 @@ const whileAway: Record<StoreName, (service: RunningService) => Promise<void>> =
   },
 };
 
-/** A survey takes submissions, which are stored and counted; its closing is heard, its export made. */
+/** Submissions are stored and counted, closing is published to other processes, and an export is made. */
 async function seeEverythingWork(admin: Client): Promise<void> {
   const { id } = await admin.create('/surveys', { title: 'Whole again', status: 'ACTIVE' });
   for (let sent = 0; sent < 3; sent += 1) assert.equal((await admin.submit(id, { answers: [] })).status, 201);
@@ -160,7 +160,7 @@ async function seeEverythingWork(admin: Client): Promise<void> {
   await eventually(async () => assert.equal((await admin.get(`/exports/${exportId}`)).status, 'COMPLETED'));
 }
 
-/** How many processes of all on the shared server hear of surveys that others change. */
+/** Number of processes on the shared server that have subscribed to survey changes. */
 async function listeners(): Promise<number> {
   const redis = new Redis((await sharedStores()).redisJobsUrl);
   const [, count] = (await redis.call('PUBSUB', 'NUMSUB', 'survey:changed')) as [string, number];

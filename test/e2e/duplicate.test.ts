@@ -17,7 +17,7 @@ describe('a copy of a survey', () => {
     const client = await signInNewUser(service, admin, role);
     return { id: client.id, client };
   };
-  /** All that is said, without what tells one survey from another. */
+  /** All fields except ids and times. */
   const wording = (survey: any) =>
     JSON.parse(JSON.stringify(survey.questions), (key, value) =>
       ['id', 'surveyId', 'createdAt', 'updatedAt'].includes(key) ? undefined : value,

@@ -7,7 +7,7 @@ import { adminEmail, adminPassword, type RunningService, startService } from '..
 
 const network = randomUUID().slice(0, 4);
 let people = 0;
-/** A client of the trusted proxy that nobody else is: the counters lie in a store that all tests share. */
+/** A unique client address behind the trusted proxy, because all tests share the counters. */
 const somebody = () => ({ 'x-forwarded-for': `2001:db8:${network}:${++people}::1` });
 
 describe('limits that nobody has set', () => {

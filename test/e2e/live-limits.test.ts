@@ -151,7 +151,7 @@ describe('live streams at their limits', () => {
     };
     // The first ones also pay for what all share: compiled code, kept events.
     await texts(2000);
-    // Who joins before they are handed out may be sent the last of them.
+    // A subscriber that joins before delivery may get the last of them.
     await eventually(() => assert.equal(quick.responseIds().length, 2000));
     const stalled = await Promise.all(Array.from({ length: 30 }, connectLive));
     for (const live of stalled) {
@@ -167,7 +167,7 @@ describe('live streams at their limits', () => {
     const grown = residentBytes(service.pid) - before;
     // Everything held back would be 60 × 8 MB.
     assert.ok(grown < 100 * 1024 * 1024, `${Math.round(grown / 1024 / 1024)} MiB`);
-    // Who takes nothing is cut off after a minute, not after the ten seconds that the server gives a quiet connection.
+    // A client that reads nothing is cut off after a minute, not after the server's ten seconds for quiet connections.
     await eventually(() => assert.ok(performance.now() - stalledAt > 20_000));
     for (const live of stalled) live.socket.resume();
     const texted = readers.map((reader) => reader.resume());

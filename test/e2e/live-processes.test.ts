@@ -6,7 +6,7 @@ import { adminClient, type Client, createClient } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
 import { type LiveSocket, openEvents, openLive, subscribeResiliently } from '../support/live-client.ts';
-import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
+import { adminEmail, adminPassword, type RunningService, sharedStoreUrls, startService } from '../support/service.ts';
 import { type SharedStores, sharedStores } from '../support/stores.ts';
 
 async function signIn(admin: Client): Promise<string> {
@@ -33,6 +33,7 @@ describe('live streams across HTTP processes', () => {
   const start = async (env: Record<string, string>): Promise<RunningService> => {
     const { redisUrl, redisJobsUrl, databaseUrl, clickhouseUrl } = stores;
     const urls = {
+      ...sharedStoreUrls(),
       REDIS_URL: redisUrl,
       REDIS_JOBS_URL: redisJobsUrl,
       DATABASE_URL: databaseUrl,

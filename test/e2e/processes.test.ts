@@ -292,7 +292,7 @@ describe('several HTTP processes at SIGTERM', () => {
     await eventually(() => assert.ok(accepted.size > 200));
     const [toldAt, before] = [performance.now(), accepted.size];
     const stopped = service.stop();
-    // Balancers hear of it while everything is still taken.
+    // Load balancers see it while calls are still accepted.
     await eventually(
       async () =>
         assert.equal((await callOnce(service.origin, 'GET', '/health/ready')).body.details?.reason, 'DRAINING'),

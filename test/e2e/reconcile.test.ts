@@ -139,7 +139,7 @@ describe('npm run reconcile', () => {
       shards: 2,
       log,
     });
-    // Of what has left the stream nothing is left to store.
+    // Rows that have left the stream cannot be stored again.
     await eventually(async () => {
       for (const shard of stores.shards.all) {
         await stores.stream.trim(shard, `${Date.now() + 60_000}-0`);

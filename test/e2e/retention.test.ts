@@ -321,7 +321,7 @@ describe('erasure and retention', () => {
         201,
       );
     const { responseId } = (await admin.submit(survey.id, { answers, isComplete: false })).body.data;
-    // As a former version kept it.
+    // In the form of an earlier version.
     await stores.intakeRedis.hset(responseKey(responseId), 'data', JSON.stringify({ row: { texts: [canary] } }));
     for (const asWhole of [true, false]) await bury(buried(survey.id, canary, { asWhole }));
     await shows(survey.id, 4);
@@ -366,7 +366,7 @@ describe('erasure and retention', () => {
     const [letter] = await stores.stream.listDeadLetters(stores.shards.of(gone), { count: 1 });
     assert.ok(letter);
     await admin.post('/dead-letters/replay');
-    // What can still not be stored comes back there.
+    // A row that still cannot be stored becomes a dead letter again.
     await eventually(async () => assert.equal(await lettersOf(survey.id), 1));
     assert.equal(await lettersOf(gone), 0);
     assert.equal(

@@ -11,7 +11,7 @@ import { png } from '../support/pixel.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
 const { api } = await everyRoute();
-/** Those that name something by its id; what only an ADMIN may call tells the others nothing anyway. */
+/** Routes that name an object by its id, without those for an ADMIN only. */
 const naming = api.filter(
   ({ path, access }) => path.includes('{') && access.kind !== 'public' && access.kind !== 'admin',
 );
@@ -126,7 +126,7 @@ describe('callers without rights to a survey', () => {
           ),
         ];
         assert.deepEqual(foreign, unknown, name);
-        // Some say first what their body lacks; a VIEWER is told that it may only read.
+        // Some routes validate the body first; a VIEWER gets 403.
         assert.ok(
           foreign.status === 404 ||
             (route.body !== undefined && foreign.status === 400) ||

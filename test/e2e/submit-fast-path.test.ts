@@ -33,7 +33,7 @@ describe('the fast path of submissions', () => {
   }
 
   const changing = /^(date|x-request-id|x-ratelimit-reset|x-ratelimit-remaining|retry-after)$/;
-  /** What must be the same on both ways: all but ids and times, which must be there. */
+  /** The parts that must be equal on both paths: all but ids and times, which must exist. */
   function faceOf({ status, headers, body }: Reply) {
     const shown = JSON.stringify(body)
       .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id')
@@ -196,7 +196,7 @@ describe('the fast path of submissions', () => {
     assert.match(await say(pieces, false), /^HTTP\/1.1 201 /);
     await Promise.all(Array.from({ length: 20 }, () => say(pieces.slice(0, 2), true)));
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 1));
-    // Calls that were broken off are over: the service, told to stop, waits for none of them.
+    // Aborted calls have ended: the stopping service waits for none of them.
     const startedAt = performance.now();
     await service.stop();
     assert.ok(performance.now() - startedAt < 8000, 'the stop waited for calls that will never end');

@@ -63,7 +63,7 @@ describe('changing a survey that people have answered', () => {
       });
       const replies: Promise<{ status: number; body: any }>[] = [];
       for (let n = 0; !isOver; n += 1) {
-        // At first nobody answers; in later rounds the first answers come sooner.
+        // In the first round no answer arrives in time; in later rounds answers arrive earlier.
         if (n >= 30 - 6 * round)
           replies.push(admin.submit(id, { answers: [{ questionId: question.id, numberValue: 4 }] }));
         await new Promise((resolve) => setTimeout(resolve, 10));

@@ -12,7 +12,7 @@ import { type Receiver, startReceiver } from '../support/webhook-receiver.ts';
 
 const waiting = 10_000;
 const samples = 200;
-/** What a shared machine adds to a time of a few milliseconds. */
+/** Tolerance of a time of a few milliseconds on a shared machine. */
 const noiseMs = 40;
 
 describe('endpoints beside each other', () => {
@@ -83,7 +83,7 @@ describe('endpoints beside each other', () => {
     await addWaiting(hangingHook.id, waiting);
     await eventually(() => assert.equal(hanging.sockets.now, 5));
     let beside = await p99(quick, quickHook.id);
-    // What the machine does besides comes and goes; waiting for the other would stay.
+    // Other work of the machine varies; waiting for the other endpoint would not.
     for (let again = 0; again < 2 && beside > 2 * alone + noiseMs; again += 1) beside = await p99(quick, quickHook.id);
     assert.ok(beside <= 2 * alone + noiseMs, `p99 ${beside} ms beside the hanging endpoint, ${alone} ms without`);
     assert.equal(hanging.sockets.most, 5);

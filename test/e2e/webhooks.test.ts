@@ -384,7 +384,7 @@ describe('webhooks', () => {
     await admin.put(`/surveys/${survey.id}`, { responseQuota: 5, status: 'ACTIVE' });
     await Promise.all(Array.from({ length: 12 }, () => survey.submit()));
     await eventually(() => assert.equal(told().size, 2));
-    // What is told of later than the quota's filling proves that nothing was left on its way.
+    // An event that is later than the filled quota proves that nothing else is pending.
     await admin.put(`/surveys/${survey.id}`, { responseQuota: 6, status: 'ACTIVE' });
     await survey.submit();
     await eventually(() => assert.equal(told().size, 3));

@@ -29,7 +29,7 @@ export interface FuzzReport {
   seconds: number;
   /** Replies by status and code. */
   replies: Record<string, number>;
-  /** What broke the contract, each kind once, with the request that showed it. */
+  /** Violations of the contract, each kind once, with the request that caused it. */
   faults: string[];
   routes: number;
   /** Routes that never gave a success: their handlers were hardly reached. */
@@ -42,7 +42,7 @@ export interface FuzzReport {
   /** Time for which the service's event loop was held: the longest, and the 99th percentile, over the whole run. */
   longestDelayMs: number;
   p99DelayMs: number;
-  /** Of the process that sends: what stalls it looks like a service that stalls. */
+  /** Longest stall of the sending process, which would look like a stall of the service. */
   ownDelayMs: number;
 }
 
@@ -75,7 +75,7 @@ export async function fuzzApi({ seed, requests, seconds, atLeast = 0, progress }
     const ids = createKnownIds(chance);
     const admin = await adminClient(service);
     const { key } = await admin.create('/api-keys', { name: 'fuzz', role: 'ADMIN', requestsPerMinute: 100_000 });
-    // A session may be ended by what is sent; the key that is in nobody's list stays.
+    // Requests may end a session; the key that no list shows stays.
     const keeper = createClient(service, key);
     const document: Schema = (await createClient(service).call('GET', '/openapi.json')).body;
     const scene = await setScene({ base: service.base, keeper, admin, ids });

@@ -8,7 +8,7 @@ import { bytesOf, type WireOutcome, type WireReply } from './wire.ts';
 
 /** Says what is wrong with an outcome; undefined when it keeps the contract. */
 export function faultOf(request: FuzzRequest, outcome: WireOutcome): string | undefined {
-  // 502 and 503 tell of others: the part that is broken may be one that a server passes over.
+  // 502 and 503 come from other systems, which may ignore the invalid part.
   if (request.isBroken)
     return typeof outcome !== 'string' && outcome.status >= 500 && ![502, 503, 505].includes(outcome.status)
       ? `status ${outcome.status}`
@@ -33,7 +33,7 @@ export function shownRequest(request: FuzzRequest): string {
   return JSON.stringify(bytesOf(request).toString('latin1').slice(0, 1500));
 }
 
-/** What is refused before there is a request has no JSON and no request id. */
+/** A refusal before the request was read has no JSON and no request id. */
 const isOfParser = ({ status, headers }: WireReply) =>
   [400, 431, 505].includes(status) && headers.get('x-request-id') === null;
 

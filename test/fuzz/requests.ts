@@ -69,7 +69,7 @@ export function operationsOf(document: Schema): Operation[] {
   );
 }
 
-/** What costs much, and what spoils the world for those that come later, is asked more seldom. */
+/** Expensive requests, and those that change the state for later ones, are rarer. */
 const seldom: Readonly<Record<string, number>> = {
   'POST /auth/login': 0.15,
   'POST /auth/password': 0.1,

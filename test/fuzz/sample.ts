@@ -65,7 +65,7 @@ export function createSampler(chance: Chance, document: Schema, idFor: (name: st
       return new Date(Date.UTC(2026, chance.below(12), 1 + chance.below(28))).toISOString();
     if (schema['format'] === 'date') return `2026-0${1 + chance.below(9)}-1${chance.below(10)}`;
     if (schema['format'] === 'email' || name === 'email') return `person${chance.below(1000)}@example.invalid`;
-    // A port where nobody listens: nothing leaves this machine.
+    // A port without a listener: nothing leaves this machine.
     if (schema['format'] === 'uri' || /url$|endpoint$/i.test(name)) return 'http://127.0.0.1:9/in';
     if (name === 'language' || name === 'languages') return chance.pick(['en', 'de', 'ar']);
     const text = chance.is(0.85)

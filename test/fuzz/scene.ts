@@ -66,7 +66,7 @@ export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
     full = await createFullSurvey(keeper);
     for (const { id } of Object.values(full.questions)) ids.add('questionId', id);
     for (const { options } of Object.values(full.questions)) for (const { id } of options) ids.add('optionId', id);
-    // Three in four requests that name a survey name one that nobody has spoiled yet.
+    // Three in four requests that name a survey name one that no request has changed yet.
     for (let times = 0; times < 15; times += 1) ids.add('surveyId', full.id);
     for (let count = 0; count < 5; count += 1)
       ids.add('responseId', (await keeper.submit(full.id, { answers: answersOf(full, count) })).body.data.responseId);

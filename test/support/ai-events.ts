@@ -10,7 +10,7 @@ const piecesOf = (text: string): string[] => text.match(new RegExp(`[^]{1,${piec
 export const eventsOf = (call: SeenCall, content: string, ending: Ending): string[] =>
   call.wire === 'anthropic' ? messageEvents(call, content, ending) : chatEvents(call, content, ending);
 
-/** What it says where it breaks down in the middle. */
+/** The event with which the stream ends after a failure in the middle. */
 export const breakdownOf = ({ wire }: SeenCall): string =>
   wire === 'anthropic'
     ? event('error', { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })

@@ -8,7 +8,7 @@ import { sharedStores } from './stores.ts';
 
 export type AiProvider = (typeof aiProviders)[number];
 
-/** An EDITOR with a survey of their own, so that what is stored and what is used can be told from everybody else's. */
+/** An EDITOR with a survey of their own, so that stored rows and usage are separate from others. */
 export interface Stage {
   provider: AiProvider;
   client: Client & { id: string };
@@ -25,7 +25,7 @@ export interface Feature {
   /** Whether it is work of many calls. */
   isBulk?: boolean;
   ask(stage: Stage): Promise<Reply>;
-  /** Of a good reply. */
+  /** Checks a good reply. */
   check(data: any, stage: Stage): void;
 }
 
@@ -43,7 +43,7 @@ export async function setStage({ service, admin }: AiFixture, provider: AiProvid
   return { provider, client, survey, conversationId };
 }
 
-/** What a model that works would reply. */
+/** A valid reply. */
 export function goodReply({ user, schema }: SeenCall): unknown {
   const data = JSON.parse(user[0] ?? '{}');
   const has = (name: string) => name in schema.properties;

@@ -6,7 +6,7 @@ import { type Ending, mismatchOf, readCall, replyOf, type SeenCall, synthesise }
 
 export type { SeenCall } from './ai-wire.ts';
 
-/** What the stand-in does instead of answering well. */
+/** Failures of the stand-in for a provider. */
 export type Fault =
   | { status: number; headers?: Record<string, string>; body?: unknown }
   /** Well-formed, and this is what the model says. */
@@ -44,7 +44,7 @@ interface State {
   midway: Promise<void> | undefined;
   /** Bytes of endless replies that were taken from the stand-in. */
   floodedBytes: number;
-  /** What was asked for that no provider serves, and why requests were refused. */
+  /** Requests that no provider serves, and the reasons of refused ones. */
   strays: string[];
 }
 
@@ -145,7 +145,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, state: 
 
 const [jsonType, eventsType] = ['application/json', 'text/event-stream'];
 
-/** What becomes of a stream in its middle. */
+/** Failures in the middle of a stream. */
 interface Fate {
   midway: Promise<void> | undefined;
   cut?: unknown;

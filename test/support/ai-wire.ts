@@ -198,7 +198,7 @@ function faultOf(schema: any, unknown: readonly string[]): string | undefined {
     .find((fault) => fault !== undefined);
 }
 
-/** What the interface replies with. */
+/** A reply of the provider's interface. */
 export const replyOf = (call: SeenCall, content: string, ending: Ending): ChatCompletion | Message =>
   call.wire === 'anthropic' ? messageReply(call, content, ending) : chatReply(call, content, ending);
 

@@ -7,7 +7,7 @@ export interface CuttableNetwork {
   atServer(command: readonly string[]): string[];
   atClient(command: readonly string[]): string[];
   serverAddress: string;
-  /** From now on nothing that is sent arrives, and nobody is told. */
+  /** Drops all packets silently. */
   cut(): void;
   remove(): void;
 }

@@ -14,7 +14,7 @@ import { freshDatabase } from './auth-server.ts';
 export const startMs = Date.UTC(2026, 0, 1);
 export const schedule = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
-/** A database of its own, with somebody who may own endpoints. */
+/** A database of its own, with a user who may own endpoints. */
 export async function deliveryDatabase(ownerId: string) {
   const database = await freshDatabase();
   await database.sql`INSERT INTO users (id, email, email_key, password_hash, role) VALUES (${ownerId}, 'o@example.org', 'o@example.org', 'x', 'ADMIN')`;

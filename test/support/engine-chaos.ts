@@ -49,7 +49,7 @@ export interface EngineChaosReport {
   lost: string[];
   /** Responses shown that were not accepted, or shown twice. */
   surplus: number;
-  /** What the survey's row says. */
+  /** Counts in the survey's row. */
   counted: number;
   /** Rows that the engine had said it had stored and did not hold. */
   missing: number;
@@ -146,7 +146,7 @@ export async function runEngineChaos({
   }
 }
 
-/** Of an engine that serves: it may be between two lives. */
+/** Process id of a running engine, which may be restarting. */
 function enginePid(stores: EmbeddedStores): Promise<number> {
   return eventually(() => {
     const pid = stores.pid('clickhouse');
@@ -173,7 +173,7 @@ async function endIfHung(stores: EmbeddedStores, url: string): Promise<number> {
   return 1;
 }
 
-/** What is not accepted at once is sent again under its id, as a client does. */
+/** A submission that is not accepted at once is sent again under its id, as a client does. */
 async function submit(admin: Client, surveyId: string, accepted: Set<string>): Promise<void> {
   const responseId = newId();
   await eventually(async () => {
@@ -231,7 +231,7 @@ async function injectInto(strace: string, pid: number, { calls, effect, when }: 
     async end(): Promise<string | undefined> {
       for (let waited = 0; waited < triggeredWithinMs && !biteIn(); waited += 50) await pause(50);
       child.kill('SIGTERM');
-      // Of a process that is killed while it is traced, strace itself may not hear the end, and nobody else before it.
+      // strace may not notice the end of a process that is killed while it is traced.
       const timer = setTimeout(() => child.kill('SIGKILL'), detachWithinMs);
       await ended;
       clearTimeout(timer);

@@ -22,7 +22,7 @@ const { originalEngine, corrections, corrected } = (await import(
 
 /** The HTTP engine's binary as the package has it. */
 export const original = readFileSync(originalEngine);
-/** What the build corrects in it; undefined for a binary that no correction is known for. */
+/** The corrections of the build; undefined for an unknown binary. */
 export const changes = corrections[createHash('sha256').update(original).digest('hex')];
 /** For tests of what only a corrected engine does. */
 export const whereCorrected = { skip: changes ? false : 'no correction is known for the HTTP engine of this system' };

@@ -1,6 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
 
-/** What a reply has done to its connection. */
+/** The calls that a reply has made on its connection. */
 export interface Written {
   status: string;
   /** As a client would read them: line by line. */

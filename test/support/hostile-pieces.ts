@@ -1,4 +1,4 @@
-/** What a text can be made of by repeating it, each a start or a half of something that is looked for. */
+/** Pieces for repetitive texts, each the beginning or half of something that a finder searches. */
 export const hostilePieces: readonly string[] = [
   '1 ',
   'a@',

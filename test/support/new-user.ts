@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Client, createClient } from './client.ts';
 import type { RunningService } from './service.ts';
 
-/** Somebody new, signed in, whose name nobody else has: tests share their stores. */
+/** A new signed-in user with a unique name, since tests share their stores. */
 export async function signInNewUser(
   service: Pick<RunningService, 'base'>,
   admin: Client,

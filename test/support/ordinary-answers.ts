@@ -1,4 +1,4 @@
-/** Answers that name and identify nobody, many with what looks as if it did. None of them may change. */
+/** Answers without personal data, many of which look as if they had some. None of them may change. */
 export const ordinaryAnswers: readonly string[] = [
   // Scores and ranks
   '10/10, would recommend',

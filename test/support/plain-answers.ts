@@ -1,4 +1,4 @@
-/** Answers with numbers, signs and addresses of pages that are nobody's. */
+/** Answers with numbers, signs and page addresses, and without personal data. */
 export const plainAnswers: readonly string[] = [
   'I paid 12.50 for 3 lunches in 2026',
   'Since 2026-01-15 it is better',

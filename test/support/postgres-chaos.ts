@@ -23,7 +23,7 @@ export type PostgresFault = keyof typeof postgresFaults;
 export interface PostgresChaosOptions {
   fault: PostgresFault;
   perSecond: number;
-  /** Of the fault. The load begins before it and ends after it. */
+  /** Duration of the fault. The load begins before it and ends after it. */
   seconds: number;
   say?(line: string): void;
 }
@@ -38,7 +38,7 @@ export interface PostgresChaosReport {
   lost: string[];
   /** Samples during the fault in which /health/ready named the control plane as degraded, of all of them. */
   readySaidSo: [said: number, of: number];
-  /** What the analytics route said during the fault, and how long the slowest reply took. */
+  /** Replies of the analytics route during the fault, and the time of the slowest. */
   analytics: { statuses: Record<string, number>; slowestMs: number; maxLagSeconds: number };
   /** From the end of the fault until the analytics route showed all that was acknowledged by then. */
   recoveredSeconds: number;
@@ -105,7 +105,7 @@ export async function runPostgresChaos({
       const present = new Set(await storedIds.list());
       return all.filter((id) => !present.has(id));
     };
-    // What is not stored after this time counts as lost.
+    // Responses that are not stored after this time count as lost.
     await eventually(
       async () => {
         if ((await storedIds.count()) < all.length) throw new Error('some are on their way');
@@ -129,7 +129,7 @@ export async function runPostgresChaos({
   }
 }
 
-/** What must hold: an empty list, or what did not. */
+/** The violated expectations; empty if all hold. */
 export function failuresOf(
   { refused, lost, maxLagSeconds, readySaidSo: [said] }: PostgresChaosReport,
   mostLagSeconds = 15,

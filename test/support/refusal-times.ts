@@ -1,6 +1,6 @@
 /** Longer than the bound of a refusal (2.5 s) by what two busy processors may add. */
 const typicalMs = 3500;
-/** What nothing but a store's own end would explain. */
+/** No refusal may take longer, also if a store is ending. */
 const maxMs = 10_000;
 
 /**

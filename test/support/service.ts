@@ -13,7 +13,7 @@ export interface RunningService {
   pid: number;
   /** Everything that it logged so far, one JSON line each. */
   logs(): string;
-  /** What it printed for people. */
+  /** Its output on stdout. */
   printed(): string;
   /** SIGTERM, then waits for the end; gives the exit code. */
   stop(): Promise<number | null>;

@@ -1,4 +1,4 @@
-/** Sentences in which somebody tells something, at the sign #; none has a digit or a sign "@" of its own. */
+/** Sentences with a place for an identifier at the sign #; none has a digit or an "@" of its own. */
 export const disclosingSentences: readonly string[] = [
   'You will find me at # most days',
   'My data: #, please delete it',

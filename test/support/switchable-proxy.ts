@@ -1,19 +1,19 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
-export interface StoreGate {
-  /** The store's URL with the gate's address instead of its own. */
+export interface SwitchableProxy {
+  /** The store's URL with the proxy's address instead of its own. */
   url: string;
-  /** From now on nobody listens there; connections are broken. */
+  /** Closes the port and breaks connections. */
   refuse(): Promise<void>;
-  /** From now on connections are taken, and nothing that is sent over them or over those of before is ever answered. */
+  /** Accepts connections and never replies, neither on new ones nor on earlier ones. */
   hang(): Promise<void>;
-  /** From now on new connections reach the store. Those that hang already go on hanging. */
+  /** Forwards new connections to the store. Those that hang continue to hang. */
   forward(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** An address of loopback in front of a store, at which the store can be away. It begins by refusing connections. */
-export async function openStoreGate(storeUrl: string): Promise<StoreGate> {
+export async function openSwitchableProxy(storeUrl: string): Promise<SwitchableProxy> {
   const target = new URL(storeUrl);
   const port = await quietPort();
   const sockets = new Set<Socket>();
@@ -79,7 +79,7 @@ export async function openStoreGate(storeUrl: string): Promise<StoreGate> {
   };
 }
 
-/** A free port that the system gives nobody by itself: one that is bound later may be taken meanwhile otherwise. */
+/** A free port outside the range that the system assigns, so that no other program takes it meanwhile. */
 export async function quietPort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000);

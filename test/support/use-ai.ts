@@ -4,7 +4,7 @@ import type { AiProviderServer } from './ai-provider.ts';
 
 export interface UseAiOptions {
   env?: Record<string, string>;
-  /** What the provider says in each test until the test says otherwise. */
+  /** The default replies of the provider in each test. */
   answer: AiProviderServer['answer'];
 }
 

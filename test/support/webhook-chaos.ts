@@ -14,7 +14,7 @@ export interface WebhookChaosOptions {
   seconds: number;
   /** Submissions a second, each of which makes two events. */
   perSecond: number;
-  /** From one kill to the next. */
+  /** Milliseconds from one kill to the next. */
   killEveryMs: number;
   say?(line: string): void;
 }
@@ -25,7 +25,7 @@ export interface WebhookChaosReport {
   committed: number;
   /** Those of them that never arrived. */
   missing: string[];
-  /** Responses that the service holds at the end, and how many different ones were told of. */
+  /** Responses in the service at the end, and how many different ones were delivered. */
   stored: number;
   delivered: number;
   /** Events that came under more than one webhook-id. */
@@ -188,7 +188,7 @@ type Arrivals = Awaited<ReturnType<typeof startArrivals>>;
 /** Submits at an even pace to one survey, and every second fills the quota of a new one. */
 async function startLoad(front: () => RunningService, arrivals: Arrivals, perSecond: number) {
   const admin = await adminClient(front());
-  // Whoever answers now: it comes back on another port.
+  // The process that replies now: it returns on another port.
   const again = (): Client => createClient(front(), admin.token);
   const committed = new Set<string>();
   let [isOver, failedCalls] = [false, 0];

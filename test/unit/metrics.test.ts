@@ -67,7 +67,7 @@ describe('the figures for Prometheus', () => {
     for (const [name, { type, help }] of families) {
       assert.match(type, /^(counter|gauge|histogram|summary)$/, name);
       assert.ok(help.length > 5, name);
-      // Those of the runtime are prom-client's own.
+      // Metrics of the runtime are prom-client's own.
       if (/^(process|nodejs)_/.test(name)) continue;
       assert.equal(name.endsWith('_total'), type === 'counter', name);
       assert.doesNotMatch(name, /_(ms|milliseconds|minutes|kb|mb|percent)(_|$)/, name);

@@ -34,7 +34,7 @@ import { sharedStores } from '../../support/stores.ts';
 const log = createLog('silent');
 const shards = createShards(2);
 const metrics = { committed: () => undefined, submitted: () => undefined };
-/** Of all definitions. */
+/** Maximum bytes of all definitions. */
 const roomBytes = 1024 * 1024;
 
 describe('definitions of open surveys in Redis', () => {
@@ -72,7 +72,7 @@ describe('definitions of open surveys in Redis', () => {
     await database.drop();
   });
 
-  /** What a process knows of surveys, and how it takes submissions. */
+  /** The survey actors of a process, and its submissions. */
   function process(sql: Sql, { keeps = true } = {}) {
     const surveys = createSurveyStore(sql);
     const intake = createIntake({ redis, shards, metrics });
@@ -243,7 +243,7 @@ describe('definitions of open surveys in Redis', () => {
     const { id } = await published();
     const other = starting('freeze');
     assert.equal(await other.submit(id), 'accepted');
-    // Nothing that is announced tells of it.
+    // No notification announces it.
     await database.sql`UPDATE surveys SET title = 'As in PostgreSQL' WHERE id = ${id}`;
     assert.notEqual(other.actors.peek(id)?.survey.title, 'As in PostgreSQL');
     proxy.set('pass');

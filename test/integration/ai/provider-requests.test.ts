@@ -41,7 +41,7 @@ interface Sent {
   body: unknown;
 }
 
-/** What one call sends, and what becomes of its reply; with `onText` that is a list of events. */
+/** Sends one call; returns its request and the parsed reply, with `onText` as a list of events. */
 async function call(
   make: (options: ProviderOptions) => Provider,
   model: string,

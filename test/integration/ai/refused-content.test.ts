@@ -16,7 +16,7 @@ const message = {
   usage: { input_tokens: 900, output_tokens: 40 },
 };
 
-/** What is written down of a call that is refused so, and the tokens that it has of the minute's. */
+/** The usage row of a call that is refused so, and the tokens that it reserved of the minute's. */
 async function refused(make: (options: ProviderOptions) => Provider, model: string, reply: unknown) {
   const calls: ProviderCallUsage[] = [];
   const settled: number[] = [];

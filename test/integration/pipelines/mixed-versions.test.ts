@@ -162,7 +162,7 @@ describe('an older version beside a newer one', () => {
         [await intake.counts(surveyId), await redis.hget(responseKey(responseId), 'more')],
         [{ total: 1, completed: 0 }, 'unknown'],
       );
-      // What a survey's hash holds in another form has a revision that is no number.
+      // A survey's hash of another format has a revision that is no number.
       await redis.hset(surveyKey(shard, surveyId), 'rev', 'v2 7');
       assert.equal(await append({}), 'STALE');
       await assert.rejects(

@@ -12,7 +12,7 @@ import { type FreezingProxy, startFreezingProxy } from '../../support/freezing-p
 import { type SharedStores, sharedStores } from '../../support/stores.ts';
 
 const log = createLog('silent');
-/** What a busy machine may add to a bound. */
+/** Tolerance for a busy machine, in milliseconds. */
 const slackMs = 4000;
 const silenceSeconds = 3;
 

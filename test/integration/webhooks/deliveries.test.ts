@@ -42,7 +42,7 @@ describe('deliveries in the database', () => {
         1,
       );
     await database.sql.begin(async (tx) => {
-      // Who looks for deadlocks first is undone: that is to be the removal.
+      // The transaction that detects a deadlock first is rolled back: this makes it the removal.
       await tx`SET LOCAL deadlock_timeout = '1min'`;
       await tx`UPDATE webhook_deliveries SET tries = 1 WHERE id = ${rows[0].id}`;
       removal = webhooks.remove(id);

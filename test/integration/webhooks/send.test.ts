@@ -165,7 +165,7 @@ describe('sending to webhook endpoints', () => {
     const { port } = new URL(inside.url);
     let asked = 0;
     const server = await startNameServer({
-      // Public when it is saved, inside when it is used; nobody may keep the answer.
+      // The name resolves to a public address when it is saved and to an internal one later, without caching.
       'rebind.example.com': () =>
         ++asked <= 2 ? [{ type: 'A', data: '93.184.216.34' }] : [{ type: 'A', data: '127.0.0.1' }],
       'six.example.com': () => [{ type: 'AAAA', data: '::1' }],

@@ -6,7 +6,7 @@ import { unavailable } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { blankSurvey } from '../../support/questions.ts';
 
-/** A survey in a row, and an intake whose count may change, or fail, when it hears of a new revision. */
+/** A survey's row, and an intake whose count may change or fail when a new revision is announced. */
 function open({
   total,
   onAnnounce = () => undefined,
@@ -158,7 +158,7 @@ describe('switching anonymity on', () => {
     assert.deepEqual([survey.isAnonymous(), survey.row.survey.title], [false, blankSurvey().title]);
   });
 
-  /** The first of two holds on when it tells the intake, until the other is done. */
+  /** The first of two changes pauses at its announcement until the other is done. */
   const atOnce = async (meanwhile: (survey: ReturnType<typeof open>, count: { total: number }) => Promise<unknown>) => {
     let calls = 0;
     const survey: ReturnType<typeof open> = open({
@@ -174,7 +174,7 @@ describe('switching anonymity on', () => {
       second = await at.put({ isAnonymous: true, title: 'Second' });
       count.total = 1;
     });
-    // What came in since then names nobody.
+    // Responses since then name no respondent.
     assert.deepEqual([second, first, survey.isAnonymous(), survey.row.survey.title], ['done', 'done', true, 'Second']);
   });
 

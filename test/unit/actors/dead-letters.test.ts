@@ -30,7 +30,7 @@ const record = (version: number, more: Partial<ResponseRecord> = {}): ResponseRe
   ...more,
 });
 
-/** The response store and the dead letters, and what becomes of both while somebody waits for what is on its way. */
+/** The response store and the dead letters, and how both change while a caller waits until ingest has caught up. */
 function setUp(start: {
   stored?: ResponseRecord;
   deleted?: number;
@@ -195,7 +195,7 @@ describe('a response whose last save is a dead letter', () => {
     let looks = 0;
     const wayBack = (world: { stored: ResponseRecord | undefined; letters: readonly string[] }) => {
       looks += 1;
-      // The first look waits for nothing yet; it is put back right after.
+      // The first search does not wait; the dead letter is requeued right after it.
       if (looks > 1) Object.assign(world, { stored: record(2) });
     };
     assert.equal(typeof (await setUp({ meanwhile: wayBack }).trace()), 'object');
@@ -204,7 +204,7 @@ describe('a response whose last save is a dead letter', () => {
 
 describe('uploads of a response that is a dead letter', () => {
   const file = { id: newId(), response: responseId };
-  /** A day later, when what belongs to no response is removed. */
+  /** Runs the task that removes uploads without a response, a day later. */
   const sweep = async (isThere: () => Promise<boolean>): Promise<string> => {
     const did: string[] = [];
     const rows = {

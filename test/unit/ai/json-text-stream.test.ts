@@ -6,7 +6,7 @@ import { parseReplyText } from '../../../src/ai/tasks/parse-reply.ts';
 
 const anew = Symbol('the reply begins anew');
 
-/** What is told of a reply that comes in these pieces. */
+/** The events of a reply that arrives in these pieces. */
 function toldOf(pieces: readonly (string | typeof anew)[]): (string | typeof anew)[] {
   const told: (string | typeof anew)[] = [];
   const reader = streamJsonText('message', {

@@ -14,7 +14,7 @@ async function turns(count = 20): Promise<void> {
   for (let turned = 0; turned < count; turned += 1) await turn();
 }
 
-/** Work on numbers, each of which ends when it is told to; 7 fails at once. */
+/** Work on numbers, each of which ends on command; 7 fails at once. */
 function scene(atOnce: number, own = signal) {
   const [begun, ended]: [number[], number[]] = [[], []];
   const ends = new Map<number, () => void>();

@@ -8,7 +8,7 @@ const prose = 'The staff was friendly and the food came after 25 minutes, which 
 const repeated = (piece: string, units: number): string =>
   piece.repeat(Math.ceil(units / piece.length)).slice(0, units);
 
-/** Of the processor: the clock on the wall also counts what else the machine does. */
+/** Processor time in milliseconds, since wall-clock time includes other work of the machine. */
 function milliseconds(work: () => unknown): number {
   const before = process.cpuUsage();
   work();
@@ -37,7 +37,7 @@ describe('the anonymiser and hostile texts of 100,000 characters', () => {
     it(`takes time in proportion to the length of number ${index}, ${JSON.stringify(piece.slice(0, 12))}`, () => {
       const mask = (units: number) => createAnonymiser(() => [])(repeated(piece, units));
       const short = best(() => mask(length / 10));
-      // Ten times as long: 10 would be linear, 100 quadratic. Some milliseconds are nobody's.
+      // For ten times the length a factor of 10 would be linear, 100 quadratic. Some milliseconds are noise.
       assertWithin(Math.min(usual * 30, short * 30) + 100, `prose ${usual} ms, a tenth of this ${short} ms`, () =>
         mask(length),
       );

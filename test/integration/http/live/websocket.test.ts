@@ -72,7 +72,7 @@ describe('the live socket', () => {
       socket.once('error', reject);
     });
 
-  /** Shakes hands like a WebSocket, and then is as good as dead: the connection stands, but nobody answers. */
+  /** Completes the WebSocket handshake and then never replies, with an open connection. */
   const openDead = () => {
     const socket = connect({ host: '127.0.0.1', port });
     let heard = Buffer.alloc(0);

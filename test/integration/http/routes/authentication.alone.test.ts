@@ -98,7 +98,7 @@ describe('signing in', () => {
       const [known, unknown] = [median(times.known), median(times.unknown)];
       assert.ok(Math.abs(known - unknown) / known < 0.3, `known ${known} ms, unknown ${unknown} ms`);
     };
-    // What the machine does besides may disturb a comparison; a difference of the service's own is there every time.
+    // Other work of the machine may disturb one comparison; a difference of the service would appear every time.
     await compare().catch(compare).catch(compare);
   });
 

@@ -18,10 +18,7 @@ import { everyRoute } from '../../../support/every-route.ts';
 import { tokenParts } from '../../../support/forged-tokens.ts';
 import { blankSurvey, nextId, withQuestion } from '../../../support/questions.ts';
 
-/**
- * Who may call what, said a second time: a route that is not here fails, and so does one that says something else of
- * itself.
- */
+/** The access of every route, stated independently: a route that is missing here or differs fails. */
 const declared: Readonly<Record<string, string>> = {
   ...rows('public', [
     'POST /auth/login',
@@ -207,11 +204,11 @@ describe('the rights of every route', () => {
   });
 });
 
-describe('the gate before every route', () => {
+describe('authorisation of every route', () => {
   let people: AuthServer;
   let servers: Server[];
   let base: string;
-  /** Of the routes with their schemas of query and body, which here let nothing through. */
+  /** The routes with their schemas of query and body, which here accept nothing. */
   let strictBase: string;
   let tokens: Record<CallerName, string | undefined>;
   let ids: { survey: string; question: string };
@@ -252,7 +249,7 @@ describe('the gate before every route', () => {
     await people.stop();
   });
 
-  /** The route with nothing behind its gate. */
+  /** The route with an empty handler. */
   const gateOnly = ({ method, path, tag, summary, access, limit, reply, replyStatus }: Route): Route => ({
     method,
     path,
@@ -313,7 +310,7 @@ describe('the gate before every route', () => {
     };
   };
 
-  /** Of a session that lives, well signed, and over. */
+  /** A well-signed, expired token of a live session. */
   const expiredToken = async (userId: string): Promise<string> => {
     const [session] = await people.sql<{ id: string }[]>`SELECT id FROM sessions WHERE user_id = ${userId} LIMIT 1`;
     const { header, claims, nowSeconds } = await tokenParts({
@@ -344,7 +341,7 @@ describe('the gate before every route', () => {
   };
 
   for (const route of api)
-    it(`lets through to ${nameOf(route)} (${wordOf(route.access)}) whom it should, and tells the others no more than they may know`, async () => {
+    it(`${nameOf(route)} (${wordOf(route.access)}) admits the right callers and reveals nothing to others`, async () => {
       const found: Record<string, number> = {};
       const wanted: Record<string, number> = {};
       for (const name of Object.keys(callers) as CallerName[]) {

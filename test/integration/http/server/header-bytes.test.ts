@@ -32,7 +32,7 @@ interface Case extends Ask {
   good?: number;
   /** The status of the call with the spoiled value. */
   bad: number;
-  /** Of the first validation issue. */
+  /** Path of the first validation issue. */
   message?: RegExp;
   /** The engine itself may close the connection instead. */
   mayClose?: boolean;
@@ -249,7 +249,7 @@ describe('a header value with a byte that is no ASCII at an end', whereCorrected
       { ...knock, header: 'sec-websocket-protocol', value: 'survey.v1', good: 401 },
       { ...knock, header: 'sec-websocket-extensions', value: 'permessage-deflate', good: 401 },
       { ...knock, header: 'sec-websocket-key', value: handshake['sec-websocket-key'], good: 401 },
-      // Of the right length together with the mark.
+      // With the extra byte it has the right length.
       { ...knock, header: 'sec-websocket-key', value: 'dGhlIHNhbXBsZSBub25jZQ=' },
       { ...knock, header: 'origin', value: handshake.origin, good: 401 },
       { ...knock, header: 'host', value: 'localhost', good: 401 },

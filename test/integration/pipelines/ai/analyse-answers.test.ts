@@ -109,7 +109,7 @@ describe('an analysis of many answers', () => {
       { id: string }[]
     >`SELECT response_id AS id FROM ai_findings WHERE topic = 'sentiment/test' LIMIT 1`;
     assert.ok(oldest);
-    // Every twentieth is forgotten, as if it had changed.
+    // Every twentieth annotation is deleted, as if its answer had changed.
     await postgres.sql`DELETE FROM ai_findings WHERE topic = 'sentiment/test' AND response_id IN (SELECT response_id FROM (SELECT response_id, row_number() OVER (ORDER BY response_id) AS place FROM ai_findings WHERE topic = 'sentiment/test') placed WHERE place % 20 = 0)`;
     await run();
     assert.deepEqual(

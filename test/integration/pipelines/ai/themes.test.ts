@@ -77,7 +77,7 @@ describe('the names of themes', () => {
     await rows.removeOfResponses([queues]);
     let forgetting: Promise<unknown> = Promise.resolve();
     await sql.begin(async (tx) => {
-      // Whoever forgets names has gone through the findings, and waits here.
+      // The removal of names has read the annotations, and waits here.
       await tx`SELECT FROM ai_themes WHERE survey_id = ${surveyId} FOR UPDATE`;
       forgetting = rows.removeLeftoverThemes();
       await eventually(

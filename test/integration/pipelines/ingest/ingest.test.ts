@@ -385,7 +385,7 @@ describe('the ingest of a shard', () => {
       await acknowledged(shard, last);
       await eventually(() => assert.ok(seen.rechecked > 1));
       assert.deepEqual([seen.missing, await total()], [0, 31]);
-      // What was replaced, stored twice or deleted with its survey is not missed.
+      // Superseded rows, repeated rows and rows of a deleted survey do not count as missing.
       await database.store(lines.slice(0, 5));
       await loseRows(`survey_id = '${deleted}'`);
       const rounds = seen.rechecked;

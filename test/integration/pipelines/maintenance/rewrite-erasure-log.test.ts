@@ -54,7 +54,7 @@ describe('erased answers in the files of DATA_DIR', () => {
     return { surveyId: String(id), responseId: String(reply.body.data.responseId) };
   };
   const total = async (surveyId: string) => (await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses;
-  /** What retention does after ten minutes. */
+  /** Trims the stream as after ten minutes. */
   const trimStreams = () =>
     eventually(async () => {
       for (const shard of stores.shards.all) {

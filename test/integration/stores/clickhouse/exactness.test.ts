@@ -41,7 +41,7 @@ interface Modelled {
   isDeleted: boolean;
 }
 
-/** What the store should know: the newest version of each response. */
+/** The expected content of the store: the newest version of each response. */
 function createModel(dice: (sides: number) => number, spanMs: number) {
   const surveyId = newId();
   const all: Modelled[] = [];

@@ -52,7 +52,7 @@ async function withOwnDatabase(work: (database: ResponseDatabase) => Promise<voi
   }
 }
 
-/** Of each part its first block, and the inode of the file that holds its texts. */
+/** The first block of each part, and the inode of the file that holds its texts. */
 async function partsOf(of: ClickHouse): Promise<[string, number][]> {
   const parts = await of.select<[string, string, string]>(
     `SELECT name, path, part_type FROM system.parts WHERE active AND rows > 0 AND database = '${of.database}' AND table = 'responses' ORDER BY name`,

@@ -11,7 +11,7 @@ import { openStores, type Stores } from '../../../../src/stores/stores.ts';
 import { freshDatabase } from '../../../support/auth-server.ts';
 import { temporaryDataDir } from '../../../support/data-dir.ts';
 import { sharedStores } from '../../../support/stores.ts';
-import { openStoreGate, type StoreGate } from '../../../support/switchable-proxy.ts';
+import { openSwitchableProxy, type SwitchableProxy } from '../../../support/switchable-proxy.ts';
 
 const isUnavailable = (error: unknown) =>
   error instanceof Problem && error.code === 'SERVICE_UNAVAILABLE' && error.retryAfterSeconds === 2;
@@ -33,19 +33,25 @@ async function openWith(urls: { redis?: string; postgres?: string; clickhouse?: 
 
 describe('connections to stores that were not reached yet', () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
-  let gates: { redis: StoreGate; postgres: StoreGate; clickhouse: StoreGate };
+  let proxies: { redis: SwitchableProxy; postgres: SwitchableProxy; clickhouse: SwitchableProxy };
   let stores: Stores;
   before(async () => {
     database = await freshDatabase();
     const { redisUrl, clickhouseUrl } = await sharedStores();
-    const [redis, postgres, clickhouse] = await Promise.all([redisUrl, database.url, clickhouseUrl].map(openStoreGate));
+    const [redis, postgres, clickhouse] = await Promise.all(
+      [redisUrl, database.url, clickhouseUrl].map(openSwitchableProxy),
+    );
     assert.ok(redis && postgres && clickhouse);
-    gates = { redis, postgres, clickhouse };
-    stores = await openWith({ redis: gates.redis.url, postgres: gates.postgres.url, clickhouse: gates.clickhouse.url });
+    proxies = { redis, postgres, clickhouse };
+    stores = await openWith({
+      redis: proxies.redis.url,
+      postgres: proxies.postgres.url,
+      clickhouse: proxies.clickhouse.url,
+    });
   });
   after(async () => {
     await stores.close();
-    for (const gate of Object.values(gates)) await gate.close();
+    for (const proxy of Object.values(proxies)) await proxy.close();
     await database.drop();
   });
 
@@ -78,7 +84,7 @@ describe('connections to stores that were not reached yet', () => {
 
   it('allow composing statements of fragments', async () => {
     const part = stores.sql`1 AS one`;
-    for (const gate of Object.values(gates)) await gate.forward();
+    for (const proxy of Object.values(proxies)) await proxy.forward();
     await Promise.all(stores.contacts.all.map(({ ready }) => ready));
     assert.deepEqual([...(await stores.sql`SELECT ${part}`)], [{ one: 1 }]);
     assert.deepEqual(await stores.sql.begin(async (tx) => [...(await tx`SELECT ${part}`)]), [{ one: 1 }]);
@@ -93,11 +99,11 @@ describe('an intake that becomes reachable late and has another number of shards
     const own = new Redis(url);
     await own.flushdb();
     await own.set('intake:shards', 3);
-    const gate = await openStoreGate(url);
-    const stores = await openWith({ redis: gate.url });
+    const proxy = await openSwitchableProxy(url);
+    const stores = await openWith({ redis: proxy.url });
     try {
       await waitForStores(stores.contacts.all, { answerMs: 200, prepareMs: 60_000 });
-      await gate.forward();
+      await proxy.forward();
       assert.ok((await stores.contacts.intake.refused) instanceof SettingsError);
       assert.match(
         stores.contacts.intake.describeProblem(),
@@ -110,7 +116,7 @@ describe('an intake that becomes reachable late and has another number of shards
       assert.equal(await stores.intakeRedis.ping(), 'PONG');
     } finally {
       await stores.close();
-      await gate.close();
+      await proxy.close();
       await own.flushdb();
       own.disconnect();
     }

@@ -12,7 +12,7 @@ import { type SharedStores, sharedStores } from '../../../support/stores.ts';
 const nobody = '127.0.0.1:1';
 const log = createLog('silent');
 
-/** What the operator reads must be enough to mend it. */
+/** The message must be enough for the operator to correct the setting. */
 describe('the error for a store that cannot be used at the start names setting, address and reason, and no password', () => {
   let stores: SharedStores;
   before(async () => {

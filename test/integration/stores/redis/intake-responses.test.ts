@@ -203,7 +203,7 @@ describe('states of responses in the intake', () => {
       ['{"kept":"more"}', null],
     );
     assert.equal((await save(0, first, '')).code, 'REPLAY');
-    // Should a process of the former version go on with it, what that wrote is the newest.
+    // If a process of the earlier version continues it, its state is the newest.
     await plain.hset(responseKey(responseId), { ...former, n: '3', data: '{"kept":"by the former"}' });
     assert.equal((await intake.state(responseId))?.savedState, '{"kept":"by the former"}');
   });

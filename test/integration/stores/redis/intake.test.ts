@@ -100,7 +100,7 @@ describe('the intake script', () => {
       intake.append(appendix(free, { revision: 9, row: '[6]' })),
       intake.append(appendix(strict, { ...caller, caller: 'you', row: '[7]' })),
     ]);
-    // Those that travel together are counted before one that travels by itself.
+    // Groups are counted before single submissions.
     assert.deepEqual(
       results.map(({ code }) => code),
       ['ACCEPTED', 'FILLED', 'LIMITED', 'ACCEPTED', 'ACCEPTED', 'QUOTA', 'STALE', 'ACCEPTED'],

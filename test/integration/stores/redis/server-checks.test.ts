@@ -9,7 +9,7 @@ import { checkIntakeServer } from '../../../../src/stores/redis/intake/server-ch
 import { checkJobsServer } from '../../../../src/stores/redis/jobs-server-check.ts';
 import { sharedStores } from '../../../support/stores.ts';
 
-/** What a log was told, as JSON lines. */
+/** The lines of a log, as JSON. */
 function written() {
   const lines: string[] = [];
   const log = pino(
@@ -113,7 +113,7 @@ describe('an intake server that hides its configuration', () => {
 });
 
 describe('the server of jobs', () => {
-  /** One that answers for what it is configured to, and refuses to tell of the rest. */
+  /** A server that shows these settings and refuses CONFIG for the others. */
   const configured = (values: Readonly<Record<string, string>>) =>
     ({
       call: async (_config: string, _get: string, name: string) => {

@@ -126,7 +126,7 @@ for (const [place, start] of Object.entries(kinds))
     });
   });
 
-/** Bytes in buffers that somebody still holds. */
+/** Bytes in buffers that are still referenced. */
 function held(): number {
   setFlagsFromString('--expose-gc');
   runInNewContext('gc')();

@@ -11,7 +11,7 @@ import { reportTask } from '../../../../src/ai/tasks/report.ts';
 import { translateTask } from '../../../../src/ai/tasks/translate.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
-/** What a model is told that replies so twice. */
+/** The message to a model after a second invalid reply. */
 async function told(task: Task<unknown>, reply: unknown): Promise<string[]> {
   const asked: CompletionRequest[] = [];
   const complete: Provider['complete'] = async (request) => {

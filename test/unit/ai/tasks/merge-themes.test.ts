@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { mergeThemesTask } from '../../../../src/ai/tasks/merge-themes.ts';
 
-/** What a reply about these names makes of them. */
+/** The merges that a reply about these names leads to. */
 function read({ settled = [], fresh }: { settled?: string[]; fresh: string[] }, same: unknown) {
   const outcome = mergeThemesTask({ settled, fresh }).read({ same });
   return 'value' in outcome ? Object.fromEntries(outcome.value.map(({ name, into }) => [name, into])) : outcome.wrong;

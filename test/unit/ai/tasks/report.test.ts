@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type QuestionAnalytics, reportTask } from '../../../../src/ai/tasks/report.ts';
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
-/** What a provider is told of one question of a type, with these figures. */
+/** The part of the prompt on one question of a type, with these statistics. */
 function told(type: 'NUMBER' | 'RATING_SCALE', figures: Partial<QuestionAnalytics>): Record<string, unknown> {
   const { survey, question } = withQuestion(blankSurvey(), { type, text: 'How many?' });
   const base = {

@@ -30,7 +30,7 @@ const statistic = (question: Question, counts: [code: number, count: number][]) 
     [{ kind: 'codes', counts: new Map(counts) } satisfies CountResult],
     counts.reduce((sum, [, count]) => sum + count, 0),
   );
-/** What is said of an answer by number: nothing, or why not. */
+/** The validation issue of an answer by number, if any. */
 function said(question: Question, numberValue: number): string | undefined {
   const survey = { ...blankSurvey(), questions: [question], slotCounts: { codes: 1, numbers: 0, texts: 0 } };
   const checked = checkAnswers(compileSurvey(survey), [{ questionId: question.id, numberValue }], {

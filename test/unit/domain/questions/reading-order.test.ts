@@ -23,7 +23,7 @@ const linesOf = ({ question, statistic }: ReturnType<typeof asked>) => tableOf({
 const printed = (found: ReturnType<typeof asked>) =>
   linesOf(found).map(({ label, cells }) => [label, ...cells.map((cell) => cell.label)]);
 
-/** What a provider is told that writes a report. */
+/** The data of a report's prompt. */
 function toldOf(found: ReturnType<typeof asked>): [string, unknown][] {
   const head = { totalResponses: 6, completeResponses: 6, completionRate: 100, averageDuration: 0 };
   const { data } = reportTask(

@@ -109,7 +109,7 @@ const word = fc.constantFrom(
   '\ud800',
   '\0',
 );
-/** What may stand beside the answers; most of it is right. */
+/** Fields beside the answers, most of them valid. */
 const fields = fc.oneof(
   fc.constant({}),
   fc

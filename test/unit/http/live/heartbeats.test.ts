@@ -32,7 +32,7 @@ async function listen() {
       removals: 0,
     }),
   };
-  // A survey that nobody knows brings no event, but is asked for where an entry holds something of it.
+  // An unknown survey causes no event, but is looked up if an entry has rows of it.
   const lookUp = () =>
     new Promise<undefined>((resolve) => (state.isHeld ? held.push(() => resolve(undefined)) : resolve(undefined)));
   const deps = {

@@ -216,7 +216,7 @@ describe('the OpenAPI document', () => {
   it('lists every refusal under its status', () => {
     for (const { name, operation } of operations)
       for (const [status, reply] of Object.entries<any>(operation.responses)) {
-        // What ranges are refused with has no body.
+        // The refusal of a range has no body.
         if (Number(status) < 400 || status === '416') continue;
         const problem: any = resolve(reply.$ref);
         const { enum: codes } = problem.content['application/json'].schema.allOf[1].properties.code;

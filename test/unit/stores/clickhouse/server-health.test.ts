@@ -7,7 +7,7 @@ import { createServerHealth, ServerUnresponsive } from '../../../../src/stores/c
 
 const patience = { pingAfterMs: 5, unresponsiveAfterMs: 50, log: createLog('silent') };
 
-/** Keeps everything of this process waiting, and no processor busy. */
+/** Blocks this process without using the processor. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -53,7 +53,7 @@ test('a server without an answer is silent even if this process was blocked', as
     pulse.runWhileResponsive(() => new Promise(() => {})),
     ServerUnresponsive,
   );
-  // More often only where the machine held this process up once more.
+  // More often only if the machine delayed this process again.
   assert.ok(asked >= 2, `${asked}`);
   pulse.stop();
 });

@@ -24,7 +24,7 @@ function contactOf(connect: StoreConnectionOptions['connect'], options: Partial<
   return createStoreConnection({ ...words, ...times, connect, isUnreachable: isAbsence, log, ...options });
 }
 
-/** Attempts that end as they are told, one after the other; the last outcome stays. */
+/** Attempts with these outcomes, one after the other; the last outcome repeats. */
 const attempts = (...outcomes: (Error | 'reached')[]) => {
   let made = 0;
   return async () => {

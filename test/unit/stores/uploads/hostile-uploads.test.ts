@@ -28,7 +28,7 @@ async function typeOf(
   return mimeType();
 }
 
-/** A ZIP file with one entry, whose size is told in its header or only behind it. */
+/** A ZIP file with one entry, whose size stands in its header or only after its data. */
 function zip(
   name: string,
   packed: Buffer,

@@ -39,7 +39,7 @@ describe('notes on batches of answers', () => {
     await sql`DELETE FROM migrations WHERE name = '082_ai_notes_in_order.sql'`;
     await migratePostgres(sql);
     await add(newId(), 'newer');
-    // Those that findings name.
+    // Notes that annotations refer to.
     const noted: string[] = [];
     for await (const note of store.listNotes(scope)) noted.push(note);
     assert.deepEqual(noted, [...migrated.map((_, index) => `note ${index}`), 'new', 'newer']);

@@ -5,7 +5,7 @@ import { Problem, type ProblemCode } from '../../../../../src/errors.ts';
 import { mergeThemes, type ThemesDeps } from '../../../../../src/pipelines/ai/analysis/themes.ts';
 import type { SurveyJob } from '../../../../../src/stores/postgres/ai/jobs.ts';
 
-/** The end of an analysis whose provider fails so; `done` is what the store is told. */
+/** The end of an analysis whose provider fails so; `done` holds the calls of the store. */
 async function merged(code: ProblemCode): Promise<string[]> {
   const done: string[] = [];
   const store = {
