@@ -62,6 +62,7 @@ function cleanColumn(
       ),
     };
   }
+  if (override.split !== undefined) return { remarks, changed: changes(cells, answered) };
   const numbers = plainNumbers(answered, { decimal: override.decimal ?? decimal, isCommaSeparated: separator === ',' });
   if (numbers === 'ambiguous')
     remarks.push(': the comma may mark decimals or thousands; say so with "decimal" in the mapping.');

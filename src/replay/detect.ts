@@ -1,3 +1,4 @@
+import { isAnswerTime } from './answer-time.ts';
 import {
   type ColumnOverride,
   checkNames,
@@ -16,12 +17,15 @@ import {
   recogniseGroup,
   shapeAs,
 } from './recognise.ts';
+import { choiceSeparatorOf, choicesIn } from './split.ts';
 import { type Column, type Row, type Table, valuesOf } from './table.ts';
 
 export interface Detection {
   questions: readonly DetectedQuestion[];
   /** The column that identifies respondents. */
   idColumn: Column | undefined;
+  /** The column with the time of the answer, which is sent as metadata. */
+  timeColumn: Column | undefined;
 }
 
 /**
@@ -33,16 +37,18 @@ export function detect({ columns, rows }: Table, mapping: Mapping = emptyMapping
   const isOverridden = (column: Column): boolean =>
     overrideForColumn(mapping, column) !== undefined || overrideForQuestion(mapping, column) !== undefined;
   const idColumn = columns.find((column) => !isOverridden(column) && isIdentifier(column, rows));
+  const timeColumn = columns.find((column) => !isOverridden(column) && isAnswerTime(column, rows));
   const asked = columns.filter(
     (column) =>
       column !== idColumn &&
+      column !== timeColumn &&
       overrideForColumn(mapping, column)?.ignore !== true &&
       overrideForQuestion(mapping, column)?.ignore !== true,
   );
   const runs = new Map<number, Column[]>();
   for (const column of asked) runs.set(column.run, [...(runs.get(column.run) ?? []), column]);
   const questions = [...runs.values()].flatMap((run) => questionsOf(run, rows, mapping));
-  return { idColumn, questions: questions.sort((a, b) => placeOf(a) - placeOf(b)) };
+  return { idColumn, timeColumn, questions: questions.sort((a, b) => placeOf(a) - placeOf(b)) };
 }
 
 const placeOf = ({ items }: DetectedQuestion): number => items[0]?.index ?? 0;
@@ -64,7 +70,10 @@ function isIdentifier({ question, part, index }: Column, rows: readonly Row[]): 
 function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapping): DetectedQuestion[] {
   const override = run[0] && overrideForQuestion(mapping, run[0]);
   const free = run.filter((column) => column.part !== '' && overrideForColumn(mapping, column) === undefined);
-  const group = free.length > 1 || isGroupType(override?.type) ? groupOf(free, rows, override) : undefined;
+  const group =
+    free.length > 1 || (isGroupType(override?.type) && override?.split === undefined)
+      ? groupOf(free, rows, override)
+      : undefined;
   const alone = run.filter((column) => !group?.columns.includes(column));
   const single = alone.map((column) =>
     columnQuestion(column, {
@@ -108,14 +117,19 @@ function columnQuestion(
 ): DetectedQuestion {
   const { question, part, index } = column;
   const type = override?.type;
-  if (isGroupType(type))
-    throw new Error(`The mapping asks for ${type}, which takes a header with several columns, for column ${index}`);
   const values = valuesOf(rows, index);
+  const split = override?.split ?? (mayBeSplit(override) ? choiceSeparatorOf(values) : undefined);
+  if (split !== undefined && type !== undefined && type !== 'CHECKBOXES')
+    throw new Error(`The mapping splits a question of type ${type}; only CHECKBOXES can be split`);
+  if (split === undefined && isGroupType(type))
+    throw new Error(`The mapping asks for ${type}, which takes a header with several columns, for column ${index}`);
   const found = recogniseColumn(values);
-  const shape =
-    type === undefined && override?.options === undefined
-      ? found
-      : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, override?.options);
+  const shape: Shape =
+    split !== undefined
+      ? splitShape(values, split, override?.options)
+      : type === undefined && override?.options === undefined
+        ? found
+        : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, override?.options);
   if (override?.options && shape.options.length === 0)
     throw new Error(`The mapping gives options to a question of type ${shape.type}, which has none`);
   const text = override?.question ?? question;
@@ -126,6 +140,19 @@ function columnQuestion(
     items: [{ index, text: wording(part === '' ? text : part) }],
   };
 }
+
+type Shape = Omit<DetectedQuestion, 'text' | 'items'>;
+
+/** Whether several choices in one cell are looked for: not if the mapping says what the column is. */
+const mayBeSplit = (override: ColumnOverride | undefined): boolean =>
+  override?.type === 'CHECKBOXES' || (override?.type === undefined && override?.options === undefined);
+
+const splitShape = (values: readonly string[], split: string, options?: readonly string[]): Shape => ({
+  type: 'CHECKBOXES',
+  split,
+  dayOrder: 'year',
+  options: options ?? [...new Set(values.flatMap((cell) => choicesIn(cell, split)))],
+});
 
 /** Items with unique texts: repeated texts are numbered. */
 function itemsOf(columns: readonly Column[]): Item[] {

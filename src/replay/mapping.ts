@@ -13,6 +13,7 @@ const columnOverride = z.strictObject({
   ignore: z.literal(true).optional(),
   decimal: z.enum(decimalMarks).optional(),
   missing: missingValues,
+  split: z.string().min(1).max(5).optional(),
   values: z.record(z.string(), z.string().trim().min(1).max(500)).optional(),
 });
 
@@ -26,7 +27,8 @@ const columnOverride = z.strictObject({
  * `type` is any question type except FILE_UPLOAD; `question` is another wording; `options` are the options in order
  * (other answers are left out and counted); `ignore` leaves the columns out. `decimal` is the decimal mark of
  * numbers; `missing` are the cells that are no answers, instead of the usual words, beside `columns` for all columns;
- * `values` translates cells. A header names all columns under it; an
+ * `values` translates cells; `split` separates the choices of one cell, as ";" in
+ * “App;Web”. A header names all columns under it; an
  * index names one column, which becomes a question of its own. CHECKBOXES, RANKING and MATRIX need a header with
  * several columns.
  */

@@ -25,7 +25,7 @@ The file has one header row, or two if the second names options, rows or items. 
 An empty cell is no answer; nor is NA, N/A, unknown, - or . where it would change the type. A column that is named as an id and has a different value in every row is sent as metadata.
 
 The mapping: {"columns": {"<header, or number of a column from 0>": {"type": "DROPDOWN", "question": "other wording",
-  "options": ["in", "this", "order"], "ignore": true, "decimal": ",", "missing": ["-99"], "values": {"1": "Very good"}}}}, each field optional. A header names all columns under it; a number
+  "options": ["in", "this", "order"], "ignore": true, "decimal": ",", "split": ";", "missing": ["-99"], "values": {"1": "Very good"}}}}, each field optional. A header names all columns under it; a number
 names one column, which becomes a question of its own. "type" is any question type except FILE_UPLOAD; CHECKBOXES, RANKING and MATRIX
 need a header with several columns. Answers that do not fit the type are left out and counted.
 `;

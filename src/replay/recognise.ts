@@ -24,6 +24,8 @@ export interface DetectedQuestion {
   options: readonly string[];
   /** Order of year, month and day; used by DATE only. */
   dayOrder: DayOrder;
+  /** Separates the choices of one cell, for CHECKBOXES of one column only. */
+  split?: string;
   /** Ends of the scale, for RATING_SCALE and SLIDER only. */
   scale?: { min: number; max: number };
 }

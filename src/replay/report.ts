@@ -104,7 +104,7 @@ function wordLines({ topWords = [] }: Statistic): string[] {
 }
 
 /** Lines about the questions recognised in a file. */
-export function detectionLines({ rows, remarks }: Table, { questions, idColumn }: Detection): string[] {
+export function detectionLines({ rows, remarks }: Table, { questions, idColumn, timeColumn }: Detection): string[] {
   const lines = questions.map(({ type, text, items, options }, place) => {
     const parts = [
       items.length > 1 ? `${items.length} columns` : '',
@@ -113,8 +113,16 @@ export function detectionLines({ rows, remarks }: Table, { questions, idColumn }
     return `${place + 1}. ${shorten(text, 150)}  [${[type, ...parts].join(', ')}]`;
   });
   const id = idColumn ? [`Respondents are known by “${idColumn.question}”.`] : [];
-  return [`${rows.length} rows, ${questions.length} questions`, ...remarks, ...id, ...lines];
+  return [`${rows.length} rows, ${questions.length} questions`, ...remarks, ...id, ...timeLines(timeColumn), ...lines];
 }
+
+/** Says that the time of the answer does not date the response. */
+export const timeLines = (timeColumn: Detection['timeColumn']): string[] =>
+  timeColumn
+    ? [
+        `“${timeColumn.question}” is kept as the metadata answeredAt. The service dates every response by its arrival, so days and date filters show the time of the replay.`,
+      ]
+    : [];
 
 const maxCellLength = 80;
 

@@ -2,7 +2,7 @@ import { type Api, waitForAnalytics } from './api.ts';
 import { type Comparison, compareAll, mergeComparisons, splitAnswers, statisticOf } from './compare.ts';
 import { askCrosstab, compareCrosstab, type Variable } from './crosstab.ts';
 import type { Detection } from './detect.ts';
-import { crosstabLines, differenceLines, questionLines } from './report.ts';
+import { crosstabLines, differenceLines, questionLines, timeLines } from './report.ts';
 import { type Submitted, submitRows } from './submit.ts';
 import { continueSurvey, createSurvey, type ImportedSurvey } from './survey.ts';
 import type { Table } from './table.ts';
@@ -33,7 +33,7 @@ const refusalsShown = 20;
 export async function replay(options: ReplayOptions): Promise<boolean> {
   const {
     api,
-    table: { rows },
+    table: { rows, remarks },
     detection,
     print,
   } = options;
@@ -42,6 +42,7 @@ export async function replay(options: ReplayOptions): Promise<boolean> {
   print(
     `survey ${survey.id}: ${survey.questions.length} questions, ${rows.length} rows${detection.idColumn ? `, respondents known by “${detection.idColumn.question}”` : ''}`,
   );
+  for (const line of [...remarks, ...timeLines(detection.timeColumn)]) print(line);
   const submitted = await submitRows({
     ...options,
     ...detection,

@@ -13,6 +13,8 @@ export interface SubmitOptions {
   /** Hash of the file, part of the idempotency keys, so that no row is counted twice in a survey. */
   digest: string;
   idColumn: Column | undefined;
+  /** The time of the answer; sent as the metadata `answeredAt`, since the service dates responses by their arrival. */
+  timeColumn: Column | undefined;
   concurrency: number;
   onProgress(done: number): void;
 }
@@ -34,6 +36,7 @@ export async function submitRows({
   rows,
   digest,
   idColumn,
+  timeColumn,
   concurrency,
   onProgress,
 }: SubmitOptions): Promise<Submitted> {
@@ -41,7 +44,7 @@ export async function submitRows({
   let [next, done, replayedCount, isStopped] = [0, 0, 0, false];
   const submitRow = async (place: number): Promise<void> => {
     const row = rows[place] ?? [];
-    const body = { answers: answersOf(survey.questions, row), ...metadataOf(idColumn, row) };
+    const body = { answers: answersOf(survey.questions, row), ...metadataOf({ idColumn, timeColumn }, row) };
     try {
       const { isReplay } = await api.call(z.unknown(), ['POST', `/responses/surveys/${survey.id}/submit`], {
         body,
@@ -87,8 +90,13 @@ export function answersOf(questions: readonly ImportedQuestion[], row: Row): Giv
     );
 }
 
-function metadataOf(idColumn: Column | undefined, row: Row): { metadata?: Record<string, string> } {
-  return idColumn
-    ? { metadata: { [idColumn.question.slice(0, 100)]: cellAt(row, idColumn.index).slice(0, 1000) } }
-    : {};
+/** The metadata of a row: its id, and the time of the answer as the file writes it. */
+export function metadataOf(
+  { idColumn, timeColumn }: Pick<SubmitOptions, 'idColumn' | 'timeColumn'>,
+  row: Row,
+): { metadata?: Record<string, string> } {
+  const id = idColumn ? { [idColumn.question.slice(0, 100)]: cellAt(row, idColumn.index).slice(0, 1000) } : {};
+  const time = timeColumn ? cellAt(row, timeColumn.index).slice(0, 1000) : '';
+  const metadata = { ...id, ...(time !== '' && { answeredAt: time }) };
+  return Object.keys(metadata).length > 0 ? { metadata } : {};
 }

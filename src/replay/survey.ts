@@ -67,11 +67,17 @@ async function addQuestion(api: Api, surveyId: string, found: DetectedQuestion):
 
 const withText = (text: string) => ({ text });
 
-/** Texts of options and rows: the columns of CHECKBOXES and RANKING are options, those of MATRIX are rows. */
-function textsOf({ type, items, options }: DetectedQuestion): { options: readonly string[]; rows: readonly string[] } {
+/** Texts of options and rows: the columns of CHECKBOXES (unless split) and RANKING are options, those of MATRIX are rows. */
+function textsOf({ type, items, options, split }: DetectedQuestion): {
+  options: readonly string[];
+  rows: readonly string[];
+} {
   const { itemsAre } = typeAdapters[type];
   const texts = items.map(({ text }) => text);
-  return { options: itemsAre === 'options' ? texts : options, rows: itemsAre === 'rows' ? texts : [] };
+  return {
+    options: itemsAre === 'options' && split === undefined ? texts : options,
+    rows: itemsAre === 'rows' ? texts : [],
+  };
 }
 
 function withNames(found: DetectedQuestion, { id, options, settings }: ServiceQuestion): ImportedQuestion {

@@ -1,4 +1,5 @@
 import type { DetectedQuestion } from '../recognise.ts';
+import { choicesIn } from '../split.ts';
 import type { Row } from '../table.ts';
 import {
   filledCells,
@@ -39,8 +40,9 @@ export const yesNo: TypeAdapter = {
 
 const unticked = /^(?:0|no|false)$/i;
 
-/** Texts of the options that a row ticks: their cell is the option's text or anything except 0, no and false. */
+/** Texts of the options that a row ticks: the choices of a split cell; otherwise their cell is the option's text or anything except 0, no and false. */
 function ticked(found: DetectedQuestion, row: Row): string[] {
+  if (found.split !== undefined) return choicesIn(onlyCell(found, row), found.split);
   return filledCells(found, row)
     .filter(({ text, cell }) => cell === text || !unticked.test(cell))
     .map(({ text }) => text);
@@ -51,7 +53,10 @@ export const selectAll: TypeAdapter = {
   itemsAre: 'options',
   crossedBy: ['question'],
   isFilled: (found, row) => ticked(found, row).length > 0,
-  problem: () => undefined,
+  problem: (found, row) =>
+    found.split === undefined || ticked(found, row).every((text) => found.options.includes(text))
+      ? undefined
+      : 'answers with a choice that is none of the options',
   answers: (question, row) => ticked(question.found, row).map((text) => ({ optionId: idOf(question.options, text) })),
   count: (question, rows, { distribution }) => ({
     inFile: tally(rows.flatMap((row) => ticked(question.found, row).map((text) => optionValueOf(question, text)))),

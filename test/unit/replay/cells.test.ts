@@ -6,7 +6,9 @@ import { after, before, describe, it } from 'node:test';
 import { cleanTable } from '../../../src/replay/clean.ts';
 import { detect } from '../../../src/replay/detect.ts';
 import { emptyMapping, type Mapping } from '../../../src/replay/mapping.ts';
+import { metadataOf } from '../../../src/replay/submit.ts';
 import { readTable } from '../../../src/replay/table.ts';
+import { typeAdapters } from '../../../src/replay/types/adapters.ts';
 
 describe('a file of responses', () => {
   let folder: string;
@@ -111,5 +113,40 @@ describe('a file of responses', () => {
   it('translates values as the mapping says', () => {
     const { rows } = typed('How?\n1\n2\n1\n', { columns: { '0': { values: { 1: 'Very good', 2: 'Good' } } } });
     assert.deepEqual(rows, [['Very good'], ['Good'], ['Very good']]);
+  });
+
+  it('has checkboxes where several choices in one cell recur, or the mapping splits them', () => {
+    const text = 'Kanal,Why\nApp;Web,well; so\nWeb,because; of\nApp,"a, b"\nWeb;App,c\n';
+    const questionsOf = (mapping: Mapping = emptyMapping) => detect(read(text).table, mapping).questions;
+    const [kanal, why] = questionsOf();
+    assert.deepEqual([kanal?.type, kanal?.options, kanal?.split], ['CHECKBOXES', ['App', 'Web'], ';']);
+    assert.equal(why?.type, 'SHORT_TEXT');
+    assert.deepEqual(questionsOf({ columns: { Why: { split: ',' } } })[1]?.options, [
+      'well; so',
+      'because; of',
+      'a',
+      'b',
+      'c',
+    ]);
+    assert.ok(kanal);
+    const { isFilled, problem, answers } = typeAdapters.CHECKBOXES;
+    const ids = new Map(['App', 'Web'].map((value) => [value, { id: `#${value}`, value }]));
+    const answersIn = (cell: string) => answers({ found: kanal, id: 'q', options: ids, rows: new Map() }, [cell]);
+    assert.deepEqual(answersIn('Web; App;Web'), [{ optionId: '#Web' }, { optionId: '#App' }]);
+    assert.equal(isFilled(kanal, [';']), false);
+    assert.match(problem(kanal, ['App;Fax']) ?? '', /none of the options/);
+  });
+
+  it('keeps the time of the answer as metadata', () => {
+    const { table } = read('Timestamp,Age\n2024/01/02 3:04:05 PM,31\n2024/01/03 9:00:00 AM,40\n');
+    const { questions, idColumn, timeColumn } = detect(table);
+    assert.deepEqual(
+      questions.map(({ text }) => text),
+      ['Age'],
+    );
+    assert.deepEqual(metadataOf({ idColumn, timeColumn }, table.rows[0] ?? []), {
+      metadata: { answeredAt: '2024/01/02 3:04:05 PM' },
+    });
+    assert.equal(detect(read('Timestamp,Age\nsoon,31\n').table).timeColumn, undefined);
   });
 });
