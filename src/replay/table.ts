@@ -57,22 +57,27 @@ export function valuesOf(rows: readonly Row[], index: number): string[] {
 
 /**
  * Separates the header from the rows: one line of names, or two if the second names the options, rows or items of
- * columns.
+ * columns. Of the three lines of Qualtrics, the second has the wordings.
  */
-export function tableOf(lines: readonly Row[]): Table {
+export function tableOf(given: readonly Row[]): Table {
+  const lines = isQualtrics(given) ? given.filter((_, place) => place === 1 || place > 2) : given;
   const names = (lines[0] ?? []).map(oneLine);
   if (names.length === 0) throw new Error('The file is empty');
   const parts = hasPartNames(names, lines) ? (lines[1] ?? []).map(oneLine) : undefined;
-  const given = lines.slice(parts ? 2 : 1);
-  const longer = given.filter(
+  const answers = lines.slice(parts ? 2 : 1);
+  const longer = answers.filter(
     (row) => row.length > names.length && row.slice(names.length).some((cell) => cell.trim() !== ''),
   ).length;
   return {
     columns: columnsOf(names, parts),
-    rows: given.map((row) => names.map((_, index) => row[index] ?? '')),
+    rows: answers.map((row) => names.map((_, index) => row[index] ?? '')),
     remarks: longer > 0 ? [`${longer} rows have more cells than the header; their surplus cells are left out.`] : [],
   };
 }
+
+/** Whether the head has the three lines of Qualtrics: short names, wordings, and ids as {"ImportId":"QID1"}. */
+const isQualtrics = (lines: readonly Row[]): boolean =>
+  (lines[2]?.length ?? 0) > 0 && lines[2]?.every((cell) => /^\{"ImportId":/.test(cell)) === true;
 
 const plainAnswer = /^(open-ended )?response$/i;
 

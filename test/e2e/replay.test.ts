@@ -67,6 +67,15 @@ describe('npm run replay', () => {
     return undefined;
   };
 
+  it('verifies a semicolon-separated file with decimal commas, choices in one cell and times', async () => {
+    const lines = ['Timestamp;Kanal;Pay;Again?', '2024-01-02 10:00;App|Web;1,5;ja', '2024-01-03 11:00;Web;NA;nein'];
+    const done = await run(file('mixed.csv', [...lines, '2024-01-04 12:00;App;2;ja', ''].join('\n')));
+    assert.equal(done.code, 0, done.printed + done.said);
+    assert.equal(verifiedIn(done)?.[1], 3);
+    assert.match(done.printed, /“Timestamp” is kept as the metadata answeredAt/);
+    assert.deepEqual(await countsOf(surveyIn(done), 'Kanal'), { App: 2, Web: 2 });
+  });
+
   it('turns a file with lists to tick, a ranking and a grid into a survey with the same counts', async (t) => {
     const path = real('star-wars-survey.csv', t);
     if (path === undefined) return;

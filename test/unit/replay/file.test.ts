@@ -62,6 +62,20 @@ describe('the header of a file', () => {
     );
   });
 
+  it('is the second of the three rows of Qualtrics', () => {
+    const { columns, rows } = tableOf([
+      ['StartDate', 'Q1'],
+      ['Start Date', 'How old are you?'],
+      ['{"ImportId":"startDate","timeZone":"Z"}', '{"ImportId":"QID1_TEXT"}'],
+      ['2024-01-02 10:00:00', '31'],
+    ]);
+    assert.deepEqual(
+      columns.map(({ question }) => question),
+      ['Start Date', 'How old are you?'],
+    );
+    assert.deepEqual(rows, [['2024-01-02 10:00:00', '31']]);
+  });
+
   it('is one row if an unnamed column has answers from the first row on', () => {
     const table = tableOf([
       ['Colour', ''],
