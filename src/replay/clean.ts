@@ -66,6 +66,9 @@ function cleanColumn(
   const numbers = plainNumbers(answered, { decimal: override.decimal ?? decimal, isCommaSeparated: separator === ',' });
   if (numbers === 'ambiguous')
     remarks.push(': the comma may mark decimals or thousands; say so with "decimal" in the mapping.');
+  const comma = answered.find((cell) => cell.includes(','));
+  if (Array.isArray(numbers) && override.decimal === undefined && decimal === undefined)
+    remarks.push(`: numbers with decimal commas, as “${comma}”.`);
   const result = Array.isArray(numbers) ? numbers : answered;
   if (isFree) remarks.push(...offenders(result));
   return { remarks, changed: changes(cells, result) };

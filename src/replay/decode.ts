@@ -8,6 +8,7 @@ const upperControls = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u009
 export function decodeText(bytes: Uint8Array): string {
   if (startsWith(bytes, '$FL2') || startsWith(bytes, '$FL3'))
     throw new Error('SPSS files (.sav) are not read; save the data as CSV, with value labels');
+  if (startsWith(bytes, 'PK\u0003\u0004')) throw new Error('Excel files (.xlsx) are not read; save the sheet as CSV');
   const utf16 = utf16Of(bytes);
   if (utf16) return new TextDecoder(utf16).decode(bytes);
   if (bytes.subarray(0, headBytes).includes(0))

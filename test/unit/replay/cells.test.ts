@@ -56,11 +56,13 @@ describe('a file of responses', () => {
 
   it('is refused with the reason if it is no text', () => {
     assert.throws(() => read(Buffer.from('$FL2@(#) SPSS DATA FILE')), /SPSS.*CSV/);
+    assert.throws(() => read(Buffer.from('PK\u0003\u0004\u0014\u0000')), /Excel.*CSV/);
     assert.throws(() => read(Buffer.from([1, 0, 0, 0, 7, 0, 0, 0])), /no text/);
   });
 
   it('has decimal commas if a whole column does', () => {
-    const { types, rows } = typed('Age;Pay\n1,5;1.234,50\n2;99,9\n');
+    const { types, rows, remarks } = typed('Age;Pay\n1,5;1.234,50\n2;99,9\n');
+    assert.match(remarks.join(), /“Age”: numbers with decimal commas, as “1,5”/);
     assert.deepEqual(types, ['NUMBER', 'NUMBER']);
     assert.deepEqual(rows, [
       ['1.5', '1234.50'],
