@@ -62,7 +62,8 @@ function cleanColumn(
       ),
     };
   }
-  if (override.split !== undefined) return { remarks, changed: changes(cells, answered) };
+  const isNumeric = isFree || override.decimal !== undefined || numericTypes.has(override.type ?? '');
+  if (!isNumeric || override.split !== undefined) return { remarks, changed: changes(cells, answered) };
   const numbers = plainNumbers(answered, { decimal: override.decimal ?? decimal, isCommaSeparated: separator === ',' });
   if (numbers === 'ambiguous')
     remarks.push(': the comma may mark decimals or thousands; say so with "decimal" in the mapping.');
@@ -107,6 +108,8 @@ function withoutMissing(
 }
 
 const strictTypes: ReadonlySet<string> = new Set(['YES_NO', 'NUMBER', 'DATE', 'TIME', 'EMAIL', 'LIKERT_SCALE']);
+
+const numericTypes: ReadonlySet<string> = new Set(['NUMBER', 'RATING_SCALE', 'NPS', 'SLIDER']);
 
 const offendersShown = 5;
 

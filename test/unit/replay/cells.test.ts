@@ -70,6 +70,11 @@ describe('a file of responses', () => {
     ]);
   });
 
+  it('keeps its commas where the mapping gives options or asks for text', () => {
+    for (const override of [{ options: ['1,5', '2'] }, { type: 'SHORT_TEXT' as const }])
+      assert.deepEqual(typed('Age;B\n1,5;x\n2;y\n', { columns: { Age: override } }).rows[0], ['1,5', 'x']);
+  });
+
   it('leaves “1,234” of a comma-separated file alone until the mapping says what it is', () => {
     const text = 'Pay,Sex\n"1,234",a\n"2,345",b\n"9,876",b\n';
     assert.match(typed(text).remarks.join(), /“Pay”.*"decimal"/);
