@@ -21,10 +21,12 @@ question and a crosstab, and compares them cell by cell with the file. Exits wit
   --no-verify             do not compare
   --detect                print what is recognised and send nothing
 
-The file has one header row, or two if the second names options, rows or items. It is UTF-8, UTF-16 or Windows-1252.
-An empty cell is no answer; nor is NA, N/A, unknown, - or . where it would change the type. A column that is named as an id and has a different value in every row is sent as metadata.
+The file has one header row, two if the second names options, rows or items, or the three of Qualtrics. It is UTF-8, UTF-16 or
+Windows-1252; Excel and SPSS files are refused. An empty cell is no answer; nor is NA, N/A, unknown, - or . where it would
+change the type. A column that is named as an id and has a different value in every row is sent as metadata, and so is the
+time of the answer, as answeredAt.
 
-The mapping: {"columns": {"<header, or number of a column from 0>": {"type": "DROPDOWN", "question": "other wording",
+The mapping: {"missing": ["-99"], "columns": {"<header, or number of a column from 0>": {"type": "DROPDOWN", "question": "other wording",
   "options": ["in", "this", "order"], "ignore": true, "decimal": ",", "split": ";", "missing": ["-99"], "values": {"1": "Very good"}}}}, each field optional. A header names all columns under it; a number
 names one column, which becomes a question of its own. "type" is any question type except FILE_UPLOAD; CHECKBOXES, RANKING and MATRIX
 need a header with several columns. Answers that do not fit the type are left out and counted.
