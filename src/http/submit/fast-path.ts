@@ -121,7 +121,7 @@ function readFastPathHeaders(req: HttpRequest): FastPathHeaders | undefined {
   };
   req.forEach((name, value) => {
     if (!isVisibleAscii(value)) isUsual = false;
-    // Names are compared one by one, because looking them up in an object or a map takes twice as long.
+    // Comparing names one by one takes a quarter of the time of looking them up in an object and a map.
     switch (name) {
       case 'host':
         once('host', value);
