@@ -1,3 +1,4 @@
+import type { Collector } from './collector.ts';
 import type { QuestionTypeName } from './questions/type-names.ts';
 
 export const surveyStatuses = ['DRAFT', 'ACTIVE', 'PAUSED', 'CLOSED'] as const;
@@ -96,11 +97,18 @@ export interface Survey {
   /** Increases with every change that affects the intake; the intake script compares it. */
   revision: number;
   slotCounts: SlotCounts;
+  /**
+   * Code position of the collector in stored responses; assigned with the second collector, never reused. Null or
+   * absent: all responses came by the default collector.
+   */
+  collectorSlot?: number | null;
 }
 
 /** A survey with all its questions in order, including hidden ones. */
 export interface SurveyWithQuestions extends Survey {
   questions: readonly Question[];
+  /** All collectors in the order of their codes, deleted ones included; absent in definitions of earlier versions. */
+  collectors?: readonly Collector[];
 }
 
 export function visibleQuestions(survey: SurveyWithQuestions): Question[] {

@@ -89,6 +89,7 @@ export function append(
         ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) }
         : undefined,
     isComplete: plan.isComplete,
+    collector: plan.collector,
     responseId: plan.responseId,
     idHash: plan.idHash,
     observedVersion: plan.observedVersion,

@@ -180,9 +180,9 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           [{ type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }],
           { nowMs, completed: 0 },
         );
-        await deps.surveys.create(move.survey, move.events);
-        await deps.actors.add(move.survey);
-        return created(await presentWithQuestions(move.survey, 'own'));
+        const survey = await deps.surveys.create(move.survey, move.events);
+        await deps.actors.add(survey);
+        return created(await presentWithQuestions(survey, 'own'));
       },
     }),
     route({
@@ -298,7 +298,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       tag: 'Surveys',
       summary: 'Copy a survey without its responses',
       description:
-        'Questions and translations are copied with new ids; the copy is a DRAFT of the caller, without dates. Not for a VIEWER.',
+        'Questions and translations are copied with new ids; the copy is a DRAFT of the caller, without dates, and has only a default collector. Not for a VIEWER.',
       access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api',
       isBodyOptional: true,
@@ -324,7 +324,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           nowMs: deps.now(),
           newId: deps.newId,
         });
-        await deps.surveys.create(copy);
+        const saved = await deps.surveys.create(copy);
         for (const { language, strings } of await deps.translations.all(source.id))
           await deps.translations.merge({
             surveyId: copy.id,
@@ -333,8 +333,8 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
             removedKeys: [],
             at: new Date(deps.now()),
           });
-        await deps.actors.add(copy);
-        return created(await presentWithQuestions(copy, 'own'));
+        await deps.actors.add(saved);
+        return created(await presentWithQuestions(saved, 'own'));
       },
     }),
     route({
@@ -403,6 +403,7 @@ function copySurvey(
     language: source.language,
     retentionDays: source.retentionDays,
     slotCounts: source.slotCounts,
+    collectors: [],
     questions: visibleQuestions(source).map((question, order) => ({
       ...withNewId(question),
       surveyId: id,

@@ -42,6 +42,7 @@ export interface SurveyRow {
   code_slots: number;
   number_slots: number;
   text_slots: number;
+  collector_slot: number | null;
 }
 
 export interface QuestionRow {
@@ -85,6 +86,7 @@ export function surveyFromRow(row: SurveyRow): Survey {
     version: row.version,
     revision: row.revision,
     slotCounts: { codes: row.code_slots, numbers: row.number_slots, texts: row.text_slots },
+    collectorSlot: row.collector_slot,
   };
 }
 
@@ -116,6 +118,7 @@ export function surveyToColumns(survey: Survey) {
     code_slots: survey.slotCounts.codes,
     number_slots: survey.slotCounts.numbers,
     text_slots: survey.slotCounts.texts,
+    collector_slot: survey.collectorSlot ?? null,
   };
 }
 

@@ -2,6 +2,7 @@ import { refuseTooLargeDefinition } from '../../domain/questions/definition-size
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
+import { collectorsOf, writeCollectors } from './collectors.ts';
 import { type QuestionRow, questionFromRow, type SurveyRow, surveyFromRow, surveyToColumns } from './survey-rows.ts';
 
 /** An event of a committed change. At most one event is written for each `cause`. */
@@ -12,7 +13,7 @@ export interface OutboxEvent {
 }
 
 /**
- * The result of a change. Unchanged questions (the same object) are not written. A revision later than the row's next
+ * The result of a change. Unchanged questions and collectors (the same object) are not written. A revision later than the row's next
  * one is kept.
  */
 export interface SurveyChange {
@@ -77,23 +78,31 @@ export function createSurveyStore(sql: Sql) {
         // One snapshot for both, so that a survey is never combined with questions of another revision.
         return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
-          return row && { ...surveyFromRow(row), questions: await questionsOf(tx, id) };
+          return (
+            row && {
+              ...surveyFromRow(row),
+              questions: await questionsOf(tx, id),
+              collectors: await collectorsOf(tx, id),
+            }
+          );
         });
       }),
 
     list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> =>
       withPostgres(async () => listSurveys(sql, query, await hasRootCollation())),
 
-    create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<void> =>
-      withPostgres(async () => {
-        await sql.begin(async (tx) => {
+    /** Returns the survey with its default collector, which the database adds. */
+    create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<SurveyWithQuestions> =>
+      withPostgres(() =>
+        sql.begin(async (tx) => {
           await tx`INSERT INTO surveys ${tx(surveyToColumns(survey))}`;
           await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
           await writeQuestions(tx, survey.questions);
           await writeVersion(tx, survey);
           await writeOutbox(tx, events);
-        });
-      }),
+          return { ...survey, collectors: await collectorsOf(tx, survey.id) };
+        }),
+      ),
 
     /**
      * Changes a survey in one transaction: reads it under a lock and writes what `decide` returns, with the next
@@ -108,7 +117,11 @@ export function createSurveyStore(sql: Sql) {
         sql.begin(async (tx): Promise<SurveyWithQuestions> => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE`;
           if (!row) throw notFound('survey');
-          const current = { ...surveyFromRow(row), questions: await questionsOf(tx, id) };
+          const current = {
+            ...surveyFromRow(row),
+            questions: await questionsOf(tx, id),
+            collectors: await collectorsOf(tx, id),
+          };
           const change = await decide(current, tx);
           if (!change) return current;
           return saveChange(tx, current, change);
@@ -236,6 +249,11 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
   await writeQuestions(
     tx,
     saved.questions.filter((question) => before.get(question.id) !== question),
+  );
+  const known = new Set(current.collectors);
+  await writeCollectors(
+    tx,
+    (saved.collectors ?? []).filter((collector) => !known.has(collector)),
   );
   if (change.isWordingChanged) await writeVersion(tx, saved);
   await writeOutbox(tx, [

@@ -15,6 +15,8 @@ export interface IntakeSubmission {
   /** Identity in the form of an earlier version; undefined once no such record can be left. */
   legacy?: LegacyIdentity | undefined;
   isComplete: boolean;
+  /** Code of the collector whose complete responses are counted; undefined where the survey counts none. */
+  collector?: number | undefined;
   responseId: string;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
   idHash: string;
@@ -74,6 +76,8 @@ export const appendCodes = [
   'LOOKUP',
   /** Too many bytes of the survey wait for the response store. */
   'FULL',
+  /** The quota of the collector is reached. */
+  'COLLECTOR_FULL',
 ] as const;
 
 export type AppendCode = (typeof appendCodes)[number];
@@ -100,15 +104,20 @@ export interface QueuedSubmission {
   reject(error: unknown): void;
 }
 
-/** Complete submissions of one caller for which nothing need be remembered: the script decides about them together. */
-interface BulkGroup {
+interface GroupName {
+  caller: string;
+  collector: number | undefined;
+}
+
+/** Complete submissions of one caller and collector for which nothing need be remembered: the script decides about them together. */
+interface BulkGroup extends GroupName {
   limit: number;
   members: QueuedSubmission[];
   rows: string;
 }
 
-/** Submissions of one caller that the script takes one by one. */
-interface SingleGroup {
+/** Submissions of one caller and collector that the script takes one by one. */
+interface SingleGroup extends GroupName {
   limit: number;
   members: QueuedSubmission[];
 }
@@ -118,7 +127,7 @@ interface SurveyBatch {
   index: number;
   surveyId: string;
   revision: number;
-  /** By caller. */
+  /** By caller and collector, see `nameOf`. */
   bulkGroups: Map<string, BulkGroup>;
   singleGroups: Map<string, SingleGroup>;
 }
@@ -148,14 +157,15 @@ export function encodeBatch(batch: readonly QueuedSubmission[]): EncodedBatch {
   for (const { surveyId, revision } of surveyBatches.all) fields.push(surveyId, revision);
   const groups: BulkGroup[] = [];
   for (const surveyBatch of surveyBatches.all)
-    for (const [caller, group] of surveyBatch.bulkGroups) {
+    for (const group of surveyBatch.bulkGroups.values()) {
+      const { caller, collector = '', limit, rows, members } = group;
       groups.push(group);
-      fields.push(surveyBatch.index, caller, group.limit, group.rows, group.members.length);
+      fields.push(surveyBatch.index, caller, limit, collector, rows, members.length);
     }
   const singles: QueuedSubmission[] = [];
   for (const surveyBatch of surveyBatches.all)
-    for (const [caller, { limit, members }] of surveyBatch.singleGroups) {
-      fields.push(surveyBatch.index, caller, limit, '', members.length);
+    for (const { caller, collector = '', limit, members } of surveyBatch.singleGroups.values()) {
+      fields.push(surveyBatch.index, caller, limit, collector, '', members.length);
       for (const item of members) {
         const { row, idempotencyRecords, responseId, savedState } = item.submission;
         singles.push(item);
@@ -215,10 +225,15 @@ function createSurveyBatches() {
   };
 }
 
+/** Callers are hashes without blanks. */
+const nameOf = ({ caller, collector }: GroupName | IntakeSubmission): string =>
+  collector === undefined ? caller : `${caller} ${collector}`;
+
 function addToBulkGroup(surveyBatch: SurveyBatch, item: QueuedSubmission): void {
-  const { caller, limit, row } = item.submission;
-  const group = surveyBatch.bulkGroups.get(caller);
-  if (!group) surveyBatch.bulkGroups.set(caller, { limit, members: [item], rows: row });
+  const { caller, collector, limit, row } = item.submission;
+  const name = nameOf(item.submission);
+  const group = surveyBatch.bulkGroups.get(name);
+  if (!group) surveyBatch.bulkGroups.set(name, { caller, collector, limit, members: [item], rows: row });
   else {
     group.members.push(item);
     group.rows += `\n${row}`;
@@ -226,10 +241,11 @@ function addToBulkGroup(surveyBatch: SurveyBatch, item: QueuedSubmission): void 
 }
 
 function addToSingleGroup({ singleGroups }: SurveyBatch, item: QueuedSubmission): void {
-  const { caller, limit } = item.submission;
-  const group = singleGroups.get(caller);
+  const { caller, collector, limit } = item.submission;
+  const name = nameOf(item.submission);
+  const group = singleGroups.get(name);
   if (group) group.members.push(item);
-  else singleGroups.set(caller, { limit, members: [item] });
+  else singleGroups.set(name, { caller, collector, limit, members: [item] });
 }
 
 function resolveAll(

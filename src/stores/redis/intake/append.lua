@@ -6,10 +6,10 @@
 --   5 bytes that a survey may have waiting for the response store (-1: any number)
 --   6 bytes that a caller may send in large rows in a window
 --   7 number of surveys, then for each: survey id, expected revision
---   then groups of submissions, each either whole responses under new ids of one caller, with no key, in five fields:
+--   then groups of submissions, each either whole responses under new ids of one caller, with no key, in six fields:
 --     1 survey index (from 1) · 2 caller under which the limit is counted ('' = it was counted before) · 3 limit
---     4 rows, one a line · 5 number of rows
---   or several submissions of one caller that are decided one by one: the same five fields with '' for the rows, then
+--     4 code of the collector whose complete responses are counted ('' = none) · 5 rows, one a line · 6 number of rows
+--   or several submissions of one caller that are decided one by one: the same six fields with '' for the rows, then
 --   for each submission:
 --     1 its identity, one text of fixed width, blanks for what is missing:
 --       isComplete '1'/'0' · isLookupDone: '1' when the response store has no record of key and id
@@ -106,6 +106,24 @@ local function countLarge(caller, bytes)
   return sum > maxLargeBytes, windowLeft(name)
 end
 
+-- The seats of a collector. Complete responses are counted by collector once a survey has a second one or a quota for
+-- one (see announce-survey.lua).
+local function collectorOf(survey, code)
+  if code == '' then return nil end
+  survey.collectors = survey.collectors or {}
+  local known = survey.collectors[code]
+  if known then return known end
+  local fields = redis.call('HMGET', survey.key, 'quota:' .. code, 'completed:' .. code)
+  local collector = { quota = tonumber(fields[1] or ''), completed = tonumber(fields[2] or 0), newCompleted = 0 }
+  survey.collectors[code] = collector
+  return collector
+end
+
+-- Number of free seats; nil: any number.
+local function freeSeatsOf(counted)
+  return counted.quota and math.max(0, counted.quota - counted.completed - counted.newCompleted)
+end
+
 local function firstLines(text, n)
   local lineEnd = 0
   for _ = 1, n do lineEnd = string.find(text, '\n', lineEnd + 1, true) end
@@ -119,28 +137,31 @@ local function addRows(survey, text, n)
   if survey.codes > codes then codes = survey.codes end
 end
 
-local function acceptGroup(survey, passed, n, i)
+local function acceptGroup(survey, collector, passed, n, i)
   if not survey.isKnown then return 0, UNKNOWN, 0 end
   if not survey.isCurrent then return 0, STALE, 0 end
   if survey.isFrozen then return 0, FROZEN, 0 end
   if survey.isFilled then return 0, QUOTA, 0 end
   if survey.isOverPendingLimit then return 0, FULL, 0 end
-  local freeSeats = survey.quota and math.max(0, survey.quota - survey.completed - survey.newCompleted)
+  local freeSeats, code = freeSeatsOf(survey), QUOTA
   local accepted = freeSeats and math.min(passed, freeSeats) or passed
+  local collectorSeats = collector and freeSeatsOf(collector)
+  if collectorSeats and collectorSeats < accepted then accepted, code = collectorSeats, COLLECTOR_FULL end
   if accepted > 0 then
     survey.newTotal, survey.newCompleted = survey.newTotal + accepted, survey.newCompleted + accepted
-    addRows(survey, accepted == n and ARGV[i + 3] or firstLines(ARGV[i + 3], accepted), accepted)
+    if collector then collector.newCompleted = collector.newCompleted + accepted end
+    addRows(survey, accepted == n and ARGV[i + 4] or firstLines(ARGV[i + 4], accepted), accepted)
   end
   local isFilled = passed > 0 and accepted == freeSeats
   if isFilled then markFilled(survey) end
-  return accepted, QUOTA, (isFilled and accepted > 0) and 1 or 0
+  return accepted, code, (isFilled and accepted > 0) and 1 or 0
 end
 
 local function processGroup(survey, i)
-  local n, limit = tonumber(ARGV[i + 4]), tonumber(ARGV[i + 2])
+  local n, limit = tonumber(ARGV[i + 5]), tonumber(ARGV[i + 2])
   local count, left = countLimit(survey, ARGV[i + 1], n)
   local passed = count < 0 and n or math.max(0, math.min(n, limit - count + n))
-  local accepted, code, isFilled = acceptGroup(survey, passed, n, i)
+  local accepted, code, isFilled = acceptGroup(survey, collectorOf(survey, ARGV[i + 3]), passed, n, i)
   return left .. ' ' .. count .. ' ' .. passed .. ' ' .. accepted .. ' ' .. code .. ' ' .. isFilled
 end
 
@@ -316,7 +337,7 @@ local function findLegacyRecord(survey, item)
   return MISMATCH, ''
 end
 
-local function decide(survey, item)
+local function decide(survey, collector, item)
   if item.key then
     local code, text = findRecord(item.key, item.digest, item.isLookupDone, '')
     item.isKeyMarked = not code
@@ -335,14 +356,18 @@ local function decide(survey, item)
   if item.mustRefuse then return REFUSED, '' end
   if survey.isFilled then return QUOTA, '' end
   if survey.isOverPendingLimit then return FULL, '' end
-  if survey.quota and survey.completed + survey.newCompleted >= survey.quota then
+  if freeSeatsOf(survey) == 0 then
     markFilled(survey)
     return QUOTA, ''
   end
+  if collector and freeSeatsOf(collector) == 0 then return COLLECTOR_FULL, '' end
 
   local isFirst = item.observedVersion == '' or item.observedVersion == '0'
   if isFirst then survey.newTotal = survey.newTotal + 1 end
-  if item.isComplete then survey.newCompleted = survey.newCompleted + 1 end
+  if item.isComplete then
+    survey.newCompleted = survey.newCompleted + 1
+    if collector then collector.newCompleted = collector.newCompleted + 1 end
+  end
   addRows(survey, item.row, 1)
   local record = item.digest .. (item.isComplete and '1' or '0') .. item.at
   if item.key then saveRecord(item.key, record) end
@@ -384,12 +409,12 @@ local function readItem(i)
   return item, i + 5
 end
 
-local function processSingle(survey, caller, limit, item)
+local function processSingle(survey, caller, limit, collector, item)
   local count, left = countLimit(survey, caller, 1)
   if count > limit then return LIMITED .. ' 0 ' .. left .. ' ' end
   local isTooMuch, bytesLeft = countLarge(caller, #item.row)
   if isTooMuch then return LIMITED .. ' 0 ' .. bytesLeft .. ' ' end
-  local code, text = decide(survey, item)
+  local code, text = decide(survey, collector, item)
   if code ~= ACCEPTED and code ~= FILLED then
     if item.isKeyMarked then unmarkKey(item.key, item.isLookupDone) end
     if item.isIdMarked then unmarkKey(item.idKey, item.isLookupDone) end
@@ -400,15 +425,16 @@ end
 local i = nextArgument
 while i <= #ARGV do
   local survey = surveys[tonumber(ARGV[i])]
-  if ARGV[i + 3] ~= '' then
+  if ARGV[i + 4] ~= '' then
     results[#results + 1] = processGroup(survey, i)
-    i = i + 5
+    i = i + 6
   else
-    local caller, limit, item, number = ARGV[i + 1], tonumber(ARGV[i + 2]), nil, tonumber(ARGV[i + 4])
-    i = i + 5
+    local caller, limit, item, number = ARGV[i + 1], tonumber(ARGV[i + 2]), nil, tonumber(ARGV[i + 5])
+    local collector = collectorOf(survey, ARGV[i + 3])
+    i = i + 6
     for _ = 1, number do
       item, i = readItem(i)
-      results[#results + 1] = processSingle(survey, caller, limit, item)
+      results[#results + 1] = processSingle(survey, caller, limit, collector, item)
     end
   end
 end
@@ -425,6 +451,11 @@ for i = 1, #surveys do
     redis.call('HINCRBY', survey.key, 'total', survey.newTotal)
     redis.call('HINCRBY', survey.key, 'completed', survey.newCompleted)
     redis.call('HINCRBY', survey.key, 'pending', survey.newBytes)
+    for code, collector in pairs(survey.collectors or {}) do
+      if collector.newCompleted > 0 then
+        redis.call('HINCRBY', survey.key, 'completed:' .. code, collector.newCompleted)
+      end
+    end
     surveyIds[#surveyIds + 1], sizes[#sizes + 1], bytes = survey.id, survey.newBytes, bytes + survey.newBytes
   end
 end

@@ -17,6 +17,15 @@ export interface AnnouncedSurvey {
   /** Counts of responses; used only if the intake has none. */
   total: number;
   completed: number;
+  /** The collectors whose complete responses are counted; empty where none are. */
+  collectors?: readonly AnnouncedCollector[];
+}
+
+export interface AnnouncedCollector {
+  code: number;
+  quota: number | null;
+  /** Complete responses; used only if the intake does not know the survey. */
+  completed: number;
 }
 
 /** A response to be deleted, and its tombstone. */
@@ -25,6 +34,8 @@ export interface ResponseDeletion {
   responseId: string;
   submittedAtMs: number;
   isComplete: boolean;
+  /** Code of its collector; 0: the default one. */
+  collector?: number;
   row: string;
 }
 
@@ -80,8 +91,9 @@ export function createIntakeScripts(plain: Redis) {
 
     /** False: the intake knows this revision or a newer one. `overruledRevision` is replaced although it is newer. */
     announce: async (key: string, survey: AnnouncedSurvey, overruledRevision?: number): Promise<boolean> => {
-      const { revision, quota, codePositions, total, completed } = survey;
+      const { revision, quota, codePositions, total, completed, collectors = [] } = survey;
       const args = [revision, quota ?? '', codePositions, total, completed, overruledRevision ?? ''];
+      for (const collector of collectors) args.push(collector.code, collector.quota ?? '', collector.completed);
       return (await redis.announceSurvey(key, ...args)) === 1;
     },
 
@@ -101,7 +113,7 @@ export function createIntakeScripts(plain: Redis) {
     /** `blockIdSeconds`: how long nobody may use the id again; 0 where the response store prevents that. */
     deleteResponse: async (
       { stream, prefix }: Shard,
-      { surveyId, responseId, submittedAtMs, isComplete, row }: ResponseDeletion,
+      { surveyId, responseId, submittedAtMs, isComplete, collector = 0, row }: ResponseDeletion,
       { tombstoneTtlSeconds, blockIdSeconds }: { tombstoneTtlSeconds: number; blockIdSeconds: number },
     ): Promise<'deleted' | 'deleted before' | 'newer format'> => {
       const outcome = await redis.deleteResponse(
@@ -116,6 +128,7 @@ export function createIntakeScripts(plain: Redis) {
         tombstoneTtlSeconds,
         blockIdSeconds,
         encodeMoment(submittedAtMs),
+        collector,
       );
       return outcome === 1 ? 'deleted' : outcome === 0 ? 'deleted before' : 'newer format';
     },
