@@ -1,3 +1,4 @@
+import { activeQuotas } from '../domain/cell-quota.ts';
 import { indexCollectors } from '../domain/collector.ts';
 import type { SurveyWithQuestions } from '../domain/survey.ts';
 import { Problem } from '../errors.ts';
@@ -51,6 +52,7 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
         quota: responseQuota,
         completed: stored?.completeByCollector?.get(code) ?? 0,
       })),
+      cellQuotas: activeQuotas(survey.quotas),
     };
   };
 

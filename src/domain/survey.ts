@@ -1,4 +1,6 @@
+import type { CellQuota } from './cell-quota.ts';
 import type { Collector } from './collector.ts';
+import type { Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
 import type { QuestionTypeName } from './questions/type-names.ts';
 
 export const surveyStatuses = ['DRAFT', 'ACTIVE', 'PAUSED', 'CLOSED'] as const;
@@ -22,6 +24,10 @@ export interface Option {
    * the visible options.
    */
   point?: number;
+  /** Shown to a respondent only if this holds; absent: always. */
+  visibleIf?: Condition;
+  /** Keeps its place when the others are shuffled, and stays under `optionsFrom` without a counterpart. */
+  isAnchored?: boolean;
 }
 
 /** A row of a MATRIX; `code` has the same rules as for options. */
@@ -37,6 +43,9 @@ export interface Slots {
   numbers: Readonly<Record<string, number>>;
   texts: Readonly<Record<string, number>>;
 }
+
+/** Bits of a survey's code positions that are set when a question, or a row of it, was not asked: see `notAsked`. */
+export type NotAskedBits = Readonly<Record<string, number>>;
 
 /** Stored settings, already validated by the type's schema. MATRIX rows are in `Question.rows`, not here. */
 export type QuestionSettings = Readonly<Record<string, unknown>>;
@@ -56,6 +65,19 @@ export interface Question {
   settings: QuestionSettings;
   slots: Slots;
   isHidden: boolean;
+  /** Absent: before the first section. */
+  sectionId?: string;
+  /** Asked only if this holds; absent: always. */
+  visibleIf?: Condition;
+  /** Looked at in order when the respondent passes the question; absent: none. */
+  skips?: readonly Skip[];
+  /** Which of its options (rows, for a MATRIX) an earlier question leaves; absent: all. */
+  optionsFrom?: OptionsFrom;
+  /**
+   * Where a stored response says that the question ('') or a row (its id) was not asked: code position * 16 + bit.
+   * Assigned once, never reused. Absent: the survey has had no path features since the question was made.
+   */
+  notAsked?: NotAskedBits;
 }
 
 /** Number of positions of each kind that a survey has assigned. */
@@ -102,6 +124,12 @@ export interface Survey {
    * absent: all responses came by the default collector.
    */
   collectorSlot?: number | null;
+  /** In order; absent: none. */
+  sections?: readonly Section[];
+  /** The highest code that a quota by cell was given; absent: none. */
+  quotaCodes?: number;
+  /** Whether the sections are shown in an order that follows from the response's id; absent: no. */
+  isShuffled?: boolean;
 }
 
 /** A survey with all its questions in order, including hidden ones. */
@@ -109,6 +137,8 @@ export interface SurveyWithQuestions extends Survey {
   questions: readonly Question[];
   /** All collectors in the order of their codes, deleted ones included; absent in definitions of earlier versions. */
   collectors?: readonly Collector[];
+  /** Quotas by cell, in the order in which they were made; absent: none. */
+  quotas?: readonly CellQuota[];
 }
 
 export function visibleQuestions(survey: SurveyWithQuestions): Question[] {

@@ -3,7 +3,15 @@ import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../
 import { notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 import { collectorsOf, writeCollectors } from './collectors.ts';
-import { type QuestionRow, questionFromRow, type SurveyRow, surveyFromRow, surveyToColumns } from './survey-rows.ts';
+import { readQuotas, writeQuotas } from './quotas.ts';
+import {
+  type QuestionRow,
+  questionFromRow,
+  questionToColumns,
+  type SurveyRow,
+  surveyFromRow,
+  surveyToColumns,
+} from './survey-rows.ts';
 
 /** An event of a committed change. At most one event is written for each `cause`. */
 export interface OutboxEvent {
@@ -53,6 +61,14 @@ export function createSurveyStore(sql: Sql) {
     (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(
       questionFromRow,
     );
+  const definitionOf = async (db: Tx, row: SurveyRow): Promise<SurveyWithQuestions> => {
+    const [questions, quotas, collectors] = await Promise.all([
+      questionsOf(db, row.id),
+      readQuotas(db, row.id),
+      collectorsOf(db, row.id),
+    ]);
+    return { ...surveyFromRow(row), questions, ...(quotas.length > 0 && { quotas }), collectors };
+  };
   let knownRootCollation: boolean | undefined;
   const hasRootCollation = async (): Promise<boolean> => {
     knownRootCollation ??= (await sql`SELECT 1 FROM pg_collation WHERE collname = ${rootCollation}`).length > 0;
@@ -78,13 +94,7 @@ export function createSurveyStore(sql: Sql) {
         // One snapshot for both, so that a survey is never combined with questions of another revision.
         return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
-          return (
-            row && {
-              ...surveyFromRow(row),
-              questions: await questionsOf(tx, id),
-              collectors: await collectorsOf(tx, id),
-            }
-          );
+          return row && definitionOf(tx, row);
         });
       }),
 
@@ -95,9 +105,10 @@ export function createSurveyStore(sql: Sql) {
     create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<SurveyWithQuestions> =>
       withPostgres(() =>
         sql.begin(async (tx) => {
-          await tx`INSERT INTO surveys ${tx(surveyToColumns(survey))}`;
+          await tx`INSERT INTO surveys ${tx(surveyToColumns(survey, jsonOf(tx)))}`;
           await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
           await writeQuestions(tx, survey.questions);
+          await writeQuotas(tx, survey.id, [], survey.quotas ?? []);
           await writeVersion(tx, survey);
           await writeOutbox(tx, events);
           return { ...survey, collectors: await collectorsOf(tx, survey.id) };
@@ -117,11 +128,7 @@ export function createSurveyStore(sql: Sql) {
         sql.begin(async (tx): Promise<SurveyWithQuestions> => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE`;
           if (!row) throw notFound('survey');
-          const current = {
-            ...surveyFromRow(row),
-            questions: await questionsOf(tx, id),
-            collectors: await collectorsOf(tx, id),
-          };
+          const current = await definitionOf(tx, row);
           const change = await decide(current, tx);
           if (!change) return current;
           return saveChange(tx, current, change);
@@ -244,7 +251,7 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
     version: current.version + (change.isWordingChanged ? 1 : 0),
   };
   if (change.isWordingChanged) refuseTooLargeDefinition(current, saved);
-  await tx`UPDATE surveys SET ${tx(surveyToColumns(saved))} WHERE id = ${saved.id}`;
+  await tx`UPDATE surveys SET ${tx(surveyToColumns(saved, jsonOf(tx)))} WHERE id = ${saved.id}`;
   const before = new Map(current.questions.map((question) => [question.id, question]));
   await writeQuestions(
     tx,
@@ -255,6 +262,7 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
     tx,
     (saved.collectors ?? []).filter((collector) => !known.has(collector)),
   );
+  await writeQuotas(tx, saved.id, current.quotas ?? [], saved.quotas ?? []);
   if (change.isWordingChanged) await writeVersion(tx, saved);
   await writeOutbox(tx, [
     { kind: 'survey.changed', payload: { surveyId: saved.id, revision: saved.revision } },
@@ -263,22 +271,11 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
   return { ...saved, questions: [...saved.questions].sort((a, b) => a.order - b.order) };
 }
 
+const jsonOf = (tx: Tx) => (value: unknown) => tx.json(value as never);
+
 async function writeQuestions(tx: Tx, questions: readonly Question[]): Promise<void> {
   for (const question of questions) {
-    const columns = {
-      id: question.id,
-      survey_id: question.surveyId,
-      type: question.type,
-      text: question.text,
-      description: question.description,
-      is_required: question.isRequired,
-      position: question.order,
-      options: tx.json(question.options as never),
-      rows: tx.json(question.rows as never),
-      settings: tx.json(question.settings as never),
-      slots: tx.json(question.slots as never),
-      is_hidden: question.isHidden,
-    };
+    const columns = questionToColumns(question, jsonOf(tx));
     await tx`INSERT INTO questions ${tx(columns)} ON CONFLICT (id) DO UPDATE SET ${tx(columns)}`;
   }
 }
@@ -288,6 +285,8 @@ async function writeVersion(tx: Tx, survey: SurveyWithQuestions): Promise<void> 
     title: survey.title,
     description: survey.description,
     language: survey.language,
+    ...(survey.sections && { sections: survey.sections }),
+    ...(survey.isShuffled && { isShuffled: true }),
     questions: survey.questions,
   };
   await tx`INSERT INTO survey_versions (survey_id, version, definition) VALUES (${survey.id}, ${survey.version}, ${tx.json(definition as never)})`;
