@@ -1,12 +1,7 @@
-import {
-  type Collector,
-  type CollectorIndex,
-  collectorCodeOf,
-  collectorOpennessOf,
-  defaultCollectorCode,
-} from '../../domain/collector.ts';
+import { type Collector, collectorOpennessOf, defaultCollectorCode } from '../../domain/collector.ts';
 import type { AnswerRow } from '../../domain/questions/contract.ts';
 import type { Submission } from '../../domain/submission/submission.ts';
+import { type CollectorIndex, collectorCodeOf } from '../../domain/survey-collectors.ts';
 import type { Problem, ValidationIssue } from '../../errors.ts';
 import { collectorProblem, refusal } from './refusals.ts';
 

@@ -1,5 +1,4 @@
 import type { ValidationIssue } from '../../errors.ts';
-import { type CollectorIndex, indexCollectors } from '../collector.ts';
 import type {
   AnswerRow,
   GivenAnswer,
@@ -10,6 +9,7 @@ import type {
 } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SlotCounts, SurveyWithQuestions } from '../survey.ts';
+import { type CollectorIndex, indexCollectors } from '../survey-collectors.ts';
 
 export interface CompiledQuestion {
   question: Question;

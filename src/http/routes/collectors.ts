@@ -4,15 +4,14 @@ import { changeCollector, deleteCollector } from '../../actors/collector-machine
 import { collectorStates } from '../../actors/submissions/refusals.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import {
-  addCollector,
   type Collector,
   type CollectorOpenness,
   collectorOpennessOf,
   isDefaultCollector,
-  nextCollectorCode,
 } from '../../domain/collector.ts';
 import { isQuotaReached } from '../../domain/quota.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { addCollector, nextCollectorCode } from '../../domain/survey-collectors.ts';
 import { notFound } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
