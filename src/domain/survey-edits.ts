@@ -31,7 +31,7 @@ export function findQuestion(survey: SurveyWithQuestions, id: string): Question 
  * The survey with its visible questions in this order, numbered 0, 1, 2 …: first those without a section, then section
  * by section. Questions that keep their place are not copied; deleted ones come last.
  */
-function arranged(
+export function arranged(
   survey: SurveyWithQuestions,
   questions: readonly Question[] = visibleQuestions(survey),
 ): SurveyWithQuestions {

@@ -95,6 +95,7 @@ describe('AI generation of surveys', () => {
     ai.answer = () => ({
       title: 'Short',
       description: null,
+      sections: [],
       questions: [
         {
           type: 'NPS',
@@ -106,6 +107,9 @@ describe('AI generation of surveys', () => {
           min: null,
           max: null,
           step: null,
+          section: null,
+          onlyIfQuestion: null,
+          onlyIfOptions: [],
         },
       ],
     });

@@ -78,8 +78,11 @@ export function goodReply({ user, schema }: SeenCall): unknown {
     min: null,
     max: null,
     step: null,
+    section: null,
+    onlyIfQuestion: null,
+    onlyIfOptions: [],
   }));
-  return { ...(has('message') && { message: 'Here it is' }), title, description: null, questions };
+  return { ...(has('message') && { message: 'Here it is' }), title, description: null, sections: [], questions };
 }
 
 const analysis = (analysisType: string, check: Feature['check']): Feature => ({

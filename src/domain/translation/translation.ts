@@ -256,8 +256,9 @@ export function copyStrings(
       const newKey = copiedKey(key, newIds);
       if (newKey === undefined) return [];
       const [wording, copy] = [before.get(key), after.get(newKey)];
-      const isFresh = wording !== undefined && copy !== undefined && source === hashOf(wording);
-      return [[newKey, { text: textWithNewIds(text, newIds), source: isFresh ? hashOf(copy) : source }]];
+      // The hash of the original's wording becomes that of the copy's, unless they differ in more than ids.
+      const isSame = wording !== undefined && copy === textWithNewIds(wording, newIds) && source === hashOf(wording);
+      return [[newKey, { text: textWithNewIds(text, newIds), source: isSame ? hashOf(copy) : source }]];
     }),
   );
 }
