@@ -66,6 +66,7 @@ describe('sections', () => {
       description: 'Booking',
       order: 0,
       isShuffled: false,
+      isAnchored: false,
       visibleIf: null,
     });
     assert.deepEqual([after.order, after.isShuffled, after.description], [1, true, null]);

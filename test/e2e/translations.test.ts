@@ -153,10 +153,13 @@ describe('a survey in public', () => {
       'direction',
       'id',
       'isAnonymous',
+      'isShuffled',
       'language',
       'languages',
       'questions',
+      'sections',
       'title',
+      'version',
     ]);
     assert.equal(shown.questions.length, 17);
     for (const question of shown.questions) {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ChangeWording } from '../../actors/wording-changes.ts';
 import {
   addSection,
+  describeSection,
   editSection,
   findSection,
   newSectionBody,
@@ -48,7 +49,7 @@ export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Rout
       handle: async ({ params, body }) => {
         const id = newId();
         const survey = await changeWording(params['surveyId'] ?? '', (current) => addSection(current, body, id));
-        return created(findSection(survey, id));
+        return created(describeSection(findSection(survey, id)));
       },
     }),
     route({
@@ -74,7 +75,8 @@ export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Rout
       handle: async ({ params, query, body }) => {
         const id = params['sectionId'] ?? '';
         const edit = (current: Parameters<typeof editSection>[0]) => editSection(current, id, body);
-        return ok(findSection(await changeWording(params['surveyId'] ?? '', edit, query), id));
+        const saved = await changeWording(params['surveyId'] ?? '', edit, query);
+        return ok(describeSection(findSection(saved, id)));
       },
     }),
     route({
@@ -110,7 +112,7 @@ export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Rout
       handle: async ({ params, query, body }) => {
         const edit = (current: Parameters<typeof reorderSections>[0]) => reorderSections(current, body.sectionIds);
         const saved = await changeWording(params['surveyId'] ?? '', edit, query);
-        return ok(saved.sections ?? []);
+        return ok((saved.sections ?? []).map(describeSection));
       },
     }),
   ];
