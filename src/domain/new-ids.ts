@@ -66,7 +66,7 @@ const sourceWithNewIds = ({ questionId, which }: OptionsFrom, newIds: NewIds): O
   which,
 });
 
-function conditionWithNewIds(condition: Condition, newIds: NewIds): Condition {
+export function conditionWithNewIds(condition: Condition, newIds: NewIds): Condition {
   const each = (list: readonly Condition[]) => list.map((item) => conditionWithNewIds(item, newIds));
   if ('all' in condition) return { all: each(condition.all) };
   if ('any' in condition) return { any: each(condition.any) };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { transitionSurvey } from '../../actors/survey-transitions.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
-import { questionWithNewIds, sectionWithNewIds } from '../../domain/new-ids.ts';
+import { conditionWithNewIds, questionWithNewIds, sectionWithNewIds } from '../../domain/new-ids.ts';
 import { freePoints } from '../../domain/questions/ordered-options.ts';
 import {
   type Survey,
@@ -409,6 +409,14 @@ function copySurvey(
     retentionDays: source.retentionDays,
     slotCounts: source.slotCounts,
     collectors: [],
+    ...(source.quotas && {
+      quotas: source.quotas.map((quota) => ({
+        ...quota,
+        id: newId(),
+        where: conditionWithNewIds(quota.where, newIds),
+        version: 1,
+      })),
+    }),
     ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, newIds)) }),
     ...(source.isShuffled && { isShuffled: true }),
     questions: copied.map((question, order) => ({
