@@ -21,7 +21,8 @@ const aloneSuffix = '.alone';
 const unitProcesses = 3;
 
 // How many seconds each file took here, from the runs before: the longest begin first, lest one of them runs on when
-// the other workers have nothing left. Where nothing is known, as in a fresh clone, the size of a file stands in for it.
+// the other workers have nothing left. Where nothing is known, as in a fresh clone, the size of a file stands in for
+// it.
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json');
 
 // Unit tests run most code a few times only: optimising it later saves an eighth of the processor time, and helper

@@ -4,7 +4,9 @@ import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** The server's own timeout is ten seconds, which a trickle of bytes does not extend. The rest is for a busy machine. */
+/**
+ * The server's own timeout is ten seconds, which a trickle of bytes does not extend. The rest is for a busy machine.
+ */
 const closedWithinMs = 20_000;
 
 describe('idle, slow and malformed connections', () => {

@@ -26,7 +26,10 @@ export interface Scale {
 const maxPoints = 10_000;
 const numberOnly: AllowedFields = { value: ['numberValue'] };
 const maxSteps = 1e9;
-/** Smallest step, relative to the largest absolute value on the scale: finer points could not be distinguished as doubles. */
+/**
+ * Smallest step, relative to the largest absolute value on the scale: finer points could not be distinguished as
+ * doubles.
+ */
 const minRelativeStep = 1e-12;
 /** Accepted rounding error of a computed value, relative to the largest absolute value on the scale. */
 const roundingTolerance = 8 * Number.EPSILON;
@@ -68,8 +71,8 @@ export function pointAt(scale: Scale, index: number): number {
 }
 
 /**
- * The index of a value on the scale (from 0), or undefined if it is not a point. Rounding errors of double arithmetic are tolerated:
- * 0.1 + 0.2 is the point 0.3 on a scale of tenths.
+ * The index of a value on the scale (from 0), or undefined if it is not a point. Rounding errors of double arithmetic
+ * are tolerated: 0.1 + 0.2 is the point 0.3 on a scale of tenths.
  */
 export function indexOn(scale: Scale, value: number): number | undefined {
   const index = Math.round((value - scale.min) / scale.step);
@@ -83,7 +86,10 @@ const isCoded = (scale: Scale): boolean => pointCount(scale) <= maxPoints;
 
 const pointsCache = new WeakMap<Question, ReadonlyMap<number, number>>();
 
-/** Point index by value, cached by question object, as lookups are far more frequent than edits. Empty for uncoded scales. */
+/**
+ * Point index by value, cached by question object, as lookups are far more frequent than edits. Empty for uncoded
+ * scales.
+ */
 function pointsOf(question: Question, scale: Scale): ReadonlyMap<number, number> {
   let points = pointsCache.get(question);
   if (!points) {

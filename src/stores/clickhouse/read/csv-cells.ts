@@ -15,7 +15,10 @@ export type ResponseField =
   | 'respondent'
   | 'metadata';
 
-/** A column of a CSV file: a field of the response, a key of its metadata, or an answer with the final text of each category. */
+/**
+ * A column of a CSV file: a field of the response, a key of its metadata, or an answer with the final text of each
+ * category.
+ */
 export type CsvColumn =
   | { field: ResponseField }
   | { metadataKey: string }
