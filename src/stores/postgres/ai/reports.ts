@@ -27,7 +27,8 @@ export function createReportStore(sql: Sql) {
           (
             await sql<
               StoredReport[]
-            >`SELECT id, survey_id AS "surveyId", content, created_at AS "createdAt" FROM ai_reports WHERE survey_id = ${surveyId} AND id = ${id}`
+            >`SELECT id, survey_id AS "surveyId", content, created_at AS "createdAt" FROM ai_reports
+              WHERE survey_id = ${surveyId} AND id = ${id}`
           )[0],
       ),
   };
