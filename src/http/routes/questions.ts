@@ -29,7 +29,7 @@ export interface QuestionRoutesDeps {
   newId(): string;
 }
 
-const questionsAtMost = 500;
+const maxQuestions = 500;
 
 export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
   const changeWording = async (surveyId: string, decide: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
@@ -142,7 +142,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       reply: z.array(questionSchema),
       replyStatus: 200,
       audit: { action: 'questions.reordered', objectKind: 'survey', describe: objectFromPath('surveyId') },
-      body: z.strictObject({ questionIds: z.array(z.string()).max(questionsAtMost) }),
+      body: z.strictObject({ questionIds: z.array(z.string()).max(maxQuestions) }),
       handle: async ({ params, body }) => {
         const saved = await changeWording(params['surveyId'] ?? '', (current) =>
           reorderQuestions(current, body.questionIds),
@@ -188,8 +188,8 @@ function addQuestion(
   newId: () => string,
 ): SurveyWithQuestions {
   const visible = visibleQuestions(current);
-  if (visible.length >= questionsAtMost)
-    throw validationProblem([{ path: '', message: `a survey has at most ${questionsAtMost} questions` }]);
+  if (visible.length >= maxQuestions)
+    throw validationProblem([{ path: '', message: `a survey has at most ${maxQuestions} questions` }]);
   const order = Math.min(body.order ?? visible.length, visible.length);
   const defined = defineQuestion(body, { id, surveyId: current.id, order, newId });
   if ('issues' in defined) throw validationProblem(defined.issues);

@@ -51,7 +51,7 @@ export function findPostgresHome(storeDir: string): PostgresHome {
 
 function clusterHome(storeDir: string, user: { uid: number; gid: number }): string {
   const pointer = join(storeDir, 'location');
-  if (existsSync(pointer)) return kept(readFileSync(pointer, 'utf8').trim(), pointer);
+  if (existsSync(pointer)) return existingCluster(readFileSync(pointer, 'utf8').trim(), pointer);
   if (canEnter(storeDir, user)) return storeDir;
   const dir = join(systemHome, 'clusters', randomUUID());
   makeOpen(dirname(dir));
@@ -62,7 +62,8 @@ function clusterHome(storeDir: string, user: { uid: number; gid: number }): stri
   return dir;
 }
 
-function kept(dir: string, pointer: string): string {
+/** The directory that the pointer names. Throws a StartError if it is gone. */
+function existingCluster(dir: string, pointer: string): string {
   if (!existsSync(dir))
     throw new StartError(
       `the database that ${pointer} names is gone (${dir}): restore it, or delete that file to begin with an empty one`,

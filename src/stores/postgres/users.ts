@@ -165,8 +165,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /**
-     * Deletes a user. Surveys go to `heirId`, or, if users delete themselves, to the oldest other ADMIN; returns the
-     * new owner. Throws NOT_FOUND or LAST_ADMIN.
+     * Deletes a user. Surveys go to `newOwnerId`, or, if users delete themselves, to the oldest other ADMIN; returns
+     * the new owner. Throws NOT_FOUND or LAST_ADMIN.
      */
     remove: (id: string, newOwnerId: string): Promise<string> =>
       inUserTransaction(async (tx) => {

@@ -354,8 +354,8 @@ const ownerDeleted = 'Its owner was deleted: switch it on if it should go on';
 const surveyDeleted = 'Its survey was deleted';
 
 /**
- * Gives a deleted user's endpoints to the heir. Those of surveys that the heir gets too stay active; the others are
- * deactivated, because they would send events of other surveys to the deleted user's systems.
+ * Gives a deleted user's endpoints to the new owner of the surveys. Those of surveys that the new owner gets too stay
+ * active; the others are deactivated, because they would send events of other surveys to the deleted user's systems.
  */
 export const transferWebhooks: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
   const goesOn = tx`EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND s.owner_id = ${fromUserId})`;

@@ -18,7 +18,7 @@ export interface StoredConversation {
   surveyId: string | null;
 }
 
-const keptDays = 30;
+const retentionDays = 30;
 
 export function createConversationStore(sql: Sql) {
   return {
@@ -76,7 +76,7 @@ export function createConversationStore(sql: Sql) {
     sweep: async (): Promise<number> =>
       (
         await sql`DELETE FROM ai_conversations
-          WHERE greatest(updated_at, saved_at) < now() - ${`${keptDays} days`}::interval`
+          WHERE greatest(updated_at, saved_at) < now() - ${`${retentionDays} days`}::interval`
       ).count,
 
     /** Releases the claim. */

@@ -36,7 +36,7 @@ export interface Decision {
   by: string;
 }
 
-const keptDays = 90;
+const retentionDays = 90;
 
 export function createSuggestionStore(sql: Sql) {
   const columns = sql`id, survey_id AS "surveyId", question_id AS "questionId", aspect, problem, suggestion, basis,
@@ -66,7 +66,7 @@ export function createSuggestionStore(sql: Sql) {
     sweep: async (): Promise<number> =>
       (
         await sql`DELETE FROM ai_suggestions
-          WHERE status <> 'PENDING' AND decided_at < now() - ${`${keptDays} days`}::interval`
+          WHERE status <> 'PENDING' AND decided_at < now() - ${`${retentionDays} days`}::interval`
       ).count,
 
     /** Suggestions, oldest first. */

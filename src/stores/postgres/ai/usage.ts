@@ -42,7 +42,7 @@ export interface UsageRow extends UsageSums {
   day: string | null;
 }
 
-const keptDays = 400;
+const retentionDays = 400;
 
 export function createAiUsageStore(sql: Sql) {
   return {
@@ -89,7 +89,7 @@ export function createAiUsageStore(sql: Sql) {
 
     /** Deletes old calls. */
     sweep: async (): Promise<number> =>
-      (await sql`DELETE FROM ai_usage WHERE at < now() - ${`${keptDays} days`}::interval`).count,
+      (await sql`DELETE FROM ai_usage WHERE at < now() - ${`${retentionDays} days`}::interval`).count,
   };
 }
 
