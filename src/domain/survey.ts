@@ -1,3 +1,4 @@
+import type { Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
 import type { QuestionTypeName } from './questions/type-names.ts';
 
 export const surveyStatuses = ['DRAFT', 'ACTIVE', 'PAUSED', 'CLOSED'] as const;
@@ -21,6 +22,10 @@ export interface Option {
    * the visible options.
    */
   point?: number;
+  /** Shown to a respondent only if this holds; absent: always. */
+  visibleIf?: Condition;
+  /** Keeps its place when the others are shuffled, and stays under `optionsFrom` without a counterpart. */
+  isAnchored?: boolean;
 }
 
 /** A row of a MATRIX; `code` has the same rules as for options. */
@@ -36,6 +41,9 @@ export interface Slots {
   numbers: Readonly<Record<string, number>>;
   texts: Readonly<Record<string, number>>;
 }
+
+/** Bits of a survey's code positions that are set when a question, or a row of it, was not asked: see `notAsked`. */
+export type NotAskedBits = Readonly<Record<string, number>>;
 
 /** Stored settings, already validated by the type's schema. MATRIX rows are in `Question.rows`, not here. */
 export type QuestionSettings = Readonly<Record<string, unknown>>;
@@ -55,6 +63,19 @@ export interface Question {
   settings: QuestionSettings;
   slots: Slots;
   isHidden: boolean;
+  /** Absent: before the first section. */
+  sectionId?: string;
+  /** Asked only if this holds; absent: always. */
+  visibleIf?: Condition;
+  /** Looked at in order when the respondent passes the question; absent: none. */
+  skips?: readonly Skip[];
+  /** Which of its options (rows, for a MATRIX) an earlier question leaves; absent: all. */
+  optionsFrom?: OptionsFrom;
+  /**
+   * Where a stored response says that the question ('') or a row (its id) was not asked: code position * 16 + bit.
+   * Assigned once, never reused. Absent: the survey has had no path features since the question was made.
+   */
+  notAsked?: NotAskedBits;
 }
 
 /** Number of positions of each kind that a survey has assigned. */
@@ -96,6 +117,10 @@ export interface Survey {
   /** Increases with every change that affects the intake; the intake script compares it. */
   revision: number;
   slotCounts: SlotCounts;
+  /** In order; absent: none. */
+  sections?: readonly Section[];
+  /** Whether the sections are shown in an order that follows from the response's id; absent: no. */
+  isShuffled?: boolean;
 }
 
 /** A survey with all its questions in order, including hidden ones. */

@@ -13,6 +13,7 @@ import {
   optionCategories,
   requestUnfiltered,
   setBit,
+  shuffleSetting,
 } from './choice.ts';
 import type { QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
@@ -26,7 +27,11 @@ export const checkboxes: QuestionType = {
   optionSource: 'author',
   hasRows: false,
   settings: z
-    .strictObject({ minSelections: count.optional(), maxSelections: count.optional() })
+    .strictObject({
+      minSelections: count.optional(),
+      maxSelections: count.optional(),
+      shuffleOptions: shuffleSetting,
+    })
     .refine(({ minSelections = 1, maxSelections = 200 }) => minSelections <= maxSelections, {
       path: ['maxSelections'],
       message: 'must not be below minSelections',

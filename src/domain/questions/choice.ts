@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Option, Question } from '../survey.ts';
 import {
   bitsPerWord,
@@ -12,6 +13,9 @@ import {
 import { slotsAt } from './slots.ts';
 
 /** Functions shared by question types whose answers are options. */
+
+/** Setting: items are shown in an order that follows from the response's id, besides anchored ones. Absent: false. */
+export const shuffleSetting = z.boolean().optional();
 
 /** The visible option that an answer names; reports unknown and hidden ones. */
 export function findOption(

@@ -8,6 +8,7 @@ import {
   optionByCode,
   optionCategories,
   requestUnfiltered,
+  shuffleSetting,
 } from './choice.ts';
 import type { QuestionType } from './contract.ts';
 import { blankStatistic, box, momentsOf } from './numbers.ts';
@@ -27,7 +28,7 @@ export const likertScale: QuestionType = {
   })),
   isOrdered: true,
   hasRows: false,
-  settings: z.strictObject({}),
+  settings: z.strictObject({ shuffleOptions: shuffleSetting }),
   frozenSettings: [],
   slotKeys: () => ({ codes: [''], numbers: [], texts: [] }),
   read(question, answers, row, context) {

@@ -14,6 +14,7 @@ import {
   optionCategories,
   requestUnfiltered,
   setBit,
+  shuffleSetting,
 } from './choice.ts';
 import type { AnswerRow, CountRequest, ExportColumn, QuestionType, ReadAnswer } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
@@ -32,7 +33,11 @@ export const matrix: QuestionType = {
   isOrdered: true,
   hasRows: true,
   hasParts: true,
-  settings: z.strictObject({ multiple: z.boolean().default(false) }),
+  settings: z.strictObject({
+    multiple: z.boolean().default(false),
+    shuffleOptions: shuffleSetting,
+    shuffleRows: shuffleSetting,
+  }),
   frozenSettings: ['multiple'],
   slotKeys: (question) => ({
     codes: question.rows.flatMap((row) => (isMultiple(question) ? bitWordKeys(question, rowKey(row)) : [rowKey(row)])),

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { type Option, type Question, visibleOptions } from '../survey.ts';
-import { chosenIn, codesOf, findOption, hasHidden, optionCategories, requestUnfiltered } from './choice.ts';
+import {
+  chosenIn,
+  codesOf,
+  findOption,
+  hasHidden,
+  optionCategories,
+  requestUnfiltered,
+  shuffleSetting,
+} from './choice.ts';
 import type { PlacedAnswer, QuestionType, ReadContext } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
 import { slotAt } from './slots.ts';
@@ -19,7 +27,10 @@ export const ranking: QuestionType = {
   optionSource: 'author',
   hasRows: false,
   hasParts: true,
-  settings: z.strictObject({ maxRanked: z.number().int().min(1).max(200).optional() }),
+  settings: z.strictObject({
+    maxRanked: z.number().int().min(1).max(200).optional(),
+    shuffleOptions: shuffleSetting,
+  }),
   frozenSettings: [],
   slotKeys: (question) => ({ codes: question.options.map(key), numbers: [], texts: [] }),
   read(question, answers, row, context) {

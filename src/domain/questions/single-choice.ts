@@ -10,6 +10,7 @@ import {
   optionCategories,
   otherCategory,
   requestUnfiltered,
+  shuffleSetting,
 } from './choice.ts';
 import { type Category, otherCode, otherValue, type QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
@@ -24,7 +25,7 @@ const optionOrOther: AllowedFields = { value: ['optionId', 'textValue'] };
 export const singleChoice: QuestionType = {
   optionSource: 'author',
   hasRows: false,
-  settings: z.strictObject({ allowOther: z.boolean().default(false) }),
+  settings: z.strictObject({ allowOther: z.boolean().default(false), shuffleOptions: shuffleSetting }),
   frozenSettings: [],
   slotKeys: (question) => ({
     codes: [''],

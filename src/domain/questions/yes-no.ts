@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findOption } from './choice.ts';
+import { findOption, shuffleSetting } from './choice.ts';
 import type { QuestionType } from './contract.ts';
 import { singleChoice } from './single-choice.ts';
 import { slotAt } from './slots.ts';
@@ -16,7 +16,7 @@ export const yesNo: QuestionType = {
     { text: 'Yes', value: 'yes' },
     { text: 'No', value: 'no' },
   ],
-  settings: z.strictObject({}),
+  settings: z.strictObject({ shuffleOptions: shuffleSetting }),
   slotKeys: () => ({ codes: [''], numbers: [], texts: [] }),
   read(question, answers, row, context) {
     const placed = singleAnswer(answers, context);

@@ -84,8 +84,12 @@ export function readRequestHead(req: HttpRequest): RequestHead {
     else headers.set(name, `${previous}, ${value}`);
   });
   const encoding = headers.get('transfer-encoding');
-  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
-    refuse('transfer-encoding', 'only chunked is known');
+  if (encoding !== undefined) {
+    // The engine takes a bare line feed for the end of a chunk's size, where a strict proxy reads on.
+    isFramingAmbiguous = true;
+    if (encoding.toLowerCase() !== 'chunked') refuse('transfer-encoding', 'only chunked is known');
+    else if (!methodsWithBody.has(req.getMethod())) refuse('transfer-encoding', 'is for requests that have a body');
+  }
   return {
     method: req.getMethod().toUpperCase(),
     path: req.getUrl(),
@@ -95,6 +99,9 @@ export function readRequestHead(req: HttpRequest): RequestHead {
     isFramingAmbiguous,
   };
 }
+
+/** In lower case, as the engine gives them. */
+const methodsWithBody: ReadonlySet<string> = new Set(['post', 'put', 'patch']);
 
 /** Repeats are refused: if a proxy and the service read different values, requests could be smuggled. */
 const framingHeaders: ReadonlySet<string> = new Set<HeaderName>(['content-length', 'transfer-encoding', 'host']);

@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -139,6 +140,8 @@ async function serve(
     const isTooLarge = result.outcome instanceof Problem && result.outcome.status === 413;
     // A client that sent `Expect: 100-continue` has not sent the body yet.
     if (isTooLarge && !head.headers.has('expect')) await (stream ?? body)?.drained();
+    // The engine closes the connection if another request has come while this one waits for its reply.
+    if (head.isFramingAmbiguous) await nextTurn();
     status = await writeResponse(reply, result.outcome, [...result.headers, ...cors, ...closeHeaders(isDraining())], {
       isHead,
       requestId,

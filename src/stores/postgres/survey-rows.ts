@@ -1,9 +1,11 @@
 import { canonicalLanguage } from '../../domain/language.ts';
+import type { Condition, OptionsFrom, Section, Skip } from '../../domain/path/definition.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { QuestionTypeName } from '../../domain/questions/type-names.ts';
 import type {
   ClosedReason,
   MatrixRow,
+  NotAskedBits,
   Option,
   Question,
   QuestionSettings,
@@ -13,6 +15,7 @@ import type {
   Visibility,
 } from '../../domain/survey.ts';
 import { Problem } from '../../errors.ts';
+import type { Tx } from './client.ts';
 
 /** A row of `surveys` as postgres.js returns it. */
 export interface SurveyRow {
@@ -42,6 +45,8 @@ export interface SurveyRow {
   code_slots: number;
   number_slots: number;
   text_slots: number;
+  sections: Section[] | null;
+  is_shuffled: boolean;
 }
 
 export interface QuestionRow {
@@ -57,7 +62,15 @@ export interface QuestionRow {
   settings: QuestionSettings;
   slots: Slots;
   is_hidden: boolean;
+  section_id: string | null;
+  visible_if: Condition | null;
+  skips: Skip[] | null;
+  options_from: OptionsFrom | null;
+  not_asked: NotAskedBits | null;
 }
+
+/** Makes a value a parameter of type jsonb. */
+export type ToJson = (value: unknown) => ReturnType<Tx['json']>;
 
 export function surveyFromRow(row: SurveyRow): Survey {
   return {
@@ -85,10 +98,12 @@ export function surveyFromRow(row: SurveyRow): Survey {
     version: row.version,
     revision: row.revision,
     slotCounts: { codes: row.code_slots, numbers: row.number_slots, texts: row.text_slots },
+    ...(row.sections && { sections: row.sections }),
+    ...(row.is_shuffled && { isShuffled: true }),
   };
 }
 
-export function surveyToColumns(survey: Survey) {
+export function surveyToColumns(survey: Survey, json: ToJson) {
   return {
     id: survey.id,
     owner_id: survey.ownerId,
@@ -116,6 +131,8 @@ export function surveyToColumns(survey: Survey) {
     code_slots: survey.slotCounts.codes,
     number_slots: survey.slotCounts.numbers,
     text_slots: survey.slotCounts.texts,
+    sections: survey.sections?.length ? json(survey.sections) : null,
+    is_shuffled: survey.isShuffled ?? false,
   };
 }
 
@@ -147,5 +164,33 @@ export function questionFromRow(row: QuestionRow): Question {
     settings: row.settings,
     slots: row.slots,
     isHidden: row.is_hidden,
+    ...(row.section_id !== null && { sectionId: row.section_id }),
+    ...(row.visible_if && { visibleIf: row.visible_if }),
+    ...(row.skips && { skips: row.skips }),
+    ...(row.options_from && { optionsFrom: row.options_from }),
+    ...(row.not_asked && { notAsked: row.not_asked }),
+  };
+}
+
+export function questionToColumns(question: Question, json: ToJson) {
+  const jsonOrNull = (value: unknown) => (value === undefined ? null : json(value));
+  return {
+    id: question.id,
+    survey_id: question.surveyId,
+    type: question.type,
+    text: question.text,
+    description: question.description,
+    is_required: question.isRequired,
+    position: question.order,
+    options: json(question.options),
+    rows: json(question.rows),
+    settings: json(question.settings),
+    slots: json(question.slots),
+    is_hidden: question.isHidden,
+    section_id: question.sectionId ?? null,
+    visible_if: jsonOrNull(question.visibleIf),
+    skips: jsonOrNull(question.skips),
+    options_from: jsonOrNull(question.optionsFrom),
+    not_asked: jsonOrNull(question.notAsked),
   };
 }

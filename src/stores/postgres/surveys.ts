@@ -2,7 +2,14 @@ import { refuseTooLargeDefinition } from '../../domain/questions/definition-size
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
-import { type QuestionRow, questionFromRow, type SurveyRow, surveyFromRow, surveyToColumns } from './survey-rows.ts';
+import {
+  type QuestionRow,
+  questionFromRow,
+  questionToColumns,
+  type SurveyRow,
+  surveyFromRow,
+  surveyToColumns,
+} from './survey-rows.ts';
 
 /** An event of a committed change. At most one event is written for each `cause`. */
 export interface OutboxEvent {
@@ -88,7 +95,7 @@ export function createSurveyStore(sql: Sql) {
     create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<void> =>
       withPostgres(async () => {
         await sql.begin(async (tx) => {
-          await tx`INSERT INTO surveys ${tx(surveyToColumns(survey))}`;
+          await tx`INSERT INTO surveys ${tx(surveyToColumns(survey, jsonOf(tx)))}`;
           await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
           await writeQuestions(tx, survey.questions);
           await writeVersion(tx, survey);
@@ -240,7 +247,7 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
     version: current.version + (change.isWordingChanged ? 1 : 0),
   };
   if (change.isWordingChanged) refuseTooLargeDefinition(current, saved);
-  await tx`UPDATE surveys SET ${tx(surveyToColumns(saved))} WHERE id = ${saved.id}`;
+  await tx`UPDATE surveys SET ${tx(surveyToColumns(saved, jsonOf(tx)))} WHERE id = ${saved.id}`;
   const before = new Map(current.questions.map((question) => [question.id, question]));
   await writeQuestions(
     tx,
@@ -254,22 +261,11 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
   return { ...saved, questions: [...saved.questions].sort((a, b) => a.order - b.order) };
 }
 
+const jsonOf = (tx: Tx) => (value: unknown) => tx.json(value as never);
+
 async function writeQuestions(tx: Tx, questions: readonly Question[]): Promise<void> {
   for (const question of questions) {
-    const columns = {
-      id: question.id,
-      survey_id: question.surveyId,
-      type: question.type,
-      text: question.text,
-      description: question.description,
-      is_required: question.isRequired,
-      position: question.order,
-      options: tx.json(question.options as never),
-      rows: tx.json(question.rows as never),
-      settings: tx.json(question.settings as never),
-      slots: tx.json(question.slots as never),
-      is_hidden: question.isHidden,
-    };
+    const columns = questionToColumns(question, jsonOf(tx));
     await tx`INSERT INTO questions ${tx(columns)} ON CONFLICT (id) DO UPDATE SET ${tx(columns)}`;
   }
 }
@@ -279,6 +275,8 @@ async function writeVersion(tx: Tx, survey: SurveyWithQuestions): Promise<void> 
     title: survey.title,
     description: survey.description,
     language: survey.language,
+    ...(survey.sections && { sections: survey.sections }),
+    ...(survey.isShuffled && { isShuffled: true }),
     questions: survey.questions,
   };
   await tx`INSERT INTO survey_versions (survey_id, version, definition)

@@ -1,0 +1,83 @@
+/**
+ * What an author defines so that respondents take different paths through a survey. The path itself is computed by
+ * `pathOf`. This folder imports nothing from outside: the respondent's page runs it too.
+ */
+
+/** A page of the survey. Questions without a section come before the first one. */
+export interface Section {
+  id: string;
+  title: string;
+  description: string | null;
+  /** Zero-based place among the sections. */
+  order: number;
+  /** Whether its questions are shown in an order that follows from the response's id. */
+  isShuffled: boolean;
+  visibleIf: Condition | null;
+}
+
+/** A condition on earlier answers and on what came with the respondent. A leaf is level 1. */
+export type Condition =
+  | { all: readonly Condition[] }
+  | { any: readonly Condition[] }
+  | { not: Condition }
+  | AnswerLeaf
+  | KeyLeaf
+  | LanguageLeaf;
+
+/** A leaf about an answer. `rowId` names a row of a MATRIX. */
+export type AnswerLeaf = { questionId: string; rowId?: string | undefined } & AnswerTest;
+
+export type AnswerTest =
+  | { operator: 'answered' | 'notAnswered' }
+  /** One choice; `otherOption` stands for the free "other" text. */
+  | { operator: 'isAnyOf' | 'isNoneOf'; optionIds: readonly string[] }
+  /** Several choices. */
+  | { operator: 'includesAny' | 'includesAll' | 'includesNone'; optionIds: readonly string[] }
+  /** Number of choices, both ends included. */
+  | { operator: 'countBetween'; min?: number | undefined; max?: number | undefined }
+  | { operator: 'rankedAtMost'; optionId: string; rank: number }
+  /** Both ends included; texts for DATE and TIME. */
+  | { operator: 'between'; min?: number | string | undefined; max?: number | string | undefined }
+  | { operator: 'equals' | 'notEquals'; value: number | string }
+  | TextTest;
+
+/** Compared in NFC, fully case-folded and trimmed. */
+export interface TextTest {
+  operator: 'equalsText' | 'containsText' | 'startsWithText';
+  value: string;
+}
+
+/** A leaf about a value of the response's metadata or of the invitation's. */
+export type KeyLeaf = ({ metadata: string } | { invitation: string }) &
+  (TextTest | { operator: 'answered' | 'notAnswered' });
+
+/** True for a respondent's language that is one of these tags, or a subtag of one. */
+export interface LanguageLeaf {
+  language: readonly string[];
+}
+
+/** Stands for the free "other" text among the `optionIds` of a condition. */
+export const otherOption = 'other';
+
+/** Where a respondent goes on from a question: the first skip whose condition is true counts. */
+export interface Skip {
+  if: Condition;
+  /** Id of a later question or section, or the end of the survey. */
+  to: string;
+}
+
+export const skipToEnd = 'END';
+export const skipToScreenOut = 'SCREEN_OUT';
+
+/**
+ * Only options (rows, for a MATRIX) with the value of an option of an earlier question that was selected there, or shown
+ * and not selected.
+ */
+export interface OptionsFrom {
+  questionId: string;
+  which: 'selected' | 'notSelected';
+}
+
+/** What became of a response. */
+export const outcomes = ['PARTIAL', 'COMPLETED', 'SCREENED_OUT', 'OVER_QUOTA'] as const;
+export type Outcome = (typeof outcomes)[number];
