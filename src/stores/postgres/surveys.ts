@@ -286,7 +286,8 @@ async function writeVersion(tx: Tx, survey: SurveyWithQuestions): Promise<void> 
 export async function writeOutbox(tx: Tx, events: readonly OutboxEvent[]): Promise<void> {
   for (const event of events)
     await tx`INSERT INTO outbox (kind, cause, payload)
-      VALUES (${event.kind}, ${event.cause ?? null}, ${tx.json(event.payload as never)}) ON CONFLICT (cause) DO NOTHING`;
+      VALUES (${event.kind}, ${event.cause ?? null}, ${tx.json(event.payload as never)})
+      ON CONFLICT (cause) DO NOTHING`;
 }
 
 async function listSurveys(

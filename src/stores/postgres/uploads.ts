@@ -74,7 +74,8 @@ export function createUploadRows(sql: Sql) {
     markStored: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(
         async () =>
-          void (await sql`UPDATE uploads SET is_kept = true WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
+          void (await sql`UPDATE uploads SET is_kept = true
+            WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
       ),
 
     /** Notes that these responses are being deleted, so that the sweep checks again whether they exist. */
@@ -90,7 +91,8 @@ export function createUploadRows(sql: Sql) {
       withPostgres(async () => {
         const rows = await sql<{ response_id: string }[]>`
           SELECT DISTINCT response_id FROM uploads
-          WHERE NOT is_kept AND response_id IS NOT NULL AND coalesce(claimed_at, created_at) < ${before} LIMIT ${limit}`;
+          WHERE NOT is_kept AND response_id IS NOT NULL AND coalesce(claimed_at, created_at) < ${before}
+          LIMIT ${limit}`;
         return rows.map((row) => row.response_id);
       }),
 

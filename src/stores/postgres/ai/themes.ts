@@ -57,7 +57,8 @@ export function createAiThemes(sql: Sql) {
             AND form = said.form ORDER BY shown LIMIT 1), name)
           FROM unnest(${names}::text[], ${forms}::text[]) said(name, form)
           CROSS JOIN (${lockedExistingSurvey(tx, surveyId)}) living
-          ON CONFLICT (survey_id, topic, name) DO UPDATE SET form = excluded.form WHERE ai_themes.form <> excluded.form`;
+          ON CONFLICT (survey_id, topic, name) DO UPDATE
+            SET form = excluded.form WHERE ai_themes.form <> excluded.form`;
       });
       return themeDisplayNames(scope, names);
     },
@@ -126,7 +127,8 @@ export const deleteUnusedThemes = (tx: Tx, { surveyId, topic }: AnalysisTopic) =
     kept AS MATERIALIZED (SELECT name FROM said UNION SELECT shown FROM ai_themes JOIN said USING (name)
       WHERE survey_id = ${surveyId} AND topic = ${topic})
   DELETE FROM ai_themes
-  WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT EXISTS (SELECT FROM kept WHERE kept.name = ai_themes.name)`;
+  WHERE survey_id = ${surveyId} AND topic = ${topic}
+    AND NOT EXISTS (SELECT FROM kept WHERE kept.name = ai_themes.name)`;
 
 /**
  * Locks the names of a topic until the end of the transaction. Deleting names of a million answers takes seconds, so
@@ -148,5 +150,6 @@ export const themeMentions = (sql: Sql | Tx, { surveyId, topic }: AnalysisTopic)
   SELECT response_id, question_id, finding->>'sentiment' AS sentiment,
     coalesce(known.shown, said.name) COLLATE "C" AS name
   FROM ai_findings found CROSS JOIN LATERAL jsonb_array_elements_text(finding->'themes') said(name)
-  LEFT JOIN ai_themes known ON known.survey_id = found.survey_id AND known.topic = found.topic AND known.name = said.name
+  LEFT JOIN ai_themes known
+    ON known.survey_id = found.survey_id AND known.topic = found.topic AND known.name = said.name
   WHERE found.survey_id = ${surveyId} AND found.topic = ${topic}`;

@@ -79,12 +79,15 @@ export function createAiUsageStore(sql: Sql) {
         SELECT provider, model, task, to_char(day, 'YYYY-MM-DD') AS day, count(*) AS calls,
           count(*) FILTER (WHERE is_failed) AS "failedCalls", coalesce(sum(input_tokens), 0) AS "inputTokens",
           coalesce(sum(output_tokens), 0) AS "outputTokens", sum(cost_usd)::float8 AS "costUsd",
-            count(*) FILTER (WHERE cost_usd IS NULL) AS "unpricedCalls"
+          count(*) FILTER (WHERE cost_usd IS NULL) AS "unpricedCalls"
         FROM (SELECT *, (at AT TIME ZONE 'UTC')::date AS day FROM ai_usage WHERE true
-          ${userId === undefined ? sql`` : sql`AND user_id = ${userId}`} ${surveyId === undefined ? sql`` : sql`AND survey_id = ${surveyId}`}
-          ${provider === undefined ? sql`` : sql`AND provider = ${provider}`} ${startDate === undefined ? sql`` : sql`AND at >= ${startDate}`} ${endDate === undefined ? sql`` : sql`AND at < ${endDate}`}) used
+          ${userId === undefined ? sql`` : sql`AND user_id = ${userId}`}
+          ${surveyId === undefined ? sql`` : sql`AND survey_id = ${surveyId}`}
+          ${provider === undefined ? sql`` : sql`AND provider = ${provider}`}
+          ${startDate === undefined ? sql`` : sql`AND at >= ${startDate}`}
+          ${endDate === undefined ? sql`` : sql`AND at < ${endDate}`}) used
         GROUP BY GROUPING SETS ((), (provider, model), (task), (day))
-          ORDER BY day, "costUsd" DESC NULLS LAST, provider, model, task`,
+        ORDER BY day, "costUsd" DESC NULLS LAST, provider, model, task`,
       ),
 
     /** Deletes old calls. */

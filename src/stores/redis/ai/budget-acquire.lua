@@ -19,7 +19,9 @@ if pauseMs and pauseLeft > pauseMs then
   pauseLeft = pauseMs
 end
 if pauseLeft > 0 then return pauseLeft end
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')) do redis.call('ZADD', KEYS[1], now, id) end
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')) do
+  redis.call('ZADD', KEYS[1], now, id)
+end
 
 local expired = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - window)
 for _, id in ipairs(expired) do

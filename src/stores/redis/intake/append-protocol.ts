@@ -173,7 +173,9 @@ function encodeIdentity(submission: IntakeSubmission): string {
   const { isComplete, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
     submission;
   const flags = `${isComplete ? 1 : 0}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
-  return `${flags}${encodeMoment(submittedAtMs)}${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}${observedVersion ?? ''}${legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : ''}`;
+  const hashes = `${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}`;
+  const legacyIdentity = legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : '';
+  return `${flags}${encodeMoment(submittedAtMs)}${hashes}${observedVersion ?? ''}${legacyIdentity}`;
 }
 
 /** Whether the script keeps, or may have kept, a state of the response beside its row. */
