@@ -13,9 +13,9 @@ import { machineLine, option } from './support/machine.ts';
 /**
  * Files of one survey of twenty questions: `--responses N` (default 1,000,000), `--formats=CSV,PDF` (default all), each
  * requested over HTTP and timed from the request to COMPLETED. The limit is ClickHouse's own CSVWithNames of the same
- * rows and codes in the same run. Memory is the peak of the process that makes the file less what an empty export takes.
- * Then how much submissions are slowed while files are made (`--beside=CSV,JSON`, these by default; `--beside=` for
- * none), and a PDF of fifty questions.
+ * rows and codes in the same run. Memory is the peak of the process that makes the file less what an empty export
+ * takes. Then how much submissions are slowed while files are made (`--beside=CSV,JSON`, these by default; `--beside=`
+ * for none), and a PDF of fifty questions.
  */
 const responses = option('responses', 1_000_000);
 const formats = (

@@ -43,6 +43,7 @@ export const conflictReasons = [
   'NO_RESPONSES',
   'NOT_ACCEPTED',
   'QUESTION_CHANGED',
+  'CONDITION_BROKEN',
   'TOO_MANY_WEBHOOKS',
   'WEBHOOK_NOT_ACTIVE',
 ] as const;

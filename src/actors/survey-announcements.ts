@@ -1,3 +1,4 @@
+import { activeQuotas } from '../domain/cell-quota.ts';
 import type { SurveyWithQuestions } from '../domain/survey.ts';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -36,6 +37,7 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
       codePositions: survey.slotCounts.codes,
       total: known?.total ?? stored?.total ?? 0,
       completed: known?.completed ?? stored?.complete ?? 0,
+      cellQuotas: activeQuotas(survey.quotas),
     };
   };
 

@@ -1,3 +1,4 @@
+import type { CellQuota } from './cell-quota.ts';
 import type { Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
 import type { QuestionTypeName } from './questions/type-names.ts';
 
@@ -119,6 +120,8 @@ export interface Survey {
   slotCounts: SlotCounts;
   /** In order; absent: none. */
   sections?: readonly Section[];
+  /** The highest code that a quota by cell was given; absent: none. */
+  quotaCodes?: number;
   /** Whether the sections are shown in an order that follows from the response's id; absent: no. */
   isShuffled?: boolean;
 }
@@ -126,6 +129,8 @@ export interface Survey {
 /** A survey with all its questions in order, including hidden ones. */
 export interface SurveyWithQuestions extends Survey {
   questions: readonly Question[];
+  /** Quotas by cell, in the order in which they were made; absent: none. */
+  quotas?: readonly CellQuota[];
 }
 
 export function visibleQuestions(survey: SurveyWithQuestions): Question[] {

@@ -1,5 +1,6 @@
 import assert from 'node:assert';
 import type { Core } from '../actors/core.ts';
+import { createWordingChanges } from '../actors/wording-changes.ts';
 import { createAi } from '../ai/ai.ts';
 import type { DrawReport } from '../ai/tasks/report.ts';
 import type { Log } from '../log.ts';
@@ -35,6 +36,7 @@ import { metricsRoute } from './routes/metrics.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
 import { questionRoutes } from './routes/questions.ts';
 import { responseRoutes } from './routes/responses.ts';
+import { sectionRoutes } from './routes/sections.ts';
 import { surveyRoutes } from './routes/surveys.ts';
 import { translationRoutes } from './routes/translations.ts';
 import { uploadRoutes } from './routes/uploads.ts';
@@ -70,6 +72,7 @@ export function authoringRoutes(
 ): Route[] {
   const { surveys, translations } = stores;
   const { actors, responseCount, reading, now } = core;
+  const changeWording = createWordingChanges({ actors, now });
   return [
     ...surveyRoutes({ surveys, actors, translations, responseCount, now, newId: id }),
     surveyOwnerRoute({ members, rightsChanged, responseCount, now }),
@@ -77,9 +80,10 @@ export function authoringRoutes(
       actors,
       hasAnswers: reading.hasAnswers,
       freezeSubmissions: stores.intake.freeze,
-      now,
+      changeWording,
       newId: id,
     }),
+    ...sectionRoutes({ changeWording, newId: id }),
     ...translationRoutes({ surveys, translations, now }),
   ];
 }

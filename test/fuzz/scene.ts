@@ -18,8 +18,8 @@ const hostilePatterns = [
 ];
 
 /**
- * Objects for malformed requests: surveys with every type and a few responses, people, an endpoint; renewed as requests delete
- * it.
+ * Objects for malformed requests: surveys with every type and a few responses, people, an endpoint; renewed as requests
+ * delete it.
  */
 export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
   const password = 'a password of some length';

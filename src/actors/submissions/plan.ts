@@ -52,6 +52,11 @@ export interface SubmissionPlan {
   state: string;
   /** Idempotency records for the response store, a line each. */
   records: string;
+  /** Codes of the quotas by cell that it counts for, and that its earlier saves counted for. */
+  cells?: readonly number[];
+  heldCells?: readonly number[];
+  /** Complete, and counts nowhere. */
+  isScreenedOut?: boolean;
   uploadIds: readonly string[];
 }
 

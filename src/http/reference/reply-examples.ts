@@ -11,7 +11,7 @@ const draft = {
   responseCount: 0,
   version: 1,
 };
-const surveyWithQuestions = { ...exampleSurvey, questions: Object.values(exampleQuestions) };
+const surveyWithQuestions = { ...exampleSurvey, sections: [], questions: Object.values(exampleQuestions) };
 const cell = (count: number, rowPercent: number, columnPercent: number) => ({
   count,
   weightedCount: count,
@@ -43,10 +43,18 @@ const answers = [
 
 /** Examples of `data` in successful replies, by method and path. */
 export const replyExamples: Readonly<Record<string, unknown>> = {
-  'POST /surveys': { ...draft, questions: [] },
+  'POST /surveys': { ...draft, sections: [], questions: [] },
   'GET /surveys/{id}': surveyWithQuestions,
   'POST /surveys/{id}/publish': { ...surveyWithQuestions, responseCount: 0 },
   'POST /surveys/{surveyId}/questions': exampleQuestions.heard,
+  'POST /surveys/{surveyId}/sections': {
+    id: exampleIds.stay,
+    title: 'Your stay',
+    description: null,
+    order: 0,
+    isShuffled: false,
+    visibleIf: null,
+  },
   'POST /responses/surveys/{surveyId}/submit': {
     responseId: exampleIds.response,
     isComplete: true,

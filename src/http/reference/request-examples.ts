@@ -55,6 +55,9 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
       exampleIds.why,
     ],
   },
+  'POST /surveys/{surveyId}/sections': { title: 'Your stay' },
+  'PUT /surveys/{surveyId}/sections/{sectionId}': { title: 'Your stay with us', isShuffled: true },
+  'POST /surveys/{surveyId}/sections/reorder': { sectionIds: [exampleIds.after, exampleIds.stay] },
   'PUT /surveys/{id}/translations/{language}': {
     title: 'Wie war Ihr Aufenthalt?',
     questions: [

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { transitionSurvey } from '../../actors/survey-transitions.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
+import { questionWithNewIds, sectionWithNewIds } from '../../domain/new-ids.ts';
 import { freePoints } from '../../domain/questions/ordered-options.ts';
 import {
   type Survey,
@@ -14,7 +15,7 @@ import {
 import { copyStrings } from '../../domain/translation/translation.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import type { TranslationStore } from '../../stores/postgres/translations.ts';
+import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 import { fieldNamesOf, objectFromPath } from '../routing/audit.ts';
 import { created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { deletedSchema, languageField } from '../schemas/common.ts';
@@ -58,6 +59,9 @@ const fields = {
   endsAt: moment,
   aiEnabled: z.boolean(),
   language: languageField,
+  isShuffled: z
+    .boolean()
+    .describe('Whether the sections are shown in an order that follows from the id of the response'),
   retentionDays: z
     .number()
     .int()
@@ -329,7 +333,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           await deps.translations.merge({
             surveyId: copy.id,
             language,
-            strings: copyStrings(strings, newIds),
+            strings: copyStrings(strings, { from: source, to: copy, newIds }, wordingHash),
             removedKeys: [],
             at: new Date(deps.now()),
           });
@@ -384,11 +388,12 @@ function copySurvey(
 ): { copy: SurveyWithQuestions; newIds: ReadonlyMap<string, string> } {
   const blank = blankSurvey(id, ownerId, nowMs);
   const newIds = new Map<string, string>();
-  const withNewId = <T extends { id: string }>(item: T): T => {
-    const freshId = newId();
-    newIds.set(item.id, freshId);
-    return { ...item, id: freshId };
-  };
+  const copied = visibleQuestions(source);
+  for (const { id: oldId } of [
+    ...(source.sections ?? []),
+    ...copied.flatMap((question) => [question, ...question.options, ...question.rows]),
+  ])
+    newIds.set(oldId, newId());
   const copy: SurveyWithQuestions = {
     ...source,
     ...blank,
@@ -403,12 +408,12 @@ function copySurvey(
     language: source.language,
     retentionDays: source.retentionDays,
     slotCounts: source.slotCounts,
-    questions: visibleQuestions(source).map((question, order) => ({
-      ...withNewId(question),
+    ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, newIds)) }),
+    ...(source.isShuffled && { isShuffled: true }),
+    questions: copied.map((question, order) => ({
+      ...questionWithNewIds({ ...question, options: freePoints(question.options) }, newIds),
       surveyId: id,
       order,
-      options: freePoints(question.options).map(withNewId),
-      rows: question.rows.map(withNewId),
     })),
   };
   return { copy, newIds };

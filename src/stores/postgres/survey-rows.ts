@@ -47,6 +47,7 @@ export interface SurveyRow {
   text_slots: number;
   sections: Section[] | null;
   is_shuffled: boolean;
+  quota_codes: number;
 }
 
 export interface QuestionRow {
@@ -100,6 +101,7 @@ export function surveyFromRow(row: SurveyRow): Survey {
     slotCounts: { codes: row.code_slots, numbers: row.number_slots, texts: row.text_slots },
     ...(row.sections && { sections: row.sections }),
     ...(row.is_shuffled && { isShuffled: true }),
+    ...(row.quota_codes > 0 && { quotaCodes: row.quota_codes }),
   };
 }
 
@@ -133,6 +135,7 @@ export function surveyToColumns(survey: Survey, json: ToJson) {
     text_slots: survey.slotCounts.texts,
     sections: survey.sections?.length ? json(survey.sections) : null,
     is_shuffled: survey.isShuffled ?? false,
+    quota_codes: survey.quotaCodes ?? 0,
   };
 }
 

@@ -2,6 +2,7 @@ import { refuseTooLargeDefinition } from '../../domain/questions/definition-size
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
+import { readQuotas, writeQuotas } from './quotas.ts';
 import {
   type QuestionRow,
   questionFromRow,
@@ -59,6 +60,11 @@ export function createSurveyStore(sql: Sql) {
     (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(
       questionFromRow,
     );
+  const definitionOf = async (db: Tx, row: SurveyRow): Promise<SurveyWithQuestions> => {
+    const questions = await questionsOf(db, row.id);
+    const quotas = await readQuotas(db, row.id);
+    return { ...surveyFromRow(row), questions, ...(quotas.length > 0 && { quotas }) };
+  };
   let knownRootCollation: boolean | undefined;
   const hasRootCollation = async (): Promise<boolean> => {
     knownRootCollation ??= (await sql`SELECT 1 FROM pg_collation WHERE collname = ${rootCollation}`).length > 0;
@@ -85,7 +91,7 @@ export function createSurveyStore(sql: Sql) {
         // One snapshot for both, so that a survey is never combined with questions of another revision.
         return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
-          return row && { ...surveyFromRow(row), questions: await questionsOf(tx, id) };
+          return row && definitionOf(tx, row);
         });
       }),
 
@@ -98,6 +104,7 @@ export function createSurveyStore(sql: Sql) {
           await tx`INSERT INTO surveys ${tx(surveyToColumns(survey, jsonOf(tx)))}`;
           await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
           await writeQuestions(tx, survey.questions);
+          await writeQuotas(tx, survey.id, [], survey.quotas ?? []);
           await writeVersion(tx, survey);
           await writeOutbox(tx, events);
         });
@@ -116,7 +123,7 @@ export function createSurveyStore(sql: Sql) {
         sql.begin(async (tx): Promise<SurveyWithQuestions> => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE`;
           if (!row) throw notFound('survey');
-          const current = { ...surveyFromRow(row), questions: await questionsOf(tx, id) };
+          const current = await definitionOf(tx, row);
           const change = await decide(current, tx);
           if (!change) return current;
           return saveChange(tx, current, change);
@@ -253,6 +260,7 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
     tx,
     saved.questions.filter((question) => before.get(question.id) !== question),
   );
+  await writeQuotas(tx, saved.id, current.quotas ?? [], saved.quotas ?? []);
   if (change.isWordingChanged) await writeVersion(tx, saved);
   await writeOutbox(tx, [
     { kind: 'survey.changed', payload: { surveyId: saved.id, revision: saved.revision } },

@@ -15,6 +15,12 @@ export interface IntakeSubmission {
   /** Identity in the form of an earlier version; undefined once no such record can be left. */
   legacy?: LegacyIdentity | undefined;
   isComplete: boolean;
+  /** It is complete and counts nowhere: neither for the survey's quota nor in a cell. */
+  isScreenedOut?: boolean;
+  /** Codes of the quotas by cell that it counts for, in their order. */
+  cells?: readonly number[];
+  /** The same of what was saved of the response before. */
+  heldCells?: readonly number[];
   responseId: string;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
   idHash: string;
@@ -74,6 +80,8 @@ export const appendCodes = [
   'LOOKUP',
   /** Too many bytes of the survey wait for the response store. */
   'FULL',
+  /** In the stream with the outcome OVER_QUOTA; `text` is the code of the quota by cell that was full. */
+  'OVER_QUOTA',
 ] as const;
 
 export type AppendCode = (typeof appendCodes)[number];
@@ -87,7 +95,7 @@ export interface AppendResult {
   remaining: number;
   resetMs: number;
   /**
-   * For a REPLAY: whether the first submission was complete and when it was submitted, as in `1 mwsgqb0z` (see
+   * For a REPLAY: the number of the first submission's outcome and when it was submitted, as in `1 mwsgqb0z` (see
    * `decodeMoment`). A text that begins with a brace is the reply as an earlier version stored it.
    */
   text: string;
@@ -100,8 +108,13 @@ export interface QueuedSubmission {
   reject(error: unknown): void;
 }
 
-/** Complete submissions of one caller for which nothing need be remembered: the script decides about them together. */
+/**
+ * Complete submissions of one caller in the same cells for which nothing need be remembered: the script decides about
+ * them together.
+ */
 interface BulkGroup {
+  caller: string;
+  cells: string;
   limit: number;
   members: QueuedSubmission[];
   rows: string;
@@ -118,8 +131,9 @@ interface SurveyBatch {
   index: number;
   surveyId: string;
   revision: number;
-  /** By caller. */
+  /** By caller and cells. */
   bulkGroups: Map<string, BulkGroup>;
+  /** By caller. */
   singleGroups: Map<string, SingleGroup>;
 }
 
@@ -148,14 +162,14 @@ export function encodeBatch(batch: readonly QueuedSubmission[]): EncodedBatch {
   for (const { surveyId, revision } of surveyBatches.all) fields.push(surveyId, revision);
   const groups: BulkGroup[] = [];
   for (const surveyBatch of surveyBatches.all)
-    for (const [caller, group] of surveyBatch.bulkGroups) {
+    for (const group of surveyBatch.bulkGroups.values()) {
       groups.push(group);
-      fields.push(surveyBatch.index, caller, group.limit, group.rows, group.members.length);
+      fields.push(surveyBatch.index, group.caller, group.limit, group.rows, group.members.length, group.cells);
     }
   const singles: QueuedSubmission[] = [];
   for (const surveyBatch of surveyBatches.all)
     for (const [caller, { limit, members }] of surveyBatch.singleGroups) {
-      fields.push(surveyBatch.index, caller, limit, '', members.length);
+      fields.push(surveyBatch.index, caller, limit, '', members.length, '');
       for (const item of members) {
         const { row, idempotencyRecords, responseId, savedState } = item.submission;
         singles.push(item);
@@ -172,11 +186,16 @@ const [blankDigest, blankHash] = [' '.repeat(12), ' '.repeat(24)];
 function encodeIdentity(submission: IntakeSubmission): string {
   const { isComplete, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
     submission;
-  const flags = `${isComplete ? 1 : 0}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
+  const outcome = submission.isScreenedOut ? 2 : isComplete ? 1 : 0;
+  const flags = `${outcome}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
   const hashes = `${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}`;
   const legacyIdentity = legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : '';
-  return `${flags}${encodeMoment(submittedAtMs)}${hashes}${observedVersion ?? ''}${legacyIdentity}`;
+  const cells = encodeCells(submission);
+  return `${flags}${encodeMoment(submittedAtMs)}${hashes}${observedVersion ?? ''}${legacyIdentity}${cells}`;
 }
+
+const encodeCells = ({ cells = [], heldCells = [] }: IntakeSubmission): string =>
+  cells.length + heldCells.length === 0 ? '' : `\t${cells.join(',')}\t${heldCells.join(',')}`;
 
 /** Whether the script keeps, or may have kept, a state of the response beside its row. */
 const hasState = ({ observedVersion, savedState }: IntakeSubmission): boolean =>
@@ -194,7 +213,12 @@ export const decodeMoment = (text: string): number => Number.parseInt(text, 36);
 const largeRowCharacters = 16_384 / 3;
 
 const fitsBulkGroup = (item: IntakeSubmission): boolean =>
-  !item.mustRefuse && item.keyHash === '' && item.isComplete && !hasState(item) && item.row.length < largeRowCharacters;
+  !item.mustRefuse &&
+  item.keyHash === '' &&
+  item.isComplete &&
+  !item.isScreenedOut &&
+  !hasState(item) &&
+  item.row.length < largeRowCharacters;
 
 /** The surveys of a batch. While a survey changes, a batch may hold two of its revisions, which are checked apart. */
 function createSurveyBatches() {
@@ -219,8 +243,10 @@ function createSurveyBatches() {
 
 function addToBulkGroup(surveyBatch: SurveyBatch, item: QueuedSubmission): void {
   const { caller, limit, row } = item.submission;
-  const group = surveyBatch.bulkGroups.get(caller);
-  if (!group) surveyBatch.bulkGroups.set(caller, { limit, members: [item], rows: row });
+  const cells = item.submission.cells?.join(',') ?? '';
+  const name = cells === '' ? caller : `${caller} ${cells}`;
+  const group = surveyBatch.bulkGroups.get(name);
+  if (!group) surveyBatch.bulkGroups.set(name, { caller, cells, limit, members: [item], rows: row });
   else {
     group.members.push(item);
     group.rows += `\n${row}`;
@@ -244,21 +270,31 @@ function resolveAll(
   for (const [index, item] of singles.entries()) report(resolveSingle(item, results[groups.length + index] ?? ''), 1);
 }
 
-/** Reads `reset counted passed accepted code isFilled`. */
+/** Reads `reset counted passed accepted code isFilled seated fullCode`. */
 function resolveBulkGroup({ limit, members }: BulkGroup, result: string, report: ReportOutcome): void {
-  const [resetMs = 0, counted = 0, passed = 0, accepted = 0, number = -1, isFilled = 0] = result.split(' ').map(Number);
+  const [resetMs = 0, counted = 0, passed = 0, accepted = 0, number = -1, isFilled = 0, seated = 0, full = 0] = result
+    .split(' ')
+    .map(Number);
   const between = codeOf(number);
-  const filling = isFilled === 1 ? accepted - 1 : -1;
+  const filling = isFilled === 1 ? seated - 1 : -1;
   const before = counted - members.length;
-  for (const [index, { resolve }] of members.entries())
+  const codeAt = (index: number): AppendCode => {
+    if (index < seated) return index === filling ? 'FILLED' : 'ACCEPTED';
+    if (index < accepted) return 'OVER_QUOTA';
+    return index < passed ? between : 'LIMITED';
+  };
+  for (const [index, { resolve }] of members.entries()) {
+    const code = codeAt(index);
     resolve({
-      code: index === filling ? 'FILLED' : index < accepted ? 'ACCEPTED' : index < passed ? between : 'LIMITED',
+      code,
       remaining: counted < 0 ? -1 : Math.max(0, limit - before - index - 1),
       resetMs,
-      text: '',
+      text: code === 'OVER_QUOTA' ? String(full) : '',
     });
-  report('ACCEPTED', accepted - isFilled);
+  }
+  report('ACCEPTED', seated - isFilled);
   report('FILLED', isFilled);
+  report('OVER_QUOTA', accepted - seated);
   report(between, passed - accepted);
   report('LIMITED', members.length - passed);
 }

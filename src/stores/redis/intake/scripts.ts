@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { assetPath } from '../../../platform/assets.ts';
 import { appendPrelude, encodeMoment } from './append-protocol.ts';
-import type { Shard } from './shards.ts';
+import { quotasKey, quotasToCountKey, type Shard, surveyKey } from './shards.ts';
 
 /** The text of a script of this folder. */
 export const intakeScript = (name: string): string =>
@@ -17,6 +17,29 @@ export interface AnnouncedSurvey {
   /** Counts of responses; used only if the intake has none. */
   total: number;
   completed: number;
+  /** Active quotas by cell. */
+  cellQuotas?: readonly AnnouncedQuota[];
+}
+
+/** A quota by cell as it is announced to the intake. */
+export interface AnnouncedQuota {
+  code: number;
+  limit: number;
+  counts: 'COMPLETED' | 'STARTED';
+  whenFull: 'OVER_QUOTA' | 'CLOSE' | 'COUNT_ONLY';
+  /** Another version of what it counts: the responses of before are counted again. */
+  version: number;
+}
+
+/** The names in append.lua. */
+const ruleOf = ({ counts, whenFull }: AnnouncedQuota): string =>
+  (counts === 'STARTED' ? 'S' : 'C') + { OVER_QUOTA: 'O', CLOSE: 'C', COUNT_ONLY: 'N' }[whenFull];
+
+/** Stored responses in a quota by cell, under a version of its condition. */
+export interface CountedQuota {
+  code: number;
+  version: number;
+  count: number;
 }
 
 /** A response to be deleted, and its tombstone. */
@@ -43,7 +66,9 @@ export interface AppendLimits {
 
 type ScriptRedis = Redis & {
   appendBatch(stream: string, ...args: (string | number)[]): Promise<string[]>;
-  announceSurvey(key: string, ...args: (string | number)[]): Promise<number>;
+  announceSurvey(key: string, quotas: string, toCount: string, ...args: (string | number)[]): Promise<number>;
+  beginQuotaCount(quotas: string, key: string, name: string, frozen: string): Promise<string[] | null>;
+  endQuotaCount(quotas: string, key: string, toCount: string, ...args: (string | number)[]): Promise<number | null>;
   deleteResponse(stream: string, ...args: (string | number)[]): Promise<number>;
   freezeSurvey(key: string, forMs: number, token: string): Promise<string[]>;
   releaseSurvey(key: string, frozen: string): Promise<number>;
@@ -56,7 +81,9 @@ type ScriptRedis = Redis & {
 export function createIntakeScripts(plain: Redis) {
   const redis = plain as ScriptRedis;
   redis.defineCommand('appendBatch', { numberOfKeys: 1, lua: appendPrelude + intakeScript('append') });
-  redis.defineCommand('announceSurvey', { numberOfKeys: 1, lua: intakeScript('announce-survey') });
+  redis.defineCommand('announceSurvey', { numberOfKeys: 3, lua: intakeScript('announce-survey') });
+  redis.defineCommand('beginQuotaCount', { numberOfKeys: 2, lua: intakeScript('begin-quota-count') });
+  redis.defineCommand('endQuotaCount', { numberOfKeys: 3, lua: intakeScript('end-quota-count') });
   redis.defineCommand('freezeSurvey', { numberOfKeys: 1, lua: intakeScript('freeze-survey') });
   redis.defineCommand('releaseSurvey', { numberOfKeys: 1, lua: intakeScript('release-survey') });
   redis.defineCommand('deleteResponse', { numberOfKeys: 1, lua: intakeScript('delete-response') });
@@ -79,11 +106,46 @@ export function createIntakeScripts(plain: Redis) {
       ),
 
     /** False: the intake knows this revision or a newer one. `overruledRevision` is replaced although it is newer. */
-    announce: async (key: string, survey: AnnouncedSurvey, overruledRevision?: number): Promise<boolean> => {
-      const { revision, quota, codePositions, total, completed } = survey;
+    announce: async (shard: Shard, survey: AnnouncedSurvey, overruledRevision?: number): Promise<boolean> => {
+      const { surveyId, revision, quota, codePositions, total, completed, cellQuotas = [] } = survey;
       const args = [revision, quota ?? '', codePositions, total, completed, overruledRevision ?? ''];
-      return (await redis.announceSurvey(key, ...args)) === 1;
+      const quotas = cellQuotas.flatMap((cell) => [cell.code, cell.limit, ruleOf(cell), cell.version]);
+      const keys = [surveyKey(shard, surveyId), quotasKey(shard, surveyId), quotasToCountKey(shard)] as const;
+      return (await redis.announceSurvey(...keys, ...args, surveyId, cellQuotas.length, ...quotas)) === 1;
     },
+
+    /**
+     * Begins to note what is added to a survey's quotas by cell, if the freeze still holds. Returns the fields of their
+     * hash, by name.
+     */
+    beginQuotaCount: async (
+      shard: Shard,
+      surveyId: string,
+      name: string,
+      frozen: string,
+    ): Promise<ReadonlyMap<string, string> | undefined> => {
+      const fields = await redis.beginQuotaCount(quotasKey(shard, surveyId), surveyKey(shard, surveyId), name, frozen);
+      return fields ? pairsOf(fields) : undefined;
+    },
+
+    /**
+     * Adds the stored responses to what was noted since. Returns by how much the known counts differed; undefined where
+     * another count has begun.
+     */
+    endQuotaCount: async (
+      shard: Shard,
+      surveyId: string,
+      name: string,
+      counted: readonly CountedQuota[],
+    ): Promise<number | undefined> =>
+      (await redis.endQuotaCount(
+        quotasKey(shard, surveyId),
+        surveyKey(shard, surveyId),
+        quotasToCountKey(shard),
+        name,
+        surveyId,
+        ...counted.flatMap(({ code, version, count }) => [code, version, count]),
+      )) ?? undefined,
 
     /** Freezes a survey; undefined while another caller has frozen it. `token` tells callers apart. */
     freeze: async (
@@ -123,3 +185,10 @@ export function createIntakeScripts(plain: Redis) {
 }
 
 export type IntakeScripts = ReturnType<typeof createIntakeScripts>;
+
+/** The pairs of a flat list of names and values. */
+export function pairsOf(list: readonly string[]): Map<string, string> {
+  const pairs = new Map<string, string>();
+  for (let at = 0; at + 1 < list.length; at += 2) pairs.set(list[at] ?? '', list[at + 1] ?? '');
+  return pairs;
+}
