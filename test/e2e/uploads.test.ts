@@ -311,7 +311,7 @@ describe('uploads', () => {
       const packed = await send(target, body, { 'content-encoding': encoding });
       assert.deepEqual(
         [packed.status, packed.problem.message],
-        [415, 'The body must not be compressed for the way'],
+        [415, 'The body must be sent without Content-Encoding'],
         encoding,
       );
     }
