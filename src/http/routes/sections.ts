@@ -4,11 +4,11 @@ import {
   addSection,
   editSection,
   findSection,
+  maxSections,
   newSectionBody,
   removeSection,
   reorderSections,
   sectionChangeBody,
-  maxSections,
 } from '../../domain/survey-edits.ts';
 import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { created, ok, type Route, route } from '../routing/route.ts';

@@ -115,9 +115,7 @@ export function createApiKeyStore(sql: Sql) {
       withPostgres(async () => {
         const where = userId === null ? sql`` : sql`WHERE user_id = ${userId}`;
         const [rows, [count]] = await Promise.all([
-          sql<
-            ApiKeyRow[]
-          >`SELECT * FROM api_keys ${where} ORDER BY created_at DESC, id DESC LIMIT ${limit}
+          sql<ApiKeyRow[]>`SELECT * FROM api_keys ${where} ORDER BY created_at DESC, id DESC LIMIT ${limit}
             OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM api_keys ${where}`,
         ]);

@@ -108,9 +108,7 @@ export function createUploadRows(sql: Sql) {
     removeUnclaimed: (before: Date): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
-          await sql<
-            IdRow[]
-          >`DELETE FROM uploads
+          await sql<IdRow[]>`DELETE FROM uploads
             WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before} RETURNING id`,
         ),
       ),

@@ -191,8 +191,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       change: { from: string; to: string; keptSessionId: string | null },
     ): Promise<boolean> =>
       inUserTransaction(async (tx) => {
-        const saved =
-          await tx`UPDATE users SET password_hash = ${change.to}, updated_at = now()
+        const saved = await tx`UPDATE users SET password_hash = ${change.to}, updated_at = now()
             WHERE id = ${id} AND password_hash = ${change.from}`;
         if (saved.count === 0) return false;
         await endSessions(tx, id, change.keptSessionId);

@@ -121,9 +121,7 @@ export function createAiAnnotationRows(sql: Sql) {
     findErasedWithAnnotations: async (): Promise<string[]> => {
       await sql`DELETE FROM ai_erased_responses WHERE erased_at < now() - interval '2 days'`;
       return (
-        await sql<
-          { id: string }[]
-        >`SELECT response_id AS id FROM ai_erased_responses erased
+        await sql<{ id: string }[]>`SELECT response_id AS id FROM ai_erased_responses erased
           WHERE EXISTS (SELECT FROM ai_findings found WHERE found.response_id = erased.response_id)`
       ).map(({ id }) => id);
     },
@@ -145,8 +143,7 @@ export function createAiAnnotationRows(sql: Sql) {
         await withLongTimeout(sql, async (tx) => {
           await lockTopic(tx, scope);
           // Checked after taking the lock: a job that starts later finds the names deleted and adds them again.
-          const [open] =
-            await tx`SELECT FROM ai_jobs
+          const [open] = await tx`SELECT FROM ai_jobs
               WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND status IN ('PENDING', 'RUNNING')
               LIMIT 1`;
           if (open) return;

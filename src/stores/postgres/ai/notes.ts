@@ -47,9 +47,7 @@ export function createAiNotes(sql: Sql) {
       jobId: string,
     ): Promise<string | undefined> =>
       (
-        await sql<
-          { summary: string }[]
-        >`UPDATE ai_summaries SET seen_by = ${jobId}
+        await sql<{ summary: string }[]>`UPDATE ai_summaries SET seen_by = ${jobId}
           WHERE survey_id = ${surveyId} AND topic = ${topic} AND basis = ${basis} RETURNING summary`
       )[0]?.summary,
 

@@ -30,9 +30,7 @@ export function createAiThemes(sql: Sql) {
     { surveyId, topic }: AnalysisTopic,
     names: readonly string[],
   ): Promise<Map<string, string>> => {
-    const rows = await sql<
-      { name: string; shown: string }[]
-    >`SELECT name, shown FROM ai_themes
+    const rows = await sql<{ name: string; shown: string }[]>`SELECT name, shown FROM ai_themes
       WHERE survey_id = ${surveyId} AND topic = ${topic} AND name = ANY(${names as string[]})`;
     return new Map(rows.map(({ name, shown }) => [name, shown]));
   };

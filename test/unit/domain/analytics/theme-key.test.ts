@@ -13,7 +13,8 @@ describe('the key of a theme’s name', () => {
     ['ﾌﾟﾗｲｽ', 'プライス'],
     ['Queue: time', 'queue time', 'Queue/Time'],
   ])
-    it(`is the same for ${spellings.join(', ')}`, () => assert.deepEqual([...new Set(spellings.map(themeKey))].length, 1));
+    it(`is the same for ${spellings.join(', ')}`, () =>
+      assert.deepEqual([...new Set(spellings.map(themeKey))].length, 1));
 
   for (const [one, other] of [
     ['C#', 'C++'],
