@@ -184,9 +184,7 @@ export function offeredPart(
   });
 }
 
-/**
- * The answers of a list in API shape (`questionId` with a value). Entries that are nothing of the kind are left out.
- */
+/** The answers of a list in API shape (`questionId` with a value). Entries that are nothing of the kind are left out. */
 export function givenAnswers({ shapes, indexOf }: QuestionShapes, list: readonly unknown[]): PathAnswers {
   const byQuestion = new Map<number, GivenPathAnswer[]>();
   for (const entry of list) {

@@ -11,8 +11,8 @@ export interface Path {
   /** Sections with a question on the path, in the order shown; `id` is null before the first section. */
   sections: PathPage[];
   /**
-   * The question after the last answered one, in the order shown; if there is none, the first required one that lacks
-   * an answer. Null unless OPEN.
+   * The question after the last answered one, in the order shown; if there is none, the first required one that lacks an
+   * answer. Null unless OPEN.
    */
   next: string | null;
   /** OPEN: a required question lacks an answer, or questions follow the last answered one. */
@@ -35,8 +35,8 @@ export interface PathStep {
 }
 
 /**
- * Which questions, options and rows are on a respondent's path, for callers that do not show it. One pass, linear in
- * the survey's size; never throws.
+ * Which questions, options and rows are on a respondent's path, for callers that do not show it. One pass, linear in the
+ * survey's size; never throws.
  */
 export const walkOf = (compiled: CompiledPaths, answers: PathAnswers, context: PathContext): Walk =>
   new Walk(compiled, answers, context);
