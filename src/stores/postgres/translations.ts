@@ -68,8 +68,11 @@ async function merge(
   { surveyId, language, strings, removedKeys, at }: TranslationChange,
 ): Promise<Translation> {
   const [row] = await db<TranslationRow[]>`
-    INSERT INTO translations AS known (survey_id, language, strings, updated_at) VALUES (${surveyId}, ${language}, ${db.json(strings as never)}, ${at})
-    ON CONFLICT (survey_id, language) DO UPDATE SET strings = (known.strings || excluded.strings) - ${removedKeys as string[]}::text[], updated_at = excluded.updated_at
+    INSERT INTO translations AS known (survey_id, language, strings, updated_at)
+    VALUES (${surveyId}, ${language}, ${db.json(strings as never)}, ${at})
+    ON CONFLICT (survey_id, language) DO UPDATE
+      SET strings = (known.strings || excluded.strings) - ${removedKeys as string[]}::text[],
+      updated_at = excluded.updated_at
     RETURNING *`;
   if (!row) throw new Error('a translation was not written');
   return translationOf(row);

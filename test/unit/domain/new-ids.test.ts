@@ -21,7 +21,7 @@ const condition = (age: string): Condition => ({
   ],
 });
 const text = (age: string) =>
-  `Why {{question:${age} question}} and {{question:${age} question:row:${age} row|old row}}, {{metadata:old row}}?`;
+  `Why {{question:${age} question}}, {{ question : ${age} option |x}} and {{question:${age} question:row:${age} row|old row}}, {{metadata:old row}}?`;
 
 const question = (age: string): Question => ({
   id: `${age} asked`,

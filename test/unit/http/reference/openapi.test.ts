@@ -148,6 +148,7 @@ describe('the OpenAPI document', () => {
         if (!isTyped(part)) untyped.push(path);
     });
     const defaults: string[] = [];
+    // A condition contains conditions.
     const visited = new Set<string>();
     const visitBody = (schema: any, path: string): void => {
       if (schema.default !== undefined && !path.endsWith('/properties')) defaults.push(path);
