@@ -47,7 +47,7 @@ function parrot(call: SeenCall): unknown {
   if (properties.includes('same')) return { same: [] };
   if (properties.includes('note')) return { note: all };
   if (properties.includes('insights')) return { summary: all, insights: [all], recommendations: [all] };
-  if (properties.includes('sections'))
+  if (properties.includes('sections') && !properties.includes('questions'))
     return {
       title: 'Report',
       sections: [{ heading: 'All', text: call.user.join(' ').slice(0, 9000), questions: [1] }],

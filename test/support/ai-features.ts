@@ -50,7 +50,7 @@ export function goodReply({ user, schema }: SeenCall): unknown {
   if (has('strings')) return { strings: data.strings.map(({ n, text }: any) => ({ n, text: `${data.to}: ${text}` })) };
   if (has('suggestions'))
     return { suggestions: [{ aspect: 'clarity', problem: 'Unclear', text: 'How was lunch?', options: [] }] };
-  if (has('sections'))
+  if (has('sections') && !has('questions'))
     return {
       title,
       sections: [{ heading: 'Lunch', text: 'It was eaten.', questions: [1] }],

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { withNotAskedBits } from '../../domain/not-asked.ts';
+import { checkPaths } from '../../domain/path-checks.ts';
 import { defineQuestion, newQuestionBody } from '../../domain/questions/question-definition.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { allocateSlots } from '../../domain/questions/slot-allocation.ts';
@@ -214,11 +215,9 @@ function issuesOf(question: DraftQuestion): string[] {
   return 'issues' in defined ? defined.issues.map(({ path, message }) => `${path}: ${message}`) : [];
 }
 
-/** What is wrong with a draft's sections and conditions, whose questions are valid. */
-function pathIssuesOf(draft: DraftSurvey): string[] {
-  if (!draft.sections && !draft.conditions) return [];
-  return buildSurvey(draft, blankSurvey('', '', 0), () => randomId()).wrong;
-}
+/** What is wrong with a draft's sections, conditions and placeholders, whose questions are valid. */
+const pathIssuesOf = (draft: DraftSurvey): string[] =>
+  buildSurvey(draft, blankSurvey('', '', 0), () => randomId()).wrong;
 
 /** Turns a draft into a survey that can be stored. Throws VALIDATION_ERROR. */
 export function surveyFromDraft(
@@ -245,5 +244,14 @@ function buildSurvey(
     slotCounts = counts;
     defined.push({ ...read.question, slots });
   }
-  return withDraftPaths({ ...blank, title, description, slotCounts, questions: defined }, paths, newId);
+  const { survey, wrong } = withDraftPaths(
+    { ...blank, title, description, slotCounts, questions: defined },
+    paths,
+    newId,
+  );
+  // Issues name questions by their ids; a draft knows their places.
+  const places = new Map(defined.map(({ id }, index) => [id, String(index)]));
+  const placed = (path: string) =>
+    path.replace(/^(questions\.)([^.]+)/, (_, owner: string, id: string) => owner + (places.get(id) ?? id));
+  return { survey, wrong: [...wrong, ...checkPaths(survey).map(({ path, message }) => `${placed(path)}: ${message}`)] };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ChangeWording } from '../../actors/wording-changes.ts';
+import type { WordingChanges } from '../../actors/wording-changes.ts';
 import {
   addSection,
   describeSection,
@@ -18,7 +18,7 @@ import { removeConditionsQuery } from '../schemas/query-fields.ts';
 import { sectionSchema } from '../schemas/questions.ts';
 
 export interface SectionRoutesDeps {
-  changeWording: ChangeWording;
+  wording: Pick<WordingChanges, 'change'>;
   newId(): string;
 }
 
@@ -28,7 +28,8 @@ const ofSurvey = {
   limit: 'api',
 } as const;
 
-export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Route[] {
+export function sectionRoutes({ wording, newId }: SectionRoutesDeps): Route[] {
+  const { change: changeWording } = wording;
   return [
     route({
       ...ofSurvey,

@@ -79,6 +79,12 @@ describe('a draft with sections and conditions', () => {
       assert.deepEqual(wrongOf({ onlyIfQuestion, onlyIfOptions: ['Yes'] }), [
         'questions.4.onlyIfQuestion: must be an earlier question with options',
       ]);
+    assert.deepEqual(wrongOf({ onlyIfQuestion: 0, onlyIfOptions: ['Yes'] }), [
+      'questions.4.visibleIf.questionId: must be an earlier question',
+    ]);
+    assert.deepEqual(wrongOf({ text: 'Why {{question:0}}?' }), [
+      'questions.4.text: {{question:0}} is not a question of this survey',
+    ]);
     for (const onlyIfOptions of [[], ['Perhaps'], ['Yes', 'Perhaps']])
       assert.deepEqual(wrongOf({ section: 2, onlyIfQuestion: 0, onlyIfOptions }), [
         'questions.4.onlyIfOptions: must be options of that question: Yes, No',
