@@ -1,4 +1,5 @@
 import { type DeadLetterRow, mayNameRespondent } from '../domain/dead-letter-row.ts';
+import { isCompleteOutcome } from '../domain/outcome.ts';
 import { encodeTombstone, type ResponseHead } from '../domain/response-row.ts';
 import { Problem } from '../errors.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
@@ -69,7 +70,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     surveyId,
     responseId,
     submittedAtMs,
-    isComplete,
+    outcome,
   }: ResponseMarkedForDeletion): Promise<boolean> => {
     // If this process dies here, the periodic task for uploads checks whether the response still exists.
     await deps.uploadRows.markUnverified([responseId]);
@@ -77,7 +78,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       surveyId,
       responseId,
       submittedAtMs,
-      isComplete,
+      outcome,
       row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });
     await removeDependents(responseId);
@@ -131,11 +132,11 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     if (isServerGeneratedId(responseId)) return [];
     await deps.reading.caughtUp(surveyId);
     const ofSurvey = (await deps.responses.findAll(responseId)).filter((record) => record.surveyId === surveyId);
-    const found = ofSurvey.map(({ submittedAt, isComplete }) => ({
+    const found = ofSurvey.map(({ submittedAt, outcome }) => ({
       surveyId,
       responseId,
       submittedAtMs: submittedAt.getTime(),
-      isComplete,
+      outcome,
     }));
     return found.filter((other) => other.submittedAtMs !== submittedAtMs);
   };
@@ -306,19 +307,23 @@ const headsOf = (deadLetters: readonly ParsedDeadLetter[]): ResponseHead[] =>
 const responseKey = ({ responseId, submittedAtMs }: ResponseMarkedForDeletion): string =>
   `${responseId} ${submittedAtMs}`;
 
-/** The responses; each is complete also if one of these saves of it is. */
+/** The responses; each has the outcome of the save that completed it, if it is among these saves. */
 function withCompletions(
   responses: readonly ResponseMarkedForDeletion[],
   saves: readonly ResponseMarkedForDeletion[],
 ): ResponseMarkedForDeletion[] {
-  const completed = new Set(saves.filter(({ isComplete }) => isComplete).map(responseKey));
+  const completions = new Map(
+    saves.filter(({ outcome }) => isCompleteOutcome(outcome)).map((save) => [responseKey(save), save.outcome]),
+  );
   return responses.map((response) => ({
     ...response,
-    isComplete: response.isComplete || completed.has(responseKey(response)),
+    outcome: isCompleteOutcome(response.outcome)
+      ? response.outcome
+      : (completions.get(responseKey(response)) ?? response.outcome),
   }));
 }
 
-/** One element for each response, complete if any of its saves is. */
+/** One element for each response, with the outcome of the save that completed it. */
 function uniqueResponses(saves: readonly ResponseMarkedForDeletion[]): ResponseMarkedForDeletion[] {
   const first = new Map<string, ResponseMarkedForDeletion>();
   for (const save of saves) if (!first.has(responseKey(save))) first.set(responseKey(save), save);

@@ -1,10 +1,14 @@
+import { askedQuestions, type Base } from '../domain/analytics/asked.ts';
 import { type Answered, interpretQuestion, surveyHead } from '../domain/analytics/statistics.ts';
-import type { CountResult } from '../domain/questions/contract.ts';
 import { registry } from '../domain/questions/registry.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../domain/survey.ts';
-import type { SurveyCountQuery, TotalsStore } from './clickhouse/counts/totals.ts';
+import type { SurveyCountQuery, SurveyCounts, TotalsStore } from './clickhouse/counts/totals.ts';
 
-export type AnalyticsSelection = Pick<SurveyCountQuery, 'filters' | 'startDate' | 'endDate' | 'isComplete'>;
+export interface AnalyticsSelection
+  extends Pick<SurveyCountQuery, 'filters' | 'startDate' | 'endDate' | 'isComplete' | 'outcomes'> {
+  /** What percentages refer to; default `answered`. */
+  base?: Base | undefined;
+}
 
 /**
  * The analytics of a whole survey as the interface shows them (contract §8); the route and live streams give the same.
@@ -12,37 +16,58 @@ export type AnalyticsSelection = Pick<SurveyCountQuery, 'filters' | 'startDate' 
 export async function analyseSurvey(
   totals: TotalsStore,
   survey: SurveyWithQuestions,
-  selection: AnalyticsSelection = {},
+  { base = 'answered', ...selection }: AnalyticsSelection = {},
 ) {
   const questions = visibleQuestions(survey);
-  const counted = await totals.countSurvey({
+  const counts = await totals.countSurvey({
     surveyId: survey.id,
     plans: questions.map(planOf),
+    asked: askedQuestions(survey),
     withMedianDuration: true,
     ...selection,
   });
   return {
-    ...surveyHead(counted),
-    responsesByDay: counted.byDay,
-    lastResponseAt: counted.lastSubmittedAt?.toISOString() ?? null,
-    questionStats: questions.map((question) => statistic(question, counted.perQuestion, counted.total)),
+    ...surveyHead(counts),
+    responsesByDay: counts.byDay,
+    lastResponseAt: counts.lastSubmittedAt?.toISOString() ?? null,
+    questionStats: questions.map((question) => statisticOf(question, counts, base)),
   };
 }
 
 /** One question's statistic. */
-export async function analyseQuestion(totals: TotalsStore, question: Question, selection: AnalyticsSelection = {}) {
-  const counted = await totals.countSurvey({ surveyId: question.surveyId, plans: [planOf(question)], ...selection });
-  return statistic(question, counted.perQuestion, counted.total);
+export async function analyseQuestion(
+  totals: TotalsStore,
+  survey: SurveyWithQuestions,
+  question: Question,
+  { base = 'answered', ...selection }: AnalyticsSelection = {},
+) {
+  const asked = askedQuestions(survey);
+  const counts = await totals.countSurvey({
+    surveyId: question.surveyId,
+    plans: [planOf(question)],
+    // Whether it was asked follows from its own answer and those after it.
+    asked: asked.slice(
+      Math.max(
+        0,
+        asked.findIndex(({ questionId }) => questionId === question.id),
+      ),
+    ),
+    ...selection,
+  });
+  return statisticOf(question, counts, base);
 }
 
 const planOf = (question: Question) => ({ questionId: question.id, plan: registry[question.type].countPlan(question) });
 
-function statistic(
+/** The statistic of a question that was counted. */
+export function statisticOf(
   question: Question,
-  counted: ReadonlyMap<string, Answered & { results: readonly CountResult[] }>,
-  total: number,
+  { perQuestion, notAsked, counted }: Pick<SurveyCounts, 'perQuestion' | 'notAsked' | 'counted'>,
+  base: Base,
 ) {
-  const found = counted.get(question.id);
+  const found = perQuestion.get(question.id);
   if (!found) throw new Error(`question ${question.id} was not counted`);
-  return interpretQuestion(question, found.results, found, total);
+  const unasked = notAsked.get(question.id);
+  const answered: Answered = { ...found, ...(unasked && { notAsked: unasked.question, notAskedByRow: unasked.byRow }) };
+  return interpretQuestion(question, found.results, answered, counted, base);
 }

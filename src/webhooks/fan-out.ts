@@ -1,4 +1,5 @@
 import { responseEvents, type WebhookEventName } from '../domain/events.ts';
+import { isCompleteOutcome } from '../domain/outcome.ts';
 import type { ResponseHead } from '../domain/response-row.ts';
 import type { Log } from '../log.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
@@ -139,7 +140,7 @@ function readResponseEvents(entries: readonly StoredEntry[], wanted: ReadonlySet
       const { surveyId, responseId } = head;
       if (isDeleted) deletedKeys.push(...keysOf(head));
       else {
-        const data = { surveyId, responseId };
+        const data = { surveyId, responseId, outcome: head.outcome };
         if (head.version === 1)
           events.push({
             event: 'response.submitted',
@@ -148,7 +149,7 @@ function readResponseEvents(entries: readonly StoredEntry[], wanted: ReadonlySet
             occurredAt: new Date(head.submittedAtMs),
             data,
           });
-        if (head.isComplete)
+        if (isCompleteOutcome(head.outcome))
           events.push({
             event: 'response.completed',
             key: keyOf('completed', head),

@@ -88,7 +88,7 @@ export function append(
       request && digest !== '' && deps.mayHaveLegacyKeys()
         ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) }
         : undefined,
-    isComplete: plan.isComplete,
+    outcome: plan.outcome,
     responseId: plan.responseId,
     idHash: plan.idHash,
     observedVersion: plan.observedVersion,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalLanguage } from '../../domain/language.ts';
 import { opennessOf } from '../../domain/openness.ts';
+import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
 import type { AnswerRow, KnownUpload } from '../../domain/questions/contract.ts';
 import { encodeResponse, maxRowBytes, type ResponseHead } from '../../domain/response-row.ts';
 import { type CheckedAnswers, checkAnswers, checkAnswersInSlices } from '../../domain/submission/answers.ts';
@@ -43,7 +44,7 @@ export interface SubmissionPlan {
   evicted?: EvictedResponse;
   responseId: string;
   observedVersion: number | null;
-  isComplete: boolean;
+  outcome: Outcome;
   submittedAtMs: number;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
   idHash: string;
@@ -156,7 +157,7 @@ function emptyPlan(responseId: string, observedVersion: number | null): Submissi
     problem: undefined,
     responseId,
     observedVersion,
-    isComplete: false,
+    outcome: 'PARTIAL',
     submittedAtMs: 0,
     idHash: '',
     row: '',
@@ -280,10 +281,13 @@ function planChecked(
   return {
     ...refusedPlan(responseId, continued.observedVersion, validationProblem(issues)),
     idHash: idHashOf(input, continued),
-    isComplete: submission.isComplete,
+    outcome: outcomeOfSubmission(submission),
     uploadIds,
   };
 }
+
+const outcomeOfSubmission = ({ isComplete }: Pick<Submission, 'isComplete'>): Outcome =>
+  isComplete ? 'COMPLETED' : 'PARTIAL';
 
 const noMetadata: Readonly<Record<string, string>> = {};
 const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
@@ -296,7 +300,8 @@ function encodePlan(
 ): SubmissionPlan {
   const { saved, observedVersion } = continued;
   const { survey } = cached;
-  const { isComplete } = submission;
+  const outcome = outcomeOfSubmission(submission);
+  const isComplete = isCompleteOutcome(outcome);
   const submittedAtMs = saved?.submittedAtMs ?? nowMs;
   const startedAtMs = saved?.startedAtMs ?? submission.startedAtMs;
   // Responses that earlier versions saved may hold a language that is not canonical.
@@ -311,7 +316,7 @@ function encodePlan(
     submittedAtMs,
     version: (observedVersion ?? 0) + 1,
     surveyVersion: survey.version,
-    isComplete,
+    outcome,
     completedAtMs: isComplete ? nowMs : 0,
     durationMs: tookMs,
     language,
@@ -326,10 +331,10 @@ function encodePlan(
     return {
       ...refusedPlan(responseId, observedVersion, refusal('responseTooLarge')),
       idHash: idHashOf({ submission }, continued),
-      isComplete,
+      outcome,
       uploadIds,
     };
-  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, isComplete };
+  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, outcome };
   // A response that is complete at once under an id that the service gave can only be repeated by its key.
   const isKnownById = submission.responseId !== undefined || !isComplete;
   const records = [
@@ -340,7 +345,7 @@ function encodePlan(
     problem: undefined,
     responseId,
     observedVersion,
-    isComplete,
+    outcome,
     submittedAtMs,
     idHash: idHashOf({ submission }, continued),
     row: line,

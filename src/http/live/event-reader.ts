@@ -1,5 +1,6 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { encodeLiveCursor, type LivePosition } from '../../domain/live-cursor.ts';
+import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { type CompiledSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import type { Log } from '../../log.ts';
 import { decodeRowsOf, type EntryRow } from '../../stores/redis/intake/entry-rows.ts';
@@ -51,7 +52,8 @@ function toEvent(compiled: CompiledSurvey, { head, row }: EntryRow, position: Li
     type: 'response',
     surveyId: head.surveyId,
     responseId: head.responseId,
-    isComplete: head.isComplete,
+    isComplete: isCompleteOutcome(head.outcome),
+    outcome: head.outcome,
     submittedAt: new Date(head.submittedAtMs).toISOString(),
     answers: readAnswers(compiled, row),
     cursor,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseTimestamp, respondentProblem, responseIdProblem } from '../../domain/submission/submission.ts';
 import { idSchema, languageField, languageSchema, timeSchema } from './common.ts';
+import { outcomeSchema } from './outcome.ts';
 
 /** Numbers that JSON can represent exactly: finite, and whole ones within 2^53 − 1. */
 const exactNumber = z
@@ -40,7 +41,8 @@ export const responseSchema = z
     surveyId: idSchema,
     surveyVersion: z.number().int().min(1).describe('The version of the survey that was answered'),
     answers: z.array(answerSchema),
-    isComplete: z.boolean(),
+    isComplete: z.boolean().describe('False only while the outcome is PARTIAL'),
+    outcome: outcomeSchema,
     submittedAt: timeSchema.describe('When it was first accepted'),
     completedAt: timeSchema.nullable(),
     durationSeconds: z

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { webhookEvents } from '../../domain/events.ts';
 import { deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
 import { countSchema, idSchema, timeSchema } from './common.ts';
+import { outcomeSchema } from './outcome.ts';
 
 export const webhookEventSchema = z.enum(webhookEvents).meta({ id: 'WebhookEvent', description: 'The kind of event.' });
 
@@ -91,7 +92,12 @@ const eventMarks = {
   test: z.literal(true).optional().describe('Sent by the test route; the ids are made up'),
   deleted: z.literal(true).optional().describe('The response or its survey was deleted before the delivery'),
 };
-const surveyResponse = z.strictObject({ surveyId: idSchema, responseId: idSchema, ...eventMarks });
+const surveyResponse = z.strictObject({
+  surveyId: idSchema,
+  responseId: idSchema,
+  outcome: outcomeSchema.optional().describe('At the time of the event; missing in events of earlier versions'),
+  ...eventMarks,
+});
 
 const eventBodies = [
   z.strictObject({ event: z.literal('response.submitted'), timestamp: timeSchema, data: surveyResponse }),

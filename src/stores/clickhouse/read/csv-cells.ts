@@ -1,3 +1,4 @@
+import { outcomes } from '../../../domain/outcome.ts';
 import { bitsPerWord, type Category, type ExportCell } from '../../../domain/questions/contract.ts';
 import { sqlInteger, sqlString } from '../sql-literals.ts';
 import type { ColumnOf } from './selection.ts';
@@ -13,6 +14,7 @@ export type ResponseField =
   | 'durationSeconds'
   | 'language'
   | 'respondent'
+  | 'outcome'
   | 'metadata';
 
 /** A column of a CSV file: a field of the response, a key of its metadata, or an answer with the final text of each category. */
@@ -37,10 +39,12 @@ const fieldExpressions: Readonly<Record<ResponseField, string>> = {
   surveyVersion: 'survey_version',
   submittedAt: momentText('submitted_at'),
   completedAt: `if(toUnixTimestamp64Milli(completed_at) = 0, '', ${momentText('completed_at')})`,
-  isComplete: "if(is_complete = 1, 'true', 'false')",
+  isComplete: "if(is_complete = 0, 'false', 'true')",
   durationSeconds: `if(duration_ms < 0, '', ${numberText('duration_ms / 1000')})`,
   language: spreadsheetSafe('language'),
   respondent: spreadsheetSafe('respondent'),
+  // An unknown number counts as COMPLETED, as in `outcomeOfNumber`.
+  outcome: `transform(is_complete, [${outcomes.map((_, number) => number).join(', ')}], [${outcomes.map(sqlString).join(', ')}], 'COMPLETED')`,
   // ClickHouse chooses its own one of JSON's two escapes of some control characters.
   metadata: String.raw`if(empty(metadata), '', concat('"', replaceAll(replaceAll(toJSONString(metadata), ';', '\\u003b'), '"', '""'), '"'))`,
 };

@@ -1,3 +1,5 @@
+import { numberOfOutcome, type Outcome } from '../../../domain/outcome.ts';
+
 /** One submission as `append.lua` takes it. */
 export interface IntakeSubmission {
   surveyId: string;
@@ -14,7 +16,7 @@ export interface IntakeSubmission {
   digest: string;
   /** Identity in the form of an earlier version; undefined once no such record can be left. */
   legacy?: LegacyIdentity | undefined;
-  isComplete: boolean;
+  outcome: Outcome;
   responseId: string;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
   idHash: string;
@@ -87,7 +89,7 @@ export interface AppendResult {
   remaining: number;
   resetMs: number;
   /**
-   * For a REPLAY: whether the first submission was complete and when it was submitted, as in `1 mwsgqb0z` (see
+   * For a REPLAY: the number of the first submission's outcome and when it was submitted, as in `1 mwsgqb0z` (see
    * `decodeMoment`). A text that begins with a brace is the reply as an earlier version stored it.
    */
   text: string;
@@ -100,7 +102,7 @@ export interface QueuedSubmission {
   reject(error: unknown): void;
 }
 
-/** Complete submissions of one caller for which nothing need be remembered: the script decides about them together. */
+/** COMPLETED submissions of one caller for which nothing need be remembered: the script decides about them together. */
 interface BulkGroup {
   limit: number;
   members: QueuedSubmission[];
@@ -170,9 +172,9 @@ const [blankDigest, blankHash] = [' '.repeat(12), ' '.repeat(24)];
 
 /** Identity of a submission as fixed-width text; `append.lua` says which part stands where. */
 function encodeIdentity(submission: IntakeSubmission): string {
-  const { isComplete, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
+  const { outcome, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
     submission;
-  const flags = `${isComplete ? 1 : 0}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
+  const flags = `${numberOfOutcome(outcome)}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
   return `${flags}${encodeMoment(submittedAtMs)}${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}${observedVersion ?? ''}${legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : ''}`;
 }
 
@@ -192,7 +194,11 @@ export const decodeMoment = (text: string): number => Number.parseInt(text, 36);
 const largeRowCharacters = 16_384 / 3;
 
 const fitsBulkGroup = (item: IntakeSubmission): boolean =>
-  !item.mustRefuse && item.keyHash === '' && item.isComplete && !hasState(item) && item.row.length < largeRowCharacters;
+  !item.mustRefuse &&
+  item.keyHash === '' &&
+  item.outcome === 'COMPLETED' &&
+  !hasState(item) &&
+  item.row.length < largeRowCharacters;
 
 /** The surveys of a batch. While a survey changes, a batch may hold two of its revisions, which are checked apart. */
 function createSurveyBatches() {

@@ -12,7 +12,7 @@
 --   or several submissions of one caller that are decided one by one: the same five fields with '' for the rows, then
 --   for each submission:
 --     1 its identity, one text of fixed width, blanks for what is missing:
---       isComplete '1'/'0' · isLookupDone: '1' when the response store has no record of key and id
+--       number of its outcome (0 PARTIAL, 1 COMPLETED, 2 SCREENED_OUT, 3 OVER_QUOTA) · isLookupDone: '1' when the response store has no record of key and id
 --       mustRefuse: '1' when it is refused unless it is a repeat · hasState: '1' when fields 4 and 5 follow
 --       submitted at, ms in base 36 (8) · digest of the body (12) · hash of the idempotency key (24)
 --       hash of the response id, where a client made it (24)
@@ -187,7 +187,7 @@ local function placeOf(key) return tonumber(string.sub(key, 1, 8), 16) end
 local function numberOf(key) return string.format('%.0f', tonumber(string.sub(key, 9, 16), 16) - 2147483648) end
 
 -- Marks a key as used, and finds its earlier use. Returns nothing for a new key, otherwise the code of the submission.
--- `unmarkKey` takes the mark back. A record: digest (12), isComplete, submitted at (8); for the id of a response also
+-- `unmarkKey` takes the mark back. A record: digest (12), number of the outcome, submitted at (8); for the id of a response also
 -- the end of its survey's id.
 local function findRecord(key, digest, isLookupDone, surveyEnd)
   local sets, place, number = openIdempotency(), placeOf(key), numberOf(key)
@@ -229,10 +229,11 @@ end
 -- The state of a response that is or was open. An earlier version stored its whole reply in `reply`.
 local function readState(responseId)
   local fields =
-    redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at')
+    redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at', 'outcome')
   return {
     version = fields[1], isComplete = fields[2] == '1', digest = fields[3], legacyReply = fields[4],
     surveyId = fields[5], firstDigest = fields[6], format = fields[7], submittedAt = fields[8],
+    outcome = fields[9] or fields[2],
   }
 end
 
@@ -244,6 +245,8 @@ local function saveState(survey, item, state)
   local generation = openIdempotency().generation
   redis.call('HSET', stateName, 'n', n, 'done', item.isComplete and '1' or '0', 'digest', item.digest, 'at', item.at,
     'survey', survey.id, 'gen', generation)
+  -- Where the outcome is missing, `done` says which it is: 0 PARTIAL, 1 COMPLETED.
+  if item.outcome > '1' then redis.call('HSET', stateName, 'outcome', item.outcome) end
   if state.version == '1' then redis.call('HSET', stateName, 'first', string.sub(state.digest, 1, 12)) end
   -- An earlier version stored the answers, and a reply, in the state.
   if state.version then redis.call('HDEL', stateName, 'data', 'reply') end
@@ -268,9 +271,9 @@ local function wasDeleted(item)
 end
 
 -- The variable parts of the reply to a repeat; the whole reply where an earlier version stored it.
-local function replyOf(state, isComplete)
-  if state.submittedAt then return (isComplete and '1 ' or '0 ') .. state.submittedAt end
-  if isComplete then return state.legacyReply end
+local function replyOf(state, outcome)
+  if state.submittedAt then return outcome .. ' ' .. state.submittedAt end
+  if outcome ~= '0' then return state.legacyReply end
   return (string.gsub(state.legacyReply, '"isComplete":true', '"isComplete":false', 1))
 end
 
@@ -284,8 +287,8 @@ local function checkState(survey, item, state)
   if state.format and state.format ~= '1' then return NEWER, '' end
   if state.version then
     if state.surveyId ~= survey.id then return MISMATCH, '' end
-    if hasSameDigest(item, state.digest) then return REPLAY, replyOf(state, state.isComplete) end
-    if state.firstDigest and hasSameDigest(item, state.firstDigest) then return REPLAY, replyOf(state, false) end
+    if hasSameDigest(item, state.digest) then return REPLAY, replyOf(state, state.outcome) end
+    if state.firstDigest and hasSameDigest(item, state.firstDigest) then return REPLAY, replyOf(state, '0') end
     if item.observedVersion == '0' then
       -- Only the response store may have the record of its first save.
       if not state.firstDigest and tonumber(state.version) > 1 and not item.isLookupDone then return LOOKUP, '' end
@@ -342,15 +345,15 @@ local function decide(survey, item)
 
   local isFirst = item.observedVersion == '' or item.observedVersion == '0'
   if isFirst then survey.newTotal = survey.newTotal + 1 end
-  if item.isComplete then survey.newCompleted = survey.newCompleted + 1 end
+  if item.takesSeat then survey.newCompleted = survey.newCompleted + 1 end
   addRows(survey, item.row, 1)
-  local record = item.digest .. (item.isComplete and '1' or '0') .. item.at
+  local record = item.digest .. item.outcome .. item.at
   if item.key then saveRecord(item.key, record) end
   if item.isIdMarked then saveRecord(item.idKey, record .. string.sub(survey.id, -8)) end
   -- A response that is complete at once needs no state: its record is enough.
   if item.savedState ~= '' or state.version or not isFirst then saveState(survey, item, state) end
   if item.records ~= '' then records[#records + 1] = item.records end
-  if survey.quota and item.isComplete and survey.completed + survey.newCompleted == survey.quota then
+  if survey.quota and item.takesSeat and survey.completed + survey.newCompleted == survey.quota then
     markFilled(survey)
     return FILLED, ''
   end
@@ -367,7 +370,8 @@ local function readItem(i)
   local identity = ARGV[i]
   local item = {
     row = ARGV[i + 1], records = ARGV[i + 2],
-    isComplete = string.byte(identity, 1) == 49, isLookupDone = string.byte(identity, 2) == 49,
+    outcome = string.sub(identity, 1, 1), isComplete = string.byte(identity, 1) ~= 48,
+    takesSeat = string.byte(identity, 1) == 49, isLookupDone = string.byte(identity, 2) == 49,
     mustRefuse = string.byte(identity, 3) == 49,
     at = string.sub(identity, 5, 12), digest = string.sub(identity, 13, 24),
     key = fixedField(identity, 25, 48), idKey = fixedField(identity, 49, 72), observedVersion = '', savedState = '',

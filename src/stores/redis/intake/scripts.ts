@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { type Outcome, takesSeat } from '../../../domain/outcome.ts';
 import { assetPath } from '../../../platform/assets.ts';
 import { appendPrelude, encodeMoment } from './append-protocol.ts';
 import type { Shard } from './shards.ts';
@@ -24,7 +25,7 @@ export interface ResponseDeletion {
   surveyId: string;
   responseId: string;
   submittedAtMs: number;
-  isComplete: boolean;
+  outcome: Outcome;
   row: string;
 }
 
@@ -101,15 +102,15 @@ export function createIntakeScripts(plain: Redis) {
     /** `blockIdSeconds`: how long nobody may use the id again; 0 where the response store prevents that. */
     deleteResponse: async (
       { stream, prefix }: Shard,
-      { surveyId, responseId, submittedAtMs, isComplete, row }: ResponseDeletion,
+      { surveyId, responseId, submittedAtMs, outcome, row }: ResponseDeletion,
       { tombstoneTtlSeconds, blockIdSeconds }: { tombstoneTtlSeconds: number; blockIdSeconds: number },
     ): Promise<'deleted' | 'deleted before' | 'newer format'> => {
-      const outcome = await redis.deleteResponse(
+      const code = await redis.deleteResponse(
         stream,
         prefix,
         surveyId,
         responseId,
-        isComplete ? '1' : '0',
+        takesSeat(outcome) ? '1' : '0',
         row,
         submittedAtMs,
         new Date(submittedAtMs).toISOString(),
@@ -117,7 +118,7 @@ export function createIntakeScripts(plain: Redis) {
         blockIdSeconds,
         encodeMoment(submittedAtMs),
       );
-      return outcome === 1 ? 'deleted' : outcome === 0 ? 'deleted before' : 'newer format';
+      return code === 1 ? 'deleted' : code === 0 ? 'deleted before' : 'newer format';
     },
   };
 }

@@ -27,7 +27,7 @@ const record = (text: string): ResponseRecord => ({
   submittedAt: new Date(1_767_225_600_123),
   version: 1,
   surveyVersion: 1,
-  isComplete: false,
+  outcome: 'PARTIAL',
   completedAt: null,
   durationMs: 1500,
   language: 'en',

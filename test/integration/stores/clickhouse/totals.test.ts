@@ -132,7 +132,7 @@ test('the summary counts responses, completions, durations and days', async () =
   const surveyId = await given([
     { submittedAtMs: givenStart, durationMs: 1000 },
     { submittedAtMs: givenStart + 13 * 3_600_000, durationMs: 2001 },
-    { submittedAtMs: givenStart + 14 * 3_600_000, isComplete: false },
+    { submittedAtMs: givenStart + 14 * 3_600_000, outcome: 'PARTIAL' },
     { submittedAtMs: givenStart + 40 * dayMs, durationMs: 0 },
   ]);
   const { perQuestion, ...head } = await totals.countSurvey({ surveyId, plans: [] });
@@ -298,7 +298,7 @@ test('merged, repeated and deleted responses count once, in their newest version
   const late = { submittedAtMs: givenStart + 400 * dayMs };
   const line = (response: Omit<GivenResponse, 'surveyId'>) => responseLine({ surveyId, ...response });
   await database.store([
-    line({ responseId: merged, isComplete: false, codes: [1] }),
+    line({ responseId: merged, outcome: 'PARTIAL', codes: [1] }),
     line({ responseId: deleted, codes: [2] }),
     line({ responseId: repeated, codes: [3], durationMs: 10, ...late }),
   ]);
@@ -324,7 +324,7 @@ test('merged, repeated and deleted responses count once, in their newest version
     ],
   });
   assert.deepEqual(
-    [head.total, head.complete, head.durationAverageMs, head.byDay.map((day) => day.count)],
+    [head.total, head.outcomes.COMPLETED, head.durationAverageMs, head.byDay.map((day) => day.count)],
     [2, 2, 20, [1, 1]],
   );
   assert.equal(
@@ -338,7 +338,7 @@ test('filters, dates and completeness select what is counted', async () => {
   const surveyId = await given([
     { codes: [1, 0b11], submittedAtMs: givenStart },
     { codes: [1, 0b10], submittedAtMs: givenStart + dayMs },
-    { codes: [2, 0b01], submittedAtMs: givenStart + 2 * dayMs, isComplete: false },
+    { codes: [2, 0b01], submittedAtMs: givenStart + 2 * dayMs, outcome: 'PARTIAL' },
   ]);
   const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0 }] };
   const code: Dimension = { categories: [], source: { kind: 'code', slot: 0 } };
