@@ -108,7 +108,7 @@ test('a stored response is found with all its fields', async () => {
     submittedAtMs: start + 123,
     version: 3,
     surveyVersion: 7,
-    isComplete: true,
+    outcome: 'COMPLETED' as const,
     completedAtMs: start + 456,
     durationMs: 61_500,
     language: 'zh-Hant',
@@ -128,7 +128,7 @@ test('a stored response is found with all its fields', async () => {
     submittedAt: new Date(start + 123),
     version: 3,
     surveyVersion: 7,
-    isComplete: true,
+    outcome: 'COMPLETED' as const,
     completedAt: new Date(start + 456),
     durationMs: 61_500,
     language: 'zh-Hant',
@@ -181,7 +181,7 @@ test('a list never counts fewer responses than it shows, whatever arrives while 
 });
 
 test('a partial response has neither a completion time nor, unless known, a duration', async () => {
-  const given = { surveyId: newId(), responseId: newId(), isComplete: false, completedAtMs: 0 };
+  const given = { surveyId: newId(), responseId: newId(), outcome: 'PARTIAL' as const, completedAtMs: 0 };
   await store([lineOf(given)]);
   const [record] = await responses.findAll(given.responseId);
   assert.deepEqual([record?.outcome, record?.completedAt, record?.durationMs], ['PARTIAL', null, null]);
@@ -511,6 +511,9 @@ test('dates, completeness and conditions select together', async () => {
   assert.equal(await total({ startDate: new Date(start), endDate: new Date(start + day + 1) }), 2);
   assert.equal(await total({ isComplete: true }), 2);
   assert.equal(await total({ isComplete: false }), 1);
+  assert.equal(await total({ outcomes: ['PARTIAL'] }), 1);
+  assert.equal(await total({ outcomes: ['PARTIAL', 'COMPLETED'] }), 3);
+  assert.equal(await total({ outcomes: ['SCREENED_OUT'] }), 0);
   assert.equal(await total({ conditions: [{ dimension: codeDimension(0), code: 1 }] }), 2);
   assert.equal(
     await total({
