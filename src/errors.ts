@@ -43,8 +43,14 @@ export const conflictReasons = [
   'NO_RESPONSES',
   'NOT_ACCEPTED',
   'QUESTION_CHANGED',
+  'CONDITION_BROKEN',
   'TOO_MANY_WEBHOOKS',
   'WEBHOOK_NOT_ACTIVE',
+  'COLLECTOR_CLOSED',
+  'DEFAULT_COLLECTOR',
+  'INVITATION_USED',
+  'INVITATION_REVOKED',
+  'INVITATION_EXPIRED',
 ] as const;
 export type ConflictReason = (typeof conflictReasons)[number];
 

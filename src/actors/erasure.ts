@@ -1,3 +1,4 @@
+import { defaultCollectorCode } from '../domain/collector.ts';
 import { type DeadLetterRow, mayNameRespondent } from '../domain/dead-letter-row.ts';
 import { isCompleteOutcome } from '../domain/outcome.ts';
 import { encodeTombstone, type ResponseHead } from '../domain/response-row.ts';
@@ -28,6 +29,8 @@ export interface ResponseErasureDeps {
   exports: Pick<ExportStore, 'invalidate' | 'limitExpiry'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
   audit: Pick<Audit, 'record'>;
+  /** Codes of the collectors by which responses of a survey came, by response id; without it, all by the default one. */
+  collectorsOf?(surveyId: string, responseIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   rules(now: Date): Promise<RetentionRule[]>;
   now(): number;
 }
@@ -66,12 +69,10 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   };
 
   /** Deletes one response with its uploads and annotations. False: it was deleted before. */
-  const remove = async ({
-    surveyId,
-    responseId,
-    submittedAtMs,
-    outcome,
-  }: ResponseMarkedForDeletion): Promise<boolean> => {
+  const remove = async (
+    { surveyId, responseId, submittedAtMs, outcome }: ResponseMarkedForDeletion,
+    collectors: ReadonlyMap<string, number> | undefined,
+  ): Promise<boolean> => {
     // If this process dies here, the periodic task for uploads checks whether the response still exists.
     await deps.uploadRows.markUnverified([responseId]);
     const isRemoved = await deps.intake.deleteResponse({
@@ -79,6 +80,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       responseId,
       submittedAtMs,
       outcome,
+      collector: collectors?.get(responseId) ?? defaultCollectorCode,
       row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });
     await removeDependents(responseId);
@@ -97,10 +99,16 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     }
   };
 
+  /** All are of one survey. */
   const removeAll = async (marked: readonly ResponseMarkedForDeletion[]): Promise<number> => {
+    const collectors = await deps.collectorsOf?.(
+      marked[0]?.surveyId ?? '',
+      marked.map(({ responseId }) => responseId),
+    );
     let removed = 0;
     for (let from = 0; from < marked.length; from += concurrency) {
-      const results = await Promise.all(marked.slice(from, from + concurrency).map(remove));
+      const batch = marked.slice(from, from + concurrency);
+      const results = await Promise.all(batch.map((response) => remove(response, collectors)));
       removed += results.filter(Boolean).length;
     }
     return removed;

@@ -134,7 +134,10 @@ function decideEvent(
   if (!result.isChanged && edited === current) return undefined;
   return {
     survey: result.survey,
-    isWordingChanged: edited.title !== current.title || edited.description !== current.description,
+    isWordingChanged:
+      edited.title !== current.title ||
+      edited.description !== current.description ||
+      (edited.isShuffled ?? false) !== (current.isShuffled ?? false),
     events: result.events,
   };
 }

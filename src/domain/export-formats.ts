@@ -30,6 +30,7 @@ export const responseFieldNames = [
   'language',
   'respondent',
   'outcome',
+  'collectorId',
   'metadata',
 ] as const;
 export type ResponseFieldName = (typeof responseFieldNames)[number];

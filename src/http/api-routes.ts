@@ -1,5 +1,6 @@
 import assert from 'node:assert';
 import type { Core } from '../actors/core.ts';
+import { createWordingChanges } from '../actors/wording-changes.ts';
 import { createAi } from '../ai/ai.ts';
 import type { DrawReport } from '../ai/tasks/report.ts';
 import type { Log } from '../log.ts';
@@ -25,6 +26,7 @@ import { aiSuggestionRoutes } from './routes/ai-suggestions.ts';
 import { aiTranslationRoutes } from './routes/ai-translation.ts';
 import { aiUsageRoutes } from './routes/ai-usage.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
+import { collectorRoutes } from './routes/collectors.ts';
 import { crosstabRoute } from './routes/crosstab.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { erasureRoutes } from './routes/erasure.ts';
@@ -35,6 +37,7 @@ import { metricsRoute } from './routes/metrics.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
 import { questionRoutes } from './routes/questions.ts';
 import { responseRoutes } from './routes/responses.ts';
+import { sectionRoutes } from './routes/sections.ts';
 import { surveyRoutes } from './routes/surveys.ts';
 import { translationRoutes } from './routes/translations.ts';
 import { uploadRoutes } from './routes/uploads.ts';
@@ -70,6 +73,7 @@ export function authoringRoutes(
 ): Route[] {
   const { surveys, translations } = stores;
   const { actors, responseCount, reading, now } = core;
+  const changeWording = createWordingChanges({ actors, now });
   return [
     ...surveyRoutes({ surveys, actors, translations, responseCount, now, newId: id }),
     surveyOwnerRoute({ members, rightsChanged, responseCount, now }),
@@ -77,10 +81,12 @@ export function authoringRoutes(
       actors,
       hasAnswers: reading.hasAnswers,
       freezeSubmissions: stores.intake.freeze,
-      now,
+      changeWording,
       newId: id,
     }),
+    ...sectionRoutes({ changeWording, newId: id }),
     ...translationRoutes({ surveys, translations, now }),
+    ...collectorRoutes({ surveys, actors, intake: stores.intake, now, newId: id }),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { askedQuestions, type Base } from '../domain/analytics/asked.ts';
 import { type Answered, interpretQuestion, surveyHead } from '../domain/analytics/statistics.ts';
+import { defaultCollectorCode } from '../domain/collector.ts';
 import { registry } from '../domain/questions/registry.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../domain/survey.ts';
 import type { SurveyCountQuery, SurveyCounts, TotalsStore } from './clickhouse/counts/totals.ts';
@@ -22,6 +23,7 @@ export async function analyseSurvey(
   const counts = await totals.countSurvey({
     surveyId: survey.id,
     plans: questions.map(planOf),
+    collectorSlot: survey.collectorSlot ?? undefined,
     asked: askedQuestions(survey),
     withMedianDuration: true,
     ...selection,
@@ -29,9 +31,21 @@ export async function analyseSurvey(
   return {
     ...surveyHead(counts),
     responsesByDay: counts.byDay,
+    collectors: countsByCollector(survey, counts),
     lastResponseAt: counts.lastSubmittedAt?.toISOString() ?? null,
     questionStats: questions.map((question) => statisticOf(question, counts, base)),
   };
+}
+
+/** Responses of every outcome by collector; deleted collectors are shown if they have any. */
+function countsByCollector({ collectors = [] }: SurveyWithQuestions, { total, byCollector }: SurveyCounts) {
+  // While all responses come by the default collector, they have no code of one.
+  const countOf = (code: number): number =>
+    byCollector ? (byCollector.get(code) ?? 0) : code === defaultCollectorCode ? total : 0;
+  return collectors
+    .map(({ id, code, name, isDeleted }) => ({ collectorId: id, name, responseCount: countOf(code), isDeleted }))
+    .filter(({ isDeleted, responseCount }) => !isDeleted || responseCount > 0)
+    .map(({ isDeleted: _, ...shown }) => shown);
 }
 
 /** One question's statistic. */

@@ -9,6 +9,7 @@ import type { CachedSurvey } from '../survey-cache.ts';
 import type { IdCheckDeps } from './continued-response.ts';
 import type { PlanContext, PlanDeps, SubmissionPlan, UploadReservations } from './plan.ts';
 import { bodyDigest, digestOf, type FindReplayDeps, keyHashOf } from './repeats.ts';
+import { type PathReply, replyText } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse, RestoredResponse } from './saved-response.ts';
 
@@ -89,6 +90,9 @@ export function append(
         ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) }
         : undefined,
     outcome: plan.outcome,
+    collector: plan.collector,
+    ...(plan.cells && { cells: plan.cells }),
+    ...(plan.heldCells && { heldCells: plan.heldCells }),
     responseId: plan.responseId,
     idHash: plan.idHash,
     observedVersion: plan.observedVersion,
@@ -121,3 +125,16 @@ export const accepted = (plan: SubmissionPlan, rateLimit: SubmissionRateLimitSta
   isReplay: false,
   rateLimit,
 });
+
+/** Accepted with the outcome OVER_QUOTA: `code` is that of the quota by cell that was full. */
+export function acceptedOverQuota(
+  plan: SubmissionPlan,
+  { survey }: CachedSurvey,
+  code: number,
+  rateLimit: SubmissionRateLimitStatus,
+): SubmissionOutcome {
+  const full = survey.quotas?.find((quota) => quota.code === code);
+  const path: PathReply = { outcome: 'OVER_QUOTA', ...(full && { quota: { id: full.id, name: full.name } }) };
+  const text = replyText(plan.responseId, plan.submittedAtMs, undefined, path);
+  return { kind: 'accepted', replyText: text, isReplay: false, rateLimit };
+}

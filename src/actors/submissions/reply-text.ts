@@ -16,10 +16,25 @@ type RepeatedRequest = Pick<SubmissionRequest, 'surveyId' | 'submission' | 'idem
 /** An idempotency key this long is taken to be random, as a UUID is: only who sent it knows it. */
 const secretKeyLength = 16;
 
+/** What a reply says beside the response's id and time, where its survey has paths or quotas by cell. */
+export interface PathReply {
+  outcome: Outcome;
+  /** The quota by cell that was full. */
+  quota?: { id: string; name: string };
+  /** Answers that were not stored. */
+  ignored?: readonly { questionId: string; reason: 'NOT_ON_PATH' }[];
+}
+
 /** The `data` of a reply as JSON text. Nothing is escaped: ids, times and tokens hold no character that needs it. */
-export function replyText(responseId: string, submittedAtMs: number, resumeToken: string | undefined): string {
+export function replyText(
+  responseId: string,
+  submittedAtMs: number,
+  resumeToken: string | undefined,
+  path?: PathReply,
+): string {
   const token = resumeToken === undefined ? '' : `,"resumeToken":"${resumeToken}"`;
-  return `{"responseId":"${responseId}","isComplete":${resumeToken === undefined},"submittedAt":"${isoTime(submittedAtMs)}"${token}}`;
+  const more = path ? `,${JSON.stringify(path).slice(1, -1)}` : '';
+  return `{"responseId":"${responseId}","isComplete":${resumeToken === undefined},"submittedAt":"${isoTime(submittedAtMs)}"${token}${more}}`;
 }
 
 let lastIso = { ms: Number.NaN, text: '' };

@@ -3,7 +3,14 @@ import { Problem } from '../../errors.ts';
 import type { AppendCode, AppendResult } from '../../stores/redis/intake/append-protocol.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
-import { accepted, append, rateLimitAfter, type SubmissionAttempt, type SubmissionsDeps } from './attempt.ts';
+import {
+  accepted,
+  acceptedOverQuota,
+  append,
+  rateLimitAfter,
+  type SubmissionAttempt,
+  type SubmissionsDeps,
+} from './attempt.ts';
 import { idTakenProblem } from './continued-response.ts';
 import type { FrozenSubmissions } from './frozen-submissions.ts';
 import { planSubmission, type SubmissionPlan } from './plan.ts';
@@ -73,6 +80,8 @@ interface AttemptResult {
 /** When to retry: at once, after a pause, or after a freeze, which does not count as a retry. */
 type Retry = 'again' | 'later' | 'released';
 
+const acceptedCodes: ReadonlySet<AppendCode> = new Set(['ACCEPTED', 'FILLED', 'OVER_QUOTA']);
+
 /** Handles each reply code of the intake's script. */
 async function handleResult(
   deps: RetryDeps,
@@ -81,7 +90,7 @@ async function handleResult(
 ): Promise<SubmissionOutcome | Retry> {
   const refuse = (problem: Problem): SubmissionOutcome => ({ kind: 'refused', problem, rateLimit });
   const replay = (replyText: string): SubmissionOutcome => ({ kind: 'accepted', replyText, isReplay: true, rateLimit });
-  if (result.code !== 'FILLED' && result.code !== 'ACCEPTED' && plan.uploadIds.length > 0)
+  if (!acceptedCodes.has(result.code) && plan.uploadIds.length > 0)
     await deps.uploads.release(plan.responseId, plan.uploadIds);
   switch (result.code) {
     case 'ACCEPTED':
@@ -90,12 +99,15 @@ async function handleResult(
       // Ingest closes the survey too, before it acknowledges the entry; this only does it sooner.
       void deps.actors.quotaFilled(cached.survey.id).catch(deps.onBackgroundError);
       return accepted(plan, rateLimit);
+    case 'OVER_QUOTA':
+      return acceptedOverQuota(plan, cached, Number(result.text), rateLimit);
     case 'REPLAY':
       return replay(replayedReplyFrom(deps, attempt.request, attempt.keyHash, result.text));
     case 'MISMATCH':
     case 'LIMITED':
     case 'FULL':
     case 'QUOTA':
+    case 'COLLECTOR_FULL':
     case 'COMPLETE':
     case 'NEWER':
       return refuse(intakeRefusal(result.code, result.resetMs));

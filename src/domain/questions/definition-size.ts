@@ -2,7 +2,7 @@ import { validationProblem } from '../../errors.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
 
 /**
- * Maximum size of a survey's questions as JSON, removed ones included. Each wording version stores a copy of them, every process that
+ * Maximum size of a survey's questions, removed ones included, and its sections as JSON. Each wording version stores a copy of them, every process that
  * serves the survey caches them, and respondents download the visible ones.
  */
 export const maxDefinitionBytes = 2 * 1024 * 1024;
@@ -19,4 +19,6 @@ export function refuseTooLargeDefinition(before: SurveyWithQuestions, after: Sur
   ]);
 }
 
-const bytesOf = ({ questions }: SurveyWithQuestions): number => Buffer.byteLength(JSON.stringify(questions));
+const bytesOf = ({ questions, sections = [] }: SurveyWithQuestions): number =>
+  Buffer.byteLength(JSON.stringify(questions)) +
+  (sections.length > 0 ? Buffer.byteLength(JSON.stringify(sections)) : 0);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ValidationIssue } from '../../errors.ts';
+import { conditionInput } from '../path-inputs.ts';
 import type { Option } from '../survey.ts';
 import { otherValue } from './contract.ts';
 import { isPlainText } from './text-checks.ts';
@@ -12,6 +13,16 @@ export const optionInput = z.strictObject({
   id: z.string().optional().describe('Of an existing option, when a question is changed'),
   text: wordingSchema(500),
   value: wordingSchema(200).optional().describe('Stored value; default: a slug of the text'),
+  visibleIf: conditionInput
+    .nullable()
+    .optional()
+    .describe('Shown to a respondent only if this holds. Omitted: as before; null: always'),
+  isAnchored: z
+    .boolean()
+    .optional()
+    .describe(
+      'Keeps its place when the others are shuffled, and stays under `optionsFrom` without a counterpart. Omitted: as before',
+    ),
 });
 
 export type OptionInput = z.output<typeof optionInput>;
@@ -59,14 +70,28 @@ export function mergeOptions(
     if (reservedValues.has(value)) report(index, 'value', 'is reserved');
     usedValues.add(value);
     if (known) usedIds.add(known.id);
-    if (known) return { ...known, text: item.text, value, isHidden: false };
+    if (known) return withPathFields({ ...known, text: item.text, value, isHidden: false }, item);
     lastCode += 1;
-    return { id: newId(), text: item.text, value, code: lastCode, isHidden: false };
+    return withPathFields({ id: newId(), text: item.text, value, code: lastCode, isHidden: false }, item);
   });
   if (lastCode > maxCodes)
     issues.push({ path, message: `the question has had more than ${maxCodes} of them over time: make a new question` });
-  return [...merged, ...existing.filter(({ id }) => !usedIds.has(id)).map((option) => ({ ...option, isHidden: true }))];
+  return [...merged, ...existing.filter(({ id }) => !usedIds.has(id)).map(hidden)];
 }
+
+/** The option with the given condition and anchor; what is left out of `given` stays. */
+function withPathFields(option: Option, given: Pick<OptionInput, 'visibleIf' | 'isAnchored'>): Option {
+  const { visibleIf, isAnchored, ...rest } = option;
+  const condition = given.visibleIf === undefined ? visibleIf : given.visibleIf;
+  return {
+    ...rest,
+    ...(condition && { visibleIf: condition }),
+    ...((given.isAnchored ?? isAnchored) && { isAnchored: true }),
+  };
+}
+
+/** What is removed is shown under no condition any more; its code and point stay. */
+const hidden = ({ visibleIf: _, isAnchored: __, ...option }: Option): Option => ({ ...option, isHidden: true });
 
 /** Fixed options of a type with the author's wordings. Reports options that the type does not have. */
 export function rewordOptions(
@@ -74,7 +99,7 @@ export function rewordOptions(
   given: readonly OptionInput[],
   issues: ValidationIssue[],
 ): Option[] {
-  const wordings = new Map<string, string>();
+  const wordings = new Map<string, OptionInput>();
   const unknownOptions = given.filter((item) => {
     const option = fixedOptions.find(({ id, value }) =>
       item.id === undefined
@@ -82,7 +107,7 @@ export function rewordOptions(
         : id === item.id && (item.value ?? value) === value,
     );
     if (!option || wordings.has(option.id)) return true;
-    wordings.set(option.id, item.text);
+    wordings.set(option.id, item);
     return false;
   });
   if (unknownOptions.length > 0)
@@ -90,7 +115,10 @@ export function rewordOptions(
       path: 'options',
       message: `this type has exactly the options ${fixedOptions.map(({ value }) => value).join(' and ')}`,
     });
-  return fixedOptions.map((option) => ({ ...option, text: wordings.get(option.id) ?? option.text }));
+  return fixedOptions.map((option) => {
+    const item = wordings.get(option.id);
+    return item ? withPathFields({ ...option, text: item.text }, item) : option;
+  });
 }
 
 const maxSlugLength = 190;

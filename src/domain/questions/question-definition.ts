@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ValidationIssue } from '../../errors.ts';
 import { validate } from '../../platform/zod-messages.ts';
+import { conditionInput, optionsFromInput, skipsInput } from '../path-inputs.ts';
 import { type MatrixRow, type Option, type Question, visibleOptions, visibleRows } from '../survey.ts';
 import type { QuestionType } from './contract.ts';
 import {
@@ -38,6 +39,12 @@ const fields = {
     .describe('Zero-based position; default, and for positions past the end: last'),
   options: z.array(optionInput).max(200),
   settings: newSettings,
+  sectionId: z.string().max(200).nullable().describe('Its section; null, the default: before the first one'),
+  visibleIf: conditionInput.nullable().describe('Asked only if this holds; null, the default: always'),
+  skips: skipsInput,
+  optionsFrom: optionsFromInput
+    .nullable()
+    .describe('Only the options (rows, for a MATRIX) that an earlier question leaves; null, the default: all'),
 };
 
 /** Body of `POST …/questions`. */
@@ -81,7 +88,28 @@ export function defineQuestion(
     slots: noSlots,
     isHidden: false,
   };
-  return checkDefinition(question, issues);
+  return checkDefinition(withPathFields(question, input), issues);
+}
+
+type PathFields = Pick<z.output<typeof questionChangeBody>, 'sectionId' | 'visibleIf' | 'skips' | 'optionsFrom'>;
+
+/** The question with the given section, conditions and skips; what is left out of `given` stays. */
+function withPathFields(question: Question, given: PathFields): Question {
+  const { sectionId, visibleIf, skips, optionsFrom, ...rest } = question;
+  const either = <T>(value: T | null | undefined, before: T | undefined) => (value === undefined ? before : value);
+  const next = {
+    sectionId: either(given.sectionId, sectionId),
+    visibleIf: either(given.visibleIf, visibleIf),
+    skips: given.skips ?? skips,
+    optionsFrom: either(given.optionsFrom, optionsFrom),
+  };
+  return {
+    ...rest,
+    ...(next.sectionId && { sectionId: next.sectionId }),
+    ...(next.visibleIf && { visibleIf: next.visibleIf }),
+    ...(next.skips?.length && { skips: next.skips }),
+    ...(next.optionsFrom && { optionsFrom: next.optionsFrom }),
+  };
 }
 
 /** Checks settings and options together, if each is valid by itself. */
@@ -121,7 +149,7 @@ export function changeQuestion(
       : mergeOptions(settings.rows, { existing: question.rows, newId, issues, path: 'settings.rows' });
   const scale = type.isOrdered && input.options !== undefined ? scaleOptions(question, options, hasAnswers) : options;
   const changed: Question = {
-    ...question,
+    ...withPathFields(question, input),
     options: scale ?? options,
     rows,
     settings: settings.own,
@@ -168,10 +196,15 @@ function changeType(
   const takesOptions = registry[type].optionSource === 'author' || registry[type].optionSource === 'default';
   const keptOptions =
     takesOptions && registry[question.type].optionSource === 'author'
-      ? visibleOptions(question).map(({ text, value }) => ({ text, value }))
+      ? visibleOptions(question).map(({ text, value, visibleIf, isAnchored }) => ({
+          text,
+          value,
+          visibleIf,
+          isAnchored,
+        }))
       : undefined;
   const options = input.options ?? keptOptions;
-  return defineQuestion(
+  const defined = defineQuestion(
     {
       type,
       text: input.text ?? question.text,
@@ -182,6 +215,8 @@ function changeType(
     },
     { id: question.id, surveyId: question.surveyId, order: question.order, newId },
   );
+  if ('issues' in defined) return defined;
+  return { question: withPathFields({ ...question, ...defined.question }, input) };
 }
 
 /** Error message if a change would alter the meaning of stored answers; undefined if it would not. */
@@ -238,7 +273,13 @@ function defineOptions(type: QuestionType, given: readonly OptionInput[] | undef
   }
 }
 
-const describeOption = ({ id, text, value }: Option | MatrixRow) => ({ id, text, value });
+const describeOption = ({ id, text, value, visibleIf, isAnchored }: Option | MatrixRow) => ({
+  id,
+  text,
+  value,
+  ...(visibleIf && { visibleIf }),
+  ...(isAnchored && { isAnchored }),
+});
 
 const describeOptionWithHidden = (item: Option | MatrixRow) => ({
   ...describeOption(item),
@@ -271,5 +312,9 @@ export function describeQuestion(question: Question) {
       ...question.settings,
       ...(question.rows.length > 0 && { rows: visibleRows(question).map(describeOption) }),
     },
+    sectionId: question.sectionId ?? null,
+    visibleIf: question.visibleIf ?? null,
+    skips: question.skips ?? [],
+    optionsFrom: question.optionsFrom ?? null,
   };
 }

@@ -1,5 +1,6 @@
 import type { ValidationIssue } from '../../errors.ts';
-import { type Question, type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from '../survey.ts';
+import { type NewIds, textWithNewIds } from '../new-ids.ts';
+import { type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from '../survey.ts';
 
 /** The languages that a survey can be translated to. */
 export const translationLanguages = [
@@ -41,7 +42,14 @@ export interface Translation {
 export interface TranslationInput {
   title?: string | null | undefined;
   description?: string | null | undefined;
+  sections?: readonly SectionTranslationInput[] | undefined;
   questions?: readonly QuestionTranslationInput[] | undefined;
+}
+
+interface SectionTranslationInput {
+  id: string;
+  title?: string | null | undefined;
+  description?: string | null | undefined;
 }
 
 interface QuestionTranslationInput {
@@ -59,13 +67,20 @@ interface SourceString {
   text: string;
 }
 
-const keyOf = (question: Pick<Question, 'id'>, field: 'text' | 'description'): string => `${question.id}.${field}`;
+const keyOf = ({ id }: { id: string }, field: 'text' | 'title' | 'description'): string => `${id}.${field}`;
 
 /** All non-empty strings of a survey that respondents see, in display order. */
 export function sourceStrings(survey: SurveyWithQuestions): SourceString[] {
   return [
     { key: 'title', path: 'title', text: survey.title },
     { key: 'description', path: 'description', text: survey.description ?? '' },
+    ...(survey.sections ?? []).flatMap((section) =>
+      (['title', 'description'] as const).map((field) => ({
+        key: keyOf(section, field),
+        path: `sections.${section.id}.${field}`,
+        text: section[field] ?? '',
+      })),
+    ),
     ...visibleQuestions(survey).flatMap((question) => [
       { key: keyOf(question, 'text'), path: `questions.${question.id}.text`, text: question.text },
       {
@@ -107,6 +122,15 @@ export function readTranslation(
   };
   take('title', 'title', input.title);
   take('description', 'description', input.description);
+  for (const [index, given] of (input.sections ?? []).entries()) {
+    const path = `sections.${index}`;
+    if (!survey.sections?.some(({ id }) => id === given.id))
+      read.issues.push({ path: `${path}.id`, message: 'is not a section of this survey' });
+    if (named.has(given.id)) read.issues.push({ path: `${path}.id`, message: 'is given twice' });
+    named.add(given.id);
+    take(keyOf(given, 'title'), `${path}.title`, given.title);
+    take(keyOf(given, 'description'), `${path}.description`, given.description);
+  }
   for (const [index, given] of (input.questions ?? []).entries()) {
     const path = `questions.${index}`;
     const question = visibleQuestions(survey).find(({ id }) => id === given.id);
@@ -159,11 +183,17 @@ export function describeTranslation(
       rows: listed(question.rows),
     }),
   }));
+  const sections = (survey.sections ?? []).map((section) => ({
+    id: section.id,
+    ...present({ title: textOf(keyOf(section, 'title')), description: textOf(keyOf(section, 'description')) }),
+  }));
+  const isTranslated = (item: object) => Object.keys(item).length > 1;
   return {
     language: translation.language,
     direction: directionOf(translation.language),
     ...present({ title: textOf('title'), description: textOf('description') }),
-    questions: questions.filter((question) => Object.keys(question).length > 1),
+    sections: sections.filter(isTranslated),
+    questions: questions.filter(isTranslated),
     stale: sources
       .filter(
         ({ key, text }) => translation.strings[key] !== undefined && translation.strings[key].source !== hashOf(text),
@@ -185,6 +215,13 @@ export function translateSurvey(survey: SurveyWithQuestions, translation: Transl
     ...survey,
     title: textOf('title', survey.title),
     description: optional('description', survey.description),
+    ...(survey.sections && {
+      sections: survey.sections.map((section) => ({
+        ...section,
+        title: section.title === '' ? '' : textOf(keyOf(section, 'title'), section.title),
+        description: optional(keyOf(section, 'description'), section.description),
+      })),
+    }),
     questions: survey.questions.map((question) => ({
       ...question,
       text: textOf(keyOf(question, 'text'), question.text),
@@ -195,23 +232,41 @@ export function translateSurvey(survey: SurveyWithQuestions, translation: Transl
   };
 }
 
+export interface CopiedSurvey {
+  from: SurveyWithQuestions;
+  to: SurveyWithQuestions;
+  /** Of sections, questions, options and rows. */
+  newIds: NewIds;
+}
+
 /**
- * Translates the keys of strings to a copied survey. `newIds` maps ids of questions, options and rows; strings of
- * others are dropped.
+ * The strings of a copied survey: keys and placeholders have the new ids, and what was up to date stays so. Strings of
+ * what was not copied are dropped.
  */
 export function copyStrings(
   strings: Translation['strings'],
-  newIds: ReadonlyMap<string, string>,
+  { from, to, newIds }: CopiedSurvey,
+  hashOf: (text: string) => string,
 ): Record<string, TranslatedString> {
-  const ofSurvey = new Set(['title', 'description']);
+  const wordings = (survey: SurveyWithQuestions) =>
+    new Map(sourceStrings(survey).map(({ key, text }) => [key, text] as const));
+  const [before, after] = [wordings(from), wordings(to)];
   return Object.fromEntries(
-    Object.entries(strings).flatMap(([key, string]) => {
-      if (ofSurvey.has(key)) return [[key, string]];
-      const [id = '', ...field] = key.split('.');
-      const newId = newIds.get(id);
-      return newId === undefined ? [] : [[[newId, ...field].join('.'), string]];
+    Object.entries(strings).flatMap(([key, { text, source }]) => {
+      const newKey = copiedKey(key, newIds);
+      if (newKey === undefined) return [];
+      const [wording, copy] = [before.get(key), after.get(newKey)];
+      const isFresh = wording !== undefined && copy !== undefined && source === hashOf(wording);
+      return [[newKey, { text: textWithNewIds(text, newIds), source: isFresh ? hashOf(copy) : source }]];
     }),
   );
+}
+
+function copiedKey(key: string, newIds: NewIds): string | undefined {
+  if (key === 'title' || key === 'description') return key;
+  const [id = '', ...field] = key.split('.');
+  const newId = newIds.get(id);
+  return newId === undefined ? undefined : [newId, ...field].join('.');
 }
 
 /** The available language that matches the requested one best: `es-MX` matches `es`, `zh-TW` matches `zh-Hant`. */

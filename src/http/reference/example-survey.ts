@@ -4,6 +4,8 @@ const id = (last: string): string => `0192f0c1-2b7a-7c3e-9d54-3f1a6b8c7d${last}`
 export const exampleIds = {
   owner: id('01'),
   survey: id('02'),
+  stay: id('03'),
+  after: id('04'),
   heard: id('10'),
   friend: id('11'),
   press: id('12'),
@@ -21,6 +23,8 @@ export const exampleIds = {
   response: id('70'),
   file: id('80'),
   webhook: id('90'),
+  collector: id('a0'),
+  invitation: id('b0'),
 };
 
 const questionDefaults = {
@@ -29,6 +33,10 @@ const questionDefaults = {
   isRequired: false,
   options: [],
   settings: {},
+  sectionId: null,
+  visibleIf: null,
+  skips: [],
+  optionsFrom: null,
 };
 
 export const exampleQuestions = {
@@ -112,6 +120,7 @@ export const exampleSurvey = {
   endsAt: '2027-01-31T23:00:00.000Z',
   aiEnabled: true,
   language: 'en',
+  isShuffled: false,
   retentionDays: null,
   createdAt: '2026-01-02T08:00:00.000Z',
   updatedAt: '2026-01-02T08:20:00.000Z',

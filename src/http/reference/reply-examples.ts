@@ -11,7 +11,7 @@ const draft = {
   responseCount: 0,
   version: 1,
 };
-const surveyWithQuestions = { ...exampleSurvey, questions: Object.values(exampleQuestions) };
+const surveyWithQuestions = { ...exampleSurvey, sections: [], questions: Object.values(exampleQuestions) };
 const cell = (count: number, rowPercent: number, columnPercent: number) => ({
   count,
   weightedCount: count,
@@ -43,10 +43,36 @@ const answers = [
 
 /** Examples of `data` in successful replies, by method and path. */
 export const replyExamples: Readonly<Record<string, unknown>> = {
-  'POST /surveys': { ...draft, questions: [] },
+  'POST /surveys': { ...draft, sections: [], questions: [] },
   'GET /surveys/{id}': surveyWithQuestions,
   'POST /surveys/{id}/publish': { ...surveyWithQuestions, responseCount: 0 },
   'POST /surveys/{surveyId}/questions': exampleQuestions.heard,
+  'POST /surveys/{surveyId}/sections': {
+    id: exampleIds.stay,
+    title: 'Your stay',
+    description: null,
+    order: 0,
+    isShuffled: false,
+    visibleIf: null,
+  },
+  'POST /surveys/{id}/collectors': {
+    id: exampleIds.collector,
+    surveyId: exampleIds.survey,
+    linkId: 'k3Jd9_xQ2w',
+    name: 'Card in the room',
+    kind: 'OPEN',
+    isDefault: false,
+    isActive: true,
+    state: 'OPEN',
+    opensAt: null,
+    closesAt: '2026-02-28T23:00:00.000Z',
+    responseQuota: 200,
+    completeResponses: 0,
+    language: null,
+    metadata: { place: 'rooms' },
+    createdAt: '2026-01-10T08:00:00.000Z',
+    updatedAt: '2026-01-10T08:00:00.000Z',
+  },
   'POST /responses/surveys/{surveyId}/submit': {
     responseId: exampleIds.response,
     isComplete: true,
@@ -56,6 +82,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     id: exampleIds.response,
     surveyId: exampleIds.survey,
     surveyVersion: exampleSurvey.version,
+    collectorId: exampleIds.collector,
     answers,
     isComplete: true,
     outcome: 'COMPLETED',

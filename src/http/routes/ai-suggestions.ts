@@ -13,6 +13,7 @@ import {
   removesOptions,
 } from '../../domain/questions/suggestion.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
+import { editQuestion } from '../../domain/survey-edits.ts';
 import { conflict, notFound, Problem } from '../../errors.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
 import {
@@ -28,7 +29,6 @@ import { aiUse } from '../routing/audit.ts';
 import type { Principal } from '../routing/principal.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { acceptedJobSchema, providerSchema, suggestionSchema, suggestionsSchema } from '../schemas/ai.ts';
-import { editQuestion } from './questions.ts';
 
 export interface AiSuggestionRoutesDeps extends AiJobReplyDeps {
   store: Pick<AiStore, 'findOrCreate' | 'find' | 'resultOf'>;

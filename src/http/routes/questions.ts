@@ -1,23 +1,24 @@
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
-import {
-  changeQuestion,
-  defineQuestion,
-  describeQuestion,
-  newQuestionBody,
-  questionChangeBody,
-} from '../../domain/questions/question-definition.ts';
+import type { ChangeWording } from '../../actors/wording-changes.ts';
+import { describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/questions/question-definition.ts';
 import { meansTheSame } from '../../domain/questions/question-meaning.ts';
-import { allocateSlots } from '../../domain/questions/slot-allocation.ts';
-import { checkStepsIssue } from '../../domain/submission/answers.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
-import { conflict, notFound, tooManyConflicts, validationProblem } from '../../errors.ts';
+import {
+  addQuestion,
+  editQuestion,
+  findQuestion,
+  hideQuestion,
+  questionsAtMost,
+  reorderQuestions,
+} from '../../domain/survey-edits.ts';
+import { notFound, tooManyConflicts } from '../../errors.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { created, ok, type Route, route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
+import { removeConditionsQuery } from '../schemas/query-fields.ts';
 import { questionSchema } from '../schemas/questions.ts';
 
 export interface QuestionRoutesDeps {
@@ -25,20 +26,12 @@ export interface QuestionRoutesDeps {
   /** Whether any accepted response answers the question. */
   hasAnswers(question: Question): Promise<boolean>;
   freezeSubmissions: Intake['freeze'];
-  now(): number;
+  changeWording: ChangeWording;
   newId(): string;
 }
 
-const questionsAtMost = 500;
-
 export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
-  const changeWording = async (surveyId: string, decide: (current: SurveyWithQuestions) => SurveyWithQuestions) =>
-    deps.actors.change(surveyId, (current) => {
-      const next = decide(current);
-      // Saving the present state keeps the version.
-      if (isDeepStrictEqual(next.questions, current.questions)) return { survey: current, isWordingChanged: false };
-      return { survey: { ...next, updatedAt: new Date(deps.now()) }, isWordingChanged: true };
-    });
+  const { changeWording } = deps;
   return [
     route({
       method: 'POST',
@@ -46,7 +39,8 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       operationId: 'createQuestion',
       tag: 'Questions',
       summary: 'Add a question',
-      description: 'Without `order` the question goes last; otherwise it takes that place and shifts those after it.',
+      description:
+        'Without `order` the question goes last in its section, or before the first section without `sectionId`; otherwise it takes that place and shifts those after it. Questions lie in the order of their sections, so a place outside of the section becomes the nearest one in it.',
       access: { kind: 'survey', right: 'edit', by: 'surveyId' },
       limit: 'api',
       body: newQuestionBody,
@@ -63,7 +57,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       handle: async ({ params, body }) => {
         const id = deps.newId();
         const survey = await changeWording(params['surveyId'] ?? '', (current) =>
-          addQuestion(current, body, id, deps.newId),
+          addQuestion(current, body, { id, newId: deps.newId }),
         );
         return created(describeQuestion(findQuestion(survey, id)));
       },
@@ -75,9 +69,10 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       tag: 'Questions',
       summary: 'Change a question',
       description:
-        'Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its type and the meaning of its options (409 HAS_RESPONSES): each option keeps its value, and on a scale (LIKERT_SCALE, the columns of a MATRIX) its point 1…n. On such a scale labels may change, new options go last, and a hidden option still counts at its point if it was chosen; `numberValue` names a point of the visible options.',
+        'Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its type and the meaning of its options (409 HAS_RESPONSES): each option keeps its value, and on a scale (LIKERT_SCALE, the columns of a MATRIX) its point 1…n. On such a scale labels may change, new options go last, and a hidden option still counts at its point if it was chosen; `numberValue` names a point of the visible options. Omitted conditions, skips and `optionsFrom` stay; null (`skips`: an empty list) removes them. In another section a question goes last, unless `order` is given. 409 CONDITION_BROKEN if conditions, skips, `optionsFrom` or placeholders elsewhere in the survey would then name what is not there, not earlier, or of another kind; `details.broken` lists them.',
       access: { kind: 'survey', right: 'edit', by: 'questionId' },
       limit: 'api',
+      query: removeConditionsQuery,
       body: questionChangeBody,
       reply: questionSchema,
       replyStatus: 200,
@@ -89,7 +84,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
           details: { surveyId: survey.id, fields: fieldNamesOf(body) },
         }),
       },
-      handle: async ({ params, body, survey }) => {
+      handle: async ({ params, query, body, survey }) => {
         const id = params['questionId'] ?? '';
         // Another process may just have changed it.
         const cached = await deps.actors.sync(survey.id);
@@ -101,11 +96,15 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         const isSafe = (current: SurveyWithQuestions) =>
           isAnswered || meansTheSame(findQuestion(current, id), findQuestion(edit(current), id));
         const save = (assertUnchanged: (current: SurveyWithQuestions) => void) =>
-          changeWording(survey.id, (current) => {
-            const next = edit(current);
-            assertUnchanged(current);
-            return next;
-          });
+          changeWording(
+            survey.id,
+            (current) => {
+              const next = edit(current);
+              assertUnchanged(current);
+              return next;
+            },
+            query,
+          );
         const assertSafe = (current: SurveyWithQuestions) => {
           if (!isSafe(current)) throw tooManyConflicts('survey');
         };
@@ -119,15 +118,17 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       operationId: 'deleteQuestion',
       tag: 'Questions',
       summary: 'Delete a question',
-      description: 'The question is hidden; its answers are kept.',
+      description:
+        'The question is hidden; its answers are kept. 409 CONDITION_BROKEN if conditions, skips, `optionsFrom` or placeholders name it.',
       access: { kind: 'survey', right: 'edit', by: 'surveyId' },
       limit: 'api',
+      query: removeConditionsQuery,
       reply: deletedSchema,
       replyStatus: 200,
       audit: { action: 'question.deleted', objectKind: 'question', describe: objectInSurvey('questionId') },
-      handle: async ({ params }) => {
+      handle: async ({ params, query }) => {
         const id = params['questionId'] ?? '';
-        await changeWording(params['surveyId'] ?? '', (current) => hideQuestion(current, id));
+        await changeWording(params['surveyId'] ?? '', (current) => hideQuestion(current, id), query);
         return ok({ id, deleted: true });
       },
     }),
@@ -137,102 +138,20 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       operationId: 'reorderQuestions',
       tag: 'Questions',
       summary: 'Put the questions in a new order',
+      description:
+        'Each question stays in its section, and the sections keep their order. 409 CONDITION_BROKEN if a condition, skip or placeholder would then name a later question.',
       access: { kind: 'survey', right: 'edit', by: 'surveyId' },
       limit: 'api',
       reply: z.array(questionSchema),
       replyStatus: 200,
       audit: { action: 'questions.reordered', objectKind: 'survey', describe: objectFromPath('surveyId') },
+      query: removeConditionsQuery,
       body: z.strictObject({ questionIds: z.array(z.string()).max(questionsAtMost) }),
-      handle: async ({ params, body }) => {
-        const saved = await changeWording(params['surveyId'] ?? '', (current) =>
-          reorderQuestions(current, body.questionIds),
-        );
+      handle: async ({ params, query, body }) => {
+        const edit = (current: SurveyWithQuestions) => reorderQuestions(current, body.questionIds);
+        const saved = await changeWording(params['surveyId'] ?? '', edit, query);
         return ok(visibleQuestions(saved).map(describeQuestion));
       },
     }),
   ];
-}
-
-function findQuestion(survey: SurveyWithQuestions, id: string): Question {
-  const found = survey.questions.find((question) => question.id === id && !question.isHidden);
-  if (!found) throw notFound('question');
-  return found;
-}
-
-/** Numbers the visible questions 0, 1, 2 … in this order; questions that keep their place are not copied. */
-function withOrder(survey: SurveyWithQuestions, ordered: readonly Question[]): SurveyWithQuestions {
-  const hidden = survey.questions.filter(
-    (question) => question.isHidden && !ordered.some((other) => other.id === question.id),
-  );
-  return {
-    ...survey,
-    questions: [
-      ...ordered.map((question, order) => (question.order === order ? question : { ...question, order })),
-      ...hidden,
-    ],
-  };
-}
-
-function withSlots(
-  survey: SurveyWithQuestions,
-  question: Question,
-): { survey: SurveyWithQuestions; question: Question } {
-  const { slots, counts } = allocateSlots(question, survey.slotCounts);
-  return { survey: { ...survey, slotCounts: counts }, question: { ...question, slots } };
-}
-
-function addQuestion(
-  current: SurveyWithQuestions,
-  body: z.output<typeof newQuestionBody>,
-  id: string,
-  newId: () => string,
-): SurveyWithQuestions {
-  const visible = visibleQuestions(current);
-  if (visible.length >= questionsAtMost)
-    throw validationProblem([{ path: '', message: `a survey has at most ${questionsAtMost} questions` }]);
-  const order = Math.min(body.order ?? visible.length, visible.length);
-  const defined = defineQuestion(body, { id, surveyId: current.id, order, newId });
-  if ('issues' in defined) throw validationProblem(defined.issues);
-  const { survey, question } = withSlots(current, defined.question);
-  return checkable(withOrder(survey, [...visible.slice(0, order), question, ...visible.slice(order)]));
-}
-
-/** The survey, if its answers can be checked in time. */
-function checkable(survey: SurveyWithQuestions): SurveyWithQuestions {
-  const issue = checkStepsIssue(visibleQuestions(survey));
-  if (issue) throw validationProblem([issue]);
-  return survey;
-}
-
-/** The survey with the changed question. Throws VALIDATION_ERROR or HAS_RESPONSES. */
-export function editQuestion(
-  current: SurveyWithQuestions,
-  id: string,
-  body: z.output<typeof questionChangeBody>,
-  { isAnswered, newId }: { isAnswered: boolean; newId(): string },
-): SurveyWithQuestions {
-  const changed = changeQuestion(findQuestion(current, id), body, { hasAnswers: isAnswered, newId });
-  if ('issues' in changed) throw validationProblem(changed.issues);
-  if ('hasResponses' in changed) throw conflict('HAS_RESPONSES', changed.hasResponses);
-  const { survey, question } = withSlots(current, changed.question);
-  const others = visibleQuestions(current).filter((other) => other.id !== id);
-  const order = Math.min(body.order ?? findQuestion(current, id).order, others.length);
-  return checkable(withOrder(survey, [...others.slice(0, order), question, ...others.slice(order)]));
-}
-
-function hideQuestion(current: SurveyWithQuestions, id: string): SurveyWithQuestions {
-  const hidden = { ...findQuestion(current, id), isHidden: true };
-  const rest = visibleQuestions(current).filter((other) => other.id !== id);
-  const placed = withOrder(current, rest);
-  return { ...placed, questions: [...placed.questions, hidden] };
-}
-
-function reorderQuestions(current: SurveyWithQuestions, ids: readonly string[]): SurveyWithQuestions {
-  const byId = new Map(visibleQuestions(current).map((question) => [question.id, question]));
-  if (ids.length !== byId.size || new Set(ids).size !== ids.length || ids.some((id) => !byId.has(id)))
-    throw validationProblem([{ path: 'questionIds', message: 'must name every question of the survey exactly once' }]);
-  return withOrder(
-    current,
-    ids.flatMap((id) => byId.get(id) ?? []),
-  );
 }

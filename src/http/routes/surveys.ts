@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { transitionSurvey } from '../../actors/survey-transitions.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
+import { questionWithNewIds, sectionWithNewIds } from '../../domain/new-ids.ts';
 import { freePoints } from '../../domain/questions/ordered-options.ts';
 import {
   type Survey,
@@ -14,7 +15,7 @@ import {
 import { copyStrings } from '../../domain/translation/translation.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
-import type { TranslationStore } from '../../stores/postgres/translations.ts';
+import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 import { fieldNamesOf, objectFromPath } from '../routing/audit.ts';
 import { created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
 import { deletedSchema, languageField } from '../schemas/common.ts';
@@ -58,6 +59,9 @@ const fields = {
   endsAt: moment,
   aiEnabled: z.boolean(),
   language: languageField,
+  isShuffled: z
+    .boolean()
+    .describe('Whether the sections are shown in an order that follows from the id of the response'),
   retentionDays: z
     .number()
     .int()
@@ -180,9 +184,9 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           [{ type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }],
           { nowMs, completed: 0 },
         );
-        await deps.surveys.create(move.survey, move.events);
-        await deps.actors.add(move.survey);
-        return created(await presentWithQuestions(move.survey, 'own'));
+        const survey = await deps.surveys.create(move.survey, move.events);
+        await deps.actors.add(survey);
+        return created(await presentWithQuestions(survey, 'own'));
       },
     }),
     route({
@@ -298,7 +302,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       tag: 'Surveys',
       summary: 'Copy a survey without its responses',
       description:
-        'Questions and translations are copied with new ids; the copy is a DRAFT of the caller, without dates. Not for a VIEWER.',
+        'Questions and translations are copied with new ids; the copy is a DRAFT of the caller, without dates, and has only a default collector. Not for a VIEWER.',
       access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api',
       isBodyOptional: true,
@@ -324,17 +328,17 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           nowMs: deps.now(),
           newId: deps.newId,
         });
-        await deps.surveys.create(copy);
+        const saved = await deps.surveys.create(copy);
         for (const { language, strings } of await deps.translations.all(source.id))
           await deps.translations.merge({
             surveyId: copy.id,
             language,
-            strings: copyStrings(strings, newIds),
+            strings: copyStrings(strings, { from: source, to: copy, newIds }, wordingHash),
             removedKeys: [],
             at: new Date(deps.now()),
           });
-        await deps.actors.add(copy);
-        return created(await presentWithQuestions(copy, 'own'));
+        await deps.actors.add(saved);
+        return created(await presentWithQuestions(saved, 'own'));
       },
     }),
     route({
@@ -384,11 +388,12 @@ function copySurvey(
 ): { copy: SurveyWithQuestions; newIds: ReadonlyMap<string, string> } {
   const blank = blankSurvey(id, ownerId, nowMs);
   const newIds = new Map<string, string>();
-  const withNewId = <T extends { id: string }>(item: T): T => {
-    const freshId = newId();
-    newIds.set(item.id, freshId);
-    return { ...item, id: freshId };
-  };
+  const copied = visibleQuestions(source);
+  for (const { id: oldId } of [
+    ...(source.sections ?? []),
+    ...copied.flatMap((question) => [question, ...question.options, ...question.rows]),
+  ])
+    newIds.set(oldId, newId());
   const copy: SurveyWithQuestions = {
     ...source,
     ...blank,
@@ -403,12 +408,13 @@ function copySurvey(
     language: source.language,
     retentionDays: source.retentionDays,
     slotCounts: source.slotCounts,
-    questions: visibleQuestions(source).map((question, order) => ({
-      ...withNewId(question),
+    collectors: [],
+    ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, newIds)) }),
+    ...(source.isShuffled && { isShuffled: true }),
+    questions: copied.map((question, order) => ({
+      ...questionWithNewIds({ ...question, options: freePoints(question.options) }, newIds),
       surveyId: id,
       order,
-      options: freePoints(question.options).map(withNewId),
-      rows: question.rows.map(withNewId),
     })),
   };
   return { copy, newIds };

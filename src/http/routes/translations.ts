@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonicalLanguage } from '../../domain/language.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { sectionsAtMost } from '../../domain/survey-edits.ts';
 import {
   describeTranslation,
   directionOf,
@@ -30,6 +31,10 @@ const body = z
   .strictObject({
     title: optionalText(300),
     description: optionalText(5000),
+    sections: z
+      .array(z.strictObject({ id: z.string(), title: optionalText(300), description: optionalText(5000) }))
+      .max(sectionsAtMost)
+      .optional(),
     questions: z
       .array(
         z.strictObject({

@@ -5,6 +5,7 @@ import {
   type KnownAnnotations,
 } from '../../domain/analytics/annotation-variables.ts';
 import { withSkipped } from '../../domain/analytics/asked.ts';
+import { collectorDimension, collectorVariable } from '../../domain/analytics/collector-variable.ts';
 import { parseFilter } from '../../domain/analytics/filter.ts';
 import { outcomeDimension, outcomeVariable } from '../../domain/analytics/outcome-variable.ts';
 import type { Dimension } from '../../domain/questions/contract.ts';
@@ -61,6 +62,10 @@ function resolveVariable(
     return row === undefined
       ? outcomeDimension
       : { message: 'must be left out: outcomes have no rows', isOfPart: true };
+  if (id === collectorVariable)
+    return row === undefined
+      ? collectorDimension(survey)
+      : { message: 'must be left out: collectors have no rows', isOfPart: true };
   const question = visibleQuestions(survey).find((item) => item.id === id);
   if (!question) return { message: 'is not a question of this survey', isOfPart: false };
   const dimension = questionVariable(question, row);

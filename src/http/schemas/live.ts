@@ -56,6 +56,7 @@ export const liveServerMessageSchema = z
       isComplete: z.boolean(),
       outcome: outcomeSchema,
       submittedAt: timeSchema,
+      collectorId: idSchema.nullable(),
       answers: z.array(answerSchema),
       cursor: z.string(),
     }),

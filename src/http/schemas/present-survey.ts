@@ -40,6 +40,7 @@ export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenSho
     endsAt: isoOrNull(survey.endsAt),
     aiEnabled: survey.aiEnabled,
     language: survey.language,
+    isShuffled: survey.isShuffled ?? false,
     retentionDays: survey.retentionDays,
     createdAt: survey.createdAt.toISOString(),
     updatedAt: survey.updatedAt.toISOString(),
@@ -52,7 +53,11 @@ export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenSho
 }
 
 export function presentSurveyWithQuestions(survey: SurveyWithQuestions, options: PresentOptions) {
-  return { ...presentSurvey(survey, options), questions: visibleQuestions(survey).map(describeQuestion) };
+  return {
+    ...presentSurvey(survey, options),
+    sections: survey.sections ?? [],
+    questions: visibleQuestions(survey).map(describeQuestion),
+  };
 }
 
 /** Including deleted questions, which come last, and removed options and rows. */
@@ -60,6 +65,7 @@ export function presentSurveyWithHidden(survey: SurveyWithQuestions, options: Pr
   const deleted: Question[] = survey.questions.filter(({ isHidden }) => isHidden);
   return {
     ...presentSurvey(survey, options),
+    sections: survey.sections ?? [],
     questions: [...visibleQuestions(survey), ...deleted].map(describeWithHidden),
   };
 }

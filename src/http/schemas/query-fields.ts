@@ -42,6 +42,15 @@ function takesList(field: unknown): boolean {
 
 export const booleanField = z.enum(['true', 'false']).transform((text) => text === 'true');
 
+/** Query of the calls that may break conditions. */
+export const removeConditionsQuery = z.strictObject({
+  removeConditions: booleanField
+    .default(false)
+    .describe(
+      'Conditions, skips, `optionsFrom` and placeholders that this change breaks are removed with it; otherwise it is refused with 409 CONDITION_BROKEN',
+    ),
+});
+
 const dateText = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
   error: 'must be a date (YYYY-MM-DD) or an ISO 8601 time',
 });

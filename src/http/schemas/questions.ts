@@ -1,4 +1,9 @@
 import { z } from 'zod';
+import {
+  conditionInput as conditionSchema,
+  optionsFromInput as optionsFromSchema,
+  skipsInput as skipsSchema,
+} from '../../domain/path-inputs.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { type QuestionTypeName, questionTypeNames } from '../../domain/questions/type-names.ts';
 import { countSchema, idSchema } from './common.ts';
@@ -14,18 +19,49 @@ const isHidden = z
   .optional()
   .describe('It was removed from the survey; only present with `includeHidden`, and only if true');
 
+/** Path features of an option or row; each only if it is set. */
+const itemPathFields = {
+  visibleIf: conditionSchema.optional().describe('Shown to a respondent only if this holds'),
+  isAnchored: z
+    .literal(true)
+    .optional()
+    .describe('Keeps its place when the others are shuffled, and stays under `optionsFrom` without a counterpart'),
+};
+
+/** Path features of a question. */
+const questionPathFields = {
+  sectionId: idSchema.nullable().describe('Its section; null: before the first one'),
+  visibleIf: conditionSchema.nullable().describe('Asked only if this holds; null: always'),
+  skips: skipsSchema,
+  optionsFrom: optionsFromSchema.nullable(),
+};
+
 export const optionSchema = z
   .strictObject({
     id: idSchema,
     text: z.string().describe('The label'),
     value: z.string().describe('The stored value, unique in the question'),
+    ...itemPathFields,
     isHidden,
   })
   .meta({ id: 'Option', description: 'An option of a question; answers name its `id`.' });
 
 export const matrixRowSchema = z
-  .strictObject({ id: idSchema, text: z.string(), value: z.string(), isHidden })
+  .strictObject({ id: idSchema, text: z.string(), value: z.string(), ...itemPathFields, isHidden })
   .meta({ id: 'MatrixRow', description: 'A row of a MATRIX; answers name its `id` as `rowId`.' });
+
+export const sectionSchema = z
+  .strictObject({
+    id: idSchema,
+    title: z.string().describe('May be empty'),
+    description: z.string().nullable(),
+    order: countSchema.describe('Zero-based place among the sections'),
+    isShuffled: z
+      .boolean()
+      .describe('Whether its questions are shown in an order that follows from the id of the response'),
+    visibleIf: conditionSchema.nullable().describe('Shown only if this holds; null: always'),
+  })
+  .meta({ id: 'Section', description: 'A page of a survey. Its questions name it as `sectionId`.' });
 
 export const questionSettingsSchema = z.record(z.string(), z.unknown()).meta({
   id: 'QuestionSettings',
@@ -42,6 +78,7 @@ const fields = {
   order: countSchema.describe('Zero-based place in the survey'),
   options: z.array(optionSchema).describe('In the order shown; empty for types without options'),
   settings: questionSettingsSchema,
+  ...questionPathFields,
 };
 
 type TypedQuestion = { type: QuestionTypeName; settings: Record<string, unknown>; options: readonly unknown[] };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { surveyStatuses, visibilities } from '../../domain/survey.ts';
 import { countSchema, idSchema, languageSchema, timeSchema } from './common.ts';
-import { publicQuestionSchema, questionSchema } from './questions.ts';
+import { publicQuestionSchema, questionSchema, sectionSchema } from './questions.ts';
 
 export const surveyStatusSchema = z.enum(surveyStatuses).meta({
   id: 'SurveyStatus',
@@ -43,6 +43,9 @@ const fields = {
     .describe(
       'Responses older than this are erased, and export files that may show them expire within a day; null: the general setting',
     ),
+  isShuffled: z
+    .boolean()
+    .describe('Whether the sections are shown in an order that follows from the id of the response'),
   createdAt: timeSchema,
   updatedAt: timeSchema,
   publishedAt: timeSchema
@@ -53,7 +56,11 @@ const fields = {
   closedAt: timeSchema.nullable(),
   responseCount: countSchema.describe('Complete and partial responses'),
   ownerId: idSchema,
-  version: z.number().int().min(1).describe('Increases with every change of a wording, question or option'),
+  version: z
+    .number()
+    .int()
+    .min(1)
+    .describe('Increases with every change of a wording, question, option, section, condition or skip'),
 };
 
 const accessToken = z
@@ -73,6 +80,7 @@ export const surveyWithQuestionsSchema = z
   .strictObject({
     ...fields,
     accessToken,
+    sections: z.array(sectionSchema).describe('In order; at most 200'),
     questions: z.array(questionSchema).describe('At most 500, besides deleted ones'),
   })
   .meta({ id: 'SurveyWithQuestions', description: 'A survey with its questions in order.' });
@@ -102,6 +110,9 @@ export const translationSchema = z
     direction: directionSchema,
     title: z.string().optional(),
     description: z.string().optional(),
+    sections: z.array(
+      z.strictObject({ id: idSchema, title: z.string().optional(), description: z.string().optional() }),
+    ),
     questions: z.array(
       z.strictObject({
         id: idSchema,

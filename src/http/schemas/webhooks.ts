@@ -96,6 +96,10 @@ const surveyResponse = z.strictObject({
   surveyId: idSchema,
   responseId: idSchema,
   outcome: outcomeSchema.optional().describe('At the time of the event; missing in events of earlier versions'),
+  collectorId: idSchema
+    .nullable()
+    .optional()
+    .describe('The collector by which the response came; missing in events of earlier versions'),
   ...eventMarks,
 });
 

@@ -2,6 +2,7 @@ import type { ResponseFieldName } from '../../domain/export-formats.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import type { GivenAnswer } from '../../domain/questions/contract.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
+import { type CollectorIndex, collectorIdOf } from '../../domain/survey-collectors.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { Layout } from './columns.ts';
 import type { FileContent, Writer } from './writer.ts';
@@ -36,8 +37,9 @@ const fields = {
   language: (record) => record.language,
   respondent: (record) => (record.respondent === '' ? null : record.respondent),
   outcome: (record) => record.outcome,
+  collectorId: ({ row }, collectors) => collectorIdOf(collectors, row.codes) ?? null,
   metadata: (record) => record.metadata,
-} as const satisfies Record<ResponseFieldName, (record: ResponseRecord) => unknown>;
+} as const satisfies Record<ResponseFieldName, (record: ResponseRecord, collectors: CollectorIndex) => unknown>;
 
 /**
  * Presents a response with the answers of the file's questions, as in the API; options and rows also have their label.
@@ -48,7 +50,7 @@ function presenter({ survey, layout }: FileContent): (record: ResponseRecord) =>
   const before = layout.responseFields.filter((name) => name !== 'metadata');
   const withMetadata = layout.responseFields.includes('metadata');
   return (record) => ({
-    ...Object.fromEntries(before.map((name) => [name, fields[name](record)])),
+    ...Object.fromEntries(before.map((name) => [name, fields[name](record, layout.collectors)])),
     answers: readAnswers(compiled, record.row).map((answer) => labelled(answer, labels)),
     ...(withMetadata && { metadata: record.metadata }),
   });

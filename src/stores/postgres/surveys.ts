@@ -2,6 +2,8 @@ import { refuseTooLargeDefinition } from '../../domain/questions/definition-size
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
+import { collectorsOf, writeCollectors } from './collectors.ts';
+import { readQuotas, writeQuotas } from './quotas.ts';
 import {
   type QuestionRow,
   questionFromRow,
@@ -19,7 +21,7 @@ export interface OutboxEvent {
 }
 
 /**
- * The result of a change. Unchanged questions (the same object) are not written. A revision later than the row's next
+ * The result of a change. Unchanged questions and collectors (the same object) are not written. A revision later than the row's next
  * one is kept.
  */
 export interface SurveyChange {
@@ -59,6 +61,14 @@ export function createSurveyStore(sql: Sql) {
     (await db<QuestionRow[]>`SELECT * FROM questions WHERE survey_id = ${surveyId} ORDER BY position, id`).map(
       questionFromRow,
     );
+  const definitionOf = async (db: Tx, row: SurveyRow): Promise<SurveyWithQuestions> => {
+    const [questions, quotas, collectors] = await Promise.all([
+      questionsOf(db, row.id),
+      readQuotas(db, row.id),
+      collectorsOf(db, row.id),
+    ]);
+    return { ...surveyFromRow(row), questions, ...(quotas.length > 0 && { quotas }), collectors };
+  };
   let knownRootCollation: boolean | undefined;
   const hasRootCollation = async (): Promise<boolean> => {
     knownRootCollation ??= (await sql`SELECT 1 FROM pg_collation WHERE collname = ${rootCollation}`).length > 0;
@@ -84,23 +94,26 @@ export function createSurveyStore(sql: Sql) {
         // One snapshot for both, so that a survey is never combined with questions of another revision.
         return sql.begin('ISOLATION LEVEL REPEATABLE READ READ ONLY', async (tx) => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL`;
-          return row && { ...surveyFromRow(row), questions: await questionsOf(tx, id) };
+          return row && definitionOf(tx, row);
         });
       }),
 
     list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> =>
       withPostgres(async () => listSurveys(sql, query, await hasRootCollation())),
 
-    create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<void> =>
-      withPostgres(async () => {
-        await sql.begin(async (tx) => {
+    /** Returns the survey with its default collector, which the database adds. */
+    create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<SurveyWithQuestions> =>
+      withPostgres(() =>
+        sql.begin(async (tx) => {
           await tx`INSERT INTO surveys ${tx(surveyToColumns(survey, jsonOf(tx)))}`;
           await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
           await writeQuestions(tx, survey.questions);
+          await writeQuotas(tx, survey.id, [], survey.quotas ?? []);
           await writeVersion(tx, survey);
           await writeOutbox(tx, events);
-        });
-      }),
+          return { ...survey, collectors: await collectorsOf(tx, survey.id) };
+        }),
+      ),
 
     /**
      * Changes a survey in one transaction: reads it under a lock and writes what `decide` returns, with the next
@@ -115,7 +128,7 @@ export function createSurveyStore(sql: Sql) {
         sql.begin(async (tx): Promise<SurveyWithQuestions> => {
           const [row] = await tx<SurveyRow[]>`SELECT * FROM surveys WHERE id = ${id} AND deleted_at IS NULL FOR UPDATE`;
           if (!row) throw notFound('survey');
-          const current = { ...surveyFromRow(row), questions: await questionsOf(tx, id) };
+          const current = await definitionOf(tx, row);
           const change = await decide(current, tx);
           if (!change) return current;
           return saveChange(tx, current, change);
@@ -244,6 +257,12 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
     tx,
     saved.questions.filter((question) => before.get(question.id) !== question),
   );
+  const known = new Set(current.collectors);
+  await writeCollectors(
+    tx,
+    (saved.collectors ?? []).filter((collector) => !known.has(collector)),
+  );
+  await writeQuotas(tx, saved.id, current.quotas ?? [], saved.quotas ?? []);
   if (change.isWordingChanged) await writeVersion(tx, saved);
   await writeOutbox(tx, [
     { kind: 'survey.changed', payload: { surveyId: saved.id, revision: saved.revision } },

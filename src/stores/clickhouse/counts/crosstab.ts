@@ -149,7 +149,7 @@ function answeredHiddenOf(
 
 /** Whether no response can have a category of the dimension. */
 const isEmpty = (dimension: Dimension): boolean =>
-  ['annotation', 'outcome'].includes(dimension.source.kind)
+  ['annotation', 'collector', 'outcome'].includes(dimension.source.kind)
     ? dimension.categories.length === 0
     : dimensionSlots(dimension).length === 0;
 

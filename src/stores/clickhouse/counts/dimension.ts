@@ -5,7 +5,7 @@ import {
   type SkippedRule,
   skippedCode,
 } from '../../../domain/questions/contract.ts';
-import type { ColumnOf } from '../read/selection.ts';
+import { type ColumnOf, collectorColumn } from '../read/selection.ts';
 import { sqlInteger } from '../sql-literals.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
@@ -48,6 +48,8 @@ function sourceWords({ categories, source }: Dimension, columnOf: ColumnOf, foun
       return { words: ['toUInt16(is_complete + 1)'], codesOf: ([word = '']) => only(word) };
     case 'code':
       return { words: [columnOf(source.slot)], codesOf: ([word = '']) => only(word) };
+    case 'collector':
+      return { words: [collectorColumn(source, columnOf)], codesOf: ([word = '']) => only(`${word} + 1`) };
     case 'bits':
       return {
         words: source.slots.map((slot, index) => wordOf(columnOf(slot), wordMask(known, index))),

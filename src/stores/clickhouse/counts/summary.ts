@@ -71,6 +71,20 @@ export function collectSummary(rows: readonly ScanRow[], durations: readonly Sca
   };
 }
 
+/** Responses of all outcomes by the code of their collector, which `column` holds. */
+export const collectorScan = (column: string): Scan => ({
+  isAdditive: true,
+  isOfAllOutcomes: true,
+  statement: (source) =>
+    `SELECT 0 AS place, ${column} AS code, '' AS label, [count()] AS figures FROM ${source} GROUP BY code`,
+});
+
+export function collectByCollector(rows: readonly ScanRow[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const [, code, , [amount]] of rows) counts.set(code, (counts.get(code) ?? 0) + (amount ?? 0));
+  return counts;
+}
+
 /** Number of responses by outcome; the projection answers it as above. */
 export const countScan: Scan = {
   isAdditive: true,

@@ -21,7 +21,14 @@ import { collectRanges, rangeScan } from './numbers.ts';
 import { createSurveySizes, type PlanContext, type SurveySizes } from './plan-context.ts';
 import { isWide, type PlanResults, planScans, planSlots } from './plans.ts';
 import { createTimeBudget, runScans, type ScanRow, type ScanScope } from './scans.ts';
-import { collectSummary, durationScan, type SurveySummary, summaryScan } from './summary.ts';
+import {
+  collectByCollector,
+  collectorScan,
+  collectSummary,
+  durationScan,
+  type SurveySummary,
+  summaryScan,
+} from './summary.ts';
 
 export type { Condition } from '../read/selection.ts';
 
@@ -33,6 +40,8 @@ export interface SurveyCountQuery extends DateRange {
   isComplete?: boolean | undefined;
   /** Any of these; undefined: all in the summary, those of `analysedOutcomes` in the counts of questions. */
   outcomes?: readonly Outcome[] | undefined;
+  /** Code position of the collector; set: all outcomes are counted by collector too. */
+  collectorSlot?: number | undefined;
   /** All questions of the survey in their order, or from a question on if only that one and later ones are counted. */
   asked?: readonly AskedQuestion[] | undefined;
   /** Whether the median duration is needed, which takes another scan. */
@@ -53,6 +62,8 @@ export interface SurveyCounts extends SurveySummary {
   counted: number;
   /** In how many of them questions were not asked, by id; without `asked` empty. */
   notAsked: ReadonlyMap<string, NotAskedCounts>;
+  /** Responses by the code of their collector; undefined without `collectorSlot`. */
+  byCollector?: ReadonlyMap<number, number>;
   perQuestion: Map<string, QuestionCounts>;
 }
 
@@ -87,6 +98,7 @@ export function createTotalsStore({
       isComplete,
       outcomes,
       asked = [],
+      collectorSlot,
       withMedianDuration = false,
     }: SurveyCountQuery): Promise<SurveyCounts> {
       const timeLeftMs = createTimeBudget(countTimeoutMs, now);
@@ -95,6 +107,7 @@ export function createTotalsStore({
         ...selectionSlots(selection),
         ...plans.flatMap(({ plan }) => planSlots(plan)),
         ...askedSlots(asked),
+        ...(collectorSlot === undefined ? [] : [collectorSlot]),
       ];
       const columnOf = await columnNames(columns, slots);
       const findings = clickhouse.table('findings');
@@ -112,12 +125,14 @@ export function createTotalsStore({
       const {
         planned,
         notAsked,
+        byCollector,
         head: summary,
       } = await countAll(scope, counted, {
         columnOf,
         isSmall,
         isFiltered,
         asked,
+        collectorSlot,
         asksForOutcomes: asksForOutcomes({ outcomes, conditions: filters }),
         withMedianDuration,
       });
@@ -128,6 +143,7 @@ export function createTotalsStore({
           ? summary.total
           : analysedOutcomes.reduce((sum, outcome) => sum + summary.outcomes[outcome], 0),
         notAsked,
+        ...(byCollector && { byCollector }),
         perQuestion: new Map(
           plans.map(({ questionId, plan }, index) => [
             questionId,
@@ -152,14 +168,16 @@ export function createTotalsStore({
     {
       withMedianDuration,
       asked,
+      collectorSlot,
       asksForOutcomes: isAnyOutcome,
       ...given
     }: Omit<PlanContext, 'ranges' | 'reading'> & {
       withMedianDuration: boolean;
       asked: readonly AskedQuestion[];
+      collectorSlot: number | undefined;
       asksForOutcomes: boolean;
     },
-  ): Promise<{ planned: PlanResults; notAsked: Map<string, NotAskedCounts>; head: SurveySummary }> {
+  ): Promise<Counted> {
     for (let attempt = 1; ; ) {
       const hasPartials = surveysWithPartials.get(scope.surveyId) ?? false;
       const isRestricted = !isAnyOutcome && (surveysWithOtherOutcomes.get(scope.surveyId) ?? false);
@@ -168,6 +186,7 @@ export function createTotalsStore({
         isFiltered: given.isFiltered || isRestricted,
         reading: surveysWithUnusualWords.get(scope.surveyId) ? 'any' : 'usual',
       } as const;
+      const byCollector = collectorSlot === undefined ? [] : [collectorScan(given.columnOf(collectorSlot))];
       const unasked = notAskedStep(asked, { columnOf: given.columnOf, hasPartials });
       let { scans, collect, withUnknownRange } = planScans(plans, {
         ...planContext,
@@ -186,10 +205,12 @@ export function createTotalsStore({
       } = await runScans({ ...scope, outcomes: isRestricted ? analysedOutcomes : undefined }, [
         summaryScan,
         ...(withMedianDuration ? [durationScan] : []),
+        ...byCollector,
         ...unasked.scans,
         ...scans,
       ]);
       const durations = withMedianDuration ? (rows.shift() ?? []) : [];
+      const collectorRows = rows.splice(0, byCollector.length);
       const notAsked = unasked.collect(rows.splice(0, unasked.scans.length));
       const planned = collect(rows);
       rememberRanges(scope.surveyId, planned.ranges);
@@ -204,6 +225,7 @@ export function createTotalsStore({
         return {
           planned,
           notAsked,
+          ...(collectorRows[0] && { byCollector: collectByCollector(collectorRows[0]) }),
           head: await summaryOf(scope, { rows: summaryRows, durations, hadOverlappingParts }),
         };
       attempt += 1;
@@ -217,6 +239,14 @@ export function createTotalsStore({
 
 const hasOtherOutcomes = (outcomes: SurveySummary['outcomes']): boolean =>
   outcomes.SCREENED_OUT + outcomes.OVER_QUOTA > 0;
+
+/** What one state of the table gave. */
+interface Counted {
+  planned: PlanResults;
+  notAsked: Map<string, NotAskedCounts>;
+  byCollector?: Map<number, number>;
+  head: SurveySummary;
+}
 
 export type TotalsStore = ReturnType<typeof createTotalsStore>;
 

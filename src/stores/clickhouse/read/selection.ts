@@ -78,6 +78,10 @@ export function allOf(conditions: readonly string[]): string {
   return conditions.filter((condition) => condition !== '').join(' AND ');
 }
 
+/** SQL for the code of a response's collector. */
+export const collectorColumn = ({ slot }: { slot: number | null }, columnOf: ColumnOf): string =>
+  slot === null ? 'toUInt16(0)' : columnOf(slot);
+
 export function selectionSlots({ conditions }: Pick<Selection, 'conditions'>): number[] {
   return (conditions ?? []).flatMap(({ dimension }) => dimensionSlots(dimension));
 }
@@ -92,6 +96,8 @@ function hasCode(
       return `is_complete = ${sqlInteger(code - 1)}`;
     case 'code':
       return `${columnOf(source.slot)} = ${sqlInteger(code)}`;
+    case 'collector':
+      return `${collectorColumn(source, columnOf)} = ${sqlInteger(code - 1)}`;
     case 'bits': {
       const slot = source.slots[Math.floor((code - 1) / bitsPerWord)];
       return slot === undefined ? '0' : `bitTest(${columnOf(slot)}, ${sqlInteger((code - 1) % bitsPerWord)})`;

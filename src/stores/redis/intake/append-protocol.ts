@@ -16,7 +16,14 @@ export interface IntakeSubmission {
   digest: string;
   /** Identity in the form of an earlier version; undefined once no such record can be left. */
   legacy?: LegacyIdentity | undefined;
+  /** Only a COMPLETED one takes a seat of the survey's quota; one that is SCREENED_OUT counts in no cell either. */
   outcome: Outcome;
+  /** Codes of the quotas by cell that it counts for, in their order. */
+  cells?: readonly number[];
+  /** The same of what was saved of the response before. */
+  heldCells?: readonly number[];
+  /** Code of the collector whose completed responses are counted; undefined where the survey counts none. */
+  collector?: number | undefined;
   responseId: string;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
   idHash: string;
@@ -76,6 +83,10 @@ export const appendCodes = [
   'LOOKUP',
   /** Too many bytes of the survey wait for the response store. */
   'FULL',
+  /** In the stream with the outcome OVER_QUOTA; `text` is the code of the quota by cell that was full. */
+  'OVER_QUOTA',
+  /** The quota of the collector is reached. */
+  'COLLECTOR_FULL',
 ] as const;
 
 export type AppendCode = (typeof appendCodes)[number];
@@ -102,15 +113,23 @@ export interface QueuedSubmission {
   reject(error: unknown): void;
 }
 
-/** COMPLETED submissions of one caller for which nothing need be remembered: the script decides about them together. */
+/**
+ * COMPLETED submissions of one caller and collector in the same cells for which nothing need be remembered: the script
+ * decides about them together.
+ */
 interface BulkGroup {
+  caller: string;
+  collector: number | undefined;
+  cells: string;
   limit: number;
   members: QueuedSubmission[];
   rows: string;
 }
 
-/** Submissions of one caller that the script takes one by one. */
+/** Submissions of one caller and collector that the script takes one by one. */
 interface SingleGroup {
+  caller: string;
+  collector: number | undefined;
   limit: number;
   members: QueuedSubmission[];
 }
@@ -120,8 +139,9 @@ interface SurveyBatch {
   index: number;
   surveyId: string;
   revision: number;
-  /** By caller. */
+  /** By caller, collector and cells, see `nameOf`. */
   bulkGroups: Map<string, BulkGroup>;
+  /** By caller and collector. */
   singleGroups: Map<string, SingleGroup>;
 }
 
@@ -150,14 +170,15 @@ export function encodeBatch(batch: readonly QueuedSubmission[]): EncodedBatch {
   for (const { surveyId, revision } of surveyBatches.all) fields.push(surveyId, revision);
   const groups: BulkGroup[] = [];
   for (const surveyBatch of surveyBatches.all)
-    for (const [caller, group] of surveyBatch.bulkGroups) {
+    for (const group of surveyBatch.bulkGroups.values()) {
+      const { caller, limit, rows, members, cells, collector = '' } = group;
       groups.push(group);
-      fields.push(surveyBatch.index, caller, group.limit, group.rows, group.members.length);
+      fields.push(surveyBatch.index, caller, limit, rows, members.length, cells, collector);
     }
   const singles: QueuedSubmission[] = [];
   for (const surveyBatch of surveyBatches.all)
-    for (const [caller, { limit, members }] of surveyBatch.singleGroups) {
-      fields.push(surveyBatch.index, caller, limit, '', members.length);
+    for (const { caller, limit, members, collector = '' } of surveyBatch.singleGroups.values()) {
+      fields.push(surveyBatch.index, caller, limit, '', members.length, '', collector);
       for (const item of members) {
         const { row, idempotencyRecords, responseId, savedState } = item.submission;
         singles.push(item);
@@ -175,8 +196,11 @@ function encodeIdentity(submission: IntakeSubmission): string {
   const { outcome, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
     submission;
   const flags = `${numberOfOutcome(outcome)}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
-  return `${flags}${encodeMoment(submittedAtMs)}${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}${observedVersion ?? ''}${legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : ''}`;
+  return `${flags}${encodeMoment(submittedAtMs)}${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}${observedVersion ?? ''}${legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : ''}${encodeCells(submission)}`;
 }
+
+const encodeCells = ({ cells = [], heldCells = [] }: IntakeSubmission): string =>
+  cells.length + heldCells.length === 0 ? '' : `\t${cells.join(',')}\t${heldCells.join(',')}`;
 
 /** Whether the script keeps, or may have kept, a state of the response beside its row. */
 const hasState = ({ observedVersion, savedState }: IntakeSubmission): boolean =>
@@ -221,10 +245,16 @@ function createSurveyBatches() {
   };
 }
 
+/** The name of a group in its batch. Callers are hashes without blanks. */
+const nameOf = ({ caller, collector }: IntakeSubmission, cells: string): string =>
+  cells === '' && collector === undefined ? caller : `${caller} ${collector ?? ''} ${cells}`;
+
 function addToBulkGroup(surveyBatch: SurveyBatch, item: QueuedSubmission): void {
-  const { caller, limit, row } = item.submission;
-  const group = surveyBatch.bulkGroups.get(caller);
-  if (!group) surveyBatch.bulkGroups.set(caller, { limit, members: [item], rows: row });
+  const { caller, collector, limit, row } = item.submission;
+  const cells = item.submission.cells?.join(',') ?? '';
+  const name = nameOf(item.submission, cells);
+  const group = surveyBatch.bulkGroups.get(name);
+  if (!group) surveyBatch.bulkGroups.set(name, { caller, collector, cells, limit, members: [item], rows: row });
   else {
     group.members.push(item);
     group.rows += `\n${row}`;
@@ -232,10 +262,11 @@ function addToBulkGroup(surveyBatch: SurveyBatch, item: QueuedSubmission): void 
 }
 
 function addToSingleGroup({ singleGroups }: SurveyBatch, item: QueuedSubmission): void {
-  const { caller, limit } = item.submission;
-  const group = singleGroups.get(caller);
+  const { caller, collector, limit } = item.submission;
+  const name = nameOf(item.submission, '');
+  const group = singleGroups.get(name);
   if (group) group.members.push(item);
-  else singleGroups.set(caller, { limit, members: [item] });
+  else singleGroups.set(name, { caller, collector, limit, members: [item] });
 }
 
 function resolveAll(
@@ -248,21 +279,31 @@ function resolveAll(
   for (const [index, item] of singles.entries()) report(resolveSingle(item, results[groups.length + index] ?? ''), 1);
 }
 
-/** Reads `reset counted passed accepted code isFilled`. */
+/** Reads `reset counted passed accepted code isFilled seated fullCode`. */
 function resolveBulkGroup({ limit, members }: BulkGroup, result: string, report: ReportOutcome): void {
-  const [resetMs = 0, counted = 0, passed = 0, accepted = 0, number = -1, isFilled = 0] = result.split(' ').map(Number);
+  const [resetMs = 0, counted = 0, passed = 0, accepted = 0, number = -1, isFilled = 0, seated = 0, full = 0] = result
+    .split(' ')
+    .map(Number);
   const between = codeOf(number);
-  const filling = isFilled === 1 ? accepted - 1 : -1;
+  const filling = isFilled === 1 ? seated - 1 : -1;
   const before = counted - members.length;
-  for (const [index, { resolve }] of members.entries())
+  const codeAt = (index: number): AppendCode => {
+    if (index < seated) return index === filling ? 'FILLED' : 'ACCEPTED';
+    if (index < accepted) return 'OVER_QUOTA';
+    return index < passed ? between : 'LIMITED';
+  };
+  for (const [index, { resolve }] of members.entries()) {
+    const code = codeAt(index);
     resolve({
-      code: index === filling ? 'FILLED' : index < accepted ? 'ACCEPTED' : index < passed ? between : 'LIMITED',
+      code,
       remaining: counted < 0 ? -1 : Math.max(0, limit - before - index - 1),
       resetMs,
-      text: '',
+      text: code === 'OVER_QUOTA' ? String(full) : '',
     });
-  report('ACCEPTED', accepted - isFilled);
+  }
+  report('ACCEPTED', seated - isFilled);
   report('FILLED', isFilled);
+  report('OVER_QUOTA', accepted - seated);
   report(between, passed - accepted);
   report('LIMITED', members.length - passed);
 }

@@ -6,25 +6,30 @@
 --   5 bytes that a survey may have waiting for the response store (-1: any number)
 --   6 bytes that a caller may send in large rows in a window
 --   7 number of surveys, then for each: survey id, expected revision
---   then groups of submissions, each either whole responses under new ids of one caller, with no key, in five fields:
+--   then groups of submissions, each either whole responses under new ids of one caller, with no key and in the same
+--   cells, in seven fields:
 --     1 survey index (from 1) · 2 caller under which the limit is counted ('' = it was counted before) · 3 limit
---     4 rows, one a line · 5 number of rows
---   or several submissions of one caller that are decided one by one: the same five fields with '' for the rows, then
---   for each submission:
+--     4 rows, one a line · 5 number of rows · 6 cells: codes of the quotas by cell that they count for, by commas
+--     7 code of the collector whose completed responses are counted ('' = none)
+--   or several submissions of one caller that are decided one by one: the same seven fields with '' for rows and cells,
+--   then for each submission:
 --     1 its identity, one text of fixed width, blanks for what is missing:
---       number of its outcome (0 PARTIAL, 1 COMPLETED, 2 SCREENED_OUT, 3 OVER_QUOTA) · isLookupDone: '1' when the response store has no record of key and id
+--       outcome '0' partial, '1' completed, '2' screened out · isLookupDone: '1' when the response store has no record of key and id
 --       mustRefuse: '1' when it is refused unless it is a repeat · hasState: '1' when fields 4 and 5 follow
 --       submitted at, ms in base 36 (8) · digest of the body (12) · hash of the idempotency key (24)
 --       hash of the response id, where a client made it (24)
 --       observed version ('' = a new id of the service, of which no state is kept)
 --       for submissions that an earlier version may have accepted: a blank, digest (12) and key in the form of that
 --       version
+--       where there are quotas by cell: a tab and its cells, a tab and those in which its earlier saves count
 --     2 row · 3 idempotency records for the response store, one a line ('' = none)
 --     and where hasState is set: 4 response id · 5 state to save for resuming ('' = none)
--- Returns one text for each group: 'ms-until-the-window-ends counted passed accepted code isFilled'. Of its
---   submissions, in order, those past `passed` are over the limit, the first `accepted` are accepted (the last of them
---   fills the quota if isFilled is 1), and `code` is for those between.
---   For each single submission: 'code remaining ms-until-the-window-ends text'.
+-- Returns one text for each group: 'ms-until-the-window-ends counted passed accepted code isFilled seated fullCode'.
+--   Of its submissions, in order, those past `passed` are over the limit, the first `accepted` are accepted (the last of
+--   those seated fills the survey if isFilled is 1), and `code` is for those between. The accepted ones past `seated`
+--   are over quota: the quota by cell with this code was full.
+--   For each single submission: 'code remaining ms-until-the-window-ends text'; the text of OVER_QUOTA is the code of
+--   the quota that was full.
 -- ACCEPTED, FILLED and the other codes are locals that append-protocol.ts defines before this script.
 local prefix, windowMs, stateTtl, answersTtl = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local maxPendingBytes, maxLargeBytes = tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -56,12 +61,13 @@ for i = 1, tonumber(ARGV[7]) do
     quota = tonumber(fields[2] or ''), total = tonumber(fields[3] or 0), completed = tonumber(fields[4] or 0),
     isFilled = fields[5] == '1', codes = tonumber(fields[6] or 0),
     isOverPendingLimit = maxPendingBytes ~= nil and tonumber(fields[8] or 0) > maxPendingBytes,
-    newRows = 0, newTotal = 0, newCompleted = 0, newBytes = 0,
+    newRows = 0, newTotal = 0, newCompleted = 0, newBytes = 0, cellQuotas = {},
   }
   nextArgument = nextArgument + 2
 end
 
 local rows, rowCount, filledSurveys, results, codes, records = {}, 0, {}, {}, 0, {}
+local reachedQuotas = {}
 
 local function markFilled(survey)
   survey.isFilled = true
@@ -119,29 +125,132 @@ local function addRows(survey, text, n)
   if survey.codes > codes then codes = survey.codes end
 end
 
-local function acceptGroup(survey, passed, n, i)
-  if not survey.isKnown then return 0, UNKNOWN, 0 end
-  if not survey.isCurrent then return 0, STALE, 0 end
-  if survey.isFrozen then return 0, FROZEN, 0 end
-  if survey.isFilled then return 0, QUOTA, 0 end
-  if survey.isOverPendingLimit then return 0, FULL, 0 end
-  local freeSeats = survey.quota and math.max(0, survey.quota - survey.completed - survey.newCompleted)
-  local accepted = freeSeats and math.min(passed, freeSeats) or passed
-  if accepted > 0 then
-    survey.newTotal, survey.newCompleted = survey.newTotal + accepted, survey.newCompleted + accepted
-    addRows(survey, accepted == n and ARGV[i + 3] or firstLines(ARGV[i + 3], accepted), accepted)
+-- The seats of a collector. Completed responses are counted by collector once a survey has a second one or a quota for
+-- one (see announce-survey.lua).
+local function collectorOf(survey, code)
+  if code == '' then return nil end
+  survey.collectors = survey.collectors or {}
+  local known = survey.collectors[code]
+  if known then return known end
+  local fields = redis.call('HMGET', survey.key, 'quota:' .. code, 'completed:' .. code)
+  local collector = { quota = tonumber(fields[1] or ''), completed = tonumber(fields[2] or 0), newCompleted = 0 }
+  survey.collectors[code] = collector
+  return collector
+end
+
+-- Number of free seats of a survey or collector; nil: any number.
+local function freeSeatsOf(counted)
+  return counted.quota and math.max(0, counted.quota - counted.completed - counted.newCompleted)
+end
+
+-- Quotas by cell. announce-survey.lua writes the hash of a survey's quotas; of the quota with code N: `cN` count, `lN`
+-- limit, `rN` rule (first letter: C counts completed responses, S started ones; second: what happens when it is full,
+-- O over quota, C the survey closes, N nothing), `nN` set while the responses of before are being counted, `fN` how
+-- often it was reached. While they are being counted `dN` is what was added meanwhile, and `counting` is set.
+local function cellQuotasOf(survey, cells)
+  local found, missing, fields = {}, {}, {}
+  for code in string.gmatch(cells, '%d+') do
+    if survey.cellQuotas[code] == nil then
+      missing[#missing + 1] = code
+      for _, letter in ipairs({ 'c', 'l', 'r', 'n' }) do fields[#fields + 1] = letter .. code end
+    end
   end
-  local isFilled = passed > 0 and accepted == freeSeats
-  if isFilled then markFilled(survey) end
-  return accepted, QUOTA, (isFilled and accepted > 0) and 1 or 0
+  if #missing > 0 then
+    local values = redis.call('HMGET', prefix .. 'quotas:' .. survey.id, unpack(fields))
+    for i, code in ipairs(missing) do
+      local rule = values[i * 4 - 1]
+      -- A quota that was deleted meanwhile: the revision of the survey has changed, so nothing is accepted.
+      survey.cellQuotas[code] = rule and {
+        code = code, count = tonumber(values[i * 4 - 3] or 0), limit = tonumber(values[i * 4 - 2]), added = 0,
+        countsStarted = string.sub(rule, 1, 1) == 'S', whenFull = string.sub(rule, 2, 2), isCounting = values[i * 4],
+      } or false
+    end
+  end
+  for code in string.gmatch(cells, '%d+') do
+    if survey.cellQuotas[code] then found[#found + 1] = survey.cellQuotas[code] end
+  end
+  return found
+end
+
+-- Seats that are free in all these cells, and the first quota that has the fewest; nothing where none is limited.
+local function freeInCells(quotas)
+  local free, scarcest
+  for _, quota in ipairs(quotas) do
+    if quota.whenFull ~= 'N' and not quota.isCounting then
+      local left = math.max(0, quota.limit - quota.count - quota.added)
+      if not free or left < free then free, scarcest = left, quota end
+    end
+  end
+  return free, scarcest
+end
+
+-- Takes n seats in each cell, or gives them back. Returns whether a quota that closes the survey was reached.
+local function takeCells(survey, quotas, n)
+  local mustClose = false
+  for _, quota in ipairs(quotas) do
+    local before = quota.count + quota.added
+    quota.added = quota.added + n
+    if not quota.isCounting and before < quota.limit and before + n >= quota.limit then
+      local times = redis.call('HINCRBY', prefix .. 'quotas:' .. survey.id, 'f' .. quota.code, 1)
+      reachedQuotas[#reachedQuotas + 1] = survey.id .. ':' .. quota.code .. ':' .. times
+      mustClose = mustClose or quota.whenFull == 'C'
+    end
+  end
+  return mustClose
+end
+
+-- The outcome stands after the survey's version. A row of '3' is over quota.
+local outcomeInRow = '^(%["[^"]*","[^"]*",%-?%d+,%d+,0,%d+,)%d'
+local function markOverQuota(row) return (string.gsub(row, outcomeInRow, '%13', 1)) end
+local function markRowsOverQuota(text, from)
+  local marked, i = {}, 0
+  for row in string.gmatch(text, '[^\n]+') do
+    i = i + 1
+    marked[i] = i > from and markOverQuota(row) or row
+  end
+  return table.concat(marked, '\n')
+end
+
+-- Returns how many are accepted, the code of the others, whether they fill the survey, how many of the accepted have a
+-- seat, and the code of the quota by cell that has none for the others.
+local function acceptGroup(survey, collector, passed, n, i)
+  if not survey.isKnown then return 0, UNKNOWN, 0, 0, '' end
+  if not survey.isCurrent then return 0, STALE, 0, 0, '' end
+  if survey.isFrozen then return 0, FROZEN, 0, 0, '' end
+  if survey.isFilled then return 0, QUOTA, 0, 0, '' end
+  if survey.isOverPendingLimit then return 0, FULL, 0, 0, '' end
+  local freeSeats, code = freeSeatsOf(survey), QUOTA
+  local seated = freeSeats and math.min(passed, freeSeats) or passed
+  local quotas, fullQuota, mustClose = nil, nil, false
+  if ARGV[i + 5] ~= '' then
+    quotas = cellQuotasOf(survey, ARGV[i + 5])
+    local free, scarcest = freeInCells(quotas)
+    if free and free < seated then seated, fullQuota = free, scarcest end
+  end
+  local collectorSeats = collector and freeSeatsOf(collector)
+  if collectorSeats and (collectorSeats < seated or collectorSeats == seated and fullQuota) then
+    seated, fullQuota, code = collectorSeats, nil, COLLECTOR_FULL
+  end
+  if quotas then mustClose = takeCells(survey, quotas, seated) end
+  local isFull = passed > 0 and seated == freeSeats or mustClose or (fullQuota and fullQuota.whenFull == 'C')
+  local accepted = (isFull or code == COLLECTOR_FULL) and seated or passed
+  if accepted > 0 then
+    survey.newTotal, survey.newCompleted = survey.newTotal + accepted, survey.newCompleted + seated
+    if collector then collector.newCompleted = collector.newCompleted + seated end
+    local text = accepted == n and ARGV[i + 3] or firstLines(ARGV[i + 3], accepted)
+    addRows(survey, accepted > seated and markRowsOverQuota(text, seated) or text, accepted)
+  end
+  if isFull then markFilled(survey) end
+  return accepted, code, (isFull and seated > 0) and 1 or 0, seated, accepted > seated and fullQuota.code or ''
 end
 
 local function processGroup(survey, i)
   local n, limit = tonumber(ARGV[i + 4]), tonumber(ARGV[i + 2])
   local count, left = countLimit(survey, ARGV[i + 1], n)
   local passed = count < 0 and n or math.max(0, math.min(n, limit - count + n))
-  local accepted, code, isFilled = acceptGroup(survey, passed, n, i)
-  return left .. ' ' .. count .. ' ' .. passed .. ' ' .. accepted .. ' ' .. code .. ' ' .. isFilled
+  local accepted, code, isFilled, seated, fullCode = acceptGroup(survey, collectorOf(survey, ARGV[i + 6]), passed, n, i)
+  return left .. ' ' .. count .. ' ' .. passed .. ' ' .. accepted .. ' ' .. code .. ' ' .. isFilled .. ' ' .. seated
+    .. ' ' .. fullCode
 end
 
 -- Idempotency. Each accepted submission leaves a record of 48 bytes in the present generation: hashes small enough for
@@ -187,7 +296,7 @@ local function placeOf(key) return tonumber(string.sub(key, 1, 8), 16) end
 local function numberOf(key) return string.format('%.0f', tonumber(string.sub(key, 9, 16), 16) - 2147483648) end
 
 -- Marks a key as used, and finds its earlier use. Returns nothing for a new key, otherwise the code of the submission.
--- `unmarkKey` takes the mark back. A record: digest (12), number of the outcome, submitted at (8); for the id of a response also
+-- `unmarkKey` takes the mark back. A record: digest (12), outcome, submitted at (8); for the id of a response also
 -- the end of its survey's id.
 local function findRecord(key, digest, isLookupDone, surveyEnd)
   local sets, place, number = openIdempotency(), placeOf(key), numberOf(key)
@@ -229,11 +338,11 @@ end
 -- The state of a response that is or was open. An earlier version stored its whole reply in `reply`.
 local function readState(responseId)
   local fields =
-    redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at', 'outcome')
+    redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at', 'out')
   return {
     version = fields[1], isComplete = fields[2] == '1', digest = fields[3], legacyReply = fields[4],
     surveyId = fields[5], firstDigest = fields[6], format = fields[7], submittedAt = fields[8],
-    outcome = fields[9] or fields[2],
+    outcome = fields[9],
   }
 end
 
@@ -245,8 +354,7 @@ local function saveState(survey, item, state)
   local generation = openIdempotency().generation
   redis.call('HSET', stateName, 'n', n, 'done', item.isComplete and '1' or '0', 'digest', item.digest, 'at', item.at,
     'survey', survey.id, 'gen', generation)
-  -- Where the outcome is missing, `done` says which it is: 0 PARTIAL, 1 COMPLETED.
-  if item.outcome > '1' then redis.call('HSET', stateName, 'outcome', item.outcome) end
+  if item.outcome > '1' then redis.call('HSET', stateName, 'out', item.outcome) end
   if state.version == '1' then redis.call('HSET', stateName, 'first', string.sub(state.digest, 1, 12)) end
   -- An earlier version stored the answers, and a reply, in the state.
   if state.version then redis.call('HDEL', stateName, 'data', 'reply') end
@@ -271,9 +379,9 @@ local function wasDeleted(item)
 end
 
 -- The variable parts of the reply to a repeat; the whole reply where an earlier version stored it.
-local function replyOf(state, outcome)
-  if state.submittedAt then return outcome .. ' ' .. state.submittedAt end
-  if outcome ~= '0' then return state.legacyReply end
+local function replyOf(state, isComplete)
+  if state.submittedAt then return (isComplete and (state.outcome or '1') or '0') .. ' ' .. state.submittedAt end
+  if isComplete then return state.legacyReply end
   return (string.gsub(state.legacyReply, '"isComplete":true', '"isComplete":false', 1))
 end
 
@@ -287,8 +395,8 @@ local function checkState(survey, item, state)
   if state.format and state.format ~= '1' then return NEWER, '' end
   if state.version then
     if state.surveyId ~= survey.id then return MISMATCH, '' end
-    if hasSameDigest(item, state.digest) then return REPLAY, replyOf(state, state.outcome) end
-    if state.firstDigest and hasSameDigest(item, state.firstDigest) then return REPLAY, replyOf(state, '0') end
+    if hasSameDigest(item, state.digest) then return REPLAY, replyOf(state, state.isComplete) end
+    if state.firstDigest and hasSameDigest(item, state.firstDigest) then return REPLAY, replyOf(state, false) end
     if item.observedVersion == '0' then
       -- Only the response store may have the record of its first save.
       if not state.firstDigest and tonumber(state.version) > 1 and not item.isLookupDone then return LOOKUP, '' end
@@ -319,7 +427,29 @@ local function findLegacyRecord(survey, item)
   return MISMATCH, ''
 end
 
-local function decide(survey, item)
+-- Moves a response from the cells of its earlier saves to its present ones, all or none. Returns the quota that is full,
+-- and whether one was reached that closes the survey.
+local function takeCellsOfItem(survey, item)
+  if item.cells == '' and item.heldCells == '' then return nil, false end
+  local held, taken, given = {}, {}, {}
+  for _, quota in ipairs(cellQuotasOf(survey, item.heldCells)) do
+    if quota.countsStarted then held[quota.code] = quota end
+  end
+  for _, quota in ipairs(cellQuotasOf(survey, item.cells)) do
+    if item.outcome == '1' or quota.countsStarted and item.outcome == '0' then
+      if held[quota.code] then held[quota.code] = nil else taken[#taken + 1] = quota end
+    end
+  end
+  for _, quota in pairs(held) do given[#given + 1] = quota end
+  local free, scarcest = freeInCells(taken)
+  local fullQuota = free == 0 and scarcest or nil
+  if fullQuota and fullQuota.whenFull == 'C' then return fullQuota, false end
+  takeCells(survey, given, -1)
+  if fullQuota then return fullQuota, false end
+  return nil, takeCells(survey, taken, 1)
+end
+
+local function decide(survey, collector, item)
   if item.key then
     local code, text = findRecord(item.key, item.digest, item.isLookupDone, '')
     item.isKeyMarked = not code
@@ -338,25 +468,42 @@ local function decide(survey, item)
   if item.mustRefuse then return REFUSED, '' end
   if survey.isFilled then return QUOTA, '' end
   if survey.isOverPendingLimit then return FULL, '' end
-  if survey.quota and survey.completed + survey.newCompleted >= survey.quota then
+  if freeSeatsOf(survey) == 0 then
     markFilled(survey)
     return QUOTA, ''
+  end
+  if collector and freeSeatsOf(collector) == 0 then return COLLECTOR_FULL, '' end
+
+  local fullQuota, mustClose = takeCellsOfItem(survey, item)
+  if fullQuota and fullQuota.whenFull == 'C' then
+    markFilled(survey)
+    return QUOTA, ''
+  end
+  local isSave = item.savedState ~= ''
+  if fullQuota then
+    item.outcome, item.isComplete, item.savedState = '3', true, ''
+    item.row, item.records = markOverQuota(item.row), string.gsub(item.records, ',%d%]', ',3]')
   end
 
   local isFirst = item.observedVersion == '' or item.observedVersion == '0'
   if isFirst then survey.newTotal = survey.newTotal + 1 end
-  if item.takesSeat then survey.newCompleted = survey.newCompleted + 1 end
+  if item.outcome == '1' then
+    survey.newCompleted = survey.newCompleted + 1
+    if collector then collector.newCompleted = collector.newCompleted + 1 end
+  end
   addRows(survey, item.row, 1)
   local record = item.digest .. item.outcome .. item.at
   if item.key then saveRecord(item.key, record) end
   if item.isIdMarked then saveRecord(item.idKey, record .. string.sub(survey.id, -8)) end
   -- A response that is complete at once needs no state: its record is enough.
-  if item.savedState ~= '' or state.version or not isFirst then saveState(survey, item, state) end
+  if isSave or state.version or not isFirst then saveState(survey, item, state) end
   if item.records ~= '' then records[#records + 1] = item.records end
-  if survey.quota and item.takesSeat and survey.completed + survey.newCompleted == survey.quota then
+  local isFilled = survey.quota and item.outcome == '1' and survey.completed + survey.newCompleted == survey.quota
+  if isFilled or mustClose then
     markFilled(survey)
     return FILLED, ''
   end
+  if fullQuota then return OVER_QUOTA, fullQuota.code end
   return ACCEPTED, ''
 end
 
@@ -371,14 +518,15 @@ local function readItem(i)
   local item = {
     row = ARGV[i + 1], records = ARGV[i + 2],
     outcome = string.sub(identity, 1, 1), isComplete = string.byte(identity, 1) ~= 48,
-    takesSeat = string.byte(identity, 1) == 49, isLookupDone = string.byte(identity, 2) == 49,
-    mustRefuse = string.byte(identity, 3) == 49,
+    isLookupDone = string.byte(identity, 2) == 49, mustRefuse = string.byte(identity, 3) == 49,
     at = string.sub(identity, 5, 12), digest = string.sub(identity, 13, 24),
     key = fixedField(identity, 25, 48), idKey = fixedField(identity, 49, 72), observedVersion = '', savedState = '',
+    cells = '', heldCells = '',
   }
   if #identity > 72 then
-    local observedVersion, legacy = string.match(identity, '^(%-?%d*) ?(.*)$', 73)
-    item.observedVersion = observedVersion
+    local observedVersion, legacy, cells, heldCells =
+      string.match(identity, '^(%-?%d*) ?([^\t]*)\t?([^\t]*)\t?(.*)$', 73)
+    item.observedVersion, item.cells, item.heldCells = observedVersion, cells, heldCells
     if legacy ~= '' then
       item.legacyDigest, item.legacyKey = string.sub(legacy, 1, 12), #legacy > 12 and string.sub(legacy, 13) or nil
     end
@@ -388,13 +536,13 @@ local function readItem(i)
   return item, i + 5
 end
 
-local function processSingle(survey, caller, limit, item)
+local function processSingle(survey, caller, limit, collector, item)
   local count, left = countLimit(survey, caller, 1)
   if count > limit then return LIMITED .. ' 0 ' .. left .. ' ' end
   local isTooMuch, bytesLeft = countLarge(caller, #item.row)
   if isTooMuch then return LIMITED .. ' 0 ' .. bytesLeft .. ' ' end
-  local code, text = decide(survey, item)
-  if code ~= ACCEPTED and code ~= FILLED then
+  local code, text = decide(survey, collector, item)
+  if code ~= ACCEPTED and code ~= FILLED and code ~= OVER_QUOTA then
     if item.isKeyMarked then unmarkKey(item.key, item.isLookupDone) end
     if item.isIdMarked then unmarkKey(item.idKey, item.isLookupDone) end
   end
@@ -406,13 +554,14 @@ while i <= #ARGV do
   local survey = surveys[tonumber(ARGV[i])]
   if ARGV[i + 3] ~= '' then
     results[#results + 1] = processGroup(survey, i)
-    i = i + 5
+    i = i + 7
   else
     local caller, limit, item, number = ARGV[i + 1], tonumber(ARGV[i + 2]), nil, tonumber(ARGV[i + 4])
-    i = i + 5
+    local collector = collectorOf(survey, ARGV[i + 6])
+    i = i + 7
     for _ = 1, number do
       item, i = readItem(i)
-      results[#results + 1] = processSingle(survey, caller, limit, item)
+      results[#results + 1] = processSingle(survey, caller, limit, collector, item)
     end
   end
 end
@@ -424,10 +573,23 @@ end
 local surveyIds, sizes, bytes = {}, {}, 0
 for i = 1, #surveys do
   local survey = surveys[i]
+  local quotasName, isCounting = prefix .. 'quotas:' .. survey.id, nil
+  for code, quota in pairs(survey.cellQuotas) do
+    if quota and quota.added ~= 0 then
+      redis.call('HINCRBY', quotasName, 'c' .. code, quota.added)
+      if isCounting == nil then isCounting = redis.call('HEXISTS', quotasName, 'counting') == 1 end
+      if isCounting then redis.call('HINCRBY', quotasName, 'd' .. code, quota.added) end
+    end
+  end
   -- By rows, not by counts: a response that is continued and left open changes no count.
   if survey.newRows > 0 then
     redis.call('HINCRBY', survey.key, 'total', survey.newTotal)
     redis.call('HINCRBY', survey.key, 'completed', survey.newCompleted)
+    for code, collector in pairs(survey.collectors or {}) do
+      if collector.newCompleted > 0 then
+        redis.call('HINCRBY', survey.key, 'completed:' .. code, collector.newCompleted)
+      end
+    end
     redis.call('HINCRBY', survey.key, 'pending', survey.newBytes)
     surveyIds[#surveyIds + 1], sizes[#sizes + 1], bytes = survey.id, survey.newBytes, bytes + survey.newBytes
   end
@@ -446,6 +608,10 @@ if rowCount > 0 or #filledSurveys > 0 then
   if #records > 0 then
     entry[#entry + 1] = 'records'
     entry[#entry + 1] = table.concat(records, '\n')
+  end
+  if #reachedQuotas > 0 then
+    entry[#entry + 1] = 'quotas'
+    entry[#entry + 1] = table.concat(reachedQuotas, ',')
   end
   redis.call('XADD', KEYS[1], '*', unpack(entry))
   redis.call('INCRBY', prefix .. 'pending', bytes)

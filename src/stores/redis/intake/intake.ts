@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import { Problem, unavailable } from '../../../errors.ts';
 import { isServerGeneratedId } from '../../../platform/ids.ts';
 import { type AppendResult, decodeMoment, type IntakeSubmission } from './append-protocol.ts';
+import { createIntakeQuotas } from './quotas.ts';
 import { type AnnouncedSurvey, createIntakeScripts, type ResponseDeletion } from './scripts.ts';
 import {
   createShardQueue,
@@ -11,7 +12,7 @@ import {
   notStored,
   type ShardQueueDeps,
 } from './shard-queue.ts';
-import { answersKey, responseKey, type Shards, surveyKey } from './shards.ts';
+import { answersKey, quotasKey, responseKey, type Shards, surveyKey } from './shards.ts';
 
 export type { AnnouncedSurvey } from './scripts.ts';
 
@@ -52,6 +53,8 @@ const unlimitedMemory: IntakeMemory = {
 export interface SurveyFreeze {
   /** In force when the freeze began; undefined where the intake knows of none. */
   revision: number | undefined;
+  /** Its mark in the intake. */
+  frozen: string;
   release(): Promise<void>;
 }
 
@@ -75,11 +78,11 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
 
     /** Announces a survey's revision and quota. False: this revision, or a newer one, is known already. */
     announce: (survey: AnnouncedSurvey): Promise<boolean> =>
-      orUnavailable(scripts.announce(keyOf(survey.surveyId), survey)),
+      orUnavailable(scripts.announce(shards.of(survey.surveyId), survey)),
 
     /** Announces a survey that was deleted, after PostgreSQL was restored to an earlier time. */
     restoreDeleted: (survey: AnnouncedSurvey): Promise<boolean> =>
-      orUnavailable(scripts.announce(keyOf(survey.surveyId), survey, deletedRevision)),
+      orUnavailable(scripts.announce(shards.of(survey.surveyId), survey, deletedRevision)),
 
     /** The revision in force; undefined when the intake does not know the survey. */
     revision: async (surveyId: string): Promise<number | undefined> => {
@@ -100,7 +103,7 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
       const freeze = await orUnavailable(scripts.freeze(key, forMs, String(randomInt(1_000_000))));
       return (
         freeze && {
-          revision: freeze.revision,
+          ...freeze,
           release: () => orUnavailable(scripts.release(key, freeze.frozen)),
         }
       );
@@ -120,6 +123,19 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
       const [total, completed] = await orUnavailable(redis.hmget(keyOf(surveyId), 'total', 'completed'));
       return typeof total === 'string' ? { total: Number(total), completed: Number(completed) } : undefined;
     },
+
+    /** Complete responses by collector code; undefined where the intake does not count them by collector. */
+    completedByCollector: async (
+      surveyId: string,
+      codes: readonly number[],
+    ): Promise<ReadonlyMap<number, number> | undefined> => {
+      if (codes.length === 0) return undefined;
+      const names = codes.map((code) => `completed:${code}`);
+      const counts = await orUnavailable(redis.hmget(keyOf(surveyId), ...names));
+      if (counts.every((count) => count === null)) return undefined;
+      return new Map(codes.map((code, index) => [code, Number(counts[index] ?? 0)]));
+    },
+    quotas: createIntakeQuotas({ redis, shards, scripts }),
 
     /** The present revision if the quota was filled under it, even if seats have been freed since by deletions. */
     quotaFilledRevision: async (surveyId: string): Promise<number | undefined> => {
@@ -156,7 +172,12 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
     removeSurvey: async (surveyId: string): Promise<void> => {
       const key = keyOf(surveyId);
       await orUnavailable(
-        redis.multi().del(key).hset(key, 'rev', deletedRevision).expire(key, idempotencyTtlSeconds).exec(),
+        redis
+          .multi()
+          .del(key, quotasKey(shards.of(surveyId), surveyId))
+          .hset(key, 'rev', deletedRevision)
+          .expire(key, idempotencyTtlSeconds)
+          .exec(),
       );
     },
   };

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { type Outcome, takesSeat } from '../../../domain/outcome.ts';
 import { assetPath } from '../../../platform/assets.ts';
 import { appendPrelude, encodeMoment } from './append-protocol.ts';
-import type { Shard } from './shards.ts';
+import { quotasKey, quotasToCountKey, type Shard, surveyKey } from './shards.ts';
 
 /** The text of a script of this folder. */
 export const intakeScript = (name: string): string =>
@@ -18,6 +18,38 @@ export interface AnnouncedSurvey {
   /** Counts of responses; used only if the intake has none. */
   total: number;
   completed: number;
+  /** Active quotas by cell. */
+  cellQuotas?: readonly AnnouncedQuota[];
+  /** The collectors whose completed responses are counted; empty where none are. */
+  collectors?: readonly AnnouncedCollector[];
+}
+
+export interface AnnouncedCollector {
+  code: number;
+  quota: number | null;
+  /** Completed responses; used only if the intake does not know the survey. */
+  completed: number;
+}
+
+/** A quota by cell as it is announced to the intake. */
+export interface AnnouncedQuota {
+  code: number;
+  limit: number;
+  counts: 'COMPLETED' | 'STARTED';
+  whenFull: 'OVER_QUOTA' | 'CLOSE' | 'COUNT_ONLY';
+  /** Another version of what it counts: the responses of before are counted again. */
+  version: number;
+}
+
+/** The names in append.lua. */
+const ruleOf = ({ counts, whenFull }: AnnouncedQuota): string =>
+  (counts === 'STARTED' ? 'S' : 'C') + { OVER_QUOTA: 'O', CLOSE: 'C', COUNT_ONLY: 'N' }[whenFull];
+
+/** Stored responses in a quota by cell, under a version of its condition. */
+export interface CountedQuota {
+  code: number;
+  version: number;
+  count: number;
 }
 
 /** A response to be deleted, and its tombstone. */
@@ -26,6 +58,8 @@ export interface ResponseDeletion {
   responseId: string;
   submittedAtMs: number;
   outcome: Outcome;
+  /** Code of its collector; 0: the default one. */
+  collector?: number;
   row: string;
 }
 
@@ -44,7 +78,9 @@ export interface AppendLimits {
 
 type ScriptRedis = Redis & {
   appendBatch(stream: string, ...args: (string | number)[]): Promise<string[]>;
-  announceSurvey(key: string, ...args: (string | number)[]): Promise<number>;
+  announceSurvey(key: string, quotas: string, toCount: string, ...args: (string | number)[]): Promise<number>;
+  beginQuotaCount(quotas: string, key: string, name: string, frozen: string): Promise<string[] | null>;
+  endQuotaCount(quotas: string, key: string, toCount: string, ...args: (string | number)[]): Promise<number | null>;
   deleteResponse(stream: string, ...args: (string | number)[]): Promise<number>;
   freezeSurvey(key: string, forMs: number, token: string): Promise<string[]>;
   releaseSurvey(key: string, frozen: string): Promise<number>;
@@ -57,7 +93,9 @@ type ScriptRedis = Redis & {
 export function createIntakeScripts(plain: Redis) {
   const redis = plain as ScriptRedis;
   redis.defineCommand('appendBatch', { numberOfKeys: 1, lua: appendPrelude + intakeScript('append') });
-  redis.defineCommand('announceSurvey', { numberOfKeys: 1, lua: intakeScript('announce-survey') });
+  redis.defineCommand('announceSurvey', { numberOfKeys: 3, lua: intakeScript('announce-survey') });
+  redis.defineCommand('beginQuotaCount', { numberOfKeys: 2, lua: intakeScript('begin-quota-count') });
+  redis.defineCommand('endQuotaCount', { numberOfKeys: 3, lua: intakeScript('end-quota-count') });
   redis.defineCommand('freezeSurvey', { numberOfKeys: 1, lua: intakeScript('freeze-survey') });
   redis.defineCommand('releaseSurvey', { numberOfKeys: 1, lua: intakeScript('release-survey') });
   redis.defineCommand('deleteResponse', { numberOfKeys: 1, lua: intakeScript('delete-response') });
@@ -80,11 +118,47 @@ export function createIntakeScripts(plain: Redis) {
       ),
 
     /** False: the intake knows this revision or a newer one. `overruledRevision` is replaced although it is newer. */
-    announce: async (key: string, survey: AnnouncedSurvey, overruledRevision?: number): Promise<boolean> => {
-      const { revision, quota, codePositions, total, completed } = survey;
+    announce: async (shard: Shard, survey: AnnouncedSurvey, overruledRevision?: number): Promise<boolean> => {
+      const { surveyId, revision, quota, codePositions, total, completed, cellQuotas = [], collectors = [] } = survey;
       const args = [revision, quota ?? '', codePositions, total, completed, overruledRevision ?? ''];
-      return (await redis.announceSurvey(key, ...args)) === 1;
+      const quotas = cellQuotas.flatMap((cell) => [cell.code, cell.limit, ruleOf(cell), cell.version]);
+      const counted = collectors.flatMap((collector) => [collector.code, collector.quota ?? '', collector.completed]);
+      const keys = [surveyKey(shard, surveyId), quotasKey(shard, surveyId), quotasToCountKey(shard)] as const;
+      return (await redis.announceSurvey(...keys, ...args, surveyId, cellQuotas.length, ...quotas, ...counted)) === 1;
     },
+
+    /**
+     * Begins to note what is added to a survey's quotas by cell, if the freeze still holds. Returns the fields of their
+     * hash, by name.
+     */
+    beginQuotaCount: async (
+      shard: Shard,
+      surveyId: string,
+      name: string,
+      frozen: string,
+    ): Promise<ReadonlyMap<string, string> | undefined> => {
+      const fields = await redis.beginQuotaCount(quotasKey(shard, surveyId), surveyKey(shard, surveyId), name, frozen);
+      return fields ? pairsOf(fields) : undefined;
+    },
+
+    /**
+     * Adds the stored responses to what was noted since. Returns by how much the known counts differed; undefined where
+     * another count has begun.
+     */
+    endQuotaCount: async (
+      shard: Shard,
+      surveyId: string,
+      name: string,
+      counted: readonly CountedQuota[],
+    ): Promise<number | undefined> =>
+      (await redis.endQuotaCount(
+        quotasKey(shard, surveyId),
+        surveyKey(shard, surveyId),
+        quotasToCountKey(shard),
+        name,
+        surveyId,
+        ...counted.flatMap(({ code, version, count }) => [code, version, count]),
+      )) ?? undefined,
 
     /** Freezes a survey; undefined while another caller has frozen it. `token` tells callers apart. */
     freeze: async (
@@ -102,7 +176,7 @@ export function createIntakeScripts(plain: Redis) {
     /** `blockIdSeconds`: how long nobody may use the id again; 0 where the response store prevents that. */
     deleteResponse: async (
       { stream, prefix }: Shard,
-      { surveyId, responseId, submittedAtMs, outcome, row }: ResponseDeletion,
+      { surveyId, responseId, submittedAtMs, outcome, collector = 0, row }: ResponseDeletion,
       { tombstoneTtlSeconds, blockIdSeconds }: { tombstoneTtlSeconds: number; blockIdSeconds: number },
     ): Promise<'deleted' | 'deleted before' | 'newer format'> => {
       const code = await redis.deleteResponse(
@@ -117,6 +191,7 @@ export function createIntakeScripts(plain: Redis) {
         tombstoneTtlSeconds,
         blockIdSeconds,
         encodeMoment(submittedAtMs),
+        collector,
       );
       return code === 1 ? 'deleted' : code === 0 ? 'deleted before' : 'newer format';
     },
@@ -124,3 +199,10 @@ export function createIntakeScripts(plain: Redis) {
 }
 
 export type IntakeScripts = ReturnType<typeof createIntakeScripts>;
+
+/** The pairs of a flat list of names and values. */
+export function pairsOf(list: readonly string[]): Map<string, string> {
+  const pairs = new Map<string, string>();
+  for (let at = 0; at + 1 < list.length; at += 2) pairs.set(list[at] ?? '', list[at + 1] ?? '');
+  return pairs;
+}

@@ -29,6 +29,10 @@ export const surveyKey = (shard: Shard, surveyId: string): string => `${shard.pr
 export const definitionKey = (shard: Shard, surveyId: string): string => `${shard.prefix}definition:${surveyId}`;
 /** Bytes of all definitions of a shard. */
 export const definitionBytesKey = (shard: Shard): string => `${shard.prefix}definitions`;
+/** Counts and limits of a survey's quotas by cell. */
+export const quotasKey = (shard: Shard, surveyId: string): string => `${shard.prefix}quotas:${surveyId}`;
+/** Ids of surveys with quotas by cell whose stored responses must be counted. */
+export const quotasToCountKey = (shard: Shard): string => `${shard.prefix}quotas-to-count`;
 /** Data version of a survey: names the last batch in which responses of it were stored. */
 export const dataVersionKey = (shard: Shard, surveyId: string): string => `${shard.prefix}stored:${surveyId}`;
 /** Without a prefix: an id must not be used in two surveys, since a response is found by its id alone. */

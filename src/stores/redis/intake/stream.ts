@@ -16,10 +16,18 @@ export interface StreamEntry {
   sizes: readonly number[];
   /** Surveys whose quota was filled by it. */
   filled: readonly string[];
+  /** Quotas by cell that it reached, each with the number of times that this has happened. */
+  reachedQuotas: readonly ReachedQuota[];
   /** JSONCompactEachRow lines, joined by line feeds. */
   rows: Buffer;
   /** Idempotency records, JSONCompactEachRow lines joined by line feeds; empty where there are none. */
   records: Buffer;
+}
+
+export interface ReachedQuota {
+  surveyId: string;
+  code: number;
+  times: number;
 }
 
 /** An entry of a newer version, which this version cannot read. */
@@ -225,6 +233,7 @@ function readEntry(item: unknown): StreamEntry {
     surveyIds: listOf(fields.get('surveys')),
     sizes: listOf(fields.get('sizes')).map(Number),
     filled: listOf(fields.get('filled')),
+    reachedQuotas: listOf(fields.get('quotas')).map(readReachedQuota),
     rows,
     records: fields.get('records') ?? emptyBuffer,
   };
@@ -248,4 +257,10 @@ export function isAtOrAfter(id: string, other: string): boolean {
   const [aMs = 0, aSeq = 0] = id.split('-').map(Number);
   const [bMs = 0, bSeq = 0] = other.split('-').map(Number);
   return aMs > bMs || (aMs === bMs && aSeq >= bSeq);
+}
+
+/** Reads `survey:code:times`. */
+function readReachedQuota(text: string): ReachedQuota {
+  const [surveyId = '', code, times] = text.split(':');
+  return { surveyId, code: Number(code), times: Number(times) };
 }

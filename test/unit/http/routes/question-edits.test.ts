@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { SurveyActors } from '../../../../src/actors/survey-actors.ts';
+import { createWordingChanges } from '../../../../src/actors/wording-changes.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { Problem } from '../../../../src/errors.ts';
 import { questionRoutes } from '../../../../src/http/routes/questions.ts';
@@ -27,11 +28,15 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
   };
   const freezeSubmissions = async () => {
     did.push('hold back');
-    return { revision: state.survey.revision, release: async () => void did.push('let on') };
+    return { revision: state.survey.revision, frozen: '', release: async () => void did.push('let on') };
   };
-  const route = questionRoutes({ actors, hasAnswers, freezeSubmissions, now: () => 0, newId: nextId }).find(
-    ({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'),
-  );
+  const route = questionRoutes({
+    actors,
+    hasAnswers,
+    freezeSubmissions,
+    changeWording: createWordingChanges({ actors, now: () => 0 }),
+    newId: nextId,
+  }).find(({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'));
   const edit = (body: object) =>
     route?.handle({ params: { questionId: start.question.id }, body, survey: start.survey } as never);
   return { state, did, edit, question: () => state.survey.questions.find(({ id }) => id === start.question.id) };

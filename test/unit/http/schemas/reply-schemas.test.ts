@@ -97,7 +97,7 @@ describe('the schemas of replies', () => {
       { ...shown, responseQuota: 0 },
     ])
       assert.equal(surveyWithQuestionsSchema.safeParse(wrong).success, false);
-    const { questions: _questions, accessToken, ...item } = shown;
+    const { questions: _questions, sections: _sections, accessToken, ...item } = shown;
     assert.ok(surveyListItemSchema.safeParse(item).success);
     assert.equal(surveyListItemSchema.safeParse({ ...item, accessToken }).success, false, 'lists do not show tokens');
   });

@@ -11,7 +11,7 @@ const whole = (): IntakeSubmission => appendix(newId(), { caller: 'somebody', re
 
 /** A store that accepts everything. */
 function intakeWith(committed: IntakeDeps['metrics']['committed']) {
-  const redis = { defineCommand: () => undefined, appendBatch: async () => ['60000 1 1 1 0 0'] };
+  const redis = { defineCommand: () => undefined, appendBatch: async () => ['60000 1 1 1 0 0 1 '] };
   return createIntake({
     redis: redis as unknown as Redis,
     shards: createShards(1),

@@ -1,0 +1,83 @@
+import type { Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
+import type { Option, Question } from './survey.ts';
+
+/** Old ids to new ones, of sections, questions, options and rows. Ids that it does not have stay. */
+export type NewIds = ReadonlyMap<string, string>;
+
+/** Gives a copied survey's sections and questions their new ids, also where conditions, skips and texts name them. */
+export function sectionWithNewIds(section: Section, newIds: NewIds): Section {
+  const { visibleIf } = section;
+  return {
+    ...section,
+    id: newId(section.id, newIds),
+    title: textWithNewIds(section.title, newIds),
+    description: optionalText(section.description, newIds),
+    visibleIf: visibleIf && conditionWithNewIds(visibleIf, newIds),
+  };
+}
+
+export function questionWithNewIds(question: Question, newIds: NewIds): Question {
+  const { sectionId, visibleIf, skips, optionsFrom, notAsked } = question;
+  const items = (list: readonly Option[]) => list.map((item) => itemWithNewIds(item, newIds));
+  return {
+    ...question,
+    id: newId(question.id, newIds),
+    text: textWithNewIds(question.text, newIds),
+    description: optionalText(question.description, newIds),
+    options: items(question.options),
+    rows: items(question.rows),
+    ...(sectionId !== undefined && { sectionId: newId(sectionId, newIds) }),
+    ...(visibleIf && { visibleIf: conditionWithNewIds(visibleIf, newIds) }),
+    ...(skips && { skips: skips.map((skip) => skipWithNewIds(skip, newIds)) }),
+    ...(optionsFrom && { optionsFrom: sourceWithNewIds(optionsFrom, newIds) }),
+    ...(notAsked && {
+      notAsked: Object.fromEntries(Object.entries(notAsked).map(([key, bit]) => [newId(key, newIds), bit])),
+    }),
+  };
+}
+
+/** A text whose placeholders (`{{question:ID}}`, `{{question:ID:row:ROWID}}`) name the new ids. */
+export const textWithNewIds = (text: string, newIds: NewIds): string =>
+  text.replace(/(?<=\{\{\s*question:)([^{}|:]+)(?::row:([^{}|:]+))?/g, (_, questionId: string, rowId?: string) =>
+    [newId(questionId, newIds), ...(rowId === undefined ? [] : ['row', newId(rowId, newIds)])].join(':'),
+  );
+
+const newId = (id: string, newIds: NewIds): string => newIds.get(id.trim()) ?? id;
+
+const optionalText = (text: string | null, newIds: NewIds) => (text === null ? null : textWithNewIds(text, newIds));
+
+function itemWithNewIds(item: Option, newIds: NewIds): Option {
+  const { visibleIf } = item;
+  return {
+    ...item,
+    id: newId(item.id, newIds),
+    text: textWithNewIds(item.text, newIds),
+    ...(visibleIf && { visibleIf: conditionWithNewIds(visibleIf, newIds) }),
+  };
+}
+
+const skipWithNewIds = ({ if: condition, to }: Skip, newIds: NewIds): Skip => ({
+  if: conditionWithNewIds(condition, newIds),
+  to: newId(to, newIds),
+});
+
+const sourceWithNewIds = ({ questionId, which }: OptionsFrom, newIds: NewIds): OptionsFrom => ({
+  questionId: newId(questionId, newIds),
+  which,
+});
+
+function conditionWithNewIds(condition: Condition, newIds: NewIds): Condition {
+  const each = (list: readonly Condition[]) => list.map((item) => conditionWithNewIds(item, newIds));
+  if ('all' in condition) return { all: each(condition.all) };
+  if ('any' in condition) return { any: each(condition.any) };
+  if ('not' in condition) return { not: conditionWithNewIds(condition.not, newIds) };
+  if (!('questionId' in condition)) return condition;
+  const { questionId, rowId } = condition;
+  return {
+    ...condition,
+    questionId: newId(questionId, newIds),
+    ...(rowId !== undefined && { rowId: newId(rowId, newIds) }),
+    ...('optionIds' in condition && { optionIds: condition.optionIds.map((id) => newId(id, newIds)) }),
+    ...('optionId' in condition && { optionId: newId(condition.optionId, newIds) }),
+  } as Condition;
+}

@@ -1,0 +1,78 @@
+import { validationProblem } from '../errors.ts';
+import { bitsPerWord } from './questions/contract.ts';
+import { maxCodePositions } from './questions/slot-allocation.ts';
+import { type Question, type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from './survey.ts';
+
+/**
+ * Where a stored response says which questions it was not asked: bits of code positions that hold nothing else. A survey
+ * gets them with its first condition or skip, since without any every question is asked.
+ */
+
+/** Key of a question's own bit; the others are ids of rows. */
+export const wholeQuestion = '';
+
+/** Whether two respondents may be asked different questions. */
+export function hasPathFeatures(survey: SurveyWithQuestions): boolean {
+  return (
+    (survey.sections ?? []).some(({ visibleIf }) => visibleIf !== null) ||
+    visibleQuestions(survey).some(
+      (question) =>
+        question.visibleIf !== undefined ||
+        question.skips !== undefined ||
+        question.optionsFrom !== undefined ||
+        [...visibleOptions(question), ...visibleRows(question)].some(({ visibleIf }) => visibleIf !== undefined),
+    )
+  );
+}
+
+/** The code position and the mask of a bit as `Question.notAsked` has it. */
+export const notAskedPlace = (bit: number): { position: number; mask: number } => ({
+  position: Math.floor(bit / bitsPerWord),
+  mask: 1 << (bit % bitsPerWord),
+});
+
+/** The question itself, and each of its rows that can be hidden while others are shown. */
+function notAskedKeys(question: Question): string[] {
+  const rows = visibleRows(question).filter(
+    ({ visibleIf }) => visibleIf !== undefined || question.optionsFrom !== undefined,
+  );
+  return [wholeQuestion, ...rows.map(({ id }) => id)];
+}
+
+/**
+ * Assigns the bits that the survey needs and does not have yet. Bits and positions are never reused, so stored responses
+ * keep their meaning. Throws VALIDATION_ERROR if the survey would exceed `maxCodePositions`.
+ */
+export function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestions {
+  if (!hasPathFeatures(survey)) return survey;
+  let isSame = true;
+  let last = survey.questions.reduce(
+    (highest, { notAsked = {} }) => Object.values(notAsked).reduce((one, other) => Math.max(one, other), highest),
+    -1,
+  );
+  let codes = survey.slotCounts.codes;
+  const nextBit = (): number => {
+    // The bits of a word are assigned in order; after the last one a new word begins.
+    if ((last + 1) % bitsPerWord !== 0) last += 1;
+    else {
+      last = codes * bitsPerWord;
+      codes += 1;
+    }
+    return last;
+  };
+  const questions = survey.questions.map((question) => {
+    const missing = question.isHidden
+      ? []
+      : notAskedKeys(question).filter((key) => question.notAsked?.[key] === undefined);
+    if (missing.length === 0) return question;
+    isSame = false;
+    const added = Object.fromEntries(missing.map((key) => [key, nextBit()]));
+    return { ...question, notAsked: { ...question.notAsked, ...added } };
+  });
+  if (isSame) return survey;
+  if (codes > survey.slotCounts.codes && codes > maxCodePositions)
+    throw validationProblem([{ path: '', message: noRoom }]);
+  return { ...survey, questions, slotCounts: { ...survey.slotCounts, codes } };
+}
+
+const noRoom = `conditions and skips take one place in the survey’s answers for ${bitsPerWord} questions, and the survey has fewer of ${maxCodePositions} left`;

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import type { ChangeWording } from '../../actors/wording-changes.ts';
+import {
+  addSection,
+  editSection,
+  findSection,
+  newSectionBody,
+  removeSection,
+  reorderSections,
+  sectionChangeBody,
+  sectionsAtMost,
+} from '../../domain/survey-edits.ts';
+import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
+import { created, ok, type Route, route } from '../routing/route.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { removeConditionsQuery } from '../schemas/query-fields.ts';
+import { sectionSchema } from '../schemas/questions.ts';
+
+export interface SectionRoutesDeps {
+  changeWording: ChangeWording;
+  newId(): string;
+}
+
+const ofSurvey = {
+  tag: 'Questions',
+  access: { kind: 'survey', right: 'edit', by: 'surveyId' },
+  limit: 'api',
+} as const;
+
+export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Route[] {
+  return [
+    route({
+      ...ofSurvey,
+      method: 'POST',
+      path: '/surveys/{surveyId}/sections',
+      operationId: 'createSection',
+      summary: 'Add a section',
+      description:
+        'A section is a page of the survey; questions are put into it by their `sectionId`. Without `order` it goes last.',
+      body: newSectionBody,
+      reply: sectionSchema,
+      replyStatus: 201,
+      audit: {
+        action: 'section.created',
+        objectKind: 'section',
+        describe: ({ survey }, data) => ({ objectId: String(data['id']), details: { surveyId: survey.id } }),
+      },
+      handle: async ({ params, body }) => {
+        const id = newId();
+        const survey = await changeWording(params['surveyId'] ?? '', (current) => addSection(current, body, id));
+        return created(findSection(survey, id));
+      },
+    }),
+    route({
+      ...ofSurvey,
+      method: 'PUT',
+      path: '/surveys/{surveyId}/sections/{sectionId}',
+      operationId: 'changeSection',
+      summary: 'Change a section',
+      description:
+        'With `order` the section moves with its questions. 409 CONDITION_BROKEN if a condition, skip or placeholder would then name a later question.',
+      query: removeConditionsQuery,
+      body: sectionChangeBody,
+      reply: sectionSchema,
+      replyStatus: 200,
+      audit: {
+        action: 'section.changed',
+        objectKind: 'section',
+        describe: ({ params, survey, body }) => ({
+          objectId: params['sectionId'] ?? '',
+          details: { surveyId: survey.id, fields: fieldNamesOf(body) },
+        }),
+      },
+      handle: async ({ params, query, body }) => {
+        const id = params['sectionId'] ?? '';
+        const edit = (current: Parameters<typeof editSection>[0]) => editSection(current, id, body);
+        return ok(findSection(await changeWording(params['surveyId'] ?? '', edit, query), id));
+      },
+    }),
+    route({
+      ...ofSurvey,
+      method: 'DELETE',
+      path: '/surveys/{surveyId}/sections/{sectionId}',
+      operationId: 'deleteSection',
+      summary: 'Delete a section',
+      description:
+        'Its questions go to the end of the section before, or, if it was the first one, to those without a section.',
+      query: removeConditionsQuery,
+      reply: deletedSchema,
+      replyStatus: 200,
+      audit: { action: 'section.deleted', objectKind: 'section', describe: objectInSurvey('sectionId') },
+      handle: async ({ params, query }) => {
+        const id = params['sectionId'] ?? '';
+        await changeWording(params['surveyId'] ?? '', (current) => removeSection(current, id), query);
+        return ok({ id, deleted: true });
+      },
+    }),
+    route({
+      ...ofSurvey,
+      method: 'POST',
+      path: '/surveys/{surveyId}/sections/reorder',
+      operationId: 'reorderSections',
+      summary: 'Put the sections in a new order',
+      description: 'They take their questions with them.',
+      query: removeConditionsQuery,
+      body: z.strictObject({ sectionIds: z.array(z.string()).max(sectionsAtMost) }),
+      reply: z.array(sectionSchema),
+      replyStatus: 200,
+      audit: { action: 'sections.reordered', objectKind: 'survey', describe: objectFromPath('surveyId') },
+      handle: async ({ params, query, body }) => {
+        const edit = (current: Parameters<typeof reorderSections>[0]) => reorderSections(current, body.sectionIds);
+        const saved = await changeWording(params['surveyId'] ?? '', edit, query);
+        return ok(saved.sections ?? []);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,24 @@
+-- Ends a count of the stored responses in a survey's quotas by cell. KEYS[1] the hash of its quotas, KEYS[2] the
+-- survey's hash, KEYS[3] the set of surveys whose quotas must be counted. ARGV: the name of this count, the survey's id,
+-- then for each quota: code, version of the condition that was counted, number of stored responses in it.
+-- Returns the sum of the differences to the counts that were known, or nothing where another count has begun since.
+if redis.call('HGET', KEYS[1], 'counting') ~= ARGV[1] then return nil end
+local difference = 0
+for i = 3, #ARGV, 3 do
+  local code = ARGV[i]
+  local values = redis.call('HMGET', KEYS[1], 'v' .. code, 'c' .. code, 'n' .. code, 'd' .. code, 'l' .. code, 'r' .. code)
+  if values[1] == ARGV[i + 1] then
+    local count = tonumber(ARGV[i + 2]) + tonumber(values[4] or 0)
+    if not values[3] then difference = difference + math.abs(count - tonumber(values[2])) end
+    redis.call('HSET', KEYS[1], 'c' .. code, count)
+    redis.call('HDEL', KEYS[1], 'n' .. code)
+  end
+  redis.call('HDEL', KEYS[1], 'd' .. code)
+end
+redis.call('HDEL', KEYS[1], 'counting')
+local isCounted = true
+for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
+  if string.sub(field, 1, 1) == 'n' then isCounted = false end
+end
+if isCounted then redis.call('SREM', KEYS[3], ARGV[2]) end
+return difference

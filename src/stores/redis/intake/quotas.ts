@@ -1,0 +1,74 @@
+import { randomInt } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { CountedQuota, IntakeScripts } from './scripts.ts';
+import { quotasKey, quotasToCountKey, type Shards } from './shards.ts';
+
+/** What the intake has counted in a quota by cell. */
+export interface QuotaCount {
+  count: number;
+  /** The responses of before it was made or changed are still being counted. */
+  isCounting: boolean;
+}
+
+/** A count of stored responses that has begun. */
+export interface QuotaCounting {
+  /** Versions of the conditions that must be counted, by the quota's code. */
+  versions: ReadonlyMap<number, number>;
+  /** Adds the stored responses; undefined where another count has begun since. Returns the sum of the differences. */
+  end(counted: readonly CountedQuota[]): Promise<number | undefined>;
+}
+
+/** Reads the counts of quotas by cell, and brings in those of stored responses. Writing: append.lua. */
+export function createIntakeQuotas({
+  redis,
+  shards,
+  scripts,
+}: {
+  redis: Redis;
+  shards: Shards;
+  scripts: Pick<IntakeScripts, 'beginQuotaCount' | 'endQuotaCount'>;
+}) {
+  return {
+    /** Counts by the quota's code; empty where the intake knows none. */
+    async counts(surveyId: string): Promise<Map<number, QuotaCount>> {
+      const fields = await redis.hgetall(quotasKey(shards.of(surveyId), surveyId));
+      return new Map(
+        Object.entries(fields).flatMap(([name, value]) =>
+          name.startsWith('c') && name !== 'counting'
+            ? [[Number(name.slice(1)), { count: Number(value), isCounting: `n${name.slice(1)}` in fields }]]
+            : [],
+        ),
+      );
+    },
+
+    /** Surveys with quotas whose stored responses must be counted. */
+    async surveysToCount(): Promise<string[]> {
+      return (await Promise.all(shards.all.map((shard) => redis.smembers(quotasToCountKey(shard))))).flat();
+    },
+
+    /** Asks for a count, as after deletions. */
+    async requestCount(surveyId: string): Promise<void> {
+      await redis.sadd(quotasToCountKey(shards.of(surveyId)), surveyId);
+    },
+
+    async dropRequest(surveyId: string): Promise<void> {
+      await redis.srem(quotasToCountKey(shards.of(surveyId)), surveyId);
+    },
+
+    /** Begins a count while the survey is frozen; undefined where the freeze is over. */
+    async beginCount(surveyId: string, frozen: string): Promise<QuotaCounting | undefined> {
+      const [shard, name] = [shards.of(surveyId), String(randomInt(1_000_000_000))];
+      const fields = await scripts.beginQuotaCount(shard, surveyId, name, frozen);
+      if (!fields) return undefined;
+      const versions = [...fields].flatMap(([field, value]) =>
+        field.startsWith('v') ? [[Number(field.slice(1)), Number(value)] as const] : [],
+      );
+      return {
+        versions: new Map(versions),
+        end: (counted) => scripts.endQuotaCount(shard, surveyId, name, counted),
+      };
+    },
+  };
+}
+
+export type IntakeQuotas = ReturnType<typeof createIntakeQuotas>;

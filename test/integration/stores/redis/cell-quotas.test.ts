@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { encodeResponse } from '../../../../src/domain/response-row.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
+import type { AnnouncedQuota } from '../../../../src/stores/redis/intake/scripts.ts';
+import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
+import { announceSurvey, appendix, type OpenIntake, openIntake, submittedAt } from '../../../support/intake.ts';
+
+const quota = (code: number, more: Partial<AnnouncedQuota> = {}): AnnouncedQuota => ({
+  code,
+  limit: 2,
+  counts: 'COMPLETED',
+  whenFull: 'OVER_QUOTA',
+  version: 1,
+  ...more,
+});
+
+/** A row whose outcome the script can rewrite. */
+function rowOf(surveyId: string, responseId: string, isComplete = true): string {
+  const head = {
+    surveyId,
+    responseId,
+    submittedAtMs: submittedAt,
+    version: 1,
+    surveyVersion: 7,
+    isComplete,
+    outcome: isComplete ? 'COMPLETED' : 'PARTIAL',
+    completedAtMs: 0,
+    durationMs: -1,
+    language: 'en',
+    respondent: '',
+    metadata: {},
+  };
+  return encodeResponse(head as never, { codes: [1], numbers: [], texts: [] });
+}
+
+describe('quotas by cell in the intake', () => {
+  const shards = createShards(1);
+  let open: OpenIntake;
+  before(async () => {
+    open = await openIntake(shards);
+  });
+  after(() => open?.close());
+
+  /** A survey whose quotas have been counted. */
+  const survey = async (cellQuotas: readonly AnnouncedQuota[], more: { quota?: number } = {}) => {
+    const id = await announceSurvey(open.intake, { cellQuotas, ...more });
+    await count(id, []);
+    return id;
+  };
+  const count = async (surveyId: string, stored: readonly { code: number; count: number; version?: number }[]) => {
+    const freeze = await open.intake.freeze(surveyId, 5000);
+    const counting = await open.intake.quotas.beginCount(surveyId, freeze?.frozen ?? '');
+    await freeze?.release();
+    const codes = [...(counting?.versions ?? [])];
+    return counting?.end(
+      codes.map(([code, version]) => ({
+        version,
+        code,
+        count: 0,
+        ...stored.find((other) => other.code === code),
+      })),
+    );
+  };
+  const send = (
+    surveyId: string,
+    cells: readonly number[],
+    more: Partial<IntakeSubmission> & { key?: string } = {},
+  ) => {
+    const responseId = more.responseId ?? newId();
+    const row = rowOf(surveyId, responseId, more.outcome !== 'PARTIAL');
+    return open.intake.append(appendix(surveyId, { cells, row, ...more, responseId }));
+  };
+  const counts = async (surveyId: string) =>
+    Object.fromEntries([...(await open.intake.quotas.counts(surveyId))].map(([code, { count: n }]) => [code, n]));
+  /** Outcome of each stored row, and the quotas that were reached. */
+  const stored = async (surveyId: string, from: string) => {
+    const entries = await open.stream.readAfter(shards.of(surveyId), from, 1000);
+    const rows = entries
+      .flatMap((entry) => entry.rows.toString().split('\n'))
+      .map((line) => JSON.parse(line) as unknown[])
+      .filter(([id]) => id === surveyId);
+    const reached = entries.flatMap((entry) => entry.reachedQuotas).filter((other) => other.surveyId === surveyId);
+    return { outcomes: rows.map((row) => row[6]), reached: reached.map(({ code, times }) => [code, times]) };
+  };
+  const position = (surveyId: string) => open.stream.newestId(shards.of(surveyId));
+
+  it('take exactly as many as they have seats, together and one by one; the others are over quota', async () => {
+    const surveyId = await survey([quota(1), quota(2, { limit: 3 })]);
+    const from = await position(surveyId);
+    const results = [
+      ...(await Promise.all(Array.from({ length: 4 }, () => send(surveyId, [1])))),
+      ...(await Promise.all(
+        Array.from({ length: 4 }, (_, n) => send(surveyId, [2], { key: `k${n}`, digest: `d${n}` })),
+      )),
+    ];
+    assert.deepEqual(
+      results.map(({ code, text }) => (code === 'OVER_QUOTA' ? `full ${text}` : code)),
+      ['ACCEPTED', 'ACCEPTED', 'full 1', 'full 1', 'ACCEPTED', 'ACCEPTED', 'ACCEPTED', 'full 2'],
+    );
+    assert.deepEqual(await counts(surveyId), { 1: 2, 2: 3 });
+    assert.deepEqual(await stored(surveyId, from), {
+      outcomes: [1, 1, 3, 3, 1, 1, 1, 3],
+      reached: [
+        [1, 1],
+        [2, 1],
+      ],
+    });
+    assert.deepEqual(await open.intake.counts(surveyId), { total: 8, completed: 5 });
+  });
+
+  it('give a response that fits several a seat in each, or in none', async () => {
+    const surveyId = await survey([
+      quota(1, { limit: 1 }),
+      quota(2, { limit: 5 }),
+      quota(3, { whenFull: 'COUNT_ONLY' }),
+    ]);
+    const results = await Promise.all([1, 2, 3].map(() => send(surveyId, [1, 2, 3])));
+    assert.deepEqual(
+      results.map(({ code }) => code),
+      ['ACCEPTED', 'OVER_QUOTA', 'OVER_QUOTA'],
+    );
+    assert.deepEqual(await counts(surveyId), { 1: 1, 2: 1, 3: 1 });
+    for (let n = 0; n < 4; n += 1) await send(surveyId, [3]);
+    assert.deepEqual(await counts(surveyId), { 1: 1, 2: 1, 3: 5 });
+  });
+
+  it('close the survey where the author says so: the response that fills it is accepted, the next is refused', async () => {
+    const surveyId = await survey([quota(1, { whenFull: 'CLOSE' }), quota(2)]);
+    const from = await position(surveyId);
+    const results = await Promise.all(Array.from({ length: 4 }, () => send(surveyId, [1])));
+    assert.deepEqual(
+      results.map(({ code }) => code),
+      ['ACCEPTED', 'FILLED', 'QUOTA', 'QUOTA'],
+    );
+    assert.equal((await send(surveyId, [2])).code, 'QUOTA');
+    const [entry] = await open.stream.readAfter(shards.of(surveyId), from, 10);
+    assert.deepEqual(entry?.filled, [surveyId]);
+    // Opened again although the cell is full.
+    await announceSurvey(open.intake, { id: surveyId, revision: 2, cellQuotas: [quota(1, { whenFull: 'CLOSE' })] });
+    assert.equal((await send(surveyId, [1], { revision: 2, key: 'x', digest: 'x' })).code, 'QUOTA');
+    assert.equal((await send(surveyId, [1], { revision: 2 })).code, 'QUOTA');
+  });
+
+  it('and the survey’s own quota: whoever is over quota holds no seat of it', async () => {
+    const surveyId = await survey([quota(1, { limit: 1 })], { quota: 2 });
+    const results = await Promise.all([send(surveyId, [1]), send(surveyId, [1]), send(surveyId, [1])]);
+    assert.deepEqual(
+      results.map(({ code }) => code),
+      ['ACCEPTED', 'OVER_QUOTA', 'OVER_QUOTA'],
+    );
+    assert.equal((await send(surveyId, [])).code, 'FILLED');
+    assert.deepEqual(await open.intake.counts(surveyId), { total: 4, completed: 2 });
+  });
+
+  it('move a continued response from cell to cell', async () => {
+    const surveyId = await survey([
+      quota(1, { counts: 'STARTED', limit: 1 }),
+      quota(2, { counts: 'STARTED' }),
+      quota(3),
+    ]);
+    const responseId = newId();
+    const save = (
+      observedVersion: number,
+      cells: readonly number[],
+      heldCells: readonly number[],
+      isComplete = false,
+    ) =>
+      send(surveyId, cells, {
+        responseId,
+        observedVersion,
+        heldCells,
+        outcome: isComplete ? 'COMPLETED' : 'PARTIAL',
+        savedState: isComplete ? '' : '{}',
+        digest: `save ${observedVersion}`,
+      });
+    await save(0, [1, 3], []);
+    assert.deepEqual(await counts(surveyId), { 1: 1, 2: 0, 3: 0 });
+    assert.equal((await save(1, [1, 3], [1, 3])).code, 'ACCEPTED', 'its own seat is no hindrance');
+    await save(2, [2, 3], [1, 3]);
+    assert.deepEqual(await counts(surveyId), { 1: 0, 2: 1, 3: 0 });
+    await save(3, [2, 3], [2, 3], true);
+    assert.deepEqual(await counts(surveyId), { 1: 0, 2: 1, 3: 1 });
+  });
+
+  it('end a partial response that finds its cell full, and say so to its repeat', async () => {
+    const surveyId = await survey([quota(1, { counts: 'STARTED', limit: 0 })]);
+    const from = await position(surveyId);
+    const responseId = newId();
+    const first = () =>
+      send(surveyId, [1], { responseId, observedVersion: 0, outcome: 'PARTIAL', savedState: '{}', digest: 'a' });
+    assert.deepEqual([(await first()).code, (await first()).code], ['OVER_QUOTA', 'REPLAY']);
+    assert.match((await first()).text, /^3 /);
+    assert.deepEqual((await stored(surveyId, from)).outcomes, [3]);
+    const next = { responseId, observedVersion: 1, outcome: 'COMPLETED' as const, digest: 'b' };
+    assert.equal((await send(surveyId, [1], next)).code, 'COMPLETE');
+  });
+
+  it('count nobody who is screened out', async () => {
+    const surveyId = await survey([quota(1, { limit: 1 })], { quota: 5 });
+    assert.equal((await send(surveyId, [1], { outcome: 'SCREENED_OUT' })).code, 'ACCEPTED');
+    assert.deepEqual(await counts(surveyId), { 1: 0 });
+    assert.deepEqual(await open.intake.counts(surveyId), { total: 1, completed: 0 });
+  });
+
+  it('limit nobody while the responses of before are being counted, and then exactly', async () => {
+    const surveyId = await announceSurvey(open.intake, { cellQuotas: [quota(1, { limit: 3 })] });
+    assert.deepEqual(await open.intake.quotas.surveysToCount(), [surveyId]);
+    const freeze = await open.intake.freeze(surveyId, 5000);
+    const counting = await open.intake.quotas.beginCount(surveyId, freeze?.frozen ?? '');
+    await freeze?.release();
+    await send(surveyId, [1]);
+    assert.deepEqual(await open.intake.quotas.counts(surveyId), new Map([[1, { count: 1, isCounting: true }]]));
+    await counting?.end([{ code: 1, version: 1, count: 1 }]);
+    assert.deepEqual(await open.intake.quotas.counts(surveyId), new Map([[1, { count: 2, isCounting: false }]]));
+    assert.deepEqual(await open.intake.quotas.surveysToCount(), []);
+    assert.deepEqual(
+      (await Promise.all([1, 2].map(() => send(surveyId, [1])))).map(({ code }) => code),
+      ['ACCEPTED', 'OVER_QUOTA'],
+    );
+  });
+
+  it('are counted again when what they count changes; a count that began before that changes nothing', async () => {
+    const surveyId = await survey([quota(1), quota(2)]);
+    await send(surveyId, [1, 2]);
+    const freeze = await open.intake.freeze(surveyId, 5000);
+    const counting = await open.intake.quotas.beginCount(surveyId, freeze?.frozen ?? '');
+    const changed = [quota(1, { version: 2 }), quota(2, { limit: 9 })];
+    await announceSurvey(open.intake, { id: surveyId, revision: 2, cellQuotas: changed });
+    await counting?.end([
+      { code: 1, version: 1, count: 1 },
+      { code: 2, version: 1, count: 1 },
+    ]);
+    assert.deepEqual(
+      await open.intake.quotas.counts(surveyId),
+      new Map([
+        [1, { count: 0, isCounting: true }],
+        [2, { count: 1, isCounting: false }],
+      ]),
+    );
+    assert.deepEqual(await open.intake.quotas.surveysToCount(), [surveyId]);
+    await announceSurvey(open.intake, { id: surveyId, revision: 3, cellQuotas: [] });
+    assert.deepEqual(await counts(surveyId), {}, 'deleted quotas are forgotten');
+    await open.intake.quotas.dropRequest(surveyId);
+  });
+
+  it('report by how much a count differs from the stored responses', async () => {
+    const surveyId = await survey([quota(1, { limit: 9 })]);
+    await send(surveyId, [1]);
+    await send(surveyId, [1]);
+    assert.equal(await count(surveyId, [{ code: 1, count: 2 }]), 0);
+    assert.equal(await count(surveyId, [{ code: 1, count: 1 }]), 1);
+    assert.deepEqual(await counts(surveyId), { 1: 1 });
+  });
+
+  it('do not begin to count when the freeze is over', async () => {
+    const surveyId = await survey([quota(1)]);
+    const freeze = await open.intake.freeze(surveyId, 5000);
+    await freeze?.release();
+    assert.equal(await open.intake.quotas.beginCount(surveyId, freeze?.frozen ?? ''), undefined);
+  });
+});

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { hasPathFeatures, notAskedPlace, withNotAskedBits } from '../../../src/domain/not-asked.ts';
+import { maxCodePositions } from '../../../src/domain/questions/slot-allocation.ts';
+import { compileSurvey } from '../../../src/domain/submission/answers.ts';
+import type { Question, SurveyWithQuestions } from '../../../src/domain/survey.ts';
+import { Problem } from '../../../src/errors.ts';
+import { blankSurvey, withQuestion } from '../../support/questions.ts';
+
+const answered = (questionId: string) => ({ questionId, operator: 'answered' }) as const;
+
+function surveyOf(count: number): SurveyWithQuestions {
+  let survey = blankSurvey();
+  for (let n = 0; n < count; n += 1) survey = withQuestion(survey, { type: 'YES_NO', text: `Question ${n}?` }).survey;
+  return survey;
+}
+
+/** The survey with one question changed. */
+function changed(survey: SurveyWithQuestions, index: number, change: (question: Question) => Partial<Question>) {
+  const questions = survey.questions.map((question, place) =>
+    place === index ? { ...question, ...change(question) } : question,
+  );
+  return { ...survey, questions };
+}
+
+const conditional = (survey: SurveyWithQuestions) =>
+  changed(survey, 1, () => ({ visibleIf: answered(survey.questions[0]?.id ?? '') }));
+const bitsOf = ({ questions }: SurveyWithQuestions) =>
+  questions.flatMap(({ notAsked = {} }) => Object.values(notAsked));
+
+describe('where a response says what was not asked', () => {
+  it('takes nothing from a survey without conditions and skips', () => {
+    const survey = surveyOf(3);
+    assert.equal(hasPathFeatures(survey), false);
+    assert.equal(withNotAskedBits(survey), survey);
+    const divided = { ...survey, sections: [{ ...section, visibleIf: null }], isShuffled: true };
+    assert.equal(withNotAskedBits(divided), divided);
+  });
+
+  it('is a bit for each question, sixteen to a code position', () => {
+    const survey = withNotAskedBits(conditional(surveyOf(20)));
+    assert.equal(survey.slotCounts.codes, 22);
+    assert.deepEqual(
+      bitsOf(survey).map(notAskedPlace),
+      Array.from({ length: 20 }, (_, n) => ({ position: n < 16 ? 20 : 21, mask: 1 << (n % 16) })),
+    );
+  });
+
+  it('goes on in the last word, and never uses a bit again', () => {
+    const first = withNotAskedBits(conditional(surveyOf(15)));
+    const deleted = changed(first, 14, () => ({ isHidden: true }));
+    const grown = withNotAskedBits(
+      withQuestion(withQuestion(deleted, { type: 'YES_NO', text: 'A?' }).survey, { type: 'YES_NO', text: 'B?' }).survey,
+    );
+    const bits = bitsOf(grown);
+    assert.equal(new Set(bits).size, 17);
+    assert.deepEqual(notAskedPlace(bits[15] ?? 0), { position: 15, mask: 1 << 15 });
+    // Positions 16 and 17 went to the two questions.
+    assert.deepEqual(notAskedPlace(bits[16] ?? 0), { position: 18, mask: 1 });
+    assert.equal(withNotAskedBits(grown), grown, 'a second look changes nothing');
+  });
+
+  it('stays when the last condition goes', () => {
+    const before = withNotAskedBits(conditional(surveyOf(2)));
+    const { visibleIf: _, ...rest } = before.questions[1] as Question;
+    const after = { ...before, questions: [before.questions[0] as Question, rest] };
+    assert.equal(hasPathFeatures(after), false);
+    assert.equal(withNotAskedBits(after), after);
+    assert.equal(withNotAskedBits(conditional(after)).slotCounts.codes, before.slotCounts.codes);
+  });
+
+  it('has a bit for each row that can be hidden alone', () => {
+    const { survey, question } = withQuestion(surveyOf(1), {
+      type: 'MATRIX',
+      text: 'How are these?',
+      options: [{ text: 'good' }, { text: 'bad' }],
+      settings: { rows: [{ text: 'Bed' }, { text: 'Bath' }, { text: 'Bar' }] },
+    });
+    const [bed, bath, bar] = question.rows;
+    const questionId = survey.questions[0]?.id ?? '';
+    const one = withNotAskedBits(
+      changed(survey, 1, ({ rows }) => ({
+        rows: rows.map((row) => (row.id === bath?.id ? { ...row, visibleIf: answered(questionId) } : row)),
+      })),
+    );
+    assert.deepEqual(Object.keys(one.questions[1]?.notAsked ?? {}), ['', bath?.id]);
+    const all = withNotAskedBits(changed(one, 1, () => ({ optionsFrom: { questionId, which: 'selected' } })));
+    assert.deepEqual(Object.keys(all.questions[1]?.notAsked ?? {}), ['', bath?.id, bed?.id, bar?.id]);
+    assert.equal(new Set(bitsOf(all)).size, 5);
+  });
+
+  it('is no answer', () => {
+    const survey = withNotAskedBits(conditional(surveyOf(2)));
+    const { all, emptyRow } = compileSurvey(survey);
+    assert.deepEqual(
+      all.flatMap(({ codes }) => codes),
+      [0, 1],
+    );
+    assert.equal(emptyRow.codes.length, 3);
+  });
+
+  it('is refused where the survey has no position left', () => {
+    const full = { ...conditional(surveyOf(2)), slotCounts: { codes: maxCodePositions, numbers: 0, texts: 0 } };
+    assert.throws(
+      () => withNotAskedBits(full),
+      (error) => error instanceof Problem && error.code === 'VALIDATION_ERROR',
+    );
+  });
+});
+
+const section = {
+  id: '00000000-0000-7000-8000-0000000000aa',
+  title: 'A page',
+  description: null,
+  order: 0,
+  isShuffled: false,
+};
