@@ -196,7 +196,10 @@ function encodeIdentity(submission: IntakeSubmission): string {
   const { outcome, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
     submission;
   const flags = `${numberOfOutcome(outcome)}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
-  return `${flags}${encodeMoment(submittedAtMs)}${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}${observedVersion ?? ''}${legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : ''}${encodeCells(submission)}`;
+  const hashes = `${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}`;
+  const legacyIdentity = legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : '';
+  const cells = encodeCells(submission);
+  return `${flags}${encodeMoment(submittedAtMs)}${hashes}${observedVersion ?? ''}${legacyIdentity}${cells}`;
 }
 
 const encodeCells = ({ cells = [], heldCells = [] }: IntakeSubmission): string =>

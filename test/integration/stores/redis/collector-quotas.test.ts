@@ -43,7 +43,7 @@ describe('the quotas of collectors', () => {
       'ACCEPTED',
       'ACCEPTED',
     ]);
-    const partial = { collector: 2, isComplete: false, observedVersion: 0, savedState: '{}' };
+    const partial = { collector: 2, outcome: 'PARTIAL' as const, observedVersion: 0, savedState: '{}' };
     const [one, other] = [newId(), newId()];
     assert.deepEqual(
       await codesOf(surveyId, [
