@@ -9,6 +9,7 @@ import type {
 } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SlotCounts, SurveyWithQuestions } from '../survey.ts';
+import { type CollectorIndex, indexCollectors } from '../survey-collectors.ts';
 
 export interface CompiledQuestion {
   question: Question;
@@ -32,6 +33,7 @@ export interface CompiledSurvey {
   all: readonly CompiledQuestion[];
   /** A row without answers. */
   emptyRow: AnswerRow;
+  collectors: CollectorIndex;
   /** Whether checking a submission may hold the event loop for too long: then `checkAnswersInSlices` must do it. */
   isSlowToCheck: boolean;
   /** Ids of the uploads (at most 500) that a submission's answers name; empty for surveys without upload questions. */
@@ -75,6 +77,7 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
     all,
     visible,
     emptyRow: emptyRow(survey.slotCounts),
+    collectors: indexCollectors(survey),
     byId: new Map(visible.map((item) => [item.question.id, item])),
     required: visible.filter(({ question }) => question.isRequired),
     isSlowToCheck: totalSteps(visible.map(({ question }) => question)) > stepsAtOnce,

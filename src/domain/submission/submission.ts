@@ -14,6 +14,9 @@ export interface Submission {
   metadata: Readonly<Record<string, string>> | undefined;
   language: string | undefined;
   surveyToken: string | undefined;
+  collectorId?: string | undefined;
+  /** Token of an invitation. */
+  invitation?: string | undefined;
 }
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
@@ -27,8 +30,13 @@ const knownFields = new Set([
   'metadata',
   'language',
   'surveyToken',
+  'collectorId',
+  'invitation',
 ]);
 const maxMetadataPairs = 20;
+
+/** Keys of a response's metadata that come from its invitation begin so; respondents may not send such keys. */
+export const invitationPrefix = 'invitation:';
 
 /**
  * Reads a submission's body and reports every validation issue. Written by hand instead of with zod because it runs for
@@ -60,6 +68,12 @@ export function readSubmission(value: unknown, issues: ValidationIssue[]): Submi
     metadata: readMetadata(body['metadata'], issues),
     language: readLanguage(body['language'], issues),
     surveyToken: readText(body['surveyToken'], 'surveyToken', issues, (text) =>
+      text.length <= 200 ? undefined : 'is too long',
+    ),
+    collectorId: readText(body['collectorId'], 'collectorId', issues, (text) =>
+      isId(text.toLowerCase()) ? undefined : 'must be a UUID',
+    )?.toLowerCase(),
+    invitation: readText(body['invitation'], 'invitation', issues, (text) =>
       text.length <= 200 ? undefined : 'is too long',
     ),
   };
@@ -141,6 +155,8 @@ function readMetadata(value: unknown, issues: ValidationIssue[]): Record<string,
   for (const [key, text] of pairs.slice(0, maxMetadataPairs)) {
     if (key === '' || key.length > 100)
       issues.push({ path: 'metadata', message: 'a key must have 1 to 100 characters' });
+    else if (key.startsWith(invitationPrefix))
+      issues.push({ path: `metadata.${key}`, message: `must not begin with ${invitationPrefix}` });
     else if (typeof text !== 'string' || text.length > 1000)
       issues.push({ path: `metadata.${key}`, message: 'must be a text of at most 1000 characters' });
   }

@@ -54,6 +54,8 @@ const pathParameterDescriptions: Readonly<Record<string, readonly [description: 
   questionId: ['The question', exampleIds.heard],
   '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', exampleIds.again],
   sectionId: ['The section', exampleIds.stay],
+  collectorId: ['The collector', exampleIds.collector],
+  invitationId: ['The invitation, by the `id` that lists give', exampleIds.invitation],
   responseId: ['The response: the `responseId` of the submission', exampleIds.response],
   exportId: ['The export', exampleIds.file],
   uploadId: ['The file, by the `uploadId` of the upload'],

@@ -58,6 +58,13 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   'POST /surveys/{surveyId}/sections': { title: 'Your stay' },
   'PUT /surveys/{surveyId}/sections/{sectionId}': { title: 'Your stay with us', isShuffled: true },
   'POST /surveys/{surveyId}/sections/reorder': { sectionIds: [exampleIds.after, exampleIds.stay] },
+  'POST /surveys/{id}/collectors': {
+    name: 'Card in the room',
+    closesAt: '2026-02-28T23:00:00Z',
+    responseQuota: 200,
+    metadata: { place: 'rooms' },
+  },
+  'PUT /collectors/{collectorId}': { isActive: false },
   'PUT /surveys/{id}/translations/{language}': {
     title: 'Wie war Ihr Aufenthalt?',
     questions: [
