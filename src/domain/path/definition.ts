@@ -12,6 +12,8 @@ export interface Section {
   order: number;
   /** Whether its questions are shown in an order that follows from the response's id. */
   isShuffled: boolean;
+  /** Keeps its place when the sections are shuffled; left out: no. */
+  isAnchored?: boolean | undefined;
   visibleIf: Condition | null;
 }
 
@@ -75,8 +77,8 @@ export const skipToEnd = 'END';
 export const skipToScreenOut = 'SCREEN_OUT';
 
 /**
- * Only options (rows, for a MATRIX) with the value of an option of an earlier question that was selected there, or shown
- * and not selected.
+ * Only options (rows, for a MATRIX) with the value of an option of an earlier question that was selected there, or
+ * shown and not selected.
  */
 export interface OptionsFrom {
   questionId: string;

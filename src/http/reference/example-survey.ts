@@ -34,6 +34,7 @@ const questionDefaults = {
   options: [],
   settings: {},
   sectionId: null,
+  isAnchored: false,
   visibleIf: null,
   skips: [],
   optionsFrom: null,

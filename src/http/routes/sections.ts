@@ -1,14 +1,15 @@
 import { z } from 'zod';
-import type { ChangeWording } from '../../actors/wording-changes.ts';
+import type { WordingChanges } from '../../actors/wording-changes.ts';
 import {
   addSection,
+  describeSection,
   editSection,
   findSection,
+  maxSections,
   newSectionBody,
   removeSection,
   reorderSections,
   sectionChangeBody,
-  sectionsAtMost,
 } from '../../domain/survey-edits.ts';
 import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { created, ok, type Route, route } from '../routing/route.ts';
@@ -17,7 +18,7 @@ import { removeConditionsQuery } from '../schemas/query-fields.ts';
 import { sectionSchema } from '../schemas/questions.ts';
 
 export interface SectionRoutesDeps {
-  changeWording: ChangeWording;
+  wording: Pick<WordingChanges, 'change'>;
   newId(): string;
 }
 
@@ -27,7 +28,8 @@ const ofSurvey = {
   limit: 'api',
 } as const;
 
-export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Route[] {
+export function sectionRoutes({ wording, newId }: SectionRoutesDeps): Route[] {
+  const { change: changeWording } = wording;
   return [
     route({
       ...ofSurvey,
@@ -48,7 +50,7 @@ export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Rout
       handle: async ({ params, body }) => {
         const id = newId();
         const survey = await changeWording(params['surveyId'] ?? '', (current) => addSection(current, body, id));
-        return created(findSection(survey, id));
+        return created(describeSection(findSection(survey, id)));
       },
     }),
     route({
@@ -74,7 +76,8 @@ export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Rout
       handle: async ({ params, query, body }) => {
         const id = params['sectionId'] ?? '';
         const edit = (current: Parameters<typeof editSection>[0]) => editSection(current, id, body);
-        return ok(findSection(await changeWording(params['surveyId'] ?? '', edit, query), id));
+        const saved = await changeWording(params['surveyId'] ?? '', edit, query);
+        return ok(describeSection(findSection(saved, id)));
       },
     }),
     route({
@@ -103,14 +106,14 @@ export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Rout
       summary: 'Put the sections in a new order',
       description: 'They take their questions with them.',
       query: removeConditionsQuery,
-      body: z.strictObject({ sectionIds: z.array(z.string()).max(sectionsAtMost) }),
+      body: z.strictObject({ sectionIds: z.array(z.string()).max(maxSections) }),
       reply: z.array(sectionSchema),
       replyStatus: 200,
       audit: { action: 'sections.reordered', objectKind: 'survey', describe: objectFromPath('surveyId') },
       handle: async ({ params, query, body }) => {
         const edit = (current: Parameters<typeof reorderSections>[0]) => reorderSections(current, body.sectionIds);
         const saved = await changeWording(params['surveyId'] ?? '', edit, query);
-        return ok(saved.sections ?? []);
+        return ok((saved.sections ?? []).map(describeSection));
       },
     }),
   ];

@@ -1,4 +1,5 @@
 import { metadataPrefix, type ResponseFieldName } from '../../domain/export-formats.ts';
+import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { bitsPerWord, type ExportColumn } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
@@ -17,10 +18,11 @@ const responseFields = {
   surveyVersion: { type: 'number', read: (record) => record.surveyVersion },
   submittedAt: { type: 'moment', read: (record) => record.submittedAt.getTime() },
   completedAt: { type: 'moment', read: (record) => record.completedAt?.getTime() ?? null },
-  isComplete: { type: 'boolean', read: (record) => record.isComplete },
+  isComplete: { type: 'boolean', read: (record) => isCompleteOutcome(record.outcome) },
   durationSeconds: { type: 'number', read: (record) => (record.durationMs === null ? null : record.durationMs / 1000) },
   language: { type: 'text', read: (record) => (record.language === '' ? null : record.language) },
   respondent: { type: 'text', read: (record) => (record.respondent === '' ? null : record.respondent) },
+  outcome: { type: 'text', read: (record) => record.outcome },
   collectorId: { type: 'text', read: ({ row }, collectors) => collectorIdOf(collectors, row.codes) ?? null },
   metadata: { type: 'text', read: ({ metadata }) => metadataText(metadata) },
 } as const satisfies Record<
@@ -38,6 +40,7 @@ const defaultFields = [
   'durationSeconds',
   'language',
   'respondent',
+  'outcome',
 ] as const satisfies readonly ResponseFieldName[];
 
 /** The same in all rows of a file, so a column only if it is asked for. */
@@ -61,7 +64,10 @@ export interface Layout {
   columns: FileColumn[];
   responseFields: ResponseFieldName[];
   questions: Question[];
-  /** The number of each question of the survey, from 1: that of its place in the whole file, whatever columns are asked for. */
+  /**
+   * The number of each question of the survey, from 1: that of its place in the whole file, whatever columns are asked
+   * for.
+   */
   numbers: ReadonlyMap<string, number>;
   labels: Labels;
   collectors: CollectorIndex;
@@ -77,7 +83,10 @@ export interface LayoutOptions {
 /** Whether a requested column is a response field and no question id. */
 const isResponseFieldName = (name: string): name is ResponseFieldName => Object.hasOwn(responseFields, name);
 
-/** Response fields, then questions in their order, then metadata by key and as a whole; or the requested columns, in that order. */
+/**
+ * Response fields, then questions in their order, then metadata by key and as a whole; or the requested columns, in
+ * that order.
+ */
 export function layoutOf(
   survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'questions' | 'collectors' | 'collectorSlot'>,
   { columns: asked, labels, metadataKeys = [] }: LayoutOptions,

@@ -2,14 +2,16 @@ import { type ChartKind, otherValue, type TypeStatistic } from '../../domain/que
 import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question } from '../../domain/survey.ts';
-import { isOfSeveral, lineLabel, type Measure, measuresOf } from './question-measures.ts';
-import type { Summary } from './summary.ts';
+import { isOfSeveral, lineLabel, type Measure, measuresOf, type QuestionSummary } from './question-measures.ts';
 import { daysIn, type TimelinePoint, timelineOf } from './timeline.ts';
 
 export interface TableCell {
   label: string;
   count: number;
-  /** Percentage of the respondents who answered the question, or the row if it takes one answer; null if counts are not of respondents. */
+  /**
+   * Percentage of the respondents who answered the question, or the row if it takes one answer; null if counts are not
+   * of respondents.
+   */
   percent: number | null;
   /** The sum of all cells that there is no room for. */
   isRest?: true;
@@ -39,7 +41,6 @@ export interface TableWords {
   rest: string;
 }
 
-type QuestionSummary = Summary['questions'][number];
 const wordsShown = 15;
 const keysShown = 40;
 const english: TableWords = { Other: 'Other', rest: 'All others' };

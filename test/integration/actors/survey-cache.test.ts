@@ -161,7 +161,7 @@ describe('cached surveys and the intake', () => {
       surveyId: id,
       responseId: newId(),
       submittedAtMs: 1,
-      isComplete: true,
+      outcome: 'COMPLETED',
       row: '["gone"]',
     });
     assert.equal(await intake.counts(id), undefined);
@@ -175,7 +175,7 @@ describe('cached surveys and the intake', () => {
         surveyId: id,
         responseId: newId(),
         submittedAtMs: 1,
-        isComplete: true,
+        outcome: 'COMPLETED',
         row: '["gone"]',
       });
       assert.equal(await submit(), 'QUOTA_REACHED');
