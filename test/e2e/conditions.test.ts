@@ -197,6 +197,8 @@ describe('a change that breaks what names something', () => {
     // Moves: of the question, of those after it, of its section, of all.
     assert.deepEqual(await brokenBy('PUT', question(dishes), { sectionId: sections.after.id }), [
       `${bestFrom}.questionId`,
+      `${whySkip}.if.questionId`,
+      whyText,
     ]);
     assert.deepEqual(await brokenBy('PUT', question(best), { sectionId: null }), [`${bestFrom}.questionId`]);
     const reversed = [sections.after.id, sections.stay.id];
