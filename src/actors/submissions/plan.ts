@@ -334,13 +334,12 @@ function encodePlan(
       isComplete,
       uploadIds,
     };
-  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, isComplete };
   // A response that is complete at once under an id that the service gave can only be repeated by its key.
   const isKnownById = submission.responseId !== undefined || !isComplete;
-  const records = [
-    ...(context.keyHash === '' ? [] : [context.keyHash]),
-    ...(isKnownById ? [hashOfResponseId(responseId)] : []),
-  ];
+  const hashes: string[] = [];
+  if (context.keyHash !== '') hashes.push(context.keyHash);
+  if (isKnownById) hashes.push(hashOfResponseId(responseId));
+  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, isComplete };
   return {
     problem: undefined,
     responseId,
@@ -355,7 +354,8 @@ function encodePlan(
       isComplete ? undefined : deps.secrets.resumeToken(survey.id, responseId),
     ),
     state: state ? JSON.stringify(state) : '',
-    records: records.map((hash) => encodeRecord({ hash, ...record })).join('\n'),
+    // Most submissions leave none.
+    records: hashes.length === 0 ? '' : hashes.map((hash) => encodeRecord({ hash, ...record })).join('\n'),
     uploadIds,
   };
 }

@@ -45,27 +45,31 @@ const statusLines = new Map(
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * Writes status and headers. A header whose value holds a line break is left out: uWS writes values as they are, so it
- * would start another header. All headers are written as the tail of the status, since each call into uWS costs more
- * than the text.
+ * Status line and headers as text. A header whose value holds a line break is left out: uWS writes values as they are,
+ * so it would start another header.
  */
+export function headText(status: number, headers: readonly Header[]): string {
+  return (
+    (statusLines.get(status) ?? String(status)) + headerLines(headers.filter(([, value]) => headerValue.test(value)))
+  );
+}
+
+/** Headers to append to `headText`, without its check: for values that are known to hold no line break. */
+export function headerLines(headers: readonly Header[]): string {
+  let lines = '';
+  for (const header of headers) lines += `\r\n${header[0]}: ${header[1]}`;
+  return lines;
+}
+
+/** Writes status and headers with one call, since each call into uWS costs more than the text. */
 function writeHead(res: HttpResponse, status: number, headers: readonly Header[]): void {
-  let block = statusLines.get(status) ?? String(status);
-  for (const [name, value] of headers) if (headerValue.test(value)) block += `\r\n${name}: ${value}`;
-  res.writeStatus(block);
+  res.writeStatus(headText(status, headers));
 }
 
-/** A reply with its whole body. */
-export interface WholeReply {
-  status: number;
-  headers: readonly Header[];
-  body: string | Uint8Array;
-}
-
-/** Sends a reply on a response that is neither replied to nor broken off. */
-export function sendReply(res: HttpResponse, { status, headers, body }: WholeReply): void {
+/** Sends a reply on a response that is neither replied to nor broken off. `head`: see `headText`. */
+export function sendReply(res: HttpResponse, head: string, body: string): void {
   res.cork(() => {
-    writeHead(res, status, headers);
+    res.writeStatus(head);
     res.end(body);
   });
 }

@@ -49,9 +49,8 @@ export type HeaderValues = ReadonlyMap<HeaderName, string>;
 const rulesByName: ReadonlyMap<string, 'refused' | 'exact' | 'present'> = new Map(Object.entries(headerRules));
 const visibleAscii = /^[\t\x20-\x7e]*$/;
 
-/** Whether a request is refused because of this header value. */
-export const isRefusedHeader = (name: string, value: string): boolean =>
-  rulesByName.get(name) === 'refused' && !visibleAscii.test(value);
+/** Whether a header value holds nothing but visible ASCII, blanks and tabs, so that no request is refused for it. */
+export const isVisibleAscii = (value: string): boolean => visibleAscii.test(value);
 
 export interface RequestHead {
   method: string;
@@ -78,7 +77,8 @@ export function readRequestHead(req: HttpRequest): RequestHead {
   req.forEach((name, value) => {
     if (!isKnownHeader(name)) return;
     const previous = headers.get(name);
-    if (isRefusedHeader(name, value)) refuse(name, 'may hold visible ASCII characters, blanks and tabs only');
+    if (rulesByName.get(name) === 'refused' && !isVisibleAscii(value))
+      refuse(name, 'may hold visible ASCII characters, blanks and tabs only');
     else if (previous === undefined) headers.set(name, value);
     else if (framingHeaders.has(name)) refuse(name, 'the header is given twice');
     else headers.set(name, `${previous}, ${value}`);

@@ -1,6 +1,6 @@
 import { Problem } from '../../errors.ts';
 import type { Outcome } from '../routing/route.ts';
-import type { Header, ReplyChannel, WholeReply } from './reply.ts';
+import type { Header, ReplyChannel } from './reply.ts';
 
 const nosniff: Header = ['x-content-type-options', 'nosniff'];
 const plainHeaders: readonly Header[] = [nosniff, ['cache-control', 'no-store']];
@@ -55,7 +55,11 @@ export function textReply(outcome: Outcome & { kind: 'json' | 'text' }, headers:
   };
 }
 
-type TextReply = WholeReply & { body: string };
+export interface TextReply {
+  status: number;
+  headers: readonly Header[];
+  body: string;
+}
 
 /** The body of a reply that has one as a whole. */
 export function bodyText(outcome: Outcome): string {

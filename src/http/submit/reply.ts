@@ -3,11 +3,19 @@ import type { SubmissionOutcome, SubmissionRateLimitStatus } from '../../actors/
 import { Problem } from '../../errors.ts';
 import { type RateLimits, rateLimitHeaders } from '../routing/rate-limits.ts';
 import type { Outcome } from '../routing/route.ts';
-import type { Header } from '../server/reply.ts';
+import { type Header, headText } from '../server/reply.ts';
+import { textReply } from '../server/write-response.ts';
 
-type TextOutcome = Outcome & { kind: 'text' };
+type AcceptedReply = Outcome & { kind: 'text' } & { headers: Header[] };
 
+const mediaType = 'application/json; charset=utf-8';
 const replayedHeader: Header = ['idempotent-replayed', 'true'];
+
+/** What the head of every accepted reply begins with. */
+export const acceptedHead: string = headText(
+  201,
+  textReply({ kind: 'text', status: 201, mediaType, text: '' }, []).headers,
+);
 
 /**
  * The reply to an accepted submission, for the fast path and the general path. A repeat gets the reply of the first
@@ -17,14 +25,10 @@ export function acceptedReply({
   replyText,
   isReplay,
   rateLimit,
-}: SubmissionOutcome & { kind: 'accepted' }): TextOutcome {
-  return {
-    kind: 'text',
-    status: 201,
-    mediaType: 'application/json; charset=utf-8',
-    text: `{"success":true,"data":${replyText}}`,
-    headers: [...submissionLimitHeaders(rateLimit), ...(isReplay ? [replayedHeader] : [])],
-  };
+}: SubmissionOutcome & { kind: 'accepted' }): AcceptedReply {
+  const headers = submissionLimitHeaders(rateLimit);
+  if (isReplay) headers.push(replayedHeader);
+  return { kind: 'text', status: 201, mediaType, text: `{"success":true,"data":${replyText}}`, headers };
 }
 
 /**
