@@ -25,7 +25,12 @@ export type Condition =
   | LanguageLeaf;
 
 /** A leaf about an answer. `rowId` names a row of a MATRIX. */
-export type AnswerLeaf = { questionId: string; rowId?: string | undefined } & AnswerTest;
+export type AnswerLeaf = AnswerSubject & AnswerTest;
+
+export interface AnswerSubject {
+  questionId: string;
+  rowId?: string | undefined;
+}
 
 export type AnswerTest =
   | { operator: 'answered' | 'notAnswered' }
@@ -76,6 +81,77 @@ export const skipToScreenOut = 'SCREEN_OUT';
 export interface OptionsFrom {
   questionId: string;
   which: 'selected' | 'notSelected';
+}
+
+/**
+ * What is needed to compute paths, as `GET /public/surveys/{id}` shows it: sections and questions in their designed
+ * order. Fields that are null or left out have no effect.
+ */
+export interface PathDefinition {
+  sections?: readonly PathSection[] | undefined;
+  questions: readonly PathQuestion[];
+  /** Whether the sections are shown in an order that follows from the response's id. */
+  isShuffled?: boolean | undefined;
+}
+
+export interface PathSection {
+  id: string;
+  isShuffled?: boolean | undefined;
+  /** Keeps its place when the sections are shuffled. */
+  isAnchored?: boolean | undefined;
+  visibleIf?: Condition | null | undefined;
+}
+
+export interface PathQuestion {
+  id: string;
+  /** Name of the question type. */
+  type: string;
+  /** Null, left out or unknown: before the first section. */
+  sectionId?: string | null | undefined;
+  isRequired: boolean;
+  /** Keeps its place when the questions of its section are shuffled. */
+  isAnchored?: boolean | undefined;
+  options: readonly PathItem[];
+  settings: PathSettings;
+  visibleIf?: Condition | null | undefined;
+  skips?: readonly Skip[] | null | undefined;
+  optionsFrom?: MatchedOptionsFrom | null | undefined;
+}
+
+/** An option, or a row of a MATRIX. */
+export interface PathItem {
+  id: string;
+  /** Wording; only for texts that name the answer. */
+  text?: string | undefined;
+  /** Point of a LIKERT_SCALE option; left out: its place among the options, from 1. */
+  point?: number | undefined;
+  visibleIf?: Condition | null | undefined;
+  /** Keeps its place when the others are shuffled, and stays under `optionsFrom` without a counterpart. */
+  isAnchored?: boolean | undefined;
+}
+
+/** The settings of a question; those that matter here are named. */
+export interface PathSettings {
+  /** Rows of a MATRIX. */
+  rows?: readonly PathItem[] | undefined;
+  shuffleOptions?: boolean | undefined;
+  shuffleRows?: boolean | undefined;
+  /** Scale of a RATING_SCALE or SLIDER. */
+  min?: unknown;
+  max?: unknown;
+  step?: unknown;
+  [setting: string]: unknown;
+}
+
+/** `optionsFrom` with the options and rows that have the same stored value, which respondents do not see. */
+export interface MatchedOptionsFrom extends OptionsFrom {
+  matches: readonly OptionMatch[];
+}
+
+/** An option (a row, for a MATRIX) and the option of the earlier question that it stands for. */
+export interface OptionMatch {
+  optionId: string;
+  from: string;
 }
 
 /** What became of a response. */

@@ -1,3 +1,4 @@
+import { decimalsOf } from '../path/scale-points.ts';
 import type { ScaleBox, TypeStatistic } from './contract.ts';
 
 /** A statistic without measured values. */
@@ -60,17 +61,6 @@ export const binKey = (low: number, high: number): string => (low === high ? Str
 export const binDistribution = (
   bins: readonly { low: number; high: number; count: number }[],
 ): Record<string, number> => Object.fromEntries(bins.map(({ low, high, count }) => [binKey(low, high), count]));
-
-/** Number of decimal places. */
-export function decimalsOf(value: number): number {
-  const [mantissa = '', exponent = '0'] = String(value).toLowerCase().split('e');
-  return Math.max(0, (mantissa.split('.')[1]?.length ?? 0) - Number(exponent));
-}
-
-/** Rounds to at most 20 decimal places; never returns -0. */
-export function roundTo(value: number, decimals: number): number {
-  return Number(value.toFixed(Math.min(decimals, 20))) + 0;
-}
 
 /** Decimal places of the edges of twenty equal bins: dividing by 20 adds at most two. */
 export const edgeDigits = ({ min, max }: { min: number; max: number }): number =>

@@ -1,26 +1,13 @@
 import { z } from 'zod';
+import { indexOn, pointAt, pointCount, roundTo, type Scale, sizeOf } from '../path/scale-points.ts';
 import type { Question } from '../survey.ts';
 import { codesOf } from './choice.ts';
 import type { Category, CountResult, QuestionType, TypeStatistic } from './contract.ts';
-import {
-  binDistribution,
-  binKey,
-  blankStatistic,
-  box,
-  decimalsOf,
-  edgeDigits,
-  maxBins,
-  momentsOf,
-  roundTo,
-} from './numbers.ts';
+import { binDistribution, binKey, blankStatistic, box, edgeDigits, maxBins, momentsOf } from './numbers.ts';
 import { numberSlotAt, slotAt } from './slots.ts';
 import { type AllowedFields, refuseExtraFields, singleAnswer } from './text-checks.ts';
 
-export interface Scale {
-  min: number;
-  max: number;
-  step: number;
-}
+export type { Scale } from '../path/scale-points.ts';
 
 /** Scales with more points than this store the number itself instead of the point's index. */
 const maxPoints = 10_000;
@@ -28,9 +15,6 @@ const numberOnly: AllowedFields = { value: ['numberValue'] };
 const maxSteps = 1e9;
 /** Smallest step, relative to the largest absolute value on the scale: finer points could not be distinguished as doubles. */
 const minRelativeStep = 1e-12;
-/** Accepted rounding error of a computed value, relative to the largest absolute value on the scale. */
-const roundingTolerance = 8 * Number.EPSILON;
-
 /** Schema of a numeric scale's settings, with the type's defaults. */
 export function scaleSettings(defaults: Scale): z.ZodType<Record<string, unknown>> {
   const bounded = z.number().min(-1e12).max(1e12);
@@ -55,29 +39,6 @@ export function scaleSettings(defaults: Scale): z.ZodType<Record<string, unknown
 export function scaleOf({ settings }: Question): Scale {
   return { min: Number(settings['min']), max: Number(settings['max']), step: Number(settings['step']) };
 }
-
-const decimals = ({ min, step }: Scale): number => Math.max(decimalsOf(min), decimalsOf(step));
-
-/** Number of points; the last point is below `max` if the step does not divide the range. */
-export function pointCount({ min, max, step }: Scale): number {
-  return Math.floor(roundTo((max - min) / step, 9)) + 1;
-}
-
-export function pointAt(scale: Scale, index: number): number {
-  return roundTo(scale.min + index * scale.step, decimals(scale));
-}
-
-/**
- * The index of a value on the scale (from 0), or undefined if it is not a point. Rounding errors of double arithmetic are tolerated:
- * 0.1 + 0.2 is the point 0.3 on a scale of tenths.
- */
-export function indexOn(scale: Scale, value: number): number | undefined {
-  const index = Math.round((value - scale.min) / scale.step);
-  if (index < 0 || index >= pointCount(scale)) return undefined;
-  return Math.abs(pointAt(scale, index) - value) <= sizeOf(scale) * roundingTolerance ? index : undefined;
-}
-
-const sizeOf = ({ min, max }: Scale): number => Math.max(Math.abs(min), Math.abs(max));
 
 const isCoded = (scale: Scale): boolean => pointCount(scale) <= maxPoints;
 

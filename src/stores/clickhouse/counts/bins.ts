@@ -1,5 +1,6 @@
+import { roundTo } from '../../../domain/path/scale-points.ts';
 import type { NumberBounds, NumberMoments, NumberScale } from '../../../domain/questions/contract.ts';
-import { edgeDigits, roundTo } from '../../../domain/questions/numbers.ts';
+import { edgeDigits } from '../../../domain/questions/numbers.ts';
 
 const binCount = 20;
 

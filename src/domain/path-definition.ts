@@ -1,0 +1,69 @@
+import { type AnswerKind, answerKinds } from './path/answer-kinds.ts';
+import type { MatchedOptionsFrom, PathDefinition, PathItem, PathQuestion } from './path/definition.ts';
+import { pointsOf } from './questions/ordered-options.ts';
+import type { QuestionTypeName } from './questions/type-names.ts';
+import {
+  type Option,
+  type Question,
+  type SurveyWithQuestions,
+  visibleOptions,
+  visibleQuestions,
+  visibleRows,
+} from './survey.ts';
+
+/** The kind of every question type; the compiler reports a missing one. */
+export const kindOfType: Readonly<Record<QuestionTypeName, AnswerKind>> = answerKinds;
+
+/** What is needed to compute paths through a survey; deleted questions, options and rows are left out. */
+export function pathDefinitionOf(survey: SurveyWithQuestions): PathDefinition {
+  return {
+    sections: survey.sections ?? [],
+    isShuffled: survey.isShuffled === true,
+    questions: visibleQuestions(survey).map((question) => pathQuestionOf(survey, question)),
+  };
+}
+
+function pathQuestionOf(survey: SurveyWithQuestions, question: Question): PathQuestion {
+  const { id, type, sectionId, isRequired, settings, rows, visibleIf, skips } = question;
+  return {
+    id,
+    type,
+    isRequired,
+    options: pathOptionsOf(question),
+    settings: { ...settings, ...(rows.length > 0 && { rows: visibleRows(question).map(pathItemOf) }) },
+    ...(sectionId !== undefined && { sectionId }),
+    ...(visibleIf && { visibleIf }),
+    ...(skips && { skips }),
+    ...(question.optionsFrom && { optionsFrom: matchedOptionsFrom(survey, question) }),
+  };
+}
+
+const pathItemOf = ({ id, text, visibleIf, isAnchored }: Option): PathItem => ({
+  id,
+  text,
+  ...(visibleIf && { visibleIf }),
+  ...(isAnchored === true && { isAnchored }),
+});
+
+/** The options of a question; those of a LIKERT_SCALE with their points where they are not simply 1, 2, 3 … */
+export function pathOptionsOf(question: Question): PathItem[] {
+  const points = kindOfType[question.type] === 'points' ? pointsOf(question) : undefined;
+  return visibleOptions(question).map((option, index) => {
+    const point = points?.get(option.code);
+    return { ...pathItemOf(option), ...(point !== undefined && point !== index + 1 && { point }) };
+  });
+}
+
+/** `optionsFrom` of a question with the pairs of options (for a MATRIX: row and option) of the same value. */
+export function matchedOptionsFrom(survey: SurveyWithQuestions, question: Question): MatchedOptionsFrom | undefined {
+  const { optionsFrom } = question;
+  if (!optionsFrom) return undefined;
+  const source = survey.questions.find(({ id, isHidden }) => id === optionsFrom.questionId && !isHidden);
+  const idOf = new Map((source ? visibleOptions(source) : []).map(({ id, value }) => [value, id]));
+  const own = kindOfType[question.type] === 'grid' ? visibleRows(question) : visibleOptions(question);
+  const matches = own.flatMap(({ id, value }) => {
+    const from = idOf.get(value);
+    return from === undefined ? [] : [{ optionId: id, from }];
+  });
+  return { ...optionsFrom, matches };
+}

@@ -1,0 +1,204 @@
+import type { AnswerKind } from './answer-kinds.ts';
+import type { QuestionShape, QuestionShapes } from './question-shape.ts';
+import { folded } from './text-match.ts';
+
+/** One answer in API shape. What is not of the given types is taken for no answer. */
+export interface GivenPathAnswer {
+  optionId?: unknown;
+  rowId?: unknown;
+  rank?: unknown;
+  numberValue?: unknown;
+  textValue?: unknown;
+}
+
+/** Where a path reads the answers. Questions are named by their index in the designed order. */
+export interface PathAnswers {
+  /** Whether there is an answer. Not asked of questions with items that can be hidden. */
+  isAnswered(question: number): boolean;
+  /** The answers to a question in API shape; empty without one. Only asked of questions that conditions name. */
+  given(question: number): readonly GivenPathAnswer[];
+}
+
+/** An answer as conditions read it. Options and rows are indexes into those of the question's shape. */
+export interface PathAnswer {
+  /** Chosen options; of a RANKING in the order of their ranks. Empty for a MATRIX. */
+  options: readonly number[];
+  /** RANKING: the rank of each of `options`. */
+  ranks: readonly number[];
+  /** MATRIX: chosen options by row; empty without an answer to the row. */
+  rows: readonly (readonly number[])[];
+  /** The text of text types, DATE, TIME (with seconds) and the free "other"; '' for others. */
+  text: string;
+  /** A free "other" text was given. */
+  isOther: boolean;
+  /** The number; of a LIKERT_SCALE the point; NaN for others. */
+  number: number;
+  /** The text for comparison, once it was needed. */
+  foldedText: string | undefined;
+}
+
+const none: readonly never[] = [];
+
+function answerOf(parts: Partial<PathAnswer>): PathAnswer {
+  const { options = none, ranks = none, rows = none, text = '', isOther = false, number = Number.NaN } = parts;
+  return { options, ranks, rows, text, isOther, number, foldedText: undefined };
+}
+
+/** The text of an answer for comparison. */
+export function foldedTextOf(answer: PathAnswer): string {
+  answer.foldedText ??= folded(answer.text);
+  return answer.foldedText;
+}
+
+/** Reads the answers to a question; undefined without an answer that its kind can have. */
+export function readAnswer(question: QuestionShape, given: readonly GivenPathAnswer[]): PathAnswer | undefined {
+  return given.length === 0 ? undefined : readers[question.kind](question, given);
+}
+
+type Reader = (question: QuestionShape, given: readonly GivenPathAnswer[]) => PathAnswer | undefined;
+
+const optionIndex = ({ optionIndexes }: QuestionShape, { optionId }: GivenPathAnswer): number | undefined =>
+  typeof optionId === 'string' ? optionIndexes.get(optionId) : undefined;
+
+/** Where a question takes one answer, the first that it can have counts. */
+const first =
+  (read: (question: QuestionShape, answer: GivenPathAnswer) => PathAnswer | undefined): Reader =>
+  (question, given) => {
+    for (const answer of given) {
+      const found = read(question, answer);
+      if (found) return found;
+    }
+    return undefined;
+  };
+
+const textOf = ({ textValue }: GivenPathAnswer): string | undefined =>
+  typeof textValue === 'string' && textValue.trim() !== '' ? textValue : undefined;
+
+const text = first((_question, answer) => {
+  const given = textOf(answer);
+  return given === undefined ? undefined : answerOf({ text: given });
+});
+
+const ascending = (one: number, other: number): number => one - other;
+
+const yesAndNo = ['yes', 'no'];
+
+const readers: Readonly<Record<AnswerKind, Reader>> = {
+  choice: first((question, answer) => {
+    const index = optionIndex(question, answer);
+    if (index !== undefined) return answerOf({ options: [index] });
+    const other = textOf(answer);
+    return other === undefined ? undefined : answerOf({ text: other, isOther: true });
+  }),
+  yesNo: first((question, answer) => {
+    const named = typeof answer.textValue === 'string' ? yesAndNo.indexOf(answer.textValue) : -1;
+    const index = optionIndex(question, answer) ?? (named >= 0 ? named : undefined);
+    return index === undefined || index >= question.options.length ? undefined : answerOf({ options: [index] });
+  }),
+  points: first((question, answer) => {
+    const { points } = question;
+    const named = typeof answer.numberValue === 'number' ? points.indexOf(answer.numberValue) : -1;
+    const index = optionIndex(question, answer) ?? (named >= 0 ? named : undefined);
+    return index === undefined ? undefined : answerOf({ options: [index], number: points[index] ?? Number.NaN });
+  }),
+  choices(question, given) {
+    const options: number[] = [];
+    const taken = new Set<number>();
+    for (const answer of given) {
+      const index = optionIndex(question, answer);
+      if (index === undefined || taken.has(index)) continue;
+      taken.add(index);
+      options.push(index);
+    }
+    return options.length === 0 ? undefined : answerOf({ options: options.sort(ascending) });
+  },
+  grid(question, given) {
+    const rows: number[][] = question.rows.map(() => []);
+    let isAnswered = false;
+    for (const answer of given) {
+      const index = optionIndex(question, answer);
+      const row = typeof answer.rowId === 'string' ? rows[question.rowIndexes.get(answer.rowId) ?? -1] : undefined;
+      if (index === undefined || !row || row.includes(index) || (row.length > 0 && !question.isMultiple)) continue;
+      row.push(index);
+      isAnswered = true;
+    }
+    for (const row of rows) if (row.length > 1) row.sort(ascending);
+    return isAnswered ? answerOf({ rows }) : undefined;
+  },
+  ranks(question, given) {
+    const isByOrder = given.every(({ rank }) => rank === undefined);
+    const ranked: { index: number; rank: number }[] = [];
+    const taken = new Set<number>();
+    for (const [order, answer] of given.entries()) {
+      const index = optionIndex(question, answer);
+      const rank = isByOrder ? order + 1 : answer.rank;
+      if (index === undefined || taken.has(index) || typeof rank !== 'number' || !(rank >= 1)) continue;
+      taken.add(index);
+      ranked.push({ index, rank });
+    }
+    if (ranked.length === 0) return undefined;
+    ranked.sort((a, b) => a.rank - b.rank);
+    return answerOf({ options: ranked.map(({ index }) => index), ranks: ranked.map(({ rank }) => rank) });
+  },
+  scale: first((question, { numberValue }) =>
+    typeof numberValue === 'number' && Number.isFinite(numberValue)
+      ? answerOf({ number: question.pointNear(numberValue) })
+      : undefined,
+  ),
+  number: first((_question, { numberValue }) =>
+    typeof numberValue === 'number' && Number.isFinite(numberValue) ? answerOf({ number: numberValue }) : undefined,
+  ),
+  text,
+  date: text,
+  time: first((_question, answer) => {
+    const given = textOf(answer);
+    return given === undefined ? undefined : answerOf({ text: withSeconds(given) });
+  }),
+  file: text,
+};
+
+/** A time of day as HH:MM:SS. */
+export const withSeconds = (time: string): string => (/^\d\d:\d\d$/.test(time) ? `${time}:00` : time);
+
+/** What is left of an answer if only these options and rows are offered; undefined if nothing is. */
+export function offeredPart(
+  question: QuestionShape,
+  answer: PathAnswer,
+  offered: { options: Uint8Array | undefined; rows: Uint8Array | undefined },
+): PathAnswer | undefined {
+  const { options: optionMask, rows: rowMask } = offered;
+  if (question.kind === 'grid') {
+    const rows = answer.rows.map((row, index) => {
+      if (rowMask && rowMask[index] !== 1) return none;
+      return optionMask ? row.filter((option) => optionMask[option] === 1) : row;
+    });
+    return rows.every((row) => row.length === 0) ? undefined : answerOf({ rows });
+  }
+  if (!optionMask || answer.options.every((option) => optionMask[option] === 1)) return answer;
+  const kept = answer.options.flatMap((option, place) => (optionMask[option] === 1 ? [place] : []));
+  if (kept.length === 0 && !answer.isOther) return undefined;
+  return answerOf({
+    ...answer,
+    options: kept.map((place) => answer.options[place] as number),
+    ranks: answer.ranks.length === 0 ? none : kept.map((place) => answer.ranks[place] as number),
+  });
+}
+
+/** The answers of a list in API shape (`questionId` with a value). Entries that are nothing of the kind are left out. */
+export function givenAnswers({ shapes, indexOf }: QuestionShapes, list: readonly unknown[]): PathAnswers {
+  const byQuestion = new Map<number, GivenPathAnswer[]>();
+  for (const entry of list) {
+    if (typeof entry !== 'object' || entry === null) continue;
+    const { questionId } = entry as { questionId?: unknown };
+    const index = typeof questionId === 'string' ? indexOf.get(questionId) : undefined;
+    if (index === undefined) continue;
+    const others = byQuestion.get(index);
+    if (others) others.push(entry);
+    else byQuestion.set(index, [entry]);
+  }
+  const given = (question: number) => byQuestion.get(question) ?? none;
+  return {
+    given,
+    isAnswered: (question) => readAnswer(shapes[question] as QuestionShape, given(question)) !== undefined,
+  };
+}

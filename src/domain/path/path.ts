@@ -1,0 +1,123 @@
+import { givenAnswers, type PathAnswers } from './answers.ts';
+import type { PathItem } from './definition.ts';
+import { seedOf, shuffled } from './shuffle.ts';
+import { type CompiledPaths, type CompiledQuestion, compilePaths, type PathContext, Walk } from './walk.ts';
+
+export type { PathAnswers } from './answers.ts';
+export type { CompiledPaths, PathContext, Walk } from './walk.ts';
+export { compilePaths, givenAnswers };
+
+export interface Path {
+  /** Sections with a question on the path, in the order shown; `id` is null before the first section. */
+  sections: PathPage[];
+  /**
+   * The question after the last answered one, in the order shown; if there is none, the first required one that lacks an
+   * answer. Null unless OPEN.
+   */
+  next: string | null;
+  /** OPEN: a required question lacks an answer, or questions follow the last answered one. */
+  outcome: 'OPEN' | 'COMPLETE' | 'SCREENED_OUT';
+  /** Answered questions ÷ questions on the path; 1 unless OPEN. */
+  progress: number;
+}
+
+export interface PathPage {
+  id: string | null;
+  questions: PathStep[];
+}
+
+export interface PathStep {
+  id: string;
+  /** Options and rows that are offered, in the order shown. */
+  optionIds: string[];
+  rowIds: string[];
+  isRequired: boolean;
+}
+
+/**
+ * Which questions, options and rows are on a respondent's path, for callers that do not show it. One pass, linear in the
+ * survey's size; never throws.
+ */
+export const walkOf = (compiled: CompiledPaths, answers: PathAnswers, context: PathContext): Walk =>
+  new Walk(compiled, answers, context);
+
+/** A respondent's path as it is shown. `walk`: if it was computed before. */
+export function pathOf(
+  compiled: CompiledPaths,
+  answers: PathAnswers,
+  context: PathContext,
+  walk = walkOf(compiled, answers, context),
+): Path {
+  const pages = pagesOf(compiled, walk, context.responseId);
+  const shown = pages.flatMap(({ indexes }) => indexes);
+  const lastAnswered = shown.findLastIndex((question) => walk.isAnswered(question));
+  const missing = shown.find(
+    (question) => compiled.questions[question]?.isRequired === true && !walk.isSatisfied(question),
+  );
+  const next = shown[lastAnswered + 1] ?? missing;
+  const outcome =
+    walk.isScreenedOut && missing === undefined ? 'SCREENED_OUT' : next === undefined ? 'COMPLETE' : 'OPEN';
+  const isOpen = outcome === 'OPEN' && next !== undefined;
+  return {
+    sections: pages.map(({ id, indexes }) => ({
+      id,
+      questions: indexes.map((question) => stepOf(compiled, walk, question, context.responseId)),
+    })),
+    next: isOpen ? (compiled.questions[next]?.id ?? null) : null,
+    outcome,
+    progress: isOpen ? shown.filter((question) => walk.isAnswered(question)).length / shown.length : 1,
+  };
+}
+
+interface Page {
+  id: string | null;
+  /** Questions in the order shown. */
+  indexes: readonly number[];
+}
+
+function pagesOf(compiled: CompiledPaths, walk: Walk, responseId: string | undefined): Page[] {
+  const { questions, sections } = compiled;
+  const firstStart = sections[0]?.start ?? questions.length;
+  const inOrder = compiled.isShuffled
+    ? inShownOrder(sections, (section) => section.isAnchored, responseId, 'sections')
+    : sections;
+  const pages: Page[] = [
+    { id: null, indexes: range(0, firstStart) },
+    ...inOrder.map(({ id, start, end, isShuffled }) => ({
+      id,
+      indexes: isShuffled
+        ? inShownOrder(range(start, end), (question) => questions[question]?.isAnchored === true, responseId, id)
+        : range(start, end),
+    })),
+  ];
+  for (const page of pages) page.indexes = page.indexes.filter((question) => walk.onPath[question] === 1);
+  return pages.filter(({ indexes }) => indexes.length > 0);
+}
+
+function stepOf(compiled: CompiledPaths, walk: Walk, question: number, responseId: string | undefined): PathStep {
+  const { id, isRequired, shufflesOptions, shufflesRows } = compiled.questions[question] as CompiledQuestion;
+  const shape = compiled.shapes[question];
+  const ids = (items: readonly PathItem[] = [], isShuffled: boolean, scope: string, mask: Uint8Array | undefined) => {
+    const places = range(0, items.length);
+    const ordered = isShuffled
+      ? inShownOrder(places, (place) => items[place]?.isAnchored === true, responseId, `${id}/${scope}`)
+      : places;
+    return ordered.flatMap((place) => (mask && mask[place] !== 1 ? [] : [(items[place] as PathItem).id]));
+  };
+  return {
+    id,
+    optionIds: ids(shape?.options, shufflesOptions, 'options', walk.offeredOptions[question]),
+    rowIds: ids(shape?.rows, shufflesRows, 'rows', walk.offeredRows[question]),
+    isRequired,
+  };
+}
+
+/** All items are shuffled before the hidden ones are left out, so that what is hidden never moves the others. */
+const inShownOrder = <T>(
+  items: readonly T[],
+  isAnchored: (item: T) => boolean,
+  responseId: string | undefined,
+  scope: string,
+): readonly T[] => (responseId === undefined ? items : shuffled(items, isAnchored, seedOf(responseId, scope)));
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index);
