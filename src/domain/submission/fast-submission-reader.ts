@@ -161,4 +161,6 @@ const answersOnly: Submission = {
   metadata: undefined,
   language: undefined,
   surveyToken: undefined,
+  surveyVersion: undefined,
+  isStrict: false,
 };

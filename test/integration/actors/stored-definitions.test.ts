@@ -130,6 +130,8 @@ describe('definitions of open surveys in Redis', () => {
         metadata: undefined,
         language: undefined,
         surveyToken: undefined,
+        surveyVersion: undefined,
+        isStrict: false,
       };
       const nothing = { problem: undefined, idempotencyKey: undefined, surveyToken: undefined };
       const call = { surveyId, submission, issues: [], body: {}, address: 'here', ...nothing };

@@ -106,6 +106,8 @@ describe('cached surveys and the intake', () => {
         metadata: undefined,
         language: undefined,
         surveyToken: undefined,
+        surveyVersion: undefined,
+        isStrict: false,
       };
       const outcome = await send({
         surveyId: given.id,

@@ -74,6 +74,8 @@ function request(idempotencyKey: string | undefined): SubmissionRequest {
     metadata: undefined,
     language: undefined,
     surveyToken: undefined,
+    surveyVersion: undefined,
+    isStrict: false,
   };
   return {
     surveyId,
@@ -177,6 +179,8 @@ describe('a response that is continued from many places at once', () => {
         metadata: { [place]: 'was here' },
         language: undefined,
         surveyToken: undefined,
+        surveyVersion: undefined,
+        isStrict: false,
       },
     });
     const outcomes = await Promise.all(places.map((place) => submit(continued(place))));
@@ -204,6 +208,8 @@ describe('the continuation of an evicted response', () => {
       metadata: { more: 'yes' },
       language: undefined,
       surveyToken: undefined,
+      surveyVersion: undefined,
+      isStrict: false,
     },
   };
   const saved = {
