@@ -46,6 +46,11 @@ export const conflictReasons = [
   'CONDITION_BROKEN',
   'TOO_MANY_WEBHOOKS',
   'WEBHOOK_NOT_ACTIVE',
+  'COLLECTOR_CLOSED',
+  'DEFAULT_COLLECTOR',
+  'INVITATION_USED',
+  'INVITATION_REVOKED',
+  'INVITATION_EXPIRED',
 ] as const;
 export type ConflictReason = (typeof conflictReasons)[number];
 

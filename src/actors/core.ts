@@ -16,7 +16,7 @@ import { createPostgresFallback } from './postgres-fallback.ts';
 import { createRestore } from './submissions/saved-response.ts';
 import { createSubmissions } from './submissions/submit.ts';
 import { createSurveyActors } from './survey-actors.ts';
-import { createCurrentSurvey } from './survey-lookup.ts';
+import { createCollectorIds, createCurrentSurvey } from './survey-lookup.ts';
 
 export interface CoreOptions {
   settings: Settings;
@@ -50,8 +50,12 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     now,
     log,
     metrics,
-    countResponses: async (surveyId) =>
-      (await responses.countBySurvey([surveyId])).get(surveyId) ?? { total: 0, complete: 0 },
+    countResponses: async (surveyId, collectorSlot = null) => ({
+      ...((await responses.countBySurvey([surveyId])).get(surveyId) ?? { total: 0, complete: 0 }),
+      ...(collectorSlot !== null && {
+        completeByCollector: await responses.countCompleteByCode(surveyId, collectorSlot),
+      }),
+    }),
     broadcast: (surveyId, revision) => messages.publish(surveyChangesChannel, { surveyId, revision }),
   });
   const deadLetters = createDeadLetters({ stream, shards });
@@ -82,6 +86,10 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     exportFiles: stores.exportFiles,
     audit,
     now,
+    collectorsOf: async (surveyId, responseIds) => {
+      const slot = responseIds.length === 0 ? null : ((await surveys.find(surveyId))?.collectorSlot ?? null);
+      return slot === null ? new Map() : responses.codesAt(surveyId, slot, responseIds);
+    },
     rules: (at) => retentionRules(stores.sql, settings.retentionDays, at),
   });
   const restore = createRestore({ responses, deadLetters, reading });
@@ -110,6 +118,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     uploads,
     erasure,
     postgresFallback,
+    collectorIdOf: createCollectorIds(actors),
     currentSurvey: createCurrentSurvey({ actors, surveys, intake, postgresFallback }),
     /**
      * Subscribes to survey changes of other processes. Earlier notifications may have been lost, so all surveys become

@@ -1,3 +1,4 @@
+import { defaultCollectorCode } from '../domain/collector.ts';
 import { type DeadLetterRow, mayNameRespondent } from '../domain/dead-letter-row.ts';
 import { encodeTombstone, type ResponseHead } from '../domain/response-row.ts';
 import { Problem } from '../errors.ts';
@@ -27,6 +28,8 @@ export interface ResponseErasureDeps {
   exports: Pick<ExportStore, 'invalidate' | 'limitExpiry'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
   audit: Pick<Audit, 'record'>;
+  /** Codes of the collectors by which responses of a survey came, by response id; without it, all by the default one. */
+  collectorsOf?(surveyId: string, responseIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   rules(now: Date): Promise<RetentionRule[]>;
   now(): number;
 }
@@ -65,12 +68,10 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   };
 
   /** Deletes one response with its uploads and annotations. False: it was deleted before. */
-  const remove = async ({
-    surveyId,
-    responseId,
-    submittedAtMs,
-    isComplete,
-  }: ResponseMarkedForDeletion): Promise<boolean> => {
+  const remove = async (
+    { surveyId, responseId, submittedAtMs, isComplete }: ResponseMarkedForDeletion,
+    collectors: ReadonlyMap<string, number> | undefined,
+  ): Promise<boolean> => {
     // If this process dies here, the periodic task for uploads checks whether the response still exists.
     await deps.uploadRows.markUnverified([responseId]);
     const isRemoved = await deps.intake.deleteResponse({
@@ -78,6 +79,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       responseId,
       submittedAtMs,
       isComplete,
+      collector: collectors?.get(responseId) ?? defaultCollectorCode,
       row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });
     await removeDependents(responseId);
@@ -96,10 +98,16 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     }
   };
 
+  /** All are of one survey. */
   const removeAll = async (marked: readonly ResponseMarkedForDeletion[]): Promise<number> => {
+    const collectors = await deps.collectorsOf?.(
+      marked[0]?.surveyId ?? '',
+      marked.map(({ responseId }) => responseId),
+    );
     let removed = 0;
     for (let from = 0; from < marked.length; from += concurrency) {
-      const results = await Promise.all(marked.slice(from, from + concurrency).map(remove));
+      const batch = marked.slice(from, from + concurrency);
+      const results = await Promise.all(batch.map((response) => remove(response, collectors)));
       removed += results.filter(Boolean).length;
     }
     return removed;

@@ -7,7 +7,7 @@ import type { DefinitionStore } from '../stores/redis/intake/definitions.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
 import { createPostgresFallback, type PostgresFallback } from './postgres-fallback.ts';
 import { createStoredDefinitions } from './stored-definitions.ts';
-import { createSurveyAnnouncements } from './survey-announcements.ts';
+import { type CountResponses, createSurveyAnnouncements } from './survey-announcements.ts';
 import { createSurveyCache } from './survey-cache.ts';
 import { createSurveyChanges } from './survey-changes.ts';
 import { createSurveyLookup } from './survey-lookup.ts';
@@ -18,8 +18,7 @@ export interface SurveyActorsDeps {
   /** Stored definitions of open surveys for when PostgreSQL is away; without this, none are stored. */
   definitions?: Pick<DefinitionStore, 'save' | 'remove' | 'find' | 'findMissing'>;
   postgresFallback?: PostgresFallback;
-  /** Counts from the response store, for surveys that the intake does not know. */
-  countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
+  countResponses: CountResponses;
   /** Notifies the other processes that a survey has a new revision. */
   broadcast(surveyId: string, revision: number): void;
   now(): number;

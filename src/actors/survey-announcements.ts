@@ -1,5 +1,6 @@
 import { activeQuotas } from '../domain/cell-quota.ts';
 import type { SurveyWithQuestions } from '../domain/survey.ts';
+import { indexCollectors } from '../domain/survey-collectors.ts';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
@@ -7,13 +8,21 @@ import { type AnnouncedSurvey, deletedRevision, type Intake } from '../stores/re
 import type { StoredDefinitions } from './stored-definitions.ts';
 import type { SurveyCache } from './survey-cache.ts';
 
+/**
+ * Counts from the response store, for surveys that the intake does not know; with the position of the collector's code
+ * also complete responses by collector.
+ */
+export type CountResponses = (
+  surveyId: string,
+  collectorSlot?: number | null,
+) => Promise<{ total: number; complete: number; completeByCollector?: ReadonlyMap<number, number> }>;
+
 export interface SurveyAnnouncementsDeps {
   cache: Pick<SurveyCache, 'put' | 'evict'>;
   surveys: Pick<SurveyStore, 'change'>;
   intake: Pick<Intake, 'announce' | 'restoreDeleted' | 'revision' | 'counts' | 'markDeleted'>;
   storedDefinitions: Pick<StoredDefinitions, 'save' | 'remove'>;
-  /** Counts from the response store, for surveys that the intake does not know. */
-  countResponses(surveyId: string): Promise<{ total: number; complete: number }>;
+  countResponses: CountResponses;
   /** Notifies the other processes that a survey has a new revision. */
   broadcast(surveyId: string, revision: number): void;
   log: Log;
@@ -29,7 +38,8 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
   /** Facts for the intake; it uses the counts only if it does not know the survey. */
   const factsOf = async (survey: SurveyWithQuestions): Promise<AnnouncedSurvey> => {
     const known = await intake.counts(survey.id);
-    const stored = known ? undefined : await deps.countResponses(survey.id);
+    const stored = known ? undefined : await deps.countResponses(survey.id, survey.collectorSlot ?? null);
+    const collectors = indexCollectors(survey).isCounted ? (survey.collectors ?? []) : [];
     return {
       surveyId: survey.id,
       revision: survey.revision,
@@ -37,6 +47,11 @@ export function createSurveyAnnouncements(deps: SurveyAnnouncementsDeps) {
       codePositions: survey.slotCounts.codes,
       total: known?.total ?? stored?.total ?? 0,
       completed: known?.completed ?? stored?.complete ?? 0,
+      collectors: collectors.map(({ code, responseQuota }) => ({
+        code,
+        quota: responseQuota,
+        completed: stored?.completeByCollector?.get(code) ?? 0,
+      })),
       cellQuotas: activeQuotas(survey.quotas),
     };
   };

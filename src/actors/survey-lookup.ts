@@ -1,3 +1,5 @@
+import type { AnswerRow } from '../domain/questions/contract.ts';
+import { collectorIdOf, isOfUnknownCollector } from '../domain/survey-collectors.ts';
 import { createSingleFlight } from '../platform/single-flight.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
@@ -85,3 +87,17 @@ export function createCurrentSurvey({ actors, surveys, intake, postgresFallback 
 }
 
 export type CurrentSurvey = ReturnType<typeof createCurrentSurvey>;
+
+/**
+ * The id of the collector by which a response came. A new collector makes no version of its survey, so the survey is
+ * read again when a code is unknown. Null where there is none of that code.
+ */
+export function createCollectorIds({ lookUp, sync }: Pick<SurveyLookup, 'lookUp' | 'sync'>) {
+  return async (surveyId: string, codes: AnswerRow['codes']): Promise<string | null> => {
+    const cached = await lookUp(surveyId);
+    if (!cached) return null;
+    const { collectors } = cached.compiled;
+    const known = isOfUnknownCollector(collectors, codes) ? (await sync(surveyId))?.compiled.collectors : collectors;
+    return (known && collectorIdOf(known, codes)) ?? null;
+  };
+}

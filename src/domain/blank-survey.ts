@@ -27,6 +27,7 @@ export function blankSurvey(id: string, ownerId: string, nowMs: number): SurveyW
     version: 1,
     revision: 1,
     slotCounts: { codes: 0, numbers: 0, texts: 0 },
+    collectorSlot: null,
     questions: [],
   };
 }

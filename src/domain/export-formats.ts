@@ -29,6 +29,7 @@ export const responseFieldNames = [
   'durationSeconds',
   'language',
   'respondent',
+  'collectorId',
   'metadata',
 ] as const;
 export type ResponseFieldName = (typeof responseFieldNames)[number];

@@ -1,4 +1,5 @@
 import type { CellQuota } from './cell-quota.ts';
+import type { Collector } from './collector.ts';
 import type { Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
 import type { QuestionTypeName } from './questions/type-names.ts';
 
@@ -118,6 +119,11 @@ export interface Survey {
   /** Increases with every change that affects the intake; the intake script compares it. */
   revision: number;
   slotCounts: SlotCounts;
+  /**
+   * Code position of the collector in stored responses; assigned with the second collector, never reused. Null or
+   * absent: all responses came by the default collector.
+   */
+  collectorSlot?: number | null;
   /** In order; absent: none. */
   sections?: readonly Section[];
   /** The highest code that a quota by cell was given; absent: none. */
@@ -129,6 +135,8 @@ export interface Survey {
 /** A survey with all its questions in order, including hidden ones. */
 export interface SurveyWithQuestions extends Survey {
   questions: readonly Question[];
+  /** All collectors in the order of their codes, deleted ones included; absent in definitions of earlier versions. */
+  collectors?: readonly Collector[];
   /** Quotas by cell, in the order in which they were made; absent: none. */
   quotas?: readonly CellQuota[];
 }

@@ -26,6 +26,7 @@ import { aiSuggestionRoutes } from './routes/ai-suggestions.ts';
 import { aiTranslationRoutes } from './routes/ai-translation.ts';
 import { aiUsageRoutes } from './routes/ai-usage.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
+import { collectorRoutes } from './routes/collectors.ts';
 import { crosstabRoute } from './routes/crosstab.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { erasureRoutes } from './routes/erasure.ts';
@@ -87,6 +88,7 @@ export function authoringRoutes(
     ...sectionRoutes({ changeWording, newId: id }),
     ...quotaRoutes({ actors, counts: stores.intake.quotas.counts, now, newId: id }),
     ...translationRoutes({ surveys, translations, now }),
+    ...collectorRoutes({ surveys, actors, intake: stores.intake, now, newId: id }),
   ];
 }
 

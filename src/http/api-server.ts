@@ -71,6 +71,7 @@ export async function createApiServer(options: ApiServerOptions) {
       exportId: stores.exports.findSurveyId,
       uploadId: core.uploads.findSurveyId,
       suggestionId: createSuggestionStore(stores.sql).findSurveyId,
+      collectorId: stores.collectors.findSurveyId,
     },
   });
 

@@ -144,6 +144,7 @@ const fanOutTo = (webhooks: FanOutDeps['webhooks'], { stores, core, workers, met
     webhooks,
     deliveries: stores.deliveries,
     metrics,
+    collectorIdOf: core.collectorIdOf,
     enqueueDelivery: createEnqueueDelivery(workers, log),
     now: core.now,
     newId,

@@ -14,6 +14,7 @@ import { deferConnect, requireReadyClickHouse, requireReadySql } from './connect
 import { createExportFiles } from './export-files.ts';
 import { createAiAnnotationRows } from './postgres/ai/annotations.ts';
 import { createPostgres } from './postgres/client.ts';
+import { createCollectorStore } from './postgres/collectors.ts';
 import { createExportStore } from './postgres/exports.ts';
 import { createSurveyStore } from './postgres/surveys.ts';
 import { createTranslationStore } from './postgres/translations.ts';
@@ -107,6 +108,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     pressure,
     placement,
     surveys: createSurveyStore(sql),
+    collectors: createCollectorStore(sql),
     webhooks: createWebhookStore(sql),
     deliveries: createDeliveryStore(sql),
     exports: createExportStore(sql),

@@ -1,4 +1,5 @@
 import { responseEvents, type WebhookEventName } from '../domain/events.ts';
+import type { AnswerRow } from '../domain/questions/contract.ts';
 import type { ResponseHead } from '../domain/response-row.ts';
 import type { Log } from '../log.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
@@ -24,6 +25,8 @@ export interface FanOutDeps {
   webhooks: Pick<WebhookStore, 'findSubscriptions'>;
   deliveries: Pick<DeliveryStore, 'add' | 'markDeleted' | 'countPending'>;
   metrics: { webhookOverflowed(deliveries: number): void };
+  /** The collector by which a response came; null if it is not known. */
+  collectorIdOf(surveyId: string, codes: AnswerRow['codes']): Promise<string | null>;
   /** Wakes the delivery of endpoints; a hint that may be lost. */
   enqueueDelivery(webhookIds: readonly string[], delayMs: number): void;
   now(): number;
@@ -40,7 +43,8 @@ const fullBatch = 100;
  * crash repeats events. Listeners are read for each batch of responses, so an endpoint gets everything that happened
  * since its creation, and nothing that happened before and is only now stored.
  */
-export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, now, newId, log }: FanOutDeps) {
+export function createFanOut(deps: FanOutDeps) {
+  const { webhooks, deliveries, metrics, enqueueDelivery, now, newId } = deps;
   const backlogLimit = createBacklogLimit(deliveries);
 
   /**
@@ -101,11 +105,8 @@ export function createFanOut({ webhooks, deliveries, metrics, enqueueDelivery, n
         listener.events.some(isResponseEvent),
       );
       if (listeners.length === 0) return;
-      const { events, deletedKeys } = readResponseEvents(
-        entries,
-        new Set(listeners.map((listener) => listener.surveyId)),
-        log,
-      );
+      const wanted = new Set(listeners.map((listener) => listener.surveyId));
+      const { events, deletedKeys } = await readResponseEvents(deps, entries, wanted);
       await write(events, listeners);
       if (deletedKeys.length > 0)
         await deliveries.markDeleted([...new Set(listeners.map((listener) => listener.webhookId))], deletedKeys);
@@ -130,16 +131,20 @@ function keyOf(
 const keysOf = (head: ResponseHead): string[] =>
   responseEventKinds.flatMap((kind) => [`${kind}:${head.responseId}`, keyOf(kind, head)]);
 
-function readResponseEvents(entries: readonly StoredEntry[], wanted: ReadonlySet<string>, log: FanOutDeps['log']) {
+async function readResponseEvents(
+  { collectorIdOf, log }: Pick<FanOutDeps, 'collectorIdOf' | 'log'>,
+  entries: readonly StoredEntry[],
+  wanted: ReadonlySet<string>,
+) {
   const events: WebhookEvent[] = [];
   const deletedKeys: string[] = [];
   for (const entry of entries) {
     if (entry.rows.length === 0 || !entry.surveyIds.some((surveyId) => wanted.has(surveyId))) continue;
-    for (const { head, isDeleted } of decodeRowsOf(entry, wanted, log)) {
+    for (const { head, row, isDeleted } of decodeRowsOf(entry, wanted, log)) {
       const { surveyId, responseId } = head;
       if (isDeleted) deletedKeys.push(...keysOf(head));
       else {
-        const data = { surveyId, responseId };
+        const data = { surveyId, responseId, collectorId: await collectorIdOf(surveyId, row.codes) };
         if (head.version === 1)
           events.push({
             event: 'response.submitted',

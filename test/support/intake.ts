@@ -6,7 +6,7 @@ import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import type { IntakeSubmission } from '../../src/stores/redis/intake/append-protocol.ts';
 import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
 import { createIntake, type Intake } from '../../src/stores/redis/intake/intake.ts';
-import type { AnnouncedQuota } from '../../src/stores/redis/intake/scripts.ts';
+import type { AnnouncedCollector, AnnouncedQuota } from '../../src/stores/redis/intake/scripts.ts';
 import type { Shards } from '../../src/stores/redis/intake/shards.ts';
 import { createStream, type StreamEntry } from '../../src/stores/redis/intake/stream.ts';
 import { createLiveStream } from '../../src/stores/redis/live-stream.ts';
@@ -48,7 +48,13 @@ export type OpenIntake = Awaited<ReturnType<typeof openIntake>>;
 /** Makes a survey known, without any response; gives its id. */
 export async function announceSurvey(
   intake: Pick<Intake, 'announce'>,
-  facts: { id?: string; quota?: number; revision?: number; cellQuotas?: readonly AnnouncedQuota[] } = {},
+  facts: {
+    id?: string;
+    quota?: number;
+    revision?: number;
+    cellQuotas?: readonly AnnouncedQuota[];
+    collectors?: readonly AnnouncedCollector[];
+  } = {},
 ): Promise<string> {
   const { id: surveyId = newId() } = facts;
   await intake.announce({
@@ -59,6 +65,7 @@ export async function announceSurvey(
     total: 0,
     completed: 0,
     ...(facts.cellQuotas && { cellQuotas: facts.cellQuotas }),
+    ...(facts.collectors && { collectors: facts.collectors }),
   });
   return surveyId;
 }

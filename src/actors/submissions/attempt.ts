@@ -90,6 +90,7 @@ export function append(
         ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) }
         : undefined,
     isComplete: plan.isComplete,
+    collector: plan.collector,
     ...(plan.isScreenedOut && { isScreenedOut: true }),
     ...(plan.cells && { cells: plan.cells }),
     ...(plan.heldCells && { heldCells: plan.heldCells }),

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { defaultCollectorCode } from '../../domain/collector.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import type { AnswerRow, KnownUpload } from '../../domain/questions/contract.ts';
@@ -11,6 +12,7 @@ import type { Secrets } from '../../platform/secrets.ts';
 import { encodeRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
+import { type CollectorChoice, chooseCollector } from './collector-choice.ts';
 import { type ContinuedResponse, type ContinuedResponseDeps, findContinued } from './continued-response.ts';
 import { closedProblem, isInvited, refusal } from './refusals.ts';
 import { bodyDigest } from './repeats.ts';
@@ -44,6 +46,8 @@ export interface SubmissionPlan {
   responseId: string;
   observedVersion: number | null;
   isComplete: boolean;
+  /** Code of the collector, where complete responses are counted by collector. */
+  collector?: number | undefined;
   submittedAtMs: number;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
   idHash: string;
@@ -89,11 +93,8 @@ export function planSubmission(
   if (!submission) return refusedPlan(responseId, null, request.problem ?? new Problem('VALIDATION_ERROR'));
   const closed = tokenProblem(request, cached) ?? closedProblem(cached.survey, nowMs);
   if (submission.responseId !== undefined || submission.resumeToken !== undefined)
-    return planContinued(
-      deps,
-      { request, submission, cached, responseId, context, nowMs, continued: { observedVersion: 0 } },
-      closed,
-    );
+    return planContinued(deps, { request, submission, cached, responseId, context, nowMs }, closed);
+  const choice = chooseCollector(cached.compiled.collectors, { submission, saved: undefined }, nowMs);
   const input: AnswerInput = {
     request,
     submission,
@@ -101,9 +102,11 @@ export function planSubmission(
     responseId,
     context,
     nowMs,
+    choice,
     continued: { observedVersion: null },
   };
-  if (closed) return refusedPlan(responseId, null, closed);
+  const problem = closed ?? choice.problem;
+  if (problem) return refusedPlan(responseId, null, problem);
   const uploadIds = cached.compiled.uploadIdsIn(submission.answers);
   return uploadIds.length === 0 ? planAnswers(deps, input, [], noUploads) : planUploads(deps, input, uploadIds);
 }
@@ -127,16 +130,20 @@ export function planFast(
     namesRespondent(fast.submission, cached)
   )
     return undefined;
+  const { submission } = fast;
+  const choice = chooseCollector(cached.compiled.collectors, { submission, saved: undefined }, nowMs);
+  if (submission.invitation !== undefined || choice.problem || choice.issues.length > 0) return undefined;
   const canonical = keyHash === '' ? '' : fast.canonical();
   if (canonical === undefined) return undefined;
   const digest = keyHash === '' ? '' : bodyDigest(canonical);
   const plan = encodePlan(
     deps,
     {
-      submission: fast.submission,
+      submission,
       cached,
       responseId: idAt(nowMs),
       context: { keyHash, digest },
+      choice,
       continued: { observedVersion: null },
       nowMs,
     },
@@ -194,14 +201,16 @@ async function planContinued(
     input.cached,
     restored,
   );
-  const problem = closed ?? continued.problem;
+  const { submission, cached, nowMs } = input;
+  const choice = chooseCollector(cached.compiled.collectors, { submission, saved: continued.saved?.row }, nowMs);
+  const problem = closed ?? continued.problem ?? (continued.evicted ? undefined : choice.problem);
   if (problem)
     return { ...refusedPlan(input.responseId, continued.observedVersion, problem), idHash: idHashOf(input, continued) };
   if (continued.evicted)
     return { ...emptyPlan(input.responseId, continued.observedVersion), evicted: continued.evicted };
   const plan = await planUploads(
     deps,
-    { ...input, continued },
+    { ...input, continued, choice },
     input.cached.compiled.uploadIdsIn(input.submission.answers),
   );
   return continued.observedVersion === 0 && !isIdFree && isServerGeneratedId(input.responseId)
@@ -236,10 +245,11 @@ interface AnswerInput {
   responseId: string;
   context: Pick<PlanContext, 'keyHash' | 'digest'>;
   continued: ContinuedResponse;
+  choice: CollectorChoice;
   nowMs: number;
 }
 
-type ContinuedInput = AnswerInput & { context: PlanContext };
+type ContinuedInput = Omit<AnswerInput, 'continued' | 'choice'> & { context: PlanContext };
 type RowInput = Omit<AnswerInput, 'request'>;
 
 /** Only ids that clients made are remembered by hash: for ids of the service's own form the response store is asked. */
@@ -274,14 +284,14 @@ function planChecked(
   uploadIds: readonly string[],
   checked: CheckedAnswers,
 ): SubmissionPlan {
-  const { request, submission, cached, responseId, continued } = input;
+  const { request, submission, cached, responseId, continued, choice } = input;
   const isRespondentNamed = namesRespondent(submission, cached);
-  if (checked.ok && !isRespondentNamed && request.issues.length === 0)
+  if (checked.ok && !isRespondentNamed && request.issues.length === 0 && choice.issues.length === 0)
     return encodePlan(deps, input, uploadIds, checked.row);
   const anonymity: ValidationIssue[] = isRespondentNamed
     ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }]
     : [];
-  const issues = [...request.issues, ...anonymity, ...(checked.ok ? [] : checked.issues)];
+  const issues = [...request.issues, ...choice.issues, ...anonymity, ...(checked.ok ? [] : checked.issues)];
   return {
     ...refusedPlan(responseId, continued.observedVersion, validationProblem(issues)),
     idHash: idHashOf(input, continued),
@@ -295,18 +305,24 @@ const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
 
 function encodePlan(
   deps: PlanDeps,
-  { submission, cached, responseId, context, continued, nowMs }: RowInput,
+  { submission, cached, responseId, context, continued, choice, nowMs }: RowInput,
   uploadIds: readonly string[],
   row: AnswerRow,
 ): SubmissionPlan {
   const { saved, observedVersion } = continued;
-  const { survey } = cached;
+  const { survey, compiled } = cached;
   const { isComplete } = submission;
+  const { collector } = choice;
+  const { slot, isCounted } = compiled.collectors;
+  if (slot !== null && collector) row.codes[slot] = collector.code;
   const submittedAtMs = saved?.submittedAtMs ?? nowMs;
   const startedAtMs = saved?.startedAtMs ?? submission.startedAtMs;
   // Responses that earlier versions saved may hold a language that is not canonical.
   const language =
-    submission.language ?? (saved && (canonicalLanguage(saved.language) ?? saved.language)) ?? survey.language;
+    submission.language ??
+    (saved && (canonicalLanguage(saved.language) ?? saved.language)) ??
+    collector?.language ??
+    survey.language;
   const respondent = submission.respondent ?? saved?.respondent ?? '';
   const metadata = saved ? { ...saved.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata);
   const tookMs = durationMs(startedAtMs, submittedAtMs);
@@ -345,6 +361,7 @@ function encodePlan(
     responseId,
     observedVersion,
     isComplete,
+    collector: isCounted ? (collector?.code ?? defaultCollectorCode) : undefined,
     submittedAtMs,
     idHash: idHashOf({ submission }, continued),
     row: line,

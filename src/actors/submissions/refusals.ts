@@ -1,3 +1,4 @@
+import type { CollectorOpenness } from '../../domain/collector.ts';
 import { type Openness, opennessOf } from '../../domain/openness.ts';
 import { maxRowBytes } from '../../domain/response-row.ts';
 import type { Survey, SurveyWithQuestions } from '../../domain/survey.ts';
@@ -17,7 +18,15 @@ interface Refusal {
   intakeCode?: AppendCode;
   /** The state of the survey that leads to it, see domain/openness.ts. */
   openness?: readonly Openness[];
+  /** The state of the collector that leads to it, see domain/collector.ts. */
+  collectorOpenness?: CollectorOpenness;
+  /** Which of several states the reason stands for; sent as `details.state`. */
+  state?: CollectorState;
 }
+
+/** Why a collector takes nothing, as `details.state` of COLLECTOR_CLOSED says it. */
+export const collectorStates = ['PAUSED', 'NOT_OPEN_YET', 'ENDED', 'QUOTA_REACHED', 'DELETED'] as const;
+type CollectorState = (typeof collectorStates)[number];
 
 /**
  * Why a submission was refused: every refusal that a decision about it can lead to. Three more come from elsewhere:
@@ -28,6 +37,8 @@ interface Refusal {
 const refusals = {
   // 403 Forbidden
   surveyTokenNeeded: { code: 'FORBIDDEN', message: 'This survey takes submissions only with its token' },
+  invitationNeeded: { code: 'FORBIDDEN', message: 'This collector takes submissions only with an invitation' },
+  wrongInvitation: { code: 'FORBIDDEN', message: 'This invitation is not one of this survey' },
   wrongResumeToken: { code: 'FORBIDDEN', message: 'The resumeToken is not that of this response' },
 
   // 404 Not Found
@@ -59,6 +70,41 @@ const refusals = {
     message: 'This survey has all the responses it asked for',
     openness: ['full'],
     intakeCode: 'QUOTA',
+  },
+  collectorPaused: {
+    code: 'CONFLICT',
+    reason: 'COLLECTOR_CLOSED',
+    state: 'PAUSED',
+    message: 'This collector is paused',
+    collectorOpenness: 'paused',
+  },
+  collectorNotOpenYet: {
+    code: 'CONFLICT',
+    reason: 'COLLECTOR_CLOSED',
+    state: 'NOT_OPEN_YET',
+    message: 'This collector is not open yet',
+    collectorOpenness: 'scheduled',
+  },
+  collectorEnded: {
+    code: 'CONFLICT',
+    reason: 'COLLECTOR_CLOSED',
+    state: 'ENDED',
+    message: 'This collector has closed',
+    collectorOpenness: 'ended',
+  },
+  collectorDeleted: {
+    code: 'CONFLICT',
+    reason: 'COLLECTOR_CLOSED',
+    state: 'DELETED',
+    message: 'This collector was deleted',
+    collectorOpenness: 'deleted',
+  },
+  collectorFull: {
+    code: 'CONFLICT',
+    reason: 'COLLECTOR_CLOSED',
+    state: 'QUOTA_REACHED',
+    message: 'This collector has all the responses it asked for',
+    intakeCode: 'COLLECTOR_FULL',
   },
   alreadyComplete: {
     code: 'CONFLICT',
@@ -139,11 +185,15 @@ const nameByOpenness = new Map<Openness, RefusalName>(
   rows.flatMap(([name, { openness = [] }]) => openness.map((state) => [state, name] as const)),
 );
 
+const nameByCollectorOpenness = new Map<CollectorOpenness, RefusalName>(
+  rows.flatMap(([name, { collectorOpenness }]) => (collectorOpenness ? [[collectorOpenness, name]] : [])),
+);
+
 export function refusal(name: RefusalName, retryAfterSeconds?: number): Problem {
   const row: Refusal = refusals[name];
   const seconds = retryAfterSeconds ?? row.retryAfterSeconds;
   return new Problem(row.code, row.message, {
-    ...(row.reason && { details: { reason: row.reason } }),
+    ...(row.reason && { details: { reason: row.reason, ...(row.state && { state: row.state }) } }),
     ...(seconds !== undefined && { retryAfterSeconds: seconds }),
   });
 }
@@ -161,6 +211,12 @@ export function intakeRefusal(code: IntakeRefusalCode, resetMs: number): Problem
 /** The refusal of a survey that is not open at this moment. */
 export function closedProblem(survey: SurveyWithQuestions, nowMs: number): Problem | undefined {
   const name = nameByOpenness.get(opennessOf(survey, nowMs));
+  return name && refusal(name);
+}
+
+/** The refusal of a collector in this state; none if it is open. */
+export function collectorProblem(openness: CollectorOpenness): Problem | undefined {
+  const name = nameByCollectorOpenness.get(openness);
   return name && refusal(name);
 }
 

@@ -107,6 +107,7 @@ async function handleResult(
     case 'LIMITED':
     case 'FULL':
     case 'QUOTA':
+    case 'COLLECTOR_FULL':
     case 'COMPLETE':
     case 'NEWER':
       return refuse(intakeRefusal(result.code, result.resetMs));

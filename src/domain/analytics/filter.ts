@@ -3,6 +3,7 @@ import type { Category, Dimension } from '../questions/contract.ts';
 import { questionVariable } from '../questions/variable.ts';
 import type { Option, Question, SurveyWithQuestions } from '../survey.ts';
 import { annotationFilter, annotationKindOf, type KnownAnnotations } from './annotation-variables.ts';
+import { collectorFilter, isCollectorFilter } from './collector-variable.ts';
 
 /** A filter: responses whose value of the dimension has this code. */
 export interface ParsedFilter {
@@ -13,7 +14,7 @@ export interface ParsedFilter {
 /**
  * Parses `questionId:value`, or `questionId:row:column` for a MATRIX or RANKING. Values and rows are named by their
  * value, by the id of the option, or by their text if no other has the same; they may contain colons. With
- * `annotations`, also parses filters by AI annotations. Returns a ValidationIssue if the text is no valid filter.
+ * `annotations`, also parses filters by AI annotations. `collector:ID` is a filter by collector. Returns a ValidationIssue if the text is no valid filter.
  */
 export function parseFilter(
   survey: SurveyWithQuestions,
@@ -21,6 +22,7 @@ export function parseFilter(
   annotations?: KnownAnnotations,
 ): ParsedFilter | ValidationIssue {
   if (annotations && annotationKindOf(text) !== undefined) return annotationFilter(survey, text, annotations);
+  if (isCollectorFilter(text)) return collectorFilter(survey, text);
   const at = text.indexOf(':');
   const question = survey.questions.find((item) => !item.isHidden && item.id === text.slice(0, Math.max(0, at)));
   if (at < 0 || !question)

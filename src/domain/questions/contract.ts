@@ -165,6 +165,8 @@ export interface Dimension {
     | { kind: 'bits'; slots: readonly number[] }
     /** the option ranked first: of these (position, option code) pairs the one whose position holds 1 */
     | { kind: 'first'; items: readonly { slot: number; code: number }[] }
+    /** the collector: its code in storage (the code at this position, 0 without one) plus 1 */
+    | { kind: 'collector'; slot: number | null }
     /** every value that an AI analysis assigned to the answers to one question, or (null) to all: a response can fall into several categories */
     | { kind: 'annotation'; edition: string; questionId: string | null };
 }

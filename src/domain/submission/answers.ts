@@ -2,6 +2,7 @@ import type { ValidationIssue } from '../../errors.ts';
 import type { AnswerRow, GivenAnswer, KnownUpload, PlacedAnswer, ReadContext } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SlotCounts, SurveyWithQuestions } from '../survey.ts';
+import { type CollectorIndex, indexCollectors } from '../survey-collectors.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import {
   compileSubmissionPaths,
@@ -24,6 +25,7 @@ export interface CompiledSurvey {
   emptyRow: AnswerRow;
   /** Paths and quotas by cell; undefined for surveys without. */
   paths: SubmissionPaths | undefined;
+  collectors: CollectorIndex;
   /** Whether checking a submission may hold the event loop for too long: then `checkAnswersInSlices` must do it. */
   isSlowToCheck: boolean;
   /** Ids of the uploads (at most 500) that a submission's answers name; empty for surveys without upload questions. */
@@ -74,6 +76,7 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
     all,
     visible,
     emptyRow: emptyRow(survey.slotCounts),
+    collectors: indexCollectors(survey),
     byId: new Map(visible.map((item) => [item.question.id, item])),
     required: visible.filter(({ question }) => question.isRequired),
     paths: compileSubmissionPaths(survey, visible),

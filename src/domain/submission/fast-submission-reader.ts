@@ -163,4 +163,6 @@ const answersOnly: Submission = {
   surveyToken: undefined,
   surveyVersion: undefined,
   isStrict: false,
+  collectorId: undefined,
+  invitation: undefined,
 };

@@ -18,6 +18,9 @@ export interface Submission {
   surveyVersion: number | undefined;
   /** Answers off the path are refused instead of left out. */
   isStrict: boolean;
+  collectorId?: string | undefined;
+  /** Token of an invitation. */
+  invitation?: string | undefined;
 }
 
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
@@ -33,8 +36,13 @@ const knownFields = new Set([
   'surveyToken',
   'surveyVersion',
   'strict',
+  'collectorId',
+  'invitation',
 ]);
 const maxMetadataPairs = 20;
+
+/** Keys of a response's metadata that come from its invitation begin so; respondents may not send such keys. */
+export const invitationPrefix = 'invitation:';
 
 /**
  * Reads a submission's body and reports every validation issue. Written by hand instead of with zod because it runs for
@@ -70,6 +78,12 @@ export function readSubmission(value: unknown, issues: ValidationIssue[]): Submi
     ),
     surveyVersion: readVersion(body['surveyVersion'], issues),
     isStrict: readFlag(body['strict'], 'strict', false, issues),
+    collectorId: readText(body['collectorId'], 'collectorId', issues, (text) =>
+      isId(text.toLowerCase()) ? undefined : 'must be a UUID',
+    )?.toLowerCase(),
+    invitation: readText(body['invitation'], 'invitation', issues, (text) =>
+      text.length <= 200 ? undefined : 'is too long',
+    ),
   };
 }
 
@@ -156,6 +170,8 @@ function readMetadata(value: unknown, issues: ValidationIssue[]): Record<string,
   for (const [key, text] of pairs.slice(0, maxMetadataPairs)) {
     if (key === '' || key.length > 100)
       issues.push({ path: 'metadata', message: 'a key must have 1 to 100 characters' });
+    else if (key.startsWith(invitationPrefix))
+      issues.push({ path: `metadata.${key}`, message: `must not begin with ${invitationPrefix}` });
     else if (typeof text !== 'string' || text.length > 1000)
       issues.push({ path: `metadata.${key}`, message: 'must be a text of at most 1000 characters' });
   }

@@ -1,6 +1,7 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { encodeLiveCursor, type LivePosition } from '../../domain/live-cursor.ts';
 import { type CompiledSurvey, readAnswers } from '../../domain/submission/answers.ts';
+import { collectorIdOf, isOfUnknownCollector } from '../../domain/survey-collectors.ts';
 import type { Log } from '../../log.ts';
 import { decodeRowsOf, type EntryRow } from '../../stores/redis/intake/entry-rows.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
@@ -31,10 +32,16 @@ export function createEventReader({ actors, log }: EventReaderDeps) {
     const [ms = 0, seq = 0] = entry.id.split('-').map(Number);
     const events: LiveEvent[] = [];
     let compiled: CompiledSurvey | undefined;
+    let isSynced = false;
     for (const row of decodeRowsOf(entry, new Set([surveyId]), log)) {
       if (row.isDeleted) continue;
       if (!compiled || compiled.survey.version < row.head.surveyVersion)
         compiled = await compiledFor(surveyId, row.head.surveyVersion);
+      // A new collector makes no version of the survey.
+      if (!isSynced && compiled && isOfUnknownCollector(compiled.collectors, row.row.codes)) {
+        isSynced = true;
+        compiled = (await actors.sync(surveyId).catch(() => undefined))?.compiled ?? compiled;
+      }
       if (!compiled) return events;
       events.push(toEvent(compiled, row, { ms, seq, row: row.place }));
     }
@@ -53,6 +60,7 @@ function toEvent(compiled: CompiledSurvey, { head, row }: EntryRow, position: Li
     responseId: head.responseId,
     isComplete: head.isComplete,
     submittedAt: new Date(head.submittedAtMs).toISOString(),
+    collectorId: collectorIdOf(compiled.collectors, row.codes) ?? null,
     answers: readAnswers(compiled, row),
     cursor,
   });

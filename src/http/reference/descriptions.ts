@@ -53,6 +53,8 @@ export const tagDescriptions: Readonly<Record<string, () => string>> = {
   Questions: () => `Differences between the types:\n\n${questionTable()}\n\n${questionRules}`,
   Quotas: () =>
     'Quotas by cell limit how many responses a condition may hold for. They are decided exactly, whatever races, in the step that makes a response durable.',
+  Collectors: () =>
+    'The ways by which responses come to a survey: links, panels, and lists of invited persons. Responses, exports, filters (`collector:ID`) and crosstabs (`collector`) name them.',
   Translations: () =>
     'The texts of a survey in other languages, edited by hand; texts without a translation are shown in the survey’s own language.',
   Public: () => 'What a respondent may see without a token.',

@@ -24,6 +24,8 @@ export const exampleIds = {
   response: id('70'),
   file: id('80'),
   webhook: id('90'),
+  collector: id('a0'),
+  invitation: id('b0'),
 };
 
 const questionDefaults = {

@@ -55,6 +55,8 @@ const pathParameterDescriptions: Readonly<Record<string, readonly [description: 
   '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', exampleIds.again],
   sectionId: ['The section', exampleIds.stay],
   quotaId: ['The quota by cell', exampleIds.quota],
+  collectorId: ['The collector', exampleIds.collector],
+  invitationId: ['The invitation, by the `id` that lists give', exampleIds.invitation],
   responseId: ['The response: the `responseId` of the submission', exampleIds.response],
   exportId: ['The export', exampleIds.file],
   uploadId: ['The file, by the `uploadId` of the upload'],

@@ -65,6 +65,13 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   'PUT /surveys/{surveyId}/quotas/{quotaId}': { limit: 150 },
   'POST /surveys/{surveyId}/quotas/grid': { questionIds: [exampleIds.heard, exampleIds.first], limit: 50 },
   'POST /surveys/{surveyId}/sections/reorder': { sectionIds: [exampleIds.after, exampleIds.stay] },
+  'POST /surveys/{id}/collectors': {
+    name: 'Card in the room',
+    closesAt: '2026-02-28T23:00:00Z',
+    responseQuota: 200,
+    metadata: { place: 'rooms' },
+  },
+  'PUT /collectors/{collectorId}': { isActive: false },
   'PUT /surveys/{id}/translations/{language}': {
     title: 'Wie war Ihr Aufenthalt?',
     questions: [

@@ -8,6 +8,7 @@ import type { DraftSurvey } from '../../ai/tasks/generate-survey.ts';
 import { surveyFromDraft } from '../../ai/tasks/generate-survey.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { wordingSchema } from '../../domain/questions/option-list.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound } from '../../errors.ts';
 import type { ConversationStore, StoredConversation } from '../../stores/postgres/ai/conversations.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -157,13 +158,14 @@ function saveRoute(deps: AiConversationRoutesDeps): Route {
       const draft = await conversations.claim({ id, surveyId });
       if (draft === undefined) throw conflict('ALREADY_SAVED', 'The draft is saved as a survey');
       const survey = surveyFromDraft(draft as DraftSurvey, blankSurvey(surveyId, principal.userId, now()), newId);
+      let saved: SurveyWithQuestions;
       try {
-        await surveys.create(survey);
+        saved = await surveys.create(survey);
       } catch (error) {
         await conversations.release(id);
         throw error;
       }
-      await actors.add(survey);
+      await actors.add(saved);
       return aboutSurvey(
         surveyId,
         created(presentSurveyWithQuestions(survey, { responseCount: 0, nowMs: now(), isTokenShown: true })),

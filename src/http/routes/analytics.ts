@@ -32,7 +32,7 @@ const analyticsQuery = z
     filter: listField(filterField, 20)
       .default([])
       .describe(
-        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; may be repeated, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Options and rows may also be named by their id, or by their text if no other has the same; an unknown name is refused with the values that exist. Texts, addresses, files, dates, times and NUMBER cannot be filters, and neither can scales of more than 10,000 points. ' +
+        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; may be repeated, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Options and rows may also be named by their id, or by their text if no other has the same; an unknown name is refused with the values that exist. `collector:ID` selects the responses of a collector. Texts, addresses, files, dates, times and NUMBER cannot be filters, and neither can scales of more than 10,000 points. ' +
           annotationVariablesText,
       ),
   })

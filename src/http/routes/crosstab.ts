@@ -28,9 +28,9 @@ const crosstabBody = z
     questionId1: z
       .string()
       .describe(
-        'The question in the rows; after an AI analysis also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
+        'The question in the rows, or `collector`; after an AI analysis also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
       ),
-    questionId2: z.string().describe('The question in the columns, or an annotation as in the rows'),
+    questionId2: z.string().describe('The question in the columns, or `collector` or an annotation as in the rows'),
     rowId1: z
       .string()
       .optional()

@@ -43,7 +43,7 @@ const exportBody = z
       .max(1000)
       .optional()
       .describe(
-        `The columns of the file, in this order: any of ${responseFieldNames.join(', ')}, ids of questions, and \`metadata.key\` for one key of the metadata (JSON and NDJSON have all metadata or none). By default all of these (surveyId only in JSON and NDJSON, since it is the same in every line), without removed questions`,
+        `The columns of the file, in this order: any of ${responseFieldNames.join(', ')}, ids of questions, and \`metadata.key\` for one key of the metadata (JSON and NDJSON have all metadata or none). By default all of these (surveyId only in JSON and NDJSON, since it is the same in every line, and collectorId only where the survey has a second collector), without removed questions`,
       ),
     labels: z
       .enum(['text', 'value'])

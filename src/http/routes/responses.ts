@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ConsistentReads } from '../../actors/consistent-reads.ts';
 import type { ResponseErasure } from '../../actors/erasure.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
+import { collectorIdOf } from '../../domain/survey-collectors.ts';
 import { notFound } from '../../errors.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -46,6 +47,7 @@ export function presentResponse(survey: CompiledSurvey, record: ResponseRecord) 
     id: record.responseId,
     surveyId: record.surveyId,
     surveyVersion: record.surveyVersion,
+    collectorId: collectorIdOf(survey.collectors, record.row.codes) ?? null,
     answers: readAnswers(survey, record.row),
     isComplete: record.isComplete,
     submittedAt: record.submittedAt.toISOString(),

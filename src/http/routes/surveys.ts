@@ -184,9 +184,9 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           [{ type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }],
           { nowMs, completed: 0 },
         );
-        await deps.surveys.create(move.survey, move.events);
-        await deps.actors.add(move.survey);
-        return created(await presentWithQuestions(move.survey, 'own'));
+        const survey = await deps.surveys.create(move.survey, move.events);
+        await deps.actors.add(survey);
+        return created(await presentWithQuestions(survey, 'own'));
       },
     }),
     route({
@@ -302,7 +302,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       tag: 'Surveys',
       summary: 'Copy a survey without its responses',
       description:
-        'Questions and translations are copied with new ids; the copy is a DRAFT of the caller, without dates. Not for a VIEWER.',
+        'Questions and translations are copied with new ids; the copy is a DRAFT of the caller, without dates, and has only a default collector. Not for a VIEWER.',
       access: { kind: 'survey', right: 'read', by: 'id' },
       limit: 'api',
       isBodyOptional: true,
@@ -328,7 +328,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           nowMs: deps.now(),
           newId: deps.newId,
         });
-        await deps.surveys.create(copy);
+        const saved = await deps.surveys.create(copy);
         for (const { language, strings } of await deps.translations.all(source.id))
           await deps.translations.merge({
             surveyId: copy.id,
@@ -337,8 +337,8 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
             removedKeys: [],
             at: new Date(deps.now()),
           });
-        await deps.actors.add(copy);
-        return created(await presentWithQuestions(copy, 'own'));
+        await deps.actors.add(saved);
+        return created(await presentWithQuestions(saved, 'own'));
       },
     }),
     route({
@@ -408,6 +408,7 @@ function copySurvey(
     language: source.language,
     retentionDays: source.retentionDays,
     slotCounts: source.slotCounts,
+    collectors: [],
     ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, newIds)) }),
     ...(source.isShuffled && { isShuffled: true }),
     questions: copied.map((question, order) => ({

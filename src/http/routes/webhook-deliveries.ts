@@ -184,7 +184,7 @@ function sampleData(
   switch (event) {
     case 'response.submitted':
     case 'response.completed':
-      return { surveyId, responseId };
+      return { surveyId, responseId, collectorId: null };
     case 'survey.published':
       return { surveyId, title: 'Test', publishedAt: at };
     case 'quota.reached':

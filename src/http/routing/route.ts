@@ -28,7 +28,15 @@ export type Access =
   | { kind: 'survey'; right: SurveyRight; by: SurveyKey; orSelf?: string };
 
 /** Path parameters from which a survey can be found. */
-export type SurveyKey = 'surveyId' | 'id' | 'questionId' | 'responseId' | 'exportId' | 'uploadId' | 'suggestionId';
+export type SurveyKey =
+  | 'surveyId'
+  | 'id'
+  | 'questionId'
+  | 'responseId'
+  | 'exportId'
+  | 'uploadId'
+  | 'suggestionId'
+  | 'collectorId';
 
 /** Which rate limit counts the call. `submit`: the intake does. `none`: the handler does, or nothing. */
 export type LimitScope = 'auth' | 'submit' | 'api' | 'none';

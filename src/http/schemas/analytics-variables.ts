@@ -4,6 +4,7 @@ import {
   annotationKindOf,
   type KnownAnnotations,
 } from '../../domain/analytics/annotation-variables.ts';
+import { collectorDimension, collectorVariable } from '../../domain/analytics/collector-variable.ts';
 import { parseFilter } from '../../domain/analytics/filter.ts';
 import type { Dimension } from '../../domain/questions/contract.ts';
 import { type NotAVariable, questionVariable } from '../../domain/questions/variable.ts';
@@ -53,6 +54,10 @@ function resolveVariable(
     if (typeof dimension === 'string') return { message: dimension, isOfPart: false };
     return row === undefined ? dimension : { message: 'must be left out: findings have no rows', isOfPart: true };
   }
+  if (id === collectorVariable)
+    return row === undefined
+      ? collectorDimension(survey)
+      : { message: 'must be left out: collectors have no rows', isOfPart: true };
   const question = visibleQuestions(survey).find((item) => item.id === id);
   return question ? questionVariable(question, row) : { message: 'is not a question of this survey', isOfPart: false };
 }

@@ -112,6 +112,9 @@ export const surveyAnalyticsSchema = z
         'Median of the same in seconds, each rounded to a second and at most 65,535; null if no response has a duration. One forgotten tab moves the mean, and not the median',
       ),
     responsesByDay: z.array(z.strictObject({ date: daySchema, count: countSchema })).describe('By UTC day, in order'),
+    collectors: z
+      .array(z.strictObject({ collectorId: idSchema, name: z.string(), responseCount: countSchema }))
+      .describe('Responses by collector, complete and partial; deleted collectors if they have any'),
     lastResponseAt: timeSchema.nullable(),
     questionStats: z.array(questionStatisticSchema),
   })

@@ -54,6 +54,7 @@ export const liveServerMessageSchema = z
       responseId: idSchema,
       isComplete: z.boolean(),
       submittedAt: timeSchema,
+      collectorId: idSchema.nullable(),
       answers: z.array(answerSchema),
       cursor: z.string(),
     }),

@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { parseTimestamp, respondentProblem, responseIdProblem } from '../../domain/submission/submission.ts';
+import {
+  invitationPrefix,
+  parseTimestamp,
+  respondentProblem,
+  responseIdProblem,
+} from '../../domain/submission/submission.ts';
+import { isId } from '../../platform/ids.ts';
 import { idSchema, languageField, languageSchema, timeSchema } from './common.ts';
 
 /** Numbers that JSON can represent exactly: finite, and whole ones within 2^53 − 1. */
@@ -39,6 +45,9 @@ export const responseSchema = z
     id: idSchema,
     surveyId: idSchema,
     surveyVersion: z.number().int().min(1).describe('The version of the survey that was answered'),
+    collectorId: idSchema
+      .nullable()
+      .describe('The collector by which it came; null if the service does not know it yet'),
     answers: z.array(answerSchema),
     isComplete: z.boolean(),
     submittedAt: timeSchema.describe('When it was first accepted'),
@@ -126,12 +135,26 @@ export const submissionBodySchema = z
     metadata: z
       .record(boundedText(100, 1), boundedText(1000))
       .refine((pairs) => Object.keys(pairs).length <= 20, 'must have at most 20 pairs')
+      .refine(
+        (pairs) => !Object.keys(pairs).some((key) => key.startsWith(invitationPrefix)),
+        `must have no key that begins with ${invitationPrefix}`,
+      )
       .optional()
+      .describe('Keys that begin with `invitation:` are those of the invitation, and refused')
       .meta({ maxProperties: 20 }),
     language: languageField.optional(),
     surveyToken: boundedText(200)
       .optional()
       .describe('The token of a PRIVATE survey; the header X-Survey-Token takes precedence'),
+    collectorId: z
+      .string()
+      .refine((text) => isId(text.toLowerCase()), 'must be a UUID')
+      .optional()
+      .describe('The collector by which the response comes; without it the default collector of the survey')
+      .meta({ format: 'uuid' }),
+    invitation: boundedText(200)
+      .optional()
+      .describe('The token of an invitation, which is good for one response and brings its collector with it'),
   })
   .meta({
     id: 'Submission',

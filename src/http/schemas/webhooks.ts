@@ -91,7 +91,15 @@ const eventMarks = {
   test: z.literal(true).optional().describe('Sent by the test route; the ids are made up'),
   deleted: z.literal(true).optional().describe('The response or its survey was deleted before the delivery'),
 };
-const surveyResponse = z.strictObject({ surveyId: idSchema, responseId: idSchema, ...eventMarks });
+const surveyResponse = z.strictObject({
+  surveyId: idSchema,
+  responseId: idSchema,
+  collectorId: idSchema
+    .nullable()
+    .optional()
+    .describe('The collector by which the response came; missing in events of earlier versions'),
+  ...eventMarks,
+});
 
 const eventBodies = [
   z.strictObject({ event: z.literal('response.submitted'), timestamp: timeSchema, data: surveyResponse }),

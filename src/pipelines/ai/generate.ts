@@ -30,7 +30,6 @@ export async function generate(
   if (!isSaved) return { surveyId: null, draft, provider: provider.name, model };
   signal.throwIfAborted();
   const survey = surveyFromDraft(draft, blankSurvey(job.id, job.ownerId, deps.now()), deps.newId);
-  await deps.surveys.create(survey);
-  await deps.actors.add(survey);
+  await deps.actors.add(await deps.surveys.create(survey));
   return { surveyId: survey.id, draft: null, provider: provider.name, model };
 }

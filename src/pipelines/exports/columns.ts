@@ -2,6 +2,7 @@ import { metadataPrefix, type ResponseFieldName } from '../../domain/export-form
 import { bitsPerWord, type ExportColumn } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
+import { type CollectorIndex, collectorIdOf, indexCollectors } from '../../domain/survey-collectors.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 
 export type Labels = 'text' | 'value';
@@ -20,8 +21,12 @@ const responseFields = {
   durationSeconds: { type: 'number', read: (record) => (record.durationMs === null ? null : record.durationMs / 1000) },
   language: { type: 'text', read: (record) => (record.language === '' ? null : record.language) },
   respondent: { type: 'text', read: (record) => (record.respondent === '' ? null : record.respondent) },
+  collectorId: { type: 'text', read: ({ row }, collectors) => collectorIdOf(collectors, row.codes) ?? null },
   metadata: { type: 'text', read: ({ metadata }) => metadataText(metadata) },
-} as const satisfies Record<ResponseFieldName, { type: CellType; read(record: ResponseRecord): CellValue }>;
+} as const satisfies Record<
+  ResponseFieldName,
+  { type: CellType; read(record: ResponseRecord, collectors: CollectorIndex): CellValue }
+>;
 
 const defaultFields = [
   'id',
@@ -59,6 +64,7 @@ export interface Layout {
   /** The number of each question of the survey, from 1: that of its place in the whole file, whatever columns are asked for. */
   numbers: ReadonlyMap<string, number>;
   labels: Labels;
+  collectors: CollectorIndex;
 }
 
 export interface LayoutOptions {
@@ -73,12 +79,14 @@ const isResponseFieldName = (name: string): name is ResponseFieldName => Object.
 
 /** Response fields, then questions in their order, then metadata by key and as a whole; or the requested columns, in that order. */
 export function layoutOf(
-  survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'questions'>,
+  survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'questions' | 'collectors' | 'collectorSlot'>,
   { columns: asked, labels, metadataKeys = [] }: LayoutOptions,
 ): Layout {
   const visible = survey.questions.filter((question) => !question.isHidden);
+  const collectors = indexCollectors(survey);
   const names = asked ?? [
     ...defaultFields.filter((name) => !survey.isAnonymous || name !== 'respondent'),
+    ...(collectors.slot === null ? [] : ['collectorId']),
     ...visible.map((question) => question.id),
     ...metadataKeys.map((key) => metadataPrefix + key),
     'metadata',
@@ -86,7 +94,7 @@ export function layoutOf(
   const byId = new Map(survey.questions.map((question) => [question.id, question]));
   const numbered = [...visible, ...survey.questions.filter((question) => question.isHidden)];
   const numbers = new Map(numbered.map(({ id }, index) => [id, index + 1]));
-  const layout: Layout = { columns: [], responseFields: [], questions: [], numbers, labels };
+  const layout: Layout = { columns: [], responseFields: [], questions: [], numbers, labels, collectors };
   for (const name of names) {
     const question = byId.get(name);
     if (question) {
@@ -94,7 +102,9 @@ export function layoutOf(
       layout.columns.push(...questionColumns(question, numbers.get(name) ?? 0, labels));
     } else if (isResponseFieldName(name)) {
       layout.responseFields.push(name);
-      if (asked || !isConstant(name)) layout.columns.push({ heading: name, field: name, ...responseFields[name] });
+      const { type, read } = responseFields[name];
+      if (asked || !isConstant(name))
+        layout.columns.push({ heading: name, field: name, type, read: (record) => read(record, collectors) });
     } else if (name.startsWith(metadataPrefix)) {
       layout.columns.push(metadataColumn(name));
       // Formats without columns have all metadata or none.

@@ -1,5 +1,5 @@
 import type { CsvColumn } from '../../stores/clickhouse/read/csv-cells.ts';
-import type { FileColumn, Labels, Layout } from './columns.ts';
+import type { FileColumn, Layout } from './columns.ts';
 import type { Writer } from './writer.ts';
 
 const byteOrderMark = '\uFEFF';
@@ -11,13 +11,18 @@ const byteOrderMark = '\uFEFF';
  */
 export const writeCsv: Writer = async ({ layout, csvLines }, sink) => {
   await sink.write(Buffer.from(byteOrderMark + headLine(layout)));
-  for await (const { pieces } of csvLines(layout.columns.map((column) => columnOf(column, layout.labels))))
+  for await (const { pieces } of csvLines(layout.columns.map((column) => columnOf(column, layout))))
     for (const piece of pieces) await sink.write(piece);
 };
 
 const headLine = ({ columns }: Layout): string => `${columns.map(({ heading }) => csvText(heading)).join(',')}\r\n`;
 
-function columnOf({ answer, field, metadataKey }: FileColumn, labels: Labels): CsvColumn {
+function columnOf({ answer, field, metadataKey }: FileColumn, { labels, collectors }: Layout): CsvColumn {
+  if (field === 'collectorId')
+    return {
+      collectorSlot: collectors.slot,
+      ids: new Map([...collectors.byCode].map(([code, { id }]) => [code, id])),
+    };
   if (answer) return { cell: answer.column.cell, textOf: (category) => csvText(category[labels]) };
   return metadataKey === undefined ? { field } : { metadataKey };
 }

@@ -1,6 +1,7 @@
 import type { ResponseFieldName } from '../../domain/export-formats.ts';
 import type { GivenAnswer } from '../../domain/questions/contract.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
+import { type CollectorIndex, collectorIdOf } from '../../domain/survey-collectors.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { Layout } from './columns.ts';
 import type { FileContent, Writer } from './writer.ts';
@@ -34,8 +35,9 @@ const fields = {
   durationSeconds: (record) => (record.durationMs === null ? null : record.durationMs / 1000),
   language: (record) => record.language,
   respondent: (record) => (record.respondent === '' ? null : record.respondent),
+  collectorId: ({ row }, collectors) => collectorIdOf(collectors, row.codes) ?? null,
   metadata: (record) => record.metadata,
-} as const satisfies Record<ResponseFieldName, (record: ResponseRecord) => unknown>;
+} as const satisfies Record<ResponseFieldName, (record: ResponseRecord, collectors: CollectorIndex) => unknown>;
 
 /**
  * Presents a response with the answers of the file's questions, as in the API; options and rows also have their label.
@@ -46,7 +48,7 @@ function presenter({ survey, layout }: FileContent): (record: ResponseRecord) =>
   const before = layout.responseFields.filter((name) => name !== 'metadata');
   const withMetadata = layout.responseFields.includes('metadata');
   return (record) => ({
-    ...Object.fromEntries(before.map((name) => [name, fields[name](record)])),
+    ...Object.fromEntries(before.map((name) => [name, fields[name](record, layout.collectors)])),
     answers: readAnswers(compiled, record.row).map((answer) => labelled(answer, labels)),
     ...(withMetadata && { metadata: record.metadata }),
   });

@@ -166,6 +166,27 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
       return counts;
     },
 
+    /** The codes of responses at a position that keeps its code in all versions of a response, by response id. */
+    async codesAt(surveyId: string, slot: number, responseIds: readonly string[]): Promise<Map<string, number>> {
+      if ((await columns.existing(slot + 1)) <= slot || responseIds.length === 0) return new Map();
+      const rows = await clickhouse.select<[string, number]>(
+        `SELECT response_id, max(${codeColumn(slot)}) FROM ${table}
+          WHERE survey_id = ${sqlUuid(surveyId)} AND response_id IN (${responseIds.map(sqlUuid).join(', ')}) AND is_deleted = 0 GROUP BY response_id`,
+        { timeoutMs: countTimeoutMs },
+      );
+      return new Map(rows);
+    },
+
+    /** Complete responses by the code at a position; responses without a code count under 0. */
+    async countCompleteByCode(surveyId: string, slot: number): Promise<Map<number, number>> {
+      const column = (await columns.existing(slot + 1)) > slot ? codeColumn(slot) : 'toUInt16(0)';
+      const rows = await clickhouse.select<[number, number]>(
+        `SELECT ${column} AS code, count() FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND is_complete = 1 GROUP BY code`,
+        { timeoutMs: countTimeoutMs },
+      );
+      return new Map(rows);
+    },
+
     /** The survey versions that its responses name, superseded versions of responses included. */
     async findSurveyVersions(surveyId: string): Promise<number[]> {
       const rows = await clickhouse.select<[number]>(

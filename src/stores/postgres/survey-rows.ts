@@ -45,6 +45,7 @@ export interface SurveyRow {
   code_slots: number;
   number_slots: number;
   text_slots: number;
+  collector_slot: number | null;
   sections: Section[] | null;
   is_shuffled: boolean;
   quota_codes: number;
@@ -99,6 +100,7 @@ export function surveyFromRow(row: SurveyRow): Survey {
     version: row.version,
     revision: row.revision,
     slotCounts: { codes: row.code_slots, numbers: row.number_slots, texts: row.text_slots },
+    collectorSlot: row.collector_slot,
     ...(row.sections && { sections: row.sections }),
     ...(row.is_shuffled && { isShuffled: true }),
     ...(row.quota_codes > 0 && { quotaCodes: row.quota_codes }),
@@ -133,6 +135,7 @@ export function surveyToColumns(survey: Survey, json: ToJson) {
     code_slots: survey.slotCounts.codes,
     number_slots: survey.slotCounts.numbers,
     text_slots: survey.slotCounts.texts,
+    collector_slot: survey.collectorSlot ?? null,
     sections: survey.sections?.length ? json(survey.sections) : null,
     is_shuffled: survey.isShuffled ?? false,
     quota_codes: survey.quotaCodes ?? 0,

@@ -2,6 +2,7 @@ import { refuseTooLargeDefinition } from '../../domain/questions/definition-size
 import type { Question, Survey, SurveyStatus, SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
+import { collectorsOf, writeCollectors } from './collectors.ts';
 import { readQuotas, writeQuotas } from './quotas.ts';
 import {
   type QuestionRow,
@@ -20,7 +21,7 @@ export interface OutboxEvent {
 }
 
 /**
- * The result of a change. Unchanged questions (the same object) are not written. A revision later than the row's next
+ * The result of a change. Unchanged questions and collectors (the same object) are not written. A revision later than the row's next
  * one is kept.
  */
 export interface SurveyChange {
@@ -61,9 +62,12 @@ export function createSurveyStore(sql: Sql) {
       questionFromRow,
     );
   const definitionOf = async (db: Tx, row: SurveyRow): Promise<SurveyWithQuestions> => {
-    const questions = await questionsOf(db, row.id);
-    const quotas = await readQuotas(db, row.id);
-    return { ...surveyFromRow(row), questions, ...(quotas.length > 0 && { quotas }) };
+    const [questions, quotas, collectors] = await Promise.all([
+      questionsOf(db, row.id),
+      readQuotas(db, row.id),
+      collectorsOf(db, row.id),
+    ]);
+    return { ...surveyFromRow(row), questions, ...(quotas.length > 0 && { quotas }), collectors };
   };
   let knownRootCollation: boolean | undefined;
   const hasRootCollation = async (): Promise<boolean> => {
@@ -97,17 +101,19 @@ export function createSurveyStore(sql: Sql) {
     list: (query: SurveyListQuery): Promise<{ items: SurveyListItem[]; total: number }> =>
       withPostgres(async () => listSurveys(sql, query, await hasRootCollation())),
 
-    create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<void> =>
-      withPostgres(async () => {
-        await sql.begin(async (tx) => {
+    /** Returns the survey with its default collector, which the database adds. */
+    create: (survey: SurveyWithQuestions, events: readonly OutboxEvent[] = []): Promise<SurveyWithQuestions> =>
+      withPostgres(() =>
+        sql.begin(async (tx) => {
           await tx`INSERT INTO surveys ${tx(surveyToColumns(survey, jsonOf(tx)))}`;
           await tx`INSERT INTO survey_counts (survey_id) VALUES (${survey.id})`;
           await writeQuestions(tx, survey.questions);
           await writeQuotas(tx, survey.id, [], survey.quotas ?? []);
           await writeVersion(tx, survey);
           await writeOutbox(tx, events);
-        });
-      }),
+          return { ...survey, collectors: await collectorsOf(tx, survey.id) };
+        }),
+      ),
 
     /**
      * Changes a survey in one transaction: reads it under a lock and writes what `decide` returns, with the next
@@ -250,6 +256,11 @@ async function saveChange(tx: Tx, current: SurveyWithQuestions, change: SurveyCh
   await writeQuestions(
     tx,
     saved.questions.filter((question) => before.get(question.id) !== question),
+  );
+  const known = new Set(current.collectors);
+  await writeCollectors(
+    tx,
+    (saved.collectors ?? []).filter((collector) => !known.has(collector)),
   );
   await writeQuotas(tx, saved.id, current.quotas ?? [], saved.quotas ?? []);
   if (change.isWordingChanged) await writeVersion(tx, saved);

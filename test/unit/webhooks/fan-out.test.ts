@@ -38,6 +38,7 @@ describe('fan-out of stored responses', () => {
     const hinted: string[] = [];
     let overflow = 0;
     const fanOut = createFanOut({
+      collectorIdOf: async () => null,
       webhooks: { findSubscriptions: async () => listeners },
       deliveries: {
         add: async (rows) => void added.push(...rows),
@@ -185,6 +186,7 @@ describe('fan-out of stored responses', () => {
     const written: NewDelivery[] = [];
     let tries = 0;
     const fanOut = createFanOut({
+      collectorIdOf: async () => null,
       webhooks: {
         findSubscriptions: async () => [
           { webhookId, surveyId, events: both, isBatch: false, maxWaiting: 12_000, createdAt },

@@ -144,7 +144,9 @@ function answeredHiddenOf(
 
 /** Whether no response can have a category of the dimension. */
 const isEmpty = (dimension: Dimension): boolean =>
-  dimension.source.kind === 'annotation' ? dimension.categories.length === 0 : slotsOf(dimension).length === 0;
+  dimension.source.kind === 'annotation' || dimension.source.kind === 'collector'
+    ? dimension.categories.length === 0
+    : slotsOf(dimension).length === 0;
 
 export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
 

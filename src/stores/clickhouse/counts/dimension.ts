@@ -1,5 +1,5 @@
 import { bitsPerWord, type Category, type Dimension } from '../../../domain/questions/contract.ts';
-import type { ColumnOf } from '../read/selection.ts';
+import { type ColumnOf, collectorColumn } from '../read/selection.ts';
 import { sqlInteger } from '../sql-literals.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
@@ -23,6 +23,8 @@ export function dimensionWords({ categories, source }: Dimension, columnOf: Colu
   switch (source.kind) {
     case 'code':
       return { words: [columnOf(source.slot)], codesOf: ([word = '']) => only(word) };
+    case 'collector':
+      return { words: [collectorColumn(source, columnOf)], codesOf: ([word = '']) => only(`${word} + 1`) };
     case 'bits':
       return {
         words: source.slots.map((slot, index) => wordOf(columnOf(slot), wordMask(known, index))),

@@ -15,9 +15,13 @@ export type ResponseField =
   | 'respondent'
   | 'metadata';
 
-/** A column of a CSV file: a field of the response, a key of its metadata, or an answer with the final text of each category. */
+/**
+ * A column of a CSV file: a field of the response, the id of its collector, a key of its metadata, or an answer with
+ * the final text of each category.
+ */
 export type CsvColumn =
   | { field: ResponseField }
+  | { collectorSlot: number | null; ids: ReadonlyMap<number, string> }
   | { metadataKey: string }
   | { cell: ExportCell; textOf(category: Category): string };
 
@@ -27,6 +31,8 @@ export type CsvColumn =
  */
 export function csvCell(column: CsvColumn, columnOf: ColumnOf): string {
   if ('field' in column) return fieldExpressions[column.field];
+  if ('ids' in column)
+    return labelText(column.collectorSlot === null ? 'toUInt16(0)' : columnOf(column.collectorSlot), column.ids);
   if ('metadataKey' in column) return spreadsheetSafe(`metadata[${sqlString(column.metadataKey)}]`);
   return answerText(column, columnOf);
 }

@@ -71,6 +71,8 @@ export function slotsOf({ source }: Dimension): readonly number[] {
   switch (source.kind) {
     case 'code':
       return [source.slot];
+    case 'collector':
+      return source.slot === null ? [] : [source.slot];
     case 'bits':
       return source.slots;
     case 'first':
@@ -79,6 +81,10 @@ export function slotsOf({ source }: Dimension): readonly number[] {
       return [];
   }
 }
+
+/** SQL for the code of a response's collector. */
+export const collectorColumn = ({ slot }: { slot: number | null }, columnOf: ColumnOf): string =>
+  slot === null ? 'toUInt16(0)' : columnOf(slot);
 
 export function selectionSlots({ conditions }: Pick<Selection, 'conditions'>): number[] {
   return (conditions ?? []).flatMap(({ dimension }) => slotsOf(dimension));
@@ -92,6 +98,8 @@ function hasCode(
   switch (source.kind) {
     case 'code':
       return `${columnOf(source.slot)} = ${sqlInteger(code)}`;
+    case 'collector':
+      return `${collectorColumn(source, columnOf)} = ${sqlInteger(code - 1)}`;
     case 'bits': {
       const slot = source.slots[Math.floor((code - 1) / bitsPerWord)];
       return slot === undefined ? '0' : `bitTest(${columnOf(slot)}, ${sqlInteger((code - 1) % bitsPerWord)})`;

@@ -3,12 +3,14 @@
 -- ARGV: revision, quota ('' = none), code positions, total and completed (used only where the intake does not know
 -- them),
 --   revision to be overruled ('' = none): that of a deleted survey which the database has again, the survey's id,
---   number of active quotas by cell, then for each: code, limit, rule, version of its condition.
+--   number of active quotas by cell, then for each: code, limit, rule, version of its condition, then for each
+--   collector whose completed responses are counted: code, quota ('' = none), completed responses (used only where the
+--   intake does not know the survey).
 -- Returns 1 when written, 0 when the intake already knows this revision or a newer one.
 local rev = redis.call('HGET', KEYS[1], 'rev')
 if rev == ARGV[6] then redis.call('PERSIST', KEYS[1])
 elseif rev and tonumber(rev) >= tonumber(ARGV[1]) then return 0 end
-redis.call('HSETNX', KEYS[1], 'total', ARGV[4])
+local isNew = redis.call('HSETNX', KEYS[1], 'total', ARGV[4]) == 1
 redis.call('HSETNX', KEYS[1], 'completed', ARGV[5])
 -- A new revision ends the freeze: whoever froze the survey saves this revision, or finds that the survey has changed.
 if rev then redis.call('HDEL', KEYS[1], 'held') end
@@ -33,4 +35,21 @@ for code in pairs(known) do
   redis.call('HDEL', KEYS[2], 'c' .. code, 'l' .. code, 'r' .. code, 'n' .. code, 'f' .. code, 'v' .. code, 'd' .. code)
 end
 if mustCount then redis.call('SADD', KEYS[3], ARGV[7]) end
+
+-- Responses are counted by collector from its first announcement, when it has none yet. All that were accepted before
+-- any was counted came by the default collector (code 0).
+local firstCollector, ofOthers = 9 + 4 * tonumber(ARGV[8]), 0
+for i = firstCollector, #ARGV, 3 do
+  local code = ARGV[i]
+  if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[1], 'quota:' .. code)
+  else redis.call('HSET', KEYS[1], 'quota:' .. code, ARGV[i + 1]) end
+  if code ~= '0' then
+    redis.call('HSETNX', KEYS[1], 'completed:' .. code, isNew and ARGV[i + 2] or 0)
+    ofOthers = ofOthers + tonumber(redis.call('HGET', KEYS[1], 'completed:' .. code))
+  end
+end
+if #ARGV >= firstCollector and redis.call('HEXISTS', KEYS[1], 'completed:0') == 0 then
+  local completed = tonumber(redis.call('HGET', KEYS[1], 'completed'))
+  redis.call('HSET', KEYS[1], 'completed:0', math.max(0, completed - ofOthers))
+end
 return 1

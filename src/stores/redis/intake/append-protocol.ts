@@ -21,6 +21,8 @@ export interface IntakeSubmission {
   cells?: readonly number[];
   /** The same of what was saved of the response before. */
   heldCells?: readonly number[];
+  /** Code of the collector whose completed responses are counted; undefined where the survey counts none. */
+  collector?: number | undefined;
   responseId: string;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
   idHash: string;
@@ -82,6 +84,8 @@ export const appendCodes = [
   'FULL',
   /** In the stream with the outcome OVER_QUOTA; `text` is the code of the quota by cell that was full. */
   'OVER_QUOTA',
+  /** The quota of the collector is reached. */
+  'COLLECTOR_FULL',
 ] as const;
 
 export type AppendCode = (typeof appendCodes)[number];
@@ -109,19 +113,22 @@ export interface QueuedSubmission {
 }
 
 /**
- * Complete submissions of one caller in the same cells for which nothing need be remembered: the script decides about
- * them together.
+ * Complete submissions of one caller and collector in the same cells for which nothing need be remembered: the script
+ * decides about them together.
  */
 interface BulkGroup {
   caller: string;
+  collector: number | undefined;
   cells: string;
   limit: number;
   members: QueuedSubmission[];
   rows: string;
 }
 
-/** Submissions of one caller that the script takes one by one. */
+/** Submissions of one caller and collector that the script takes one by one. */
 interface SingleGroup {
+  caller: string;
+  collector: number | undefined;
   limit: number;
   members: QueuedSubmission[];
 }
@@ -131,9 +138,9 @@ interface SurveyBatch {
   index: number;
   surveyId: string;
   revision: number;
-  /** By caller and cells. */
+  /** By caller, collector and cells, see `nameOf`. */
   bulkGroups: Map<string, BulkGroup>;
-  /** By caller. */
+  /** By caller and collector. */
   singleGroups: Map<string, SingleGroup>;
 }
 
@@ -163,13 +170,14 @@ export function encodeBatch(batch: readonly QueuedSubmission[]): EncodedBatch {
   const groups: BulkGroup[] = [];
   for (const surveyBatch of surveyBatches.all)
     for (const group of surveyBatch.bulkGroups.values()) {
+      const { caller, limit, rows, members, cells, collector = '' } = group;
       groups.push(group);
-      fields.push(surveyBatch.index, group.caller, group.limit, group.rows, group.members.length, group.cells);
+      fields.push(surveyBatch.index, caller, limit, rows, members.length, cells, collector);
     }
   const singles: QueuedSubmission[] = [];
   for (const surveyBatch of surveyBatches.all)
-    for (const [caller, { limit, members }] of surveyBatch.singleGroups) {
-      fields.push(surveyBatch.index, caller, limit, '', members.length, '');
+    for (const { caller, limit, members, collector = '' } of surveyBatch.singleGroups.values()) {
+      fields.push(surveyBatch.index, caller, limit, '', members.length, '', collector);
       for (const item of members) {
         const { row, idempotencyRecords, responseId, savedState } = item.submission;
         singles.push(item);
@@ -238,12 +246,16 @@ function createSurveyBatches() {
   };
 }
 
+/** The name of a group in its batch. Callers are hashes without blanks. */
+const nameOf = ({ caller, collector }: IntakeSubmission, cells: string): string =>
+  cells === '' && collector === undefined ? caller : `${caller} ${collector ?? ''} ${cells}`;
+
 function addToBulkGroup(surveyBatch: SurveyBatch, item: QueuedSubmission): void {
-  const { caller, limit, row } = item.submission;
+  const { caller, collector, limit, row } = item.submission;
   const cells = item.submission.cells?.join(',') ?? '';
-  const name = cells === '' ? caller : `${caller} ${cells}`;
+  const name = nameOf(item.submission, cells);
   const group = surveyBatch.bulkGroups.get(name);
-  if (!group) surveyBatch.bulkGroups.set(name, { caller, cells, limit, members: [item], rows: row });
+  if (!group) surveyBatch.bulkGroups.set(name, { caller, collector, cells, limit, members: [item], rows: row });
   else {
     group.members.push(item);
     group.rows += `\n${row}`;
@@ -251,10 +263,11 @@ function addToBulkGroup(surveyBatch: SurveyBatch, item: QueuedSubmission): void 
 }
 
 function addToSingleGroup({ singleGroups }: SurveyBatch, item: QueuedSubmission): void {
-  const { caller, limit } = item.submission;
-  const group = singleGroups.get(caller);
+  const { caller, collector, limit } = item.submission;
+  const name = nameOf(item.submission, '');
+  const group = singleGroups.get(name);
   if (group) group.members.push(item);
-  else singleGroups.set(caller, { limit, members: [item] });
+  else singleGroups.set(name, { caller, collector, limit, members: [item] });
 }
 
 function resolveAll(

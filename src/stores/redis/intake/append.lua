@@ -7,10 +7,11 @@
 --   6 bytes that a caller may send in large rows in a window
 --   7 number of surveys, then for each: survey id, expected revision
 --   then groups of submissions, each either whole responses under new ids of one caller, with no key and in the same
---   cells, in six fields:
+--   cells, in seven fields:
 --     1 survey index (from 1) · 2 caller under which the limit is counted ('' = it was counted before) · 3 limit
 --     4 rows, one a line · 5 number of rows · 6 cells: codes of the quotas by cell that they count for, by commas
---   or several submissions of one caller that are decided one by one: the same six fields with '' for rows and cells,
+--     7 code of the collector whose completed responses are counted ('' = none)
+--   or several submissions of one caller that are decided one by one: the same seven fields with '' for rows and cells,
 --   then for each submission:
 --     1 its identity, one text of fixed width, blanks for what is missing:
 --       outcome '0' partial, '1' completed, '2' screened out · isLookupDone: '1' when the response store has no record of key and id
@@ -124,6 +125,24 @@ local function addRows(survey, text, n)
   if survey.codes > codes then codes = survey.codes end
 end
 
+-- The seats of a collector. Completed responses are counted by collector once a survey has a second one or a quota for
+-- one (see announce-survey.lua).
+local function collectorOf(survey, code)
+  if code == '' then return nil end
+  survey.collectors = survey.collectors or {}
+  local known = survey.collectors[code]
+  if known then return known end
+  local fields = redis.call('HMGET', survey.key, 'quota:' .. code, 'completed:' .. code)
+  local collector = { quota = tonumber(fields[1] or ''), completed = tonumber(fields[2] or 0), newCompleted = 0 }
+  survey.collectors[code] = collector
+  return collector
+end
+
+-- Number of free seats of a survey or collector; nil: any number.
+local function freeSeatsOf(counted)
+  return counted.quota and math.max(0, counted.quota - counted.completed - counted.newCompleted)
+end
+
 -- Quotas by cell. announce-survey.lua writes the hash of a survey's quotas; of the quota with code N: `cN` count, `lN`
 -- limit, `rN` rule (first letter: C counts completed responses, S started ones; second: what happens when it is full,
 -- O over quota, C the survey closes, N nothing), `nN` set while the responses of before are being counted, `fN` how
@@ -194,37 +213,42 @@ end
 
 -- Returns how many are accepted, the code of the others, whether they fill the survey, how many of the accepted have a
 -- seat, and the code of the quota by cell that has none for the others.
-local function acceptGroup(survey, passed, n, i)
+local function acceptGroup(survey, collector, passed, n, i)
   if not survey.isKnown then return 0, UNKNOWN, 0, 0, '' end
   if not survey.isCurrent then return 0, STALE, 0, 0, '' end
   if survey.isFrozen then return 0, FROZEN, 0, 0, '' end
   if survey.isFilled then return 0, QUOTA, 0, 0, '' end
   if survey.isOverPendingLimit then return 0, FULL, 0, 0, '' end
-  local freeSeats = survey.quota and math.max(0, survey.quota - survey.completed - survey.newCompleted)
+  local freeSeats, code = freeSeatsOf(survey), QUOTA
   local seated = freeSeats and math.min(passed, freeSeats) or passed
   local quotas, fullQuota, mustClose = nil, nil, false
   if ARGV[i + 5] ~= '' then
     quotas = cellQuotasOf(survey, ARGV[i + 5])
     local free, scarcest = freeInCells(quotas)
     if free and free < seated then seated, fullQuota = free, scarcest end
-    mustClose = takeCells(survey, quotas, seated)
   end
+  local collectorSeats = collector and freeSeatsOf(collector)
+  if collectorSeats and (collectorSeats < seated or collectorSeats == seated and fullQuota) then
+    seated, fullQuota, code = collectorSeats, nil, COLLECTOR_FULL
+  end
+  if quotas then mustClose = takeCells(survey, quotas, seated) end
   local isFull = passed > 0 and seated == freeSeats or mustClose or (fullQuota and fullQuota.whenFull == 'C')
-  local accepted = isFull and seated or passed
+  local accepted = (isFull or code == COLLECTOR_FULL) and seated or passed
   if accepted > 0 then
     survey.newTotal, survey.newCompleted = survey.newTotal + accepted, survey.newCompleted + seated
+    if collector then collector.newCompleted = collector.newCompleted + seated end
     local text = accepted == n and ARGV[i + 3] or firstLines(ARGV[i + 3], accepted)
     addRows(survey, accepted > seated and markRowsOverQuota(text, seated) or text, accepted)
   end
   if isFull then markFilled(survey) end
-  return accepted, QUOTA, (isFull and seated > 0) and 1 or 0, seated, accepted > seated and fullQuota.code or ''
+  return accepted, code, (isFull and seated > 0) and 1 or 0, seated, accepted > seated and fullQuota.code or ''
 end
 
 local function processGroup(survey, i)
   local n, limit = tonumber(ARGV[i + 4]), tonumber(ARGV[i + 2])
   local count, left = countLimit(survey, ARGV[i + 1], n)
   local passed = count < 0 and n or math.max(0, math.min(n, limit - count + n))
-  local accepted, code, isFilled, seated, fullCode = acceptGroup(survey, passed, n, i)
+  local accepted, code, isFilled, seated, fullCode = acceptGroup(survey, collectorOf(survey, ARGV[i + 6]), passed, n, i)
   return left .. ' ' .. count .. ' ' .. passed .. ' ' .. accepted .. ' ' .. code .. ' ' .. isFilled .. ' ' .. seated
     .. ' ' .. fullCode
 end
@@ -425,7 +449,7 @@ local function takeCellsOfItem(survey, item)
   return nil, takeCells(survey, taken, 1)
 end
 
-local function decide(survey, item)
+local function decide(survey, collector, item)
   if item.key then
     local code, text = findRecord(item.key, item.digest, item.isLookupDone, '')
     item.isKeyMarked = not code
@@ -444,10 +468,11 @@ local function decide(survey, item)
   if item.mustRefuse then return REFUSED, '' end
   if survey.isFilled then return QUOTA, '' end
   if survey.isOverPendingLimit then return FULL, '' end
-  if survey.quota and survey.completed + survey.newCompleted >= survey.quota then
+  if freeSeatsOf(survey) == 0 then
     markFilled(survey)
     return QUOTA, ''
   end
+  if collector and freeSeatsOf(collector) == 0 then return COLLECTOR_FULL, '' end
 
   local fullQuota, mustClose = takeCellsOfItem(survey, item)
   if fullQuota and fullQuota.whenFull == 'C' then
@@ -462,7 +487,10 @@ local function decide(survey, item)
 
   local isFirst = item.observedVersion == '' or item.observedVersion == '0'
   if isFirst then survey.newTotal = survey.newTotal + 1 end
-  if item.outcome == '1' then survey.newCompleted = survey.newCompleted + 1 end
+  if item.outcome == '1' then
+    survey.newCompleted = survey.newCompleted + 1
+    if collector then collector.newCompleted = collector.newCompleted + 1 end
+  end
   addRows(survey, item.row, 1)
   local record = item.digest .. item.outcome .. item.at
   if item.key then saveRecord(item.key, record) end
@@ -508,12 +536,12 @@ local function readItem(i)
   return item, i + 5
 end
 
-local function processSingle(survey, caller, limit, item)
+local function processSingle(survey, caller, limit, collector, item)
   local count, left = countLimit(survey, caller, 1)
   if count > limit then return LIMITED .. ' 0 ' .. left .. ' ' end
   local isTooMuch, bytesLeft = countLarge(caller, #item.row)
   if isTooMuch then return LIMITED .. ' 0 ' .. bytesLeft .. ' ' end
-  local code, text = decide(survey, item)
+  local code, text = decide(survey, collector, item)
   if code ~= ACCEPTED and code ~= FILLED and code ~= OVER_QUOTA then
     if item.isKeyMarked then unmarkKey(item.key, item.isLookupDone) end
     if item.isIdMarked then unmarkKey(item.idKey, item.isLookupDone) end
@@ -526,13 +554,14 @@ while i <= #ARGV do
   local survey = surveys[tonumber(ARGV[i])]
   if ARGV[i + 3] ~= '' then
     results[#results + 1] = processGroup(survey, i)
-    i = i + 6
+    i = i + 7
   else
     local caller, limit, item, number = ARGV[i + 1], tonumber(ARGV[i + 2]), nil, tonumber(ARGV[i + 4])
-    i = i + 6
+    local collector = collectorOf(survey, ARGV[i + 6])
+    i = i + 7
     for _ = 1, number do
       item, i = readItem(i)
-      results[#results + 1] = processSingle(survey, caller, limit, item)
+      results[#results + 1] = processSingle(survey, caller, limit, collector, item)
     end
   end
 end
@@ -556,6 +585,11 @@ for i = 1, #surveys do
   if survey.newRows > 0 then
     redis.call('HINCRBY', survey.key, 'total', survey.newTotal)
     redis.call('HINCRBY', survey.key, 'completed', survey.newCompleted)
+    for code, collector in pairs(survey.collectors or {}) do
+      if collector.newCompleted > 0 then
+        redis.call('HINCRBY', survey.key, 'completed:' .. code, collector.newCompleted)
+      end
+    end
     redis.call('HINCRBY', survey.key, 'pending', survey.newBytes)
     surveyIds[#surveyIds + 1], sizes[#sizes + 1], bytes = survey.id, survey.newBytes, bytes + survey.newBytes
   end

@@ -3,7 +3,7 @@
 -- KEYS[1] the shard's stream. ARGV: prefix, survey id, response id, isComplete '1'/'0', tombstone row, submitted at
 --   in ms, submitted at in ISO 8601 (to compare with a reply that an earlier version stored), seconds for which the
 --   deletion is remembered, seconds for which nobody may use the id again ('0': the response store prevents that),
---   submitted at to base 36.
+--   submitted at to base 36, code of its collector.
 -- Returns 1, 0 when it was deleted before, or -1 when its state has the format of a newer version.
 local prefix, submittedAtMs = ARGV[1], ARGV[6]
 local stateName, deletionsName = 'response:' .. ARGV[3], prefix .. 'removed:' .. ARGV[3]
@@ -40,7 +40,10 @@ local function decrement(field)
   if (tonumber(redis.call('HGET', key, field) or '') or 0) > 0 then redis.call('HINCRBY', key, field, -1) end
 end
 decrement('total')
-if isComplete then decrement('completed') end
+if isComplete then
+  decrement('completed')
+  decrement('completed:' .. ARGV[11])
+end
 redis.call('HINCRBY', key, 'pending', #ARGV[5])
 redis.call('INCRBY', prefix .. 'pending', #ARGV[5])
 redis.call('XADD', KEYS[1], '*', 'n', 1, 'codes', 0, 'surveys', ARGV[2], 'sizes', #ARGV[5], 'filled', '',

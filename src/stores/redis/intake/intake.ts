@@ -125,6 +125,17 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
       return typeof total === 'string' ? { total: Number(total), completed: Number(completed) } : undefined;
     },
 
+    /** Complete responses by collector code; undefined where the intake does not count them by collector. */
+    completedByCollector: async (
+      surveyId: string,
+      codes: readonly number[],
+    ): Promise<ReadonlyMap<number, number> | undefined> => {
+      if (codes.length === 0) return undefined;
+      const names = codes.map((code) => `completed:${code}`);
+      const counts = await orUnavailable(redis.hmget(keyOf(surveyId), ...names));
+      if (counts.every((count) => count === null)) return undefined;
+      return new Map(codes.map((code, index) => [code, Number(counts[index] ?? 0)]));
+    },
     quotas: createIntakeQuotas({ redis, shards, scripts }),
 
     /** The present revision if the quota was filled under it, even if seats have been freed since by deletions. */

@@ -19,6 +19,15 @@ export interface AnnouncedSurvey {
   completed: number;
   /** Active quotas by cell. */
   cellQuotas?: readonly AnnouncedQuota[];
+  /** The collectors whose completed responses are counted; empty where none are. */
+  collectors?: readonly AnnouncedCollector[];
+}
+
+export interface AnnouncedCollector {
+  code: number;
+  quota: number | null;
+  /** Completed responses; used only if the intake does not know the survey. */
+  completed: number;
 }
 
 /** A quota by cell as it is announced to the intake. */
@@ -48,6 +57,8 @@ export interface ResponseDeletion {
   responseId: string;
   submittedAtMs: number;
   isComplete: boolean;
+  /** Code of its collector; 0: the default one. */
+  collector?: number;
   row: string;
 }
 
@@ -107,11 +118,12 @@ export function createIntakeScripts(plain: Redis) {
 
     /** False: the intake knows this revision or a newer one. `overruledRevision` is replaced although it is newer. */
     announce: async (shard: Shard, survey: AnnouncedSurvey, overruledRevision?: number): Promise<boolean> => {
-      const { surveyId, revision, quota, codePositions, total, completed, cellQuotas = [] } = survey;
+      const { surveyId, revision, quota, codePositions, total, completed, cellQuotas = [], collectors = [] } = survey;
       const args = [revision, quota ?? '', codePositions, total, completed, overruledRevision ?? ''];
       const quotas = cellQuotas.flatMap((cell) => [cell.code, cell.limit, ruleOf(cell), cell.version]);
+      const counted = collectors.flatMap((collector) => [collector.code, collector.quota ?? '', collector.completed]);
       const keys = [surveyKey(shard, surveyId), quotasKey(shard, surveyId), quotasToCountKey(shard)] as const;
-      return (await redis.announceSurvey(...keys, ...args, surveyId, cellQuotas.length, ...quotas)) === 1;
+      return (await redis.announceSurvey(...keys, ...args, surveyId, cellQuotas.length, ...quotas, ...counted)) === 1;
     },
 
     /**
@@ -163,7 +175,7 @@ export function createIntakeScripts(plain: Redis) {
     /** `blockIdSeconds`: how long nobody may use the id again; 0 where the response store prevents that. */
     deleteResponse: async (
       { stream, prefix }: Shard,
-      { surveyId, responseId, submittedAtMs, isComplete, row }: ResponseDeletion,
+      { surveyId, responseId, submittedAtMs, isComplete, collector = 0, row }: ResponseDeletion,
       { tombstoneTtlSeconds, blockIdSeconds }: { tombstoneTtlSeconds: number; blockIdSeconds: number },
     ): Promise<'deleted' | 'deleted before' | 'newer format'> => {
       const outcome = await redis.deleteResponse(
@@ -178,6 +190,7 @@ export function createIntakeScripts(plain: Redis) {
         tombstoneTtlSeconds,
         blockIdSeconds,
         encodeMoment(submittedAtMs),
+        collector,
       );
       return outcome === 1 ? 'deleted' : outcome === 0 ? 'deleted before' : 'newer format';
     },

@@ -12,6 +12,7 @@ import { compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import { canonicalBody } from '../../../../src/domain/submission/canonical-body.ts';
 import { createFastSubmissionReader } from '../../../../src/domain/submission/fast-submission-reader.ts';
 import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { indexCollectors } from '../../../../src/domain/survey-collectors.ts';
 import { unavailable } from '../../../../src/errors.ts';
 import { readSubmissionRequest } from '../../../../src/http/submit/submit-route.ts';
 import type { AppendResult, IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
@@ -34,7 +35,7 @@ const held = {
     submissionRateLimit: null,
   },
   actor: { getSnapshot: () => ({ hasTag: () => true }) },
-  compiled: { uploadIdsIn: () => ['file'] },
+  compiled: { uploadIdsIn: () => ['file'], collectors: indexCollectors({}) },
 } as unknown as CachedSurvey;
 
 /** Submissions whose uploads cannot be had right now; `known` is what the intake says of each. */
@@ -132,6 +133,7 @@ describe('a response that is continued from many places at once', () => {
       required: [],
       all: [],
       uploadIdsIn: () => [],
+      collectors: indexCollectors({}),
     };
     const deps: SubmissionsDeps = {
       actors: {
@@ -227,6 +229,7 @@ describe('the continuation of an evicted response', () => {
     required: [],
     all: [],
     uploadIdsIn: () => [],
+    collectors: indexCollectors({}),
   };
 
   function submitWith(

@@ -1,0 +1,49 @@
+import { type Collector, collectorOpennessOf, defaultCollectorCode } from '../../domain/collector.ts';
+import type { AnswerRow } from '../../domain/questions/contract.ts';
+import type { Submission } from '../../domain/submission/submission.ts';
+import { type CollectorIndex, collectorCodeOf } from '../../domain/survey-collectors.ts';
+import type { Problem, ValidationIssue } from '../../errors.ts';
+import { collectorProblem, refusal } from './refusals.ts';
+
+/** The collector by which a submission comes, and why it takes none. */
+export interface CollectorChoice {
+  /** Undefined where the survey has none of that name, or none at all. */
+  collector: Collector | undefined;
+  problem: Problem | undefined;
+  issues: readonly ValidationIssue[];
+}
+
+export interface CollectorSource {
+  submission: Pick<Submission, 'collectorId'>;
+  /** The saved row of a response that is continued: it keeps its collector. */
+  saved: AnswerRow | undefined;
+  /** The collector of the invitation that was shown. */
+  invitedBy?: Collector | undefined;
+}
+
+const plainChoice: CollectorChoice = { collector: undefined, problem: undefined, issues: [] };
+const unknownCollector: CollectorChoice = {
+  ...plainChoice,
+  issues: [{ path: 'collectorId', message: 'is not a collector of this survey' }],
+};
+
+export function chooseCollector(index: CollectorIndex, source: CollectorSource, nowMs: number): CollectorChoice {
+  const { submission, saved, invitedBy } = source;
+  if (index.isPlain && submission.collectorId === undefined) return plainChoice;
+  const named = submission.collectorId === undefined ? undefined : index.byId.get(submission.collectorId);
+  if (submission.collectorId !== undefined && !named) return unknownCollector;
+  const bound = saved ? index.byCode.get(collectorCodeOf(index, saved.codes)) : invitedBy;
+  const collector = bound ?? named ?? index.byCode.get(defaultCollectorCode);
+  if (!collector) return plainChoice;
+  const isOther = named !== undefined && named !== collector;
+  return {
+    collector,
+    problem:
+      collector.kind === 'INVITATION' && bound === undefined
+        ? refusal('invitationNeeded')
+        : collectorProblem(collectorOpennessOf(collector, nowMs)),
+    issues: isOther
+      ? [{ path: 'collectorId', message: `must be that of the ${saved ? 'response' : 'invitation'}` }]
+      : [],
+  };
+}

@@ -1,0 +1,84 @@
+import { validationProblem } from '../errors.ts';
+import { type Collector, defaultCollectorCode, maxCollectors } from './collector.ts';
+import type { AnswerRow } from './questions/contract.ts';
+import { maxCodePositions } from './questions/slot-allocation.ts';
+import type { SurveyWithQuestions } from './survey.ts';
+
+/** The collectors of a survey, prepared for submissions. */
+export interface CollectorIndex {
+  /**
+   * Whether a submission that names neither collector nor invitation needs no decision: there is a default collector
+   * alone, as it was made.
+   */
+  isPlain: boolean;
+  /** Whether any collector takes invitations. */
+  takesInvitations: boolean;
+  /** Whether the intake counts complete responses by collector. */
+  isCounted: boolean;
+  byId: ReadonlyMap<string, Collector>;
+  byCode: ReadonlyMap<number, Collector>;
+  /** Position of the collector's code in stored responses; null while the survey has only its default collector. */
+  slot: number | null;
+}
+
+/**
+ * Surveys of a test, or read by a version that knows no collectors, have none: every response is of the default one.
+ */
+export function indexCollectors({
+  collectors = [],
+  collectorSlot = null,
+}: Pick<SurveyWithQuestions, 'collectors' | 'collectorSlot'>): CollectorIndex {
+  const [only] = collectors;
+  return {
+    isPlain: collectorSlot === null && collectors.length <= 1 && (only === undefined || isUnchangedDefault(only)),
+    takesInvitations: collectors.some(({ kind }) => kind === 'INVITATION'),
+    isCounted: collectorSlot !== null || collectors.some(({ responseQuota }) => responseQuota !== null),
+    byId: new Map(collectors.map((collector) => [collector.id, collector])),
+    byCode: new Map(collectors.map((collector) => [collector.code, collector])),
+    slot: collectorSlot,
+  };
+}
+
+const isUnchangedDefault = ({ kind, isActive, opensAt, closesAt, responseQuota, language }: Collector): boolean =>
+  kind === 'OPEN' && isActive && opensAt === null && closesAt === null && responseQuota === null && language === null;
+
+/** The code of the collector by which a stored response came. */
+export const collectorCodeOf = ({ slot }: Pick<CollectorIndex, 'slot'>, codes: AnswerRow['codes']): number =>
+  slot === null ? defaultCollectorCode : (codes[slot] ?? defaultCollectorCode);
+
+/** The id of that collector; undefined for a code that is not known here. */
+export const collectorIdOf = (index: CollectorIndex, codes: AnswerRow['codes']): string | undefined =>
+  index.byCode.get(collectorCodeOf(index, codes))?.id;
+
+/** Whether a response came by a collector that was made after these were read. */
+export const isOfUnknownCollector = (index: CollectorIndex, codes: AnswerRow['codes']): boolean =>
+  index.byCode.size > 0 && collectorIdOf(index, codes) === undefined;
+
+/** The next free code of a survey's collectors. Throws VALIDATION_ERROR where it has as many as it may have. */
+export function nextCollectorCode(collectors: readonly Collector[]): number {
+  if (collectors.length >= maxCollectors)
+    throw validationProblem([
+      { path: '', message: `a survey has at most ${maxCollectors} collectors, deleted ones included` },
+    ]);
+  return Math.max(defaultCollectorCode, ...collectors.map(({ code }) => code)) + 1;
+}
+
+/**
+ * The survey with a further collector. The first one besides the default collector gets a position for the code in
+ * stored responses. Throws VALIDATION_ERROR where no position is left.
+ */
+export function addCollector(survey: SurveyWithQuestions, collector: Collector): SurveyWithQuestions {
+  const collectors = [...(survey.collectors ?? []), collector];
+  const { collectorSlot = null, slotCounts } = survey;
+  if (collectorSlot !== null) return { ...survey, collectors };
+  if (slotCounts.codes >= maxCodePositions)
+    throw validationProblem([
+      { path: '', message: `the survey’s answers take all ${maxCodePositions} places: no second collector fits in` },
+    ]);
+  return {
+    ...survey,
+    collectors,
+    collectorSlot: slotCounts.codes,
+    slotCounts: { ...slotCounts, codes: slotCounts.codes + 1 },
+  };
+}

@@ -1,0 +1,261 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { changeCollector, deleteCollector } from '../../actors/collector-machine.ts';
+import { collectorStates } from '../../actors/submissions/refusals.ts';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
+import {
+  type Collector,
+  type CollectorOpenness,
+  collectorOpennessOf,
+  isDefaultCollector,
+} from '../../domain/collector.ts';
+import { isQuotaReached } from '../../domain/quota.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { addCollector, nextCollectorCode } from '../../domain/survey-collectors.ts';
+import { notFound } from '../../errors.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { Intake } from '../../stores/redis/intake/intake.ts';
+import { fieldNamesOf } from '../routing/audit.ts';
+import { created, ok, page, type Route, route } from '../routing/route.ts';
+import { collectorChangeBody, collectorSchema, newCollectorBody } from '../schemas/collectors.ts';
+import { deletedSchema } from '../schemas/common.ts';
+import { pageFields, slicePage } from '../schemas/query-fields.ts';
+
+export interface CollectorRoutesDeps {
+  surveys: Pick<SurveyStore, 'load'>;
+  actors: Pick<SurveyActors, 'change'>;
+  intake: Pick<Intake, 'counts' | 'completedByCollector'>;
+  now(): number;
+  newId(): string;
+}
+
+/** Bytes of a link's id: ten characters. */
+const linkIdBytes = 7;
+
+export function collectorRoutes({ surveys, actors, intake, now, newId }: CollectorRoutesDeps): Route[] {
+  const present = async (survey: SurveyWithQuestions, collectors: readonly Collector[]) => {
+    const counts = await completedOf(intake, survey.id, collectors).catch(() => undefined);
+    return collectors.map((collector) => presentCollector(collector, counts?.get(collector.code) ?? null, now()));
+  };
+  const presentOne = async (survey: SurveyWithQuestions, id: string) =>
+    (await present(survey, [findCollector(survey, id)]))[0];
+  const load = async (surveyId: string): Promise<SurveyWithQuestions> => {
+    const survey = await surveys.load(surveyId);
+    if (!survey) throw notFound('survey');
+    return survey;
+  };
+  /** Collectors belong to no version of the survey, but every process must learn of a change: it makes a revision. */
+  const save = (surveyId: string, edit: (survey: SurveyWithQuestions) => SurveyWithQuestions) =>
+    actors.change(surveyId, (survey) => ({ survey: edit(survey), isWordingChanged: false }));
+
+  return [
+    route({
+      method: 'GET',
+      path: '/surveys/{id}/collectors',
+      operationId: 'listCollectors',
+      tag: 'Collectors',
+      summary: 'List the collectors of a survey',
+      description: 'The default collector first, then in the order in which they were made.',
+      access: { kind: 'survey', right: 'read', by: 'id' },
+      limit: 'api',
+      query: z.strictObject(pageFields(100)),
+      reply: z.array(collectorSchema),
+      replyStatus: 200,
+      isPaged: true,
+      handle: async ({ params, query }) => {
+        const survey = await load(params['id'] ?? '');
+        const collectors = (survey.collectors ?? []).filter(({ isDeleted }) => !isDeleted);
+        const shown = await present(survey, slicePage(collectors, query));
+        return page(shown, { page: query.page, limit: query.limit, total: collectors.length });
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/surveys/{id}/collectors',
+      operationId: 'createCollector',
+      tag: 'Collectors',
+      summary: 'Create a collector',
+      description:
+        'Every survey has an OPEN default collector, which takes submissions that name none. Responses keep the collector by which they came first. Collectors make no version of the survey. A survey has at most 1,000, deleted ones included; the first one besides the default collector takes one of the 1,000 places of its answers.',
+      access: { kind: 'survey', right: 'edit', by: 'id' },
+      limit: 'api',
+      body: newCollectorBody,
+      reply: collectorSchema,
+      replyStatus: 201,
+      audit: {
+        action: 'collector.created',
+        objectKind: 'collector',
+        describe: ({ survey }, data) => ({ objectId: String(data['id']), details: { surveyId: survey.id } }),
+      },
+      handle: async ({ params, body }) => {
+        const id = newId();
+        const survey = await save(params['id'] ?? '', (current) => {
+          const code = nextCollectorCode(current.collectors ?? []);
+          const blank = blankCollector({ id, surveyId: current.id, code, nowMs: now() });
+          return addCollector(
+            current,
+            changeCollector(blank, { ...named(body), isActive: body.isActive ?? true }, now()),
+          );
+        });
+        return created(await presentOne(survey, id));
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/collectors/{collectorId}',
+      operationId: 'getCollector',
+      tag: 'Collectors',
+      summary: 'Read a collector',
+      access: { kind: 'survey', right: 'read', by: 'collectorId' },
+      limit: 'api',
+      reply: collectorSchema,
+      replyStatus: 200,
+      handle: async ({ params, survey }) => ok(await presentOne(await load(survey.id), params['collectorId'] ?? '')),
+    }),
+    route({
+      method: 'PUT',
+      path: '/collectors/{collectorId}',
+      operationId: 'changeCollector',
+      tag: 'Collectors',
+      summary: 'Change a collector',
+      description: `Takes any of the fields. \`isActive: true\` after \`closesAt\` is 409 COLLECTOR_CLOSED, unless the same request moves \`closesAt\`. Submissions to a collector that is not open get 409 COLLECTOR_CLOSED with \`details.state\` ${collectorStates.join(', ')}.`,
+      access: { kind: 'survey', right: 'edit', by: 'collectorId' },
+      limit: 'api',
+      body: collectorChangeBody,
+      reply: collectorSchema,
+      replyStatus: 200,
+      refusals: ['CONFLICT'],
+      audit: {
+        action: 'collector.changed',
+        objectKind: 'collector',
+        describe: ({ params, body, survey }) => ({
+          objectId: params['collectorId'] ?? '',
+          details: { surveyId: survey.id, fields: fieldNamesOf(body) },
+        }),
+      },
+      handle: async ({ params, body, survey }) => {
+        const id = params['collectorId'] ?? '';
+        return ok(
+          await presentOne(
+            await save(survey.id, (current) =>
+              replaceCollector(current, changeCollector(findCollector(current, id), named(body), now())),
+            ),
+            id,
+          ),
+        );
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/collectors/{collectorId}',
+      operationId: 'deleteCollector',
+      tag: 'Collectors',
+      summary: 'Delete a collector',
+      description:
+        'Its responses stay, and go on naming it; submissions to it get 409 COLLECTOR_CLOSED. The default collector cannot be deleted (409 DEFAULT_COLLECTOR): pause it instead.',
+      access: { kind: 'survey', right: 'edit', by: 'collectorId' },
+      limit: 'api',
+      reply: deletedSchema,
+      replyStatus: 200,
+      refusals: ['CONFLICT'],
+      audit: {
+        action: 'collector.deleted',
+        objectKind: 'collector',
+        describe: ({ params, survey }) => ({
+          objectId: params['collectorId'] ?? '',
+          details: { surveyId: survey.id },
+        }),
+      },
+      handle: async ({ params, survey }) => {
+        const id = params['collectorId'] ?? '';
+        await save(survey.id, (current) =>
+          replaceCollector(current, deleteCollector(findCollector(current, id), now())),
+        );
+        return ok({ id, deleted: true });
+      },
+    }),
+  ];
+}
+
+type Fields = z.output<typeof collectorChangeBody>;
+
+/** The fields that a request names. */
+const named = (body: Fields): Partial<Collector> =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+
+function blankCollector({ nowMs, ...ids }: Pick<Collector, 'id' | 'surveyId' | 'code'> & { nowMs: number }): Collector {
+  const at = new Date(nowMs);
+  return {
+    ...ids,
+    linkId: randomBytes(linkIdBytes).toString('base64url'),
+    name: '',
+    kind: 'OPEN',
+    isActive: true,
+    opensAt: null,
+    closesAt: null,
+    responseQuota: null,
+    language: null,
+    metadata: {},
+    isDeleted: false,
+    createdAt: at,
+    updatedAt: at,
+  };
+}
+
+function findCollector({ collectors = [] }: SurveyWithQuestions, id: string): Collector {
+  const found = collectors.find((collector) => collector.id === id && !collector.isDeleted);
+  if (!found) throw notFound('collector');
+  return found;
+}
+
+const replaceCollector = (survey: SurveyWithQuestions, changed: Collector): SurveyWithQuestions => ({
+  ...survey,
+  collectors: (survey.collectors ?? []).map((collector) => (collector.id === changed.id ? changed : collector)),
+});
+
+/** Complete responses by collector code; a survey that does not count them by collector has the default one alone. */
+async function completedOf(
+  intake: CollectorRoutesDeps['intake'],
+  surveyId: string,
+  collectors: readonly Collector[],
+): Promise<ReadonlyMap<number, number>> {
+  const byCollector = await intake.completedByCollector(
+    surveyId,
+    collectors.map(({ code }) => code),
+  );
+  if (byCollector) return byCollector;
+  const counts = await intake.counts(surveyId);
+  return new Map(collectors.map(({ code }) => [code, code === 0 ? (counts?.completed ?? 0) : 0]));
+}
+
+const stateNames = {
+  open: 'OPEN',
+  paused: 'PAUSED',
+  scheduled: 'NOT_OPEN_YET',
+  ended: 'ENDED',
+  deleted: 'ENDED',
+} as const satisfies Record<CollectorOpenness, string>;
+
+function presentCollector(collector: Collector, completeResponses: number | null, nowMs: number) {
+  const { opensAt, closesAt, createdAt, updatedAt, responseQuota } = collector;
+  const openness = collectorOpennessOf(collector, nowMs);
+  const isFull = completeResponses !== null && isQuotaReached(responseQuota, completeResponses);
+  return {
+    id: collector.id,
+    surveyId: collector.surveyId,
+    linkId: collector.linkId,
+    name: collector.name,
+    kind: collector.kind,
+    isDefault: isDefaultCollector(collector),
+    isActive: collector.isActive,
+    state: openness === 'open' && isFull ? 'QUOTA_REACHED' : stateNames[openness],
+    opensAt: opensAt?.toISOString() ?? null,
+    closesAt: closesAt?.toISOString() ?? null,
+    responseQuota,
+    completeResponses,
+    language: collector.language,
+    metadata: collector.metadata,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}

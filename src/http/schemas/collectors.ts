@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { collectorKinds } from '../../domain/collector.ts';
+import { countSchema, idSchema, languageField, languageSchema, timeSchema } from './common.ts';
+import { timestampField } from './query-fields.ts';
+
+export const collectorStateSchema = z.enum(['OPEN', 'PAUSED', 'NOT_OPEN_YET', 'ENDED', 'QUOTA_REACHED']).meta({
+  id: 'CollectorState',
+  description:
+    'What follows from `isActive`, the dates and the quota of a collector. It takes submissions while it is OPEN and its survey is open.',
+});
+
+const kindSchema = z.enum(collectorKinds).meta({
+  id: 'CollectorKind',
+  description: 'OPEN takes submissions from everybody, INVITATION only with the token of an invitation.',
+});
+
+/** Texts by key, as notes of whoever runs the survey. */
+export const notesSchema = z
+  .record(z.string().min(1).max(100), z.string().max(1000))
+  .refine((pairs) => Object.keys(pairs).length <= 20, 'must have at most 20 pairs')
+  .meta({ maxProperties: 20 });
+
+export const collectorSchema = z
+  .strictObject({
+    id: idSchema,
+    surveyId: idSchema,
+    linkId: z.string().describe('A short id for links; it never changes'),
+    name: z.string(),
+    kind: kindSchema,
+    isDefault: z.boolean().describe('Whether submissions that name no collector come by this one'),
+    isActive: z.boolean(),
+    state: collectorStateSchema,
+    opensAt: timeSchema.nullable(),
+    closesAt: timeSchema.nullable(),
+    responseQuota: z.number().int().min(1).nullable(),
+    completeResponses: countSchema.nullable().describe('Null while the intake cannot be asked'),
+    language: languageSchema.nullable().describe('Of responses that name no language; null: that of the survey'),
+    metadata: z.record(z.string(), z.string()).describe('Notes; they are not stored with responses'),
+    createdAt: timeSchema,
+    updatedAt: timeSchema,
+  })
+  .meta({ id: 'Collector', description: 'A way by which responses come to a survey.' });
+
+const fields = {
+  name: z.string().trim().min(1).max(200),
+  kind: kindSchema,
+  isActive: z.boolean().describe('False pauses the collector'),
+  opensAt: timestampField.nullable(),
+  closesAt: timestampField.nullable(),
+  responseQuota: z
+    .number()
+    .int()
+    .min(1)
+    .nullable()
+    .describe('Complete responses after which it takes no more; never exceeded. A deletion gives a seat back'),
+  language: languageField.nullable(),
+  metadata: notesSchema,
+};
+
+export const newCollectorBody = z.strictObject(fields).partial().required({ name: true });
+export const collectorChangeBody = z
+  .strictObject(fields)
+  .partial()
+  .refine((body) => Object.keys(body).length > 0, 'name at least one field');
