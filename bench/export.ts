@@ -12,10 +12,10 @@ import { machineLine, option } from './support/machine.ts';
 
 /**
  * Files of one survey of twenty questions: `--responses N` (default 1,000,000), `--formats=CSV,PDF` (default all), each
- * asked for over HTTP and made by the service as for anybody, timed from the request to COMPLETED. The limit is
- * ClickHouse's own CSVWithNames of the same rows and codes in the same run. Memory is the peak of the process that
- * makes the file less what an empty export takes. Then how much submissions are slowed while files are made
- * (`--beside=CSV,JSON`, these by default; `--beside=` for none), and a PDF of fifty questions.
+ * requested over HTTP and timed from the request to COMPLETED. The limit is ClickHouse's own CSVWithNames of the same
+ * rows and codes in the same run. Memory is the peak of the process that makes the file less what an empty export
+ * takes. Then how much submissions are slowed while files are made (`--beside=CSV,JSON`, these by default; `--beside=`
+ * for none), and a PDF of fifty questions.
  */
 const responses = option('responses', 1_000_000);
 const formats = (
@@ -158,7 +158,7 @@ async function makeSurvey(client: Client, questionTypes: readonly string[]): Pro
   return survey.id;
 }
 
-/** Asks for a file and watches the process that makes it. */
+/** Requests a file and measures the memory of the process that makes it. */
 async function makeFile(
   client: Client,
   surveyId: string,
@@ -213,7 +213,7 @@ async function fill(clickhouse: ClickHouse, surveyId: string): Promise<void> {
     );
 }
 
-/** Rows a second of the database's own CSV of the same columns, read to the end and thrown away. */
+/** Rows a second of the database's own CSV of the same columns, read to the end and discarded. */
 async function measureLimit(clickhouse: ClickHouse, surveyId: string): Promise<number> {
   const columns = `response_id, submitted_at, completed_at, is_complete, duration_ms, language, respondent, metadata, numbers[1], texts[1], texts[2], ${types.map((_, slot) => `c${slot}`).join(', ')}`;
   const query = `SELECT ${columns} FROM ${clickhouse.table('responses')} FINAL WHERE survey_id = '${surveyId}' ORDER BY submitted_at, response_id FORMAT CSVWithNames`;

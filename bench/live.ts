@@ -264,7 +264,7 @@ async function listen(stage: Stage, count: number, wish: SubscribeOptions = {}):
 
 async function receiver(
   { token, survey }: Stage,
-  hear?: (payload: Buffer) => void,
+  onMessage?: (payload: Buffer) => void,
   wish: SubscribeOptions = {},
 ): Promise<Receiver> {
   const reply = await fetch(`${listening.base}/live/tickets`, {
@@ -277,7 +277,7 @@ async function receiver(
     port: listening.port,
     path: `/api/v1/live?ticket=${data.ticket}`,
     hello,
-    ...(hear && { hear }),
+    ...(onMessage && { onMessage }),
   });
 }
 

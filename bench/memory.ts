@@ -8,9 +8,8 @@ import { type BenchService, startBenchService } from './support/service.ts';
 
 /**
  * What the service holds: the memory of its main process, minute by minute at full load with 64 connections while an
- * analyst reads statistics and crosstabs of another survey some times a second, and that of a survey that nobody asks
- * for. `--minutes N` (default 10; the first is for warming up and is not judged), `--connections N`, `--actors N`
- * (10,000).
+ * analyst reads statistics and crosstabs of another survey some times a second, and the memory of an unused survey.
+ * `--minutes N` (default 10; the first is for warming up and is not judged), `--connections N`, `--actors N` (10,000).
  */
 const minutes = option('minutes', 10);
 const connections = option('connections', 64);

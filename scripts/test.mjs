@@ -21,7 +21,8 @@ const aloneSuffix = '.alone';
 const unitProcesses = 3;
 
 // How many seconds each file took here, from the runs before: the longest begin first, lest one of them runs on when
-// the other workers have nothing left. Where nothing is known, as in a fresh clone, the size of a file stands in for it.
+// the other workers have nothing left. Where nothing is known, as in a fresh clone, the size of a file stands in for
+// it.
 const durationsFile = join(root, 'node_modules', '.cache', 'test-durations.json');
 
 // Unit tests run most code a few times only: optimising it later saves an eighth of the processor time, and helper
@@ -51,7 +52,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   });
 }
 
-const [failed, heard] = [[], []];
+const [failed, outputs] = [[], []];
 if (unit.length > 0) await runTogether(unit);
 if (others.length > 0 && !interrupted) await runInWorkers(others);
 showTotals();
@@ -117,7 +118,7 @@ async function runTogether(unitFiles) {
       runNode([...runsOnce, join(root, 'scripts', 'load-tests.mjs'), ...part], { hasSourceMaps: false }),
     ),
   );
-  for (const { said } of results) hear(said);
+  for (const { output } of results) showOutput(output);
   if (results.some(({ code }) => code !== 0)) failed.push('unit');
 }
 
@@ -148,12 +149,12 @@ async function runInWorkers(storeFiles) {
 async function runWorker({ environment }, waiting) {
   for (let file = waiting.shift(); file && !interrupted; file = waiting.shift()) {
     const startedAt = performance.now();
-    const { code, said } = await runNode([file], { env: { ...process.env, ...environment } });
+    const { code, output } = await runNode([file], { env: { ...process.env, ...environment } });
     const seconds = (performance.now() - startedAt) / 1000;
     if (code === 0) durations[nameOf(file)] = Math.round(seconds * 10) / 10;
     else failed.push(nameOf(file));
     process.stdout.write(`${nameOf(file)} (${seconds.toFixed(1)} s)${code === 0 ? '' : ': FAILED'}\n`);
-    hear(said);
+    showOutput(output);
   }
 }
 
@@ -163,17 +164,17 @@ async function startStores(count) {
   return Promise.all(Array.from({ length: count }, () => startStoreSet()));
 }
 
-/** Shows what a run has said, and keeps its totals. */
-function hear(said) {
-  process.stdout.write(`${said.replace(totalLine, '').trimEnd()}\n`);
-  heard.push(said);
+/** Shows the output of a run, and keeps it for the totals. */
+function showOutput(output) {
+  process.stdout.write(`${output.replace(totalLine, '').trimEnd()}\n`);
+  outputs.push(output);
 }
 
-/** Adds up what the runs have said at their ends. */
+/** Adds up the totals at the end of each output. */
 function showTotals() {
   const totals = new Map();
-  for (const said of heard)
-    for (const [, what, count] of said.matchAll(totalLine))
+  for (const output of outputs)
+    for (const [, what, count] of output.matchAll(totalLine))
       if (what !== 'duration_ms') totals.set(what, (totals.get(what) ?? 0) + Number(count));
   process.stdout.write(`${[...totals].map(([what, count]) => `ℹ ${what} ${count}`).join('\n')}\n`);
 }
@@ -196,7 +197,7 @@ function runNode(args, { hasSourceMaps = true, ...options } = {}) {
     const end = (code) => {
       clearTimeout(deadline);
       children.delete(child);
-      resolve({ code, said: Buffer.concat(pieces).toString() });
+      resolve({ code, output: Buffer.concat(pieces).toString() });
     };
     child.once('error', () => end(1));
     child.once('close', (code) => end(code ?? 1));

@@ -9,7 +9,7 @@ import { blankSurvey, withQuestion } from '../../test/support/questions.ts';
 export interface ActorSize {
   questions: number;
   /**
-   * Bytes of one held survey that takes submissions: its actor, its row with questions, and what answers are checked
+   * Bytes of one cached survey that takes submissions: its actor, its row with questions, and what answers are checked
    * against.
    */
   busyBytes: number;
@@ -17,9 +17,9 @@ export interface ActorSize {
   idleBytes: number;
 }
 
-/** Holds `count` surveys with `questions` questions each and weighs them. */
+/** Caches `count` surveys with `questions` questions each and measures their memory. */
 export async function measureActorSize(count: number, questions: number): Promise<ActorSize> {
-  // As it comes from Postgres: an object of its own for every survey, nothing shared.
+  // As read from PostgreSQL: surveys share no objects.
   const stored = JSON.stringify(example(questions));
   const ids = /00000000-0000-7000-8000-[0-9a-f]{12}/g;
   const load = async (id: string): Promise<SurveyWithQuestions> => ({
@@ -49,13 +49,13 @@ export async function measureActorSize(count: number, questions: number): Promis
     log: createLog('silent'),
     metrics: { surveysCached: () => undefined },
   });
-  // The first ones pay for what all share.
+  // The first surveys also allocate what all share.
   for (let n = 0; n < 100; n += 1) await actors.lookUp(newId());
   const before = usedBytes();
   for (let n = 0; n < count; n += 1) await actors.lookUp(newId());
   const busyBytes = Math.round((usedBytes() - before) / count);
   aheadMs = 30_000;
-  // A sweep packs a few; there is one every second.
+  // Each sweep, one a second, compresses a few.
   for (let n = 0; n < count; n += 10) actors.sweep();
   const idleBytes = Math.round((usedBytes() - before) / count);
   actors.stop();

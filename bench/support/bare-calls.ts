@@ -4,7 +4,7 @@ import { standInKey } from '../../test/support/ai-provider.ts';
 
 export interface BareCallsOptions {
   url: string;
-  /** So many are timed, `atOnce` at a time. */
+  /** Number of timed calls, `atOnce` at a time. */
   calls: number;
   atOnce: number;
   /** Answers that each is about. */

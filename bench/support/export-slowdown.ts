@@ -17,8 +17,8 @@ const seconds = 5;
 const connections = 32;
 
 /**
- * What files cost those who answer: as many submissions as the service takes, in turn with and without files of
- * `surveyId` being made all the time; medians.
+ * How much exports slow submissions: as many submissions as the service takes, in turn with and without files of
+ * `surveyId` being made continuously; medians.
  */
 export async function measureExportSlowdown(
   client: Client,

@@ -7,7 +7,7 @@ export interface ReceiverOptions {
   /** Text to send once it is open. */
   hello?: string;
   /** Gets the payload of every message; without it messages are only counted. */
-  hear?(payload: Buffer): void;
+  onMessage?(payload: Buffer): void;
 }
 
 /** A WebSocket client that costs as little as possible: it takes frames apart by their length and counts them. */
@@ -21,11 +21,11 @@ const headEnd = Buffer.from('\r\n\r\n');
 /** All sockets read into the same memory: what arrives is counted before the next one reads. */
 const arrivals = Buffer.alloc(256 * 1024);
 
-export function openReceiver({ port, path, hello, hear }: ReceiverOptions): Promise<Receiver> {
+export function openReceiver({ port, path, hello, onMessage }: ReceiverOptions): Promise<Receiver> {
   return new Promise((resolve, reject) => {
     let isOpen = false;
     let isClosed = false;
-    const counter = createCounter(hear);
+    const counter = createCounter(onMessage);
     let head = Buffer.alloc(0);
     const socket: Socket = connect({
       host: '127.0.0.1',
@@ -64,7 +64,7 @@ export function openReceiver({ port, path, hello, hear }: ReceiverOptions): Prom
   });
 }
 
-function createCounter(hear: ReceiverOptions['hear']) {
+function createCounter(onMessage: ReceiverOptions['onMessage']) {
   let count = 0;
   /** Bytes of the present message still to come, when they need not be kept. */
   let skip = 0;
@@ -81,10 +81,10 @@ function createCounter(hear: ReceiverOptions['hear']) {
       const length =
         short === 127 ? Number(bytes.readBigUInt64BE(at + 2)) : short === 126 ? bytes.readUInt16BE(at + 2) : short;
       const end = at + headLength + length;
-      if (hear && end > bytes.length) break;
+      if (onMessage && end > bytes.length) break;
       const isText = ((bytes[at] ?? 0) & 0x0f) === 1;
       if (isText) count += 1;
-      if (isText) hear?.(bytes.subarray(at + headLength, end));
+      if (isText) onMessage?.(bytes.subarray(at + headLength, end));
       skip = Math.max(0, end - bytes.length);
       at = Math.min(end, bytes.length);
     }

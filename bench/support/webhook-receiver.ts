@@ -2,8 +2,8 @@ import type { us_listen_socket } from 'uWebSockets.js';
 import { uWS } from '../../src/http/server/uwebsockets.ts';
 
 /**
- * A receiver that costs as little as possible, in a process of its own: reads a body, says 204 and counts. Tells its
- * port, and the count when asked.
+ * A receiver that costs as little as possible, in a process of its own: reads a body, replies with 204 and counts.
+ * Sends its port, and the count on request.
  */
 let received = 0;
 

@@ -28,7 +28,9 @@ export interface ResponseErasureDeps {
   exports: Pick<ExportStore, 'invalidate' | 'limitExpiry'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
   audit: Pick<Audit, 'record'>;
-  /** Codes of the collectors by which responses of a survey came, by response id; without it, all by the default one. */
+  /**
+   * Codes of the collectors by which responses of a survey came, by response id; without it, all by the default one.
+   */
   collectorsOf?(surveyId: string, responseIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   rules(now: Date): Promise<RetentionRule[]>;
   now(): number;

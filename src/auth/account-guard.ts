@@ -18,9 +18,9 @@ const knownAddressSeconds = 30 * 86_400;
 /**
  * Limits distributed password guessing, which the limit per address cannot detect. After 100 failures within an hour an
  * address may fail three times for the account and is then refused with RATE_LIMITED until the hour ends, except
- * addresses that it signed in from during the last 30 days. So nobody can lock a user out by failing. Existing sessions are unaffected. Unknown accounts are counted too, so that
- * the limit does not reveal whether an account exists. Fails open: while Redis is unavailable nothing is counted or
- * refused.
+ * addresses that it signed in from during the last 30 days. So nobody can lock a user out by failing. Existing sessions
+ * are unaffected. Unknown accounts are counted too, so that the limit does not reveal whether an account exists. Fails
+ * open: while Redis is unavailable nothing is counted or refused.
  */
 export function createAccountGuard({
   redis,

@@ -4,8 +4,8 @@ import { maxCodePositions } from './questions/slot-allocation.ts';
 import { type Question, type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from './survey.ts';
 
 /**
- * Where a stored response says which questions it was not asked: bits of code positions that hold nothing else. A survey
- * gets them with its first condition or skip, since without any every question is asked.
+ * Where a stored response says which questions it was not asked: bits of code positions that hold nothing else. A
+ * survey gets them with its first condition or skip, since without any every question is asked.
  */
 
 /** Key of a question's own bit; the others are ids of rows. */
@@ -40,8 +40,8 @@ function notAskedKeys(question: Question): string[] {
 }
 
 /**
- * Assigns the bits that the survey needs and does not have yet. Bits and positions are never reused, so stored responses
- * keep their meaning. Throws VALIDATION_ERROR if the survey would exceed `maxCodePositions`.
+ * Assigns the bits that the survey needs and does not have yet. Bits and positions are never reused, so stored
+ * responses keep their meaning. Throws VALIDATION_ERROR if the survey would exceed `maxCodePositions`.
  */
 export function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestions {
   if (!hasPathFeatures(survey)) return survey;

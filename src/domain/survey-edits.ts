@@ -18,8 +18,8 @@ import { type Question, type SurveyWithQuestions, visibleQuestions } from './sur
  * means for conditions (`settledPaths` does).
  */
 
-export const questionsAtMost = 500;
-export const sectionsAtMost = 200;
+export const maxQuestions = 500;
+export const maxSections = 200;
 
 export function findQuestion(survey: SurveyWithQuestions, id: string): Question {
   const found = survey.questions.find((question) => question.id === id && !question.isHidden);
@@ -76,8 +76,8 @@ export function addQuestion(
   { id, newId }: { id: string; newId(): string },
 ): SurveyWithQuestions {
   const visible = visibleQuestions(current);
-  if (visible.length >= questionsAtMost)
-    throw validationProblem([{ path: '', message: `a survey has at most ${questionsAtMost} questions` }]);
+  if (visible.length >= maxQuestions)
+    throw validationProblem([{ path: '', message: `a survey has at most ${maxQuestions} questions` }]);
   assertSection(current, body.sectionId);
   const order = Math.min(body.order ?? visible.length, visible.length);
   const defined = defineQuestion(body, { id, surveyId: current.id, order, newId });
@@ -178,8 +178,8 @@ export function addSection(
   id: string,
 ): SurveyWithQuestions {
   const { sections = [] } = current;
-  if (sections.length >= sectionsAtMost)
-    throw validationProblem([{ path: '', message: `a survey has at most ${sectionsAtMost} sections` }]);
+  if (sections.length >= maxSections)
+    throw validationProblem([{ path: '', message: `a survey has at most ${maxSections} sections` }]);
   const { title = '', description = null, isShuffled = false, visibleIf = null } = body;
   const order = Math.min(body.order ?? sections.length, sections.length);
   const section: Section = { id, title, description, order, isShuffled, visibleIf };

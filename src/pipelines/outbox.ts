@@ -74,7 +74,8 @@ export function createOutbox({
   };
 
   const isDue = () =>
-    sql`done_at IS NULL AND (attempts = 0 OR next_attempt_at <= now()) AND (leased_until IS NULL OR leased_until <= now())`;
+    sql`done_at IS NULL AND (attempts = 0 OR next_attempt_at <= now())
+      AND (leased_until IS NULL OR leased_until <= now())`;
   const leaseEnd = () => sql`clock_timestamp() + make_interval(secs => ${leaseMs / 1000})`;
 
   /** Due rows of a kind, the oldest first, leased to this process. */

@@ -18,13 +18,13 @@ const firstRunAfterMs = 5000;
 const staggerMs = 500;
 
 /** For a schedule of which each process runs every task. */
-export const alone: Leader = { isLeader: () => true, onElected: (listener) => listener(), stop: async () => {} };
+export const alwaysLeader: Leader = { isLeader: () => true, onElected: (listener) => listener(), stop: async () => {} };
 
 /**
  * Runs each task periodically in the process that is the leader, never twice at once. A failure is logged, and the next
  * run comes as usual.
  */
-export function startSchedule(tasks: readonly ScheduledTask[], log: Log, leader: Leader = alone) {
+export function startSchedule(tasks: readonly ScheduledTask[], log: Log, leader: Leader = alwaysLeader) {
   let isStopping = false;
   const running = new Set<Promise<void>>();
   const timers = new Set<NodeJS.Timeout>();

@@ -74,7 +74,9 @@ export function newResponseId(now: number = Date.now()): string {
 export function responseIdFromKey(ms: number, keyHash: string): string {
   const time = ms.toString(16).padStart(12, '0');
   const variant = digits[8 | (Number.parseInt(keyHash.charAt(3), 16) & 0x3)] ?? 0;
-  const text = `${time.slice(0, 8)}-${time.slice(8)}-7${keyHash.slice(0, 3)}-${String.fromCharCode(variant)}${keyHash.slice(4, 7)}-${keyHash.slice(7, 15)}`;
+  const third = `7${keyHash.slice(0, 3)}`;
+  const fourth = `${String.fromCharCode(variant)}${keyHash.slice(4, 7)}`;
+  const text = `${time.slice(0, 8)}-${time.slice(8)}-${third}-${fourth}-${keyHash.slice(7, 15)}`;
   return text + checksumOf(Buffer.from(text, 'latin1')).toString(16).padStart(4, '0');
 }
 

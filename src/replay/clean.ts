@@ -13,8 +13,8 @@ export interface CleanOptions {
 }
 
 /**
- * The table with missing values emptied, values translated and numbers with a decimal point. What was recognised and not
- * asked for is said in the remarks.
+ * The table with missing values emptied, values translated and numbers with a decimal point. What was recognised and
+ * not asked for is said in the remarks.
  */
 export function cleanTable(table: Table, mapping: Mapping, options: CleanOptions): Table {
   const remarks: string[] = [];

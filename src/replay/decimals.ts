@@ -9,8 +9,8 @@ const maybeThousands = /^-?[1-9]\d{0,2},\d{3}$/;
 
 /**
  * The cells with a decimal point and without marks of thousands, if all filled cells are numbers written so. Recognises
- * decimal commas without being asked if a cell has one; “1,234” in a comma-separated file is ambiguous if every comma of
- * the column is followed by three digits. Undefined if nothing is to change.
+ * decimal commas without being asked if a cell has one; “1,234” in a comma-separated file is ambiguous if every comma
+ * of the column is followed by three digits. Undefined if nothing is to change.
  */
 export function plainNumbers(
   cells: readonly string[],

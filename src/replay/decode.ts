@@ -2,8 +2,8 @@
 const upperControls = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
 /**
- * Decodes UTF-8, UTF-16 or, if the bytes are neither, Windows-1252, which older survey tools write. A byte-order mark is
- * removed. Node 20 decodes `windows-1252` as Latin-1, hence the table. Throws an Error if the bytes are no text.
+ * Decodes UTF-8, UTF-16 or, if the bytes are neither, Windows-1252, which older survey tools write. A byte-order mark
+ * is removed. Node 20 decodes `windows-1252` as Latin-1, hence the table. Throws an Error if the bytes are no text.
  */
 export function decodeText(bytes: Uint8Array): string {
   if (startsWith(bytes, '$FL2') || startsWith(bytes, '$FL3'))

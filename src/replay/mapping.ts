@@ -27,10 +27,9 @@ const columnOverride = z.strictObject({
  * `type` is any question type except FILE_UPLOAD; `question` is another wording; `options` are the options in order
  * (other answers are left out and counted); `ignore` leaves the columns out. `decimal` is the decimal mark of
  * numbers; `missing` are the cells that are no answers, instead of the usual words, beside `columns` for all columns;
- * `values` translates cells; `split` separates the choices of one cell, as ";" in
- * “App;Web”. A header names all columns under it; an
- * index names one column, which becomes a question of its own. CHECKBOXES, RANKING and MATRIX need a header with
- * several columns.
+ * `values` translates cells; `split` separates the choices of one cell, as ";" in “App;Web”. A header names all columns
+ * under it; an index names one column, which becomes a question of its own. CHECKBOXES, RANKING and MATRIX need a
+ * header with several columns.
  */
 const mappingSchema = z.strictObject({
   missing: missingValues,

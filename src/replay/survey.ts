@@ -67,7 +67,10 @@ async function addQuestion(api: Api, surveyId: string, found: DetectedQuestion):
 
 const withText = (text: string) => ({ text });
 
-/** Texts of options and rows: the columns of CHECKBOXES (unless split) and RANKING are options, those of MATRIX are rows. */
+/**
+ * Texts of options and rows: the columns of CHECKBOXES (unless split) and RANKING are options, those of MATRIX are
+ * rows.
+ */
 function textsOf({ type, items, options, split }: DetectedQuestion): {
   options: readonly string[];
   rows: readonly string[];

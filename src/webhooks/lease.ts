@@ -52,7 +52,7 @@ export async function leaseEndpoint(
   let isEnded = false;
 
   const renew = async (): Promise<void> => {
-    const askedAt = performance.now();
+    const requestedAtMs = performance.now();
     const renewal = {
       webhookId,
       holder,
@@ -62,7 +62,7 @@ export async function leaseEndpoint(
       nextSendAt: turns.nextAt(),
     };
     const isKept = await webhooks.renewLease(renewal).catch(() => undefined);
-    if (isKept) safeUntil = askedAt + leaseMs - safetyMarginMs;
+    if (isKept) safeUntil = requestedAtMs + leaseMs - safetyMarginMs;
     else if (isKept === false) isEnded = true;
   };
   const renewing = setInterval(() => void renew(), renewMs);

@@ -14,7 +14,7 @@ const batch = 5;
 const textsOf = ({ user }: SeenCall): string[] =>
   JSON.parse(user[0] ?? '{}').answers.map(({ text }: { text: string }) => text);
 
-describe('an analysis by AI', () => {
+describe('AI work through kill -9', () => {
   const dataDir = temporaryDataDir();
   let stores: EmbeddedStores;
   let ai: AiProviderServer;
@@ -66,7 +66,7 @@ describe('an analysis by AI', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('goes on by itself after kill -9 and sends nothing twice that was stored', async () => {
+  it('an analysis resumes by itself and sends no stored answers again', async () => {
     const { id } = await client.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
     const question = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
     for (let n = 0; n < answers; n += 1)
@@ -99,7 +99,7 @@ describe('an analysis by AI', () => {
     assert.equal(new Set(sent).size, answers);
   });
 
-  it('is one, however many ask for it at once', async () => {
+  it('an analysis runs once for concurrent requests', async () => {
     const { id } = await client.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
     const question = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
     await client.submit(id, { answers: [{ questionId: question.id, textValue: 'good' }] });
@@ -113,7 +113,7 @@ describe('an analysis by AI', () => {
     assert.equal(ai.calls.length - before, 1);
   });
 
-  it('merges the rest of its themes after kill -9, and pays for no decision twice', async () => {
+  it('an analysis merges its remaining themes without repeating a decision', async () => {
     const { id } = await client.create('/surveys', { title: 'Canteen', status: 'ACTIVE' });
     const question = await client.create(`/surveys/${id}/questions`, { type: 'LONG_TEXT', text: 'What do you think?' });
     // Names enough for three calls; the last two mean what the first does.
@@ -162,7 +162,7 @@ describe('an analysis by AI', () => {
     assert.equal(ai.calls.length - merges.length, names.length / 3 / batch, 'no answer went out again');
   });
 
-  it('and a translation too: after kill -9 it goes on by itself with what is not stored', async () => {
+  it('a translation resumes by itself with the texts that are not stored', async () => {
     const { id } = await client.create('/surveys', { title: 'Canteen' });
     const languages = ['es', 'fr', 'de', 'it', 'pt', 'nl', 'pl', 'ru', 'ja', 'ko', 'ar', 'he'];
     ai.calls.length = 0;

@@ -14,7 +14,7 @@ const hourMs = 3_600_000;
  * The clock of the service is set while it works; those of its stores, which are its own lest others' work is thought
  * to be due, stay.
  */
-describe('a clock that is set an hour forth and back', () => {
+describe('a service whose clock is set an hour forward and back', () => {
   const folder = mkdtempSync(join(tmpdir(), 'survey-clock-'));
   const file = join(folder, 'offset');
   const dataDir = temporaryDataDir();
@@ -46,7 +46,7 @@ describe('a clock that is set an hour forth and back', () => {
     await eventually(async () => assert.ok(Math.abs((await shownOffsetMs()) - offsetMs) < 60_000));
   }
 
-  it('stops no submission, loses none and doubles none, and all are seen in time', async () => {
+  it('loses and duplicates no submission, and all become visible in time', async () => {
     const { id } = await admin.create('/surveys', { title: 'Hours', status: 'ACTIVE' });
     const accepted = new Set<string>();
     let isOver = false;
@@ -70,7 +70,7 @@ describe('a clock that is set an hour forth and back', () => {
     assert.equal((await reader.get(`/surveys/${id}`)).responseCount, accepted.size);
   });
 
-  it('ends and begins surveys as it says, within seconds', async () => {
+  it('opens and closes surveys at their dates, within seconds', async () => {
     const [ending, beginning] = await Promise.all([
       admin.create('/surveys', {
         title: 'Ends',
@@ -108,7 +108,7 @@ describe('a clock that is set an hour forth and back', () => {
     await move(0);
   });
 
-  it('lets tokens count as long as it says, and people sign in at any time', async () => {
+  it('expires access tokens by its clock, and allows sign-ins at any time', async () => {
     const first = await adminClient(service);
     await move(hourMs);
     assert.equal((await first.call('GET', '/auth/me')).status, 401);
@@ -122,7 +122,7 @@ describe('a clock that is set an hour forth and back', () => {
     assert.equal(status, 200);
   });
 
-  it('opens and closes no limit', async () => {
+  it('neither lifts nor prolongs a submission limit', async () => {
     const { id } = await admin.create('/surveys', { title: 'Limited', status: 'ACTIVE', submissionRateLimit: 3 });
     const submit = async () => (await createClient(service).submit(id, { answers: [] })).status;
     assert.deepEqual([await submit(), await submit(), await submit(), await submit()], [201, 201, 201, 429]);

@@ -4,10 +4,12 @@ import { after, before, describe, it } from 'node:test';
 import { adminClient, type Client } from '../support/client.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
-/** The server's own timeout is ten seconds, which a trickle of bytes does not extend. The rest is for a busy machine. */
+/**
+ * The server's own timeout is ten seconds, which a trickle of bytes does not extend. The rest is for a busy machine.
+ */
 const closedWithinMs = 20_000;
 
-describe('clients that speak badly', () => {
+describe('idle, slow and malformed connections', () => {
   let service: RunningService;
   let admin: Client;
   let surveyId: string;
@@ -82,7 +84,7 @@ describe('clients that speak badly', () => {
   const head = (length: number) =>
     `POST ${path()} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
-  it('by two thousand idle and slow connections keep nobody else waiting, and are let go in time', async () => {
+  it('two thousand idle and slow ones delay no other client, and are closed in time', async () => {
     const undisturbedMs = await slowestButFew();
     const idle = await holdMany(1700, '');
     const slowHeads = await holdMany(150, `POST ${path()} HTTP/1.1\r\nHost: x\r\n`, (n) => `X-Slow-${n}: 1\r\n`);
@@ -104,7 +106,7 @@ describe('clients that speak badly', () => {
     assert.equal((await admin.submit(surveyId, { answers: [] })).status, 201);
   });
 
-  it('wait while the service stands still, and are answered when it goes on', async () => {
+  it('wait while the process is suspended, and get replies when it resumes', async () => {
     const before = (await admin.get(`/surveys/${surveyId}`)).responseCount;
     process.kill(service.pid, 'SIGSTOP');
     const replies = Promise.all(Array.from({ length: 50 }, () => admin.submit(surveyId, { answers: [] })));
@@ -119,7 +121,7 @@ describe('clients that speak badly', () => {
     assert.ok(stored >= statuses.filter((status) => status === 201).length + 1, `${stored} were stored`);
   });
 
-  it('by what is no HTTP/1.1 are sent away, and nothing of it is stored', async () => {
+  it('without valid HTTP/1.1 are refused, and nothing is stored', async () => {
     const before = (await admin.get(`/surveys/${surveyId}`)).responseCount;
     const body = '{"answers":[]}';
     const tries: [string, string | Buffer, RegExp][] = [

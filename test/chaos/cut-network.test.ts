@@ -15,7 +15,7 @@ const listen = (address: string): string => `
   open('GET /events HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n');
   open('GET /live?ticket=t HTTP/1.1\\r\\nHost: x\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\\r\\nSec-WebSocket-Version: 13\\r\\nSec-WebSocket-Protocol: survey.v1\\r\\n\\r\\n');`;
 
-describe('a client that is gone from the network without a word', () => {
+describe('a live client whose network is cut without closing its connection', () => {
   const children: ChildProcess[] = [];
   let cable: CuttableNetwork | undefined;
   afterEach(() => {
@@ -33,7 +33,7 @@ describe('a client that is gone from the network without a word', () => {
     return () => said.trim().split('\n');
   };
 
-  it('is let go by the WebSocket, whose pings it does not answer, and by a quiet event stream when the system gives it up', async (test) => {
+  it('is released by the WebSocket after missed pings, and by a quiet event stream when the kernel gives up the connection', async (test) => {
     cable = createCuttableNetwork(3);
     if (!cable) return test.skip('needs root on Linux, with ip netns');
     const { serverAddress } = cable;

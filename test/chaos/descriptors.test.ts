@@ -13,7 +13,7 @@ const openFiles = 256;
  * More clients than the process has file descriptors: the system's own way is to ask it to take the next connection for
  * ever.
  */
-describe('a service whose file descriptors are used up', () => {
+describe('a service without free file descriptors', () => {
   let service: RunningService;
   let admin: Client;
   let surveyId: string;
@@ -60,8 +60,8 @@ describe('a service whose file descriptors are used up', () => {
     return Number(fields[11]) + Number(fields[12]);
   };
 
-  it('refuses new connections, serves the others, stores what it accepts, rests, and takes connections again when there is room', async (test) => {
-    if (process.platform !== 'linux') return test.skip('the limit and the figures are those of Linux');
+  it('refuses new connections without using the processor, serves open ones, stores what it accepts, and recovers by itself', async (test) => {
+    if (process.platform !== 'linux') return test.skip('needs Linux: the limit and the figures are read from /proc');
     const connections: Connection[] = [];
     // As fast as the system lets them in, a few at a time, until the service shuts the door.
     await eventually(async () => {

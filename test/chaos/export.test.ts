@@ -109,7 +109,7 @@ describe('exports of many responses', () => {
       ? readdirSync(join(dataDir, 'exports')).filter((name) => name.startsWith(exportId))
       : [];
 
-  it('starts again by itself after kill -9 and makes the same file', async () => {
+  it('restart by themselves after kill -9, with the same file', async () => {
     const interrupted = await ask({ format: 'NDJSON' });
     await running(interrupted);
     assert.equal(
@@ -124,7 +124,7 @@ describe('exports of many responses', () => {
     assert.equal(record.sha256, (await undisturbed('NDJSON')).sha256);
   });
 
-  it('makes the same file after its child process or ClickHouse was killed', async () => {
+  it('give the same file after the child process or ClickHouse was killed', async () => {
     const { sha256 } = await undisturbed('CSV');
     const writers = () => childrenOf(service.pid, 'exports/child-process');
     const first = await ask({ format: 'CSV' });
@@ -140,14 +140,14 @@ describe('exports of many responses', () => {
     assert.equal(afterDatabase.sha256, (await undisturbed('NDJSON')).sha256);
   });
 
-  it('makes the same file of the same days again', async () => {
+  it('give the same file again for the same days', async () => {
     const first = await finishedExport(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
     const second = await finishedExport(client, await ask({ format: 'CSV', endDate: '2026-01-01' }), 120_000);
     assert.equal(first.sha256, second.sha256);
     assert.ok(first.rowCount > 0);
   });
 
-  it('reports progress to live clients', async () => {
+  it('report progress to live clients', async () => {
     const live = await openLive(service, client.token ?? '');
     live.send({ type: 'subscribe', surveyId, channels: ['jobs'] });
     await live.next('subscribed');
@@ -169,7 +169,7 @@ describe('exports of many responses', () => {
     );
   });
 
-  it('fails with a reason when the disk is full, and leaves no partial file', async (test) => {
+  it('fail with a reason when the disk is full, and leave no partial file', async (test) => {
     const folder = join(dataDir, 'exports');
     mkdirSync(folder, { recursive: true });
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { encoding: 'utf8' });
@@ -192,7 +192,7 @@ describe('exports of many responses', () => {
     assert.equal((await finishedExport(client, await ask({ format: 'CSV' }), 60_000)).status, 'COMPLETED');
   });
 
-  it('removes files after seven days, not before', async () => {
+  it('are removed after seven days, not before', async () => {
     const exportId = await ask({ format: 'PDF' });
     await finishedExport(client, exportId);
     await tidyIn(7 * day - 60_000);
@@ -205,7 +205,7 @@ describe('exports of many responses', () => {
     assert.equal((await client.call('GET', `/exports/${exportId}/download`)).status, 404);
   });
 
-  it('shows the themes of open answers in a report once they are analysed', {
+  it('show the themes of open answers in a report once they are analysed', {
     skip: spawnSync('pdftotext', ['-v']).error ? 'pdftotext is not installed' : false,
   }, async () => {
     const sql = createPostgres(stores.databaseUrl ?? '', { log: createLog('error'), poolSize: 1 });
@@ -229,7 +229,7 @@ describe('exports of many responses', () => {
     assert.doesNotMatch(await textOf({ endDate: '2026-01-01' }), /Themes/);
   });
 
-  it('ends the work of a removed export and leaves no file', async () => {
+  it('stop when they are removed, and leave no file', async () => {
     const exportId = await ask({ format: 'NDJSON' });
     await running(exportId);
     assert.equal(filesOf(exportId).length, 1);

@@ -71,7 +71,7 @@ describe('a small intake', () => {
     assert.ok((await readIntakeMetrics(intake.service)).memoryRatio < 0.8);
   });
 
-  it('lets one caller send only so much in large responses a minute', async () => {
+  it('limits the bytes that one caller may send in large responses a minute', async () => {
     const { id } = await intake.makeSurvey();
     // A part of the memory: 512 KiB here.
     const statuses = await sendPaced(intake.service, id, {

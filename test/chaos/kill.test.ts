@@ -42,7 +42,7 @@ describe('kill -9 under load', () => {
     return found;
   }
 
-  it('loses nothing and doubles nothing while stores and service die', async () => {
+  it('loses nothing and duplicates nothing while stores and service are killed', async () => {
     let service = await start();
     const admin = await adminClient(service);
     const survey = await admin.create('/surveys', { title: 'Chaos', status: 'ACTIVE' });

@@ -4,7 +4,7 @@ import { failuresOf, runPostgresChaos } from '../support/postgres-chaos.ts';
 
 /** The long version, at 1,000 submissions a second for minutes: npm run chaos:postgres */
 describe('connections to PostgreSQL that are silently dead', () => {
-  it('keep no submission from being taken and stored in time; readiness tells of it; nothing is lost', async () => {
+  it('delay no submission and no storing, are reported by readiness, and lose nothing', async () => {
     const lines: string[] = [];
     const report = await runPostgresChaos({
       fault: 'frozen',

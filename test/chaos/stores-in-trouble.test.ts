@@ -87,7 +87,9 @@ describe('a store that fails', () => {
     return 503;
   }
 
-  /** Begins a fault, checks that submissions are refused correctly, ends it, and checks that they are accepted again. */
+  /**
+   * Begins a fault, checks that submissions are refused correctly, ends it, and checks that they are accepted again.
+   */
   async function through(begin: () => Promise<unknown>, end: () => Promise<unknown>, isHurting = true): Promise<void> {
     refusalsMs = [];
     await begin();

@@ -26,7 +26,7 @@ const closings = async (surveyId: string) =>
     .map(({ actorKind, details }) => ({ actorKind, ...details }));
 
 describe('the audit of a survey', () => {
-  it('holds what was done to it, to its questions, responses and files, and nothing of other surveys', async () => {
+  it('lists events of the survey, its questions, responses and files, and none of other surveys', async () => {
     const [one, other] = [
       await admin.create('/surveys', { title: 'One' }),
       await admin.create('/surveys', { title: 'Other' }),
@@ -65,7 +65,7 @@ describe('the audit of a survey', () => {
     assert.equal((await admin.call('GET', '/audit?surveyId=one')).status, 400);
   });
 
-  it('holds what was done to its webhooks and their deliveries, also to one that comes from another survey or goes there, and what was made of it', async () => {
+  it('lists events of its webhooks and deliveries, also when a webhook moves to another survey, and its copies', async () => {
     const [one, other] = [
       await admin.create('/surveys', { title: 'One' }),
       await admin.create('/surveys', { title: 'Other' }),
@@ -102,7 +102,7 @@ describe('the audit of a survey', () => {
     assert.deepEqual(await actionsOf(copy.id), ['survey.duplicated']);
   });
 
-  it('finds what an endpoint for all surveys was made to send again of it', async () => {
+  it('lists redeliveries of its events by an endpoint for all surveys', async () => {
     const hook = await admin.create('/webhooks', { url: 'http://127.0.0.1:9/', events: ['survey.published'] });
     const survey = await admin.create('/surveys', { title: 'Of many' });
     await admin.post(`/surveys/${survey.id}/publish`);
@@ -119,7 +119,7 @@ describe('the audit of a survey', () => {
     await admin.remove(`/webhooks/${hook.id}`);
   });
 
-  it('says when the service itself closed it, once, and why', async () => {
+  it('records once that the service closed the survey, and why', async () => {
     const full = await admin.create('/surveys', { title: 'Full', responseQuota: 1, status: 'ACTIVE' });
     await admin.submit(full.id, { answers: [] });
     await eventually(async () =>

@@ -13,7 +13,7 @@ import { type RunningService, startService } from '../support/service.ts';
  */
 const hungUpWithinBytes = 300 * 1024 ** 2;
 
-describe('bad input', () => {
+describe('the API on bad input', () => {
   let service: RunningService;
   let admin: Client;
   let full: FullSurvey;
@@ -52,7 +52,7 @@ describe('bad input', () => {
     );
   };
 
-  it('answers bodies that are no submission', async () => {
+  it('refuses bodies that are not submissions', async () => {
     for (const body of [
       '',
       'null',
@@ -71,7 +71,7 @@ describe('bad input', () => {
       await refused(body);
   });
 
-  it('answers text that is no Unicode, numbers that are none, and prototype names', async () => {
+  it('refuses invalid Unicode, inexact numbers and prototype names', async () => {
     const number = full.questions.NUMBER.id;
     await refused(Buffer.concat([Buffer.from('{"answers":[],"respondent":"'), Buffer.from([0xff]), Buffer.from('"}')]));
     for (const body of [
@@ -89,7 +89,7 @@ describe('bad input', () => {
     assert.equal(({} as { admin?: boolean }).admin, undefined);
   });
 
-  it('answers depth, width and length without stalling', async () => {
+  it('handles deep, wide and long input in time', async () => {
     const startedAt = performance.now();
     await refused(`{"answers":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
     await refused(`{"answers":[],${Array.from({ length: 10_000 }, (_, n) => `"k${n}":1`).join(',')}}`);
@@ -100,7 +100,7 @@ describe('bad input', () => {
     assert.ok(performance.now() - startedAt < 5000);
   });
 
-  it('refuses questions that are wider than a survey’s answers may be, whole', async () => {
+  it('refuses a question with more code positions than its survey may have, and stores no part of it', async () => {
     const survey = await admin.create('/surveys', { title: 'Wide' });
     const texts = (count: number) => Array.from({ length: count }, (_, n) => ({ text: `${n}` }));
     const grid = {
@@ -125,7 +125,7 @@ describe('bad input', () => {
     assert.equal((await admin.get(`/surveys/${survey.id}`)).questions[0].settings.rows.length, 70);
   });
 
-  it('refuses a body over the limit, announced or not, and closes', async () => {
+  it('refuses a body over the limit, with or without Content-Length', async () => {
     const body = `{"answers":[],"respondent":"${'x'.repeat(256 * 1024)}"}`;
     await refused(body, 413, 'PAYLOAD_TOO_LARGE');
     const chunked = await raw(
@@ -135,7 +135,7 @@ describe('bad input', () => {
     assert.match(chunked, /^HTTP\/1\.1 413 /);
   });
 
-  it('hangs up on a gigabyte, announced or not, wherever it is sent, and goes on serving', async () => {
+  it('closes the connection of a gigabyte body on any route, and serves other calls', async () => {
     const paths = [
       `/responses/surveys/${full.id}/submit`,
       '/auth/login',
@@ -157,7 +157,7 @@ describe('bad input', () => {
     assert.equal((await submitRaw('{"answers":[]}')).status, 201);
   });
 
-  it('takes JSON only, as it is', async () => {
+  it('accepts only JSON that is not compressed', async () => {
     await refused('{"answers":[]}', 415, 'UNSUPPORTED_MEDIA_TYPE', { 'content-type': 'text/plain' });
     await refused('{"answers":[]}', 415, 'UNSUPPORTED_MEDIA_TYPE', {
       'content-type': 'application/json',
@@ -169,7 +169,7 @@ describe('bad input', () => {
     );
   });
 
-  it('knows no survey by anything but its id', async () => {
+  it('finds a survey only by its id', async () => {
     for (const id of [
       '..',
       '%2e%2e%2f',
@@ -190,7 +190,7 @@ describe('bad input', () => {
     }
   });
 
-  it('refuses NUL in queries and paths before a store sees it', async () => {
+  it('refuses NUL in queries and paths before a store is queried', async () => {
     for (const path of [
       '/surveys?search=a%00b',
       '/audit?objectKind=a%00b',
@@ -207,7 +207,7 @@ describe('bad input', () => {
       assert.equal((await admin.call(method, path)).status, 404, path);
   });
 
-  it('refuses moments that no store can hold', async () => {
+  it('refuses times that no store can represent', async () => {
     for (const date of [
       '0000-01-01',
       '0000-12-31T23:59:59Z',
@@ -241,7 +241,7 @@ describe('bad input', () => {
     assert.equal((await admin.submit(far.id, { answers: [] })).status, 201);
   });
 
-  it('says how often one may call on every reply, also to submissions that are refused unread', async () => {
+  it('sends rate-limit headers with every reply, also with submissions whose body was not read', async () => {
     for (const [path, body] of [
       ['/responses/surveys/nothing/submit', '{"answers":[]}'],
       [`/responses/surveys/${full.id}/submit`, 'x'.repeat(300_000)],
@@ -254,14 +254,14 @@ describe('bad input', () => {
     }
   });
 
-  it('refuses keys that are no keys', async () => {
+  it('refuses invalid idempotency keys', async () => {
     for (const key of ['x'.repeat(300), 'a b', 'ü']) {
       const reply = await submitRaw('{"answers":[]}', { 'content-type': 'application/json', 'idempotency-key': key });
       assert.deepEqual([reply.status, reply.body.code], [400, 'VALIDATION_ERROR'], key.slice(0, 20));
     }
   });
 
-  it('refuses keys that are no ASCII, in every place and on every route', async () => {
+  it('refuses idempotency keys with non-ASCII characters, on every route and in every place', async () => {
     for (const path of [`/responses/surveys/${full.id}/submit`, '/surveys', '/auth/login'])
       for (const key of ['é', 'café', 'éa', 'cafés', 'Ünïcode-key-of-some-length'])
         for (const encoding of ['latin1', 'utf8'] as const) {
@@ -294,7 +294,7 @@ describe('bad input', () => {
       );
     });
 
-  it('refuses odd fields, dates, languages, metadata and ids of a submission', async () => {
+  it('refuses invalid fields, dates, languages, metadata and ids of a submission', async () => {
     for (const extra of [
       { startedAt: 'yesterday' },
       { startedAt: 5 },
@@ -315,7 +315,7 @@ describe('bad input', () => {
     }
   });
 
-  it('refuses unknown fields and queries everywhere, naming them', async () => {
+  it('refuses unknown fields and query parameters on every route, by name', async () => {
     const created = await admin.call('POST', '/surveys', {
       body: { title: 'x', ownerId: randomUUID(), id: randomUUID(), colour: 1 },
     });
@@ -364,7 +364,7 @@ describe('bad input', () => {
     );
   });
 
-  it('gives no one an answer without a live token', async () => {
+  it('refuses callers without a valid token', async () => {
     for (const authorization of [
       '',
       'Bearer',
@@ -380,7 +380,7 @@ describe('bad input', () => {
     }
   });
 
-  it('ignores forwarded addresses of peers that are no trusted proxies', async () => {
+  it('ignores forwarded addresses from peers that are not trusted proxies', async () => {
     const survey = await admin.create('/surveys', { title: 'Limited', status: 'ACTIVE', submissionRateLimit: 5 });
     const replies = await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
@@ -394,7 +394,7 @@ describe('bad input', () => {
     assert.equal(replies.filter((reply) => reply.status === 201).length, 5);
   });
 
-  it('refuses requests that two readers could read differently', async () => {
+  it('refuses requests that two parsers could read differently', async () => {
     const path = `/api/v1/responses/surveys/${full.id}/submit`;
     assert.match(
       await raw(
@@ -409,7 +409,7 @@ describe('bad input', () => {
     );
   });
 
-  it('answers unknown routes and methods, HEAD and OPTIONS', async () => {
+  it('replies to unknown routes and methods, HEAD and OPTIONS', async () => {
     for (const [method, path] of [
       ['GET', '/nowhere'],
       ['PUT', '/surveys'],
@@ -438,7 +438,7 @@ describe('bad input', () => {
     assert.deepEqual([lost.status, ((await lost.json()) as { code: string }).code], [404, 'NOT_FOUND']);
   });
 
-  it('shows another owner’s things as if they were not there', async () => {
+  it('reports objects of another owner as not found', async () => {
     const editor = await signInNewUser(service, admin);
     for (const [method, path] of [
       ['GET', `/surveys/${full.id}`],

@@ -16,7 +16,7 @@ const statusOf = async (method: string, path: string, body?: unknown): Promise<n
   (await admin.call(method, path, { body })).status;
 
 describe('languages', () => {
-  it('are kept in one form, so that a survey has no translation to its own and responses count as one', async () => {
+  it('are stored in canonical form: a survey has no translation into its own language, and responses are counted together', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', language: 'EN', status: 'ACTIVE' });
     assert.equal(survey.language, 'en');
     assert.equal(await statusOf('PUT', `/surveys/${survey.id}/translations/en`, { title: 'second english' }), 400);
@@ -29,7 +29,7 @@ describe('languages', () => {
 });
 
 describe('a translation', () => {
-  it('is refused when it names one text twice, and nothing is stored', async () => {
+  it('is refused if it names one text twice, and nothing is stored', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch' });
     const question = await admin.create(`/surveys/${survey.id}/questions`, {
       type: 'MULTIPLE_CHOICE',
@@ -62,7 +62,7 @@ describe('a translation', () => {
 });
 
 describe('the address of a webhook', () => {
-  it('is stored as it is called: an ASCII URL in its shortest form', async () => {
+  it('is stored as it is requested: an ASCII URL in normal form', async () => {
     const pairs = [
       ['http://münchen.example.com/', 'http://xn--mnchen-3ya.example.com/'],
       ['http:8.8.8.8', 'http://8.8.8.8/'],
@@ -82,11 +82,11 @@ describe('the address of a webhook', () => {
   });
 });
 
-describe('the address of a webhook in its longest form', () => {
+describe('the maximum length of a webhook address', () => {
   const events = ['quota.reached'];
   const chinese = (count: number) => `https://e.example/${'漢'.repeat(count)}`;
 
-  it('may be as long as a request can be, at creation and change', async () => {
+  it('counts the percent-encoded form, at creation and change', async () => {
     // 18 characters, and nine for each of the Chinese ones.
     const hook = await admin.create('/webhooks', { url: chinese(225), events });
     assert.equal(hook.url.length, 2043);
@@ -106,7 +106,7 @@ describe('the address of a webhook in its longest form', () => {
 });
 
 describe('a respondent', () => {
-  it('has a name by which responses can be erased, or none', async () => {
+  it('is refused if the erasure call could not name it; an empty text counts as none', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
     for (const respondent of [' ', '\t\u00a0', '.', '..']) {
       const reply = await admin.submit(survey.id, { answers: [], respondent });
@@ -125,7 +125,7 @@ describe('a respondent', () => {
     }
   });
 
-  it('is refused as a placeholder of an unset field', async () => {
+  it('a client-made response id is refused if it is the nil or max UUID, which clients send for unset fields', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
     for (const responseId of [
       '00000000-0000-0000-0000-000000000000',
@@ -139,7 +139,7 @@ describe('a respondent', () => {
 });
 
 describe('the columns of a file', () => {
-  it('of the service keep their names, however a question is called', async () => {
+  it('keep the names of response fields, whatever the wording of a question', async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', status: 'ACTIVE' });
     for (const text of ['metadata', 'id', 'surveyId', 'Well?', 'Well?'])
       await admin.create(`/surveys/${survey.id}/questions`, { type: 'NUMBER', text });

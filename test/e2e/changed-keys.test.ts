@@ -17,7 +17,7 @@ describe('a start on a database that was used with other keys', () => {
   });
   after(() => database?.drop());
 
-  it('ends with an error that names the keys and what can be done, and nothing is served', async () => {
+  it('fails with an error that names the key and ACCEPT_CHANGED_KEYS, and serves nothing', async () => {
     const { code, said } = await runToExit({ env });
     assert.equal(code, 1);
     const last = said.trim().split('\n').at(-1) ?? '';
@@ -29,7 +29,7 @@ describe('a start on a database that was used with other keys', () => {
     assert.match(secrets.said, /The key of secrets \(SECRETS_KEY, /);
   });
 
-  it('is possible where the operator accepts the change, and says what else was not as expected', async () => {
+  it('succeeds if the operator accepts the change, and prints notes on other settings without effect', async () => {
     const service = await startService({
       env: { ...env, ACCEPT_CHANGED_KEYS: 'true', ADMIN_PASSWORD: 'not the first one', RATE_LIMITS_API: '5' },
     });

@@ -86,7 +86,7 @@ describe('a crosstab', () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it('refuses a key of the metadata that no response has, where there are responses', async () => {
+  it('refuses a metadata key that no response has, if there are responses', async () => {
     const { status, body } = await admin.call('POST', `/analytics/surveys/${survey.id}/crosstab`, {
       body: { questionId1: survey.rows, questionId2: survey.columns, weightMetadataKey: 'Panel' },
     });
@@ -115,7 +115,7 @@ describe('a crosstab', () => {
     );
   });
 
-  it('names the columns that a percentage exceeds significantly, at any level and with corrections', async () => {
+  it('names the columns that a percentage exceeds significantly, at each confidence level and correction', async () => {
     const over = async (fields: Record<string, unknown> = {}) =>
       (await ask(fields)).cells.map((line: any[]) => line.map(({ significantOver }) => significantOver));
     // p of x and y 2.0e-6; by Fisher's exact test of x and z 0.0742, of y and z 0.0302.
@@ -137,7 +137,7 @@ describe('a crosstab', () => {
     assert.deepEqual(await refusal({ correction: 'holm' }), ['correction']);
   });
 
-  it('is weighted by the answers to a question, and counts who cannot be', async () => {
+  it('is weighted by the answers to a question, and counts responses without a weight apart', async () => {
     const weights = crossed.map((line) =>
       line.map((count) => Array.from({ length: Math.max(0, count - 2) }, (_, n) => weightsOf(n + 2)[0] ?? 0)),
     );
@@ -171,7 +171,7 @@ describe('a crosstab', () => {
     );
   });
 
-  it('refuses weights that are none', async () => {
+  it('refuses invalid weights', async () => {
     for (const weightQuestionId of [survey.rows, survey.id, ''])
       assert.deepEqual(await refusal({ weightQuestionId }), ['weightQuestionId']);
     assert.deepEqual(await refusal({ weightQuestionId: survey.rows, questionId2: 'nobody' }), [
@@ -184,7 +184,7 @@ describe('a crosstab', () => {
     assert.deepEqual(await refusal({ weightMetadataKey: '' }), ['weightMetadataKey']);
   });
 
-  it('takes a banner: further columns, each as if crossed alone', async () => {
+  it('takes a banner: further columns, each with the result of its own crosstab', async () => {
     const { several, matrix, columns } = survey;
     const rowId = matrix.settings.rows[1].id;
     for (const fields of [{}, { weightQuestionId: survey.weight, correction: 'fdr', filters: [`${several}:apple`] }]) {
@@ -208,7 +208,7 @@ describe('a crosstab', () => {
     assert.deepEqual((await ask({ banner: [] })).banner, []);
   });
 
-  it('refuses banners of what cannot be crossed, each with its place', async () => {
+  it('refuses a banner of questions that cannot be crossed, with the path of each', async () => {
     assert.deepEqual(
       await refusal({
         banner: [
@@ -225,7 +225,7 @@ describe('a crosstab', () => {
     assert.deepEqual(await refusal({ banner: 5 }), ['banner']);
   });
 
-  it('refuses a row of a question that has none, and a row that is none', async () => {
+  it('refuses a row of a question without rows, and an unknown row', async () => {
     assert.deepEqual(await refusal({ rowId1: 'x', rowId2: 'y' }), ['rowId1', 'rowId2']);
     assert.deepEqual(await refusal({ questionId2: survey.matrix.id, rowId2: 'nobody' }), ['rowId2']);
     assert.deepEqual(await refusal({ questionId2: survey.matrix.id }), ['questionId2']);
@@ -234,7 +234,7 @@ describe('a crosstab', () => {
     assert.deepEqual(await refusal({ filters: [`${survey.columns}:anything:x`] }), ['filters.0']);
   });
 
-  it('refuses what would be too large, before anything is counted', async () => {
+  it('refuses a crosstab that would be too large, before it is counted', async () => {
     const { id } = await admin.create('/surveys', { title: 'Fine scales' });
     const scale = () =>
       admin.create(`/surveys/${id}/questions`, {

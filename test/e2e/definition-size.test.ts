@@ -9,7 +9,7 @@ useService((served) => {
 });
 
 describe('a survey that grows', () => {
-  it('is refused further questions at two MiB, and can be answered and made smaller', async () => {
+  it('takes no further questions beyond 2 MiB, but can be answered and made smaller', async () => {
     const { id } = await admin.create('/surveys', { title: 'Growing', status: 'ACTIVE' });
     const body = {
       type: 'DROPDOWN',

@@ -183,7 +183,7 @@ for (const fault of ['refuses', 'hangs'] as const)
     after(async () => void (await Promise.all([...scenes.values()].map(end))));
 
     for (const name of names)
-      it(`${name}: listens, says what is missing, refuses what needs it, and is whole as soon as it is there`, async () => {
+      it(`${name}: listens, reports what is missing, refuses calls that need it, and completes its start when it is reachable`, async () => {
         const { stores, service, listenedAfterMs } = sceneOf(name);
         assert.ok(listenedAfterMs < listensWithinMs, `it listened after ${listenedAfterMs} ms`);
         assert.match(service.printed(), new RegExp(`^Survey service runs DEGRADED: ${name} cannot be reached `, 'm'));
@@ -240,7 +240,7 @@ describe('a service of several processes', () => {
     return lines.map((line) => (JSON.parse(line) as { pid: number }).pid);
   };
 
-  it('replaces a process that dies while ClickHouse and PostgreSQL hang, and goes on taking submissions', async () => {
+  it('replaces a process that dies while ClickHouse and PostgreSQL hang, and accepts submissions', async () => {
     const { stores, service } = scene;
     const admin = await adminClient(service);
     const { id } = await admin.create('/surveys', { title: 'Through', status: 'ACTIVE' });
@@ -270,7 +270,7 @@ describe('a service without any store', () => {
     }
   };
 
-  it('listens, and ends within its deadline when it is told to', async () => {
+  it('listens, and stops within its deadline', async () => {
     const look = async (scene: Scene): Promise<void> => {
       try {
         assert.equal((await health(scene.service, 'live')).status, 200);
@@ -284,7 +284,7 @@ describe('a service without any store', () => {
     await allDone([begin(all, 'refuses').then(look), begin(all, 'hangs', { WORKERS: '2' }).then(look)]);
   });
 
-  it('ends within its deadline also when they hang since it was whole', async () => {
+  it('stops within its deadline also if the stores hang after a complete start', async () => {
     const scene = await begin(all, 'none');
     try {
       const admin = await adminClient(scene.service);

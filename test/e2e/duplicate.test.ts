@@ -23,7 +23,7 @@ describe('a copy of a survey', () => {
       ['id', 'surveyId', 'createdAt', 'updatedAt'].includes(key) ? undefined : value,
     );
 
-  it('has all questions of every type under ids of its own, no responses, and takes its own', async () => {
+  it('has questions of every type under new ids and no responses, and takes submissions', async () => {
     const full = await createFullSurvey(admin, {
       visibility: 'PRIVATE',
       responseQuota: 5,
@@ -77,7 +77,7 @@ describe('a copy of a survey', () => {
     assert.equal((await admin.get(`/surveys/${full.id}`)).responseCount, 1);
   });
 
-  it('speaks the languages of the original, string by string, with what was stale there stale here', async () => {
+  it('has every translation of the original, stale strings included', async () => {
     const { id } = await admin.create('/surveys', { title: 'Lunch', description: 'How was it?' });
     const matrix = await admin.create(`/surveys/${id}/questions`, {
       type: 'MATRIX',
@@ -141,7 +141,7 @@ describe('a copy of a survey', () => {
     );
   });
 
-  it('belongs to whoever made it: a reader with the role EDITOR may, a VIEWER and strangers may not', async () => {
+  it('belongs to the caller: readers with the role EDITOR may copy, a VIEWER and strangers may not', async () => {
     const [owner, reader, viewer, stranger] = [
       await signIn('EDITOR'),
       await signIn('EDITOR'),

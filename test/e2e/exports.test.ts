@@ -14,7 +14,7 @@ import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-t
 import { downloadExport, exportFile } from '../support/exports.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 
-describe('exports', () => {
+describe('an export', () => {
   const dataDir = temporaryDataDir();
   let service: RunningService;
   let admin: Client;
@@ -104,14 +104,14 @@ describe('exports', () => {
     assert.match(first?.submittedAt ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('names options in the author’s wording unless asked otherwise', async () => {
+  it('labels options with the author’s wording, or with their values on request', async () => {
     const [row] = csv((await file({ format: 'CSV' })).bytes);
     assert.equal(row?.['Which colour?'], 'Red');
     assert.equal(row?.['Which fruits? [Apple]'], '1');
     assert.equal(row?.['How was it? [Food]'], 'Good');
   });
 
-  it('gives JSON and NDJSON with the answers that the interface gives', async () => {
+  it('gives JSON and NDJSON with the answers that the API returns', async () => {
     const listed = (await admin.call('GET', `/responses/surveys/${full.id}?limit=100`)).body.data.reverse();
     const rows = JSON.parse((await file({ format: 'JSON' })).text);
     const plain = rows.map((row: any) => ({
@@ -127,7 +127,7 @@ describe('exports', () => {
     assert.deepEqual(lines, rows);
   });
 
-  it('names the version that was answered, and the survey where it is asked for, in every format', async () => {
+  it('contains the survey version of each response, and the survey id on request, in every format', async () => {
     const columns = ['surveyVersion', 'surveyId'];
     const version = (await admin.get(`/surveys/${full.id}`)).version;
     const expected = { surveyVersion: version, surveyId: full.id };
@@ -264,7 +264,7 @@ describe('exports', () => {
     assert.equal(rows[3]?.['Q1_2'], 'Violet');
   });
 
-  it('keeps to filters, dates, completeness and the columns asked for', async () => {
+  it('applies filters, dates, completeness and the requested columns', async () => {
     await admin.submit(full.id, {
       isComplete: false,
       answers: [{ questionId: full.questions.NPS.id, numberValue: 7 }],
@@ -297,7 +297,7 @@ describe('exports', () => {
     assert.equal((await file({ format: 'CSV', isComplete: false })).record.rowCount, 1);
   });
 
-  it('downloads in ranges, knows its tag and names the file in any alphabet', async () => {
+  it('is downloaded whole or in ranges, with an ETag and a file name in any script', async () => {
     const { record, bytes, reply } = await file({ format: 'CSV', isComplete: true });
     const etag = reply.headers.get('etag') ?? '';
     assert.equal(reply.headers.get('content-length'), String(bytes.length));
@@ -332,7 +332,7 @@ describe('exports', () => {
     assert.equal(head.headers.get('content-length'), String(bytes.length));
   });
 
-  it('refuses what makes no sense', async () => {
+  it('is refused with invalid options', async () => {
     const refused = async (body: object, path: string) => {
       const reply = await admin.call('POST', `/exports/surveys/${full.id}`, { body });
       assert.equal(reply.status, 400, JSON.stringify(reply.body));
@@ -357,7 +357,7 @@ describe('exports', () => {
     );
   });
 
-  it('lists exports newest first, removes them, and forgets them with their survey', async () => {
+  it('is listed newest first, can be removed, and is removed with its survey', async () => {
     const survey = await createFullSurvey(admin);
     const [one, two] = [await file({ format: 'CSV' }, survey.id), await file({ format: 'JSON' }, survey.id)];
     const list = await admin.call('GET', '/exports?limit=2');

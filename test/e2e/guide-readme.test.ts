@@ -10,7 +10,7 @@ describe('README.md', () => {
     ({ service } = served);
   });
 
-  it('its five minutes ask two questions, take two responses and count them', {
+  it('its tour asks two questions, takes two responses and counts them', {
     skip: missing('bash', 'curl'),
   }, async () => {
     const [status, first, second, analytics, crosstab] = await pasteInFolder(tourOf('README.md', service), (stdout) =>
@@ -31,7 +31,7 @@ describe('README.md', () => {
     );
   });
 
-  it('its five minutes say what the service says and stop, with a wrong password', {
+  it('its tour stops with the service’s message after a wrong password', {
     skip: missing('bash', 'curl'),
   }, async () => {
     await assert.rejects(paste(tourOf('README.md', service), { password: 'not that one' }), (error: any) => {

@@ -10,7 +10,7 @@ useService((served) => {
 });
 
 describe('removed questions and options', () => {
-  it('are shown only to readers of the responses who ask for them', async () => {
+  it('are shown only on request, and only to readers of the responses', async () => {
     const { id } = await admin.create('/surveys', { title: 'Lunch' });
     const choice = await admin.create(`/surveys/${id}/questions`, {
       type: 'DROPDOWN',

@@ -7,7 +7,7 @@ import { startService } from '../support/service.ts';
 
 const optionsOf = (count: number) => Array.from({ length: count }, (_, n) => ({ text: `Option ${n}` }));
 
-it('a crosstab of 200 × 200 options does not hold the event loop, and one with a banner of such is refused', async () => {
+it('a crosstab of 200 × 200 options does not block the event loop, and a banner of such columns is refused', async () => {
   const probe = createProcessProbe();
   const service = await startService({ env: probe.env });
   try {

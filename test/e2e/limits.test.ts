@@ -10,7 +10,7 @@ let people = 0;
 /** A unique client address behind the trusted proxy, because all tests share the counters. */
 const somebody = () => ({ 'x-forwarded-for': `2001:db8:${network}:${++people}::1` });
 
-describe('limits that nobody has set', () => {
+describe('the default limits', () => {
   let service: RunningService;
   let admin: Client;
   before(async () => {
@@ -51,7 +51,7 @@ describe('limits that nobody has set', () => {
     return replies;
   }
 
-  it('let ten sign-ins a minute through from an address', async () => {
+  it('allow ten sign-ins a minute for each address', async () => {
     const headers = somebody();
     assertLimited(
       await inTurn(12, () =>
@@ -67,7 +67,7 @@ describe('limits that nobody has set', () => {
     assert.equal((await callOnce(service.base, 'POST', '/auth/login', { body: {}, headers: somebody() })).status, 400);
   });
 
-  it('let sixty submissions a minute through from an address to a survey', async () => {
+  it('allow sixty submissions a minute for each address and survey', async () => {
     const [one, other] = [
       await admin.create('/surveys', { title: 'One', status: 'ACTIVE' }),
       await admin.create('/surveys', { title: 'Other', status: 'ACTIVE' }),
@@ -79,7 +79,7 @@ describe('limits that nobody has set', () => {
     assert.deepEqual([(await submit(other.id)).status, (await submit(one.id, somebody())).status], [201, 201]);
   });
 
-  it('let a hundred other calls a minute through from a user', async () => {
+  it('allow a hundred other calls a minute for each user', async () => {
     const email = `limited-${randomUUID()}@example.org`;
     await admin.create('/users', { email, password: 'a password of some length', role: 'VIEWER' });
     const login = await callOnce(service.base, 'POST', '/auth/login', {
@@ -94,7 +94,7 @@ describe('limits that nobody has set', () => {
     );
   });
 
-  it('count those behind a trusted proxy by their own address, and nobody by what they say of themselves', async () => {
+  it('count clients behind a trusted proxy by their own address, and ignore addresses that clients claim', async () => {
     const { id } = await admin.create('/surveys', { title: 'Proxied', status: 'ACTIVE', submissionRateLimit: 3 });
     const through = (from: string, forwarded: string) =>
       callOnce(service.base, 'POST', `/responses/surveys/${id}/submit`, {

@@ -24,7 +24,7 @@ describe('live streams as server-sent events', () => {
     await stores?.stop();
   });
 
-  it('bring responses, analytics and status, go on after Last-Event-ID, and stay open while it is quiet', async () => {
+  it('send responses, analytics and status, resume after Last-Event-ID, and stay open while quiet', async () => {
     const survey = await admin.create('/surveys', { title: 'Live', status: 'ACTIVE' });
     const url = `${service.base}/surveys/${survey.id}/live?channels=responses,analytics,status`;
     const first = await openEvents(url, token);
@@ -52,7 +52,7 @@ describe('live streams as server-sent events', () => {
     second.close();
   });
 
-  it('bring all that concerns responses where no channels are named, and begin now where the last id is empty', async () => {
+  it('subscribe to responses, analytics and status if no channels are named, and begin now if the last id is empty', async () => {
     const survey = await admin.create('/surveys', { title: 'Live', status: 'ACTIVE' });
     await admin.submit(survey.id, { answers: [] });
     for (const [query, headers] of [
@@ -73,7 +73,7 @@ describe('live streams as server-sent events', () => {
     some.close();
   });
 
-  it('miss nothing when they break before the first response: the beginning has an id too', async () => {
+  it('miss nothing if they break before the first response, because the beginning has an id too', async () => {
     const survey = await admin.create('/surveys', { title: 'Live', status: 'ACTIVE' });
     const url = `${service.base}/surveys/${survey.id}/live`;
     const first = await openEvents(url, token);
@@ -86,7 +86,7 @@ describe('live streams as server-sent events', () => {
     second.close();
   });
 
-  it('refuse strangers, foreign surveys, unknown channels and cursors that were never given', async () => {
+  it('are refused to strangers, and for surveys of others, unknown channels and invalid cursors', async () => {
     const survey = await admin.create('/surveys', { title: 'Live' });
     const path = `/surveys/${survey.id}/live`;
     assert.equal((await admin.call('GET', path, { token: undefined })).status, 401);
@@ -97,7 +97,7 @@ describe('live streams as server-sent events', () => {
     assert.deepEqual([head.status, head.headers.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
   });
 
-  it('end, like WebSockets, when the session has run out', async () => {
+  it('end with the session of their user, as WebSockets do', async () => {
     const own = await startService({ env: { REFRESH_TOKEN_TTL_SECONDS: '4' } });
     const ownAdmin = await adminClient(own);
     const survey = await ownAdmin.create('/surveys', { title: 'Short session' });
@@ -111,7 +111,7 @@ describe('live streams as server-sent events', () => {
     await own.stop();
   });
 
-  it('send everybody away with advice when the service stops', async () => {
+  it('ask clients to reconnect when the service stops', async () => {
     const own = await startService();
     const ownAdmin = await adminClient(own);
     const ownToken = (

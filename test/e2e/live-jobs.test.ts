@@ -7,7 +7,7 @@ import { type LiveSocket, type Message, openEvents, openLive } from '../support/
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 import { type SharedStores, sharedStores } from '../support/stores.ts';
 
-describe('the jobs of a live stream', () => {
+describe('the jobs channel of a live stream', () => {
   let stores: SharedStores;
   let service: RunningService;
   let ai: AiProviderServer;
@@ -50,7 +50,7 @@ describe('the jobs of a live stream', () => {
   const isRising = (messages: readonly Message[]) =>
     messages.every((message, index) => index === 0 || message['progress'] >= messages[index - 1]?.['progress']);
 
-  it('say how far an export is, until its file is there', async () => {
+  it('reports the progress of an export until its file is ready', async () => {
     const surveyId = await openSurvey(5);
     live.send({ type: 'subscribe', surveyId, channels: ['jobs'] });
     const events = await openEvents(`${service.base}/surveys/${surveyId}/live?channels=jobs`, token);
@@ -67,7 +67,7 @@ describe('the jobs of a live stream', () => {
     events.close();
   });
 
-  it('say how far an analysis by AI is, and how it ended', async () => {
+  it('reports the progress and the end of an AI analysis', async () => {
     const surveyId = await openSurvey(25);
     live.send({ type: 'subscribe', surveyId, channels: ['jobs'] });
     await live.next('subscribed', (message) => message['surveyId'] === surveyId);

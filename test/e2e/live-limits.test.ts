@@ -39,7 +39,7 @@ describe('live streams at their limits', () => {
     return reply.body.data.responseId;
   };
 
-  it('say what may be missing when a cursor is older than what is kept, then go on with what there is', async () => {
+  it('report a gap if the cursor is older than the retained entries, then send what is left', async () => {
     const survey = await admin.create('/surveys', { title: 'Old cursors', status: 'ACTIVE' });
     const first = await connectLive();
     first.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
@@ -83,7 +83,7 @@ describe('live streams at their limits', () => {
     assert.ok(!third.messages.some(({ type }) => type === 'missed'));
   });
 
-  it('let one connection listen to 100 surveys, refuse more, and cut off who asks for 10,000', async () => {
+  it('allow 100 surveys for each connection, refuse more, and close a connection that asks for 10,000', async () => {
     const ids: string[] = [];
     for (let n = 0; n < 101; n += 1)
       ids.push((await admin.create('/surveys', { title: `Survey ${n}`, status: 'ACTIVE' })).id);
@@ -115,7 +115,7 @@ describe('live streams at their limits', () => {
     await live.next('pong');
   });
 
-  it('stay quick for others while a crowd floods with subscriptions', async () => {
+  it('stay fast while other clients flood the service with subscriptions', async () => {
     const survey = await admin.create('/surveys', { title: 'Flood', status: 'ACTIVE' });
     const calm = await connectLive();
     calm.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
@@ -135,7 +135,7 @@ describe('live streams at their limits', () => {
     for (const live of crowd) await cutOff(live);
   });
 
-  it('hold little for readers that take nothing, over WebSocket and server-sent events, and bring them all of it later', async () => {
+  it('buffer little for clients that do not read, over both transports, and send everything later', async () => {
     const survey = await admin.create('/surveys', { title: 'Long texts', status: 'ACTIVE' });
     const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'Tell' });
     const quick = await connectLive();
@@ -181,7 +181,7 @@ describe('live streams at their limits', () => {
     for (const reader of readers) reader.close();
   });
 
-  it('are as many a user as allowed, over both transports, and others go on', async () => {
+  it('are bounded for each user over both transports, without effect on other users', async () => {
     const capped = await startService({ env: { LIVE_STREAMS_PER_USER: '3' } });
     try {
       const owner = await adminClient(capped);
@@ -212,7 +212,7 @@ describe('live streams at their limits', () => {
     }
   });
 
-  it('hold little for quiet event streams that nobody reads, and let no caller open more of them than its calls a minute', async () => {
+  it('buffer little for quiet event streams that nobody reads, and count against the rate limit of their caller', async () => {
     const survey = await admin.create('/surveys', { title: 'Vanished', status: 'ACTIVE' });
     const { key } = await admin.create('/api-keys', { name: 'many streams', role: 'ADMIN', requestsPerMinute: 600 });
     const openSome = (count: number) =>

@@ -51,7 +51,7 @@ describe('live streams across HTTP processes', () => {
     return live;
   };
 
-  it('bring what another process accepted, in order, before anything has stored it in ClickHouse', async () => {
+  it('send responses that another process accepted, in order, before ClickHouse has stored them', async () => {
     // Neither process moves anything out of the intake.
     const [accepting, listening] = [await start({ ROLES: 'http' }), await start({ ROLES: 'http' })];
     const admin = await adminClient(accepting);
@@ -77,7 +77,7 @@ describe('live streams across HTTP processes', () => {
     events.close();
   });
 
-  it('have no gap and no double where the past meets the present, under load, while connections break and a process restarts', async () => {
+  it('have no gap and no duplicate between history and live events, under load, through broken connections and a restart', async () => {
     const accepting = await start({ ROLES: 'http' });
     let listening = await start({ ROLES: 'http' });
     const admin = await adminClient(accepting);
@@ -125,7 +125,7 @@ describe('live streams across HTTP processes', () => {
     await Promise.all(clients.map((client) => client.stop()));
   });
 
-  it('reach every listener whichever of several WORKERS it is connected to', async () => {
+  it('reach every listener on any of several WORKERS', async () => {
     const service = await start({ WORKERS: '2', PORT: String(await freePort()) });
     const admin = await adminClient(service);
     const token = await signIn(admin);

@@ -49,7 +49,7 @@ describe('live streams over WebSocket', () => {
     return { id: String(survey.id), questionId: String(question.id), submit };
   };
 
-  it('bring each response, in the shape of the schema, with the answers that reading it gives', async () => {
+  it('send each response in the documented schema, with the answers that the API returns', async () => {
     const survey = await createFullSurvey(admin);
     const live = await connect();
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
@@ -95,7 +95,7 @@ describe('live streams over WebSocket', () => {
     assert.equal(await refusedWith(socketUrl(service, used), 'survey.v1'), 401);
   });
 
-  it('go on behind a cursor without a gap or a double', async () => {
+  it('resume after a cursor without gaps or duplicates', async () => {
     const survey = await numberSurvey();
     const first = await connect();
     first.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
@@ -113,7 +113,7 @@ describe('live streams over WebSocket', () => {
     await eventually(() => assert.deepEqual(fromThird.responseIds(), ids.slice(3)));
   });
 
-  it('never replay what was deleted, however lately it was replayed', async () => {
+  it('never replay a deleted response, even if it was replayed a moment before', async () => {
     const survey = await numberSurvey();
     const first = await connect();
     first.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
@@ -176,7 +176,7 @@ describe('live streams over WebSocket', () => {
     );
   });
 
-  it('bring the progress of jobs to those who asked for it', async () => {
+  it('send the progress of jobs to subscribers of that channel only', async () => {
     const survey = await numberSurvey();
     const live = await connect();
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['jobs'] });
@@ -188,7 +188,7 @@ describe('live streams over WebSocket', () => {
     assert.deepEqual(await live.next('job'), { type: 'job', ...job });
   });
 
-  it('tell nothing of who answered an anonymous survey', async () => {
+  it('do not reveal who answered an anonymous survey', async () => {
     const survey = await numberSurvey({ isAnonymous: true });
     const live = await connect();
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['responses'] });
@@ -205,7 +205,7 @@ describe('live streams over WebSocket', () => {
     ]);
   });
 
-  it('end a subscription when the survey is deleted, and stop at an unsubscribe', async () => {
+  it('end a subscription when the survey is deleted or the client unsubscribes', async () => {
     const [first, second] = [await numberSurvey(), await numberSurvey()];
     const live = await connect();
     for (const { id } of [first, second]) live.send({ type: 'subscribe', surveyId: id, channels: ['responses'] });
@@ -225,7 +225,7 @@ describe('live streams over WebSocket', () => {
     assert.ok(!live.responseIds().includes(unheard));
   });
 
-  it('let nobody hear a foreign survey, and end what was shared when it no longer is', async () => {
+  it('refuse surveys of others, and end subscriptions when a survey is no longer shared', async () => {
     const survey = await numberSurvey();
     const { id: userId, token: foreign } = await signInNewUser(service, admin, 'VIEWER');
     const live = await connect(foreign);
@@ -248,7 +248,7 @@ describe('live streams over WebSocket', () => {
     assert.deepEqual(live.responseIds(), []);
   });
 
-  it('end with 1008 when the session is over', async () => {
+  it('close with 1008 when the session has ended', async () => {
     const own = await signIn();
     const survey = await numberSurvey();
     const live = await connect(own);
@@ -259,7 +259,7 @@ describe('live streams over WebSocket', () => {
     assert.equal((await live.closed).code, 1008);
   });
 
-  it('end within five seconds when the user is disabled, or the API key deleted', async () => {
+  it('close within five seconds after the user is disabled or the API key deleted', async () => {
     const survey = await numberSurvey();
     const leaver = await signInNewUser(service, admin);
     const { id: keyId, key } = await admin.create('/api-keys', { name: 'listener', role: 'ADMIN' });
@@ -279,7 +279,7 @@ describe('live streams over WebSocket', () => {
     await other.next('pong');
   });
 
-  it('end with a reason and 1008 when the user is deleted, whether they listen to a survey of their own or to none', async () => {
+  it('close with a reason and 1008 when the user is deleted, with and without a subscription', async () => {
     const person = await signInNewUser(service, admin);
     const survey = await person.create('/surveys', { title: 'Theirs', status: 'ACTIVE' });
     const [idle, listening] = [await connect(person.token), await connect(person.token)];
@@ -295,7 +295,7 @@ describe('live streams over WebSocket', () => {
     }
   });
 
-  it('answer what is not understood with an error, and refuse what is too much', async () => {
+  it('reply to invalid messages with an error, and close after binary, oversized or too many messages', async () => {
     const live = await connect();
     for (const text of [
       '{',
@@ -329,7 +329,7 @@ describe('live streams over WebSocket', () => {
     assert.ok(flood.messages.some(({ code }) => code === 'RATE_LIMITED'));
   });
 
-  it('tell a slow reader that it lags, then bring all it missed, while others hear at once', async () => {
+  it('tell a slow client that it lags, then send what it missed, without delaying others', async () => {
     const survey = await admin.create('/surveys', { title: 'Long texts', status: 'ACTIVE' });
     const question = await admin.create(`/surveys/${survey.id}/questions`, { type: 'LONG_TEXT', text: 'Tell' });
     const [slow, quick] = [await connect(), await connect()];

@@ -7,7 +7,7 @@ import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-t
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
-describe('surveys in, responses through, analytics out', () => {
+describe('the main journey from survey to analytics', () => {
   let service: RunningService;
   let admin: Client;
   useService((served) => {
@@ -24,7 +24,7 @@ describe('surveys in, responses through, analytics out', () => {
       return data;
     });
 
-  it('takes responses to all seventeen types and counts every one of them', async () => {
+  it('accepts answers to all seventeen question types and counts each', async () => {
     const full = await createFullSurvey(admin);
     const sent = 22;
     for (let n = 0; n < sent; n += 1) {
@@ -125,7 +125,7 @@ describe('surveys in, responses through, analytics out', () => {
     assert.equal(filtered.totalResponses, 10);
   });
 
-  it('gives back what was sent, at once by id and in lists', async () => {
+  it('returns what was submitted, at once by id and in lists', async () => {
     const full = await createFullSurvey(admin);
     const answers = answersOf(full, 3);
     const { responseId } = (
@@ -219,7 +219,7 @@ describe('surveys in, responses through, analytics out', () => {
     assert.equal((await admin.submit(full.id, body)).body.details.reason, 'QUOTA_REACHED');
   });
 
-  it('deletes a response everywhere and gives its seat back', async () => {
+  it('deletes a response everywhere and frees its seat', async () => {
     const full = await createFullSurvey(admin);
     const { responseId } = (await admin.submit(full.id, { answers: answersOf(full, 0) })).body.data;
     await admin.submit(full.id, { answers: answersOf(full, 1) });
@@ -246,7 +246,7 @@ describe('surveys in, responses through, analytics out', () => {
     assert.equal((await admin.submit(full.id, body)).status, 404);
   });
 
-  it('keeps wording free and meaning fixed once a question has answers', async () => {
+  it('allows new wording but no new meaning once a question has answers', async () => {
     const full = await createFullSurvey(admin);
     const { DROPDOWN, NPS } = full.questions;
     await admin.submit(full.id, { answers: [{ questionId: DROPDOWN.id, optionId: DROPDOWN.options[0]?.id }] });
@@ -306,7 +306,7 @@ describe('surveys in, responses through, analytics out', () => {
     assert.equal((await admin.submit(survey.id, { answers: [], surveyToken: survey.accessToken })).status, 201);
   });
 
-  it('asks for a token everywhere else', async () => {
+  it('requires a token on every other route', async () => {
     const nobody = createClient(service);
     for (const [method, path] of [
       ['GET', '/surveys'],

@@ -6,7 +6,7 @@ import { sharedStores } from '../support/stores.ts';
 
 const user = 'hidden-configuration';
 
-describe('a Redis of the operator’s own', () => {
+describe('a Redis of the operator', () => {
   let redis: Redis;
   before(async () => {
     redis = new Redis((await sharedStores()).redisUrl);
@@ -32,7 +32,7 @@ describe('a Redis of the operator’s own', () => {
     return service.logs();
   }
 
-  it('that would lose accepted responses ends the start, with what to change and the setting that accepts it', async () => {
+  it('that would lose accepted responses fails the start, with what to change and the setting that accepts the loss', async () => {
     // The server for jobs syncs once a second.
     const url = new URL('/11', (await sharedStores()).redisJobsUrl).href;
     const { code, said } = await runToExit({ env: { ...sharedStoreUrls(), REDIS_URL: url } });
@@ -45,7 +45,7 @@ describe('a Redis of the operator’s own', () => {
     assert.match(logs, /"level":"warn".*appendfsync is everysec, not always; INTAKE_MAY_LOSE accepts it/);
   });
 
-  it('that hides its configuration is used, with a warning', async () => {
+  it('that hides its configuration is used with a warning', async () => {
     await redis.call('ACL', 'SETUSER', user, 'on', '>secret', '~*', '&*', '+@all', '-config');
     const url = new URL(await emptyDatabase());
     [url.username, url.password] = [user, 'secret'];
@@ -60,7 +60,7 @@ describe('a Redis of the operator’s own', () => {
     );
   });
 
-  it('keeps its number of shards: another ends the start, with the number to set', async () => {
+  it('keeps its number of shards: another number fails the start, which names the right one', async () => {
     const url = await emptyDatabase();
     const env = { ...sharedStoreUrls(), REDIS_URL: url };
     await logsOfStart({ REDIS_URL: url, INTAKE_SHARDS: '3' });
@@ -76,7 +76,7 @@ describe('a Redis of the operator’s own', () => {
     }
   });
 
-  it('of before the number of shards was noted is known by what waits in its streams', async () => {
+  it('without a noted number of shards is checked by the entries that wait in its streams', async () => {
     const url = await emptyDatabase();
     const own = new Redis(url);
     await own.xadd('{s4}:stream', '*', 'n', 0, 'codes', 0, 'surveys', '', 'filled', '', 'rows', '');

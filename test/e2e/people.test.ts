@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { type RunningService, runToExit, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 
-describe('people and their rights', () => {
+describe('accounts, sessions and keys at the start and after a restart', () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
   let env: Record<string, string>;
   let service: RunningService;
@@ -50,13 +50,13 @@ describe('people and their rights', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('begin with an ADMIN whose made password is printed and never logged', async () => {
+  it('the first ADMIN gets a generated password that is printed and never logged', async () => {
     assert.ok(madePassword.length >= 20);
     assert.equal((await admin.get('/auth/me')).role, 'ADMIN');
     assert.ok(!service.logs().includes(madePassword));
   });
 
-  it('share surveys: each sees what was shared, and nothing of what was not', async () => {
+  it('members see the surveys that are shared with them, and nothing of others', async () => {
     const [author, editor, reader, stranger] = [
       await addPerson('author', 'EDITOR'),
       await addPerson('editor', 'EDITOR'),
@@ -101,7 +101,7 @@ describe('people and their rights', () => {
     assert.deepEqual(await titles(reader.client), ['Shared']);
   });
 
-  it('stay signed in over a restart, with a key that only the owner of the data can read', async () => {
+  it('sessions survive a restart, and only the owner of DATA_DIR can read the signing key', async () => {
     const { accessToken } = await addPerson('lasting', 'EDITOR');
     const keys = join(dataDir, 'keys');
     for (const name of readdirSync(keys)) assert.equal(statSync(join(keys, name)).mode & 0o077, 0, name);
@@ -112,7 +112,7 @@ describe('people and their rights', () => {
     assert.equal((await createClient(service, accessToken).get('/auth/me')).email, 'lasting@example.org');
   });
 
-  it('leave no session behind for longer than a week: a start looks for them', async () => {
+  it('sessions that ended more than a week ago are removed at the start', async () => {
     admin = (await signIn('first@localhost', madePassword)).client;
     const { user } = await addPerson('gone', 'EDITOR');
     const sessions = async () => (await database.sql`SELECT id FROM sessions WHERE user_id = ${user.id}`).length;
@@ -125,7 +125,7 @@ describe('people and their rights', () => {
     await eventually(async () => assert.equal(await sessions(), 1), 30_000);
   });
 
-  it('are not served with a JWT_PRIVATE_KEY that makes no sense: the start names the setting and does not quote it', async () => {
+  it('an invalid JWT_PRIVATE_KEY fails the start, which names the setting and does not quote it', async () => {
     const bad = await runToExit({ env: { ...env, JWT_PRIVATE_KEY: 'sesame' }, dataDir });
     assert.equal(bad.code, 1);
     assert.equal(
@@ -143,7 +143,7 @@ describe('people and their rights', () => {
     );
   });
 
-  it('have an ADMIN_EMAIL that is an address, also where there is an ADMIN already', async () => {
+  it('an invalid ADMIN_EMAIL fails the start, even if there is an ADMIN', async () => {
     const bad = await runToExit({ env: { ...env, ADMIN_EMAIL: 'foo' }, dataDir });
     assert.deepEqual(
       [bad.code, bad.said],

@@ -55,7 +55,7 @@ describe('npm run reconcile', () => {
     return { id, responseIds: replies.map(({ body }) => body.data.responseId) };
   }
 
-  it('finds nothing where nothing is wrong, also while responses come in', async () => {
+  it('reports no differences where there are none, also while responses arrive', async () => {
     const { id } = await survey(5);
     let isOver = false;
     const load = (async () => {
@@ -69,7 +69,7 @@ describe('npm run reconcile', () => {
     assert.match(said, /1 surveys compared, 0 differ/);
   });
 
-  it('names what the response store has lost, and stores it again', async () => {
+  it('reports rows that the response store has lost, and stores them again', async () => {
     const { id, responseIds } = await survey(8);
     const [lost = '', other = ''] = responseIds;
     await clickhouse.command(
@@ -87,7 +87,7 @@ describe('npm run reconcile', () => {
     await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 8), 15_000);
   });
 
-  it('stores again all rows of the newest part, which was removed by hand, once and with their answers', async () => {
+  it('stores all rows of a removed part again, once and with their answers', async () => {
     const { id } = await admin.create('/surveys', { title: 'A part is gone' });
     const question = await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text: 'What?' });
     await admin.post(`/surveys/${id}/publish`);
@@ -109,7 +109,7 @@ describe('npm run reconcile', () => {
     assert.equal((await clickhouse.select(`SELECT 1 FROM ${table} FINAL WHERE survey_id = '${id}'`)).length, 1);
   });
 
-  it('names rows of surveys that say something else, and corrects them', async () => {
+  it('reports wrong counts in survey rows, and corrects them', async () => {
     const { id } = await survey(3);
     await eventually(async () =>
       assert.deepEqual(
@@ -128,7 +128,7 @@ describe('npm run reconcile', () => {
     assert.deepEqual([...(await sql`SELECT responses FROM survey_counts WHERE survey_id = ${id}`)], [{ responses: 3 }]);
   });
 
-  it('says what it cannot repair', async () => {
+  it('reports what it cannot repair', async () => {
     const { id, responseIds } = await survey(2);
     const { redis: redisUrl = '', postgres: databaseUrl = '', clickhouse: url = '' } = runningStores(dataDir);
     const stores = await connectStores({
@@ -155,7 +155,7 @@ describe('npm run reconcile', () => {
     assert.match(said, new RegExp(`survey ${id}: the intake accepted 2, the response store holds 1`));
   });
 
-  it('leaves deleted surveys and responses alone', async () => {
+  it('ignores deleted surveys and responses', async () => {
     const [gone, kept] = [await survey(2), await survey(3)];
     await admin.remove(`/responses/${kept.responseIds[0]}`);
     await admin.remove(`/surveys/${gone.id}`);
@@ -178,7 +178,7 @@ describe('npm run reconcile', () => {
     );
   });
 
-  it('explains itself, and says what is wrong with its arguments and where there are no stores', async () => {
+  it('prints its usage, and explains wrong arguments and missing stores', async () => {
     assert.match((await run('--help')).said, /npm run reconcile/);
     assert.equal((await run('--mend')).code, 2);
     const child = spawn(process.execPath, [main], {

@@ -76,7 +76,7 @@ describe('npm run replay', () => {
     assert.deepEqual(await countsOf(surveyIn(done), 'Kanal'), { App: 2, Web: 2 });
   });
 
-  it('turns a file with lists to tick, a ranking and a grid into a survey with the same counts', async (t) => {
+  it('imports a file with checkboxes, a ranking and a grid with the same counts', async (t) => {
     const path = real('star-wars-survey.csv', t);
     if (path === undefined) return;
     const done = await run(path, '--crosstab', 'Which character shot first?', 'Han Solo');
@@ -122,7 +122,7 @@ describe('npm run replay', () => {
     assert.match(data[0].metadata.RespondentID, /^\d{10}$/);
   });
 
-  it('turns a file of single choices into a survey with the same counts, and doubles nothing when it is run again', async (t) => {
+  it('imports a file of single choices with the same counts, and submits nothing twice when it is run again', async (t) => {
     const path = real('comma-survey.csv', t);
     if (path === undefined) return;
     const first = await run(path, '--title', 'The comma', '--crosstab', 'heard of the serial', 'Age');
@@ -136,7 +136,7 @@ describe('npm run replay', () => {
     assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 1129);
   });
 
-  it('notices a response that the file has not, and ends with 1', async () => {
+  it('reports a response that is not in the file, and exits with 1', async () => {
     const path = file('small.csv', 'Seen?,Colour\nYes,red\nNo,blue\nYes,red\n,blue\n');
     const first = await run(path);
     assert.equal(first.code, 0, first.printed + first.said);
@@ -154,7 +154,7 @@ describe('npm run replay', () => {
     assert.equal((await run(path, '--survey', surveyId, '--no-verify')).code, 0);
   });
 
-  it('counts numbers, days, times, addresses and texts as the file has them', async () => {
+  it('counts numbers, days, times, addresses and texts as they are in the file', async () => {
     const rows = Array.from({ length: 60 }, (_, n) => [
       `r${n}`,
       n % 7 === 3 ? '' : String(n * 1.5 - 20),
@@ -191,7 +191,7 @@ describe('npm run replay', () => {
     assert.equal(questions[7].text, 'Would you recommend it?');
   });
 
-  it('leaves out rankings that are none, says how many, and submits the rest of their rows', async () => {
+  it('leaves out invalid rankings, reports their number, and submits the rest of their rows', async () => {
     const rows = ['1,2,3,a', '2,1,3,b', '3,2,1,a', '1,3,2,b', '2,3,1,a', '1,1,2,b', '1,,3,a', '2,1,,b'];
     const done = await run(file('ranks.csv', ['Rank them,,,Group', 'One,Two,Three,Response', ...rows].join('\n')));
     assert.equal(done.code, 0, done.printed + done.said);
@@ -201,7 +201,7 @@ describe('npm run replay', () => {
     assert.deepEqual(await countsOf(surveyIn(done), 'Group'), { a: 4, b: 4 });
   });
 
-  it('goes on with a survey that was half made, tells which rows it will not take, and submits the others', async () => {
+  it('continues a partly imported survey, reports refused rows, and submits the others', async () => {
     const path = file('required.csv', 'Seen?,Colour\nYes,red\n,blue\nYes,red\nNo,blue\n');
     const survey = await admin.create('/surveys', { title: 'Half made' });
     await admin.create(`/surveys/${survey.id}/questions`, { type: 'YES_NO', text: 'Seen?', isRequired: true });
@@ -216,7 +216,7 @@ describe('npm run replay', () => {
     assert.match(other.said, /question 1 of the survey \(“Seen\?”, YES_NO\) is not the file's/);
   });
 
-  it('says what is wrong before it asks the service for anything', async () => {
+  it('reports wrong arguments and files before it calls the service', async () => {
     const path = file('plain.csv', 'Colour\nred\nred\nblue\nblue\n');
     const before = (await admin.call('GET', '/surveys?limit=1')).body.pagination.total;
     for (const [args, message] of [

@@ -4,7 +4,7 @@ import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { useService } from '../support/use-service.ts';
 
-describe('changing a survey that people have answered', () => {
+describe('an edited survey with responses', () => {
   let admin: Client;
   useService((served) => {
     ({ admin } = served);
@@ -18,7 +18,7 @@ describe('changing a survey that people have answered', () => {
     return [reply.status, reply.body.details?.reason ?? reply.body.data?.status];
   };
 
-  it('keeps what the answers of a scale mean, whatever becomes of its options', async () => {
+  it('keeps the meaning of answers on a scale, however its options are edited', async () => {
     const { id } = await admin.create('/surveys', { title: 'Scale', status: 'ACTIVE' });
     const question = await admin.create(`/surveys/${id}/questions`, { type: 'LIKERT_SCALE', text: 'q' });
     const path = `/surveys/questions/${question.id}`;
@@ -47,7 +47,7 @@ describe('changing a survey that people have answered', () => {
     );
   });
 
-  it('loses no answer that comes in while its question is changed: it is what it was, or the change is refused', async () => {
+  it('loses no answer that arrives while its question changes: the answer keeps its meaning, or the change is refused', async () => {
     const seen = { changed: 0, refused: 0 };
     for (let round = 0; round < 6; round += 1) {
       const { id } = await admin.create('/surveys', { title: 'Raced', status: 'ACTIVE' });
@@ -83,7 +83,7 @@ describe('changing a survey that people have answered', () => {
     assert.ok(seen.changed > 0 && seen.refused > 0, JSON.stringify(seen));
   });
 
-  it('may be published before it has questions: what comes until then has no answers', async () => {
+  it('may be published without questions, and then takes submissions without answers', async () => {
     const { id } = await admin.create('/surveys', { title: 'Empty' });
     assert.deepEqual(await outcome('POST', `/surveys/${id}/publish`), [200, 'ACTIVE']);
     const {
@@ -101,7 +101,7 @@ describe('changing a survey that people have answered', () => {
     });
   });
 
-  it('refuses to open after the end or while the quota is full, unless the same request changes that', async () => {
+  it('is not opened after its end or with a full quota, unless the same request changes that', async () => {
     const { id } = await admin.create('/surveys', { title: 'Ends', status: 'ACTIVE', responseQuota: 1 });
     await admin.put(`/surveys/${id}`, { endsAt: past() });
     for (const [method, path] of [
@@ -131,7 +131,7 @@ describe('changing a survey that people have answered', () => {
     ]);
   });
 
-  it('closes at once when its quota is lowered to the responses that there are, and says so', async () => {
+  it('closes at once when its quota is lowered to the present number of responses, and reports the reason', async () => {
     const { id } = await admin.create('/surveys', { title: 'Enough', status: 'ACTIVE', responseQuota: 9 });
     for (let n = 0; n < 2; n += 1) assert.equal((await admin.submit(id, { answers: [] })).status, 201);
     assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { responseQuota: 3 }), [200, 'ACTIVE']);
@@ -140,7 +140,7 @@ describe('changing a survey that people have answered', () => {
     assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { responseQuota: 3, status: 'ACTIVE' }), [200, 'ACTIVE']);
   });
 
-  it('is not called full once its quota was raised or taken away, and still waits to be opened', async () => {
+  it('is no longer reported as full after its quota was raised or removed, but stays closed', async () => {
     const { id } = await admin.create('/surveys', { title: 'More', status: 'ACTIVE', responseQuota: 1 });
     const submit = () => outcome('POST', `/responses/surveys/${id}/submit`, { answers: [] });
     assert.equal((await admin.submit(id, { answers: [] })).status, 201);
@@ -157,7 +157,7 @@ describe('changing a survey that people have answered', () => {
     assert.deepEqual(await submit(), [409, 'SURVEY_NOT_ACTIVE']);
   });
 
-  it('is not called ended once its end lies ahead again', async () => {
+  it('is no longer reported as ended after its end was moved to the future', async () => {
     const { id } = await admin.create('/surveys', { title: 'Longer', status: 'ACTIVE' });
     const submit = () => outcome('POST', `/responses/surveys/${id}/submit`, { answers: [] });
     assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { endsAt: past() }), [200, 'CLOSED']);
@@ -166,7 +166,7 @@ describe('changing a survey that people have answered', () => {
     assert.deepEqual(await submit(), [409, 'SURVEY_NOT_ACTIVE']);
   });
 
-  it('becomes anonymous only where no respondent can be known', async () => {
+  it('becomes anonymous only if no response names a respondent', async () => {
     const { id } = await admin.create('/surveys', { title: 'Names', status: 'ACTIVE' });
     const partial = (await admin.submit(id, { answers: [], isComplete: false, respondent: 'Ada' })).body.data;
     assert.deepEqual(await outcome('PUT', `/surveys/${id}`, { isAnonymous: true }), [409, 'HAS_RESPONSES']);
@@ -182,7 +182,7 @@ describe('changing a survey that people have answered', () => {
     assert.equal((await admin.put(`/surveys/${id}`, { isAnonymous: false })).isAnonymous, false);
   });
 
-  it('shows an access token of PRIVATE surveys only, the same again when one is PRIVATE again', async () => {
+  it('has an access token only while PRIVATE, and the same one when PRIVATE again', async () => {
     const survey = await admin.create('/surveys', { title: 'Private', visibility: 'PRIVATE' });
     assert.ok(survey.accessToken);
     const open = await admin.put(`/surveys/${survey.id}`, { visibility: 'PUBLIC' });
@@ -191,7 +191,7 @@ describe('changing a survey that people have answered', () => {
     assert.equal((await admin.put(`/surveys/${survey.id}`, { visibility: 'PRIVATE' })).accessToken, survey.accessToken);
   });
 
-  it('takes no cursor of another survey', async () => {
+  it('refuses a cursor of another survey', async () => {
     const [one, other] = [
       await admin.create('/surveys', { title: '1', status: 'ACTIVE' }),
       await admin.create('/surveys', { title: '2', status: 'ACTIVE' }),
@@ -206,7 +206,7 @@ describe('changing a survey that people have answered', () => {
     assert.equal((await admin.call('GET', `/responses/surveys/${other.id}?limit=1&cursor=${cursor}`)).status, 400);
   });
 
-  it('stands in its list where a reader looks for its title', async () => {
+  it('is sorted by title as readers expect', async () => {
     for (const title of [
       'sorted Äpfel',
       'sorted cherry',

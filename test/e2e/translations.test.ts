@@ -22,7 +22,7 @@ const read = async (id: string, query = '') => {
   return publicSurveySchema.parse(body.data);
 };
 
-describe('a translation by hand', () => {
+describe('a manual translation', () => {
   const make = async () => {
     const survey = await admin.create('/surveys', { title: 'Lunch', description: 'How was it?' });
     const question = await admin.create(`/surveys/${survey.id}/questions`, {
@@ -37,7 +37,7 @@ describe('a translation by hand', () => {
   const put = (id: string, language: string, body: unknown) =>
     admin.call('PUT', `/surveys/${id}/translations/${language}`, { body });
 
-  it('is shown string by string, what is missing in the survey’s own language', async () => {
+  it('is shown string by string, with missing strings in the survey’s own language', async () => {
     const { id, question } = await make();
     const saved = await put(id, 'de', {
       title: 'Mittagessen',
@@ -75,7 +75,7 @@ describe('a translation by hand', () => {
     assert.equal((await read(id)).title, 'Lunch');
   });
 
-  it('is made of parts, and null takes a part back', async () => {
+  it('is merged string by string, and null removes one', async () => {
     const { id, question } = await make();
     await put(id, 'fr', { title: 'Déjeuner' });
     await put(id, 'fr', { questions: [{ id: question.id, text: 'Notez' }] });
@@ -88,7 +88,7 @@ describe('a translation by hand', () => {
     assert.equal((await read(id, '?lang=fr')).language, 'en');
   });
 
-  it('becomes stale where its source is reworded, until it is given again', async () => {
+  it('becomes stale when its source is reworded, until it is updated', async () => {
     const { id, question } = await make();
     await put(id, 'es', { title: 'Almuerzo', questions: [{ id: question.id, text: 'Valore' }] });
     await admin.put(`/surveys/questions/${question.id}`, { text: 'Please rate' });
@@ -122,7 +122,7 @@ describe('a translation by hand', () => {
       assert.equal((await read(survey.id, `?lang=${asked}`)).language, given, asked);
   });
 
-  it('is refused for other languages, the survey’s own, and what is not in the survey', async () => {
+  it('is refused for other languages, the survey’s own, and strings that the survey does not have', async () => {
     const { id, question } = await make();
     for (const [language, body] of [
       ['sv', { title: 'x' }],
@@ -143,7 +143,7 @@ describe('a translation by hand', () => {
   });
 });
 
-describe('a survey in public', () => {
+describe('the public view of a survey', () => {
   it('shows what a respondent needs for every type of question, and nothing else', async () => {
     const full = await createFullSurvey(admin, { responseQuota: 77, retentionDays: 12, submissionRateLimit: 1234 });
     await admin.submit(full.id, { answers: answersOf(full, 1) });
@@ -179,7 +179,7 @@ describe('a survey in public', () => {
       assert.ok(!text.includes(secret), secret);
   });
 
-  it('is there only while it takes responses', async () => {
+  it('exists only while the survey takes responses', async () => {
     const survey = await admin.create('/surveys', { title: 'Now and then' });
     const statuses: unknown[] = [];
     for (const status of ['DRAFT', 'ACTIVE', 'PAUSED', 'ACTIVE', 'CLOSED']) {
@@ -198,7 +198,7 @@ describe('a survey in public', () => {
     assert.equal((await visit(later.id, '?lang=<b>')).status, 400);
   });
 
-  it('is, if PRIVATE, not to be told from one that is not there without its token', async () => {
+  it('of a PRIVATE survey is not found without its token', async () => {
     const survey = await admin.create('/surveys', { title: 'Secret', visibility: 'PRIVATE' });
     await admin.post(`/surveys/${survey.id}/publish`);
     const without = await visit(survey.id);

@@ -49,7 +49,7 @@ describe('uploads in a bucket', () => {
     return ids;
   };
 
-  it('are sent, claimed, downloaded whole and in part, and go with their response; nothing of them touches the disk', async () => {
+  it('are stored, claimed, downloaded whole and in part, and removed with their response; nothing is written to disk', async () => {
     const bytes = randomBytes(12 * mib + 5);
     const id = await upload(bytes);
     assert.deepEqual(await inBucket(), [id]);
@@ -68,7 +68,7 @@ describe('uploads in a bucket', () => {
     assert.equal((await download(id)).status, 404);
   });
 
-  it('are SERVICE_UNAVAILABLE while the bucket cannot be reached; answers without files are taken as ever', async () => {
+  it('are SERVICE_UNAVAILABLE while the bucket cannot be reached; submissions without files are accepted', async () => {
     const id = await upload(randomBytes(1000));
     s3.cut();
     for (const body of [randomBytes(1000), randomBytes(6 * mib)]) {

@@ -41,8 +41,8 @@ async function fileSurvey({ base }: RunningService, admin: Client) {
   };
 }
 
-describe('uploads of anybody', () => {
-  it('fill no more than the budget of a survey, until responses claim them', () =>
+describe('anonymous uploads', () => {
+  it('are refused beyond the budget of a survey, until responses claim them', () =>
     served({ TRUSTED_PROXIES: '127.0.0.1', UPLOAD_SURVEY_UNCLAIMED_BYTES: String(3 * mib) }, async (service, admin) => {
       const [one, other] = [await fileSurvey(service, admin), await fileSurvey(service, admin)];
       const first = await one.upload(mib, addressOf(1));
@@ -57,7 +57,7 @@ describe('uploads of anybody', () => {
       assert.equal(raced.filter(({ status }) => status === 201).length, 2, 'also at once');
     }));
 
-  it('are counted in bytes for each address and hour, whatever becomes of them', () =>
+  it('are counted in bytes for each address and hour, failed ones too', () =>
     served(
       { TRUSTED_PROXIES: '127.0.0.1', UPLOAD_ADDRESS_HOURLY_BYTES: String(3 * mib), UPLOAD_MAX_BYTES: String(2 * mib) },
       async (service, admin) => {
@@ -77,7 +77,7 @@ describe('uploads of anybody', () => {
       },
     ));
 
-  it('leave a share of the disk to the stores', () =>
+  it('leave a reserve of the disk for the stores', () =>
     served({ UPLOAD_DISK_RESERVE_PERCENT: '99' }, async (service, admin) => {
       const survey = await fileSurvey(service, admin);
       const refused = await survey.upload(1);

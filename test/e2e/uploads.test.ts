@@ -68,7 +68,7 @@ describe('uploads', () => {
       .map(String)
       .filter((name) => name.length > 10);
 
-  it('come back byte for byte, as an attachment with their name, to those who may read the survey', async () => {
+  it('are returned byte for byte, as an attachment with their name, to readers of the survey', async () => {
     const target = await survey();
     const { status, data } = await send(target, new Uint8Array(png), {
       'content-type': 'text/plain',
@@ -153,7 +153,7 @@ describe('uploads', () => {
     assert.equal((await admin.submit(target.surveyId, answer(target, data.uploadId))).status, 201);
   });
 
-  it('go to one of many submissions that want the same file at once', async () => {
+  it('are claimed by one of many concurrent submissions', async () => {
     const target = await survey();
     const { data } = await send(target, new Uint8Array(png));
     const replies = await Promise.all(
@@ -163,7 +163,7 @@ describe('uploads', () => {
     assert.ok(replies.every(({ status }) => [201, 400, 503].includes(status)));
   });
 
-  it('answer only the question and survey that they were sent for', async () => {
+  it('are accepted as answers only to the question and survey that they were sent for', async () => {
     const [one, other] = [await survey(), await survey()];
     const { data } = await send(one, new Uint8Array(png));
     assert.equal((await admin.submit(other.surveyId, answer(other, data.uploadId))).status, 400);
@@ -177,7 +177,7 @@ describe('uploads', () => {
     assert.equal((await admin.submit(one.surveyId, answer(one, data.uploadId))).status, 201);
   });
 
-  it('are known by their content, whatever they say they are', async () => {
+  it('have the type of their content, whatever the client declares', async () => {
     const any = await survey();
     const types: [string, Buffer, string, string][] = [
       ['PNG called text', png, 'text/plain', 'image/png'],
@@ -213,7 +213,7 @@ describe('uploads', () => {
     }
   });
 
-  it('are refused where the question does not take their type: packed files unless it names them', async () => {
+  it('are refused if the question does not accept their type, and archives unless it names them', async () => {
     const [any, pictures, packed] = [
       await survey(),
       await survey({ mimeTypes: ['image/*'] }),
@@ -244,7 +244,7 @@ describe('uploads', () => {
     assert.equal((await send(any, '')).status, 400);
   });
 
-  it('are refused past the size of the question or of the service, and leave nothing behind', async () => {
+  it('are refused beyond the maximum size of the question or the service, and leave nothing behind', async () => {
     const small = await survey({ maxBytes: 1000 });
     const before = filesOnDisk();
     assert.equal((await send(small, new Uint8Array(1000).fill(65))).status, 201);
@@ -301,7 +301,7 @@ describe('uploads', () => {
         );
     });
 
-  it('are refused when they are packed for the way, as JSON is', async () => {
+  it('are refused with a Content-Encoding, as JSON is', async () => {
     const target = await survey();
     for (const [encoding, body] of [
       ['br', brotliCompressSync('a text')],
@@ -311,7 +311,7 @@ describe('uploads', () => {
       const packed = await send(target, body, { 'content-encoding': encoding });
       assert.deepEqual(
         [packed.status, packed.problem.message],
-        [415, 'The body must not be compressed for the way'],
+        [415, 'The body must be sent without Content-Encoding'],
         encoding,
       );
     }
@@ -321,7 +321,7 @@ describe('uploads', () => {
     );
   });
 
-  it('of 20 MiB pass through flat memory, many at once', async () => {
+  it('of 20 MiB are streamed in constant memory, several at once', async () => {
     const target = await survey();
     const body = new Uint8Array(randomBytes(20 * mib));
     const memory = () =>
@@ -356,7 +356,7 @@ describe('uploads', () => {
     await eventually(() => assert.equal(filesOnDisk().length, before));
   });
 
-  it('are taken only by open surveys, PRIVATE ones with their token, and by questions for files', async () => {
+  it('are accepted only by open surveys, PRIVATE ones with their token, and by FILE_UPLOAD questions', async () => {
     const hidden = await survey({}, { visibility: 'PRIVATE' });
     assert.equal((await send(hidden, new Uint8Array(png))).status, 403);
     assert.equal((await send(hidden, new Uint8Array(png), { 'x-survey-token': 'guessed' })).status, 403);
@@ -376,7 +376,7 @@ describe('uploads', () => {
     assert.equal((await send(closed, new Uint8Array(png), { 'x-filename': '%E4%' })).status, 400);
   });
 
-  it('leave a record of who took them out, and of what was done to their survey', async () => {
+  it('have an audit event for each download, apart from the events of their survey', async () => {
     const target = await survey();
     const { data } = await send(target, new Uint8Array(png));
     await (await download(data.uploadId)).arrayBuffer();
@@ -397,7 +397,7 @@ describe('uploads', () => {
     );
   });
 
-  it('go with their survey', async () => {
+  it('are removed with their survey', async () => {
     const target = await survey();
     const { data } = await send(target, new Uint8Array(png));
     const file = join(service.dataDir, 'uploads', data.uploadId.slice(-2), data.uploadId);

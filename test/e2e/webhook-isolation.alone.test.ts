@@ -15,7 +15,7 @@ const samples = 200;
 /** Tolerance of a time of a few milliseconds on a shared machine. */
 const noiseMs = 40;
 
-describe('endpoints beside each other', () => {
+describe('several webhook endpoints', () => {
   let stores: SharedStores;
   let service: RunningService;
   let admin: Client;
@@ -75,7 +75,7 @@ describe('endpoints beside each other', () => {
     return times.sort((a, b) => a - b)[Math.floor(samples * 0.99) - 1] ?? 0;
   };
 
-  it('do not wait for one that hangs with ten thousand deliveries waiting, which takes five sockets at most', async () => {
+  it('are not delayed by one that hangs with ten thousand deliveries, which uses at most five sockets', async () => {
     const quick = await receiverOf();
     const hanging = await receiverOf(() => undefined);
     const [quickHook, hangingHook] = await Promise.all([endpointOf(quick), endpointOf(hanging)]);
@@ -89,7 +89,7 @@ describe('endpoints beside each other', () => {
     assert.equal(hanging.sockets.most, 5);
   });
 
-  it('get no more a second than they want', async () => {
+  it('receive no more events a second than they allow', async () => {
     const slow = await receiverOf();
     const hook = await endpointOf(slow, { maxPerSecond: 20 });
     await addWaiting(hook.id, 60);
@@ -98,7 +98,7 @@ describe('endpoints beside each other', () => {
     assert.ok(last - first >= 2800, `60 events at 20 a second took ${last - first} ms`);
   });
 
-  it('have secrets that nobody can read in the database', async () => {
+  it('have secrets that are encrypted in the database', async () => {
     const hook = await endpointOf(await receiverOf());
     const { secret } = await admin.post(`/webhooks/${hook.id}/rotate-secret`);
     const [row] = await sql<{ text: string }[]>`SELECT string_agg(w::text, ' ') AS text FROM webhooks w`;
@@ -109,7 +109,7 @@ describe('endpoints beside each other', () => {
     }
   });
 
-  it('get ten thousand deliveries, each once and each verified', async () => {
+  it('receive ten thousand deliveries, each once and with a valid signature', async () => {
     const busy = await receiverOf();
     const hook = await endpointOf(busy);
     await addWaiting(hook.id, waiting);

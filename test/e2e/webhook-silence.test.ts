@@ -16,8 +16,8 @@ useService(
   { env: { WEBHOOK_ALLOW_PRIVATE: 'true' } },
 );
 
-describe('the endpoint of somebody who may not see the survey any more', () => {
-  it('stays switched on as its owner left it, says why nothing is sent, and goes on by itself', async () => {
+describe('the endpoint of an owner who may no longer see the survey', () => {
+  it('stays enabled, reports why nothing is sent, and continues by itself', async () => {
     const receiver = await startReceiver();
     try {
       const member = await signInNewUser(service, admin);

@@ -50,7 +50,7 @@ describe('webhooks', () => {
   const deliveriesOf = async (webhookId: string, query = '') =>
     (await admin.get(`/webhooks/${webhookId}/deliveries?limit=100${query}`)) as any[];
 
-  it('tell of all four events, each signed as Standard Webhooks says', async () => {
+  it('send all four events, each signed as Standard Webhooks says', async () => {
     const receiver = await receiverOf();
     const survey = await openSurvey({ responseQuota: 2 });
     const hook = await admin.create('/webhooks', { url: receiver.url, events: allEvents, surveyId: survey.id });
@@ -90,7 +90,7 @@ describe('webhooks', () => {
     assert.equal(log[0].attempts[0].response, 'thanks');
   });
 
-  it('tell an endpoint nothing of responses that were submitted before it was made', async () => {
+  it('send an endpoint no responses that were submitted before it was created', async () => {
     const receiver = await receiverOf();
     const survey = await openSurvey();
     await admin.post(`/surveys/${survey.id}/publish`);
@@ -107,7 +107,7 @@ describe('webhooks', () => {
     );
   });
 
-  it('tell of a saved response once, and of its completion once', async () => {
+  it('report a saved response once, and its completion once', async () => {
     const receiver = await receiverOf();
     const survey = await openSurvey({ status: 'ACTIVE' });
     // Not survey.published: that of the creation above may still be on its way.
@@ -135,7 +135,7 @@ describe('webhooks', () => {
     );
   });
 
-  it('repeat a failed delivery under the same id until it succeeds, and log every attempt', async () => {
+  it('retry a failed delivery under the same id until it succeeds, and log every attempt', async () => {
     const receiver = await receiverOf(() => (receiver.received.length < 3 ? 500 : 204));
     const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
     const started = await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
@@ -155,7 +155,7 @@ describe('webhooks', () => {
     assert.ok(b && a && b.atMs - a.atMs >= 750, 'the second attempt waits for the schedule');
   });
 
-  it('give up when the schedule is used up, and send again when asked to', async () => {
+  it('give up at the end of the schedule, and send again on request', async () => {
     const receiver = await receiverOf(() => 503);
     const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
     const { id } = await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
@@ -199,7 +199,7 @@ describe('webhooks', () => {
       await admin.expect(400, 'POST', `/webhooks/${hook.id}/replay`, range);
   });
 
-  it('switch off an endpoint that says 410, and say why', async () => {
+  it('disable an endpoint that replies with 410, and report the reason', async () => {
     const receiver = await receiverOf(() => 410);
     const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
     await admin.expect(202, 'POST', `/webhooks/${hook.id}/test`);
@@ -218,7 +218,7 @@ describe('webhooks', () => {
     await eventually(() => assert.equal(receiver.received.length, 2));
   });
 
-  it('leave an endpoint alone for as long as Retry-After asks, and follow no redirect', async () => {
+  it('pause an endpoint for as long as Retry-After asks, and follow no redirect', async () => {
     const busy = await receiverOf((_received, reply) => void reply.writeHead(429, { 'retry-after': '3' }).end());
     const elsewhere = await receiverOf();
     const redirecting = await receiverOf(
@@ -247,7 +247,7 @@ describe('webhooks', () => {
     assert.equal(elsewhere.received.length, 0);
   });
 
-  it('take a bounded number of rotations in a day, all of which keep their word', async () => {
+  it('allow a bounded number of rotations a day, after which all the secrets sign', async () => {
     const receiver = await receiverOf();
     const hook = await admin.create('/webhooks', { url: receiver.url, events: ['survey.published'] });
     const given: string[] = [hook.secret];
@@ -279,7 +279,7 @@ describe('webhooks', () => {
     assert.equal('secret' in (await admin.get(`/webhooks/${hook.id}`)), false);
   });
 
-  it('put many events into one request where the endpoint wants batches', async () => {
+  it('send many events in one request to an endpoint with batches', async () => {
     const receiver = await receiverOf(() => (receiver.received.length === 1 ? 500 : 200));
     const survey = await openSurvey({ status: 'ACTIVE' });
     const hook = await admin.create('/webhooks', {
@@ -310,7 +310,7 @@ describe('webhooks', () => {
     );
   });
 
-  it('are seen by nobody but their owner and an ADMIN, and hear only of what the owner may see', async () => {
+  it('are visible only to their owner and an ADMIN, and report only what the owner may see', async () => {
     const [ann, ben, vera] = [
       await signInNewUser(service, admin),
       await signInNewUser(service, admin),
@@ -351,7 +351,7 @@ describe('webhooks', () => {
     );
   });
 
-  it('tell in the payload that a response was deleted before its delivery', async () => {
+  it('mark in the payload that a response was deleted before its delivery', async () => {
     const receiver = await receiverOf(() => (receiver.received.length < 2 ? 500 : 200));
     const survey = await openSurvey({ status: 'ACTIVE' });
     const hook = await admin.create('/webhooks', {
@@ -369,7 +369,7 @@ describe('webhooks', () => {
     );
   });
 
-  it('tell once of every filling of a quota, also when it is raised and filled again', async () => {
+  it('report each filling of a quota once, also after it was raised', async () => {
     const receiver = await receiverOf();
     const survey = await openSurvey({ responseQuota: 3 });
     const hook = await admin.create('/webhooks', { url: receiver.url, events: ['quota.reached'], surveyId: survey.id });
@@ -395,7 +395,7 @@ describe('webhooks', () => {
     ]);
   });
 
-  it('tell of a survey that was deleted before the delivery', async () => {
+  it('mark in the payload that a survey was deleted before the delivery', async () => {
     const receiver = await receiverOf(() => (receiver.received.length < 3 ? 500 : 200));
     const survey = await openSurvey({ status: 'ACTIVE' });
     const hook = await admin.create('/webhooks', {
@@ -412,7 +412,7 @@ describe('webhooks', () => {
     assert.equal(new Set(told.map(({ id }) => id)).size, 1);
   });
 
-  it('keep no more waiting than their endpoint allows, say what was left out, and bring it in when asked to', async () => {
+  it('keep no more deliveries waiting than their endpoint allows, log the others as overflow, and send them on replay', async () => {
     let isAway = true;
     const receiver = await receiverOf((_received, reply) =>
       isAway ? void setTimeout(() => reply.writeHead(503).end(), 300) : 200,
@@ -448,7 +448,7 @@ describe('webhooks', () => {
     assert.match(await figures(), /^webhook_overflow_total [1-9]/m);
   });
 
-  it('go to the heir when their owner is deleted, and stop where they would tell of what was never the owner’s', async () => {
+  it('pass to the new owner of a deleted user’s surveys, and are disabled where they would report other surveys', async () => {
     const person = await signInNewUser(service, admin);
     const receiver = await receiverOf();
     const own = await person.create('/surveys', { title: 'Handed over', status: 'ACTIVE' });
@@ -477,7 +477,7 @@ describe('webhooks', () => {
     );
   });
 
-  it('are shown in the figures: attempts by result, the oldest that waits, endpoints switched off', async () => {
+  it('are shown in the metrics: attempts by result, the oldest pending delivery, disabled endpoints', async () => {
     const value = async (pattern: RegExp) => Number(pattern.exec(await figures())?.[1] ?? 0);
     const attempts = (result: string) =>
       value(new RegExp(`^webhook_attempts_total\\{result="${result}"\\} (\\S+)$`, 'm'));
@@ -507,7 +507,7 @@ describe('webhooks', () => {
     await admin.remove(`/webhooks/${waiting.id}`);
   });
 
-  it('refuse fields that they do not know and addresses that are none', async () => {
+  it('refuse unknown fields and invalid addresses', async () => {
     const good = { url: 'http://127.0.0.1:1/hook', events: ['survey.published'] };
     const bad = [
       { ...good, url: 'ftp://example.com' },
@@ -529,7 +529,7 @@ describe('webhooks', () => {
       );
   });
 
-  it('are bounded for each user and survey, however many are created at once, but not for an ADMIN', async () => {
+  it('are bounded for each user and survey, also under concurrency, but not for an ADMIN', async () => {
     const editor = await signInNewUser(service, admin);
     const survey = await editor.create('/surveys', { title: 'Of many webhooks' });
     const body = { url: 'http://127.0.0.1:9/', events: ['survey.published'] };

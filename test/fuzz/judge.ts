@@ -6,7 +6,7 @@ import { assertConforms } from '../support/conform.ts';
 import { type FuzzRequest, isBeyondParser } from './requests.ts';
 import { bytesOf, type WireOutcome, type WireReply } from './wire.ts';
 
-/** Says what is wrong with an outcome; undefined when it keeps the contract. */
+/** How an outcome violates the contract; undefined when it does not. */
 export function faultOf(request: FuzzRequest, outcome: WireOutcome): string | undefined {
   // 502 and 503 come from other systems, which may ignore the invalid part.
   if (request.isBroken)

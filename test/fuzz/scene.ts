@@ -4,7 +4,7 @@ import type { KnownIds } from './ids.ts';
 
 export interface SceneDeps {
   base: string;
-  /** Makes what is spoiled later. */
+  /** Creates the objects whose requests are malformed later. */
   keeper: Client;
   admin: Client;
   ids: KnownIds;
@@ -18,8 +18,8 @@ const hostilePatterns = [
 ];
 
 /**
- * A world to be spoiled: surveys with every type and a few responses, people, an endpoint; renewed as requests delete
- * it.
+ * Objects for malformed requests: surveys with every type and a few responses, people, an endpoint; renewed as requests
+ * delete it.
  */
 export async function setScene({ base, keeper, admin, ids }: SceneDeps) {
   const password = 'a password of some length';

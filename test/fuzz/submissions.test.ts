@@ -4,19 +4,19 @@ import { compareReaders } from '../support/submission-bodies.ts';
 import { compareChecks } from '../unit/domain/submission/compare-answer-checks.ts';
 import { compareReadings } from '../unit/domain/submission/compare-fast-reader.ts';
 
-describe('thousands of submissions that are right or nearly so', () => {
-  it('are read by hand as the documented schema reads them', () => {
+describe('thousands of valid and almost valid submissions', () => {
+  it('are accepted by the hand-written reader exactly if the documented schema accepts them', () => {
     const { taken, refused } = compareReaders(3000);
     assert.ok(taken > 500 && refused > 500, `${taken} were taken, ${refused} refused`);
   });
 
-  it('are read to the same row where they are read without being parsed', () => {
+  it('give the same row on the fast path as on the general path', () => {
     const { read, left } = compareReadings(8000);
     assert.ok(read > 1500 && left > 1500, `${read} were read, ${left} left`);
   });
 
   for (const isComplete of [true, false])
-    it(`are checked by hand as a schema checks them, ${isComplete ? 'complete' : 'partial'} ones`, () => {
+    it(`are checked by hand exactly as by a schema, ${isComplete ? 'complete' : 'partial'} ones`, () => {
       const { taken, refused } = compareChecks({ submissions: 1000, isComplete });
       assert.ok(taken > 100 && refused > 100, `${taken} were taken, ${refused} refused`);
     });

@@ -10,7 +10,7 @@ export interface ExportedFile {
   text: string;
 }
 
-/** Asks for an export, waits for its end and downloads it. */
+/** Requests an export, waits for its end and downloads it. */
 export async function exportFile(
   service: Pick<RunningService, 'base'>,
   client: Client,

@@ -3,7 +3,7 @@ import type { HttpResponse } from 'uWebSockets.js';
 /** The calls that a reply has made on its connection. */
 export interface Written {
   status: string;
-  /** As a client would read them: line by line. */
+  /** The lines of the head as a client would read them. */
   readonly headers: [string, string][];
   body: string;
   /** Calls in order, headers aside: `status`, `write`, `end`, `endWithoutBody`, `tryEnd`, `close`. */

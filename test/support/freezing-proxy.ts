@@ -27,7 +27,7 @@ interface Pair {
   server: Socket | undefined;
 }
 
-/** A proxy on loopback in front of the server of a URL, whose connections can die without a word. */
+/** A proxy on loopback in front of the server of a URL, whose connections can die without being closed. */
 export async function startFreezingProxy(target: string): Promise<FreezingProxy> {
   const { hostname, port } = new URL(target);
   const pairs = new Set<Pair>();
@@ -50,7 +50,7 @@ export async function startFreezingProxy(target: string): Promise<FreezingProxy>
     pair.server.pipe(client);
   };
 
-  /** The server must not hear of it: it is closed with the client's own end. */
+  /** The server must not notice: its side is closed with the client's own end. */
   const freeze = ({ client, server }: Pair): void => {
     if (!server) return;
     client.unpipe(server);

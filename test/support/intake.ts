@@ -100,12 +100,12 @@ export function appendix(
   };
 }
 
-/** As an hour does to a key or an id, or the want of memory: only that it was used is still known. */
+/** Drops the records of keys and ids, as after an hour or when memory is needed: only that they were used is known. */
 export async function forgetRecord(redis: Redis, hash: string): Promise<void> {
   for (const name of await redis.keys('idem:recent:*')) await redis.hdel(name, hash.slice(8, 22));
 }
 
-/** As three days do. */
+/** Drops the marks of used keys, as after three days. */
 export async function forgetUse(redis: Redis, hash: string): Promise<void> {
   for (const name of await redis.keys('idem:seen:*:*'))
     await redis.srem(name, Number.parseInt(hash.slice(8, 16), 16) - 2 ** 31);

@@ -129,7 +129,7 @@ export function subscribeResiliently(service: Place, tokenOf: () => Promise<stri
     isReady: () => cursor !== undefined,
     doubles: () => doubles,
     connections: () => connections,
-    /** The connection breaks. */
+    /** Breaks the connection. */
     drop: () => current?.socket.terminate(),
     async stop(): Promise<void> {
       isOver = true;

@@ -42,7 +42,7 @@ function actorsAt(nowMs: number, survey: SurveyWithQuestions) {
 }
 
 describe('a clock that is set', () => {
-  it('an hour forth opens a survey whose time has come within seconds, and back before it has come opens none', async () => {
+  it('an hour forward opens a survey that is due within seconds, and back before its start opens none', async () => {
     mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
     const nowMs = Date.parse('2026-03-01T00:00:00Z');
     const { actors, clock } = actorsAt(nowMs, {
@@ -66,7 +66,7 @@ describe('a clock that is set', () => {
     }
   });
 
-  it('an hour back does not make a survey unknown for an hour that was asked for a moment too early', async () => {
+  it('an hour back does not make a survey unknown for an hour if it was requested just before its creation', async () => {
     const { survey } = fullSurvey();
     const { actors, clock } = actorsAt(Date.parse('2026-03-01T00:00:00Z'), survey);
     try {
@@ -81,7 +81,7 @@ describe('a clock that is set', () => {
     }
   });
 
-  it('an hour back while a batch is stored does not hold up the next one', async () => {
+  it('an hour back while a batch is stored does not delay the next one', async () => {
     let nowMs = Date.parse('2026-03-01T00:00:00Z');
     const entry = (n: number): StreamEntry => streamEntry(`${n}-0`);
     const entries = [entry(1)];
@@ -135,7 +135,7 @@ describe('a clock that is set', () => {
     }
   });
 
-  it('an hour back does not freeze what readiness was found to be', async () => {
+  it('an hour back does not freeze the cached readiness', async () => {
     mock.timers.enable({ apis: ['Date'], now: 2 * hourMs });
     let writes = 0;
     const server = await startLoopback({
@@ -162,7 +162,7 @@ describe('a clock that is set', () => {
     }
   });
 
-  it('an hour back does not make a read wait longer for what is on its way', async () => {
+  it('an hour back does not prolong a read that waits for ingest', async () => {
     mock.timers.enable({ apis: ['Date'], now: 2 * hourMs });
     const never = () => Promise.reject(new Error('not to be asked'));
     const shard = { index: 0, stream: 's', prefix: 'p' };

@@ -22,7 +22,7 @@ const shared = [...(/^x-environment:[\s\S]*?\n\n/m.exec(compose)?.[0] ?? '').mat
   ([, name]) => name ?? '',
 );
 
-test('docker-compose.yml passes all roles the settings of uploads, and no name that is none', () => {
+test('docker-compose.yml passes the upload settings to all roles, and no unknown setting', () => {
   const uploads = [...settings.matchAll(/^ {2}(UPLOAD_[A-Z0-9_]+):/gm)].map(([, name]) => name ?? '');
   assert.ok(uploads.length >= 7, String(uploads));
   assert.deepEqual(
@@ -35,12 +35,12 @@ test('docker-compose.yml passes all roles the settings of uploads, and no name t
   );
 });
 
-test('docker-compose.yml has an intake as the start asks for', () => {
+test('docker-compose.yml configures the intake as the start requires', () => {
   for (const [name, value] of Object.entries(intakeConfiguration))
     assert.match(services.get('redis-intake') ?? '', new RegExp(`- --${name}\n +- "?${value}"?\n`), name);
 });
 
-test('docker-compose.yml gives up vanished clients as soon as docs/guide/live.md says', () => {
+test('docker-compose.yml sets the TCP retries that docs/guide/live.md names', () => {
   const page = readFileSync(assetPath('docs/guide/live.md'), 'utf8');
   const [, named] = /`net\.ipv4\.tcp_retries2=(\d+)`/.exec(page) ?? [];
   const [, set] = /^ {2}http:[\s\S]*?net\.ipv4\.tcp_retries2: "(\d+)"[\s\S]*?^ {2}ingest:/m.exec(compose) ?? [];
@@ -48,7 +48,7 @@ test('docker-compose.yml gives up vanished clients as soon as docs/guide/live.md
   assert.equal(set, named);
 });
 
-test('docker-compose.yml starts every role once its stores answer, one first, and names nothing that is not there', () => {
+test('docker-compose.yml starts each role after its stores and the one that migrates, and refers to nothing that is missing', () => {
   assert.deepEqual([...services.keys()], ['http', 'ingest', 'jobs', ...stores]);
   const anchored = /depends_on: &stores\n((?: {6}.*\n)+)/.exec(services.get('http') ?? '')?.[1] ?? '';
   assert.deepEqual(
@@ -64,7 +64,7 @@ test('docker-compose.yml starts every role once its stores answer, one first, an
   assert.deepEqual([...new Set(used)].sort(), declared.sort());
 });
 
-test('docker-compose.yml bounds what is kept of the log of every container', () => {
+test('docker-compose.yml bounds the log of every container', () => {
   assert.match(
     compose,
     /^x-logging: &logging\n {2}driver: json-file\n {2}options: \{ max-size: \d+m, max-file: "\d+" \}$/m,
@@ -86,7 +86,7 @@ test('docker-compose.yml names images by their version', () => {
   assert.equal(images.length, 3);
 });
 
-test('docker-compose.yml gives the service longer to stop than it takes, and stores longer than they are given by default', () => {
+test('docker-compose.yml gives the service longer to stop than it takes, and stores longer than the default', () => {
   const seconds = (text: string) => Number(/stop_grace_period: (\d+)s/.exec(text)?.[1] ?? 10);
   const hardDeadlineMs = Number(
     /hardDeadlineMs = ([\d_]+)/

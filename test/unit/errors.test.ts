@@ -44,7 +44,7 @@ describe('the problem table', () => {
     );
   });
 
-  it('is what the reference says: in its list of codes, in its schema and in its replies', () => {
+  it('matches the reference: its list of codes, its schema and its replies', () => {
     const rows = [...document.info.description.matchAll(/^\| ([A-Z_]+) \| (\d{3}) \| .+ \|$/gm)].map(
       ([, code, status]: string[]) => [code, Number(status)],
     );
@@ -66,11 +66,11 @@ describe('the problem table', () => {
     );
   });
 
-  it('words every refusal for people, without naming what is inside', () => {
+  it('words every refusal for people, without internal names', () => {
     for (const { message } of Object.values(problemTable)) assert.match(message, /^[A-Z][A-Za-z /’]+$/);
   });
 
-  it('asks whoever met too many changes to come again in a second', () => {
+  it('asks callers to come again in a second after too many changes', () => {
     for (const what of ['survey', 'response'] as const) {
       const problem = tooManyConflicts(what);
       assert.deepEqual(
@@ -82,7 +82,7 @@ describe('the problem table', () => {
 });
 
 describe('a problem', () => {
-  it('names the first finding and keeps at most twenty', () => {
+  it('names the first validation issue and keeps at most twenty', () => {
     const findings = Array.from({ length: 30 }, (_, index) => ({ path: `answers.${index}`, message: 'is wrong' }));
     const problem = validationProblem(findings);
     assert.equal(problem.status, 400);
@@ -90,7 +90,7 @@ describe('a problem', () => {
     assert.deepEqual(problem.details, findings.slice(0, 20));
   });
 
-  it('carries its reason, its wait and its cause', () => {
+  it('carries its reason, its retry time and its cause', () => {
     assert.deepEqual(conflict('QUOTA_REACHED', 'full').details, { reason: 'QUOTA_REACHED' });
     assert.equal(notFound('survey').message, 'There is no such survey');
     const cause = new Error('refused');
@@ -98,7 +98,7 @@ describe('a problem', () => {
     assert.deepEqual([problem.status, problem.retryAfterSeconds, problem.cause], [503, 7, cause]);
   });
 
-  it('is not changed by further headers: they make another like it', () => {
+  it('is not changed by further headers, which make a copy', () => {
     const first = new Problem('CONFLICT', 'no', { details: { reason: 'SURVEY_ENDED' }, headers: [['a', '1']] });
     const second = first.with([['b', '2']]);
     assert.deepEqual(first.headers, [['a', '1']]);

@@ -60,7 +60,7 @@ function familiesOf(text: string): Map<string, Family> {
   return families;
 }
 
-describe('the figures for Prometheus', () => {
+describe('the metrics for Prometheus', () => {
   it('parse: each name once with help and type, no sample twice, counters end in _total, times and sizes in base units', async () => {
     const families = familiesOf(await shown());
     assert.ok(families.size > 40);
@@ -74,13 +74,13 @@ describe('the figures for Prometheus', () => {
     }
   });
 
-  it('add up what processes have done, but not what they all see', async () => {
+  it('sum counters of all processes, but not measurements of the same server', async () => {
     const text = await shown();
     assert.match(text, /^intake_submissions_total\{outcome="accepted"\} 6$/m);
     assert.match(text, /^intake_memory_ratio 0\.5$/m);
   });
 
-  it('are silent about what only some processes measure until one has measured it', async () => {
+  it('omit what only some processes measure until one has measured it', async () => {
     const measuring = createMetrics('jobs');
     const text = async () => formatMetrics(await Promise.all([createMetrics('http').collect(), measuring.collect()]));
     assert.doesNotMatch(
@@ -98,7 +98,7 @@ describe('the figures for Prometheus', () => {
       assert.ok((await text()).includes(`\n${line}\n`), line);
   });
 
-  it('show 0 of what an alert looks for an increase of, so that the first is one', async () => {
+  it('start at 0 where an alert looks for an increase, so that the first one counts', async () => {
     const text = await formatMetrics([await createMetrics().collect()]);
     for (const series of [
       'exports_ended_total{result="failed"}',

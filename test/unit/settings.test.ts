@@ -78,7 +78,7 @@ describe('settings', () => {
       );
   });
 
-  it('say which roles there are, and take all of them by one word', () => {
+  it('name the known roles if one is unknown, and take “all” for all of them', () => {
     assert.throws(() => readSettings({ ROLES: 'http,cook' }), /ROLES: must be one of all, http, ingest, jobs/);
     for (const named of ['all', 'http,all', 'http, ingest,jobs'])
       assert.deepEqual(readSettings({ ROLES: named }).roles, ['http', 'ingest', 'jobs']);
@@ -106,12 +106,12 @@ describe('settings', () => {
       assert.throws(() => readSettings(given), SettingsError);
   });
 
-  it('take origins as browsers send them', () => {
+  it('accept origins as browsers send them', () => {
     const origins = ['https://a.example', 'http://localhost:5173', 'http://[::1]:3000', 'capacitor://localhost', '*'];
     assert.deepEqual(readSettings({ CORS_ORIGINS: origins.join(', ') }).corsOrigins, origins);
   });
 
-  it('take addresses and names to listen on', () => {
+  it('accept addresses and names to listen on', () => {
     for (const host of [
       '0.0.0.0',
       '::',
@@ -126,7 +126,7 @@ describe('settings', () => {
       assert.equal(readSettings({ HOST: host }).host, host);
   });
 
-  it('take any word for a reset of the ADMIN but those that mean no', () => {
+  it('accept any word for a reset of the ADMIN except those that mean no', () => {
     for (const word of ['true', '2027-03-01']) assert.equal(readSettings({ ADMIN_RESET: word }).adminReset, word);
     for (const word of ['', 'false', 'FALSE', '0', 'no', 'off'])
       assert.equal(readSettings({ ADMIN_RESET: word }).adminReset, undefined, word);

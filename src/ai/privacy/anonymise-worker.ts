@@ -24,15 +24,15 @@ function post(reply: ThreadReply<string[]>): void {
 }
 
 async function handleRequest(id: number, request: readonly string[]): Promise<ThreadReply<string[]>> {
-  let saidAt = performance.now();
+  let lastMessageAtMs = performance.now();
   try {
     const anonymise = await openAnonymiser();
     const result: string[] = [];
     for (const text of request) {
       // All texts of a call may take minutes on a busy service, to which this thread gives way.
-      if (performance.now() - saidAt > keepAliveMs) {
+      if (performance.now() - lastMessageAtMs > keepAliveMs) {
         post({ id, isInProgress: true });
-        saidAt = performance.now();
+        lastMessageAtMs = performance.now();
       }
       result.push(anonymise(text));
       texts += 1;

@@ -11,8 +11,8 @@ const defaultRetryAfterSeconds = 30;
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const status = numberField(error, 'status');
-  const said = wordsOf(error);
-  const code = codeOf(status, said);
+  const errorText = wordsOf(error);
+  const code = codeOf(status, errorText);
   const limit = code === 'AI_RATE_LIMITED' || status === 503 || status === 529 ? retryAfter(error) : undefined;
   return new Problem(code, messageOf(code, error, status), {
     cause: error,
@@ -52,29 +52,29 @@ export function contentVerdictOf(error: unknown): 'refused' | 'unfit' | undefine
 const isContentFilter = (error: unknown): boolean =>
   numberField(error, 'status') === 400 && /content_filter/.test(wordsOf(error));
 
-function codeOf(status: number | undefined, said: string): ProblemCode {
+function codeOf(status: number | undefined, errorText: string): ProblemCode {
   // Some providers use 429 for this, but waiting does not help.
-  if (isWithoutCredit(status, said)) return 'AI_PROVIDER_ERROR';
+  if (isWithoutCredit(status, errorText)) return 'AI_PROVIDER_ERROR';
   if (
-    /unsupported_country|region|location is not supported|request not allowed/i.test(said) &&
+    /unsupported_country|region|location is not supported|request not allowed/i.test(errorText) &&
     (status === 400 || status === 403)
   )
     return 'AI_MODEL_UNAVAILABLE';
   if (status === 401 || status === 403) return 'AI_KEY_INVALID';
   // Gemini refuses a wrong key as an invalid argument.
-  if (status === 400 && /api[ _]key/i.test(said)) return 'AI_KEY_INVALID';
+  if (status === 400 && /api[ _]key/i.test(errorText)) return 'AI_KEY_INVALID';
   if (
     status === 404 ||
-    (status === 400 && /model_not_found|unknown model|model .*not (exist|found|supported)/i.test(said))
+    (status === 400 && /model_not_found|unknown model|model .*not (exist|found|supported)/i.test(errorText))
   )
     return 'AI_MODEL_UNAVAILABLE';
   return status === 429 ? 'AI_RATE_LIMITED' : 'AI_PROVIDER_ERROR';
 }
 
-const isWithoutCredit = (status: number | undefined, said: string): boolean =>
+const isWithoutCredit = (status: number | undefined, errorText: string): boolean =>
   status === 402 ||
   ((status === 400 || status === 429) &&
-    /insufficient_quota|credit balance is too low|credits are depleted/i.test(said));
+    /insufficient_quota|credit balance is too low|credits are depleted/i.test(errorText));
 
 function messageOf(code: ProblemCode, error: unknown, status: number | undefined): string | undefined {
   if (code !== 'AI_PROVIDER_ERROR') return undefined;

@@ -90,7 +90,7 @@ const generated = z.object({
 });
 
 /** Reads the stored result of a job. */
-export const readGenerated = (kept: unknown): GeneratedSurvey => generated.parse(kept);
+export const readGenerated = (stored: unknown): GeneratedSurvey => generated.parse(stored);
 
 const tokensPerQuestion = 300;
 

@@ -40,7 +40,10 @@ export function isOpenQuestion(question: Question): boolean {
     .requests.some((request) => request.kind === 'text' && request.by === 'words');
 }
 
-/** Parses `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId` as a variable. Returns a string with the reason if it is none. */
+/**
+ * Parses `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId` as a variable. Returns a string with the
+ * reason if it is none.
+ */
 export function annotationDimension(
   survey: SurveyWithQuestions,
   name: string,

@@ -1,4 +1,7 @@
-/** Natural logarithm of the gamma function for x > 0, by Lanczos' series (g = 7, n = 9; C. Lanczos, SIAM J. Numer. Anal. B 1, 1964). */
+/**
+ * Natural logarithm of the gamma function for x > 0, by Lanczos' series (g = 7, n = 9; C. Lanczos, SIAM J. Numer. Anal.
+ * B 1, 1964).
+ */
 export function logGamma(x: number): number {
   const [first, ...rest] = lanczos;
   if (x < 0.5) return Math.log(Math.PI / Math.sin(Math.PI * x)) - logGamma(1 - x);
@@ -18,8 +21,8 @@ const precision = 1e-16;
 const maxSteps = 100_000;
 
 /**
- * P(X ≥ statistic) for a chi-square variable: the upper regularised incomplete gamma function Q(df/2, x/2), by its series below
- * a + 1 and by Lentz's continued fraction above (Abramowitz & Stegun 6.5.29 and 6.5.31).
+ * P(X ≥ statistic) for a chi-square variable: the upper regularised incomplete gamma function Q(df/2, x/2), by its
+ * series below a + 1 and by Lentz's continued fraction above (Abramowitz & Stegun 6.5.29 and 6.5.31).
  */
 export function chiSquareTail(statistic: number, degreesOfFreedom: number): number {
   const a = degreesOfFreedom / 2;
@@ -69,34 +72,36 @@ interface ChiSquare {
 }
 
 /**
- * How a weighted chi-square takes the weights into account. `rao-scott`: second-order correction by design effects. `effective-base`:
- * Pearson's statistic times effective base / Σw.
+ * How a weighted chi-square takes the weights into account. `rao-scott`: second-order correction by design effects.
+ * `effective-base`: Pearson's statistic times effective base / Σw.
  */
 export const weightCorrections = ['rao-scott', 'effective-base'] as const;
 
 export interface Association {
   /**
-   * Of a weighted table with its correction; `pValue` is then the tail of statistic · f / degreesOfFreedom at f effective degrees of
-   * freedom.
+   * Of a weighted table with its correction; `pValue` is then the tail of statistic · f / degreesOfFreedom at f
+   * effective degrees of freedom.
    */
   chiSquare: ChiSquare & { effectiveDegreesOfFreedom?: number; correction?: (typeof weightCorrections)[number] };
-  /** Of a weighted table: Pearson's over the weighted counts, which grows with the size and the spread of the weights. */
+  /**
+   * Of a weighted table: Pearson's over the weighted counts, which grows with the size and the spread of the weights.
+   */
   uncorrectedChiSquare?: ChiSquare;
   cramersV: number | null;
 }
 
 /**
- * The weights behind a weighted table: sums of squared weights by cell if each respondent is in one cell, otherwise the effective base
- * over the sum of weights of all respondents.
+ * The weights behind a weighted table: sums of squared weights by cell if each respondent is in one cell, otherwise the
+ * effective base over the sum of weights of all respondents.
  */
 export type TableWeights = { squares: Table } | { scale: number };
 
 type Table = readonly (readonly number[])[];
 
 /**
- * Pearson's chi-square without Yates' correction, and Cramér's V = √(χ² / (n · min(r − 1, c − 1))) (H. Cramér, Mathematical Methods of
- * Statistics, 1946). Empty rows and columns are dropped first; a table with fewer than two of either has no test. With `weights` the
- * test depends neither on the size of the weights nor on their spread.
+ * Pearson's chi-square without Yates' correction, and Cramér's V = √(χ² / (n · min(r − 1, c − 1))) (H. Cramér,
+ * Mathematical Methods of Statistics, 1946). Empty rows and columns are dropped first; a table with fewer than two of
+ * either has no test. With `weights` the test depends neither on the size of the weights nor on their spread.
  */
 export function associationOf(given: Table, weights?: TableWeights): Association {
   const table = withoutEmpty(given, given);
@@ -160,11 +165,12 @@ function marginsOf(table: Table): Margins {
 }
 
 /**
- * What weights change of Pearson's test (J. N. K. Rao and A. J. Scott, Annals of Statistics 12, 1984, with shares and variances under
- * independence): the generalised design effects δ of the table have the sum A and the sum of squares B of `designEffectSums`. The first
- * order divides the statistic by the mean δ (`factor`); the second, Satterthwaite's, lowers the degrees of freedom to (Σδ)² / Σδ²
- * (`spread`, relative to all of them). Both are relative to those of equal weights, so that these give Pearson's test. Where
- * respondents are in several cells, the statistic is scaled by effective base / Σw (L. Kish, Survey Sampling, 1965, §11.7).
+ * What weights change of Pearson's test (J. N. K. Rao and A. J. Scott, Annals of Statistics 12, 1984, with shares and
+ * variances under independence): the generalised design effects δ of the table have the sum A and the sum of squares B
+ * of `designEffectSums`. The first order divides the statistic by the mean δ (`factor`); the second, Satterthwaite's,
+ * lowers the degrees of freedom to (Σδ)² / Σδ² (`spread`, relative to all of them). Both are relative to those of equal
+ * weights, so that these give Pearson's test. Where respondents are in several cells, the statistic is scaled by
+ * effective base / Σw (L. Kish, Survey Sampling, 1965, §11.7).
  */
 function correctionOf(table: Table, weights: TableWeights): { factor: number; spread: number } {
   const margins = marginsOf(table);
@@ -177,8 +183,9 @@ function correctionOf(table: Table, weights: TableWeights): { factor: number; sp
 }
 
 /**
- * A = Σᵢⱼ sᵢⱼ (1/pᵢ − 1) (1/pⱼ − 1) and B = Σᵢⱼₖₗ sᵢⱼ sₖₗ ([i = k]/pᵢ − 1)² ([j = l]/pⱼ − 1)², where p are the shares of the rows and
- * columns in the weighted table and s are the given values by cell, squared weights, as shares of their total (`unit`).
+ * A = Σᵢⱼ sᵢⱼ (1/pᵢ − 1) (1/pⱼ − 1) and B = Σᵢⱼₖₗ sᵢⱼ sₖₗ ([i = k]/pᵢ − 1)² ([j = l]/pⱼ − 1)², where p are the shares
+ * of the rows and columns in the weighted table and s are the given values by cell, squared weights, as shares of their
+ * total (`unit`).
  */
 function designEffectSums(values: Table, margins: Margins): { sum: number; squares: number; unit: number } {
   const { rows, columns, total: unit } = marginsOf(values);

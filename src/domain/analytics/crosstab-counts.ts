@@ -5,8 +5,8 @@ export interface WeightSums {
 }
 
 /**
- * Counts by category codes, over the responses that fall into at least one category of both dimensions. Empty cells are omitted. A
- * response with several answers counts in several cells, but once in each total.
+ * Counts by category codes, over the responses that fall into at least one category of both dimensions. Empty cells are
+ * omitted. A response with several answers counts in several cells, but once in each total.
  */
 export interface CrosstabCounts {
   cells: readonly { row: number; column: number; count: number }[];
@@ -14,8 +14,8 @@ export interface CrosstabCounts {
   columnTotals: ReadonlyMap<number, number>;
   total: number;
   /**
-   * Respondents that two columns of a question with several answers have in common, of those in any row; `one` is the lower code. Pairs
-   * without any are omitted. Empty for other questions.
+   * Respondents that two columns of a question with several answers have in common, of those in any row; `one` is the
+   * lower code. Pairs without any are omitted. Empty for other questions.
    */
   columnOverlaps?: readonly { one: number; other: number; count: number }[];
   /** Codes that any response of the survey chose, ignoring filters; only for variables with hidden categories. */
@@ -31,7 +31,10 @@ export interface CrosstabCounts {
   };
 }
 
-/** A cell or total: respondents, their total weight, and the effective base (number of equally weighted respondents with the same variance). */
+/**
+ * A cell or total: respondents, their total weight, and the effective base (number of equally weighted respondents with
+ * the same variance).
+ */
 export interface Sum {
   count: number;
   weight: number;

@@ -15,7 +15,10 @@ import {
 
 /** A table of this size takes about 6 MB as JSON. */
 export const defaultMaxCells = 50_000;
-/** Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of 50,000 cells. */
+/**
+ * Maximum characters of column names in `significantOver`, as each comparison may name a column; about the size of
+ * 50,000 cells.
+ */
 const maxNameCharacters = 6_000_000;
 const defaultLevel = 0.95;
 
@@ -50,17 +53,19 @@ export const interpretTables = (
 ): PresentedTable[] => runAtOnce(sliceTables(rows, tables, comparison));
 
 /**
- * Tables with the same row variable. Throws VALIDATION_ERROR above `maxCells`. Percentages (0–100) refer to the respondents who
- * answered both questions, weighted if there are weights; with multiple answers their sum may exceed 100. Columns are compared by their
- * percentages and effective bases. Above 1,000,000 comparisons, 20,000 of one row or 6,000,000 characters of column names the comparison is omitted, or
- * refused with VALIDATION_ERROR if it was requested. Cramér's V uses the (weighted) counts shown; chi-square is corrected for weights.
+ * Tables with the same row variable. Throws VALIDATION_ERROR above `maxCells`. Percentages (0–100) refer to the
+ * respondents who answered both questions, weighted if there are weights; with multiple answers their sum may exceed
+ * 100. Columns are compared by their percentages and effective bases. Above 1,000,000 comparisons, 20,000 of one row or
+ * 6,000,000 characters of column names the comparison is omitted, or refused with VALIDATION_ERROR if it was requested.
+ * Cramér's V uses the (weighted) counts shown; chi-square is corrected for weights.
  */
 export function* sliceTables(
   rows: Dimension,
   tables: readonly CountedTable[],
   comparison: ComparisonOptions,
 ): SlicedWork<PresentedTable[]> {
-  // Deleted options are shown in all tables if any response of the survey chose them, so that the rows are the same under every filter.
+  // Deleted options are shown in all tables if any response of the survey chose them, so that the rows are the same
+  // under every filter.
   const isChosen = (code: number) =>
     tables.some(({ rowTotals, chosenInSurvey }) => (rowTotals.get(code) ?? 0) > 0 || chosenInSurvey?.rows?.has(code));
   const categories = rows.categories.filter(({ code, isHidden }) => isHidden !== true || isChosen(code));
@@ -206,7 +211,10 @@ function tableWeights(
     : { scale: sums.total.weight > 0 ? sums.total.effectiveBase / sums.total.weight : 1 };
 }
 
-/** The effective number of respondents that two columns, by index, have in common: n₁n₂ Σw² / (Σw₁ Σw₂), in both their number. */
+/**
+ * The effective number of respondents that two columns, by index, have in common: n₁n₂ Σw² / (Σw₁ Σw₂), in both their
+ * number.
+ */
 function sharedBase({ columns, sums }: TableLayout, first: number, second: number): number {
   const [one, other] = [columns[first], columns[second]];
   if (!one || !other || one.weight === 0 || other.weight === 0) return 0;

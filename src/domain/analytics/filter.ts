@@ -14,7 +14,8 @@ export interface ParsedFilter {
 /**
  * Parses `questionId:value`, or `questionId:row:column` for a MATRIX or RANKING. Values and rows are named by their
  * value, by the id of the option, or by their text if no other has the same; they may contain colons. With
- * `annotations`, also parses filters by AI annotations. `collector:ID` is a filter by collector. Returns a ValidationIssue if the text is no valid filter.
+ * `annotations`, also parses filters by AI annotations. `collector:ID` is a filter by collector. Returns a
+ * ValidationIssue if the text is no valid filter.
  */
 export function parseFilter(
   survey: SurveyWithQuestions,

@@ -26,19 +26,24 @@ export const maxComparisonsInRow = 20_000;
 /** Number of tests for a table: all pairs of columns in every row. */
 export const comparisonsIn = (rows: number, columns: number): number => (rows * columns * (columns - 1)) / 2;
 
-/** Below this many expected respondents in any of the four cells of two columns, a normal approximation does not hold (W. G. Cochran, Biometrics 10, 1954). */
+/**
+ * Below this many expected respondents in any of the four cells of two columns, a normal approximation does not hold
+ * (W. G. Cochran, Biometrics 10, 1954).
+ */
 const leastExpected = 5;
 
 /**
- * For every row and column: the values of the columns whose share in the row is significantly smaller. Columns without a base, and pairs
- * with nobody or everybody in the row, are not tested. The test of a pair is the two-sided z-test of two proportions with pooled
- * variance: z = (p₁ − p₂) / √(p (1 − p) (1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂))), p = (n₁p₁ + n₂p₂) / (n₁ + n₂), where n₁₂ is the number of
- * respondents in both columns, from `sharedBase` (J. L. Fleiss, Statistical Methods for Rates and Proportions, 2nd ed. 1981, §2; the
- * covariance of overlapping samples: L. Kish, Survey Sampling, 1965, §12.4). Where an expected count is below 5, it is Fisher's exact
- * test, two-sided (R. A. Fisher, Statistical Methods for Research Workers, 5th ed. 1934, §21.02), of whole numbers nearest to effective
- * counts. Overlapping columns have no such test, and are not tested then, nor if fewer than 10 respondents in, or outside, the row are
- * expected among those in only one of the two columns. Corrections are Bonferroni's (p times the tests of the row) and that of
- * Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct = FALSE)`.
+ * For every row and column: the values of the columns whose share in the row is significantly smaller. Columns without
+ * a base, and pairs with nobody or everybody in the row, are not tested. The test of a pair is the two-sided z-test of
+ * two proportions with pooled variance: z = (p₁ − p₂) / √(p (1 − p) (1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂))), p = (n₁p₁ + n₂p₂)
+ * / (n₁ + n₂), where n₁₂ is the number of respondents in both columns, from `sharedBase` (J. L. Fleiss, Statistical
+ * Methods for Rates and Proportions, 2nd ed. 1981, §2; the covariance of overlapping samples: L. Kish, Survey Sampling,
+ * 1965, §12.4). Where an expected count is below 5, it is Fisher's exact test, two-sided (R. A. Fisher, Statistical
+ * Methods for Research Workers, 5th ed. 1934, §21.02), of whole numbers nearest to effective counts. Overlapping
+ * columns have no such test, and are not tested then, nor if fewer than 10 respondents in, or outside, the row are
+ * expected among those in only one of the two columns. Corrections are Bonferroni's (p times the tests of the row) and
+ * that of Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct =
+ * FALSE)`.
  */
 export function* compareColumns(
   columns: readonly ComparedColumn[],
@@ -116,8 +121,8 @@ const equallyLikely = 1 + 1e-7;
 const negligible = 1e-20;
 
 /**
- * The two-sided p-value of Fisher's exact test of [[a, b], [c, d]]: the probability, with the margins fixed, of the tables that are at
- * most as likely as this one. Takes as many steps as tables have a likelihood that matters.
+ * The two-sided p-value of Fisher's exact test of [[a, b], [c, d]]: the probability, with the margins fixed, of the
+ * tables that are at most as likely as this one. Takes as many steps as tables have a likelihood that matters.
  */
 export function fisherTest([a, b]: readonly [number, number], [c, d]: readonly [number, number]): number {
   const [row, column, total] = [a + b, a + c, a + b + c + d];

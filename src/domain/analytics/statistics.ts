@@ -34,7 +34,10 @@ export interface SurveyCounts {
   durationMedianSeconds: number | null;
 }
 
-/** The survey's summary: completion rate in percent with one decimal, mean duration in seconds (0 if unknown), median duration. */
+/**
+ * The survey's summary: completion rate in percent with one decimal, mean duration in seconds (0 if unknown), median
+ * duration.
+ */
 export function surveyHead({ total, complete, durationAverageMs, durationMedianSeconds }: SurveyCounts) {
   return {
     totalResponses: total,

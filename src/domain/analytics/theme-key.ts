@@ -3,8 +3,8 @@ const separators = /[\s\p{Pd}\p{Ps}\p{Pe}\p{Pi}\p{Pf}"'’.,:;!?¡¿·/\\_]+/gu;
 const latinPlural = /^[\p{Script=Latin}\p{M}]+s$/u;
 
 /**
- * Key shared by all spellings of a theme: NFKC, lower case, without punctuation, the last word without a plural -s or -ies. For
- * comparison only, never shown, as it may also shorten words that are not plurals.
+ * Key shared by all spellings of a theme: NFKC, lower case, without punctuation, the last word without a plural -s or
+ * -ies. For comparison only, never shown, as it may also shorten words that are not plurals.
  */
 export function themeKey(name: string): string {
   // Via upper case, because ß and ss, and ς and σ, share their capitals.

@@ -66,7 +66,7 @@ function compileAnswerTest(
   { shapes }: QuestionShapes,
   question: number,
 ): (answer: PathAnswer) => boolean {
-  const { optionIndexes, rowIndexes, options } = shapes[question] as QuestionShapes['shapes'][number];
+  const { optionIndexes, rowIndexes, options, pointNear } = shapes[question] as QuestionShapes['shapes'][number];
   const row = leaf.rowId === undefined ? undefined : (rowIndexes.get(leaf.rowId) ?? -1);
   const chosen = ({ options: own, rows }: PathAnswer) => (row === undefined ? own : (rows[row] ?? noOptions));
   /** Which options are named, and how many of them. */
@@ -115,10 +115,10 @@ function compileAnswerTest(
       return ({ options: own, ranks }) => own.some((other, at) => other === option && (ranks[at] ?? 0) <= leaf.rank);
     }
     case 'between':
-      return compileBetween(leaf);
+      return compileBetween(leaf, pointNear);
     case 'equals':
     case 'notEquals': {
-      const isEqual = compileEquals(leaf.value);
+      const isEqual = compileEquals(typeof leaf.value === 'number' ? pointNear(leaf.value) : leaf.value);
       return leaf.operator === 'equals' ? isEqual : (answer) => !isEqual(answer);
     }
     default: {
@@ -131,14 +131,14 @@ function compileAnswerTest(
 type Ends = Extract<AnswerLeaf, { operator: 'between' }>;
 
 /** Ends of another kind than the answer make it false. */
-function compileBetween({ min, max }: Ends): (answer: PathAnswer) => boolean {
+function compileBetween({ min, max }: Ends, pointNear: (end: number) => number): (answer: PathAnswer) => boolean {
   if (typeof min === 'string' || typeof max === 'string') {
     const low = typeof min === 'string' ? withSeconds(min) : undefined;
     const high = typeof max === 'string' ? withSeconds(max) : undefined;
     return ({ text }) => text !== '' && (low === undefined || text >= low) && (high === undefined || text <= high);
   }
-  const low = min ?? Number.NEGATIVE_INFINITY;
-  const high = max ?? Number.POSITIVE_INFINITY;
+  const low = min === undefined ? Number.NEGATIVE_INFINITY : pointNear(min);
+  const high = max === undefined ? Number.POSITIVE_INFINITY : pointNear(max);
   return ({ number }) => number >= low && number <= high;
 }
 

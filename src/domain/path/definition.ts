@@ -75,8 +75,8 @@ export const skipToEnd = 'END';
 export const skipToScreenOut = 'SCREEN_OUT';
 
 /**
- * Only options (rows, for a MATRIX) with the value of an option of an earlier question that was selected there, or shown
- * and not selected.
+ * Only options (rows, for a MATRIX) with the value of an option of an earlier question that was selected there, or
+ * shown and not selected.
  */
 export interface OptionsFrom {
   questionId: string;

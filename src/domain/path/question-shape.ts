@@ -16,6 +16,8 @@ export interface QuestionShape {
   points: readonly number[];
   /** Several options a row of a MATRIX. */
   isMultiple: boolean;
+  /** Only of kind `scale`. */
+  scale: Scale | undefined;
   /** The point of the question's scale that a computed number is meant for; the number itself if there is none. */
   pointNear(value: number): number;
 }
@@ -30,6 +32,7 @@ export interface QuestionShapes {
 export function shapeOf({ id, type, options, settings }: PathQuestion): QuestionShape {
   const kind = answerKindOf(type);
   const rows = kind === 'grid' ? (settings.rows ?? []) : [];
+  const scale = kind === 'scale' ? scaleOf(settings) : undefined;
   return {
     id,
     kind,
@@ -39,7 +42,8 @@ export function shapeOf({ id, type, options, settings }: PathQuestion): Question
     rowIndexes: indexesOf(rows),
     points: options.map(({ point }, index) => point ?? index + 1),
     isMultiple: settings['multiple'] === true,
-    pointNear: pointFinder(scaleOf(settings)),
+    scale,
+    pointNear: scale ? pointFinder(scale) : (value) => value,
   };
 }
 

@@ -62,7 +62,10 @@ export function distributionOf(
   return Object.fromEntries(shown.map(({ code, value }) => [value, countOf(code)]));
 }
 
-/** Tests whether any response of the survey chose an option code. Ignores filters, so that the shown options are the same under each. */
+/**
+ * Tests whether any response of the survey chose an option code. Ignores filters, so that the shown options are the
+ * same under each.
+ */
 export function chosenIn(result: CountResult | undefined): (code: number) => boolean {
   if (result?.kind === 'codes') return (code) => ((result.unfiltered ?? result.counts).get(code) ?? 0) > 0;
   if (result?.kind === 'bits') return (code) => ((result.unfiltered ?? result.counts)[code - 1] ?? 0) > 0;

@@ -19,8 +19,8 @@ export interface PlacedAnswer {
 }
 
 /**
- * A response in storage form. Every question type writes its answers as codes (0: no answer), numbers or texts at the positions
- * assigned to its question, so that the database can count without knowing question types.
+ * A response in storage form. Every question type writes its answers as codes (0: no answer), numbers or texts at the
+ * positions assigned to its question, so that the database can count without knowing question types.
  */
 export interface AnswerRow {
   /** Each 0 to 65,535. */
@@ -67,8 +67,9 @@ export type CountRequest =
   /** Frequency of each bit over the words in order: result index = option code − 1. */
   | { kind: 'bits'; slots: readonly number[]; needsUnfiltered?: boolean }
   /**
-   * Moments and bins of a number, over the responses whose code at `presence` is not 0. The bins cover all answers of the survey and
-   * `bounds`; with `scale` exactly the scale, whose end points are counted too; with `isWhole` their edges are integers.
+   * Moments and bins of a number, over the responses whose code at `presence` is not 0. The bins cover all answers of
+   * the survey and `bounds`; with `scale` exactly the scale, whose end points are counted too; with `isWhole` their
+   * edges are integers.
    */
   | { kind: 'number'; slot: number; presence: number; scale?: NumberScale; bounds?: NumberBounds; isWhole?: boolean }
   /** Frequency of each text or of a key derived from it; `words` counts words in lower case. */
@@ -97,7 +98,10 @@ export interface NumberMoments {
   standardDeviation: number | null;
   min: number | null;
   max: number | null;
-  /** Up to 20 equal bins in ascending order, independent of filters: [low, high), the last one closed. Empty without bounds and answers. */
+  /**
+   * Up to 20 equal bins in ascending order, independent of filters: [low, high), the last one closed. Empty without
+   * bounds and answers.
+   */
   bins: readonly { low: number; high: number; count: number }[];
   /** Frequencies of a scale's first and last point. */
   ends?: { first: number; last: number };
@@ -111,7 +115,10 @@ export type CountResult =
   /** `others`: number of further keys and their occurrences; absent if there are none. */
   | { kind: 'text'; counts: readonly { key: string; count: number }[]; others?: { keys: number; count: number } };
 
-/** The counts that a question's statistic needs. `base`: a response with a code other than 0 at any of these positions answered it. */
+/**
+ * The counts that a question's statistic needs. `base`: a response with a code other than 0 at any of these positions
+ * answered it.
+ */
 export interface CountPlan {
   base: readonly number[];
   /** Positions of parts with bases of their own: the rows of a MATRIX. */
@@ -132,7 +139,10 @@ export interface TypeStatistic {
   minValue: number | null;
   maxValue: number | null;
   distribution: Record<string, number | Record<string, number>>;
-  /** Answers whose key (day, domain, media type) is not among the most frequent in `distribution`; absent if there are none. */
+  /**
+   * Answers whose key (day, domain, media type) is not among the most frequent in `distribution`; absent if there are
+   * none.
+   */
   otherAnswers?: number;
   nps?: { promoters: number; passives: number; detractors: number; score: number | null };
   topBox?: ScaleBox;
@@ -167,7 +177,10 @@ export interface Dimension {
     | { kind: 'first'; items: readonly { slot: number; code: number }[] }
     /** the collector: its code in storage (the code at this position, 0 without one) plus 1 */
     | { kind: 'collector'; slot: number | null }
-    /** every value that an AI analysis assigned to the answers to one question, or (null) to all: a response can fall into several categories */
+    /**
+     * every value that an AI analysis assigned to the answers to one question, or (null) to all: a response can fall
+     * into several categories
+     */
     | { kind: 'annotation'; edition: string; questionId: string | null };
 }
 
@@ -190,8 +203,8 @@ export type ExportCell =
   | { kind: 'text'; presence: number; slot: number; code?: number; form: TextForm };
 
 /**
- * Chart of a distribution: `bars` horizontal (one for each option), `columns` vertical (an ordered scale), `share` one stacked bar,
- * `lines` a stacked bar for every row, `gauge` the net promoter score above columns.
+ * Chart of a distribution: `bars` horizontal (one for each option), `columns` vertical (an ordered scale), `share` one
+ * stacked bar, `lines` a stacked bar for every row, `gauge` the net promoter score above columns.
  */
 export type ChartKind = 'bars' | 'columns' | 'share' | 'lines' | 'gauge';
 
@@ -200,7 +213,10 @@ export type TextForm = 'text' | 'date' | 'time' | 'upload';
 
 /** One column of an export. */
 export interface ExportColumn {
-  /** Unique within the question: '' for its only or main column, else an option's value, a row's value, or both joined by a colon. */
+  /**
+   * Unique within the question: '' for its only or main column, else an option's value, a row's value, or both joined
+   * by a colon.
+   */
   key: string;
   /** The author's wording for the key; '' for ''. */
   label: string;
@@ -218,8 +234,8 @@ export type OptionSource =
   | 'none';
 
 /**
- * Everything that differs between question types. Each type has its own file; no code outside `questions/` branches on the type.
- * All functions are pure.
+ * Everything that differs between question types. Each type has its own file; no code outside `questions/` branches on
+ * the type. All functions are pure.
  */
 export interface QuestionType {
   optionSource: OptionSource;
@@ -232,24 +248,35 @@ export interface QuestionType {
   namesUploads?: boolean;
   /** Schema of the author's settings with defaults, without rows. Strict: unknown settings are refused. */
   settings: z.ZodType<Record<string, unknown>>;
-  /** Checks settings and options together, e.g. for a question that nobody could answer; each is already valid by itself. */
+  /**
+   * Checks settings and options together, e.g. for a question that nobody could answer; each is already valid by
+   * itself.
+   */
   definitionIssue?(question: Question): ValidationIssue | undefined;
   /** Settings that cannot change once the question has answers, because the meaning of stored codes depends on them. */
   frozenSettings: readonly string[];
   /** The column keys that this question needs now. Existing keys never change; new options add keys. */
   slotKeys(question: Question): SlotKeys;
-  /** Checks a respondent's answers to one question and writes them into the row; problems go to `context.report`. Called with at least one answer. */
+  /**
+   * Checks a respondent's answers to one question and writes them into the row; problems go to `context.report`. Called
+   * with at least one answer.
+   */
   read(question: Question, answers: readonly PlacedAnswer[], row: AnswerRow, context: ReadContext): void;
-  /** Upper bound of the time that `read` takes, in steps of about 25 ns; absent for types whose answers are read in microseconds. */
+  /**
+   * Upper bound of the time that `read` takes, in steps of about 25 ns; absent for types whose answers are read in
+   * microseconds.
+   */
   checkSteps?(question: Question): number;
-  /** What a required question still lacks after a partial answer, as the end of a message; undefined if it is complete. */
+  /**
+   * What a required question still lacks after a partial answer, as the end of a message; undefined if it is complete.
+   */
   missingPart?(question: Question, row: AnswerRow): string | undefined;
   /** The reverse of `read`: the stored answers in API shape; empty without an answer. */
   write(question: Question, row: AnswerRow): ReadAnswer[];
   countPlan(question: Question): CountPlan;
   /**
-   * Interprets the results of `countPlan().requests`, in the same order. `base`: number of responses that answered; `partBases`: of its
-   * parts.
+   * Interprets the results of `countPlan().requests`, in the same order. `base`: number of responses that answered;
+   * `partBases`: of its parts.
    */
   statistic(
     question: Question,
@@ -259,9 +286,14 @@ export interface QuestionType {
   ): TypeStatistic;
   /** Whether parts of the question (see `row` of `dimension`) are variables too. */
   hasParts?: boolean;
-  /** The question as a variable; `row` names a MATRIX row or a RANKING item by id or value. A string says why it cannot be one. */
+  /**
+   * The question as a variable; `row` names a MATRIX row or a RANKING item by id or value. A string says why it cannot
+   * be one.
+   */
   dimension(question: Question, row?: string): Dimension | string;
-  /** Its columns in an export with one line for each response. Includes hidden options, because they may have answers. */
+  /**
+   * Its columns in an export with one line for each response. Includes hidden options, because they may have answers.
+   */
   exportColumns(question: Question): ExportColumn[];
   chart: ChartKind;
 }

@@ -2,8 +2,8 @@ import { validationProblem } from '../../errors.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
 
 /**
- * Maximum size of a survey's questions, removed ones included, and its sections as JSON. Each wording version stores a copy of them, every process that
- * serves the survey caches them, and respondents download the visible ones.
+ * Maximum size of a survey's questions, removed ones included, and its sections as JSON. Each wording version stores a
+ * copy of them, every process that serves the survey caches them, and respondents download the visible ones.
  */
 export const maxDefinitionBytes = 2 * 1024 * 1024;
 

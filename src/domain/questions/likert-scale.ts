@@ -16,7 +16,10 @@ import { inScaleOrder, openPoints, optionAt, pointsOf } from './ordered-options.
 import { slotAt } from './slots.ts';
 import { refuseExtraFields, singleAnswer } from './text-checks.ts';
 
-/** Agreement on an ordered scale; the answer is an option's id or its point (1…n). Points are fixed once there are answers. */
+/**
+ * Agreement on an ordered scale; the answer is an option's id or its point (1…n). Points are fixed once there are
+ * answers.
+ */
 export const likertScale: QuestionType = {
   optionSource: 'default',
   defaultOptions: ['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly agree'].map((text) => ({

@@ -132,7 +132,9 @@ function lineColumns(question: Question, row: MatrixRow): ExportColumn[] {
   }));
 }
 
-/** Writes one choice into the row; false if the same cell (`multiple`) or another cell of the line was chosen before. */
+/**
+ * Writes one choice into the row; false if the same cell (`multiple`) or another cell of the line was chosen before.
+ */
 function mark(question: Question, line: MatrixRow, code: number, row: AnswerRow): boolean {
   if (isMultiple(question)) return setBit(row.codes, rowSlots(question, line), code);
   const slot = slotAt(question, rowKey(line));

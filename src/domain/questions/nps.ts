@@ -7,8 +7,9 @@ const points: Scale = { min: 0, max: 10, step: 1 };
 const base = createScaleType(z.strictObject({}), { scale: () => points });
 
 /**
- * Net promoter score: whole numbers 0–10. Promoters answer 9–10, passives 7–8, detractors 0–6; the score is the percentage of
- * promoters minus that of detractors (Reichheld, “The One Number You Need to Grow”, Harvard Business Review, December 2003).
+ * Net promoter score: whole numbers 0–10. Promoters answer 9–10, passives 7–8, detractors 0–6; the score is the
+ * percentage of promoters minus that of detractors (Reichheld, “The One Number You Need to Grow”, Harvard Business
+ * Review, December 2003).
  */
 export const nps: QuestionType = {
   ...base,

@@ -19,8 +19,9 @@ export type Moments = Pick<
 >;
 
 /**
- * Mean, median (mean of the two middle values), sample standard deviation (n − 1; null below two values), minimum and maximum of counted
- * values, which must be in ascending order. Sums run over distinct values, so the rounding error does not grow with the responses.
+ * Mean, median (mean of the two middle values), sample standard deviation (n − 1; null below two values), minimum and
+ * maximum of counted values, which must be in ascending order. Sums run over distinct values, so the rounding error
+ * does not grow with the responses.
  */
 export function momentsOf(counted: readonly { value: number; count: number }[]): Moments {
   const present = counted.filter(({ count }) => count > 0);

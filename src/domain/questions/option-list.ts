@@ -41,8 +41,8 @@ const reservedValues = new Set([otherValue, '__proto__']);
 const maxCodes = 2000;
 
 /**
- * Merges given options into existing ones, matched by id, else by value (default: a slug of the text). The given order becomes the
- * display order, omitted options become hidden at the end, new options get the next codes. Idempotent.
+ * Merges given options into existing ones, matched by id, else by value (default: a slug of the text). The given order
+ * becomes the display order, omitted options become hidden at the end, new options get the next codes. Idempotent.
  */
 export function mergeOptions(
   given: readonly OptionInput[],

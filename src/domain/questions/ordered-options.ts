@@ -23,7 +23,10 @@ function pointEntries(options: readonly Option[]): [code: number, point: number]
   });
 }
 
-/** Options in scale order, including hidden ones; those without a point come last. Options without any points are returned unchanged. */
+/**
+ * Options in scale order, including hidden ones; those without a point come last. Options without any points are
+ * returned unchanged.
+ */
 export function inScaleOrder(options: readonly Option[]): readonly Option[] {
   if (options.every(({ point }) => point === undefined)) return options;
   const points = new Map(pointEntries(options));
@@ -44,9 +47,9 @@ export function openPoints(question: Question): number[] {
 }
 
 /**
- * Fixes the points of an edited scale that has answers; new options get the next points after the last. Undefined if stored answers
- * would change their points: reordered options, or a new option not at the end. Options hidden before points were stored return to
- * their place by code, since codes were assigned in scale order.
+ * Fixes the points of an edited scale that has answers; new options get the next points after the last. Undefined if
+ * stored answers would change their points: reordered options, or a new option not at the end. Options hidden before
+ * points were stored return to their place by code, since codes were assigned in scale order.
  */
 export function keepPoints(before: Question, edited: readonly Option[]): Option[] | undefined {
   const points = returnedPoints(before, edited) ?? pointsOf(before);
@@ -62,7 +65,9 @@ export function keepPoints(before: Question, edited: readonly Option[]): Option[
   return shown.every((point, index) => index === 0 || point > (shown[index - 1] ?? 0)) ? withPoints : undefined;
 }
 
-/** Points by code order, if no option has a stored point, a hidden option becomes visible again and the codes ascend. */
+/**
+ * Points by code order, if no option has a stored point, a hidden option becomes visible again and the codes ascend.
+ */
 function returnedPoints({ options }: Question, edited: readonly Option[]): ReadonlyMap<number, number> | undefined {
   const shown = edited.filter(({ isHidden }) => !isHidden).map(({ code }) => code);
   const hidden = new Set(options.flatMap(({ code, isHidden }) => (isHidden ? [code] : [])));

@@ -2,9 +2,9 @@ import { RE2JS } from 're2js';
 import { createLruCache } from '../../platform/lru-cache.ts';
 
 /**
- * Patterns that authors set for texts, in RE2 syntax. RE2 takes (instructions of the pattern) × (characters of the text)
- * steps at most, and compiling takes time for each instruction. Both are bounded before a pattern is compiled, because
- * compiling and matching hold the event loop.
+ * Patterns that authors set for texts, in RE2 syntax. RE2 takes (instructions of the pattern) × (characters of the
+ * text) steps at most, and compiling takes time for each instruction. Both are bounded before a pattern is compiled,
+ * because compiling and matching hold the event loop.
  */
 
 /** Upper bounds of a pattern, read from its text. */
@@ -13,7 +13,10 @@ export interface PatternSize {
   instructions: number;
   /** Characters (code points) of the longest text that it matches. */
   longestMatch: number;
-  /** Classes such as `\p{L}`, and ranges past ASCII where case is ignored: compiling one takes as long as hundreds of instructions. */
+  /**
+   * Classes such as `\p{L}`, and ranges past ASCII where case is ignored: compiling one takes as long as hundreds of
+   * instructions.
+   */
   unicodeClasses: number;
 }
 

@@ -62,7 +62,10 @@ export type ChangeResult = DefinitionResult | { hasResponses: string };
 
 const noSlots = { codes: {}, numbers: {}, texts: {} };
 
-/** Creates a question from an author's input, with generated option ids; `allocateSlots` must still assign its positions. */
+/**
+ * Creates a question from an author's input, with generated option ids; `allocateSlots` must still assign its
+ * positions.
+ */
 export function defineQuestion(
   input: z.output<typeof newQuestionBody>,
   place: { id: string; surveyId: string; order: number; newId(): string },
@@ -120,8 +123,9 @@ function checkDefinition(question: Question, issues: ValidationIssue[]): Definit
 }
 
 /**
- * Applies a change. Options and rows are matched by id, else by value; omitted ones become hidden. Once a question has answers, its
- * type, the settings that stored codes depend on, its option values and its scale points cannot change (`hasResponses`: why).
+ * Applies a change. Options and rows are matched by id, else by value; omitted ones become hidden. Once a question has
+ * answers, its type, the settings that stored codes depend on, its option values and its scale points cannot change
+ * (`hasResponses`: why).
  */
 export function changeQuestion(
   question: Question,

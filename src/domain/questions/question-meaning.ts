@@ -2,8 +2,8 @@ import { type Question, visibleOptions } from '../survey.ts';
 import { registry } from './registry.ts';
 
 /**
- * Whether stored answers keep their meaning from `before` to `after`: same type and positions, same codes and values of options and
- * rows, and a scale only extended at its end.
+ * Whether stored answers keep their meaning from `before` to `after`: same type and positions, same codes and values of
+ * options and rows, and a scale only extended at its end.
  */
 export function meansTheSame(before: Question, after: Question): boolean {
   const places = ({ slots, options, rows }: Question) =>

@@ -111,7 +111,9 @@ export const ranking: QuestionType = {
     })),
 };
 
-/** The answers with their ranks. Without any rank, the order of the answers counts. Undefined if an issue was reported. */
+/**
+ * The answers with their ranks. Without any rank, the order of the answers counts. Undefined if an issue was reported.
+ */
 function readRanks(question: Question, answers: readonly PlacedAnswer[], context: ReadContext): Ranked[] | undefined {
   const withRank = answers.filter(({ answer }) => answer.rank !== undefined).length;
   const isByOrder = withRank === 0;

@@ -3,7 +3,10 @@ import { inScaleOrder } from './ordered-options.ts';
 
 type Grid = Pick<Question, 'rows' | 'options'>;
 
-/** Labels of a distribution's keys: the rows of a MATRIX in the author's order, else the options in scale order; empty for numbers. */
+/**
+ * Labels of a distribution's keys: the rows of a MATRIX in the author's order, else the options in scale order; empty
+ * for numbers.
+ */
 export const outerNames = ({ rows, options }: Grid): readonly Option[] =>
   rows.length > 0 ? rows : inScaleOrder(options);
 /** Labels of the inner keys: the columns of a MATRIX. The ranks of a RANKING have no labels. */
@@ -11,8 +14,9 @@ export const innerNames = ({ rows, options }: Grid): readonly Option[] =>
   rows.length > 0 ? inScaleOrder(options) : [];
 
 /**
- * Entries of a distribution in display order: named keys in the given order, then numbers ascending, or other keys as they are
- * (“other” therefore last). The object's own order does not help: JavaScript moves integer-like keys to the front.
+ * Entries of a distribution in display order: named keys in the given order, then numbers ascending, or other keys as
+ * they are (“other” therefore last). The object's own order does not help: JavaScript moves integer-like keys to the
+ * front.
  */
 export function inReadingOrder<T>(
   named: readonly { value: string }[],
@@ -32,8 +36,8 @@ const isPoint = (key: string): boolean => key !== '' && Number.isFinite(Number(k
 const maxRanges = 20;
 
 /**
- * Groups the points of a numeric scale into at most twenty ranges `first–last` if there are more than `maxEntries`; returns other
- * entries unchanged, including options with numeric names. `entries` must be in reading order.
+ * Groups the points of a numeric scale into at most twenty ranges `first–last` if there are more than `maxEntries`;
+ * returns other entries unchanged, including options with numeric names. `entries` must be in reading order.
  */
 export function inRanges<T>(
   named: readonly { value: string }[],

@@ -13,8 +13,12 @@ export type { Scale } from '../path/scale-points.ts';
 const maxPoints = 10_000;
 const numberOnly: AllowedFields = { value: ['numberValue'] };
 const maxSteps = 1e9;
-/** Smallest step, relative to the largest absolute value on the scale: finer points could not be distinguished as doubles. */
+/**
+ * Smallest step, relative to the largest absolute value on the scale: finer points could not be distinguished as
+ * doubles.
+ */
 const minRelativeStep = 1e-12;
+
 /** Schema of a numeric scale's settings, with the type's defaults. */
 export function scaleSettings(defaults: Scale): z.ZodType<Record<string, unknown>> {
   const bounded = z.number().min(-1e12).max(1e12);
@@ -44,7 +48,10 @@ const isCoded = (scale: Scale): boolean => pointCount(scale) <= maxPoints;
 
 const pointsCache = new WeakMap<Question, ReadonlyMap<number, number>>();
 
-/** Point index by value, cached by question object, as lookups are far more frequent than edits. Empty for uncoded scales. */
+/**
+ * Point index by value, cached by question object, as lookups are far more frequent than edits. Empty for uncoded
+ * scales.
+ */
 function pointsOf(question: Question, scale: Scale): ReadonlyMap<number, number> {
   let points = pointsCache.get(question);
   if (!points) {

@@ -3,14 +3,15 @@ import type { Question, SlotCounts, Slots } from '../survey.ts';
 import { registry } from './registry.ts';
 
 /**
- * Maximum code positions of one survey. All surveys share one table, and each column, even an empty one, slows down every insert:
- * with 1,000 columns an insert of a few rows takes about twice as long as with 100, with 4,000 ten times.
+ * Maximum code positions of one survey. All surveys share one table, and each column, even an empty one, slows down
+ * every insert: with 1,000 columns an insert of a few rows takes about twice as long as with 100, with 4,000 ten times.
  */
 export const maxCodePositions = 1000;
 
 /**
- * Assigns the survey's next free positions to the columns that a question needs and does not have yet. Positions are never reused, so
- * stored responses keep their meaning. Throws VALIDATION_ERROR if the survey would exceed `maxCodePositions`.
+ * Assigns the survey's next free positions to the columns that a question needs and does not have yet. Positions are
+ * never reused, so stored responses keep their meaning. Throws VALIDATION_ERROR if the survey would exceed
+ * `maxCodePositions`.
  */
 export function allocateSlots(question: Question, counts: SlotCounts): { slots: Slots; counts: SlotCounts } {
   const needed = registry[question.type].slotKeys(question);

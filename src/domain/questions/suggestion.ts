@@ -62,7 +62,9 @@ export function removesOptions(question: Question, { options }: Pick<Suggestion,
   );
 }
 
-/** Drops the parts of a suggestion that the type does not support or that change nothing; undefined if nothing is left. */
+/**
+ * Drops the parts of a suggestion that the type does not support or that change nothing; undefined if nothing is left.
+ */
 export function effectiveSuggestion(question: Question, given: Suggestion): Suggestion | undefined {
   const present = visibleOptions(question);
   const takesOptions =

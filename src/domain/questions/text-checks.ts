@@ -21,7 +21,10 @@ export interface AllowedFields {
   rank?: boolean;
 }
 
-/** Reports fields that the type does not use; true if there are none. Fields are checked one by one, which is faster than a loop over keys. */
+/**
+ * Reports fields that the type does not use; true if there are none. Fields are checked one by one, which is faster
+ * than a loop over keys.
+ */
 export function refuseExtraFields(
   { index, answer }: PlacedAnswer,
   allowed: AllowedFields,
@@ -58,8 +61,9 @@ const invisible = /[\p{C}\p{Z}]/u;
 const label = /^[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}-]{0,61}[\p{L}\p{N}\p{M}])?$/u;
 
 /**
- * Checks an e-mail answer by a subset of RFC 5321 and 6531: a dot-atom, @, and a domain of at least two labels (no IP address); at most
- * 254 characters. Stricter than auth's `isEmail`, which also allows local accounts such as `admin@localhost`.
+ * Checks an e-mail answer by a subset of RFC 5321 and 6531: a dot-atom, @, and a domain of at least two labels (no IP
+ * address); at most 254 characters. Stricter than auth's `isEmail`, which also allows local accounts such as
+ * `admin@localhost`.
  */
 export function isEmailAddress(text: string): boolean {
   const at = text.lastIndexOf('@');
@@ -74,7 +78,10 @@ export function isEmailAddress(text: string): boolean {
   );
 }
 
-/** Whether a text is a Gregorian date, YYYY-MM-DD, in the years 1 to 9999 (PostgreSQL and ISO parameters have no year 0). */
+/**
+ * Whether a text is a Gregorian date, YYYY-MM-DD, in the years 1 to 9999 (PostgreSQL and ISO parameters have no year
+ * 0).
+ */
 export function isCalendarDay(text: string): boolean {
   const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text);
   if (!parts) return false;

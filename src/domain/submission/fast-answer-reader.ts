@@ -132,8 +132,7 @@ const textAt = '"textValue":'.length;
 
 /**
  * Parses the rest of an answer after `questionId`. U+FFFD may stand for invalid UTF-8, and `\u` escapes may encode lone
- * surrogates or
- * NUL: both go to the general path.
+ * surrogates or NUL: both go to the general path.
  */
 function parseAnswer(
   { question }: CompiledQuestion,

@@ -269,7 +269,7 @@ async function findSuggestion(
 
 function assertWording(question: Question, wording: QuestionWording): void {
   if (!isSameWording(questionWording(question), wording))
-    throw conflict('QUESTION_CHANGED', 'The question was worded anew since');
+    throw conflict('QUESTION_CHANGED', 'The question was reworded after the suggestion was made');
 }
 
 function questionOf(survey: SurveyWithQuestions, id: string): Question {

@@ -56,8 +56,8 @@ const proxyHeaders: readonly HeaderName[] = [
 ];
 
 /**
- * Whether the call comes from this machine; without X-Forwarded-For the address is that of the socket. A browser on this
- * machine may be led here by a name of a stranger (DNS rebinding), so the Host must be of this machine too.
+ * Whether the call comes from this machine; without X-Forwarded-For the address is that of the socket. A browser on
+ * this machine may be led here by a name of a stranger (DNS rebinding), so the Host must be of this machine too.
  */
 function isLocal({ address, header }: Pick<RouteRequest, 'address' | 'header'>): boolean {
   return (

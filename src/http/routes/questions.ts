@@ -10,7 +10,7 @@ import {
   editQuestion,
   findQuestion,
   hideQuestion,
-  questionsAtMost,
+  maxQuestions,
   reorderQuestions,
 } from '../../domain/survey-edits.ts';
 import { notFound, tooManyConflicts } from '../../errors.ts';
@@ -146,7 +146,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       replyStatus: 200,
       audit: { action: 'questions.reordered', objectKind: 'survey', describe: objectFromPath('surveyId') },
       query: removeConditionsQuery,
-      body: z.strictObject({ questionIds: z.array(z.string()).max(questionsAtMost) }),
+      body: z.strictObject({ questionIds: z.array(z.string()).max(maxQuestions) }),
       handle: async ({ params, query, body }) => {
         const edit = (current: SurveyWithQuestions) => reorderQuestions(current, body.questionIds);
         const saved = await changeWording(params['surveyId'] ?? '', edit, query);

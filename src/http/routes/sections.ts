@@ -4,11 +4,11 @@ import {
   addSection,
   editSection,
   findSection,
+  maxSections,
   newSectionBody,
   removeSection,
   reorderSections,
   sectionChangeBody,
-  sectionsAtMost,
 } from '../../domain/survey-edits.ts';
 import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { created, ok, type Route, route } from '../routing/route.ts';
@@ -103,7 +103,7 @@ export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Rout
       summary: 'Put the sections in a new order',
       description: 'They take their questions with them.',
       query: removeConditionsQuery,
-      body: z.strictObject({ sectionIds: z.array(z.string()).max(sectionsAtMost) }),
+      body: z.strictObject({ sectionIds: z.array(z.string()).max(maxSections) }),
       reply: z.array(sectionSchema),
       replyStatus: 200,
       audit: { action: 'sections.reordered', objectKind: 'survey', describe: objectFromPath('surveyId') },

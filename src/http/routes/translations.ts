@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { canonicalLanguage } from '../../domain/language.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { sectionsAtMost } from '../../domain/survey-edits.ts';
+import { maxSections } from '../../domain/survey-edits.ts';
 import {
   describeTranslation,
   directionOf,
@@ -33,7 +33,7 @@ const body = z
     description: optionalText(5000),
     sections: z
       .array(z.strictObject({ id: z.string(), title: optionalText(300), description: optionalText(5000) }))
-      .max(sectionsAtMost)
+      .max(maxSections)
       .optional(),
     questions: z
       .array(

@@ -155,7 +155,7 @@ const allowedTypesOf = ({ settings }: Question): string[] | undefined =>
 /** A compressed body would be stored as it is, which is another file than the one that was meant. */
 function assertNotCompressed(encoding: string | undefined): void {
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity')
-    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed for the way');
+    throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body must be sent without Content-Encoding');
 }
 
 function fileTooLarge(limit: number): Problem {

@@ -158,7 +158,10 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
    * UUIDs.
    */
   path: string;
-  /** Name of the operation in generated clients: a verb and its object, never changed. Routes of the reference must have one. */
+  /**
+   * Name of the operation in generated clients: a verb and its object, never changed. Routes of the reference must have
+   * one.
+   */
   operationId?: string;
   tag: string;
   summary: string;

@@ -52,7 +52,7 @@ function resolveVariable(
   if (annotationKindOf(id) !== undefined) {
     const dimension = annotationDimension(survey, id, known);
     if (typeof dimension === 'string') return { message: dimension, isOfPart: false };
-    return row === undefined ? dimension : { message: 'must be left out: findings have no rows', isOfPart: true };
+    return row === undefined ? dimension : { message: 'must be left out: AI annotations have no rows', isOfPart: true };
   }
   if (id === collectorVariable)
     return row === undefined

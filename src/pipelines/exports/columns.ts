@@ -61,7 +61,10 @@ export interface Layout {
   columns: FileColumn[];
   responseFields: ResponseFieldName[];
   questions: Question[];
-  /** The number of each question of the survey, from 1: that of its place in the whole file, whatever columns are asked for. */
+  /**
+   * The number of each question of the survey, from 1: that of its place in the whole file, whatever columns are asked
+   * for.
+   */
   numbers: ReadonlyMap<string, number>;
   labels: Labels;
   collectors: CollectorIndex;
@@ -77,7 +80,10 @@ export interface LayoutOptions {
 /** Whether a requested column is a response field and no question id. */
 const isResponseFieldName = (name: string): name is ResponseFieldName => Object.hasOwn(responseFields, name);
 
-/** Response fields, then questions in their order, then metadata by key and as a whole; or the requested columns, in that order. */
+/**
+ * Response fields, then questions in their order, then metadata by key and as a whole; or the requested columns, in
+ * that order.
+ */
 export function layoutOf(
   survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'questions' | 'collectors' | 'collectorSlot'>,
   { columns: asked, labels, metadataKeys = [] }: LayoutOptions,

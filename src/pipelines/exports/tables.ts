@@ -9,7 +9,10 @@ import { daysIn, type TimelinePoint, timelineOf } from './timeline.ts';
 export interface TableCell {
   label: string;
   count: number;
-  /** Percentage of the respondents who answered the question, or the row if it takes one answer; null if counts are not of respondents. */
+  /**
+   * Percentage of the respondents who answered the question, or the row if it takes one answer; null if counts are not
+   * of respondents.
+   */
   percent: number | null;
   /** The sum of all cells that there is no room for. */
   isRest?: true;

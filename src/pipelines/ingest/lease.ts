@@ -35,9 +35,9 @@ export function keepLease({ stream, owner, leaseMs, renewMs, stallMs }: LeaseOpt
   let renewing: Promise<void> | undefined;
 
   const renew = async (): Promise<void> => {
-    const askedAt = performance.now();
+    const requestedAtMs = performance.now();
     const renewed = await stream.lease(owner.shard, owner.name, leaseMs);
-    if (renewed?.fence === owner.fence) heldUntil = askedAt + leaseMs;
+    if (renewed?.fence === owner.fence) heldUntil = requestedAtMs + leaseMs;
     else isLost = true;
   };
 

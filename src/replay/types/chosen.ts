@@ -40,7 +40,10 @@ export const yesNo: TypeAdapter = {
 
 const unticked = /^(?:0|no|false)$/i;
 
-/** Texts of the options that a row ticks: the choices of a split cell; otherwise their cell is the option's text or anything except 0, no and false. */
+/**
+ * Texts of the options that a row ticks: the choices of a split cell; otherwise their cell is the option's text or
+ * anything except 0, no and false.
+ */
 function ticked(found: DetectedQuestion, row: Row): string[] {
   if (found.split !== undefined) return choicesIn(onlyCell(found, row), found.split);
   return filledCells(found, row)

@@ -65,7 +65,7 @@ export function createServerHealth({
   };
 
   return {
-    /** Runs the work. If the server is or becomes silent, rejects with Silent and aborts the work. */
+    /** Runs the work. If the server is or becomes silent, rejects with ServerUnresponsive and aborts the work. */
     async runWhileResponsive<T>(work: () => Promise<T>, end: () => void = () => undefined): Promise<T> {
       if (isUnresponsive) throw new ServerUnresponsive();
       let timer: NodeJS.Timeout | undefined;

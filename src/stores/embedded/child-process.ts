@@ -95,9 +95,9 @@ export async function superviseChild(plan: ServerProcessPlan, log: Log): Promise
 async function waitForExit(plan: ServerProcessPlan, running: RunningProcess, log: Log): Promise<string> {
   const silentSinceMs = new Map<NonNullable<ServerProcessPlan['healthChecks']>[number], number>();
   const runHealthCheck = async (check: NonNullable<ServerProcessPlan['healthChecks']>[number]): Promise<void> => {
-    const askedAtMs = performance.now();
+    const checkedAtMs = performance.now();
     if (await check.isResponding().catch(() => false)) return void silentSinceMs.delete(check);
-    const sinceMs = silentSinceMs.get(check) ?? askedAtMs;
+    const sinceMs = silentSinceMs.get(check) ?? checkedAtMs;
     silentSinceMs.set(check, sinceMs);
     if (performance.now() - sinceMs < check.timeoutMs || !running.isAlive()) return;
     log.error(

@@ -31,12 +31,14 @@ export interface PostgresHome {
 const systemHome = '/var/lib/survey-service';
 
 /**
- * Where PostgreSQL's programs and its cluster are. Run by a normal user: the package's own programs, and `<DATA_DIR>/postgres`.
+ * Where PostgreSQL's programs and its cluster are. Run by a normal user: the package's own programs, and
+ * `<DATA_DIR>/postgres`.
  *
- * PostgreSQL refuses to run as root, so root runs it as the user `postgres`, who must be able to enter both places. A checkout or
- * a DATA_DIR below a closed directory such as /root (mode 0700) cannot be entered, and its mode is not ours to change. Then the
- * programs are copied once to /var/lib/survey-service, the cluster lies there too, and `<DATA_DIR>/postgres/location` names it:
- * the same DATA_DIR finds its own cluster again, also after it was moved. Anything that can be entered is used in place.
+ * PostgreSQL refuses to run as root, so root runs it as the user `postgres`, who must be able to enter both places. A
+ * checkout or a DATA_DIR below a closed directory such as /root (mode 0700) cannot be entered, and its mode is not ours
+ * to change. Then the programs are copied once to /var/lib/survey-service, the cluster lies there too, and
+ * `<DATA_DIR>/postgres/location` names it: the same DATA_DIR finds its own cluster again, also after it was moved.
+ * Anything that can be entered is used in place.
  */
 export function findPostgresHome(storeDir: string): PostgresHome {
   const { native, version } = findPackage();
@@ -49,7 +51,7 @@ export function findPostgresHome(storeDir: string): PostgresHome {
 
 function clusterHome(storeDir: string, user: { uid: number; gid: number }): string {
   const pointer = join(storeDir, 'location');
-  if (existsSync(pointer)) return kept(readFileSync(pointer, 'utf8').trim(), pointer);
+  if (existsSync(pointer)) return existingCluster(readFileSync(pointer, 'utf8').trim(), pointer);
   if (canEnter(storeDir, user)) return storeDir;
   const dir = join(systemHome, 'clusters', randomUUID());
   makeOpen(dirname(dir));
@@ -60,7 +62,8 @@ function clusterHome(storeDir: string, user: { uid: number; gid: number }): stri
   return dir;
 }
 
-function kept(dir: string, pointer: string): string {
+/** The directory that the pointer names. Throws a StartError if it is gone. */
+function existingCluster(dir: string, pointer: string): string {
   if (!existsSync(dir))
     throw new StartError(
       `the database that ${pointer} names is gone (${dir}): restore it, or delete that file to begin with an empty one`,

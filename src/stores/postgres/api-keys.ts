@@ -53,7 +53,8 @@ export function createApiKeyStore(sql: Sql) {
   const findActive = (condition: ReturnType<Sql>) =>
     withPostgres(async (): Promise<ActiveApiKey | undefined> => {
       const [row] = await sql<(ApiKeyRow & { email: string; user_role: UserRole; user_rpm: number | null })[]>`
-        SELECT k.*, u.email, u.role AS user_role, u.api_key_requests_per_minute AS user_rpm FROM api_keys k JOIN users u ON u.id = k.user_id
+        SELECT k.*, u.email, u.role AS user_role, u.api_key_requests_per_minute AS user_rpm FROM api_keys k
+        JOIN users u ON u.id = k.user_id
         WHERE ${condition} AND NOT u.is_disabled AND (k.expires_at IS NULL OR k.expires_at > now())`;
       return (
         row && {
@@ -88,9 +89,11 @@ export function createApiKeyStore(sql: Sql) {
         return (await sql.begin(async (tx) => {
           // Keys of one user are made one after another, so that the bound is exact.
           await tx`SELECT 1 FROM users WHERE id = ${key.userId} FOR UPDATE`;
-          await tx`DELETE FROM api_keys WHERE user_id = ${key.userId} AND expires_at < now() - make_interval(days => ${expiredTtlDays})`;
+          await tx`DELETE FROM api_keys
+            WHERE user_id = ${key.userId} AND expires_at < now() - make_interval(days => ${expiredTtlDays})`;
           const [count] = await tx<{ keys: number }[]>`
-            SELECT count(*) AS keys FROM api_keys WHERE user_id = ${key.userId} AND (expires_at IS NULL OR expires_at > now())`;
+            SELECT count(*) AS keys FROM api_keys
+            WHERE user_id = ${key.userId} AND (expires_at IS NULL OR expires_at > now())`;
           if (Number(count?.keys ?? 0) >= maxKeys)
             throw conflict('TOO_MANY_API_KEYS', `A user can have ${maxKeys} API keys at most`);
           const [row] = await tx<ApiKeyRow[]>`INSERT INTO api_keys ${tx(columns)} RETURNING *`;
@@ -112,9 +115,8 @@ export function createApiKeyStore(sql: Sql) {
       withPostgres(async () => {
         const where = userId === null ? sql`` : sql`WHERE user_id = ${userId}`;
         const [rows, [count]] = await Promise.all([
-          sql<
-            ApiKeyRow[]
-          >`SELECT * FROM api_keys ${where} ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<ApiKeyRow[]>`SELECT * FROM api_keys ${where} ORDER BY created_at DESC, id DESC LIMIT ${limit}
+            OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM api_keys ${where}`,
         ]);
         return { items: rows.map(keyOf), total: count?.total ?? 0 };
@@ -143,7 +145,8 @@ export function createApiKeyStore(sql: Sql) {
     markUsed: (id: string): Promise<void> =>
       withPostgres(
         async () =>
-          void (await sql`UPDATE api_keys SET last_used_at = now() WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`),
+          void (await sql`UPDATE api_keys SET last_used_at = now()
+            WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < now() - interval '1 minute')`),
       ),
   };
 }

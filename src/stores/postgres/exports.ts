@@ -81,7 +81,9 @@ export function createExportStore(sql: Sql) {
   const live = sql`status IN ('PENDING', 'PROCESSING', 'COMPLETED')`;
   /** A file contains the responses submitted before its request, within its dates. */
   const mayContain = ({ surveyId, first, last }: AffectedResponses) => sql`
-    survey_id = ${surveyId} AND created_at >= ${first} AND coalesce((options->>'startDate')::timestamptz <= ${last}, true) AND coalesce((options->>'endDate')::timestamptz > ${first}, true)`;
+    survey_id = ${surveyId} AND created_at >= ${first}
+      AND coalesce((options->>'startDate')::timestamptz <= ${last}, true)
+      AND coalesce((options->>'endDate')::timestamptz > ${first}, true)`;
   return {
     /**
      * Writes the row and its outbox event in one transaction. Returns false if the user has the maximum of open
@@ -92,7 +94,8 @@ export function createExportStore(sql: Sql) {
         sql.begin(async (tx) => {
           const made = await tx`
             INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at)
-            SELECT ${record.id}::uuid, ${record.surveyId}::uuid, ${record.userId}::uuid, ${record.format}, ${tx.json(record.options as never)}::jsonb, ${record.surveyVersion}::int, ${record.createdAt}::timestamptz
+            SELECT ${record.id}::uuid, ${record.surveyId}::uuid, ${record.userId}::uuid, ${record.format},
+              ${tx.json(record.options as never)}::jsonb, ${record.surveyVersion}::int, ${record.createdAt}::timestamptz
             WHERE (SELECT count(*) FROM exports WHERE user_id = ${record.userId} AND ${open}) < ${maxOpenExports}`;
           if (made.count === 0) return false;
           await writeOutbox(tx, [
@@ -122,8 +125,10 @@ export function createExportStore(sql: Sql) {
       limit,
     }: ExportQuery): Promise<{ items: ExportRecord[]; total: number }> =>
       withPostgres(async () => {
-        const from = sql`FROM exports e JOIN surveys s ON s.id = e.survey_id WHERE e.user_id = ${userId} AND s.deleted_at IS NULL
-          AND (${surveyId}::uuid IS NULL OR e.survey_id = ${surveyId}) AND (${status}::text IS NULL OR e.status = ${status})`;
+        const from = sql`FROM exports e JOIN surveys s ON s.id = e.survey_id
+          WHERE e.user_id = ${userId} AND s.deleted_at IS NULL
+          AND (${surveyId}::uuid IS NULL OR e.survey_id = ${surveyId})
+            AND (${status}::text IS NULL OR e.status = ${status})`;
         const [rows, [count]] = await Promise.all([
           sql<
             ExportRow[]
@@ -152,7 +157,9 @@ export function createExportStore(sql: Sql) {
     complete: (id: string, { rowCount, fileSize, sha256, expiresAt }: FinishedExport): Promise<boolean> =>
       withPostgres(async () => {
         const done = await sql`
-          UPDATE exports SET status = 'COMPLETED', progress = 1, row_count = ${rowCount}, file_size = ${fileSize}, sha256 = ${sha256}, error = NULL, completed_at = now(), expires_at = least(expires_at, ${expiresAt})
+          UPDATE exports
+          SET status = 'COMPLETED', progress = 1, row_count = ${rowCount}, file_size = ${fileSize}, sha256 = ${sha256},
+            error = NULL, completed_at = now(), expires_at = least(expires_at, ${expiresAt})
           WHERE id = ${id} AND ${open}`;
         return done.count > 0;
       }),
@@ -162,7 +169,8 @@ export function createExportStore(sql: Sql) {
       withPostgres(
         async () =>
           (
-            await sql`UPDATE exports SET status = 'FAILED', error = ${reason}, completed_at = now() WHERE id = ${id} AND ${open}`
+            await sql`UPDATE exports SET status = 'FAILED', error = ${reason}, completed_at = now()
+              WHERE id = ${id} AND ${open}`
           ).count > 0,
       ),
 
@@ -181,7 +189,9 @@ export function createExportStore(sql: Sql) {
     invalidate: (affected: AffectedResponses): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
-          UPDATE exports SET status = CASE status WHEN 'COMPLETED' THEN 'EXPIRED' ELSE 'FAILED' END, error = CASE status WHEN 'COMPLETED' THEN ${outdatedReason} ELSE ${withdrawnReason} END,
+          UPDATE exports
+          SET status = CASE status WHEN 'COMPLETED' THEN 'EXPIRED' ELSE 'FAILED' END,
+            error = CASE status WHEN 'COMPLETED' THEN ${outdatedReason} ELSE ${withdrawnReason} END,
             completed_at = coalesce(completed_at, now()), expires_at = least(expires_at, now())
           WHERE ${live} AND ${mayContain(affected)} RETURNING id`;
         return rows.map((row) => row.id);
@@ -191,7 +201,8 @@ export function createExportStore(sql: Sql) {
     limitExpiry: (affected: AffectedResponses, until: Date): Promise<void> =>
       withPostgres(
         async () =>
-          void (await sql`UPDATE exports SET expires_at = ${until} WHERE ${live} AND ${mayContain(affected)} AND coalesce(expires_at > ${until}, true)`),
+          void (await sql`UPDATE exports SET expires_at = ${until}
+            WHERE ${live} AND ${mayContain(affected)} AND coalesce(expires_at > ${until}, true)`),
       ),
 
     /** Marks expired files; returns their ids. */

@@ -34,7 +34,7 @@ export function createLeader({ sql, name, holder, log, leaseMs = defaultLeaseMs 
   const isLeader = (): boolean => performance.now() < heldUntil;
 
   const ask = async (): Promise<void> => {
-    const askedAt = performance.now();
+    const requestedAtMs = performance.now();
     const wasLeader = isLeader();
     const seconds = leaseMs / 1000;
     // A lease that ends later than any may is left from before PostgreSQL's clock was set back.
@@ -45,7 +45,7 @@ export function createLeader({ sql, name, holder, log, leaseMs = defaultLeaseMs 
       WHERE leaders.holder = excluded.holder OR leaders.held_until < clock_timestamp()
         OR leaders.held_until > clock_timestamp() + interval '1 minute'
       RETURNING name`;
-    heldUntil = rows.length > 0 ? askedAt + leaseMs : Number.NEGATIVE_INFINITY;
+    heldUntil = rows.length > 0 ? requestedAtMs + leaseMs : Number.NEGATIVE_INFINITY;
     if (wasLeader || !isLeader()) return;
     log.info({ tasks: name }, 'this process runs the periodic tasks');
     for (const listener of listeners) listener();

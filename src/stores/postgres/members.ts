@@ -58,7 +58,8 @@ export function createMemberStore(sql: Sql) {
           saved AS (
             INSERT INTO survey_members (survey_id, user_id, role) SELECT ${surveyId}, id, ${role} FROM person
             ON CONFLICT (survey_id, user_id) DO UPDATE SET role = excluded.role RETURNING user_id, role, added_at)
-          SELECT saved.user_id, person.email, saved.role, saved.added_at FROM saved JOIN person ON person.id = saved.user_id`;
+          SELECT saved.user_id, person.email, saved.role, saved.added_at FROM saved
+          JOIN person ON person.id = saved.user_id`;
         return row && memberOf(row);
       }),
 

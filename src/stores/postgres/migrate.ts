@@ -23,7 +23,8 @@ export async function migratePostgres(sql: Sql, log?: Pick<Log, 'warn'>): Promis
     // Migrating a large database may take long, in this process or in another one.
     await connection.unsafe('SET lock_timeout = 0; SET statement_timeout = 0').simple();
     await acquireMigrationLock(connection);
-    await connection`CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())`;
+    await connection`CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY,
+      applied_at timestamptz NOT NULL DEFAULT now())`;
     const applied = new Set((await connection<{ name: string }[]>`SELECT name FROM migrations`).map((row) => row.name));
     const newer = [...applied].filter((name) => !files.includes(name));
     if (newer.length > 0) log?.warn({ newer }, 'the database schema is newer than this version of the service');

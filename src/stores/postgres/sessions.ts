@@ -27,7 +27,8 @@ export function createSessionStore(sql: Sql) {
             WHERE id = ${userId} AND password_hash = ${passwordHash} AND NOT is_disabled FOR SHARE
             RETURNING expires_at`;
           if (!session) return false;
-          await tx`INSERT INTO refresh_tokens (token_hash, session_id, expires_at) VALUES (${tokenHash}, ${id}, ${session.expires_at})`;
+          await tx`INSERT INTO refresh_tokens (token_hash, session_id, expires_at)
+            VALUES (${tokenHash}, ${id}, ${session.expires_at})`;
           return true;
         }),
       ),
@@ -49,7 +50,8 @@ export function createSessionStore(sql: Sql) {
     endByToken: (tokenHash: Buffer, userId: string, reason: string): Promise<void> =>
       withPostgres(async () => {
         const [row] = await sql<{ id: string }[]>`
-          SELECT s.id FROM sessions s JOIN refresh_tokens t ON t.session_id = s.id WHERE t.token_hash = ${tokenHash} AND s.user_id = ${userId}`;
+          SELECT s.id FROM sessions s JOIN refresh_tokens t ON t.session_id = s.id
+          WHERE t.token_hash = ${tokenHash} AND s.user_id = ${userId}`;
         if (row) await endSession(sql, row.id, reason);
       }),
 
@@ -65,7 +67,8 @@ export function createSessionStore(sql: Sql) {
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
 async function endSession(db: Sql | Tx, id: string, reason: string): Promise<void> {
-  await db`UPDATE sessions SET ended_at = clock_timestamp(), end_reason = ${reason} WHERE id = ${id} AND ended_at IS NULL`;
+  await db`UPDATE sessions SET ended_at = clock_timestamp(), end_reason = ${reason}
+    WHERE id = ${id} AND ended_at IS NULL`;
 }
 
 async function rotate(tx: Tx, request: RotationRequest): Promise<Rotation> {
@@ -102,7 +105,8 @@ async function handleTokenReuse(
 ): Promise<Rotation> {
   const [recent] = await tx<{ successor_sealed: Buffer }[]>`
     SELECT successor_sealed FROM refresh_tokens
-    WHERE token_hash = ${tokenHash} AND successor_sealed IS NOT NULL AND used_at > clock_timestamp() - make_interval(secs => ${graceSeconds})`;
+    WHERE token_hash = ${tokenHash} AND successor_sealed IS NOT NULL
+      AND used_at > clock_timestamp() - make_interval(secs => ${graceSeconds})`;
   if (recent) return { kind: 'repeated', ...who, successorSealed: recent.successor_sealed };
   await endSession(tx, who.sessionId, 'refresh token reused');
   return { kind: 'reused', ...who };

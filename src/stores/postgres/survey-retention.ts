@@ -14,7 +14,9 @@ export interface RetentionRule {
 export function retentionRules(sql: Sql, defaultDays: number | undefined, now: Date): Promise<RetentionRule[]> {
   return withPostgres(async () => {
     const rows = await sql<{ id: string; days: number }[]>`
-      SELECT id, days FROM (SELECT id, created_at, coalesce(retention_days, ${defaultDays ?? null}::integer) AS days FROM surveys WHERE deleted_at IS NULL) s
+      SELECT id, days
+      FROM (SELECT id, created_at,
+        coalesce(retention_days, ${defaultDays ?? null}::integer) AS days FROM surveys WHERE deleted_at IS NULL) s
       WHERE days IS NOT NULL AND created_at < ${now}::timestamptz - days * interval '1 day' ORDER BY id`;
     return rows.map(({ id, days }) => ({ surveyId: id, days }));
   });
@@ -48,7 +50,9 @@ export function createDeletedSurveys(sql: Sql, log: Pick<Log, 'warn'>) {
         sql,
         async (tx) =>
           (
-            await tx`DELETE FROM surveys s WHERE id = ${id} AND deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.survey_id = s.id)`
+            await tx`DELETE FROM surveys s
+              WHERE id = ${id} AND deleted_at IS NOT NULL
+              AND NOT EXISTS (SELECT 1 FROM uploads u WHERE u.survey_id = s.id)`
           ).count,
       );
     } catch (error) {

@@ -37,8 +37,10 @@ export function createSurveyVersions(sql: Sql) {
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
           SELECT s.id FROM surveys s
-          WHERE s.deleted_at IS NULL AND s.version > ${keptVersions} AND ${after === undefined ? sql`true` : sql`s.id > ${after}`}
-            AND EXISTS (SELECT FROM survey_versions v WHERE v.survey_id = s.id AND v.version <= s.version - ${keptVersions})
+          WHERE s.deleted_at IS NULL AND s.version > ${keptVersions}
+            AND ${after === undefined ? sql`true` : sql`s.id > ${after}`}
+            AND EXISTS (SELECT FROM survey_versions v WHERE v.survey_id = s.id
+              AND v.version <= s.version - ${keptVersions})
           ORDER BY s.id LIMIT ${limit}`;
         return rows.map(({ id }) => id);
       }),
@@ -52,8 +54,10 @@ export function createSurveyVersions(sql: Sql) {
         withLongTimeout(sql, async (tx) => {
           const done = await tx`
             DELETE FROM survey_versions v USING surveys s
-            WHERE s.id = ${surveyId} AND v.survey_id = s.id AND v.version <= s.version - ${keptVersions} AND v.version <> ALL(${[...referenced]}::integer[])
-              AND EXISTS (SELECT FROM survey_versions later WHERE later.survey_id = v.survey_id AND later.version > v.version AND later.created_at < ${replacedBefore})
+            WHERE s.id = ${surveyId} AND v.survey_id = s.id AND v.version <= s.version - ${keptVersions}
+              AND v.version <> ALL(${[...referenced]}::integer[])
+              AND EXISTS (SELECT FROM survey_versions later WHERE later.survey_id = v.survey_id
+                AND later.version > v.version AND later.created_at < ${replacedBefore})
               AND NOT EXISTS (SELECT FROM exports e WHERE e.survey_id = v.survey_id AND e.survey_version = v.version)`;
           return done.count;
         }),

@@ -21,8 +21,8 @@ export interface OutboxEvent {
 }
 
 /**
- * The result of a change. Unchanged questions and collectors (the same object) are not written. A revision later than the row's next
- * one is kept.
+ * The result of a change. Unchanged questions and collectors (the same object) are not written. A revision later than
+ * the row's next one is kept.
  */
 export interface SurveyChange {
   survey: SurveyWithQuestions;
@@ -85,7 +85,8 @@ export function createSurveyStore(sql: Sql) {
     findByQuestion: (questionId: string): Promise<Survey | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<SurveyRow[]>`
-          SELECT s.* FROM surveys s JOIN questions q ON q.survey_id = s.id WHERE q.id = ${questionId} AND NOT q.is_hidden AND s.deleted_at IS NULL`;
+          SELECT s.* FROM surveys s JOIN questions q ON q.survey_id = s.id
+          WHERE q.id = ${questionId} AND NOT q.is_hidden AND s.deleted_at IS NULL`;
         return row && surveyFromRow(row);
       }),
 
@@ -140,9 +141,11 @@ export function createSurveyStore(sql: Sql) {
       withPostgres(async () => {
         await sql.begin(async (tx) => {
           const [row] = await tx<{ revision: number }[]>`
-            UPDATE surveys SET deleted_at = now(), revision = revision + 1 WHERE id = ${id} AND deleted_at IS NULL RETURNING revision`;
+            UPDATE surveys SET deleted_at = now(), revision = revision + 1 WHERE id = ${id} AND deleted_at IS NULL
+            RETURNING revision`;
           if (!row) throw notFound('survey');
-          await tx`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE survey_id = ${id} AND status IN ('PENDING', 'RUNNING')`;
+          await tx`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now()
+            WHERE survey_id = ${id} AND status IN ('PENDING', 'RUNNING')`;
           await writeOutbox(tx, [
             { kind: 'survey.deleted', cause: `deleted:${id}`, payload: { surveyId: id, revision: row.revision } },
           ]);
@@ -172,7 +175,9 @@ export function createSurveyStore(sql: Sql) {
     }): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string }[]>`
-          SELECT id FROM surveys WHERE deleted_at IS NULL AND status IN ('ACTIVE', 'PAUSED') AND ends_at <= ${now} AND ${after === undefined ? sql`true` : sql`id > ${after}`} ORDER BY id LIMIT ${limit}`;
+          SELECT id FROM surveys
+          WHERE deleted_at IS NULL AND status IN ('ACTIVE', 'PAUSED') AND ends_at <= ${now}
+            AND ${after === undefined ? sql`true` : sql`id > ${after}`} ORDER BY id LIMIT ${limit}`;
         return rows.map((row) => row.id);
       }),
 
@@ -218,8 +223,11 @@ export function createSurveyStore(sql: Sql) {
             status: SurveyStatus;
           }[]
         >`
-          SELECT c.survey_id, s.revision, c.responses, c.completed, s.response_quota, s.status FROM survey_counts c JOIN surveys s ON s.id = c.survey_id
-          WHERE s.deleted_at IS NULL AND ${after === undefined ? sql`true` : sql`c.survey_id > ${after}`} AND ${surveyId === undefined ? sql`true` : sql`c.survey_id = ${surveyId}`} ORDER BY c.survey_id LIMIT ${limit}`;
+          SELECT c.survey_id, s.revision, c.responses, c.completed, s.response_quota, s.status FROM survey_counts c
+          JOIN surveys s ON s.id = c.survey_id
+          WHERE s.deleted_at IS NULL AND ${after === undefined ? sql`true` : sql`c.survey_id > ${after}`}
+            AND ${surveyId === undefined ? sql`true` : sql`c.survey_id = ${surveyId}`} ORDER BY c.survey_id
+            LIMIT ${limit}`;
         return rows.map((row) => ({
           surveyId: row.survey_id,
           revision: row.revision,
@@ -235,7 +243,8 @@ export function createSurveyStore(sql: Sql) {
         if (counts.length === 0) return;
         await sql`
           UPDATE survey_counts c SET responses = n.responses, completed = n.completed
-          FROM unnest(${counts.map((item) => item.surveyId)}::uuid[], ${counts.map((item) => item.responses)}::bigint[], ${counts.map((item) => item.completed)}::bigint[])
+          FROM unnest(${counts.map((item) => item.surveyId)}::uuid[], ${counts.map((item) => item.responses)}::bigint[],
+            ${counts.map((item) => item.completed)}::bigint[])
             AS n (survey_id, responses, completed)
           WHERE c.survey_id = n.survey_id AND (c.responses, c.completed) IS DISTINCT FROM (n.responses, n.completed)`;
       }),
@@ -289,12 +298,15 @@ async function writeVersion(tx: Tx, survey: SurveyWithQuestions): Promise<void> 
     ...(survey.isShuffled && { isShuffled: true }),
     questions: survey.questions,
   };
-  await tx`INSERT INTO survey_versions (survey_id, version, definition) VALUES (${survey.id}, ${survey.version}, ${tx.json(definition as never)})`;
+  await tx`INSERT INTO survey_versions (survey_id, version, definition)
+    VALUES (${survey.id}, ${survey.version}, ${tx.json(definition as never)})`;
 }
 
 export async function writeOutbox(tx: Tx, events: readonly OutboxEvent[]): Promise<void> {
   for (const event of events)
-    await tx`INSERT INTO outbox (kind, cause, payload) VALUES (${event.kind}, ${event.cause ?? null}, ${tx.json(event.payload as never)}) ON CONFLICT (cause) DO NOTHING`;
+    await tx`INSERT INTO outbox (kind, cause, payload)
+      VALUES (${event.kind}, ${event.cause ?? null}, ${tx.json(event.payload as never)})
+      ON CONFLICT (cause) DO NOTHING`;
 }
 
 async function listSurveys(
@@ -305,7 +317,8 @@ async function listSurveys(
   const mine =
     query.userId === null
       ? sql``
-      : sql`AND (s.owner_id = ${query.userId} OR EXISTS (SELECT 1 FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = ${query.userId}))`;
+      : sql`AND (s.owner_id = ${query.userId}
+        OR EXISTS (SELECT 1 FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = ${query.userId}))`;
   const status = query.status === undefined ? sql`` : sql`AND s.status = ${query.status}`;
   const pattern = `%${(query.search ?? '').replace(/[\\%_]/g, '\\$&')}%`;
   const search =
@@ -319,7 +332,8 @@ async function listSurveys(
   const direction = query.isDescending ? sql`DESC` : sql`ASC`;
   const rows = await sql<(SurveyRow & { responses: number })[]>`
     SELECT s.*, coalesce(c.responses, 0) AS responses FROM surveys s LEFT JOIN survey_counts c ON c.survey_id = s.id
-    ${where} ORDER BY ${column} ${direction}, s.id ${direction} LIMIT ${query.limit} OFFSET ${(query.page - 1) * query.limit}`;
+    ${where} ORDER BY ${column} ${direction}, s.id ${direction} LIMIT ${query.limit}
+      OFFSET ${(query.page - 1) * query.limit}`;
   const [count] = await sql<{ total: number }[]>`SELECT count(*) AS total FROM surveys s ${where}`;
   return {
     items: rows.map((row) => ({ ...surveyFromRow(row), responseCount: row.responses })),

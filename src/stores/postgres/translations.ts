@@ -46,8 +46,11 @@ export function createTranslationStore(sql: Sql) {
     merge: ({ surveyId, language, strings, removedKeys, at }: TranslationChange): Promise<Translation> =>
       withPostgres(async () => {
         const [row] = await sql<TranslationRow[]>`
-          INSERT INTO translations AS known (survey_id, language, strings, updated_at) VALUES (${surveyId}, ${language}, ${sql.json(strings as never)}, ${at})
-          ON CONFLICT (survey_id, language) DO UPDATE SET strings = (known.strings || excluded.strings) - ${removedKeys as string[]}::text[], updated_at = excluded.updated_at
+          INSERT INTO translations AS known (survey_id, language, strings, updated_at)
+          VALUES (${surveyId}, ${language}, ${sql.json(strings as never)}, ${at})
+          ON CONFLICT (survey_id, language) DO UPDATE
+            SET strings = (known.strings || excluded.strings) - ${removedKeys as string[]}::text[],
+            updated_at = excluded.updated_at
           RETURNING *`;
         if (!row) throw new Error('a translation was not written');
         return translationOf(row);

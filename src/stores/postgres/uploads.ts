@@ -23,7 +23,8 @@ export function createUploadRows(sql: Sql) {
       withPostgres(async () => {
         await sql`
           INSERT INTO uploads (id, survey_id, question_id, file_name, mime_type, size, sha256, created_at)
-          VALUES (${upload.id}, ${upload.surveyId}, ${upload.questionId}, ${upload.fileName}, ${upload.mimeType}, ${upload.size}, ${upload.sha256}, ${upload.createdAt})`;
+          VALUES (${upload.id}, ${upload.surveyId}, ${upload.questionId}, ${upload.fileName}, ${upload.mimeType},
+            ${upload.size}, ${upload.sha256}, ${upload.createdAt})`;
       }),
 
     find: (id: string): Promise<UploadRecord | undefined> =>
@@ -46,7 +47,8 @@ export function createUploadRows(sql: Sql) {
       withPostgres(async () => {
         const rows = await sql<UploadRow[]>`
           UPDATE uploads SET response_id = ${responseId}, holds = holds + 1, claimed_at = coalesce(claimed_at, now())
-          WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[]) AND (response_id IS NULL OR response_id = ${responseId}) RETURNING *`;
+          WHERE survey_id = ${surveyId} AND id = ANY(${ids as string[]}::uuid[])
+            AND (response_id IS NULL OR response_id = ${responseId}) RETURNING *`;
         return rows.map(recordOf);
       }),
 
@@ -54,7 +56,9 @@ export function createUploadRows(sql: Sql) {
     release: (responseId: string, ids: readonly string[]): Promise<void> =>
       withPostgres(async () => {
         await sql`
-          UPDATE uploads SET holds = holds - 1, response_id = CASE WHEN holds > 1 THEN response_id END, claimed_at = CASE WHEN holds > 1 THEN claimed_at END
+          UPDATE uploads
+          SET holds = holds - 1, response_id = CASE WHEN holds > 1 THEN response_id END,
+            claimed_at = CASE WHEN holds > 1 THEN claimed_at END
           WHERE response_id = ${responseId} AND id = ANY(${ids as string[]}::uuid[]) AND holds > 0 AND NOT is_kept`;
       }),
 
@@ -62,28 +66,33 @@ export function createUploadRows(sql: Sql) {
     releaseAll: (responseId: string): Promise<void> =>
       withPostgres(
         async () =>
-          void (await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = NULL WHERE response_id = ${responseId} AND NOT is_kept`),
+          void (await sql`UPDATE uploads SET response_id = NULL, holds = 0, claimed_at = NULL
+            WHERE response_id = ${responseId} AND NOT is_kept`),
       ),
 
     /** Notes that the responses of these uploads are stored. */
     markStored: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(
         async () =>
-          void (await sql`UPDATE uploads SET is_kept = true WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
+          void (await sql`UPDATE uploads SET is_kept = true
+            WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
       ),
 
     /** Notes that these responses are being deleted, so that the sweep checks again whether they exist. */
     markUnverified: (responseIds: readonly string[]): Promise<void> =>
       withPostgres(
         async () =>
-          void (await sql`UPDATE uploads SET is_kept = false, claimed_at = now() WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
+          void (await sql`UPDATE uploads SET is_kept = false, claimed_at = now()
+            WHERE response_id = ANY(${responseIds as string[]}::uuid[])`),
       ),
 
     /** Responses with uploads claimed before that moment that are not known to be stored. */
     findUnverifiedResponses: (before: Date, limit: number): Promise<string[]> =>
       withPostgres(async () => {
         const rows = await sql<{ response_id: string }[]>`
-          SELECT DISTINCT response_id FROM uploads WHERE NOT is_kept AND response_id IS NOT NULL AND coalesce(claimed_at, created_at) < ${before} LIMIT ${limit}`;
+          SELECT DISTINCT response_id FROM uploads
+          WHERE NOT is_kept AND response_id IS NOT NULL AND coalesce(claimed_at, created_at) < ${before}
+          LIMIT ${limit}`;
         return rows.map((row) => row.response_id);
       }),
 
@@ -91,16 +100,16 @@ export function createUploadRows(sql: Sql) {
     unclaimedBytes: (surveyId: string): Promise<number> =>
       withPostgres(async () => {
         const [row] = await sql<{ bytes: string }[]>`
-          SELECT coalesce(sum(size), 0) AS bytes FROM uploads WHERE survey_id = ${surveyId} AND response_id IS NULL AND NOT is_kept`;
+          SELECT coalesce(sum(size), 0) AS bytes FROM uploads
+          WHERE survey_id = ${surveyId} AND response_id IS NULL AND NOT is_kept`;
         return Number(row?.bytes ?? 0);
       }),
 
     removeUnclaimed: (before: Date): Promise<string[]> =>
       withPostgres(async () =>
         idsOf(
-          await sql<
-            IdRow[]
-          >`DELETE FROM uploads WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before} RETURNING id`,
+          await sql<IdRow[]>`DELETE FROM uploads
+            WHERE response_id IS NULL AND NOT is_kept AND coalesce(claimed_at, created_at) < ${before} RETURNING id`,
         ),
       ),
 

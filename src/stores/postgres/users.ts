@@ -165,8 +165,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       }),
 
     /**
-     * Deletes a user. Surveys go to `heirId`, or, if users delete themselves, to the oldest other ADMIN; returns the
-     * new owner. Throws NOT_FOUND or LAST_ADMIN.
+     * Deletes a user. Surveys go to `newOwnerId`, or, if users delete themselves, to the oldest other ADMIN; returns
+     * the new owner. Throws NOT_FOUND or LAST_ADMIN.
      */
     remove: (id: string, newOwnerId: string): Promise<string> =>
       inUserTransaction(async (tx) => {
@@ -176,7 +176,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         const newOwner = id === newOwnerId ? other : newOwnerId;
         await transferOwnership(tx, id, newOwner);
         await tx`UPDATE surveys SET owner_id = ${newOwner} WHERE owner_id = ${id}`;
-        await tx`DELETE FROM survey_members m USING surveys s WHERE s.id = m.survey_id AND s.owner_id = m.user_id AND m.user_id = ${newOwner}`;
+        await tx`DELETE FROM survey_members m USING surveys s
+          WHERE s.id = m.survey_id AND s.owner_id = m.user_id AND m.user_id = ${newOwner}`;
         await tx`DELETE FROM users WHERE id = ${id}`;
         return newOwner;
       }),
@@ -190,8 +191,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       change: { from: string; to: string; keptSessionId: string | null },
     ): Promise<boolean> =>
       inUserTransaction(async (tx) => {
-        const saved =
-          await tx`UPDATE users SET password_hash = ${change.to}, updated_at = now() WHERE id = ${id} AND password_hash = ${change.from}`;
+        const saved = await tx`UPDATE users SET password_hash = ${change.to}, updated_at = now()
+            WHERE id = ${id} AND password_hash = ${change.from}`;
         if (saved.count === 0) return false;
         await endSessions(tx, id, change.keptSessionId);
         return true;

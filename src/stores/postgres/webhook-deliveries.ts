@@ -108,7 +108,10 @@ export function createDeliveryStore(sql: Sql) {
     countPending: (webhookIds: readonly string[]): Promise<Map<string, number>> =>
       withPostgres(async () => {
         const rows = await sql<{ id: string; waiting: number }[]>`
-          SELECT w.id, (SELECT count(*) FROM (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' LIMIT w.max_waiting) line) AS waiting
+          SELECT w.id, (
+            SELECT count(*) FROM (
+              SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' LIMIT w.max_waiting
+            ) line) AS waiting
           FROM webhooks w WHERE w.id = ANY(${webhookIds}::uuid[])`;
         return new Map(rows.map((row) => [row.id, row.waiting]));
       }),
@@ -124,7 +127,8 @@ export function createDeliveryStore(sql: Sql) {
     async markSurveyDeleted(surveyId: string): Promise<void> {
       await sql`
         UPDATE webhook_deliveries d SET data = d.data || '{"deleted": true}' FROM webhooks w
-        WHERE d.webhook_id = w.id AND (w.survey_id IS NULL OR w.survey_id = ${surveyId}) AND d.status = 'PENDING' AND d.data ->> 'surveyId' = ${surveyId}`;
+        WHERE d.webhook_id = w.id AND (w.survey_id IS NULL OR w.survey_id = ${surveyId}) AND d.status = 'PENDING'
+          AND d.data ->> 'surveyId' = ${surveyId}`;
     },
 
     /**
@@ -137,8 +141,10 @@ export function createDeliveryStore(sql: Sql) {
     ): Promise<Delivery[]> => {
       for (;;) {
         const rows = await sql<CheckedRow[]>`
-          SELECT ${sql(columns.filter((name) => name !== 'attempts'))}, '[]'::jsonb AS attempts, ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
-          WHERE webhook_id = ${webhookId} AND status = 'PENDING' AND next_attempt_at <= ${now} AND id <> ALL(${excludedIds}::uuid[])
+          SELECT ${sql(columns.filter((name) => name !== 'attempts'))}, '[]'::jsonb AS attempts,
+            ${isHiddenFromOwner(sql, webhookId)} AS is_unseen FROM webhook_deliveries d
+          WHERE webhook_id = ${webhookId} AND status = 'PENDING' AND next_attempt_at <= ${now}
+            AND id <> ALL(${excludedIds}::uuid[])
           ORDER BY next_attempt_at LIMIT ${limit}`;
         const visible = await postponeHidden(sql, rows, now);
         if (visible.length > 0 || rows.length < limit) return visible.map(deliveryOf);
@@ -155,7 +161,8 @@ export function createDeliveryStore(sql: Sql) {
 
     /** Assigns deliveries to one request permanently, so that a repetition has the same content. */
     async bindBatch(batchId: string, ids: readonly string[]): Promise<void> {
-      await sql`UPDATE webhook_deliveries SET batch_id = ${batchId} WHERE id = ANY(${ids}::uuid[]) AND status = 'PENDING'`;
+      await sql`UPDATE webhook_deliveries SET batch_id = ${batchId}
+        WHERE id = ANY(${ids}::uuid[]) AND status = 'PENDING'`;
     },
 
     /**
@@ -166,10 +173,15 @@ export function createDeliveryStore(sql: Sql) {
       const field = <T>(of: (settlement: DeliveryResult) => T): T[] => results.map(of);
       await sql`
         UPDATE webhook_deliveries d
-        SET status = CASE WHEN d.status = 'DELIVERED' THEN d.status ELSE s.status END, tries = CASE WHEN d.status = 'DELIVERED' THEN d.tries ELSE s.tries END,
-          next_attempt_at = CASE WHEN d.status = 'DELIVERED' THEN d.next_attempt_at ELSE s.next_at::timestamptz END, attempts = CASE WHEN d.attempts -> -1 = s.attempt::jsonb THEN d.attempts ELSE d.attempts || s.attempt::jsonb END
-        FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.status)}::text[], ${field((item) => item.tries)}::int[],
-          ${field((item) => item.nextAttemptAt?.toISOString() ?? null)}::text[], ${field((item) => JSON.stringify(item.attempt))}::text[]) AS s (id, status, tries, next_at, attempt)
+        SET status = CASE WHEN d.status = 'DELIVERED' THEN d.status ELSE s.status END,
+          tries = CASE WHEN d.status = 'DELIVERED' THEN d.tries ELSE s.tries END,
+          next_attempt_at = CASE WHEN d.status = 'DELIVERED' THEN d.next_attempt_at ELSE s.next_at::timestamptz END,
+          attempts = CASE WHEN d.attempts -> -1 = s.attempt::jsonb THEN d.attempts
+            ELSE d.attempts || s.attempt::jsonb END
+        FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.status)}::text[],
+          ${field((item) => item.tries)}::int[],
+          ${field((item) => item.nextAttemptAt?.toISOString() ?? null)}::text[],
+            ${field((item) => JSON.stringify(item.attempt))}::text[]) AS s (id, status, tries, next_at, attempt)
         WHERE d.id = s.id`;
     },
 
@@ -188,7 +200,8 @@ export function createDeliveryStore(sql: Sql) {
         const [rows, [count]] = await Promise.all([
           sql<
             DeliveryRow[]
-          >`SELECT ${sql(columns)} FROM webhook_deliveries WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          >`SELECT ${sql(columns)} FROM webhook_deliveries WHERE ${which} ORDER BY id DESC LIMIT ${limit}
+            OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM webhook_deliveries WHERE ${which}`,
         ]);
         return { items: rows.map(deliveryOf), total: count?.total ?? 0 };
@@ -198,7 +211,8 @@ export function createDeliveryStore(sql: Sql) {
     redeliver: (webhookId: string, id: string, now: Date): Promise<Delivery | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<DeliveryRow[]>`
-          UPDATE webhook_deliveries SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL
+          UPDATE webhook_deliveries
+          SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL
           WHERE id = ${id} AND webhook_id = ${webhookId} RETURNING ${sql(columns)}`;
         return row && deliveryOf(row);
       }),
@@ -216,10 +230,14 @@ export function createDeliveryStore(sql: Sql) {
         const [part] = await withPostgres(
           async () => sql<{ count: number; last: string }[]>`
           WITH part AS (
-            SELECT id FROM webhook_deliveries WHERE webhook_id = ${webhookId} AND id > ${after} AND created_at >= ${since} AND created_at < ${until}
-              AND status <> 'PENDING' ${status ? sql`AND status = ${status}` : sql``} ORDER BY id LIMIT ${maxRowsPerStatement}),
+            SELECT id FROM webhook_deliveries
+            WHERE webhook_id = ${webhookId} AND id > ${after} AND created_at >= ${since} AND created_at < ${until}
+              AND status <> 'PENDING' ${status ? sql`AND status = ${status}` : sql``} ORDER BY id
+                LIMIT ${maxRowsPerStatement}),
           done AS (
-            UPDATE webhook_deliveries d SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL FROM part WHERE d.id = part.id RETURNING d.id)
+            UPDATE webhook_deliveries d
+            SET status = 'PENDING', tries = 0, next_attempt_at = ${now}, pending_since = ${now}, batch_id = NULL
+            FROM part WHERE d.id = part.id RETURNING d.id)
           SELECT count(*), (array_agg(id ORDER BY id DESC))[1] AS last FROM done`,
         );
         total += part?.count ?? 0;
@@ -238,11 +256,13 @@ export function createDeliveryStore(sql: Sql) {
         error: 'it was pending for longer than the endpoint allows',
       };
       const done = await sql`
-        UPDATE webhook_deliveries SET status = 'FAILED', next_attempt_at = NULL, attempts = attempts || ${JSON.stringify(attempt)}::text::jsonb
+        UPDATE webhook_deliveries
+        SET status = 'FAILED', next_attempt_at = NULL, attempts = attempts || ${JSON.stringify(attempt)}::text::jsonb
         WHERE id IN (
           SELECT old.id FROM webhooks w CROSS JOIN LATERAL (
             SELECT d.id FROM webhook_deliveries d
-            WHERE d.webhook_id = w.id AND d.status = 'PENDING' AND d.pending_since < ${now}::timestamptz - make_interval(secs => w.max_age_seconds)
+            WHERE d.webhook_id = w.id AND d.status = 'PENDING'
+              AND d.pending_since < ${now}::timestamptz - make_interval(secs => w.max_age_seconds)
             ORDER BY d.pending_since LIMIT ${maxRowsPerStatement}) old LIMIT ${maxRowsPerStatement})`;
       return done.count;
     },
@@ -255,9 +275,12 @@ export function createDeliveryStore(sql: Sql) {
       const done = await sql`
         DELETE FROM webhook_deliveries WHERE id IN (
           SELECT old.id FROM webhooks w
-          CROSS JOIN LATERAL (SELECT (SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id ORDER BY d.id DESC OFFSET ${keptAtMost} LIMIT 1) AS newest_gone) cut
+          CROSS JOIN LATERAL (SELECT (SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id
+            ORDER BY d.id DESC OFFSET ${keptAtMost} LIMIT 1) AS newest_gone) cut
           CROSS JOIN LATERAL (
-            SELECT d.id FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status <> 'PENDING' AND (d.created_at < ${before} OR d.id <= cut.newest_gone)
+            SELECT d.id FROM webhook_deliveries d
+            WHERE d.webhook_id = w.id AND d.status <> 'PENDING'
+              AND (d.created_at < ${before} OR d.id <= cut.newest_gone)
             ORDER BY d.id LIMIT ${maxRowsPerStatement}) old LIMIT ${maxRowsPerStatement})`;
       return done.count;
     },
@@ -275,8 +298,11 @@ interface CheckedRow extends DeliveryRow {
  * other than ADMINs, two primary keys a row. A missing survey, as in test events, hides nothing.
  */
 const isHiddenFromOwner = (sql: Sql, webhookId: string) => sql`
-  CASE WHEN (SELECT u.role = 'ADMIN' AND w.made_as = 'ADMIN' FROM webhooks w JOIN users u ON u.id = w.owner_id WHERE w.id = ${webhookId}) THEN false ELSE EXISTS (
-    SELECT FROM surveys s JOIN webhooks w ON w.id = ${webhookId} WHERE s.id = (d.data ->> 'surveyId')::uuid AND s.owner_id <> w.owner_id
+  CASE
+    WHEN (SELECT u.role = 'ADMIN' AND w.made_as = 'ADMIN' FROM webhooks w JOIN users u ON u.id = w.owner_id
+    WHERE w.id = ${webhookId}) THEN false ELSE EXISTS (
+    SELECT FROM surveys s JOIN webhooks w ON w.id = ${webhookId}
+    WHERE s.id = (d.data ->> 'surveyId')::uuid AND s.owner_id <> w.owner_id
       AND NOT EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = w.owner_id)) END`;
 
 /**
@@ -287,7 +313,9 @@ async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date):
   const hiddenIds = rows.filter((row) => row.is_unseen).map(({ id }) => id);
   if (hiddenIds.length > 0)
     await sql`
-      UPDATE webhook_deliveries SET next_attempt_at = greatest(next_attempt_at, ${now}::timestamptz + make_interval(secs => ${hiddenRetrySeconds})), batch_id = NULL
+      UPDATE webhook_deliveries
+      SET next_attempt_at = greatest(next_attempt_at,
+        ${now}::timestamptz + make_interval(secs => ${hiddenRetrySeconds})), batch_id = NULL
       WHERE id = ANY(${hiddenIds}::uuid[]) AND status = 'PENDING'`;
   return rows.filter((row) => !row.is_unseen);
 }
@@ -295,12 +323,16 @@ async function postponeHidden(sql: Sql, rows: readonly CheckedRow[], now: Date):
 async function insert(sql: Sql, deliveries: readonly NewDelivery[]): Promise<void> {
   const field = <T>(of: (delivery: NewDelivery) => T): T[] => deliveries.map(of);
   await sql`
-    INSERT INTO webhook_deliveries (id, webhook_id, event, event_key, occurred_at, data, status, attempts, next_attempt_at, pending_since, created_at)
-    SELECT n.id, n.webhook_id, n.event, n.event_key, n.occurred_at::timestamptz, n.data::jsonb, CASE WHEN n.next_at IS NULL THEN 'FAILED' ELSE 'PENDING' END, n.attempts::jsonb,
+    INSERT INTO webhook_deliveries (id, webhook_id, event, event_key, occurred_at, data, status, attempts,
+      next_attempt_at, pending_since, created_at)
+    SELECT n.id, n.webhook_id, n.event, n.event_key, n.occurred_at::timestamptz, n.data::jsonb,
+      CASE WHEN n.next_at IS NULL THEN 'FAILED' ELSE 'PENDING' END, n.attempts::jsonb,
       n.next_at::timestamptz, n.created_at::timestamptz, n.created_at::timestamptz
-    FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.webhookId)}::uuid[], ${field((item) => item.event)}::text[], ${field((item) => item.eventKey)}::text[],
+    FROM unnest(${field((item) => item.id)}::uuid[], ${field((item) => item.webhookId)}::uuid[],
+      ${field((item) => item.event)}::text[], ${field((item) => item.eventKey)}::text[],
       ${field((item) => item.occurredAt.toISOString())}::text[], ${field((item) => JSON.stringify(item.data))}::text[],
-      ${field((item) => (item.overflowLimit === undefined ? item.nextAttemptAt.toISOString() : null))}::text[], ${field((item) => item.createdAt.toISOString())}::text[],
+      ${field((item) => (item.overflowLimit === undefined ? item.nextAttemptAt.toISOString() : null))}::text[],
+        ${field((item) => item.createdAt.toISOString())}::text[],
       ${field((item) => JSON.stringify(attemptsOf(item)))}::text[])
       AS n (id, webhook_id, event, event_key, occurred_at, data, next_at, created_at, attempts)
     JOIN webhooks w ON w.id = n.webhook_id

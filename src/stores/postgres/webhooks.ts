@@ -118,7 +118,8 @@ async function limitReached(
 
 export function createWebhookStore(sql: Sql) {
   const blockedReason = sql`
-    CASE WHEN ${mayReceive(sql)} THEN NULL WHEN ${isOwnerActive(sql)} THEN ${ownerWithoutAccess} ELSE ${ownerInactive} END`;
+    CASE WHEN ${mayReceive(sql)} THEN NULL WHEN ${isOwnerActive(sql)} THEN ${ownerWithoutAccess}
+      ELSE ${ownerInactive} END`;
   const hasRateLimitOf = ({ maxPerSecond, isBatch }: Pick<Webhook, 'maxPerSecond' | 'isBatch'>) =>
     sql`(max_per_second IS NOT DISTINCT FROM ${maxPerSecond}::integer AND is_batch = ${isBatch})`;
   const isSendDue = (now: Date) =>
@@ -143,11 +144,13 @@ export function createWebhookStore(sql: Sql) {
       limit: number;
     }): Promise<{ items: Webhook[]; total: number }> =>
       withPostgres(async () => {
-        const which = sql`(${ownerId}::uuid IS NULL OR owner_id = ${ownerId}) AND (${surveyId ?? null}::uuid IS NULL OR survey_id = ${surveyId ?? null})`;
+        const which = sql`(${ownerId}::uuid IS NULL OR owner_id = ${ownerId})
+          AND (${surveyId ?? null}::uuid IS NULL OR survey_id = ${surveyId ?? null})`;
         const [rows, [count]] = await Promise.all([
           sql<
             WebhookRow[]
-          >`SELECT w.*, ${blockedReason} AS silence FROM webhooks w WHERE ${which} ORDER BY id DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          >`SELECT w.*, ${blockedReason} AS silence FROM webhooks w WHERE ${which} ORDER BY id DESC LIMIT ${limit}
+            OFFSET ${(page - 1) * limit}`,
           sql<{ total: number }[]>`SELECT count(*) AS total FROM webhooks WHERE ${which}`,
         ]);
         return { items: rows.map(webhookOf), total: count?.total ?? 0 };
@@ -186,7 +189,9 @@ export function createWebhookStore(sql: Sql) {
           return (
             (
               await tx`
-          UPDATE webhooks SET ${sql(webhook.isActive ? { ...changes, ...resetFailures } : changes)}, next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN next_turn_at END WHERE id = ${id}`
+          UPDATE webhooks
+          SET ${sql(webhook.isActive ? { ...changes, ...resetFailures } : changes)},
+            next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN next_turn_at END WHERE id = ${id}`
             ).count > 0
           );
         }),
@@ -199,10 +204,15 @@ export function createWebhookStore(sql: Sql) {
     rotate: (id: string, secretSealed: Buffer, { oldUntil, now }: { oldUntil: Date; now: Date }): Promise<boolean> =>
       withPostgres(async () => {
         const older = sql`
-          older_secrets || CASE WHEN old_secret_sealed IS NULL THEN '[]'::jsonb ELSE jsonb_build_array(jsonb_build_object('sealed', encode(old_secret_sealed, 'base64'), 'until', old_secret_until)) END`;
-        const signing = sql`(SELECT coalesce(jsonb_agg(old), '[]'::jsonb) FROM jsonb_array_elements(${older}) old WHERE (old->>'until')::timestamptz > ${now})`;
+          older_secrets || CASE WHEN old_secret_sealed IS NULL THEN '[]'::jsonb
+            ELSE jsonb_build_array(jsonb_build_object('sealed', encode(old_secret_sealed, 'base64'), 'until',
+            old_secret_until)) END`;
+        const signing = sql`(SELECT coalesce(jsonb_agg(old), '[]'::jsonb) FROM jsonb_array_elements(${older}) old
+          WHERE (old->>'until')::timestamptz > ${now})`;
         const done = await sql`
-          UPDATE webhooks SET older_secrets = ${signing}, old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil}, secret_sealed = ${secretSealed}, updated_at = ${now}
+          UPDATE webhooks
+          SET older_secrets = ${signing}, old_secret_sealed = secret_sealed, old_secret_until = ${oldUntil},
+            secret_sealed = ${secretSealed}, updated_at = ${now}
           WHERE id = ${id} AND jsonb_array_length(${signing}) < ${maxOldSecrets}`;
         return done.count > 0;
       }),
@@ -214,7 +224,8 @@ export function createWebhookStore(sql: Sql) {
     /** Active endpoints whose owner may see any of these surveys. */
     findSubscriptions: async (surveyIds: readonly string[]): Promise<Subscription[]> =>
       sql<Subscription[]>`
-        SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch", w.max_waiting AS "maxWaiting",
+        SELECT w.id AS "webhookId", s.id AS "surveyId", w.events, w.is_batch AS "isBatch",
+          w.max_waiting AS "maxWaiting",
           w.created_at AS "createdAt"
         FROM webhooks w JOIN users u ON u.id = w.owner_id AND NOT u.is_disabled AND u.role <> 'VIEWER'
         JOIN surveys s ON s.id = ANY(${surveyIds}::uuid[]) AND (w.survey_id IS NULL OR w.survey_id = s.id)
@@ -234,7 +245,9 @@ export function createWebhookStore(sql: Sql) {
       const now = new Date(nowMs);
       const [row] = await sql<WebhookRow[]>`
         UPDATE webhooks w SET leased_by = ${holder}, leased_until = ${new Date(untilMs)}
-        WHERE id = ${webhookId} AND is_active AND ${mayReceive(sql)} AND (paused_until IS NULL OR paused_until <= ${now}) AND ${isSendDue(now)} AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
+        WHERE id = ${webhookId} AND is_active AND ${mayReceive(sql)}
+          AND (paused_until IS NULL OR paused_until <= ${now}) AND ${isSendDue(now)}
+          AND (leased_until IS NULL OR leased_until <= ${now} OR leased_by = ${holder})
         RETURNING *`;
       return row && webhookOf(row);
     },
@@ -253,24 +266,29 @@ export function createWebhookStore(sql: Sql) {
       (
         await sql`
         UPDATE webhooks w SET leased_until = ${new Date(untilMs)}, next_turn_at = ${nextSendAt}
-        WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf} AND is_active AND ${mayReceive(sql)}`
+        WHERE id = ${webhookId} AND leased_by = ${holder} AND date_trunc('milliseconds', updated_at) = ${asOf}
+          AND is_active AND ${mayReceive(sql)}`
       ).count > 0,
 
     /** Releases the lease and notes the next send time, unless the rate limit was changed meanwhile. */
     release: async ({ webhook, at }: NextSend, holder: string): Promise<void> =>
       void (await sql`
-        UPDATE webhooks SET leased_by = NULL, leased_until = NULL, next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN ${at}::timestamptz END
+        UPDATE webhooks
+        SET leased_by = NULL, leased_until = NULL,
+          next_turn_at = CASE WHEN ${hasRateLimitOf(webhook)} THEN ${at}::timestamptz END
         WHERE id = ${webhook.id} AND leased_by = ${holder}`),
 
     /** Notes the time of the first failure, or null after a success. */
     markFailing: async (webhookId: string, since: Date | null): Promise<void> =>
-      void (await sql`UPDATE webhooks SET failing_since = ${since} WHERE id = ${webhookId} AND (${since}::timestamptz IS NULL OR failing_since IS NULL)`),
+      void (await sql`UPDATE webhooks SET failing_since = ${since}
+        WHERE id = ${webhookId} AND (${since}::timestamptz IS NULL OR failing_since IS NULL)`),
 
     pause: async (webhookId: string, until: Date): Promise<void> =>
       void (await sql`UPDATE webhooks SET paused_until = ${until} WHERE id = ${webhookId}`),
 
     disable: async (webhookId: string, { at, reason }: { at: Date; reason: string }): Promise<void> =>
-      void (await sql`UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason} WHERE id = ${webhookId} AND is_active`),
+      void (await sql`UPDATE webhooks SET is_active = false, disabled_at = ${at}, disabled_reason = ${reason}
+        WHERE id = ${webhookId} AND is_active`),
 
     /** Deactivates endpoints of deleted surveys that have no waiting deliveries. */
     disableOrphans: async (now: Date): Promise<void> =>
@@ -283,8 +301,11 @@ export function createWebhookStore(sql: Sql) {
     findDue: async (now: Date, limit: number, after = '00000000-0000-0000-0000-000000000000'): Promise<string[]> => {
       const rows = await sql<{ id: string }[]>`
         SELECT w.id FROM webhooks w
-        WHERE w.id > ${after} AND w.is_active AND ${mayReceive(sql)} AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND ${isSendDue(now)} AND (w.leased_until IS NULL OR w.leased_until <= ${now})
-          AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' AND d.next_attempt_at <= ${now})
+        WHERE w.id > ${after} AND w.is_active AND ${mayReceive(sql)}
+          AND (w.paused_until IS NULL OR w.paused_until <= ${now}) AND ${isSendDue(now)}
+          AND (w.leased_until IS NULL OR w.leased_until <= ${now})
+          AND EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING'
+            AND d.next_attempt_at <= ${now})
         ORDER BY w.id LIMIT ${limit}`;
       return rows.map((row) => row.id);
     },
@@ -294,9 +315,11 @@ export function createWebhookStore(sql: Sql) {
      */
     stats: async (): Promise<{ oldestPending: Date | null; disabled: number }> => {
       const [row] = await sql<{ oldestPending: Date | null; disabled: number }[]>`
-        SELECT min(oldest.pending_since) FILTER (WHERE w.is_active) AS "oldestPending", count(*) FILTER (WHERE w.disabled_at IS NOT NULL) AS disabled
+        SELECT min(oldest.pending_since) FILTER (WHERE w.is_active) AS "oldestPending",
+          count(*) FILTER (WHERE w.disabled_at IS NOT NULL) AS disabled
         FROM webhooks w LEFT JOIN LATERAL (
-          SELECT d.pending_since FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING' ORDER BY d.pending_since LIMIT 1) oldest ON true`;
+          SELECT d.pending_since FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.status = 'PENDING'
+          ORDER BY d.pending_since LIMIT 1) oldest ON true`;
       return row ?? { oldestPending: null, disabled: 0 };
     },
   };
@@ -314,7 +337,8 @@ const isOwnerActive = (sql: Sql) =>
 
 /** SQL: the owner `u` of endpoint `w` may see the survey `s`. Uses primary keys only, as it runs about every second. */
 const mayViewSurvey = (sql: Sql) => sql`
-  ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id OR EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = u.id))`;
+  ((u.role = 'ADMIN' AND w.made_as = 'ADMIN') OR s.owner_id = u.id
+    OR EXISTS (SELECT FROM survey_members m WHERE m.survey_id = s.id AND m.user_id = u.id))`;
 
 /**
  * SQL: the owner may see the survey of endpoint `w`. For an endpoint of all surveys, each delivery is checked instead.
@@ -330,13 +354,14 @@ const ownerDeleted = 'Its owner was deleted: switch it on if it should go on';
 const surveyDeleted = 'Its survey was deleted';
 
 /**
- * Gives a deleted user's endpoints to the heir. Those of surveys that the heir gets too stay active; the others are
- * deactivated, because they would send events of other surveys to the deleted user's systems.
+ * Gives a deleted user's endpoints to the new owner of the surveys. Those of surveys that the new owner gets too stay
+ * active; the others are deactivated, because they would send events of other surveys to the deleted user's systems.
  */
 export const transferWebhooks: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
   const goesOn = tx`EXISTS (SELECT FROM surveys s WHERE s.id = w.survey_id AND s.owner_id = ${fromUserId})`;
   await tx`
-    UPDATE webhooks w SET is_active = false, disabled_at = now(), disabled_reason = ${ownerDeleted} WHERE owner_id = ${fromUserId} AND is_active AND NOT ${goesOn}`;
+    UPDATE webhooks w SET is_active = false, disabled_at = now(), disabled_reason = ${ownerDeleted}
+    WHERE owner_id = ${fromUserId} AND is_active AND NOT ${goesOn}`;
   await tx`UPDATE webhooks SET owner_id = ${toUserId}, updated_at = now() WHERE owner_id = ${fromUserId}`;
 };
 

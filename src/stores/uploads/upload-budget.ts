@@ -84,8 +84,8 @@ export function createUploadBudget({ rows, storage, redis, limits, log }: Upload
 
   return {
     /**
-     * Reserves room for a file. Throws RATE_LIMITED or SERVICE_UNAVAILABLE. `settle` must be called when the file is stored, with its
-     * size, or has failed, with 0.
+     * Reserves room for a file. Throws RATE_LIMITED or SERVICE_UNAVAILABLE. `settle` must be called when the file is
+     * stored, with its size, or has failed, with 0.
      */
     async reserve({ surveyId, sender, bytes }: BudgetRequest): Promise<{ settle(storedBytes: number): void }> {
       await turns.run(() => takeRoom(surveyId, bytes));

@@ -58,7 +58,10 @@ export function createUploads({ rows, storage, budget, unclaimedTtlMs, now, isRe
   };
 
   return {
-    /** Reserves room for a file before any of it is read; `settle` gives back what was not needed. Throws RATE_LIMITED or SERVICE_UNAVAILABLE. */
+    /**
+     * Reserves room for a file before any of it is read; `settle` gives back what was not needed. Throws RATE_LIMITED
+     * or SERVICE_UNAVAILABLE.
+     */
     reserveRoom: budget.reserve,
 
     /** Stores a file and its record. If `bytes` throws, nothing is stored. */
@@ -108,7 +111,9 @@ export function createUploads({ rows, storage, budget, unclaimedTtlMs, now, isRe
       removeFiles(await rows.removeOfResponses(responseIds)),
     removeOfSurvey: async (surveyId: string): Promise<number> => removeFiles(await rows.removeOfSurvey(surveyId)),
 
-    /** Removes uploads unclaimed for too long, those of responses that were never accepted, and files without a record. */
+    /**
+     * Removes uploads unclaimed for too long, those of responses that were never accepted, and files without a record.
+     */
     async sweep(): Promise<number> {
       const before = new Date(now() - unclaimedTtlMs);
       for (const responseId of await rows.findUnverifiedResponses(new Date(now() - claimTtlMs), responseBatchSize)) {

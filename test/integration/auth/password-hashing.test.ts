@@ -9,19 +9,19 @@ describe('passwords', () => {
   // Hashing is dear, and gives way to all else that the machine does.
   const hashed = passwords.hash('sesame open');
 
-  it('are kept as argon2id with 19 MiB, two passes and one lane', async () => {
+  it('are stored as argon2id with 19 MiB, two passes and one lane', async () => {
     const stored = await hashed;
     assert.match(stored, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     assert.deepEqual(await passwords.check('sesame open', stored), { isMatch: true, isStale: false });
     assert.deepEqual(await passwords.check('sesame Open', stored), { isMatch: false, isStale: false });
   });
 
-  it('are the same in every Unicode spelling', async () => {
+  it('are equal in every Unicode spelling', async () => {
     const stored = await passwords.hash('caf\u00e9 \uff11\uff12\uff13');
     assert.equal((await passwords.check('cafe\u0301 123', stored)).isMatch, true);
   });
 
-  it('are hashed on a thread that gives way to all others', {
+  it('are hashed on a thread of lower priority', {
     skip: process.platform === 'linux' ? false : 'Linux alone tells how nice a thread is',
   }, async () => {
     await hashed;
@@ -31,17 +31,17 @@ describe('passwords', () => {
     assert.ok(Math.max(...niceness) - Math.min(...niceness) >= 10, niceness.join(' '));
   });
 
-  it('whose stored hash makes no sense are an error, after which the next is checked as ever', async () => {
+  it('with an invalid stored hash are an error, after which the next check works', async () => {
     await assert.rejects(passwords.check('sesame open', '$argon2id$nonsense'));
     assert.equal((await passwords.check('sesame open', await hashed)).isMatch, true);
   });
 
-  it('never match where there is no account', async () => {
+  it('never match for an unknown account', async () => {
     assert.equal((await passwords.check('', undefined)).isMatch, false);
     assert.equal((await passwords.check('anything at all', undefined)).isMatch, false);
   });
 
-  it('hashed with weaker parameters are told to be stale', async () => {
+  it('hashed with weaker parameters are reported as stale', async () => {
     const stored = await hash('sesame open', { memoryCost: 8192, timeCost: 1, parallelism: 1 });
     assert.deepEqual(await passwords.check('sesame open', stored), { isMatch: true, isStale: true });
   });

@@ -71,7 +71,7 @@ describe('the evaluation of AI providers', () => {
     ai.answer = knowAll;
   });
 
-  it('gives a provider that knows every label full marks, all four of them, a line and a line of JSON each', async () => {
+  it('gives full marks to all four providers if every label is right, with a line and a line of JSON each', async () => {
     const { code, lines } = await run(ai.env);
     assert.equal(code, 0, lines.join('\n'));
     assert.equal(lines.length, 8);
@@ -87,7 +87,7 @@ describe('the evaluation of AI providers', () => {
       );
   });
 
-  it('scores what is wrong: one language for all, one sentiment for all, one theme for all', async () => {
+  it('scores constant replies: one language for all, one sentiment for all, one theme for all', async () => {
     ai.answer = (call) => {
       const data = JSON.parse(call.user[0] ?? '{}');
       if (data.description) return survey(wording['en'] ?? '', data.questionCount);
@@ -111,7 +111,7 @@ describe('the evaluation of AI providers', () => {
     );
   });
 
-  it('ends with 1 and names the tasks that failed, which score nothing', async () => {
+  it('exits with 1 and names the failed tasks, which score nothing', async () => {
     ai.answer = (call) =>
       JSON.parse(call.user[0] ?? '{}').description ? survey('One question is too few', 1) : knowAll(call);
     const { code, lines } = await run({
@@ -126,13 +126,13 @@ describe('the evaluation of AI providers', () => {
     );
   });
 
-  it('says in one line that no provider has a key, and ends with 2', async () => {
+  it('reports in one line that no provider has a key, and exits with 2', async () => {
     const { code, lines } = await run({});
     assert.deepEqual([code, lines.length], [2, 1]);
     assert.match(lines[0] ?? '', /OPENAI_API_KEY.*ANTHROPIC_API_KEY.*GEMINI_API_KEY.*AZURE_OPENAI_API_KEY/);
   });
 
-  it('says in one line of a provider that its key cannot be one, goes on with the others, and ends with 1', async () => {
+  it('reports a malformed key in one line, continues with the other providers, and exits with 1', async () => {
     const { OPENAI_API_KEY = '', OPENAI_BASE_URL = '' } = ai.env;
     const { code, lines } = await run({ ANTHROPIC_API_KEY: 'not-a-key', OPENAI_API_KEY, OPENAI_BASE_URL });
     assert.equal(code, 1);
@@ -140,7 +140,7 @@ describe('the evaluation of AI providers', () => {
     assert.match(lines.at(-1) ?? '', /^anthropic cannot be asked: AI_KEY_INVALID, .*form of a key/);
   });
 
-  it('has at least forty labelled answers, as many of each sentiment, and every known theme is written about', () => {
+  it('has at least forty labelled answers, as many of each sentiment, and answers for every known theme', () => {
     assert.ok(labelledAnswers.length >= 40);
     for (const sentiment of sentiments)
       assert.equal(

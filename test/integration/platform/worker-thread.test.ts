@@ -26,8 +26,8 @@ const body = new URL(
   });`)}`,
 );
 
-describe('a thread of its own', () => {
-  it('answers each request, also beside one that fails', async () => {
+describe('a worker thread', () => {
+  it('replies to each request, also if another one fails', async () => {
     const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
     const [one, failed, two] = await Promise.allSettled([run(1), run('fail'), run(2)]);
     assert.deepEqual(
@@ -40,7 +40,7 @@ describe('a thread of its own', () => {
     assert.equal(failed?.status === 'rejected' && failed.reason.message, 'failed');
   });
 
-  it('fails what it was busy with when it dies, and another goes on with the rest', async () => {
+  it('fails the running request when it dies, and a new thread continues with the rest', async () => {
     const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
     assert.equal(await run(1), 2);
     const outcomes = await Promise.allSettled([run(2), run('die'), run(3), run('die'), run(4)]);
@@ -51,7 +51,7 @@ describe('a thread of its own', () => {
     assert.equal(await run(5), 10);
   });
 
-  it('is ended when it says nothing for too long, and another goes on with the rest', async () => {
+  it('is terminated when it sends nothing for too long, and a new thread continues with the rest', async () => {
     const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread', heartbeatTimeoutMs: 2000 });
     const waiting = run('hang');
     const others = [run(3), run(4)];
@@ -60,18 +60,18 @@ describe('a thread of its own', () => {
     assert.equal(await run(5), 10);
   });
 
-  it('is left to what takes longer but says that it comes on', async () => {
+  it('is not terminated while a long request sends heartbeats', async () => {
     const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread', heartbeatTimeoutMs: 2000 });
     assert.equal(await run('long'), 1);
   });
 
-  it('fails what cannot be sent to it, and nothing else', async () => {
+  it('fails a request that cannot be sent to it, and no other', async () => {
     const { run } = createWorkerThread<unknown, number>({ script: body, name: 'the thread' });
     const [cannot, one] = await Promise.allSettled([run(() => undefined), run(1)]);
     assert.deepEqual([cannot?.status, one], ['rejected', { status: 'fulfilled', value: 2 }]);
   });
 
-  it('fails everything that is asked of it where there is none, one after the other', async () => {
+  it('fails each request if its script cannot be loaded', async () => {
     const { run } = createWorkerThread<unknown, number>({
       script: new URL('data:text/javascript,throw new Error("no module")'),
       name: 'the thread',
@@ -84,10 +84,10 @@ describe('a thread of its own', () => {
   });
 });
 
-describe('the anonymiser on a thread of its own', () => {
+describe('the anonymiser on a worker thread', () => {
   const anonymiseAll = createAnonymiserWorker();
 
-  it('gives what is equal in one call the same placeholder, and knows nothing of it in the next', async () => {
+  it('gives equal parts of one call the same placeholder, and remembers nothing for the next call', async () => {
     assert.deepEqual(await anonymiseAll(['Ask Sarah Connor', 'ann@example.org', 'or Sarah Connor, bob@example.org']), [
       'Ask [PERSON_1]',
       '[EMAIL_1]',
@@ -97,7 +97,7 @@ describe('the anonymiser on a thread of its own', () => {
     assert.deepEqual(await anonymiseAll([]), []);
   });
 
-  it('leaves the process to others while it looks for names', async () => {
+  it('does not block the process while it looks for names', async () => {
     const texts = Array.from(
       { length: 60 },
       (_, n) => `The Manager of the Canteen told Peter Miller that table ${n % 9} was free.`,
@@ -114,7 +114,7 @@ describe('the anonymiser on a thread of its own', () => {
     assert.ok((await masked).every((text) => text.includes('[PERSON_1]')));
   });
 
-  it('gives way to everything else once it is loaded and warm, which it would wait minutes for if it did so before', {
+  it('lowers its priority only when it is loaded and warm, since loading at low priority could take minutes', {
     skip: process.platform !== 'linux',
   }, async () => {
     const lowered = async () => {
@@ -137,7 +137,7 @@ describe('the anonymiser on a thread of its own', () => {
     assert.equal(await lowered(), before + 1);
   });
 
-  it('says of what is soon done no more than the result', async () => {
+  it('sends no heartbeat for short requests', async () => {
     const thread = new Worker(new URL('../../../src/ai/privacy/anonymise-worker.js', import.meta.url));
     const said: unknown[] = [];
     thread.on('message', (reply) => said.push(reply));

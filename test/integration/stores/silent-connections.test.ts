@@ -91,7 +91,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     );
   }
 
-  it('to PostgreSQL fails the queries in flight, those that wait behind them too, and is replaced', async () => {
+  it('to PostgreSQL fails the queries in flight and those behind them, and is replaced', async () => {
     const { proxy, sql } = await poolBehindProxy();
     const steps = Array.from({ length: 12 }, () => sql`SELECT pg_sleep(0.5)`.execute());
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -101,7 +101,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     await servesRightly(sql);
   });
 
-  it('to PostgreSQL that lay idle costs the query that finds it out, and takes the other idle ones with it', async () => {
+  it('to PostgreSQL that was idle costs the query that finds it, and the other idle ones are closed', async () => {
     const { proxy, sql } = await poolBehindProxy();
     proxy.freezeOpen();
     const { outcomes, ms } = await settled([sql`SELECT 1`.execute()], silenceSeconds * 1000 + slackMs);
@@ -115,7 +115,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     await servesRightly(sql);
   });
 
-  it('to PostgreSQL is found out in the middle of a reply', async () => {
+  it('to PostgreSQL is detected in the middle of a reply', async () => {
     const { proxy, sql } = await poolBehindProxy({ poolSize: 1 });
     const step = sql`SELECT repeat('x', 1000) AS x, pg_sleep(0.01) FROM generate_series(1, 1000)`.execute();
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -124,7 +124,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     await servesRightly(sql);
   });
 
-  it('to PostgreSQL ends a transaction, settles all its queries, also those that come later, and leaves the pool whole', async () => {
+  it('to PostgreSQL ends a transaction, settles all its queries, later ones too, and leaves the pool intact', async () => {
     const { proxy, sql } = await poolBehindProxy();
     const inside: Promise<unknown>[] = [];
     const begin = () =>
@@ -150,7 +150,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     await servesRightly(sql);
   });
 
-  it('to PostgreSQL, cut in the middle of a transaction, leaves the pool whole', async () => {
+  it('to PostgreSQL, cut in the middle of a transaction, leaves the pool intact', async () => {
     const { proxy, sql } = await poolBehindProxy();
     const steps = Array.from({ length: 3 }, () => sql.begin(async (tx) => void (await tx`SELECT pg_sleep(5)`)));
     await new Promise((resolve) => setTimeout(resolve, 200));
@@ -161,7 +161,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     await eventually(() => servesRightly(sql), slackMs);
   });
 
-  it('to PostgreSQL, with no other to be had, fails every query in time, and all is well when it is back', async () => {
+  it('to PostgreSQL fails every query in time while no other can be opened, and the pool recovers', async () => {
     const { proxy, sql } = await poolBehindProxy();
     proxy.freezeAll();
     const { outcomes } = await settled(
@@ -173,7 +173,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     await eventually(() => servesRightly(sql), 5000 + slackMs);
   });
 
-  it('is not taken for one with a statement that takes as long as it may', async () => {
+  it('is not assumed while a statement takes as long as it may', async () => {
     const { sql } = await poolBehindProxy({ silence: 'usual' });
     const { outcomes } = await settled(
       [sql`SELECT pg_sleep(9)`.execute(), ...Array.from({ length: 2 }, () => sql`SELECT pg_sleep(8.5)`.execute())],
@@ -182,7 +182,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     assert.deepEqual(outcomes, ['done', 'done', 'done']);
   });
 
-  it('to ClickHouse costs one read, within the bound of that read, and is not used again', async () => {
+  it('to ClickHouse costs one read, within its time limit, and is not used again', async () => {
     const proxy = await proxyTo(stores.clickhouseUrl);
     const clickhouse = createClickHouse({ urls: [proxy.url], log });
     ends.push(() => clickhouse.close());
@@ -212,7 +212,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     await eventually(async () => assert.equal(await redis.ping(), 'PONG'), 5000 + slackMs);
   });
 
-  it('to Redis on which news are waited for is replaced, and news are heard again', async () => {
+  it('to Redis of a subscriber is replaced, and notifications arrive again', async () => {
     const proxy = await proxyTo(stores.redisUrl);
     const [listener, sender] = [createWaitingRedis(proxy.url, log), createSharedRedis(stores.redisUrl, log)];
     ends.push(async () => {
@@ -233,7 +233,7 @@ describe('a connection that is silently dead', { concurrency: true }, () => {
     await eventually(() => say('after'), 10_000 + slackMs);
   });
 
-  it('to Redis on which a worker waits for jobs is replaced, and jobs are done again', async () => {
+  it('to Redis of a worker is replaced, and jobs run again', async () => {
     const connection = { assertReady: () => undefined };
     const proxy = await proxyTo(stores.redisJobsUrl);
     const [behind, beside] = [

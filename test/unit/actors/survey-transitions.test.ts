@@ -27,7 +27,7 @@ const set = (
   );
 
 describe('the life of a survey', () => {
-  it('lets every status be set from every other', () => {
+  it('allows every status after every other', () => {
     for (const from of surveyStatuses)
       for (const to of surveyStatuses)
         assert.equal(
@@ -51,7 +51,7 @@ describe('the life of a survey', () => {
     assert.deepEqual(kinds('ACTIVE', 'publish'), []);
   });
 
-  it('says of whatever is open when it was published, announced or not, and keeps that through a pause', () => {
+  it('has a publishedAt whenever it is open, announced or not, and keeps it through a pause', () => {
     for (const status of ['PAUSED', 'CLOSED'] as const)
       assert.equal(set(survey({ status }), 'ACTIVE').survey.publishedAt?.getTime(), nowMs, status);
     assert.equal(
@@ -80,7 +80,7 @@ describe('the life of a survey', () => {
     assert.equal(running.isChanged, false);
   });
 
-  it('closes once when the quota is filled, and says so once a filling', () => {
+  it('closes once when the quota is filled, and announces each filling once', () => {
     const full = transitionSurvey(survey({ status: 'ACTIVE', responseQuota: 7 }), [{ type: 'QUOTA_FILLED' }], {
       nowMs,
       completed: 7,
@@ -103,7 +103,7 @@ describe('the life of a survey', () => {
     assert.notEqual(causes[0], causes[1]);
   });
 
-  it('takes one event after the other: an end that has come wins over a quota that is filled', () => {
+  it('applies events one after the other: an end that has come precedes a filled quota', () => {
     const events = [{ type: 'TIME_REACHED', nowMs }, { type: 'QUOTA_FILLED' }] as const;
     const filled = transitionSurvey(survey({ status: 'ACTIVE', responseQuota: 7 }), events, { nowMs, completed: 7 });
     assert.deepEqual(
@@ -117,7 +117,7 @@ describe('the life of a survey', () => {
     assert.deepEqual([ended.survey.closedReason, ended.isChanged, ended.events], ['ENDED', true, []]);
   });
 
-  it('refuses a status that could not last, from every status and by either endpoint', () => {
+  it('refuses a status that would end at once, from every status and by either endpoint', () => {
     const reason = (attempt: () => unknown) => {
       try {
         attempt();
@@ -157,7 +157,7 @@ describe('the life of a survey', () => {
       assert.equal(set(survey({ status: 'PAUSED', endsAt: at(0) }), status, { isFull: true }).survey.status, status);
   });
 
-  it('forgets when it was closed once it is open again', () => {
+  it('clears closedAt when it is opened again', () => {
     const closed = survey({ status: 'CLOSED', closedReason: 'MANUAL', closedAt: at(-1000) });
     assert.deepEqual(
       (['ACTIVE', 'PAUSED', 'DRAFT'] as const).map((status) => set(closed, status).survey.closedAt),

@@ -55,7 +55,7 @@ describe('a text that is streamed from a JSON reply', () => {
     assert.deepEqual(toldOf(units('{"message":"a\\ud83db\\u0000c"}')).join(''), 'a\ufffdbc');
   });
 
-  it('is trimmed as in the end', () => {
+  it('is trimmed as the complete text is', () => {
     assert.deepEqual(toldOf(['{"message":" \\n', ' One', ' ', '\\n', 'two ', ' "}']), ['One', ' \ntwo']);
     assert.deepEqual(toldOf(['{"message":"  "}']), []);
   });

@@ -42,7 +42,7 @@ describe('a weak password', () => {
     assert.equal(weaknessOf('ada.lovelace has a mill', 'ada.lovelace@example.org'), undefined);
   });
 
-  it('is no other: long ones of words, of other scripts, random ones', () => {
+  it('is not a long one of words, one of other scripts, or a random one', () => {
     for (const good of [
       'correct horse battery staple',
       'long enough',

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { canonicalLanguage } from '../../../src/domain/language.ts';
 
 describe('a language tag', () => {
-  it('has one form, however it was written', () => {
+  it('has one canonical form, however it was written', () => {
     const pairs = [
       ['EN', 'en'],
       ['en-us', 'en-US'],
@@ -20,7 +20,7 @@ describe('a language tag', () => {
     for (const [, form] of pairs) assert.equal(canonicalLanguage(form), form);
   });
 
-  it('may be one that names a language by its group, or an old one without a rule', () => {
+  it('may name a language by its group, or be an irregular old one', () => {
     const pairs = [
       ['ZH-YUE', 'zh-yue'],
       ['zh-cmn-hans', 'zh-cmn-Hans'],
@@ -49,7 +49,7 @@ describe('a language tag', () => {
       assert.equal(canonicalLanguage(text), undefined, text);
   });
 
-  it('is refused where it is none, or as long as a message', () => {
+  it('is refused if it is malformed or too long', () => {
     for (const text of ['', 'e', 'engl', 'de_AT', 'de-', 'en-US-US', 'en\n', `en${'-abcdefgh'.repeat(4)}`])
       assert.equal(canonicalLanguage(text), undefined, text);
   });

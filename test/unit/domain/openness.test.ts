@@ -28,10 +28,10 @@ describe('the rule of open and closed', () => {
     ['closed', { status: 'CLOSED', closedReason: 'ENDED', closedAt: at(-1), endsAt: at(1) }],
   ];
   for (const [expected, fields] of cases)
-    it(`calls a survey ${expected}: ${JSON.stringify(fields)}`, () =>
+    it(`finds a survey ${expected}: ${JSON.stringify(fields)}`, () =>
       assert.equal(opennessOf(survey(fields), nowMs), expected));
 
-  it('agrees with the survey machine, once that has heard of the time', () => {
+  it('agrees with the survey machine once that has received TIME_REACHED', () => {
     const dates = [null, at(-1), at(0), at(1)];
     for (const status of surveyStatuses)
       for (const startsAt of dates)

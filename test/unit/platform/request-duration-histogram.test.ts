@@ -6,8 +6,8 @@ import { createRequestDurationHistogram } from '../../../src/platform/request-du
 
 const named = { name: 'call_seconds', help: 'Time of a call', buckets: [0.001, 0.01, 0.1, 1] };
 
-describe('the times of calls', () => {
-  it('are shown as a histogram of prom-client would show them', async () => {
+describe('the histogram of request durations', () => {
+  it('equals that of prom-client', async () => {
     const times = createRequestDurationHistogram(named);
     const twin = new Histogram({ ...named, labelNames: ['route', 'status'], registers: [] });
     for (const seconds of [0, 0.001, 0.0011, 0.01, 0.05, 0.1, 0.75, 1, 1.5, 60])
@@ -26,7 +26,7 @@ describe('the times of calls', () => {
     assert.deepEqual(sent(await times.get()), sent(await twin.get()));
   });
 
-  it('have their name and meaning before the first call', async () => {
+  it('has its name and help before the first request', async () => {
     const text = await formatMetrics([await createMetrics().collect()]);
     assert.match(
       text,

@@ -9,7 +9,7 @@ describe('a secret of an installation', () => {
   const place = mkdtempSync(join(tmpdir(), 'survey-secrets-'));
   after(() => rmSync(place, { recursive: true, force: true }));
 
-  it('is made once, in a folder that others cannot enter, of a DATA_DIR that PostgreSQL’s own user can pass', () => {
+  it('is created once, in a folder that others cannot enter, below a DATA_DIR that PostgreSQL’s own user can pass', () => {
     const dataDir = join(place, 'deep', 'data');
     const secret = loadOrCreateSecret(dataDir, 'some-key');
     assert.ok(secret.length >= 43);

@@ -66,8 +66,8 @@ function findingsOf(schema: z.ZodType, value: unknown): readonly ValidationIssue
   }
 }
 
-describe('what is said of bad input', () => {
-  it('is in the service’s own words for every body and query that it takes', async () => {
+describe('validation messages', () => {
+  it('are in the service’s own words for every body and query', async () => {
     const { api, root } = await everyRoute();
     const routes = [...api, ...root].flatMap(({ method, path, body, query }) =>
       [body, query].flatMap((schema) => (schema ? [[schema, `${method} ${path}`] as const] : [])),
@@ -85,7 +85,7 @@ describe('what is said of bad input', () => {
     assert.ok(refused > 5000, `only ${refused} findings were seen`);
   });
 
-  it('is in the service’s own words for the settings of every type', () => {
+  it('are in the service’s own words for the settings of every type', () => {
     const assertOwnWords = (type: QuestionTypeName, settings: object): void => {
       const defined = defineQuestion(
         { ...newQuestionBody.parse({ type, text: 'Q' }), settings: { ...settings } },
@@ -104,7 +104,7 @@ describe('what is said of bad input', () => {
     }
   });
 
-  it('has a wording for each way in which a value can be wrong', () => {
+  it('cover each way in which a value can be wrong', () => {
     const said = (schema: z.ZodType, value: unknown) =>
       findingsOf(schema, value).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
     assert.deepEqual(
@@ -170,7 +170,7 @@ describe('what is said of bad input', () => {
     assert.deepEqual(said(z.date(), new Date(Number.NaN)), ['must be a time']);
   });
 
-  it('is the same over the WebSocket', async () => {
+  it('are the same over the WebSocket', async () => {
     const told: string[] = [];
     const session = {
       client: { isOver: false },

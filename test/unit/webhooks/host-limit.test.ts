@@ -7,7 +7,7 @@ const never = () => false;
 const isOpen = async (waiting: Promise<unknown>) => (await Promise.race([waiting, sleep(20, 'waiting')])) !== 'waiting';
 
 describe('the limit of a host', () => {
-  it('lets so many requests be under way to one host, and as many to another', async () => {
+  it('allows a number of concurrent requests to one host, and as many to another', async () => {
     const limiter = createHostLimiter({ connections: 2, requestsPerSecond: 100_000 });
     const [first] = [await limiter.acquire('a', never), await limiter.acquire('a', never)];
     const third = limiter.acquire('a', never);

@@ -53,11 +53,11 @@ export function createByteBuffer(initial = 4096) {
 export type ByteBuffer = ReturnType<typeof createByteBuffer>;
 
 /** Cuts a text between characters to at most this many bytes of UTF-8. */
-export function truncateToBytes(text: string, mostBytes: number): string {
+export function truncateToBytes(text: string, maxBytes: number): string {
   // A UTF-16 unit takes at most three bytes.
-  if (text.length * 3 <= mostBytes || Buffer.byteLength(text) <= mostBytes) return text;
+  if (text.length * 3 <= maxBytes || Buffer.byteLength(text) <= maxBytes) return text;
   const bytes = Buffer.from(text);
-  let end = mostBytes;
+  let end = maxBytes;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
   return bytes.toString('utf8', 0, end);
 }

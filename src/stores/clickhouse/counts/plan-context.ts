@@ -38,14 +38,14 @@ const ttlMs = 60_000;
 
 /** Remembers for a minute which surveys are small. The size decides how to count, never what is counted. */
 export function createSurveySizes(clickhouse: ClickHouse, now: () => number = () => performance.now()) {
-  const known = createLruCache<{ isSmall: boolean; askedAtMs: number }>(maxCachedSurveys);
+  const known = createLruCache<{ isSmall: boolean; readAtMs: number }>(maxCachedSurveys);
   const lastOf = (surveyId: string): boolean | undefined => {
     const last = known.get(surveyId);
-    return last && now() - last.askedAtMs < ttlMs ? last.isSmall : undefined;
+    return last && now() - last.readAtMs < ttlMs ? last.isSmall : undefined;
   };
   const note = (surveyId: string, rows: number): boolean => {
     const isSmall = rows <= maxSmallSurveyRows;
-    known.set(surveyId, { isSmall, askedAtMs: now() });
+    known.set(surveyId, { isSmall, readAtMs: now() });
     return isSmall;
   };
   return {

@@ -6,7 +6,9 @@ export interface SurveySummary {
   complete: number;
   /** Average over responses with a known duration; null without any. */
   durationAverageMs: number | null;
-  /** Median of the same in whole seconds (or the middle of two), up to 65,535; null without any, and if not asked for. */
+  /**
+   * Median of the same in whole seconds (or the middle of two), up to 65,535; null without any, and if not asked for.
+   */
   durationMedianSeconds: number | null;
   lastSubmittedAt: Date | null;
   /** Days (UTC) with responses, in ascending order. */

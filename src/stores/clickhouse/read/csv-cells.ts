@@ -1,26 +1,17 @@
+import type { ResponseFieldName } from '../../../domain/export-formats.ts';
 import { bitsPerWord, type Category, type ExportCell } from '../../../domain/questions/contract.ts';
 import { sqlInteger, sqlString } from '../sql-literals.ts';
 import type { ColumnOf } from './selection.ts';
 
-/** Fields of every response, by their names in the API. */
-export type ResponseField =
-  | 'id'
-  | 'surveyId'
-  | 'surveyVersion'
-  | 'submittedAt'
-  | 'completedAt'
-  | 'isComplete'
-  | 'durationSeconds'
-  | 'language'
-  | 'respondent'
-  | 'metadata';
+/** The response fields that are columns of the table; a collector is stored as a code. */
+type StoredField = Exclude<ResponseFieldName, 'collectorId'>;
 
 /**
  * A column of a CSV file: a field of the response, the id of its collector, a key of its metadata, or an answer with
  * the final text of each category.
  */
 export type CsvColumn =
-  | { field: ResponseField }
+  | { field: StoredField }
   | { collectorSlot: number | null; ids: ReadonlyMap<number, string> }
   | { metadataKey: string }
   | { cell: ExportCell; textOf(category: Category): string };
@@ -37,7 +28,7 @@ export function csvCell(column: CsvColumn, columnOf: ColumnOf): string {
   return answerText(column, columnOf);
 }
 
-const fieldExpressions: Readonly<Record<ResponseField, string>> = {
+const fieldExpressions: Readonly<Record<StoredField, string>> = {
   id: 'response_id',
   surveyId: 'survey_id',
   surveyVersion: 'survey_version',

@@ -23,8 +23,8 @@ export interface QueryScope {
 export interface QuerySession {
   session: Session;
   /**
-   * Runs one call of the session in the request's queue. A stream queues for each piece, so that a slow reader blocks no other request
-   * while it reads.
+   * Runs one call of the session in the request's queue. A stream queues for each piece, so that a slow reader blocks
+   * no other request while it reads.
    */
   runInQueue<T>(call: () => Promise<T>): Promise<T>;
 }
@@ -41,13 +41,16 @@ export interface Engine {
 /** The database of requests that name none. */
 export const defaultDatabase = 'survey';
 
-/** Each call into the engine and each file access takes a thread of libuv's pool (16, see clickhouse.ts); the queues leave some free. */
+/**
+ * Each call into the engine and each file access takes a thread of libuv's pool (16, see clickhouse.ts); the queues
+ * leave some free.
+ */
 const queueSizes = { read: 8, insert: 2, schema: 1, change: 2, kill: 1 };
 
 /**
- * The ClickHouse engine in this process. Opening a session takes 0.1 ms, so every query gets its own; settings, parameters and database
- * are SET on it and cannot reach another request. The engine's own binding of parameters runs only one such query at a time, so it is not
- * used.
+ * The ClickHouse engine in this process. Opening a session takes 0.1 ms, so every query gets its own; settings,
+ * parameters and database are SET on it and cannot reach another request. The engine's own binding of parameters runs
+ * only one such query at a time, so it is not used.
  */
 export async function openEngine({ dir, memoryBytes }: EngineOptions): Promise<Engine> {
   const root = new Session(dir, { connectionArgs: connectionArguments(memoryBytes) });

@@ -35,8 +35,10 @@ const statusOfCode = new Map<number, number>([
   [159, 408], // TIMEOUT_EXCEEDED
   [48, 501], // NOT_IMPLEMENTED
   [307, 413], // TOO_MANY_BYTES
-  ...[60, 81, 46, 47, 50, 56, 115].map((code) => [code, 404] as const), // unknown table, database, function, identifier, type, storage, setting
-  ...[62, 6, 26, 27, 36, 38, 41, 43, 53, 69, 72, 117, 130, 456, 457].map((code) => [code, 400] as const), // syntax, parsing, types, parameters
+  // Unknown table, database, function, identifier, type, storage, setting.
+  ...[60, 81, 46, 47, 50, 56, 115].map((code) => [code, 404] as const),
+  // Syntax, parsing, types, parameters.
+  ...[62, 6, 26, 27, 36, 38, 41, 43, 53, 69, 72, 117, 130, 456, 457].map((code) => [code, 400] as const),
 ]);
 
 /** The HTTP status of ClickHouse's server for this error. */

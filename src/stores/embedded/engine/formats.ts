@@ -1,5 +1,6 @@
 /**
- * How a result in this format can be sent piece by piece. The engine writes every piece as if it were a whole result, so:
+ * How a result in this format can be sent piece by piece. The engine writes every piece as if it were a whole result,
+ * so:
  * - `rows`: pieces can follow each other as they are;
  * - `header`: each repeats this many header rows, which are cut from all but the first;
  * - `file`: the format has a foot or an index (Parquet …), so it is written whole to a file, which is then sent;

@@ -24,8 +24,11 @@ export function createAiAnnotationRows(sql: Sql) {
         const keyset =
           last === undefined ? sql`` : sql`AND (response_id, question_id) > (${last.responseId}, ${last.questionId})`;
         const page = await sql<AnnotationValues[]>`
-          SELECT response_id AS "responseId", question_id AS "questionId", coalesce(finding->'themes', jsonb_build_array(finding->'sentiment')) AS values
-          FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT jsonb_exists(finding, 'unjudged') ${keyset} ORDER BY response_id, question_id LIMIT ${pageRows}`;
+          SELECT response_id AS "responseId", question_id AS "questionId",
+            coalesce(finding->'themes', jsonb_build_array(finding->'sentiment')) AS values
+          FROM ai_findings
+            WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT jsonb_exists(finding, 'unjudged') ${keyset}
+            ORDER BY response_id, question_id LIMIT ${pageRows}`;
         const displayNames = await shownThemes({ surveyId, topic }, [...new Set(page.flatMap(({ values }) => values))]);
         if (page.length > 0)
           yield page.map((found) => ({
@@ -44,7 +47,8 @@ export function createAiAnnotationRows(sql: Sql) {
           (
             await sql<{ edition: string }[]>`
         SELECT result->>'edition' AS edition FROM ai_jobs
-        WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisTypes[kind]} AND jsonb_exists(result, 'edition') ORDER BY updated_at DESC, id DESC LIMIT 1`
+        WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisTypes[kind]}
+          AND jsonb_exists(result, 'edition') ORDER BY updated_at DESC, id DESC LIMIT 1`
           )[0]?.edition,
       ),
 
@@ -55,10 +59,14 @@ export function createAiAnnotationRows(sql: Sql) {
     editionsInUse: async (): Promise<Set<string>> => {
       const rows = await sql<{ edition: string }[]>`
         SELECT edition FROM (
-          SELECT result->>'edition' AS edition, row_number() OVER (PARTITION BY survey_id, request->>'analysisType' ORDER BY ai_jobs.updated_at DESC, ai_jobs.id DESC) AS age
-          FROM ai_jobs JOIN surveys ON surveys.id = survey_id WHERE ai_jobs.status = 'COMPLETED' AND deleted_at IS NULL AND jsonb_exists(result, 'edition')) editions
+          SELECT result->>'edition' AS edition,
+            row_number() OVER (PARTITION BY survey_id, request->>'analysisType' ORDER BY ai_jobs.updated_at DESC,
+            ai_jobs.id DESC) AS age
+          FROM ai_jobs JOIN surveys ON surveys.id = survey_id
+            WHERE ai_jobs.status = 'COMPLETED' AND deleted_at IS NULL AND jsonb_exists(result, 'edition')) editions
         WHERE age <= 2
-        UNION SELECT edition FROM exports CROSS JOIN LATERAL jsonb_each_text(options->'editions') named(kind, edition) WHERE status IN ('PENDING', 'PROCESSING') AND jsonb_exists(options, 'editions')`;
+        UNION SELECT edition FROM exports CROSS JOIN LATERAL jsonb_each_text(options->'editions') named(kind, edition)
+          WHERE status IN ('PENDING', 'PROCESSING') AND jsonb_exists(options, 'editions')`;
       return new Set(rows.map(({ edition }) => edition));
     },
 
@@ -73,12 +81,17 @@ export function createAiAnnotationRows(sql: Sql) {
         // provider replies.
         await sql`
           INSERT INTO ai_erased_responses (response_id) SELECT DISTINCT unnest(${responseIds}::uuid[])
-          WHERE EXISTS (SELECT FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING')) OR EXISTS (SELECT FROM ai_jobs WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED') AND updated_at > now() - ${`${unsavedReplyTtlSeconds + 3600} seconds`}::interval)
+          WHERE EXISTS (SELECT FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING'))
+            OR EXISTS (SELECT FROM ai_jobs WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED')
+            AND updated_at > now() - ${`${unsavedReplyTtlSeconds + 3600} seconds`}::interval)
           ON CONFLICT DO NOTHING`;
         await sql`
-          WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NULL RETURNING survey_id, topic, jsonb_exists(finding, 'themes') AS is_themed)
-          INSERT INTO ai_theme_leftovers (survey_id, topic) SELECT DISTINCT survey_id, topic FROM gone WHERE is_themed ON CONFLICT DO NOTHING`;
-        const noteIds = sql`SELECT note_id FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NOT NULL`;
+          WITH gone AS (DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[])
+            AND note_id IS NULL RETURNING survey_id, topic, jsonb_exists(finding, 'themes') AS is_themed)
+          INSERT INTO ai_theme_leftovers (survey_id, topic) SELECT DISTINCT survey_id, topic FROM gone WHERE is_themed
+          ON CONFLICT DO NOTHING`;
+        const noteIds = sql`SELECT note_id FROM ai_findings
+          WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NOT NULL`;
         if ((await sql`${noteIds} LIMIT 1`).length === 0) return;
         await sql.begin(async (tx) => {
           // Serialized: of two that concurrently erase the last answers of a note, neither would see that it was the
@@ -87,7 +100,9 @@ export function createAiAnnotationRows(sql: Sql) {
             { id: string }[]
           >`SELECT id FROM ai_notes WHERE id IN (${noteIds}) ORDER BY id FOR UPDATE`;
           await tx`DELETE FROM ai_findings WHERE response_id = ANY(${responseIds}::uuid[]) AND note_id IS NOT NULL`;
-          await tx`DELETE FROM ai_notes WHERE id = ANY(${notes.map(({ id }) => id)}::uuid[]) AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`;
+          await tx`DELETE FROM ai_notes
+            WHERE id = ANY(${notes.map(({ id }) => id)}::uuid[])
+            AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`;
         });
       }),
 
@@ -106,9 +121,8 @@ export function createAiAnnotationRows(sql: Sql) {
     findErasedWithAnnotations: async (): Promise<string[]> => {
       await sql`DELETE FROM ai_erased_responses WHERE erased_at < now() - interval '2 days'`;
       return (
-        await sql<
-          { id: string }[]
-        >`SELECT response_id AS id FROM ai_erased_responses erased WHERE EXISTS (SELECT FROM ai_findings found WHERE found.response_id = erased.response_id)`
+        await sql<{ id: string }[]>`SELECT response_id AS id FROM ai_erased_responses erased
+          WHERE EXISTS (SELECT FROM ai_findings found WHERE found.response_id = erased.response_id)`
       ).map(({ id }) => id);
     },
 
@@ -122,16 +136,20 @@ export function createAiAnnotationRows(sql: Sql) {
       >`SELECT DISTINCT survey_id AS "surveyId", topic FROM ai_theme_leftovers`) {
         // Later deletions leave a mark of their own.
         await sql`
-          WITH taken AS (DELETE FROM ai_theme_leftovers WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND NOT is_taken RETURNING survey_id, topic)
-          INSERT INTO ai_theme_leftovers (survey_id, topic, is_taken) SELECT survey_id, topic, true FROM taken ON CONFLICT DO NOTHING`;
+          WITH taken AS (DELETE FROM ai_theme_leftovers WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic}
+            AND NOT is_taken RETURNING survey_id, topic)
+          INSERT INTO ai_theme_leftovers (survey_id, topic, is_taken) SELECT survey_id, topic, true FROM taken
+          ON CONFLICT DO NOTHING`;
         await withLongTimeout(sql, async (tx) => {
           await lockTopic(tx, scope);
           // Checked after taking the lock: a job that starts later finds the names deleted and adds them again.
-          const [open] =
-            await tx`SELECT FROM ai_jobs WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND status IN ('PENDING', 'RUNNING') LIMIT 1`;
+          const [open] = await tx`SELECT FROM ai_jobs
+              WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND status IN ('PENDING', 'RUNNING')
+              LIMIT 1`;
           if (open) return;
           await deleteUnusedThemes(tx, scope);
-          await tx`DELETE FROM ai_theme_leftovers WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND is_taken`;
+          await tx`DELETE FROM ai_theme_leftovers
+            WHERE survey_id = ${scope.surveyId} AND topic = ${scope.topic} AND is_taken`;
         });
       }
     },

@@ -18,7 +18,7 @@ export interface StoredConversation {
   surveyId: string | null;
 }
 
-const keptDays = 30;
+const retentionDays = 30;
 
 export function createConversationStore(sql: Sql) {
   return {
@@ -33,7 +33,8 @@ export function createConversationStore(sql: Sql) {
         async () =>
           (
             await sql<StoredConversation[]>`
-          SELECT id, owner_id AS "ownerId", provider, turns, draft, revision, survey_id AS "surveyId" FROM ai_conversations WHERE id = ${id} AND owner_id = ${ownerId}`
+          SELECT id, owner_id AS "ownerId", provider, turns, draft, revision, survey_id AS "surveyId"
+          FROM ai_conversations WHERE id = ${id} AND owner_id = ${ownerId}`
           )[0],
       ),
 
@@ -48,7 +49,9 @@ export function createConversationStore(sql: Sql) {
         async () =>
           (
             await sql`
-          UPDATE ai_conversations SET turns = ${sql.json(turns as never)}, draft = ${sql.json(draft as never)}, revision = revision + 1, updated_at = now()
+          UPDATE ai_conversations
+          SET turns = ${sql.json(turns as never)}, draft = ${sql.json(draft as never)}, revision = revision + 1,
+            updated_at = now()
           WHERE id = ${id} AND revision = ${revision} AND survey_id IS NULL`
           ).count > 0,
       ),
@@ -63,14 +66,17 @@ export function createConversationStore(sql: Sql) {
           (
             await sql<{ draft: unknown }[]>`
           UPDATE ai_conversations c SET survey_id = ${surveyId}, saved_at = now() WHERE id = ${id}
-            AND (survey_id IS NULL OR (saved_at < now() - interval '1 minute' AND NOT EXISTS (SELECT 1 FROM surveys s WHERE s.id = c.survey_id))) RETURNING draft`
+            AND (survey_id IS NULL
+              OR (saved_at < now() - interval '1 minute'
+              AND NOT EXISTS (SELECT 1 FROM surveys s WHERE s.id = c.survey_id))) RETURNING draft`
           )[0]?.draft,
       ),
 
     /** Deletes conversations unused for a month; returns how many. */
     sweep: async (): Promise<number> =>
       (
-        await sql`DELETE FROM ai_conversations WHERE greatest(updated_at, saved_at) < now() - ${`${keptDays} days`}::interval`
+        await sql`DELETE FROM ai_conversations
+          WHERE greatest(updated_at, saved_at) < now() - ${`${retentionDays} days`}::interval`
       ).count,
 
     /** Releases the claim. */

@@ -63,7 +63,8 @@ const staleMs = 20_000;
 const retentionDays = 30;
 
 export function createAiStore(sql: Sql) {
-  const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error, claim`;
+  const columns = sql`id, owner_id AS "ownerId", survey_id AS "surveyId", topic, request, status, progress, error,
+    claim`;
   const isClaimedBy = ({ id, claim }: ClaimedJob) =>
     sql`id = ${id} AND claim IS NOT DISTINCT FROM ${claim} AND status = 'RUNNING'`;
   const staleBefore = () => new Date(Date.now() - staleMs);
@@ -116,7 +117,9 @@ export function createAiStore(sql: Sql) {
     claim: async (id: string): Promise<AiJob | undefined> =>
       (
         await sql<AiJob[]>`
-        UPDATE ai_jobs SET status = 'RUNNING', claim = gen_random_uuid(), updated_at = now() WHERE id = ${id} AND (status = 'PENDING' OR (status = 'RUNNING' AND updated_at < ${staleBefore()})) RETURNING ${columns}`
+        UPDATE ai_jobs SET status = 'RUNNING', claim = gen_random_uuid(), updated_at = now()
+        WHERE id = ${id} AND (status = 'PENDING' OR (status = 'RUNNING' AND updated_at < ${staleBefore()}))
+        RETURNING ${columns}`
       )[0],
 
     /**
@@ -124,16 +127,20 @@ export function createAiStore(sql: Sql) {
      */
     heartbeat: async (job: ClaimedJob, progress: number | null): Promise<boolean> =>
       (
-        await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress) WHERE ${isClaimedBy(job)}`
+        await sql`UPDATE ai_jobs SET updated_at = now(), progress = coalesce(${progress}, progress)
+          WHERE ${isClaimedBy(job)}`
       ).count > 0,
 
     /** Notes that it waits for its provider's limits, for this long from now. */
     markWaiting: async (job: ClaimedJob, ms: number): Promise<void> =>
-      void (await sql`UPDATE ai_jobs SET waits_until = now() + ${`${Math.ceil(ms)} milliseconds`}::interval WHERE ${isClaimedBy(job)}`),
+      void (await sql`UPDATE ai_jobs SET waits_until = now() + ${`${Math.ceil(ms)} milliseconds`}::interval
+        WHERE ${isClaimedBy(job)}`),
 
     /** `result`: the result over all answers, if there is more than annotations. */
     complete: async (job: ClaimedJob, result: unknown): Promise<void> =>
-      void (await sql`UPDATE ai_jobs SET status = 'COMPLETED', progress = 1, result = ${result === null ? null : sql.json(result as never)}, updated_at = now() WHERE ${isClaimedBy(job)}`),
+      void (await sql`UPDATE ai_jobs
+        SET status = 'COMPLETED', progress = 1, result = ${result === null ? null : sql.json(result as never)},
+        updated_at = now() WHERE ${isClaimedBy(job)}`),
 
     /** The result given to `complete`. */
     resultOf: (id: string): Promise<unknown> =>
@@ -148,7 +155,8 @@ export function createAiStore(sql: Sql) {
           (
             await sql<
               { result: unknown }[]
-            >`SELECT result FROM ai_jobs WHERE survey_id = ${surveyId} AND topic = ${topic} AND status = 'COMPLETED' ORDER BY id DESC LIMIT 1`
+            >`SELECT result FROM ai_jobs WHERE survey_id = ${surveyId} AND topic = ${topic} AND status = 'COMPLETED'
+              ORDER BY id DESC LIMIT 1`
           )[0]?.result ?? null,
       ),
 
@@ -162,11 +170,14 @@ export function createAiStore(sql: Sql) {
     }): Promise<string | undefined> =>
       (
         await sql<{ topic: string }[]>`
-        SELECT topic FROM ai_jobs WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisType} ORDER BY updated_at DESC, id DESC LIMIT 1`
+        SELECT topic FROM ai_jobs
+        WHERE survey_id = ${surveyId} AND status = 'COMPLETED' AND request->>'analysisType' = ${analysisType}
+        ORDER BY updated_at DESC, id DESC LIMIT 1`
       )[0]?.topic,
 
     fail: async (job: ClaimedJob, error: AiJob['error']): Promise<void> =>
-      void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now() WHERE ${isClaimedBy(job)}`),
+      void (await sql`UPDATE ai_jobs SET status = 'FAILED', error = ${sql.json(error)}, updated_at = now()
+        WHERE ${isClaimedBy(job)}`),
 
     /** Releases a job that this process cannot finish. */
     release: async (job: ClaimedJob): Promise<void> =>
@@ -175,13 +186,17 @@ export function createAiStore(sql: Sql) {
     cancel: (id: string): Promise<void> =>
       withPostgres(
         async () =>
-          void (await sql`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now() WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`),
+          void (await sql`UPDATE ai_jobs SET status = 'CANCELLED', updated_at = now()
+            WHERE id = ${id} AND status IN ('PENDING', 'RUNNING')`),
       ),
 
     /** Unfinished jobs without a current claim, oldest first, after the given one. */
     listStale: async (after: string | undefined, limit: number): Promise<Pick<AiJob, 'id' | 'request'>[]> =>
       sql<Pick<AiJob, 'id' | 'request'>[]>`
-        SELECT id, request FROM ai_jobs WHERE status IN ('PENDING', 'RUNNING') AND updated_at < ${staleBefore()} ${after === undefined ? sql`` : sql`AND id > ${after}`} ORDER BY id LIMIT ${limit}`,
+        SELECT id, request FROM ai_jobs
+        WHERE status IN ('PENDING', 'RUNNING')
+          AND updated_at < ${staleBefore()} ${after === undefined ? sql`` : sql`AND id > ${after}`} ORDER BY id
+        LIMIT ${limit}`,
 
     /**
      * Deletes old ended jobs, except the last finished one of each analysis, whose result is still read; returns how
@@ -190,9 +205,12 @@ export function createAiStore(sql: Sql) {
     sweep: async (): Promise<number> =>
       (
         await sql`
-        DELETE FROM ai_jobs job WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED') AND updated_at < now() - ${`${retentionDays} days`}::interval AND NOT (
+        DELETE FROM ai_jobs job
+        WHERE status IN ('COMPLETED', 'FAILED', 'CANCELLED')
+          AND updated_at < now() - ${`${retentionDays} days`}::interval AND NOT (
           status = 'COMPLETED' AND survey_id IS NOT NULL AND request->>'analysisType' IS NOT NULL
-          AND NOT EXISTS (SELECT FROM ai_jobs newer WHERE newer.survey_id = job.survey_id AND newer.topic = job.topic AND newer.status = 'COMPLETED' AND newer.id > job.id))`
+          AND NOT EXISTS (SELECT FROM ai_jobs newer WHERE newer.survey_id = job.survey_id AND newer.topic = job.topic
+            AND newer.status = 'COMPLETED' AND newer.id > job.id))`
       ).count,
 
     /**
@@ -205,7 +223,9 @@ export function createAiStore(sql: Sql) {
     ): Promise<Map<string, Buffer>> => {
       const rows = await sql<{ key: string; digest: Buffer }[]>`
         SELECT response_id || ' ' || question_id AS key, digest FROM ai_findings
-        WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id = ANY(${responseIds}::uuid[]) AND (jsonb_exists_any(finding, ARRAY['sentiment', 'unjudged']) OR EXISTS (SELECT FROM ai_notes WHERE ai_notes.id = note_id))`;
+        WHERE survey_id = ${surveyId} AND topic = ${topic} AND response_id = ANY(${responseIds}::uuid[])
+          AND (jsonb_exists_any(finding, ARRAY['sentiment', 'unjudged'])
+          OR EXISTS (SELECT FROM ai_notes WHERE ai_notes.id = note_id))`;
       return new Map(rows.map(({ key, digest }) => [key, digest]));
     },
 
@@ -222,11 +242,16 @@ export function createAiStore(sql: Sql) {
       const each = <T>(read: (annotation: AiAnnotation) => T): T[] => annotations.map(read);
       const { count } = await sql`
         INSERT INTO ai_findings (survey_id, topic, response_id, question_id, digest, finding, note_id, seen_by)
-        SELECT living.id, ${topic}, found.response_id, found.question_id, decode(found.digest, 'hex'), found.finding::jsonb, found.note_id, ${jobId}::uuid
+        SELECT living.id, ${topic}, found.response_id, found.question_id, decode(found.digest, 'hex'),
+          found.finding::jsonb, found.note_id, ${jobId}::uuid
         FROM (${lockedExistingSurvey(sql, surveyId)}) living CROSS JOIN unnest(
-          ${each(({ responseId }) => responseId)}::uuid[], ${each(({ questionId }) => questionId)}::uuid[], ${each(({ digest }) => digest.toString('hex'))}::text[],
-          ${each(({ content }) => JSON.stringify(content))}::text[], ${each(({ noteId = null }) => noteId)}::uuid[]) found(response_id, question_id, digest, finding, note_id)
-        ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id, seen_by = excluded.seen_by`;
+          ${each(({ responseId }) => responseId)}::uuid[], ${each(({ questionId }) => questionId)}::uuid[],
+            ${each(({ digest }) => digest.toString('hex'))}::text[],
+          ${each(({ content }) => JSON.stringify(content))}::text[],
+            ${each(({ noteId = null }) => noteId)}::uuid[]) found(response_id, question_id, digest, finding, note_id)
+        ON CONFLICT (survey_id, topic, response_id, question_id) DO UPDATE
+          SET digest = excluded.digest, finding = excluded.finding, note_id = excluded.note_id,
+          seen_by = excluded.seen_by`;
       if (count === 0)
         await sql`DELETE FROM ai_notes WHERE id = ANY(${annotations.flatMap(({ noteId }) => noteId ?? [])}::uuid[])`;
     },
@@ -244,8 +269,10 @@ export function createAiStore(sql: Sql) {
       if (keys.length === 0) return;
       const [responses, questions] = [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(37))];
       await sql`
-        UPDATE ai_findings SET seen_by = ${jobId} FROM unnest(${responses}::uuid[], ${questions}::uuid[]) met(response_id, question_id)
-        WHERE survey_id = ${surveyId} AND topic = ${topic} AND ai_findings.response_id = met.response_id AND ai_findings.question_id = met.question_id`;
+        UPDATE ai_findings SET seen_by = ${jobId}
+        FROM unnest(${responses}::uuid[], ${questions}::uuid[]) met(response_id, question_id)
+        WHERE survey_id = ${surveyId} AND topic = ${topic} AND ai_findings.response_id = met.response_id
+          AND ai_findings.question_id = met.question_id`;
     },
 
     /** Deletes annotations of answers that the job has not seen, because they no longer exist; returns how many. */

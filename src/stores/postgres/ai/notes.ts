@@ -10,7 +10,8 @@ export function createAiNotes(sql: Sql) {
   return {
     /** Saves a note once, even if called repeatedly; none for a deleted survey. */
     saveNote: async ({ surveyId, topic }: AnalysisTopic, { id, note }: { id: string; note: string }): Promise<void> =>
-      void (await sql`INSERT INTO ai_notes (id, survey_id, topic, note) SELECT ${id}::uuid, id, ${topic}, ${note} FROM (${lockedExistingSurvey(sql, surveyId)}) living ON CONFLICT (id) DO NOTHING`),
+      void (await sql`INSERT INTO ai_notes (id, survey_id, topic, note) SELECT ${id}::uuid, id, ${topic}, ${note}
+        FROM (${lockedExistingSurvey(sql, surveyId)}) living ON CONFLICT (id) DO NOTHING`),
 
     /** Notes named by annotations, oldest first. The database may be unavailable for a moment between pages. */
     async *listNotes({ surveyId, topic }: AnalysisTopic): AsyncGenerator<string> {
@@ -18,7 +19,9 @@ export function createAiNotes(sql: Sql) {
         const keyset = last === undefined ? sql`` : sql`AND id > ${last}`;
         const page = await retryOnOutage(
           () => sql<{ id: string; note: string }[]>`
-          SELECT id, note FROM ai_notes WHERE survey_id = ${surveyId} AND topic = ${topic} ${keyset} AND EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id) ORDER BY id LIMIT ${pageRows}`,
+          SELECT id, note FROM ai_notes
+          WHERE survey_id = ${surveyId} AND topic = ${topic} ${keyset}
+            AND EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id) ORDER BY id LIMIT ${pageRows}`,
         );
         for (const { note } of page) yield note;
         if (page.length < pageRows) return;
@@ -32,7 +35,9 @@ export function createAiNotes(sql: Sql) {
         sql,
         async (tx) =>
           void (await tx`
-        DELETE FROM ai_notes WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`),
+        DELETE FROM ai_notes
+        WHERE survey_id = ${surveyId} AND topic = ${topic}
+          AND NOT EXISTS (SELECT FROM ai_findings WHERE note_id = ai_notes.id)`),
       ),
 
     /** The stored summary of this basis; marks it as used by the job. */
@@ -42,9 +47,8 @@ export function createAiNotes(sql: Sql) {
       jobId: string,
     ): Promise<string | undefined> =>
       (
-        await sql<
-          { summary: string }[]
-        >`UPDATE ai_summaries SET seen_by = ${jobId} WHERE survey_id = ${surveyId} AND topic = ${topic} AND basis = ${basis} RETURNING summary`
+        await sql<{ summary: string }[]>`UPDATE ai_summaries SET seen_by = ${jobId}
+          WHERE survey_id = ${surveyId} AND topic = ${topic} AND basis = ${basis} RETURNING summary`
       )[0]?.summary,
 
     /** Saves a summary, except for a deleted survey. */
@@ -54,12 +58,14 @@ export function createAiNotes(sql: Sql) {
       { basis, summary }: { basis: string; summary: string },
     ): Promise<void> =>
       void (await sql`
-        INSERT INTO ai_summaries (survey_id, topic, basis, summary, seen_by) SELECT id, ${topic}, ${basis}, ${summary}, ${jobId}::uuid FROM (${lockedExistingSurvey(sql, surveyId)}) living
+        INSERT INTO ai_summaries (survey_id, topic, basis, summary, seen_by)
+        SELECT id, ${topic}, ${basis}, ${summary}, ${jobId}::uuid FROM (${lockedExistingSurvey(sql, surveyId)}) living
         ON CONFLICT (survey_id, topic, basis) DO NOTHING`),
 
     /** Deletes summaries that the job did not use. */
     dropUnseenSummaries: async ({ surveyId, topic }: AnalysisTopic, jobId: string): Promise<void> =>
-      void (await sql`DELETE FROM ai_summaries WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`),
+      void (await sql`DELETE FROM ai_summaries
+        WHERE survey_id = ${surveyId} AND topic = ${topic} AND seen_by <> ${jobId}`),
   };
 }
 

@@ -8,7 +8,7 @@ export interface StoredReport {
   createdAt: Date;
 }
 
-const keptDays = 365;
+const retentionDays = 365;
 
 export function createReportStore(sql: Sql) {
   return {
@@ -19,7 +19,7 @@ export function createReportStore(sql: Sql) {
 
     /** Deletes reports older than a year; returns how many. */
     sweep: async (): Promise<number> =>
-      (await sql`DELETE FROM ai_reports WHERE created_at < now() - ${`${keptDays} days`}::interval`).count,
+      (await sql`DELETE FROM ai_reports WHERE created_at < now() - ${`${retentionDays} days`}::interval`).count,
 
     find: ({ surveyId, id }: Pick<StoredReport, 'surveyId' | 'id'>): Promise<StoredReport | undefined> =>
       withPostgres(
@@ -27,7 +27,8 @@ export function createReportStore(sql: Sql) {
           (
             await sql<
               StoredReport[]
-            >`SELECT id, survey_id AS "surveyId", content, created_at AS "createdAt" FROM ai_reports WHERE survey_id = ${surveyId} AND id = ${id}`
+            >`SELECT id, survey_id AS "surveyId", content, created_at AS "createdAt" FROM ai_reports
+              WHERE survey_id = ${surveyId} AND id = ${id}`
           )[0],
       ),
   };

@@ -17,10 +17,14 @@ export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promis
     themes: (scope: AnalysisTopic, limit: number) =>
       run(
         (tx) => tx<CountedTheme[]>`
-          SELECT name, count(DISTINCT response_id) AS count, (array_agg(DISTINCT response_id ORDER BY response_id))[1:20] AS "responseIds",
-            count(*) FILTER (WHERE sentiment = 'positive') AS positive, count(*) FILTER (WHERE sentiment = 'negative') AS negative,
-            count(*) FILTER (WHERE sentiment = 'mixed') AS mixed, count(*) FILTER (WHERE sentiment = 'neutral') AS neutral
-          FROM (SELECT DISTINCT * FROM (${themeMentions(tx, scope)}) said) shown GROUP BY name ORDER BY count DESC, name LIMIT ${limit}`,
+          SELECT name, count(DISTINCT response_id) AS count,
+            (array_agg(DISTINCT response_id ORDER BY response_id))[1:20] AS "responseIds",
+            count(*) FILTER (WHERE sentiment = 'positive') AS positive,
+              count(*) FILTER (WHERE sentiment = 'negative') AS negative,
+            count(*) FILTER (WHERE sentiment = 'mixed') AS mixed,
+              count(*) FILTER (WHERE sentiment = 'neutral') AS neutral
+          FROM (SELECT DISTINCT * FROM (${themeMentions(tx, scope)}) said) shown GROUP BY name ORDER BY count DESC, name
+            LIMIT ${limit}`,
       ),
 
     /**
@@ -33,7 +37,8 @@ export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promis
     }: AnalysisTopic): Promise<{ questionId: string | null; sentiment: string | null; count: number }[]> =>
       run(
         (tx) => tx`
-        SELECT question_id AS "questionId", finding->>'sentiment' AS sentiment, count(*) AS count FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}
+        SELECT question_id AS "questionId", finding->>'sentiment' AS sentiment, count(*) AS count FROM ai_findings
+        WHERE survey_id = ${surveyId} AND topic = ${topic}
         GROUP BY GROUPING SETS ((question_id, finding->>'sentiment'), (finding->>'sentiment')) ORDER BY 1, 2`,
       ),
 
@@ -45,9 +50,12 @@ export function createAiResults(run: <T>(work: (tx: Tx) => Promise<T>) => Promis
       // Skips rows by their keys only, so that a late page costs little more than the first.
       run(
         (tx) => tx`
-        SELECT response_id AS "responseId", question_id AS "questionId", finding->>'sentiment' AS sentiment FROM ai_findings
+        SELECT response_id AS "responseId", question_id AS "questionId", finding->>'sentiment' AS sentiment
+        FROM ai_findings
         WHERE survey_id = ${surveyId} AND topic = ${topic} AND (response_id, question_id) IN (
-          SELECT response_id, question_id FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT jsonb_exists(finding, 'unjudged') ORDER BY response_id, question_id LIMIT ${limit} OFFSET ${(page - 1) * limit})
+          SELECT response_id, question_id FROM ai_findings
+          WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT jsonb_exists(finding, 'unjudged')
+          ORDER BY response_id, question_id LIMIT ${limit} OFFSET ${(page - 1) * limit})
         ORDER BY response_id, question_id`,
       ),
   };

@@ -17,7 +17,8 @@ export function createAiSettingsStore(sql: Sql) {
     find: (provider: ProviderName): Promise<StoredAiProvider | undefined> =>
       withPostgres(async () => {
         const [row] = await sql<StoredAiProvider[]>`
-          SELECT provider, key_sealed AS "keySealed", key_last_four AS "keyLastFour", endpoint, deployment, model_high AS "modelHigh", model_low AS "modelLow"
+          SELECT provider, key_sealed AS "keySealed", key_last_four AS "keyLastFour", endpoint, deployment,
+            model_high AS "modelHigh", model_low AS "modelLow"
           FROM ai_settings WHERE provider = ${provider}`;
         return row;
       }),

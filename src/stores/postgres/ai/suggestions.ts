@@ -36,10 +36,11 @@ export interface Decision {
   by: string;
 }
 
-const keptDays = 90;
+const retentionDays = 90;
 
 export function createSuggestionStore(sql: Sql) {
-  const columns = sql`id, survey_id AS "surveyId", question_id AS "questionId", aspect, problem, suggestion, basis, applied, status`;
+  const columns = sql`id, survey_id AS "surveyId", question_id AS "questionId", aspect, problem, suggestion, basis,
+    applied, status`;
   return {
     /** Replaces the question's undecided suggestions. */
     replaceOpen: (questionId: string, suggestions: readonly StoredSuggestion[]): Promise<void> =>
@@ -64,7 +65,8 @@ export function createSuggestionStore(sql: Sql) {
     /** Deletes suggestions decided long ago; returns how many. */
     sweep: async (): Promise<number> =>
       (
-        await sql`DELETE FROM ai_suggestions WHERE status <> 'PENDING' AND decided_at < now() - ${`${keptDays} days`}::interval`
+        await sql`DELETE FROM ai_suggestions
+          WHERE status <> 'PENDING' AND decided_at < now() - ${`${retentionDays} days`}::interval`
       ).count,
 
     /** Suggestions, oldest first. */
@@ -94,7 +96,9 @@ export function createSuggestionStore(sql: Sql) {
 
     decide: async (tx: Tx, { id, status, applied, by }: Decision): Promise<void> =>
       void (await tx`
-        UPDATE ai_suggestions SET status = ${status}, applied = ${applied ? tx.json(applied as never) : null}, decided_by = ${status === 'PENDING' ? null : by},
+        UPDATE ai_suggestions
+        SET status = ${status}, applied = ${applied ? tx.json(applied as never) : null},
+          decided_by = ${status === 'PENDING' ? null : by},
           decided_at = ${status === 'PENDING' ? null : new Date()} WHERE id = ${id}`),
   };
 }

@@ -30,9 +30,8 @@ export function createAiThemes(sql: Sql) {
     { surveyId, topic }: AnalysisTopic,
     names: readonly string[],
   ): Promise<Map<string, string>> => {
-    const rows = await sql<
-      { name: string; shown: string }[]
-    >`SELECT name, shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND name = ANY(${names as string[]})`;
+    const rows = await sql<{ name: string; shown: string }[]>`SELECT name, shown FROM ai_themes
+      WHERE survey_id = ${surveyId} AND topic = ${topic} AND name = ANY(${names as string[]})`;
     return new Map(rows.map(({ name, shown }) => [name, shown]));
   };
   return {
@@ -51,9 +50,13 @@ export function createAiThemes(sql: Sql) {
         await lockTopic(tx, scope);
         await tx`
           INSERT INTO ai_themes (survey_id, topic, name, form, shown)
-          SELECT ${surveyId}, ${topic}, name, form, coalesce((SELECT shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND form = said.form ORDER BY shown LIMIT 1), name)
-          FROM unnest(${names}::text[], ${forms}::text[]) said(name, form) CROSS JOIN (${lockedExistingSurvey(tx, surveyId)}) living
-          ON CONFLICT (survey_id, topic, name) DO UPDATE SET form = excluded.form WHERE ai_themes.form <> excluded.form`;
+          SELECT ${surveyId}, ${topic}, name, form,
+            coalesce((SELECT shown FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic}
+            AND form = said.form ORDER BY shown LIMIT 1), name)
+          FROM unnest(${names}::text[], ${forms}::text[]) said(name, form)
+          CROSS JOIN (${lockedExistingSurvey(tx, surveyId)}) living
+          ON CONFLICT (survey_id, topic, name) DO UPDATE
+            SET form = excluded.form WHERE ai_themes.form <> excluded.form`;
       });
       return themeDisplayNames(scope, names);
     },
@@ -68,10 +71,12 @@ export function createAiThemes(sql: Sql) {
         const which =
           isSettled === undefined
             ? tx``
-            : tx`JOIN ai_themes head ON head.survey_id = ${surveyId} AND head.topic = ${topic} AND head.name = shown.name AND head.is_settled = ${isSettled}`;
+            : tx`JOIN ai_themes head ON head.survey_id = ${surveyId} AND head.topic = ${topic}
+              AND head.name = shown.name AND head.is_settled = ${isSettled}`;
         return tx<
           ThemeCount[]
-        >`SELECT shown.name, count(*) AS count FROM (${mentionsIn(scope)}) shown ${which} GROUP BY shown.name ORDER BY count DESC, shown.name LIMIT ${limit}`;
+        >`SELECT shown.name, count(*) AS count FROM (${mentionsIn(scope)}) shown ${which} GROUP BY shown.name
+          ORDER BY count DESC, shown.name LIMIT ${limit}`;
       }),
 
     shownThemes: themeDisplayNames,
@@ -88,9 +93,12 @@ export function createAiThemes(sql: Sql) {
         for (const { name, into } of merges)
           await tx`
             UPDATE ai_themes merged SET shown = target.shown FROM ai_themes target
-            WHERE merged.survey_id = ${surveyId} AND merged.topic = ${topic} AND merged.shown = ${name} AND target.survey_id = ${surveyId} AND target.topic = ${topic} AND target.name = ${into}
-              AND NOT EXISTS (SELECT FROM ai_themes head WHERE head.survey_id = ${surveyId} AND head.topic = ${topic} AND head.name = ${name} AND head.is_settled)`;
-        await tx`UPDATE ai_themes SET is_settled = true WHERE survey_id = ${surveyId} AND topic = ${topic} AND name = ANY(${settled as string[]})`;
+            WHERE merged.survey_id = ${surveyId} AND merged.topic = ${topic} AND merged.shown = ${name}
+              AND target.survey_id = ${surveyId} AND target.topic = ${topic} AND target.name = ${into}
+              AND NOT EXISTS (SELECT FROM ai_themes head WHERE head.survey_id = ${surveyId} AND head.topic = ${topic}
+                AND head.name = ${name} AND head.is_settled)`;
+        await tx`UPDATE ai_themes SET is_settled = true
+          WHERE survey_id = ${surveyId} AND topic = ${topic} AND name = ANY(${settled as string[]})`;
       });
     },
 
@@ -99,7 +107,8 @@ export function createAiThemes(sql: Sql) {
       withLongTimeout(
         sql,
         async (tx) =>
-          void (await tx`UPDATE ai_themes SET is_settled = true WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT is_settled`),
+          void (await tx`UPDATE ai_themes SET is_settled = true
+            WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT is_settled`),
       ),
 
     /** Deletes names that no answer has any more and under which no other is counted. */
@@ -111,16 +120,21 @@ export function createAiThemes(sql: Sql) {
 export type AiThemeStore = ReturnType<typeof createAiThemes>;
 
 export const deleteUnusedThemes = (tx: Tx, { surveyId, topic }: AnalysisTopic) => tx`
-  WITH said AS MATERIALIZED (SELECT DISTINCT jsonb_array_elements_text(finding->'themes') AS name FROM ai_findings WHERE survey_id = ${surveyId} AND topic = ${topic}),
-    kept AS MATERIALIZED (SELECT name FROM said UNION SELECT shown FROM ai_themes JOIN said USING (name) WHERE survey_id = ${surveyId} AND topic = ${topic})
-  DELETE FROM ai_themes WHERE survey_id = ${surveyId} AND topic = ${topic} AND NOT EXISTS (SELECT FROM kept WHERE kept.name = ai_themes.name)`;
+  WITH said AS MATERIALIZED (SELECT DISTINCT jsonb_array_elements_text(finding->'themes') AS name FROM ai_findings
+    WHERE survey_id = ${surveyId} AND topic = ${topic}),
+    kept AS MATERIALIZED (SELECT name FROM said UNION SELECT shown FROM ai_themes JOIN said USING (name)
+      WHERE survey_id = ${surveyId} AND topic = ${topic})
+  DELETE FROM ai_themes
+  WHERE survey_id = ${surveyId} AND topic = ${topic}
+    AND NOT EXISTS (SELECT FROM kept WHERE kept.name = ai_themes.name)`;
 
 /**
  * Locks the names of a topic until the end of the transaction. Deleting names of a million answers takes seconds, so
  * the lock timeout is longer than usual.
  */
 export const lockTopic = (tx: Tx, { surveyId, topic }: AnalysisTopic) =>
-  tx`SELECT set_config('lock_timeout', '60s', true), pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
+  tx`SELECT set_config('lock_timeout', '60s', true),
+    pg_advisory_xact_lock(hashtextextended(${`${surveyId}/${topic}`}, 0))`;
 
 /** Locks the survey against deletion; no row if it is deleted. Rows stored without this lock might never be erased. */
 export const lockedExistingSurvey = (sql: Sql | Tx, surveyId: string) =>
@@ -131,7 +145,9 @@ export const lockedExistingSurvey = (sql: Sql | Tx, surveyId: string) =>
  * the locale.
  */
 export const themeMentions = (sql: Sql | Tx, { surveyId, topic }: AnalysisTopic) => sql`
-  SELECT response_id, question_id, finding->>'sentiment' AS sentiment, coalesce(known.shown, said.name) COLLATE "C" AS name
+  SELECT response_id, question_id, finding->>'sentiment' AS sentiment,
+    coalesce(known.shown, said.name) COLLATE "C" AS name
   FROM ai_findings found CROSS JOIN LATERAL jsonb_array_elements_text(finding->'themes') said(name)
-  LEFT JOIN ai_themes known ON known.survey_id = found.survey_id AND known.topic = found.topic AND known.name = said.name
+  LEFT JOIN ai_themes known
+    ON known.survey_id = found.survey_id AND known.topic = found.topic AND known.name = said.name
   WHERE found.survey_id = ${surveyId} AND found.topic = ${topic}`;

@@ -42,7 +42,7 @@ export interface UsageRow extends UsageSums {
   day: string | null;
 }
 
-const keptDays = 400;
+const retentionDays = 400;
 
 export function createAiUsageStore(sql: Sql) {
   return {
@@ -76,17 +76,23 @@ export function createAiUsageStore(sql: Sql) {
     sums: ({ userId, surveyId, provider, startDate, endDate }: UsageQuery): Promise<UsageRow[]> =>
       withPostgres(
         () => sql<UsageRow[]>`
-        SELECT provider, model, task, to_char(day, 'YYYY-MM-DD') AS day, count(*) AS calls, count(*) FILTER (WHERE is_failed) AS "failedCalls", coalesce(sum(input_tokens), 0) AS "inputTokens",
-          coalesce(sum(output_tokens), 0) AS "outputTokens", sum(cost_usd)::float8 AS "costUsd", count(*) FILTER (WHERE cost_usd IS NULL) AS "unpricedCalls"
+        SELECT provider, model, task, to_char(day, 'YYYY-MM-DD') AS day, count(*) AS calls,
+          count(*) FILTER (WHERE is_failed) AS "failedCalls", coalesce(sum(input_tokens), 0) AS "inputTokens",
+          coalesce(sum(output_tokens), 0) AS "outputTokens", sum(cost_usd)::float8 AS "costUsd",
+          count(*) FILTER (WHERE cost_usd IS NULL) AS "unpricedCalls"
         FROM (SELECT *, (at AT TIME ZONE 'UTC')::date AS day FROM ai_usage WHERE true
-          ${userId === undefined ? sql`` : sql`AND user_id = ${userId}`} ${surveyId === undefined ? sql`` : sql`AND survey_id = ${surveyId}`}
-          ${provider === undefined ? sql`` : sql`AND provider = ${provider}`} ${startDate === undefined ? sql`` : sql`AND at >= ${startDate}`} ${endDate === undefined ? sql`` : sql`AND at < ${endDate}`}) used
-        GROUP BY GROUPING SETS ((), (provider, model), (task), (day)) ORDER BY day, "costUsd" DESC NULLS LAST, provider, model, task`,
+          ${userId === undefined ? sql`` : sql`AND user_id = ${userId}`}
+          ${surveyId === undefined ? sql`` : sql`AND survey_id = ${surveyId}`}
+          ${provider === undefined ? sql`` : sql`AND provider = ${provider}`}
+          ${startDate === undefined ? sql`` : sql`AND at >= ${startDate}`}
+          ${endDate === undefined ? sql`` : sql`AND at < ${endDate}`}) used
+        GROUP BY GROUPING SETS ((), (provider, model), (task), (day))
+        ORDER BY day, "costUsd" DESC NULLS LAST, provider, model, task`,
       ),
 
     /** Deletes old calls. */
     sweep: async (): Promise<number> =>
-      (await sql`DELETE FROM ai_usage WHERE at < now() - ${`${keptDays} days`}::interval`).count,
+      (await sql`DELETE FROM ai_usage WHERE at < now() - ${`${retentionDays} days`}::interval`).count,
   };
 }
 

@@ -1,8 +1,9 @@
 -- Reserves one call to an AI provider within its limits, or returns how long to wait.
--- KEYS: calls (sorted by time), tokens (by call, and their sum), pause (the end of a pause, a blank and its length, in ms), demand (exists for
--- a while after a call that may use the full limits). ARGV: id of the call, maximum tokens of the call, calls per
--- window, tokens per window, ms of the window, share of the limits that the call may use, ms for which a call with the
--- full share makes smaller shares apply. A call that is reserved already keeps its reservation, with the current time.
+-- KEYS: calls (sorted by time), tokens (by call, and their sum), pause (the end of a pause, a blank and its length, in
+-- ms), demand (exists for a while after a call that may use the full limits). ARGV: id of the call, maximum tokens of
+-- the call, calls per window, tokens per window, ms of the window, share of the limits that the call may use, ms for
+-- which a call with the full share makes smaller shares apply. A call that is reserved already keeps its reservation,
+-- with the current time.
 -- Returns 0 when the call may be sent, otherwise the ms after which to ask again.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -18,7 +19,9 @@ if pauseMs and pauseLeft > pauseMs then
   pauseLeft = pauseMs
 end
 if pauseLeft > 0 then return pauseLeft end
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')) do redis.call('ZADD', KEYS[1], now, id) end
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf')) do
+  redis.call('ZADD', KEYS[1], now, id)
+end
 
 local expired = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - window)
 for _, id in ipairs(expired) do

@@ -196,7 +196,10 @@ function encodeIdentity(submission: IntakeSubmission): string {
     submission;
   const outcome = submission.isScreenedOut ? 2 : isComplete ? 1 : 0;
   const flags = `${outcome}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
-  return `${flags}${encodeMoment(submittedAtMs)}${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}${observedVersion ?? ''}${legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : ''}${encodeCells(submission)}`;
+  const hashes = `${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}`;
+  const legacyIdentity = legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : '';
+  const cells = encodeCells(submission);
+  return `${flags}${encodeMoment(submittedAtMs)}${hashes}${observedVersion ?? ''}${legacyIdentity}${cells}`;
 }
 
 const encodeCells = ({ cells = [], heldCells = [] }: IntakeSubmission): string =>

@@ -75,7 +75,8 @@ local function markFilled(survey)
   filledSurveys[#filledSurveys + 1] = survey.id
 end
 
--- Ms until a counter's window ends. After the clock was set back it would last as much longer: then a window begins now.
+-- Milliseconds until a counter's window ends. After the clock was set back the window would last as much longer: then
+-- a new one begins now.
 local function windowLeft(name)
   local left = redis.call('PTTL', name)
   if left >= 0 and left <= windowMs then return left end

@@ -7,9 +7,9 @@ import { disclosingSentences, identifyingNames, identifyingNumbers } from '../..
 
 const masked = (text: string): string => createAnonymiser(() => [])(text);
 
-describe('the anonymiser and thousands of identifiers', () => {
+describe('the anonymiser on thousands of identifiers', () => {
   for (const spelling of Object.keys(spellings))
-    it(`leaves nothing of 200 different ones, ${spelling}`, () => {
+    it(`hides all of 200 different ones, ${spelling}`, () => {
       assert.equal(new Set(seeds.map(({ text }) => text)).size, 200);
       for (const seed of seededAnswers.filter((candidate) => candidate.spelling === spelling)) {
         const left = masked(seed.answer);
@@ -18,7 +18,7 @@ describe('the anonymiser and thousands of identifiers', () => {
       }
     });
 
-  it('calls them what they are', () => {
+  it('names the kind of each in its placeholder', () => {
     for (const { kind, text } of seeds) {
       const left = masked(`Reach me: ${text} , thanks`);
       // Some telephone numbers pass the check of cards.
@@ -30,7 +30,7 @@ describe('the anonymiser and thousands of identifiers', () => {
     }
   });
 
-  it('takes numbers for identifiers however they are grouped', () => {
+  it('hides numbers however they are grouped', () => {
     const marks = [' ', '-', '.', '/', ' - ', '  ', '_', ') ', ' (', '*', '\u2013', '\u00a0'];
     for (let index = 0; index < 2000; index += 1) {
       const digits = String(BigInt(index + 3) * 7_919_351_234_567n)
@@ -45,7 +45,7 @@ describe('the anonymiser and thousands of identifiers', () => {
     }
   });
 
-  it('leaves more than 400 ordinary answers as they were written, to the character', async () => {
+  it('leaves more than 400 ordinary answers unchanged', async () => {
     const anonymise = await openAnonymiser();
     assert.ok(new Set(ordinaryAnswers).size > 400);
     for (const text of ordinaryAnswers) assert.equal(anonymise(text), text);
@@ -59,14 +59,14 @@ const hidden = (text: string): string =>
 const sentence = (index: number, text: string): string =>
   (disclosingSentences[index % disclosingSentences.length] ?? '#').replace('#', () => text);
 
-describe('the anonymiser and what people tell of themselves in their own spelling', () => {
-  it('leaves no digit of telephone numbers of thirty countries, accounts, cards, ids, addresses and dates of birth', () => {
+describe('the anonymiser on personal data in unusual spellings', () => {
+  it('hides every digit of telephone numbers of thirty countries, accounts, cards, ids, addresses and dates of birth', () => {
     assert.ok(identifyingNumbers.length > 1200);
     for (const [index, text] of identifyingNumbers.entries())
       assert.doesNotMatch(hidden(sentence(index, text)), /\p{N}|%3/u, sentence(index, text));
   });
 
-  it('leaves nothing of e-mail addresses, names of accounts and pages of people', () => {
+  it('hides e-mail addresses, account names and profile pages completely', () => {
     for (const [turn, text] of identifyingNames.entries())
       for (const index of [turn, turn + 5, turn + 9, turn + 14])
         assert.doesNotMatch(hidden(sentence(index, text)), /x ?q|@|%/, sentence(index, text));

@@ -4,13 +4,13 @@ import { type Anonymise, createAnonymiser, openAnonymiser } from '../../../../sr
 import { namedAnswers, namedInOtherScripts } from '../../../support/named-answers.ts';
 import { plainAnswers } from '../../../support/plain-answers.ts';
 
-describe('the anonymiser and names', () => {
+describe('the anonymiser on names', () => {
   let anonymise: Anonymise;
   before(async () => {
     anonymise = await openAnonymiser();
   });
 
-  it('hides those that are introduced, in languages that the library does not know too', async () => {
+  it('hides introduced names, also in languages that the library does not know', async () => {
     for (const [text, masked] of [
       ['My name is Ann-Marie van der Berg and I like it', 'My name is [PERSON_1] and I like it'],
       ['Dr. Okonkwo was rude', 'Dr. [PERSON_1] was rude'],
@@ -35,7 +35,7 @@ describe('the anonymiser and names', () => {
   });
 
   for (const [language, answers] of Object.entries(namedInOtherScripts))
-    it(`finds names that nobody introduces in ${language}, by what stands beside them or how they end`, () => {
+    it(`finds names in ${language} that are not introduced, by their context or ending`, () => {
       const { names, found, others, mistaken } = counted(
         createAnonymiser(() => []),
         answers,
@@ -45,7 +45,7 @@ describe('the anonymiser and names', () => {
       assert.ok(others > 80 && mistaken / others < 0.03, `${mistaken} of ${others} letters`);
     });
 
-  it('leaves plain answers as they were written, to the character', () => {
+  it('leaves plain answers unchanged', () => {
     for (const text of plainAnswers) assert.equal(anonymise(text), text);
   });
 
@@ -64,14 +64,14 @@ describe('the anonymiser and names', () => {
   });
 });
 
-describe('given names in small letters', () => {
+describe('given names in lower case', () => {
   let anonymise: Anonymise;
   before(async () => {
     anonymise = await openAnonymiser();
   });
   const left = (text: string): string => anonymise(text).replace(/\[PERSON_\d+\]/g, '[]');
 
-  it('are people where they are no words of the language', () => {
+  it('are people unless they are words of the language', () => {
     for (const line of [
       'I spoke with «leon»',
       'i spoke with «toni» on the phone',
@@ -88,7 +88,7 @@ describe('given names in small letters', () => {
       assert.equal(left(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
   });
 
-  it('are people behind words that stand before people, whatever else they mean', () => {
+  it('are people after words that stand before people, whatever else they mean', () => {
     for (const line of [
       'i spoke with «dan»',
       'i was served by «heather»',
@@ -98,7 +98,7 @@ describe('given names in small letters', () => {
       assert.equal(left(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
   });
 
-  it('are people where somebody speaks to them, greets them or says who they are, although they are words', () => {
+  it('are people where somebody addresses, greets or introduces them, although they are words', () => {
     for (const line of [
       'I talked to «mark»',
       'i spoke to «mark» about it',
@@ -122,7 +122,7 @@ describe('given names in small letters', () => {
       assert.equal(left(line.replace(/[«»]/g, '')), line.replace(/«[^»]*»/g, '[]'));
   });
 
-  it('stay words where they do what words do', () => {
+  it('stay words where they are used as words', () => {
     for (const text of [
       'up to mark',
       'not up to the mark',

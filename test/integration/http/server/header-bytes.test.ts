@@ -42,7 +42,7 @@ const plainOnly = /^may hold visible ASCII characters, blanks and tabs only$/;
 const origin = 'https://forms.example.org';
 const connections = 6;
 
-describe('a header value with a byte that is no ASCII at an end', whereCorrected, () => {
+describe('a header value that begins or ends with a non-ASCII byte', whereCorrected, () => {
   let service: RunningService;
   let admin: Client;
   let openId = '';

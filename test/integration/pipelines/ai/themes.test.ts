@@ -40,7 +40,7 @@ describe('the names of themes', () => {
     return { sql, surveyId, store, scope, find, known, job };
   };
 
-  it('are not forgotten while an analysis is under way that began meanwhile', async () => {
+  it('are not removed while an analysis runs that began meanwhile', async () => {
     const { sql, surveyId, store, scope, find, known } = await openScope();
     const rows = createAiAnnotationRows(sql);
     await store.registerThemes(scope, [{ name: 'Queues', form: 'queue' }]);
@@ -66,7 +66,7 @@ describe('the names of themes', () => {
     assert.equal((await sql`SELECT FROM ai_theme_leftovers`).length, 0);
   });
 
-  it('keep their mark until they are forgotten, and what is deleted meanwhile leaves one of its own', async () => {
+  it('keep their leftover mark until they are removed, and a later deletion leaves its own', async () => {
     const { sql, surveyId, store, scope, find, known } = await openScope();
     const rows = createAiAnnotationRows(sql);
     await store.registerThemes(scope, [
@@ -97,7 +97,7 @@ describe('the names of themes', () => {
     assert.deepEqual([await known(), (await sql`SELECT FROM ai_theme_leftovers`).length], [[], 0]);
   });
 
-  it('are registered again by an analysis where answers have one that was forgotten', async () => {
+  it('are registered again by an analysis if answers have one that was removed', async () => {
     const { store, find, known, job } = await openScope();
     await find('Parking');
     const themes = await loadKnownThemes(store, job);

@@ -44,7 +44,7 @@ describe('parts of the response table that ClickHouse cannot read', () => {
       )
     )[0]?.[0];
 
-  it('are refused as unavailable where their projection is damaged, and have it made anew from the rows', async (test) => {
+  it('are refused as unavailable while their projection is damaged, which is then rebuilt from the rows', async (test) => {
     const { surveyId, partName, path } = await storeSurvey();
     if (!existsSync(path)) return test.skip('the files of this ClickHouse are on another machine');
     await database.responses.damagedParts.repairNewParts();
@@ -61,7 +61,7 @@ describe('parts of the response table that ClickHouse cannot read', () => {
     assert.deepEqual(await database.responses.damagedParts.repairNewParts(), [], 'the new projection is whole');
   });
 
-  it('are taken out of the table where their rows are damaged, so that the others can be read and these be stored again', async (test) => {
+  it('are detached if their rows are damaged, so that others can be read and these can be stored again', async (test) => {
     const whole = await storeSurvey();
     const damaged = await storeSurvey();
     if (!existsSync(damaged.path)) return test.skip('the files of this ClickHouse are on another machine');

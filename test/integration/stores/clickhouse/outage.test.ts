@@ -130,7 +130,7 @@ test('a call to a server that does not answer fails within its time limit', asyn
   await line.close();
 });
 
-test('a server that answers nothing is known by that: reads are refused long before their own bound, the next ones at once, and all work again when it answers', async () => {
+test('a silent server is recognised: reads are refused long before their time limit, later ones at once, and work again when it replies', async () => {
   const line = await openLine();
   const clickhouse = createClickHouse({
     urls: [line.url],

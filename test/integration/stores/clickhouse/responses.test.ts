@@ -601,7 +601,7 @@ test('columns are added before rows with more code positions are stored', async 
   assert.deepEqual((await elsewhere.findAll(record?.responseId ?? ''))[0]?.row.codes, record?.row.codes);
 });
 
-test('an id that came again after it was forgotten stands for several responses, each shown, counted and erased by itself', async () => {
+test('an id that is used again after its eviction names several responses, each shown, counted and erased by itself', async () => {
   const [surveyId, responseId] = [newId(), newId()];
   const moments = [start, start + 3, start + 9];
   await store(

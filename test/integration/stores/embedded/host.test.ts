@@ -105,7 +105,7 @@ test('another user can enter a directory only if all directories above permit it
   assert.equal(canEnter(open, { uid: process.getuid?.() ?? 0, gid: stranger.gid }), true);
 });
 
-test('a store that cannot even be begun again is tried until it can', async () => {
+test('a store that cannot be started again is retried until it can', async () => {
   const dir = newDir();
   const child = await superviseChild(
     {
@@ -134,7 +134,7 @@ test('a store that cannot even be begun again is tried until it can', async () =
   await child.stop();
 });
 
-test('a store that answers nothing any more is killed and started again, one that is only slow is not', async () => {
+test('a store that replies to nothing is killed and restarted, one that is only slow is not', async () => {
   const dir = newDir();
   let isHung = false;
   let asked = 0;

@@ -4,14 +4,14 @@ import { newId } from '../../../../src/platform/ids.ts';
 import { createExportStore, maxOpenExports } from '../../../../src/stores/postgres/exports.ts';
 import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
 
-describe('the line of exports', () => {
+describe('the queue of exports', () => {
   let database: OwnedDatabase;
   before(async () => {
     database = await ownedDatabase();
   });
   after(() => database?.drop());
 
-  it('has as many files of one user as others can bear, and of each other user as many', async () => {
+  it('holds at most the maximum of open exports for each user, without effect on other users', async () => {
     const { surveyId } = await analysedSurvey(database, '');
     const other = newId();
     await database.sql`INSERT INTO users ${database.sql({ id: other, email: 'b@example.org', email_key: 'b@example.org', password_hash: '-', role: 'VIEWER' })}`;

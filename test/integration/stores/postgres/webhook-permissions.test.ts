@@ -11,7 +11,7 @@ import {
   startMs,
 } from '../../../support/deliveries.ts';
 
-describe('deliveries of somebody who may not see their survey any more', () => {
+describe('deliveries of an owner who may no longer see the survey', () => {
   let database: DeliveryDatabase['database'];
   let webhooks: DeliveryDatabase['webhooks'];
   let deliveries: DeliveryDatabase['deliveries'];
@@ -39,7 +39,7 @@ describe('deliveries of somebody who may not see their survey any more', () => {
     return { userId, given, own, invite, remove, state, deliverer };
   };
 
-  it('go by what the endpoint says now: who is at work stops where it has been changed', async () => {
+  it('stop when the endpoint has changed since it was leased', async () => {
     const { userId, given } = await member();
     const { id } = await endpoint({ ownerId: userId, scopeRole: 'EDITOR', surveyId: given });
     const [holder, now] = [newId(), { nowMs: startMs, untilMs: startMs + 6000 }];
@@ -56,7 +56,7 @@ describe('deliveries of somebody who may not see their survey any more', () => {
     assert.equal(await extend(), false, 'its address is another');
   });
 
-  it('wait with an endpoint for that survey alone, which nobody looks at meanwhile, and go when it is seen again', async () => {
+  it('wait, without being read, with an endpoint of that survey, and continue when the owner sees it again', async () => {
     const { userId, given, invite, remove, state, deliverer } = await member();
     const { id } = await endpoint({ ownerId: userId, scopeRole: 'EDITOR', surveyId: given });
     await deliveries.add([rowFor(id, startMs, { data: { surveyId: given } })]);
@@ -78,7 +78,7 @@ describe('deliveries of somebody who may not see their survey any more', () => {
     assert.equal((await listOf(id))[0]?.status, 'DELIVERED');
   });
 
-  it('wait with an endpoint for all surveys, while the others go', async () => {
+  it('wait with an endpoint of all surveys, while those of other surveys continue', async () => {
     for (const isBatch of [false, true]) {
       const { userId, given, own, invite, remove, state, deliverer } = await member();
       const { id } = await endpoint({ ownerId: userId, scopeRole: 'EDITOR', isBatch });
@@ -120,7 +120,7 @@ describe('deliveries of somebody who may not see their survey any more', () => {
     }
   });
 
-  it('hold nobody up, however many they are', async () => {
+  it('delay no others, however many they are', async () => {
     const { userId, given, own, remove, state, deliverer } = await member();
     const { id } = await endpoint({ ownerId: userId, scopeRole: 'EDITOR' });
     await deliveries.add([

@@ -50,7 +50,7 @@ async function startBucket() {
 }
 
 for (const [place, start] of Object.entries(kinds))
-  describe(`files of respondents ${place}`, () => {
+  describe(`the storage of uploads ${place}`, () => {
     let storage: UploadStorage;
     let stop: () => void;
     before(async () => {
@@ -67,7 +67,7 @@ for (const [place, start] of Object.entries(kinds))
       ['exactly one part', 5 * mib],
       ['several parts', 12 * mib + 7],
     ] as const)
-      it(`of ${name} come back as they were sent, whole and in ranges, until they are removed`, async () => {
+      it(`returns ${name} as it was written, whole and in ranges, until it is removed`, async () => {
         const [id, bytes] = [newId(), randomBytes(size)];
         assert.deepEqual(await storage.write(id, inPieces(bytes)), {
           size,
@@ -81,7 +81,7 @@ for (const [place, start] of Object.entries(kinds))
         await storage.remove(id);
       });
 
-    it('are not there at all when their source breaks off, early or late', async () => {
+    it('stores nothing if the source fails, early or late', async () => {
       const broken = new Error('the sender has gone');
       for (const size of [1000, 7 * mib]) {
         const source = async function* () {
@@ -93,7 +93,7 @@ for (const [place, start] of Object.entries(kinds))
       assert.deepEqual(await listed(storage), []);
     });
 
-    it('are listed by age', async () => {
+    it('lists uploads by age', async () => {
       const ids = [newId(), newId(), newId()];
       for (const id of ids) await storage.write(id, inPieces(Buffer.from(id)));
       assert.deepEqual(await listed(storage), ids);
@@ -102,7 +102,7 @@ for (const [place, start] of Object.entries(kinds))
       assert.deepEqual(await listed(storage), []);
     });
 
-    it('are taken no faster than they can be put away, and given no faster than they are read', async () => {
+    it('reads a source no faster than it writes, and a file no faster than its reader', async () => {
       const piece = randomBytes(mib);
       let made = 0;
       const resting = held();
@@ -151,7 +151,7 @@ describe('a bucket', () => {
     }
   });
 
-  it('that refuses the key is SERVICE_UNAVAILABLE, and the key stands in no message', async () => {
+  it('that refuses the key is SERVICE_UNAVAILABLE, and no message contains the key', async () => {
     const s3 = await startS3();
     const storage = createS3Storage({
       log,
@@ -170,7 +170,7 @@ describe('a bucket', () => {
     }
   });
 
-  it('loses the parts of writers that died, once they are old, and lists more than a page', async () => {
+  it('removes the parts of dead writers once they are old, and lists more than one page', async () => {
     const wire = await startWire();
     const storage = createS3Storage({
       log,

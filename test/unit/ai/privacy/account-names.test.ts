@@ -4,7 +4,7 @@ import { createAnonymiser } from '../../../../src/ai/privacy/anonymise.ts';
 
 const masked = (text: string): string => createAnonymiser(() => [])(text);
 
-describe('the anonymiser and names of accounts', () => {
+describe('the anonymiser on account names', () => {
   it('hides account names that begin like an everyday word, and leaves the words', () => {
     for (const name of ['@theresa', '@thelma', '@theo_b', '@Themba'])
       assert.equal(masked(`ask ${name} please`), 'ask [HANDLE_1] please');
@@ -12,7 +12,7 @@ describe('the anonymiser and names of accounts', () => {
       assert.equal(masked(text), text);
   });
 
-  it('takes a code that begins like the name of a service for a code', () => {
+  it('labels a code that begins like the name of a service as a code', () => {
     for (const [text, expected] of [
       ['QQ123456C', '[ID_1]'],
       ['passport QQ1234567', 'passport [ID_1]'],

@@ -6,10 +6,10 @@ import { remainder, seededAnswers, spellings } from '../../../support/seeded-ide
 
 const withoutNames = (): Anonymise => createAnonymiser(() => []);
 
-describe('the anonymiser and identifiers', () => {
+describe('the anonymiser on identifiers', () => {
   // All of them in all spellings: test/integration/ai-identifiers.
   for (const [turn, spelling] of Object.keys(spellings).entries())
-    it(`leaves nothing of more than twenty different ones, ${spelling}`, () => {
+    it(`hides all of more than twenty different ones, ${spelling}`, () => {
       const some = seededAnswers
         .filter((candidate) => candidate.spelling === spelling)
         .filter((_, index) => index % 9 === turn % 9);
@@ -89,7 +89,7 @@ describe('the anonymiser and identifiers', () => {
       assert.equal(withoutNames()(text), masked);
   });
 
-  it('gives the same thing the same placeholder, however it is spelled, and another thing another', () => {
+  it('gives the same thing one placeholder in any spelling, and another thing another', () => {
     const anonymise = withoutNames();
     assert.equal(anonymise('ann@example.org, bob@example.org, ANN@example.org'), '[EMAIL_1], [EMAIL_2], [EMAIL_1]');
     assert.equal(anonymise('again ｂｏｂ＠ｅｘａｍｐｌｅ．ｏｒｇ'), 'again [EMAIL_2]');
@@ -97,11 +97,11 @@ describe('the anonymiser and identifiers', () => {
   });
 
   // With names too: test/integration/ai-names.
-  it('leaves plain answers as they were written, to the character', () => {
+  it('leaves plain answers unchanged', () => {
     for (const text of plainAnswers) assert.equal(withoutNames()(text), text);
   });
 
-  it('replaces an identifier once where several rules find it, and where they overlap the whole of it', () => {
+  it('replaces an identifier once if several rules find it, and the whole of overlapping ones', () => {
     const anonymise = createAnonymiser(() => []);
     assert.equal(anonymise('我叫王小明先生'), '我叫[PERSON_1]先生');
     assert.equal(anonymise('我是王小明，王小明先生'), '我是[PERSON_1]，[PERSON_1]先生');

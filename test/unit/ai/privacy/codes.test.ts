@@ -4,7 +4,7 @@ import { createAnonymiser } from '../../../../src/ai/privacy/anonymise.ts';
 
 const masked = (text: string): string => createAnonymiser(() => [])(text);
 
-describe('the anonymiser and codes', () => {
+describe('the anonymiser on codes', () => {
   it('does not take digits of a number for the code of a control character', () => {
     for (const text of [
       '100%12345678',

@@ -5,7 +5,7 @@ import { createAnonymiser } from '../../../../src/ai/privacy/anonymise.ts';
 const masked = (text: string): string => createAnonymiser(() => [])(text);
 const left = (text: string): string => masked(text).replace(/\[[A-Z]+_\d+\]/g, '');
 
-describe('the anonymiser and numbers that read as lists, ranges or times', () => {
+describe('the anonymiser on numbers that look like lists, ranges or times', () => {
   it('hides numbers after a word for telephones, accounts or cards', () => {
     for (const text of [
       'tel. 20 30 40 50',

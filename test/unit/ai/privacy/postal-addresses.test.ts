@@ -4,7 +4,7 @@ import { createAnonymiser } from '../../../../src/ai/privacy/anonymise.ts';
 
 const masked = (text: string): string => createAnonymiser(() => [])(text);
 
-describe('the anonymiser and streets', () => {
+describe('the anonymiser on streets', () => {
   it('hides streets in upper case, in lower case and in Danish', () => {
     for (const street of [
       'HAUPTSTRASSE 12',

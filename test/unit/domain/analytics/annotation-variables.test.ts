@@ -17,8 +17,8 @@ const known: KnownAnnotations = {
   theme: { edition, values: ['Food', 'Waiting: time', 'positive'] },
 };
 
-describe('findings of analyses as variables', () => {
-  it('show every sentiment, and the themes that somebody spoke of', () => {
+describe('AI annotations as variables', () => {
+  it('show every sentiment, and the themes that were mentioned', () => {
     const sentiment = annotationDimension(survey, `sentiment:${open}`, known);
     assert.ok(typeof sentiment !== 'string');
     assert.deepEqual(
@@ -39,7 +39,7 @@ describe('findings of analyses as variables', () => {
     assert.deepEqual(theme.source, { kind: 'annotation', edition, questionId: null });
   });
 
-  it('are filters by one value, of all open questions or of one; names may hold colons', () => {
+  it('filter by one value, of all open questions or of one; theme names may contain colons', () => {
     for (const [text, code, questionId] of [
       ['sentiment:negative', 2, null],
       [`sentiment:${open}:mixed`, 4, open],
@@ -56,7 +56,7 @@ describe('findings of analyses as variables', () => {
     }
   });
 
-  it('are refused by what is wrong: the question, its type, the value, a missing analysis', () => {
+  it('are refused with the reason: the question, its type, the value, or a missing analysis', () => {
     const elsewhere = '0192f0c1-0000-7c3e-9d54-3f1a6b8c7d10';
     const refusal = (text: string, findings: KnownAnnotations = known) => {
       const parsed = annotationFilter(survey, text, findings);

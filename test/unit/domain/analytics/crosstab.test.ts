@@ -61,7 +61,7 @@ describe('the chi-square distribution', () => {
     assert.deepEqual([chiSquareTail(0, 3), chiSquareTail(Number.POSITIVE_INFINITY, 3)], [1, 0]);
   });
 
-  it('knows the gamma function', () => {
+  it('uses a gamma function that agrees with known values', () => {
     isNear(logGamma(0.5), Math.log(Math.sqrt(Math.PI)), 1e-13);
     isNear(logGamma(11), Math.log(3_628_800), 1e-13);
   });
@@ -114,7 +114,7 @@ describe('association', () => {
     isNear(chiSquare.pValue, 0.2278442020004247);
   });
 
-  it('leaves empty rows and columns out, and has no test below two by two', () => {
+  it('is computed without empty rows and columns, and has no test below two by two', () => {
     assert.deepEqual(
       associationOf([
         [30, 0, 10],
@@ -228,7 +228,7 @@ describe('a crosstab', () => {
     assert.deepEqual([table.chiSquare.statistic, table.chiSquare.pValue, table.cramersV], [null, null, null]);
   });
 
-  it('of nothing has every row and column, and no test', () => {
+  it('without responses has every row and column, and no test', () => {
     const table = interpretCrosstab({
       rows: { categories: categories('a'), source },
       columns: { categories: categories('x', 'y'), source },
@@ -406,7 +406,7 @@ describe('a crosstab', () => {
     assert.deepEqual([over(0), over(50)], [[], ['y']]);
   });
 
-  it('without weights has no word of unweightable responses', () => {
+  it('without weights does not mention unweightable responses', () => {
     assert.ok(
       !(
         'unweightable' in
@@ -422,7 +422,7 @@ describe('a crosstab', () => {
     );
   });
 
-  it('with too many pairs of columns has no comparisons, and is refused where they are asked for', () => {
+  it('with too many pairs of columns has no comparisons, and is refused if they are requested', () => {
     const wide = { categories: categories(...Array.from({ length: 1500 }, (_, index) => `c${index}`)), source };
     const given = {
       rows: { categories: categories('a'), source },
@@ -449,7 +449,7 @@ describe('a crosstab', () => {
     assert.deepEqual(interpretCrosstab(few).cells[0]?.[0]?.significantOver, ['c1']);
   });
 
-  it('whose comparisons would fill a reply with long names has none, and is refused where they are asked for', () => {
+  it('whose comparisons would fill a reply with long names has none, and is refused if they are requested', () => {
     const wide = (length: number) => ({
       categories: categories(...Array.from({ length: 200 }, (_, index) => String(index).padStart(length, 'x'))),
       source,
@@ -577,7 +577,7 @@ describe('a banner', () => {
     );
   });
 
-  it('has the same rows everywhere, those of deleted options too', () => {
+  it('has the same rows in each table, those of deleted options too', () => {
     const rows = { categories: [head('a', 1), head('gone', 2, true), head('never', 3, true)], source };
     const tables = interpretTables(rows, [
       table(['x'], [[1, 1, 2]]),
@@ -604,7 +604,7 @@ describe('a banner', () => {
     );
   });
 
-  it('is bounded as one table is', () => {
+  it('is limited in size as one table is', () => {
     const scale = { categories: Array.from({ length: 500 }, (_, index) => head(String(index), index + 1)), source };
     const wide = { ...table([], []), columns: scale };
     const columns = (count: number) => ({ ...scale, categories: scale.categories.slice(0, count) });

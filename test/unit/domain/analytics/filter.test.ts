@@ -44,7 +44,7 @@ describe('a filter', () => {
     assert.equal(code(`${questions.MATRIX.id}:${row?.text}:${column?.text}`), column?.code);
   });
 
-  it('takes a text that two options have for neither, and a value before a text', () => {
+  it('does not match a text that two options share, and takes a value before a text', () => {
     const { survey: own, question } = withQuestion(blankSurvey(), {
       type: 'DROPDOWN',
       text: 'q',
@@ -62,7 +62,7 @@ describe('a filter', () => {
     assert.equal('code' in first && first.code, question.options[0]?.code);
   });
 
-  it('says what is wrong otherwise', () => {
+  it('is refused with the reason otherwise', () => {
     for (const wrong of [
       '',
       'x',
@@ -76,7 +76,7 @@ describe('a filter', () => {
       assert.ok('message' in parseFilter(survey, wrong), wrong);
   });
 
-  it('says so in words of its own, whatever the type', () => {
+  it('is refused in the service’s words, whatever the type', () => {
     const said = (text: string) => {
       const parsed = parseFilter(survey, text);
       return 'message' in parsed ? parsed.message : 'nothing';

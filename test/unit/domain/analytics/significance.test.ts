@@ -51,7 +51,7 @@ describe('comparing column percentages', () => {
     assert.deepEqual(significant(rows, bases, { level: 0.968, correction: 'fdr' }), [[]]);
   });
 
-  it('takes the pairs of a row that can be tested for the family', () => {
+  it('corrects over the testable pairs of a row', () => {
     // b against d as above, p = 0.00714: times three 0.0214, times six 0.0428.
     const at = (level: number, bases: number[], rows: number[]) =>
       significant([rows], bases, { level, correction: 'bonferroni' });
@@ -60,7 +60,7 @@ describe('comparing column percentages', () => {
     assert.deepEqual(at(0.97, [93, 82, 136, 0], [90, 70, 129, 0]), [['a>b']]);
   });
 
-  it('tests nobody against nobody and everybody against everybody never, and nobody against everybody', () => {
+  it('does not compare two columns with nobody or with everybody in the row, but compares nobody with everybody', () => {
     assert.deepEqual(
       significant(
         [
@@ -87,7 +87,7 @@ describe('comparing column percentages', () => {
     assert.deepEqual(significant([[0, 4]], [4, 4]), [['b>a']]);
   });
 
-  it('takes Fisher’s exact test where few respondents are expected', () => {
+  it('uses Fisher’s exact test where few respondents are expected', () => {
     // By the z-test p = 0.0285 and 0.0032.
     assert.deepEqual(significant([[1, 4]], [4, 4]), [[]]);
     assert.deepEqual(significant([[1, 5]], [1, 50]), [[]]);
@@ -96,7 +96,7 @@ describe('comparing column percentages', () => {
     assert.deepEqual(significant([[2.3, 0.2]], [4.2, 3.8], { level: 0.6 }), [[]]);
   });
 
-  it('knows Fisher’s exact test', () => {
+  it('computes Fisher’s exact test', () => {
     // scipy.stats.fisher_exact of SciPy 1.17.1, two-sided.
     const values: [[number, number], [number, number], number][] = [
       [[1, 3], [4, 0], 0.14285714285714285],
@@ -113,7 +113,7 @@ describe('comparing column percentages', () => {
       assert.ok(Math.abs(fisherTest(one, other) / p - 1) < 1e-9, `${one} ${other}: ${fisherTest(one, other)}`);
   });
 
-  it('counts respondents who are in both columns on neither side', () => {
+  it('counts respondents of both columns on neither side', () => {
     // 60 of 100 against 50 of 100 have z = 1.421; with 50 in both columns, who cannot differ, z = 1.421 · √2 = 2.010.
     assert.deepEqual(significant([[60, 50]], [100, 100]), [[]]);
     assert.deepEqual(
@@ -153,7 +153,7 @@ describe('comparing column percentages', () => {
     assert.deepEqual(runAtOnce(compareColumns([], 2, { level: 0.95 })), [[], []]);
   });
 
-  it('says the same as Pearson’s chi-square of the two columns', () => {
+  it('agrees with Pearson’s chi-square of the two columns', () => {
     const column = fc.tuple(fc.nat(200), fc.nat(200));
     fc.assert(
       fc.property(column, column, fc.constantFrom(0.8, 0.9, 0.95, 0.99), ([x, notX], [y, notY], level) => {
@@ -170,7 +170,7 @@ describe('comparing column percentages', () => {
     );
   });
 
-  it('corrects as far as the adjusted p-values say', () => {
+  it('agrees with the adjusted p-values of each correction', () => {
     const column = fc.record({
       base: fc.integer({ min: 1, max: 300 }),
       share: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -210,7 +210,7 @@ describe('comparing column percentages', () => {
     );
   });
 
-  it('knows how many tests that takes', () => {
+  it('counts the tests of a table', () => {
     assert.deepEqual([comparisonsIn(3, 4), comparisonsIn(2, 1)], [18, 0]);
   });
 });

@@ -119,7 +119,7 @@ describe('the statistic of a scale', () => {
     assert.deepEqual([free.topBox, free.bottomBox], [undefined, undefined]);
   });
 
-  it('rates agreement by its place on the scale that was answered, also where an option between is no longer shown', () => {
+  it('averages agreement by its point on the answered scale, also if an option between is now hidden', () => {
     const { question } = one({ type: 'LIKERT_SCALE', text: 'l' });
     const statistic = statisticOf(question, [codes({ 1: 1, 5: 3 })], 4);
     assert.equal(statistic.averageValue, 4);
@@ -137,7 +137,7 @@ describe('the statistic of a scale', () => {
 });
 
 describe('a distribution', () => {
-  it('shows a deleted option, and “other” where it is not taken any more, only where somebody chose it', () => {
+  it('shows a deleted option, and “other” if it is no longer allowed, only if somebody chose it', () => {
     const { question } = one({
       type: 'MULTIPLE_CHOICE',
       text: 'm',
@@ -187,7 +187,7 @@ describe('a distribution', () => {
     );
   });
 
-  it('of a grid has every row and column, and the mean place in each row', () => {
+  it('of a grid has every row and column, and the mean point of each row', () => {
     const { question } = one({
       type: 'MATRIX',
       text: 'm',
@@ -239,7 +239,7 @@ describe('a distribution', () => {
   });
 });
 
-describe('the head of a survey', () => {
+describe('the summary of a survey', () => {
   it('gives the completion rate with one decimal and the duration in seconds', () => {
     assert.deepEqual(surveyHead({ total: 3, complete: 2, durationAverageMs: 1500, durationMedianSeconds: 1.5 }), {
       totalResponses: 3,
@@ -258,7 +258,7 @@ describe('the head of a survey', () => {
   });
 });
 
-describe('what was taken out of a question', () => {
+describe('deleted parts of a question', () => {
   const whole = (counts: Record<number, number>, all: Record<number, number>): CountResult => ({
     kind: 'codes',
     counts: new Map(Object.entries(counts).map(([code, n]) => [Number(code), n])),
@@ -267,7 +267,7 @@ describe('what was taken out of a question', () => {
   const choice = (type: 'MULTIPLE_CHOICE' | 'LIKERT_SCALE') =>
     without(one({ type, text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question, 'b');
 
-  it('is shown wherever anybody in the survey chose it, also where nobody of those selected did', () => {
+  it('are shown if any response of the survey chose them, even if none of the selected ones did', () => {
     for (const type of ['MULTIPLE_CHOICE', 'LIKERT_SCALE'] as const) {
       const question = choice(type);
       const [request] = registry[type].countPlan(question).requests;
@@ -277,7 +277,7 @@ describe('what was taken out of a question', () => {
     }
   });
 
-  it('is shown likewise among several answers, rows and ranks', () => {
+  it('are shown in the same way for several answers, rows and ranks', () => {
     const boxes = without(
       one({ type: 'CHECKBOXES', text: 'c', options: ['a', 'b', 'c'].map((text) => ({ text })) }).question,
       'b',
@@ -316,7 +316,7 @@ describe('the bases of the rows of a MATRIX', () => {
   const rows = [{ text: 'x' }, { text: 'y' }];
   const options = [{ text: 'a' }, { text: 'b' }];
 
-  it('are those who answered the row, once each where a row takes several answers', () => {
+  it('count the respondents who answered the row, once each if a row takes several answers', () => {
     const several = one({ type: 'MATRIX', text: 'm', options, settings: { rows, multiple: true } }).question;
     const bits = (...counts: number[]): CountResult => ({ kind: 'bits', counts });
     const found = interpretQuestion(several, [bits(3, 2), bits(1, 0)], { base: 5, partBases: [4, 1] }, 6);
@@ -328,7 +328,7 @@ describe('the bases of the rows of a MATRIX', () => {
 });
 
 describe('the bins of a NUMBER', () => {
-  it('reach between its limits where it has both', () => {
+  it('cover its bounds if it has both', () => {
     const requestOf = (settings: Record<string, unknown>) =>
       registry.NUMBER.countPlan(one({ type: 'NUMBER', text: 'n', settings }).question).requests[0];
     assert.deepEqual(requestOf({ min: 0, max: 10 }), {
@@ -341,8 +341,8 @@ describe('the bins of a NUMBER', () => {
   });
 });
 
-describe('answers that are counted by a key', () => {
-  it('are all in the figures, whichever keys are too many to be counted one by one', () => {
+describe('answers that are counted by key', () => {
+  it('are all counted, also those with keys that are not listed', () => {
     const texts = (...counts: [string, number][]): CountResult => ({
       kind: 'text',
       counts: counts.map(([key, count]) => ({ key, count })),

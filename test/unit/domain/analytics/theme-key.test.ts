@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { themeKey } from '../../../../src/domain/analytics/theme-key.ts';
 
-describe('the form of a theme’s name', () => {
+describe('the key of a theme’s name', () => {
   for (const spellings of [
     ['Price', 'price', ' PRICES ', 'ｐｒｉｃｅ', '“Price”', 'Price.'],
     ['Opening hours', 'opening  hours', 'Opening-Hours', 'opening\thour'],
@@ -13,7 +13,8 @@ describe('the form of a theme’s name', () => {
     ['ﾌﾟﾗｲｽ', 'プライス'],
     ['Queue: time', 'queue time', 'Queue/Time'],
   ])
-    it(`is one for ${spellings.join(', ')}`, () => assert.deepEqual([...new Set(spellings.map(themeKey))].length, 1));
+    it(`is the same for ${spellings.join(', ')}`, () =>
+      assert.deepEqual([...new Set(spellings.map(themeKey))].length, 1));
 
   for (const [one, other] of [
     ['C#', 'C++'],
@@ -26,9 +27,9 @@ describe('the form of a theme’s name', () => {
     ['100%', '100'],
     ['Pass', 'Pas'],
   ] as const)
-    it(`is another for ${one} than for ${other}`, () => assert.notEqual(themeKey(one), themeKey(other)));
+    it(`differs for ${one} and ${other}`, () => assert.notEqual(themeKey(one), themeKey(other)));
 
-  it('stays what it is when it is taken once more', () => {
+  it('does not change when it is derived again', () => {
     for (const name of ['Prices', 'Deliveries', 'Opening-Hours', 'Straße', '???'])
       assert.equal(themeKey(themeKey(name)), themeKey(name));
   });

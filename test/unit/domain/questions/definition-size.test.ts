@@ -19,7 +19,7 @@ function survey(count: number): SurveyWithQuestions {
 describe('the size of a survey', () => {
   const [small, large, larger] = [survey(9), survey(11), survey(12)];
 
-  it('is bounded, by bytes and not by characters', () => {
+  it('is limited in bytes, not in characters', () => {
     assert.ok(
       JSON.stringify(larger.questions).length < maxDefinitionBytes &&
         Buffer.byteLength(JSON.stringify(large.questions)) > maxDefinitionBytes,
@@ -36,7 +36,7 @@ describe('the size of a survey', () => {
       );
   });
 
-  it('counts what was removed, and may always become smaller', () => {
+  it('includes removed parts, and may always become smaller', () => {
     const hidden = { ...larger, questions: larger.questions.map((question) => ({ ...question, isHidden: true })) };
     assert.throws(() => refuseTooLargeDefinition(small, hidden));
     refuseTooLargeDefinition(larger, large);

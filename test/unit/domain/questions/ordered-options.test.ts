@@ -40,8 +40,8 @@ function said(question: Question, numberValue: number): string | undefined {
   return checked.ok ? undefined : checked.issues[0]?.message;
 }
 
-describe('options that are a scale', () => {
-  it('may not be put in another order or pushed along once there are answers', () => {
+describe('the options of a scale', () => {
+  it('cannot be reordered or shifted once there are answers', () => {
     const question = likert();
     assert.ok('hasResponses' in change(question, question.options.toReversed()));
     assert.ok('hasResponses' in change(question, [{ text: 'At all events not' }, ...question.options]));
@@ -62,7 +62,7 @@ describe('options that are a scale', () => {
     );
   });
 
-  it('go on counting where they were chosen when they are hidden', () => {
+  it('keep their points in averages after they are hidden', () => {
     const question = likert();
     const without = changed(question, question.options.slice(1));
     const { averageValue, minValue, maxValue, distribution, bottomBox, topBox } = statistic(without, [
@@ -89,7 +89,7 @@ describe('options that are a scale', () => {
     );
   });
 
-  it('end where the question does, whoever is selected, so that the boxes of groups add up to that of all', () => {
+  it('have the same end points for every selection, so that the boxes of groups add up to that of all', () => {
     const question = withQuestion(blankSurvey(), {
       type: 'LIKERT_SCALE',
       text: 'q',
@@ -115,7 +115,7 @@ describe('options that are a scale', () => {
     ]);
   });
 
-  it('stand at their points in distributions, tables and prints, also hidden ones', () => {
+  it('are ordered by point in distributions, tables and reports, hidden ones included', () => {
     const question = withQuestion(blankSurvey(), {
       type: 'LIKERT_SCALE',
       text: 'q',
@@ -150,7 +150,7 @@ describe('options that are a scale', () => {
     assert.equal(said(question, 6), 'must be a whole number from 1 to 5');
   });
 
-  it('take new ones at the end and hidden ones back in their place', () => {
+  it('may be extended at the end, and hidden ones return to their place', () => {
     const question = likert();
     const longer = changed(question, [...question.options, { text: 'Absolutely' }]);
     assert.equal(statistic(longer, [[6, 1]]).averageValue, 6);
@@ -175,7 +175,7 @@ describe('options that are a scale', () => {
     );
   });
 
-  it('are in the order shown as long as nobody has answered', () => {
+  it('follow the displayed order while nobody has answered', () => {
     const question = likert();
     const turned = changed(question, question.options.toReversed(), false);
     assert.equal(statistic(turned, [[5, 1]]).averageValue, 1);
@@ -185,7 +185,7 @@ describe('options that are a scale', () => {
     assert.equal(statistic(answered, [[6, 1]]).averageValue, 5, 'what was hidden before the first answer is no point');
   });
 
-  it('hidden before points were kept come back in their place', () => {
+  it('that were hidden before points were stored return to their place', () => {
     const question = likert();
     const bare = question.options.map(({ point: _, ...option }) => option);
     const stored: Question = {

@@ -34,7 +34,7 @@ const change = (question: Question, input: Parameters<typeof changeQuestion>[1],
   changeQuestion(question, input, { hasAnswers, newId: nextId });
 
 describe('defining a question', () => {
-  it('makes values from the wording in every script, each once', () => {
+  it('derives distinct values from wordings in every script', () => {
     const { options } = define({
       type: 'MULTIPLE_CHOICE',
       text: 'q',
@@ -50,7 +50,7 @@ describe('defining a question', () => {
     );
   });
 
-  it('gives scales of agreement and yes/no their own options', () => {
+  it('gives agreement scales and yes/no questions their default options', () => {
     assert.deepEqual(
       define({ type: 'LIKERT_SCALE', text: 'q' }).options.map(({ text }) => text),
       ['Strongly disagree', 'Disagree', 'Neutral', 'Agree', 'Strongly agree'],
@@ -75,7 +75,7 @@ describe('defining a question', () => {
     );
   });
 
-  it('says what is missing, wrong or not known', () => {
+  it('reports missing, invalid and unknown fields', () => {
     assert.deepEqual(findings({ type: 'CHECKBOXES', text: 'q' }), ['options']);
     assert.deepEqual(findings({ type: 'NPS', text: 'q', options: [{ text: 'x' }] }), ['options']);
     assert.deepEqual(findings({ type: 'YES_NO', text: 'q', options: [{ text: 'Perhaps' }] }), ['options']);
@@ -118,7 +118,7 @@ describe('defining a question', () => {
     );
   });
 
-  it('makes values that are well-formed and different whatever the wording', () => {
+  it('derives well-formed and distinct values from any wording', () => {
     const text = fc.oneof(
       fc.string({ unit: codePoint, minLength: 1, maxLength: 12 }),
       fc.constantFrom(
@@ -150,7 +150,7 @@ describe('defining a question', () => {
     );
   });
 
-  it('takes bodies of the documented shape only', () => {
+  it('accepts bodies of the documented shape only', () => {
     assert.ok(newQuestionBody.safeParse({ type: 'NPS', text: ' q ' }).success);
     const nul = '\0';
     for (const body of [
@@ -171,7 +171,7 @@ describe('defining a question', () => {
     assert.ok(!questionChangeBody.safeParse({}).success);
   });
 
-  it('shows a question without what is internal', () => {
+  it('presents a question without internal fields', () => {
     const shown = describeQuestion(
       define({ type: 'MATRIX', text: 'q', options: [{ text: 'Good' }], settings: { rows: [{ text: 'Food' }] } }),
     );
@@ -189,7 +189,7 @@ describe('changing a question that has answers', () => {
   const [a, b] = question.options;
   assert.ok(a && b);
 
-  it('lets wording, order of options and new options pass', () => {
+  it('allows changes of wording and order, and new options', () => {
     const changed = change(question, {
       text: 'new',
       options: [{ id: b.id, text: 'Bee' }, { text: 'C' }, { id: a.id, text: 'A' }],
@@ -205,7 +205,7 @@ describe('changing a question that has answers', () => {
     );
   });
 
-  it('hides what is left out and never gives its code to another', () => {
+  it('hides omitted options and never reuses their codes', () => {
     const without = change(question, { options: [{ id: a.id, text: 'A' }] });
     assert.ok('question' in without);
     assert.deepEqual(
@@ -238,7 +238,7 @@ describe('changing a question that has answers', () => {
     assert.ok('question' in change(number, { settings: { max: 10 } }));
   });
 
-  it('changes nothing when the same list is sent again, with ids or without', () => {
+  it('changes nothing when the same list is sent again, with or without ids', () => {
     const twins = define({
       type: 'DROPDOWN',
       text: 'q',
@@ -272,7 +272,7 @@ describe('changing a question that has answers', () => {
     );
   });
 
-  it('shows an option again when its value comes back', () => {
+  it('shows a hidden option again when its value returns', () => {
     const without = change(question, { options: [{ id: a.id, text: 'A' }] });
     assert.ok('question' in without);
     const back = change(without.question, { options: [{ text: 'B' }, { text: 'A' }] });
@@ -280,7 +280,7 @@ describe('changing a question that has answers', () => {
     assert.deepEqual(back.question.options, [b, a]);
   });
 
-  it('says which option is not known or named twice', () => {
+  it('reports options that are unknown or named twice', () => {
     const pathsOf = (options: { id?: string; text: string; value?: string }[]) => {
       const changed = change(question, { options });
       return 'issues' in changed ? changed.issues.map(({ path }) => path) : [];
@@ -302,7 +302,7 @@ describe('changing a question that has answers', () => {
     );
   });
 
-  it('keeps settings that are left out, and puts one back to its default by null', () => {
+  it('keeps omitted settings, and restores a default for null', () => {
     const number = define({ type: 'NUMBER', text: 'q', settings: { min: 1, max: 10, integer: true } });
     const changed = change(number, { settings: { max: null, integer: null } });
     assert.ok('question' in changed);
@@ -325,7 +325,7 @@ describe('changing a question that has answers', () => {
     );
   });
 
-  it('words the rows of a grid anew and keeps those that are not sent', () => {
+  it('rewords the rows of a grid, hides omitted ones, and keeps all if none are sent', () => {
     const grid = define({
       type: 'MATRIX',
       text: 'q',
@@ -349,7 +349,7 @@ describe('changing a question that has answers', () => {
     assert.deepEqual(worded.question.rows, grid.rows);
   });
 
-  it('refuses ever more options in place of others', () => {
+  it('limits how often options may be replaced by others', () => {
     let current = question;
     let round = 0;
     for (; round < 50; round += 1) {
@@ -363,7 +363,7 @@ describe('changing a question that has answers', () => {
     assert.ok(current.options.every(({ code }) => code <= 2000));
   });
 
-  it('gives fresh positions when the meaning changes before there are answers', () => {
+  it('assigns new positions when the meaning changes before there are answers', () => {
     const counts = { codes: 0, numbers: 0, texts: 0 };
     const first = allocateSlots(question, counts);
     const retyped = change({ ...question, slots: first.slots }, { type: 'NPS' }, false);
@@ -372,7 +372,7 @@ describe('changing a question that has answers', () => {
     assert.deepEqual([Object.values(first.slots.codes), Object.values(second.slots.codes)], [[0], [1]]);
   });
 
-  it('takes no more of a survey’s places than it has, and says how many are missing', () => {
+  it('refuses more positions than the survey has left, and says how many are missing', () => {
     const grid = (rows: number) =>
       define({
         type: 'MATRIX',
@@ -394,7 +394,7 @@ describe('changing a question that has answers', () => {
     });
   });
 
-  it('leaves a survey that had more places before as it is, where nothing new is needed', () => {
+  it('accepts a survey with more positions than allowed if no new ones are needed', () => {
     const placed = { ...question, slots: allocateSlots(question, { codes: 0, numbers: 0, texts: 0 }).slots };
     const counts = { codes: 4500, numbers: 0, texts: 0 };
     assert.deepEqual(allocateSlots(placed, counts), { slots: placed.slots, counts });

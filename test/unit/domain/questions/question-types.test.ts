@@ -37,7 +37,7 @@ describe('every question type', () => {
   for (const type of questionTypeNames) {
     const question = questions[type];
 
-    it(`${type} stores a valid answer and gives it back as it was`, () => {
+    it(`${type} stores a valid answer and returns it unchanged`, () => {
       fc.assert(
         fc.property(valid[type](question), (values) => {
           const answers = values.map((value) => ({ questionId: question.id, ...value }));
@@ -53,7 +53,7 @@ describe('every question type', () => {
       );
     });
 
-    it(`${type} refuses values of another kind, strays and unknown fields`, () => {
+    it(`${type} refuses values of another kind, unexpected values and unknown fields`, () => {
       const refused = (value: object, field: string) => {
         const checked = check([{ questionId: question.id, ...value }]);
         assert.ok(!checked.ok, `${JSON.stringify(value)} was taken`);
@@ -73,7 +73,7 @@ describe('every question type', () => {
       refused({ textValue: 'x', colour: 1 }, 'answers.0.colour');
     });
 
-    it(`${type} counts nothing as nothing and shows every possible value`, () => {
+    it(`${type} has zero counts without answers, and shows every possible value`, () => {
       const entry = registry[type];
       const plan = entry.countPlan(question);
       const statistic = entry.statistic(question, plan.requests.map(emptyResult), 0);
@@ -113,7 +113,7 @@ describe('every question type', () => {
       );
     });
 
-    it(`${type} keeps the positions it has when options and rows come and go, and shares none`, () => {
+    it(`${type} keeps its positions when options and rows are added or removed, and shares none`, () => {
       const settings =
         question.rows.length > 0
           ? { rows: [{ text: 'Brand new' }, ...question.rows.slice(1).map(({ id, text }) => ({ id, text }))] }

@@ -34,15 +34,15 @@ function toldOf(found: ReturnType<typeof asked>): [string, unknown][] {
   return (told?.counts ?? []).map(({ answer, count }) => [answer, count]);
 }
 
-describe('what is printed of a question', () => {
-  it('runs up its scale, below nought and in halves too', () => {
+describe('the display order of a distribution', () => {
+  it('ascends along the scale, also below zero and in halves', () => {
     const scale = (settings: Record<string, number>) =>
       printed(asked({ type: 'RATING_SCALE', text: 'How much?', settings } as Body, codes(1, 2, 3)));
     assert.deepEqual(scale({ min: -2, max: 2, step: 1 }), [['', '-2', '-1', '0', '1', '2']]);
     assert.deepEqual(scale({ min: 1, max: 3, step: 0.5 }), [['', '1', '1.5', '2', '2.5', '3']]);
   });
 
-  it('names options that are called by numbers, however many, and never ranges of them', () => {
+  it('lists options with numeric names, however many, and never as ranges', () => {
     const years = Array.from({ length: 45 }, (_, index) => String(1980 + index));
     const found = asked(
       { type: 'DROPDOWN', text: 'Born in?', options: options(...years) },
@@ -62,7 +62,7 @@ describe('what is printed of a question', () => {
     assert.ok(toldOf(found).every(([answer]) => answer.startsWith('Option ')));
   });
 
-  it('puts the points of a very long scale into ranges of neighbours whose counts add up, where it would not fit', () => {
+  it('groups the points of a very long scale into adjacent ranges whose counts add up, if they do not fit', () => {
     const found = asked({ type: 'RATING_SCALE', text: 'How much?', settings: { min: 0, max: 100 } } as Body, {
       kind: 'codes',
       counts: new Map([
@@ -112,7 +112,7 @@ describe('what is printed of a question', () => {
     assert.deepEqual(line, ['', ...Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))]);
   });
 
-  it('keeps the author’s order of options, and “other” at the end', () => {
+  it('follows the author’s order of options, with “other” at the end', () => {
     for (const type of ['MULTIPLE_CHOICE', 'DROPDOWN'] as const)
       assert.deepEqual(
         printed(
@@ -138,7 +138,7 @@ describe('what is printed of a question', () => {
     );
   });
 
-  it('keeps the author’s order of rows and columns, and of the items of a ranking', () => {
+  it('follows the author’s order of rows and columns, and of the items of a ranking', () => {
     const rows = [
       { text: 'Row 20', value: '20' },
       { text: 'Row 10', value: '10' },
@@ -174,7 +174,7 @@ describe('what is printed of a question', () => {
     );
   });
 
-  it('is, of more answers than there is room for, the most frequent ones in their own order', () => {
+  it('keeps the most frequent answers, in their own order, if there are too many', () => {
     const counts = Array.from({ length: 41 }, (_, index) => (index === 3 ? 1 : 2 + (index % 5)));
     const names = counts.map((_, index) => `n${index}`);
     const [line] = printed(
@@ -187,7 +187,7 @@ describe('what is printed of a question', () => {
     ]);
   });
 
-  it('has the same order for a provider that writes a report', () => {
+  it('is the same in a report for an AI provider', () => {
     assert.deepEqual(
       toldOf(
         asked(
@@ -239,7 +239,7 @@ describe('what is printed of a question', () => {
     );
   });
 
-  it('has the same order where a file is replayed', () => {
+  it('is the same in a replay', () => {
     const replayed = ({ question, statistic }: ReturnType<typeof asked>): string[] => {
       const named = (items: Question['options'] | Question['rows']) => items.map((item) => [item.text, item] as const);
       const made = {

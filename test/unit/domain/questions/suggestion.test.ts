@@ -33,7 +33,7 @@ const entry = (fields: object) => ({
 });
 
 describe('the placeholders of a text', () => {
-  it('are what a program reads in it, each as often as it stands there', () => {
+  it('are the parts that a program interprets, as often as each occurs', () => {
     assert.deepEqual(
       placeholderDifferences(
         'Hi {{name}}, {0} %s <b>x</b> https://a.example/x.',
@@ -52,7 +52,7 @@ describe('the placeholders of a text', () => {
 });
 
 describe('a suggestion', () => {
-  it('keeps the values of options that are worded anew, adds new ones, and can be taken back', () => {
+  it('keeps the values of reworded options, adds new ones, and can be undone', () => {
     const found = read(choice, [
       entry({
         options: [
@@ -85,7 +85,7 @@ describe('a suggestion', () => {
     assert.ok('question' in back && isSameWording(questionWording(back.question), questionWording(choice)));
   });
 
-  it('is known to take options away, also where the model invents their values', () => {
+  it('is recognised as removing options, also if the model invents their values', () => {
     const found = read(choice, [
       entry({
         options: [
@@ -97,7 +97,7 @@ describe('a suggestion', () => {
     assert.ok('value' in found && found.value[0] && removesOptions(choice, found.value[0]));
   });
 
-  it('has no options where the type has none, and is left out where it changes nothing', () => {
+  it('has no options if the type has none, and is left out if it changes nothing', () => {
     const open = read(text, [
       entry({ text: 'Why so?', options: [{ value: null, text: 'Because' }] }),
       entry({ text: 'Why?' }),
@@ -115,7 +115,7 @@ describe('a suggestion', () => {
     assert.deepEqual(same, { value: [] });
   });
 
-  it('is sent back where it loses a placeholder or could not be applied', () => {
+  it('is asked for again if it loses a placeholder or cannot be applied', () => {
     assert.deepEqual(read(choice, [entry({ text: 'How is it?' })]), {
       wrong: ['suggestions.0.text: the placeholder {{shop}} must stand there as often as before'],
     });

@@ -24,8 +24,8 @@ const membersOf = (inside: string): string[] => {
   });
 };
 
-describe('the usual reading of words', () => {
-  it('knows letters and digits that NFC leaves as they are, and signs that belong to no word', () => {
+describe('the common word pattern', () => {
+  it('covers letters and digits that NFC leaves unchanged, and signs that belong to no word', () => {
     const [letters, signs] = [membersOf(commonLetters), membersOf(commonSigns)];
     assert.ok(letters.length > 30_000 && signs.length > 1000);
     assert.deepEqual(
@@ -38,7 +38,7 @@ describe('the usual reading of words', () => {
     );
   });
 
-  it('understands no text in which it would find other words', () => {
+  it('does not match texts in which the full pattern would find other words', () => {
     const usual = (text: string): string[] =>
       (text.match(new RegExp(commonWordPattern, 'gu')) ?? [])
         .filter((word) => [...word].length >= 2)

@@ -3,15 +3,15 @@ import { describe, it } from 'node:test';
 import type { QuestionTypeName } from '../../../../src/domain/questions/type-names.ts';
 import { one } from '../questions/one-question.ts';
 
-describe('an answer in particular', () => {
-  it('reads a decimal scale as it is written and refuses what lies between its points', () => {
+describe('checking a single answer', () => {
+  it('accepts the points of a decimal scale and refuses values between them', () => {
     const scale = one({ type: 'SLIDER', text: 's', settings: { min: 0, max: 1, step: 0.1 } });
     assert.deepEqual(scale.store([{ numberValue: 0.3 }]), [{ questionId: scale.question.id, numberValue: 0.3 }]);
     assert.deepEqual(scale.store([{ numberValue: 0.1 + 0.2 }]), [{ questionId: scale.question.id, numberValue: 0.3 }]);
     assert.ok(!scale.check([{ numberValue: 0.35 }]).ok);
   });
 
-  it('keeps the number itself where a scale has very many points', () => {
+  it('stores the number itself for a scale with very many points', () => {
     const scale = one({ type: 'SLIDER', text: 's', settings: { min: 0, max: 1_000_000, step: 0.5 } });
     assert.deepEqual(scale.store([{ numberValue: 999_999.5 }]), [
       { questionId: scale.question.id, numberValue: 999_999.5 },
@@ -19,7 +19,7 @@ describe('an answer in particular', () => {
     assert.ok(!scale.check([{ numberValue: 999_999.25 }]).ok);
   });
 
-  it('holds selections between their bounds and counts an option once', () => {
+  it('bounds the number of selections and counts an option once', () => {
     const { question, check: take } = one({
       type: 'CHECKBOXES',
       text: 'c',
@@ -34,7 +34,7 @@ describe('an answer in particular', () => {
     assert.ok(!pick(1, 1).ok);
   });
 
-  it('stores more checkboxes than one word of bits holds', () => {
+  it('stores more checkboxes than one bit word holds', () => {
     const many = one({
       type: 'CHECKBOXES',
       text: 'c',
@@ -47,7 +47,7 @@ describe('an answer in particular', () => {
     );
   });
 
-  it('takes ranks by number or by order of appearance, without gaps and repeats', () => {
+  it('accepts ranks by number or by order of appearance, without gaps and repeats', () => {
     const rank = one({
       type: 'RANKING',
       text: 'r',
@@ -83,7 +83,7 @@ describe('an answer in particular', () => {
       assert.ok(!rank.check(wrong).ok, JSON.stringify(wrong));
   });
 
-  it('takes several columns a row where the matrix allows it', () => {
+  it('accepts several columns a row if the matrix allows it', () => {
     const grid = one({
       type: 'MATRIX',
       text: 'm',
@@ -122,7 +122,7 @@ describe('an answer in particular', () => {
     assert.throws(() => one({ type: 'SHORT_TEXT', text: 't', settings: { pattern: '(' } }), /RE2/);
   });
 
-  it('knows the calendar, the clock and what an address looks like', () => {
+  it('validates calendar days, clock times and e-mail addresses', () => {
     const takes = (type: QuestionTypeName, text: string) => one({ type, text: 'q' }).check([{ textValue: text }]).ok;
     assert.deepEqual(
       ['2024-02-29', '2023-02-29', '2024-13-01', '24-1-1', '2024-04-31', '0000-01-01', '0001-01-01', '9999-12-31'].map(
@@ -142,7 +142,7 @@ describe('an answer in particular', () => {
     );
   });
 
-  it('takes every point of a scale however it was computed, and never gives back −0', () => {
+  it('accepts every point of a scale however it was computed, and never returns −0', () => {
     for (const [min, max, step] of [
       [-0.9, 0.9, 0.3],
       [0, 1000, 0.1],
@@ -166,7 +166,7 @@ describe('an answer in particular', () => {
     }
   });
 
-  it('refuses a scale whose points could not be told apart', () => {
+  it('refuses a scale whose points could not be distinguished', () => {
     assert.throws(
       () => one({ type: 'SLIDER', text: 's', settings: { min: 1e12 - 1, max: 1e12, step: 1e-6 } }),
       /too fine/,
@@ -175,19 +175,19 @@ describe('an answer in particular', () => {
       assert.throws(() => one({ type: 'SLIDER', text: 's', settings }), /settings/);
   });
 
-  it('takes yes and no as texts, and nothing like them', () => {
+  it('accepts yes and no as texts, and nothing similar', () => {
     const { question, store, check } = one({ type: 'YES_NO', text: 'y' });
     assert.deepEqual(store([{ textValue: 'no' }]), [{ questionId: question.id, optionId: question.options[1]?.id }]);
     for (const textValue of ['Yes', 'NO', '', 'true', '__proto__']) assert.ok(!check([{ textValue }]).ok, textValue);
   });
 
-  it('takes the place of an agreement instead of its option', () => {
+  it('accepts the point of an agreement scale instead of its option', () => {
     const { question, store, check } = one({ type: 'LIKERT_SCALE', text: 'l' });
     assert.deepEqual(store([{ numberValue: 4 }]), [{ questionId: question.id, optionId: question.options[3]?.id }]);
     for (const numberValue of [0, 6, 1.5, -1]) assert.ok(!check([{ numberValue }]).ok, String(numberValue));
   });
 
-  it('takes another text only where the author allows it', () => {
+  it('accepts another text only if the author allows it', () => {
     const options = [{ text: 'a' }];
     assert.ok(!one({ type: 'DROPDOWN', text: 'd', options }).check([{ textValue: 'mine' }]).ok);
     const open = one({ type: 'DROPDOWN', text: 'd', options, settings: { allowOther: true } });
@@ -196,7 +196,7 @@ describe('an answer in particular', () => {
     assert.ok(open.check([{ textValue: '😀'.repeat(500) }]).ok);
   });
 
-  it('holds numbers within their bounds, whole where they must be, and stores −0 as 0', () => {
+  it('bounds numbers, requires whole ones if set, and stores −0 as 0', () => {
     const { store, check } = one({ type: 'NUMBER', text: 'n', settings: { min: -2, max: 3, integer: true } });
     assert.ok(Object.is(store([{ numberValue: -0 }])[0]?.numberValue, 0));
     assert.deepEqual(
@@ -205,7 +205,7 @@ describe('an answer in particular', () => {
     );
   });
 
-  it('counts the characters of a text as people do, and keeps a single line single', () => {
+  it('counts the characters of a text by code points, and refuses line breaks in a single line', () => {
     const { check: take } = one({ type: 'SHORT_TEXT', text: 't', settings: { maxLength: 3 } });
     assert.deepEqual(
       ['😀😀😀', '😀😀😀😀', 'a\nb', 'a\rb', ''].map((textValue) => take([{ textValue }]).ok),
@@ -214,7 +214,7 @@ describe('an answer in particular', () => {
     assert.ok(one({ type: 'LONG_TEXT', text: 't' }).check([{ textValue: 'a\nb' }]).ok);
   });
 
-  it('refuses a pattern that is too long, without reading it', () => {
+  it('refuses a pattern that is too long, without parsing it', () => {
     const refused = ({ message }: Error) =>
       message.includes('must have at most 500 characters') && !message.includes('RE2');
     assert.throws(() => one({ type: 'SHORT_TEXT', text: 't', settings: { pattern: '('.repeat(501) } }), refused);
@@ -229,7 +229,7 @@ describe('an answer in particular', () => {
     );
   });
 
-  it('holds days and times between their bounds', () => {
+  it('bounds days and times', () => {
     const day = one({ type: 'DATE', text: 'd', settings: { min: '2024-01-31', max: '2024-02-29' } });
     assert.deepEqual(
       ['2024-01-30', '2024-01-31', '2024-02-29', '2024-03-01'].map((textValue) => day.check([{ textValue }]).ok),
@@ -249,7 +249,7 @@ describe('an answer in particular', () => {
     one({ type: 'NUMBER', text: 'n', settings: { integer: true, min: 0.2, max: 1 } });
   });
 
-  it('refuses addresses that only look like one', () => {
+  it('refuses addresses that only look valid', () => {
     const { check: take } = one({ type: 'EMAIL', text: 'e' });
     for (const textValue of [
       'a@1.2.3.4',
@@ -272,7 +272,7 @@ describe('an answer in particular', () => {
       assert.ok(take([{ textValue }]).ok, textValue);
   });
 
-  it('takes a row of a grid once, and only rows and columns that are still shown', () => {
+  it('accepts a row of a grid once, and only visible rows and columns', () => {
     const grid = one({
       type: 'MATRIX',
       text: 'm',

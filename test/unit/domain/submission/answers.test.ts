@@ -15,12 +15,12 @@ const pathsOf = (checked: ReturnType<typeof check>): string[] =>
 describe('checking answers', () => {
   // Thousands of them: test/fuzz/submissions.
   for (const isComplete of [true, false])
-    it(`by hand takes what the schema takes, ${isComplete ? 'complete' : 'partial'} submissions`, () => {
+    it(`accepts what the schema accepts, ${isComplete ? 'complete' : 'partial'} submissions`, () => {
       const { taken, refused } = compareChecks({ submissions: 60, isComplete });
       assert.ok(taken > 6 && refused > 6, `${taken} were taken, ${refused} refused`);
     });
 
-  it('reports all problems at once, each where it is', () => {
+  it('reports all issues at once, each with its path', () => {
     const checked = check([
       { questionId: of('NPS').id, numberValue: 11 },
       { questionId: 'nobody', textValue: 'x' },
@@ -65,7 +65,7 @@ describe('checking answers', () => {
     assert.deepEqual(pathsOf(checked), ['answers.0.numberValue', ...rest.map((id) => `answers.${id}`)]);
   });
 
-  it('asks for every row of a required grid and for more than white space in a required text, all at once', () => {
+  it('requires every row of a required grid and more than white space in a required text, all at once', () => {
     let own = blankSurvey();
     const ask = (body: Parameters<typeof withQuestion>[1]): Question => {
       const added = withQuestion(own, { isRequired: true, ...body });
@@ -130,7 +130,7 @@ describe('checking answers', () => {
     );
   });
 
-  it('takes an optional text of white space for no answer, also where a form is asked for, and lets it take back what was answered before', () => {
+  it('treats white space in an optional text as no answer, also with a pattern, and then removes the saved answer', () => {
     const first = withQuestion(blankSurvey(), { type: 'SHORT_TEXT', text: 'Code', settings: { pattern: '[0-9]+' } });
     const second = withQuestion(first.survey, { type: 'LONG_TEXT', text: 'Why?' });
     const own = compileSurvey(second.survey);
@@ -156,7 +156,7 @@ describe('checking answers', () => {
     assert.ok(!say('x', 'because').ok && !say('', 'because').ok);
   });
 
-  it('says what a number must be, and asks for nothing more where there are no answers at all', () => {
+  it('explains invalid numbers, and reports one issue for a value that is no list', () => {
     const said = (numberValue: unknown) => {
       const checked = check([{ questionId: of('NPS').id, numberValue }], false);
       return checked.ok
@@ -170,7 +170,7 @@ describe('checking answers', () => {
     assert.deepEqual(pathsOf(check(undefined)), []);
   });
 
-  it('takes neither hidden questions nor hidden options, and asks for no hidden question', () => {
+  it('refuses hidden questions and options, and requires no hidden question', () => {
     assert.deepEqual(pathsOf(check([{ questionId: hidden.id, numberValue: 5 }], false)), ['answers.0.questionId']);
     assert.deepEqual(pathsOf(check([{ questionId: of('RANKING').id, optionId: gone }], false)), ['answers.0.optionId']);
     const missing = check([]);
@@ -181,7 +181,7 @@ describe('checking answers', () => {
     );
   });
 
-  it('takes an upload only for the question that it was sent to', () => {
+  it('accepts an upload only for the question that it was sent to', () => {
     const answer = { questionId: of('FILE_UPLOAD').id, textValue: uploadId };
     assert.ok(check([answer], false).ok);
     assert.ok(!checkAnswers(compiled, [answer], { isComplete: false, uploads: noUploads }).ok);
@@ -230,14 +230,14 @@ describe('a response that is continued', () => {
   const rowOf = (checked: ReturnType<typeof save>): AnswerRow =>
     checked.ok ? checked.row : assert.fail(JSON.stringify(checked.issues));
 
-  it('is judged with what it had before', () => {
+  it('is checked together with its saved answers', () => {
     const part = rowOf(save([nps(3)], false));
     assert.ok(!save([], true).ok);
     assert.ok(!save([], true, part).ok);
     assert.deepEqual(readAnswers(ready, rowOf(save([a], true, part))), [nps(3), a]);
   });
 
-  it('replaces a question’s old answer entirely and leaves the others and the old row alone', () => {
+  it('replaces a question’s saved answer entirely, and leaves other answers and the old row unchanged', () => {
     const part = rowOf(save([nps(3), a, b], false));
     const kept = structuredClone(part);
     const changed = save([b], true, part);
@@ -245,7 +245,7 @@ describe('a response that is continued', () => {
     assert.deepEqual(part, kept);
   });
 
-  it('may come from before the survey got more questions', () => {
+  it('may have been saved before the survey got more questions', () => {
     const part = rowOf(save([nps(3)], false));
     const third = withQuestion(second.survey, { type: 'SHORT_TEXT', text: 'third' });
     const grown = compileSurvey(third.survey);
@@ -259,7 +259,7 @@ describe('a response that is continued', () => {
     );
   });
 
-  it('gives back answers to questions that are hidden now', () => {
+  it('includes answers to questions that are hidden now', () => {
     const row = rowOf(save([nps(3), a], true));
     const without = compileSurvey({
       ...second.survey,

@@ -16,7 +16,7 @@ describe('the canonical form of a body', () => {
     isComplete: true,
   };
 
-  it('is the same however the keys are ordered', () => {
+  it('is the same for any order of keys', () => {
     const reversed = {
       isComplete: true,
       metadata: { a: '2', b: '1' },
@@ -33,7 +33,7 @@ describe('the canonical form of a body', () => {
     );
   });
 
-  it('differs where anything else does', () => {
+  it('differs for any other difference', () => {
     const [first, second] = body.answers;
     const others = [
       { ...body, answers: [second, first] },
@@ -50,12 +50,12 @@ describe('the canonical form of a body', () => {
     assert.equal(new Set([body, ...others].map(canonicalBody)).size, others.length + 1);
   });
 
-  it('is at hand where the answers are as they are usually written', () => {
+  it('is taken from the body if the answers are written as usual', () => {
     const usual = JSON.stringify(body.answers.map(({ questionId, ...value }) => ({ questionId, ...value })));
     assert.equal(canonicalBodyWith(body, usual), canonicalBody(body));
   });
 
-  it('ends, however deep the body is nested', () => {
+  it('is bounded, however deep the body is nested', () => {
     assert.ok(canonicalBody(JSON.parse(`${'['.repeat(5000)}${']'.repeat(5000)}`)).length < 50);
   });
 });

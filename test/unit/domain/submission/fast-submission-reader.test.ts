@@ -5,9 +5,9 @@ import { createFastSubmissionReader } from '../../../../src/domain/submission/fa
 import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 import { asPythonWrites, compareReadings } from './compare-fast-reader.ts';
 
-describe('bodies as most are', () => {
+describe('the fast reader of submissions', () => {
   // Thousands of them: test/fuzz/submissions.
-  it('are read to the same row as by the general way, or left to it', () => {
+  it('gives the same row as the general path, or leaves the body to it', () => {
     const { read, left, canonical } = compareReadings(150);
     assert.ok(
       read > 20 && left > 20 && canonical > 5,
@@ -31,7 +31,7 @@ describe('bodies as most are', () => {
   const ofText = (text: string) => read(Buffer.from(text))?.row;
   const of = (...answers: object[]) => ofText(JSON.stringify({ answers }));
 
-  it('are those that list their answers in the order of the survey, whether or not all is answered', () => {
+  it('reads bodies that list their answers in the order of the survey, all of them or some', () => {
     assert.deepEqual(
       of(first, ...chosen, said('grün } "so"'), scored),
       undefined,
@@ -46,7 +46,7 @@ describe('bodies as most are', () => {
     assert.deepEqual(of(first), { codes: [2, 0, 0, 0], numbers: [], texts: [''] });
   });
 
-  it('may say more than their answers, in front of them or behind, and have spaces as Python writes them', () => {
+  it('reads other fields before or after the answers, and spaces as Python writes them', () => {
     const row = { codes: [2, 0, 0, 11], numbers: [], texts: [''] };
     const beside = {
       startedAt: '2026-01-02T03:04:05Z',
@@ -75,7 +75,7 @@ describe('bodies as most are', () => {
     });
   });
 
-  it('say nothing else that is wrong or has to do with a response that goes on', () => {
+  it('leaves bodies with invalid fields, or of a partial or continued response, to the general path', () => {
     const answers = [first, scored];
     const wrong = [
       { isComplete: false },
@@ -114,7 +114,7 @@ describe('bodies as most are', () => {
       assert.equal(ofText(text), undefined, text);
   });
 
-  it('are no others: what is spelled otherwise or is wrong is left to the general way', () => {
+  it('leaves bodies with other spellings or invalid answers to the general path', () => {
     const good = JSON.stringify({ answers: [first, scored] });
     assert.ok(ofText(good));
     for (const other of [
@@ -147,7 +147,7 @@ describe('bodies as most are', () => {
       assert.equal(of(...answers), undefined, JSON.stringify(answers));
   });
 
-  it('are not too long, and their texts are UTF-8', () => {
+  it('leaves long bodies, and texts that are not UTF-8, to the general path', () => {
     const bytes = Buffer.from(JSON.stringify({ answers: [first, said('word')] }));
     assert.ok(read(bytes));
     bytes[bytes.indexOf('word')] = 0xff;

@@ -12,8 +12,8 @@ const whole = Object.fromEntries(
 );
 const translation = (strings: typeof whole) => ({ language: 'de', strings, updatedAt: new Date(0) });
 
-describe('what wants translating', () => {
-  it('is everything at first, nothing at last, and what was reworded or added in between', () => {
+describe('untranslated strings', () => {
+  it('are all at first, none at last, and otherwise those reworded or added since', () => {
     assert.deepEqual(
       untranslated(survey, undefined, hashOf).map(({ key }) => key),
       sourceStrings(survey).map(({ key }) => key),
@@ -26,7 +26,7 @@ describe('what wants translating', () => {
     ]);
   });
 
-  it('goes in batches that hold every string once, few and short enough', () => {
+  it('are split into batches that hold every string once, few and short enough', () => {
     const strings = Array.from({ length: 100 }, (_, index) => ({ text: 'x'.repeat(index === 50 ? 5000 : 200) }));
     const batches = inBatches(strings);
     assert.deepEqual(batches.flat(), strings);
@@ -38,7 +38,7 @@ describe('what wants translating', () => {
   });
 });
 
-describe('a batch that comes back', () => {
+describe('the reply to a batch', () => {
   const strings = [
     { key: 'title', text: 'Hello {{name}}', maxLength: 300 },
     { key: 'o', text: 'Yes', maxLength: 500 },
@@ -46,7 +46,7 @@ describe('a batch that comes back', () => {
   const read = (entries: unknown[]) =>
     translateTask(strings, { title: 'T', from: 'en', to: 'de' }).read({ strings: entries });
 
-  it('is taken in whatever order', () => {
+  it('is accepted in any order', () => {
     assert.deepEqual(
       read([
         { n: 2, text: 'Ja' },
@@ -56,7 +56,7 @@ describe('a batch that comes back', () => {
     );
   });
 
-  it('is sent back with what is missing, too long, or without its placeholders', () => {
+  it('is asked for again with what is missing, too long, or without its placeholders', () => {
     assert.deepEqual(read([{ n: 1, text: 'Hallo {{Name}}' }]), {
       wrong: [
         'n 1: the placeholder {{name}} must stand there as often as in the source',

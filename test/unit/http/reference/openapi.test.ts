@@ -148,10 +148,14 @@ describe('the OpenAPI document', () => {
         if (!isTyped(part)) untyped.push(path);
     });
     const defaults: string[] = [];
+    // A condition contains conditions.
+    const visited = new Set<string>();
     const visitBody = (schema: any, path: string): void => {
       if (schema.default !== undefined && !path.endsWith('/properties')) defaults.push(path);
       const name = schema.$ref?.split('/').at(-1);
-      if (name !== undefined) visit(document.components.schemas[name], `${path}/${name}`, visitBody);
+      if (name === undefined || visited.has(name)) return;
+      visited.add(name);
+      visit(document.components.schemas[name], `${path}/${name}`, visitBody);
     };
     for (const { name, operation } of operations)
       visit(operation.requestBody?.content?.['application/json']?.schema, name, visitBody);

@@ -210,7 +210,7 @@ describe('health', () => {
   });
 });
 
-describe('figures', () => {
+describe('the metrics route', () => {
   const limits = countingLimits(3);
   let direct: Server;
   let proxied: Server;
@@ -230,14 +230,14 @@ describe('figures', () => {
   const statusOf = async (server: Server, headers: Record<string, string>) =>
     (await fetch(`${server.origin}/metrics`, { headers })).status;
 
-  it('are open to the same machine', async () => {
+  it('is open to the same machine', async () => {
     const reply = await fetch(`${direct.origin}/metrics`);
     assert.equal(reply.status, 200);
     assert.match(reply.headers.get('content-type') ?? '', /^text\/plain; version=/);
     assert.match(await reply.text(), /^# HELP http_request_seconds /m);
   });
 
-  it('are those of all processes: counters summed, resources by process', async () => {
+  it('shows all processes: counters summed, resources by process', async () => {
     const text = await (await fetch(`${direct.origin}/metrics`)).text();
     assert.match(text, /^http_request_seconds_count\{[^}]*route="\/surveys"[^}]*\} 3$/m);
     for (const name of ['main', 'http-1', 'http-2']) {
@@ -257,7 +257,7 @@ describe('figures', () => {
     assert.equal(new Set(lines).size, lines.length, 'no series is told twice');
   });
 
-  it('are not open to callers behind a proxy on the same machine', async () => {
+  it('is not open to callers behind a proxy on the same machine', async () => {
     for (const server of [direct, proxied])
       for (const header of [
         { 'x-forwarded-for': '203.0.113.9' },
@@ -271,14 +271,14 @@ describe('figures', () => {
       }
   });
 
-  it('are open to an ADMIN from anywhere, and to no other role', async () => {
+  it('is open to an ADMIN from anywhere, and to no other role', async () => {
     const from = { 'x-forwarded-for': '203.0.113.9' };
     assert.equal(await statusOf(proxied, { ...from, authorization: 'Bearer admin' }), 200);
     assert.equal(await statusOf(proxied, { ...from, authorization: 'Bearer editor' }), 403);
     assert.equal(await statusOf(proxied, { ...from, authorization: 'Bearer viewer' }), 403);
   });
 
-  it('count failed tokens', async () => {
+  it('counts failed tokens', async () => {
     limits.counted.clear();
     const from = { 'x-forwarded-for': '203.0.113.10', authorization: 'Bearer guess' };
     const statuses = [];
@@ -286,7 +286,7 @@ describe('figures', () => {
     assert.deepEqual(statuses, [401, 401, 401, 429]);
   });
 
-  it('know a loopback address in every spelling', () => {
+  it('knows a loopback address in every spelling', () => {
     for (const address of [
       '127.0.0.1',
       '127.8.9.10',

@@ -8,7 +8,7 @@ import { acceptsEventStream } from '../../../../src/http/routing/streamed-reply.
 import { eventually } from '../../../support/eventually.ts';
 import { startLoopback } from '../../../support/loopback-server.ts';
 
-describe('a reply that is told while it is written', () => {
+describe('a reply that is streamed while it is written', () => {
   let server: Awaited<ReturnType<typeof startLoopback>>;
   let write: (reader: TextListener | undefined) => Promise<Outcome>;
   const common = {

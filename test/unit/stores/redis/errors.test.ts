@@ -5,7 +5,7 @@ import { isRedisUnavailable } from '../../../../src/stores/redis/errors.ts';
 const named = (name: string, message: string) => Object.assign(new Error(message), { name });
 
 describe('an error of Redis', () => {
-  it('means away when nobody answers or the server may not serve now', () => {
+  it('means unavailable if nobody replies or the server cannot serve now', () => {
     for (const message of [
       'Command timed out',
       'Connection is closed.',
@@ -27,7 +27,7 @@ describe('an error of Redis', () => {
     );
   });
 
-  it('is a mistake of ours otherwise', () => {
+  it('is an internal error otherwise', () => {
     for (const message of [
       'WRONGTYPE Operation against a key holding the wrong kind of value',
       "ERR wrong number of arguments for 'get' command",

@@ -19,7 +19,7 @@ function intakeWith(committed: IntakeDeps['metrics']['committed']) {
   });
 }
 
-it('a submission that cannot be put into words for the store is refused, and those after it are taken', async () => {
+it('a submission that cannot be encoded is refused, and those after it are accepted', async () => {
   const { append } = intakeWith(() => undefined);
   const unspeakable = {
     ...whole(),
@@ -31,7 +31,7 @@ it('a submission that cannot be put into words for the store is refused, and tho
   assert.equal((await append(whole())).code, 'ACCEPTED');
 });
 
-it('figures that cannot be kept stop no submissions', async () => {
+it('a failure of the metrics stops no submission', async () => {
   const { append } = intakeWith(() => assert.fail('for this test'));
   for (let n = 0; n < 2; n += 1) assert.equal((await append(whole())).code, 'ACCEPTED');
 });

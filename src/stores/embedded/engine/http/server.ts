@@ -35,7 +35,7 @@ export function createEngineServer(options: EngineServerOptions): Server {
   const openReplies = new WeakMap<Duplex, number>();
   const receive = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean): void => {
     countReply(openReplies, request.socket, response);
-    response.on('error', () => {}); // a client that left is told nothing
+    response.on('error', () => {}); // the client has left
     handleRequest(options, { request, response, isAuthorised: isAuthorized, awaitsContinue })
       .catch((error: unknown) => fail(options.engine, response, error))
       .catch(() => response.destroy());

@@ -7,7 +7,7 @@ import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../../s
 
 const digest = Buffer.alloc(16);
 
-describe('what analyses found in responses that are erased', () => {
+describe('annotations of erased responses', () => {
   let database: OwnedDatabase;
   before(async () => {
     database = await ownedDatabase();
@@ -15,7 +15,7 @@ describe('what analyses found in responses that are erased', () => {
   after(() => database?.drop());
   const scopeOf = (topic: string) => analysedSurvey(database, topic);
 
-  it('goes with its note when all responses of the note are erased side by side', async () => {
+  it('are removed with their note if all responses of the note are erased concurrently', async () => {
     const { sql } = database;
     const [store, rows, scope] = [createAiStore(sql), createAiAnnotationRows(sql), await scopeOf('summary/test')];
     for (let round = 0; round < 20; round += 1) {
@@ -34,7 +34,7 @@ describe('what analyses found in responses that are erased', () => {
     assert.deepEqual({ ...left }, { notes: 0, findings: 0 });
   });
 
-  it('does not come back with a batch that is stored after they were erased, and only theirs stays away', async () => {
+  it('do not return with a batch that is stored after the erasure, which keeps the others', async () => {
     const { sql } = database;
     const [store, rows, scope] = [createAiStore(sql), createAiAnnotationRows(sql), await scopeOf('sentiment/test')];
     const jobId = newId();

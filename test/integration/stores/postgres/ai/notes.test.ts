@@ -26,7 +26,7 @@ describe('notes on batches of answers', () => {
     noteId,
   });
 
-  it('that have ids without a time keep their order and their answers, and stand before all that come later', async () => {
+  it('with ids that have no time keep their order and answers, and come before all later ones', async () => {
     const { sql } = database;
     const [store, scope] = [createAiStore(sql), await openScope('summary/test')];
     const add = async (id: string, note: string) => {
@@ -45,7 +45,7 @@ describe('notes on batches of answers', () => {
     assert.deepEqual(noted, [...migrated.map((_, index) => `note ${index}`), 'new', 'newer']);
   });
 
-  it('are brought in order behind an erasure that is under way, and one that begins meanwhile finds them', async () => {
+  it('are put in order after a running erasure, and an erasure that begins meanwhile finds them', async () => {
     const { sql } = database;
     const [store, scope] = [createAiStore(sql), await openScope('summary/test')];
     const [first, second] = [foundIn(randomUUID()), foundIn(randomUUID())];
@@ -80,7 +80,7 @@ describe('notes on batches of answers', () => {
     assert.equal((await sql`SELECT FROM ai_notes WHERE survey_id = ${scope.surveyId}`).count, 0);
   });
 
-  it('are taken anew of answers whose note is not there, as an older version leaves them beside a newer one', async () => {
+  it('are requested again for answers without a note, as an older version leaves them beside a newer one', async () => {
     const [store, scope] = [createAiStore(database.sql), await openScope('summary/test')];
     const noteId = newId();
     await store.saveNote(scope, { id: noteId, note: 'what they said' });
@@ -93,7 +93,7 @@ describe('notes on batches of answers', () => {
     assert.deepEqual([...digests.keys()], [`${known.responseId} ${known.questionId}`]);
   });
 
-  it('and summaries, names of themes and findings are not stored of a survey that was deleted meanwhile', async () => {
+  it('and summaries, theme names and annotations are not stored for a survey that was deleted meanwhile', async () => {
     const { sql } = database;
     const [store, scope] = [createAiStore(sql), await openScope('themes/test')];
     await sql`UPDATE surveys SET deleted_at = now() WHERE id = ${scope.surveyId}`;
@@ -108,7 +108,7 @@ describe('notes on batches of answers', () => {
       );
   });
 
-  it('wait for a deletion that is under way, and are not stored then', async () => {
+  it('wait for a running deletion, and are then not stored', async () => {
     const { sql } = database;
     const [store, scope] = [createAiStore(sql), await openScope('summary/test')];
     let saving: Promise<unknown> = Promise.resolve();

@@ -6,14 +6,14 @@ import { createBoundedConcurrency } from '../../../../../src/stores/postgres/bou
 import { freshDatabase } from '../../../../support/auth-server.ts';
 import { eventually } from '../../../../support/eventually.ts';
 
-describe('reads of what analyses found, while somebody waits for them', () => {
+describe('reads of annotations for open requests', () => {
   let database: Awaited<ReturnType<typeof freshDatabase>>;
   before(async () => {
     database = await freshDatabase();
   });
   after(() => database?.drop());
 
-  it('take two connections at most, however many are asked for and however slow they are', async () => {
+  it('use at most two connections, however many and slow they are', async () => {
     const { sql } = database;
     const { results } = createAiStore(sql);
     const scope = { surveyId: newId(), topic: 'themes/test' };
@@ -38,7 +38,7 @@ describe('reads of what analyses found, while somebody waits for them', () => {
     assert.ok((await Promise.all(reads)).every((found) => Array.isArray(found) && found.length === 0));
   });
 
-  it('end with SERVICE_UNAVAILABLE when they take too long, and so does who waits behind them', async () => {
+  it('end with SERVICE_UNAVAILABLE when they take too long, also those that wait for them', async () => {
     const run = createBoundedConcurrency(database.sql, { maxConcurrent: 1, timeoutMs: 200 });
     const slow = Array.from({ length: 3 }, () => run((tx) => tx`SELECT pg_sleep(5)`));
     for (const read of slow) await assert.rejects(read, { code: 'SERVICE_UNAVAILABLE' });

@@ -1,0 +1,159 @@
+import type { Condition, OptionsFrom, Skip } from './path/definition.ts';
+import {
+  type Option,
+  type Question,
+  type SurveyWithQuestions,
+  visibleOptions,
+  visibleQuestions,
+  visibleRows,
+} from './survey.ts';
+
+/** A condition that belongs to a survey, but stands outside of its questions: it may name any of them. */
+export interface NamedCondition {
+  id: string;
+  name: string;
+  where: Condition;
+}
+
+/** The strings of a translation by key, as `Translation.strings` has them. */
+export interface TranslatedTexts {
+  language: string;
+  strings: Readonly<Record<string, { text: string }>>;
+}
+
+/** What is checked beside the survey itself. */
+export interface BesideSurvey {
+  quotas?: readonly NamedCondition[] | undefined;
+  translations?: readonly TranslatedTexts[] | undefined;
+}
+
+/** Where an element stands; ids of what it belongs to. */
+export interface ElementPlace {
+  kind: 'visibleIf' | 'skip' | 'optionsFrom' | 'text' | 'quota';
+  sectionId?: string;
+  questionId?: string;
+  optionId?: string;
+  rowId?: string;
+  /** Of a text in a translation. */
+  language?: string;
+  quotaId?: string;
+  quotaName?: string;
+}
+
+/** A condition, skip, `optionsFrom` or text with placeholders. */
+export type PathElement = ElementContent & {
+  place: ElementPlace;
+  /** What it belongs to (`questions.ID`, `sections.ID`, '' for the survey) and its path in there (`skips.0`). */
+  owner: string;
+  field: string;
+};
+
+export type ElementContent =
+  | { condition: Condition }
+  | { skip: Skip }
+  | { optionsFrom: OptionsFrom }
+  | { text: string };
+
+/** All elements of a survey in their designed order; deleted questions, options and rows have none. */
+export function elementsOf(
+  survey: SurveyWithQuestions,
+  { quotas = [], translations = [] }: BesideSurvey = {},
+): PathElement[] {
+  const elements: PathElement[] = [
+    ...textElements('', { kind: 'text' }, { title: survey.title, description: survey.description }),
+  ];
+  for (const { id, title, description, visibleIf } of survey.sections ?? []) {
+    const owner = `sections.${id}`;
+    elements.push(...conditionElements(owner, { sectionId: id }, 'visibleIf', visibleIf));
+    elements.push(...textElements(owner, { kind: 'text', sectionId: id }, { title, description }));
+  }
+  for (const question of visibleQuestions(survey)) elements.push(...questionElements(question));
+  for (const { language, strings } of translations) elements.push(...translatedElements(survey, language, strings));
+  for (const { id, name, where } of quotas)
+    elements.push({
+      condition: where,
+      place: { kind: 'quota', quotaId: id, quotaName: name },
+      owner: `quotas.${id}`,
+      field: 'where',
+    });
+  return elements;
+}
+
+function questionElements(question: Question): PathElement[] {
+  const { id, text, description, visibleIf, skips = [], optionsFrom } = question;
+  const owner = `questions.${id}`;
+  const elements = [
+    ...conditionElements(owner, { questionId: id }, 'visibleIf', visibleIf),
+    ...skips.map(
+      (skip, index): PathElement => ({
+        skip,
+        place: { kind: 'skip', questionId: id },
+        owner,
+        field: `skips.${index}`,
+      }),
+    ),
+    ...textElements(owner, { kind: 'text', questionId: id }, { text, description }),
+    ...itemElements(owner, id, visibleOptions(question), 'options'),
+    ...itemElements(owner, id, visibleRows(question), 'settings.rows'),
+  ];
+  if (optionsFrom)
+    elements.push({ optionsFrom, place: { kind: 'optionsFrom', questionId: id }, owner, field: 'optionsFrom' });
+  return elements;
+}
+
+const itemPlace = (questionId: string, field: 'options' | 'settings.rows', id: string) =>
+  field === 'options' ? { questionId, optionId: id } : { questionId, rowId: id };
+
+function itemElements(
+  owner: string,
+  questionId: string,
+  items: readonly Option[],
+  field: 'options' | 'settings.rows',
+): PathElement[] {
+  return items.flatMap(({ id, text, visibleIf }, index) => {
+    const place = itemPlace(questionId, field, id);
+    return [
+      ...conditionElements(owner, place, `${field}.${index}.visibleIf`, visibleIf),
+      ...textElements(owner, { kind: 'text', ...place }, { [`${field}.${index}.text`]: text }),
+    ];
+  });
+}
+
+function conditionElements(
+  owner: string,
+  place: Omit<ElementPlace, 'kind'>,
+  field: string,
+  condition: Condition | null | undefined,
+): PathElement[] {
+  return condition ? [{ condition, place: { kind: 'visibleIf', ...place }, owner, field }] : [];
+}
+
+/** Only texts that may have placeholders. */
+function textElements(
+  owner: string,
+  place: ElementPlace,
+  texts: Readonly<Record<string, string | null>>,
+): PathElement[] {
+  return Object.entries(texts).flatMap(([field, text]) =>
+    text?.includes('{{') ? [{ text, place, owner, field }] : [],
+  );
+}
+
+/** Texts of a translation; those of what no longer exists are left out. */
+function translatedElements(
+  survey: SurveyWithQuestions,
+  language: string,
+  strings: TranslatedTexts['strings'],
+): PathElement[] {
+  const places = new Map<string, Omit<ElementPlace, 'kind'>>([['', {}]]);
+  for (const { id } of survey.sections ?? []) places.set(id, { sectionId: id });
+  for (const question of visibleQuestions(survey)) {
+    places.set(question.id, { questionId: question.id });
+    for (const { id } of visibleOptions(question)) places.set(id, itemPlace(question.id, 'options', id));
+    for (const { id } of visibleRows(question)) places.set(id, itemPlace(question.id, 'settings.rows', id));
+  }
+  return Object.entries(strings).flatMap(([key, { text }]) => {
+    const place = places.get(key === 'title' || key === 'description' ? '' : (key.split('.')[0] ?? ''));
+    return place ? textElements(`translations.${language}`, { kind: 'text', ...place, language }, { [key]: text }) : [];
+  });
+}
