@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { notFound, type ValidationIssue, validationProblem } from '../errors.ts';
 import { type CellQuota, maxCellQuotas } from './cell-quota.ts';
 import type { Condition } from './path/definition.ts';
+import { checkElements } from './path-checks.ts';
+import { elementsOf } from './path-elements.ts';
 import { conditionInput } from './path-inputs.ts';
 import { wordingSchema } from './questions/option-list.ts';
 import type { QuestionTypeName } from './questions/type-names.ts';
@@ -65,6 +67,13 @@ export const findQuota = (survey: SurveyWithQuestions, id: string): CellQuota =>
 
 type NewQuota = z.output<typeof newQuotaBody>;
 
+/** Refuses conditions that name what is not there, or do not fit. */
+function assertConditions(survey: SurveyWithQuestions, quotas: readonly CellQuota[]): void {
+  const elements = elementsOf(survey, { quotas }).filter(({ place }) => place.kind === 'quota');
+  const issues = checkElements(survey, elements).map(({ path, message }) => ({ path, message }));
+  if (issues.length > 0) throw validationProblem(issues.slice(0, 20));
+}
+
 /** Adds quotas, each under the next code. Throws VALIDATION_ERROR beyond `maxCellQuotas`. */
 export function addQuotas(
   survey: SurveyWithQuestions,
@@ -87,6 +96,7 @@ export function addQuotas(
       version: 1,
     }),
   );
+  assertConditions(survey, added);
   return { ...survey, quotas: [...quotas, ...added], quotaCodes: lastCode + given.length };
 }
 
@@ -99,6 +109,7 @@ export function editQuota(
   const before = findQuota(survey, id);
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const after: CellQuota = { ...before, ...given };
+  assertConditions(survey, [after]);
   const isCountedAgain =
     JSON.stringify([before.where, before.counts]) !== JSON.stringify([after.where, after.counts]) ||
     (after.isActive && !before.isActive);
