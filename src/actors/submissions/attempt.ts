@@ -89,9 +89,8 @@ export function append(
       request && digest !== '' && deps.mayHaveLegacyKeys()
         ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) }
         : undefined,
-    isComplete: plan.isComplete,
+    outcome: plan.outcome,
     collector: plan.collector,
-    ...(plan.isScreenedOut && { isScreenedOut: true }),
     ...(plan.cells && { cells: plan.cells }),
     ...(plan.heldCells && { heldCells: plan.heldCells }),
     responseId: plan.responseId,

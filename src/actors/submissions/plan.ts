@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { defaultCollectorCode } from '../../domain/collector.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import { opennessOf } from '../../domain/openness.ts';
+import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
 import type { AnswerRow, KnownUpload } from '../../domain/questions/contract.ts';
 import { encodeResponse, maxRowBytes, type ResponseHead } from '../../domain/response-row.ts';
 import { type CheckedAnswers, checkAnswers, checkAnswersInSlices } from '../../domain/submission/answers.ts';
@@ -45,7 +46,7 @@ export interface SubmissionPlan {
   evicted?: EvictedResponse;
   responseId: string;
   observedVersion: number | null;
-  isComplete: boolean;
+  outcome: Outcome;
   /** Code of the collector, where complete responses are counted by collector. */
   collector?: number | undefined;
   submittedAtMs: number;
@@ -59,8 +60,6 @@ export interface SubmissionPlan {
   /** Codes of the quotas by cell that it counts for, and that its earlier saves counted for. */
   cells?: readonly number[];
   heldCells?: readonly number[];
-  /** Complete, and counts nowhere. */
-  isScreenedOut?: boolean;
   uploadIds: readonly string[];
 }
 
@@ -168,7 +167,7 @@ function emptyPlan(responseId: string, observedVersion: number | null): Submissi
     problem: undefined,
     responseId,
     observedVersion,
-    isComplete: false,
+    outcome: 'PARTIAL',
     submittedAtMs: 0,
     idHash: '',
     row: '',
@@ -295,10 +294,13 @@ function planChecked(
   return {
     ...refusedPlan(responseId, continued.observedVersion, validationProblem(issues)),
     idHash: idHashOf(input, continued),
-    isComplete: submission.isComplete,
+    outcome: outcomeOfSubmission(submission),
     uploadIds,
   };
 }
+
+const outcomeOfSubmission = ({ isComplete }: Pick<Submission, 'isComplete'>): Outcome =>
+  isComplete ? 'COMPLETED' : 'PARTIAL';
 
 const noMetadata: Readonly<Record<string, string>> = {};
 const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
@@ -311,7 +313,8 @@ function encodePlan(
 ): SubmissionPlan {
   const { saved, observedVersion } = continued;
   const { survey, compiled } = cached;
-  const { isComplete } = submission;
+  const outcome = outcomeOfSubmission(submission);
+  const isComplete = isCompleteOutcome(outcome);
   const { collector } = choice;
   const { slot, isCounted } = compiled.collectors;
   if (slot !== null && collector) row.codes[slot] = collector.code;
@@ -332,7 +335,7 @@ function encodePlan(
     submittedAtMs,
     version: (observedVersion ?? 0) + 1,
     surveyVersion: survey.version,
-    isComplete,
+    outcome,
     completedAtMs: isComplete ? nowMs : 0,
     durationMs: tookMs,
     language,
@@ -347,7 +350,7 @@ function encodePlan(
     return {
       ...refusedPlan(responseId, observedVersion, refusal('responseTooLarge')),
       idHash: idHashOf({ submission }, continued),
-      isComplete,
+      outcome,
       uploadIds,
     };
   // A response that is complete at once under an id that the service gave can only be repeated by its key.
@@ -355,12 +358,12 @@ function encodePlan(
   const hashes: string[] = [];
   if (context.keyHash !== '') hashes.push(context.keyHash);
   if (isKnownById) hashes.push(hashOfResponseId(responseId));
-  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, isComplete };
+  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, outcome };
   return {
     problem: undefined,
     responseId,
     observedVersion,
-    isComplete,
+    outcome,
     collector: isCounted ? (collector?.code ?? defaultCollectorCode) : undefined,
     submittedAtMs,
     idHash: idHashOf({ submission }, continued),

@@ -184,7 +184,7 @@ function sampleData(
   switch (event) {
     case 'response.submitted':
     case 'response.completed':
-      return { surveyId, responseId, collectorId: null };
+      return { surveyId, responseId, outcome: 'COMPLETED', collectorId: null };
     case 'survey.published':
       return { surveyId, title: 'Test', publishedAt: at };
     case 'quota.reached':

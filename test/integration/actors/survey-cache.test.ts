@@ -163,7 +163,7 @@ describe('cached surveys and the intake', () => {
       surveyId: id,
       responseId: newId(),
       submittedAtMs: 1,
-      isComplete: true,
+      outcome: 'COMPLETED',
       row: '["gone"]',
     });
     assert.equal(await intake.counts(id), undefined);
@@ -177,7 +177,7 @@ describe('cached surveys and the intake', () => {
         surveyId: id,
         responseId: newId(),
         submittedAtMs: 1,
-        isComplete: true,
+        outcome: 'COMPLETED',
         row: '["gone"]',
       });
       assert.equal(await submit(), 'QUOTA_REACHED');
