@@ -100,6 +100,8 @@ describe('definitions of open surveys in Redis', () => {
       findRecords: never,
       submitLimit: 1000,
       pressure: () => undefined,
+      quotaCounts: async () => new Map(),
+      formerVersions: async () => 'gone',
       mayHaveLegacyKeys: () => false,
       now: Date.now,
       newId: () => newResponseId(),

@@ -89,6 +89,8 @@ describe('cached surveys and the intake', () => {
       findRecords: never,
       submitLimit: 1000,
       pressure: () => undefined,
+      quotaCounts: async () => new Map(),
+      formerVersions: async () => 'gone',
       mayHaveLegacyKeys: () => false,
       now: Date.now,
       secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },
