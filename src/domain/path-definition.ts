@@ -24,7 +24,7 @@ export function pathDefinitionOf(survey: SurveyWithQuestions): PathDefinition {
 }
 
 function pathQuestionOf(survey: SurveyWithQuestions, question: Question): PathQuestion {
-  const { id, type, sectionId, isRequired, settings, rows, visibleIf, skips } = question;
+  const { id, type, sectionId, isRequired, settings, rows, visibleIf, skips, isAnchored } = question;
   return {
     id,
     type,
@@ -32,6 +32,7 @@ function pathQuestionOf(survey: SurveyWithQuestions, question: Question): PathQu
     options: pathOptionsOf(question),
     settings: { ...settings, ...(rows.length > 0 && { rows: visibleRows(question).map(pathItemOf) }) },
     ...(sectionId !== undefined && { sectionId }),
+    ...(isAnchored === true && { isAnchored }),
     ...(visibleIf && { visibleIf }),
     ...(skips && { skips }),
     ...(question.optionsFrom && { optionsFrom: matchedOptionsFrom(survey, question) }),

@@ -89,9 +89,7 @@ describe('submissions to a survey with paths', () => {
     const { id, answer } = await carSurvey();
     const reply = await admin.submit(id, { answers: [answer.age(40), answer.car(false), answer.fuel(0)] });
     assert.equal(reply.status, 400);
-    assert.deepEqual(reply.body.details, [
-      { path: 'answers.2.optionId', message: 'is not offered on this path' },
-    ]);
+    assert.deepEqual(reply.body.details, [{ path: 'answers.2.optionId', message: 'is not offered on this path' }]);
     await submitted(id, { answers: [answer.age(40), answer.car(false), answer.fuel(1)] });
   });
 

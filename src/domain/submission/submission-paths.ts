@@ -2,11 +2,12 @@ import type { ValidationIssue } from '../../errors.ts';
 import { activeQuotas, type CellQuota } from '../cell-quota.ts';
 import { hasPathFeatures, notAskedPlace, wholeQuestion } from '../not-asked.ts';
 import { compileCondition, type Test } from '../path/conditions.ts';
-import { compilePaths, type PathAnswers, type Walk, walkOf } from '../path/path.ts';
+import { compilePaths, type Walk, walkOf } from '../path/path.ts';
 import { pathDefinitionOf } from '../path-definition.ts';
 import type { AnswerRow, PlacedAnswer, ReadAnswer } from '../questions/contract.ts';
 import { type Option, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
+import { createRowPathAnswers } from './row-path-answers.ts';
 
 /** What came with a respondent, as conditions read it. */
 export interface RespondentContext {
@@ -49,8 +50,9 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
   const paths = compilePaths(pathDefinitionOf(survey));
   const cells = quotas.map(({ code, where, counts }) => ({ code, counts, test: compileCondition(where, paths) }));
   const words = notAskedWords(survey);
+  const answersIn = createRowPathAnswers(survey, paths);
   const walk = (row: AnswerRow, { language, metadata }: RespondentContext): Walk =>
-    walkOf(paths, rowAnswers(visible, row), {
+    walkOf(paths, answersIn(row), {
       language,
       surveyLanguage: survey.language,
       metadata,
@@ -89,21 +91,6 @@ function cellsIn(cells: readonly Cell[], walk: Walk): number[] {
   const found: number[] = [];
   for (const { code, test } of cells) if (test(walk)) found.push(code);
   return found;
-}
-
-/** The answers of a row; only those that a condition names are decoded. */
-export function rowAnswers(visible: readonly CompiledQuestion[], row: AnswerRow): PathAnswers {
-  const answered = (place: number): boolean => {
-    const item = visible[place];
-    return item !== undefined && isAnswered(row, item);
-  };
-  return {
-    isAnswered: answered,
-    given: (place) => {
-      const item = visible[place];
-      return item && answered(place) ? item.type.write(item.question, row) : [];
-    },
-  };
 }
 
 function invitationOf(metadata: Readonly<Record<string, string>>): Record<string, string> | undefined {

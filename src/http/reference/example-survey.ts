@@ -35,6 +35,7 @@ const questionDefaults = {
   options: [],
   settings: {},
   sectionId: null,
+  isAnchored: false,
   visibleIf: null,
   skips: [],
   optionsFrom: null,

@@ -53,6 +53,7 @@ export const replyExamples: Readonly<Record<string, unknown>> = {
     description: null,
     order: 0,
     isShuffled: false,
+    isAnchored: false,
     visibleIf: null,
   },
   'POST /surveys/{id}/collectors': {

@@ -3,15 +3,9 @@ import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
 import { isInvited } from '../../actors/submissions/refusals.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import { opennessOf } from '../../domain/openness.ts';
-import {
-  type MatrixRow,
-  type Option,
-  type Question,
-  type SurveyWithQuestions,
-  visibleOptions,
-  visibleQuestions,
-  visibleRows,
-} from '../../domain/survey.ts';
+import { pathDefinitionOf } from '../../domain/path-definition.ts';
+import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
+import { describeSection } from '../../domain/survey-edits.ts';
 import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation/translation.ts';
 import { notFound } from '../../errors.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
@@ -71,7 +65,8 @@ export function publicSurveyRoutes({ currentSurvey, postgresFallback, translatio
 }
 
 function present(survey: SurveyWithQuestions, language: string, languages: readonly string[]) {
-  const { id, title, description, isAnonymous } = survey;
+  const { id, title, description, isAnonymous, version } = survey;
+  const { isShuffled, questions: paths } = pathDefinitionOf(survey);
   return {
     id,
     title,
@@ -80,23 +75,14 @@ function present(survey: SurveyWithQuestions, language: string, languages: reado
     direction: directionOf(language),
     languages,
     isAnonymous,
-    questions: visibleQuestions(survey).map(presentQuestion),
-  };
-}
-
-const presentLabel = ({ id, text }: Option | MatrixRow) => ({ id, text });
-
-/** Shows all settings, since they say what an answer may be, but no stored values. */
-function presentQuestion(question: Question) {
-  const { id, type, text, description, isRequired, order, settings } = question;
-  return {
-    id,
-    type,
-    text,
-    description,
-    isRequired,
-    order,
-    options: visibleOptions(question).map(presentLabel),
-    settings: { ...settings, ...(question.rows.length > 0 && { rows: visibleRows(question).map(presentLabel) }) },
+    version,
+    isShuffled,
+    sections: (survey.sections ?? []).map(({ order: _, ...section }) => describeSection(section)),
+    questions: visibleQuestions(survey).map(({ text, description, order }, index) => ({
+      ...paths[index],
+      text,
+      description,
+      order,
+    })),
   };
 }

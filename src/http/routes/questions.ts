@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
-import type { ChangeWording } from '../../actors/wording-changes.ts';
+import type { WordingChanges } from '../../actors/wording-changes.ts';
 import { describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/questions/question-definition.ts';
 import { meansTheSame } from '../../domain/questions/question-meaning.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
@@ -26,12 +26,12 @@ export interface QuestionRoutesDeps {
   /** Whether any accepted response answers the question. */
   hasAnswers(question: Question): Promise<boolean>;
   freezeSubmissions: Intake['freeze'];
-  changeWording: ChangeWording;
+  wording: Pick<WordingChanges, 'change'>;
   newId(): string;
 }
 
 export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
-  const { changeWording } = deps;
+  const { change: changeWording } = deps.wording;
   return [
     route({
       method: 'POST',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { surveyStatuses, visibilities } from '../../domain/survey.ts';
 import { countSchema, idSchema, languageSchema, timeSchema } from './common.ts';
-import { publicQuestionSchema, questionSchema, sectionSchema } from './questions.ts';
+import { publicQuestionSchema, publicSectionSchema, questionSchema, sectionSchema } from './questions.ts';
 
 export const surveyStatusSchema = z.enum(surveyStatuses).meta({
   id: 'SurveyStatus',
@@ -98,7 +98,12 @@ export const publicSurveySchema = z
     direction: directionSchema,
     languages: z.array(languageSchema).describe('All languages of the survey'),
     isAnonymous: z.boolean(),
-    questions: z.array(publicQuestionSchema),
+    version: z.number().int().min(1).describe('The version of these texts, sections and questions'),
+    isShuffled: z
+      .boolean()
+      .describe('Whether the sections are shown in an order that follows from the id of the response'),
+    sections: z.array(publicSectionSchema).describe('In their designed order'),
+    questions: z.array(publicQuestionSchema).describe('In their designed order'),
   })
   .meta({ id: 'PublicSurvey', description: 'An open survey as a respondent sees it.' });
 

@@ -16,8 +16,8 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
   const actors = {
     lookUp: async () => ({ survey: state.survey }),
     sync: async () => ({ survey: state.survey }),
-    change: async (_id: string, decide: (current: SurveyWithQuestions) => { survey: SurveyWithQuestions }) => {
-      state.survey = decide(state.survey).survey;
+    change: async (_id: string, decide: (current: SurveyWithQuestions) => Promise<{ survey: SurveyWithQuestions }>) => {
+      state.survey = (await decide(state.survey)).survey;
       did.push('save');
       return state.survey;
     },
@@ -30,11 +30,12 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
     did.push('hold back');
     return { revision: state.survey.revision, frozen: '', release: async () => did.push('let on') > 0 };
   };
+  const translations = { withPlaceholders: async () => [], mergeIn: async () => assert.fail('no translation changes') };
   const route = questionRoutes({
     actors,
     hasAnswers,
     freezeSubmissions,
-    changeWording: createWordingChanges({ actors, now: () => 0 }),
+    wording: createWordingChanges({ actors, translations, now: () => 0 }),
     newId: nextId,
   }).find(({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'));
   const edit = (body: object) =>
