@@ -160,7 +160,7 @@ export function planFast(
     isComplete: true,
     isStrict: false,
     context: respondentOf(input),
-    answers: [],
+    answers: undefined,
   });
   if (path && path.issues.length > 0) return undefined;
   const plan = encodePlan(deps, input, [], { row: fast.row, path });

@@ -4,7 +4,7 @@ import { hasPathFeatures, notAskedPlace, wholeQuestion } from '../not-asked.ts';
 import { compileCondition, type Test } from '../path/conditions.ts';
 import { compilePaths, type Walk, walkOf } from '../path/path.ts';
 import { pathDefinitionOf } from '../path-definition.ts';
-import type { AnswerRow, PlacedAnswer, ReadAnswer } from '../questions/contract.ts';
+import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract.ts';
 import { type Option, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import { createRowPathAnswers } from './row-path-answers.ts';
@@ -34,8 +34,11 @@ export interface JudgeOptions {
   /** Refuses answers off the path instead of leaving them out. */
   isStrict: boolean;
   context: RespondentContext;
-  /** The answers of this submission by the question's `place`; those of earlier saves are only in the row. */
-  answers: readonly (readonly PlacedAnswer[] | undefined)[];
+  /**
+   * The answers of this submission by the question's `place`; those of earlier saves are only in the row. Undefined: all
+   * are of this submission, and an issue need not say which one it is about.
+   */
+  answers: readonly (readonly PlacedAnswer[] | undefined)[] | undefined;
   /** Questions whose answers were refused already. */
   reported?: ReadonlySet<CompiledQuestion> | undefined;
 }
@@ -113,10 +116,10 @@ function judgeQuestion(
 ): void {
   if (!isComplete) return;
   const { question, place } = item;
-  const given = answers[place] ?? [];
+  const given = answers ? (answers[place] ?? []) : undefined;
   if (walk.onPath[place] !== 1) {
     if (!isAnswered(row, item)) return;
-    const [first] = given;
+    const first = given?.[0];
     if (isStrict && first) judged.issues.push({ path: `answers.${first.index}`, message: 'is not on the path' });
     clear(row, item);
     judged.ignored.push(question.id);
@@ -128,14 +131,14 @@ function judgeQuestion(
   if (!question.isRequired || walk.isSatisfied(place)) return;
   const shownRows = rows ? visibleRows(question).filter((_, index) => rows[index] === 1) : question.rows;
   const shown = { ...item, question: { ...question, rows: shownRows } };
-  const message = missingMessage(shown, row, given.length > 0) ?? `question ${question.id} is required`;
-  judged.issues.push({ path: `answers.${given[0]?.index ?? question.id}`, message });
+  const message = missingMessage(shown, row, (given ?? []).length > 0) ?? `question ${question.id} is required`;
+  judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message });
 }
 
 interface Offered {
   options: Uint8Array | undefined;
   rows: Uint8Array | undefined;
-  given: readonly PlacedAnswer[];
+  given: readonly PlacedAnswer[] | undefined;
 }
 
 /** Reports given answers that are not offered, and drops those of earlier saves. False: some were reported. */
@@ -147,19 +150,17 @@ function keepOffered(
 ): boolean {
   const isOffered = (id: string | undefined, items: readonly Option[], mask: Uint8Array | undefined): boolean =>
     id === undefined || !mask || mask[items.findIndex((other) => other.id === id)] === 1;
-  const stays = ({ optionId, rowId }: ReadAnswer): boolean =>
+  const stays = ({ optionId, rowId }: Pick<GivenAnswer, 'optionId' | 'rowId'>): boolean =>
     isOffered(optionId, visibleOptions(question), options) && isOffered(rowId, visibleRows(question), rows);
   const stored = type.write(question, row);
   const hidden = stored.filter((answer) => !stays(answer));
   if (hidden.length === 0) return true;
-  const refused = given.filter(
-    ({ answer: { optionId, rowId } }) =>
-      !stays({ ...(optionId !== undefined && { optionId }), ...(rowId !== undefined && { rowId }) }),
-  );
-  if (given.length > 0) {
-    const places = refused.length > 0 ? refused : given.slice(0, 1);
+  if (!given || given.length > 0) {
+    const refused = (given ?? []).filter(({ answer }) => !stays(answer));
+    const places = refused.length > 0 ? refused : (given ?? []).slice(0, 1);
     for (const { index } of places)
       judged.issues.push({ path: `answers.${index}.optionId`, message: 'is not offered on this path' });
+    if (!given) judged.issues.push({ path: 'answers', message: 'has an answer that is not offered on this path' });
     return false;
   }
   clear(row, { question, type, ...positions });
