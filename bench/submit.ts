@@ -16,8 +16,8 @@ import { medianOf } from './support/timing.ts';
  * Postgres row a response (the peer), and this service with validation, limits, quota and a sync to disk before every
 <<<<<<< HEAD
  * reply, in turn, as the speed of a machine that others share changes from one minute to the next: ratios are those of
- * neighbours in time. After them, in rounds of their own, plain submissions and such with a new Idempotency-Key each,
- * whose records the stores go on merging. The load generator and all stores share the machine. `--rounds N` (default
+ * neighbours in time. After them, in rounds of their own, plain submissions, such with a new Idempotency-Key each, whose
+ * records the stores go on merging, and such to a survey of 20 conditions, 5 skips and 50 quotas by cell. The load generator and all stores share the machine. `--rounds N` (default
  * 5), `--seconds N` (of this service a round, default 5; 10 while it is watched), `--connections N` (default 64).
 =======
  * reply, without and with a new Idempotency-Key each. They run in turn, because the speed of a shared machine changes
@@ -30,7 +30,7 @@ const rounds = option('rounds', 5);
 const seconds = option('seconds', 5);
 const watchedSeconds = 10;
 const contenders = ['limit', 'peer', 'ours'] as const;
-const variants = ['plain', 'keyed'] as const;
+const variants = ['plain', 'keyed', 'branched'] as const;
 const connections = option('connections', 64);
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
 chmodSync(dataDir, 0o711);
@@ -49,9 +49,12 @@ type Round<Name extends string> = Record<Name, LoadResult>;
 async function compare(ours: BenchService): Promise<void> {
   const survey = await ours.makeSurvey({ quota: 100_000_000 });
   const probe = await makeProbe(ours, survey.id);
-  const path = `/api/v1/responses/surveys/${survey.id}/submit`;
+  const branched = await ours.makeBranchedSurvey({ quota: 100_000_000 });
+  const pathOf = ({ id }: BenchSurvey) => `/api/v1/responses/surveys/${id}/submit`;
+  const path = pathOf(survey);
   const body = JSON.stringify({ answers: survey.answers });
   const request = postBytes(path, body);
+  const branchedRequest = postBytes(pathOf(branched), JSON.stringify({ answers: branched.answers }));
   const loadOn = (port: number, duration: number, next: () => Buffer = () => request) =>
     runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: next });
   let keys = 0;
@@ -61,6 +64,14 @@ async function compare(ours: BenchService): Promise<void> {
     await startPeer('peer-fastify', { DATABASE_URL: ours.peerDatabaseUrl }),
   ];
   const loads: LoadResult[] = [];
+  const branchedLoads: LoadResult[] = [];
+  const loadBranched = async (duration: number): Promise<LoadResult> => {
+    const result = await loadOn(ours.port, duration, () => branchedRequest);
+    branchedLoads.push(result);
+    return result;
+  };
+  const allSettled = async (): Promise<number> =>
+    (await settled(ours, survey.id, loads)) + (await settled(ours, branched.id, branchedLoads));
   const loadOurs = async (duration: number, next?: () => Buffer): Promise<LoadResult> => {
     const result = await loadOn(ours.port, duration, next);
     loads.push(result);
@@ -79,7 +90,7 @@ async function compare(ours: BenchService): Promise<void> {
         // In both orders, so that a machine that becomes faster favours none.
         for (const who of round % 2 === 0 ? names : names.toReversed()) {
           // Wait until the service has stored everything, so that it does not slow the others down.
-          await settled(ours, survey.id, loads);
+          await allSettled();
           found.set(who, await measure[who]());
         }
         measured.push(Object.fromEntries(found) as Round<Name>);
@@ -96,18 +107,20 @@ async function compare(ours: BenchService): Promise<void> {
     const watched = await loadOurs(watchedSeconds);
     const visible = await watch.stop();
     await loadOurs(1, keyedRequest);
+    await loadBranched(1);
     const varied = await inTurn(variants, {
       plain: () => loadOurs(seconds),
       keyed: () => loadOurs(seconds, keyedRequest),
+      branched: () => loadBranched(seconds),
     });
     report({
       measured,
       varied,
       watched,
       visible,
-      accepted: acceptedOf(loads),
-      stored: await settled(ours, survey.id, loads),
-      errors: loads.reduce(
+      accepted: acceptedOf([...loads, ...branchedLoads]),
+      stored: await allSettled(),
+      errors: [...loads, ...branchedLoads].reduce(
         (sum, { replies, statuses }) => sum + replies - (statuses[201] ?? 0) + (statuses[0] ?? 0),
         0,
       ),
@@ -142,20 +155,23 @@ function report({ measured, varied, watched, visible, accepted, stored, errors }
     line('this service, durable', ours);
   }
   line('the same, while analytics are asked for', watched);
-  for (const { plain, keyed } of varied) {
+  for (const { plain, keyed, branched } of varied) {
     line('this service, durable', plain);
     line('the same, each with an Idempotency-Key', keyed);
+    line('20 conditions, 5 skips, 50 quotas by cell', branched);
   }
   const [ofLimit, ofPeer] = [
     medianOf(measured.map(({ limit, ours }) => ours.perSecond / limit.perSecond)),
     medianOf(measured.map(({ peer, ours }) => ours.perSecond / peer.perSecond)),
   ];
   const [limit, peer, ours] = contenders.map((who) => medianOf(measured.map((round) => round[who].perSecond)));
-  const [plain, keyed] = variants.map((who) => medianOf(varied.map((round) => round[who].perSecond)));
-  const keyedOfPlain = medianOf(varied.map((round) => round.keyed.perSecond / round.plain.perSecond));
+  const [plain, keyed, branched] = variants.map((who) => medianOf(varied.map((round) => round[who].perSecond)));
+  const ofPlain = (who: 'keyed' | 'branched') =>
+    medianOf(varied.map((round) => round[who].perSecond / round.plain.perSecond));
+  const [keyedOfPlain, branchedOfPlain] = [ofPlain('keyed'), ofPlain('branched')];
   const p99Ms = Math.max(...measured.map(({ ours: { p99Ms } }) => p99Ms));
   console.log(
-    `medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · with keys / without ${keyedOfPlain.toFixed(2)} (wanted ≥ 0.6) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`,
+    `medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · with keys / without ${keyedOfPlain.toFixed(2)} (wanted ≥ 0.6) · with paths / without ${branchedOfPlain.toFixed(2)} (wanted ≥ 0.6) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`,
   );
   console.log(
     `accepted ${accepted} · stored ${stored} · accepted → visible p95 ${visible.p95Ms} ms over ${visible.samples} samples (wanted ≤ 1000)`,
@@ -171,6 +187,8 @@ function report({ measured, varied, watched, visible, accepted, stored, errors }
       plain,
       keyed,
       keyedOfPlain: Number(keyedOfPlain.toFixed(2)),
+      branched,
+      branchedOfPlain: Number(branchedOfPlain.toFixed(2)),
       oursWatched: watched.perSecond,
       p50Ms: medianOf(measured.map((round) => round.ours.p50Ms)),
       p99Ms,
