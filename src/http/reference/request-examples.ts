@@ -62,6 +62,13 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   },
   'POST /surveys/{surveyId}/sections': { title: 'Your stay' },
   'PUT /surveys/{surveyId}/sections/{sectionId}': { title: 'Your stay with us', isShuffled: true },
+  'POST /surveys/{surveyId}/quotas': {
+    name: 'Heard of us by a friend',
+    limit: 100,
+    where: { questionId: exampleIds.heard, operator: 'isAnyOf', optionIds: [exampleIds.friend] },
+  },
+  'PUT /surveys/{surveyId}/quotas/{quotaId}': { limit: 150 },
+  'POST /surveys/{surveyId}/quotas/grid': { questionIds: [exampleIds.heard, exampleIds.first], limit: 50 },
   'POST /surveys/{surveyId}/sections/reorder': { sectionIds: [exampleIds.after, exampleIds.stay] },
   'POST /surveys/{id}/collectors': {
     name: 'Card in the room',

@@ -100,6 +100,8 @@ describe('definitions of open surveys in Redis', () => {
       findRecords: never,
       submitLimit: 1000,
       pressure: () => undefined,
+      quotaCounts: async () => new Map(),
+      formerVersions: async () => 'gone',
       mayHaveLegacyKeys: () => false,
       now: Date.now,
       newId: () => newResponseId(),
@@ -131,6 +133,8 @@ describe('definitions of open surveys in Redis', () => {
         metadata: undefined,
         language: undefined,
         surveyToken: undefined,
+        surveyVersion: undefined,
+        isStrict: false,
       };
       const nothing = { problem: undefined, idempotencyKey: undefined, surveyToken: undefined };
       const call = { surveyId, submission, issues: [], body: {}, address: 'here', ...nothing };
