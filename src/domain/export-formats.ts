@@ -29,6 +29,7 @@ export const responseFieldNames = [
   'durationSeconds',
   'language',
   'respondent',
+  'outcome',
   'collectorId',
   'metadata',
 ] as const;

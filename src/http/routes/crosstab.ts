@@ -12,6 +12,7 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { okInSlices, type Route, route } from '../routing/route.ts';
 import { crosstabSchema } from '../schemas/analytics.ts';
 import { conditionsOf, dimensionOf, filterField, type NamedVariable } from '../schemas/analytics-variables.ts';
+import { countedOutcomesText, outcomeBodyField } from '../schemas/outcome.ts';
 import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
 
 export interface CrosstabRouteDeps {
@@ -28,9 +29,9 @@ const crosstabBody = z
     questionId1: z
       .string()
       .describe(
-        'The question in the rows, or `collector`; after an AI analysis also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
+        'The question in the rows, or `outcome`, the outcome of the response, or `collector`; after an AI analysis also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
       ),
-    questionId2: z.string().describe('The question in the columns, or `collector` or an annotation as in the rows'),
+    questionId2: z.string().describe('The question in the columns, or another variable as in the rows'),
     rowId1: z
       .string()
       .optional()
@@ -40,6 +41,13 @@ const crosstabBody = z
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: z.boolean().optional(),
+    outcome: outcomeBodyField,
+    includeSkipped: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Makes those who were asked and did not answer a row or column of its own, with the value `__skipped__`, also of a row of a MATRIX',
+      ),
     weightQuestionId: z.string().optional().describe('A NUMBER question whose answer is the weight of the response'),
     weightMetadataKey: z
       .string()
@@ -76,6 +84,7 @@ const crosstabBody = z
   });
 
 const description = [
+  `${countedOutcomesText} A crosstab of \`outcome\` counts every outcome.`,
   'Counts the responses that answered both questions. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE), scales (RATING_SCALE, NPS, SLIDER), the rows of a MATRIX and a RANKING can be crossed; ' +
     'texts, addresses, files, dates, times and NUMBER cannot, as they have no categories, and neither can scales of more than 10,000 points. ' +
     'A RANKING counts by the item that is ranked first, or with a row by the rank of that item.',
@@ -108,7 +117,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
       const survey = await surveys.load(params['surveyId'] ?? '');
       if (!survey) throw notFound('survey');
       const issues: ValidationIssue[] = [];
-      const { startDate, endDate, isComplete } = body;
+      const { startDate, endDate, isComplete, outcome: outcomes } = body;
       const columnNames = columnVariables(body);
       const scope = {
         survey,
@@ -117,6 +126,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
           ...columnNames.map(({ id }) => id),
           ...body.filters,
         ]),
+        includesSkipped: body.includeSkipped,
       };
       const rows = dimensionOf(
         scope,
@@ -137,6 +147,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
         startDate,
         endDate,
         isComplete,
+        outcomes,
       });
       if (counted.every(hasNoUsableWeight))
         await assertMetadataKeyExists(cachedCrosstab, survey.id, body.weightMetadataKey);

@@ -1,4 +1,5 @@
 import { metadataPrefix, type ResponseFieldName } from '../../domain/export-formats.ts';
+import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { bitsPerWord, type ExportColumn } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
@@ -17,10 +18,11 @@ const responseFields = {
   surveyVersion: { type: 'number', read: (record) => record.surveyVersion },
   submittedAt: { type: 'moment', read: (record) => record.submittedAt.getTime() },
   completedAt: { type: 'moment', read: (record) => record.completedAt?.getTime() ?? null },
-  isComplete: { type: 'boolean', read: (record) => record.isComplete },
+  isComplete: { type: 'boolean', read: (record) => isCompleteOutcome(record.outcome) },
   durationSeconds: { type: 'number', read: (record) => (record.durationMs === null ? null : record.durationMs / 1000) },
   language: { type: 'text', read: (record) => (record.language === '' ? null : record.language) },
   respondent: { type: 'text', read: (record) => (record.respondent === '' ? null : record.respondent) },
+  outcome: { type: 'text', read: (record) => record.outcome },
   collectorId: { type: 'text', read: ({ row }, collectors) => collectorIdOf(collectors, row.codes) ?? null },
   metadata: { type: 'text', read: ({ metadata }) => metadataText(metadata) },
 } as const satisfies Record<
@@ -38,6 +40,7 @@ const defaultFields = [
   'durationSeconds',
   'language',
   'respondent',
+  'outcome',
 ] as const satisfies readonly ResponseFieldName[];
 
 /** The same in all rows of a file, so a column only if it is asked for. */

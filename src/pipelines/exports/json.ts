@@ -1,4 +1,5 @@
 import type { ResponseFieldName } from '../../domain/export-formats.ts';
+import { isCompleteOutcome } from '../../domain/outcome.ts';
 import type { GivenAnswer } from '../../domain/questions/contract.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { type CollectorIndex, collectorIdOf } from '../../domain/survey-collectors.ts';
@@ -31,10 +32,11 @@ const fields = {
   surveyVersion: (record) => record.surveyVersion,
   submittedAt: (record) => record.submittedAt.toISOString(),
   completedAt: (record) => record.completedAt?.toISOString() ?? null,
-  isComplete: (record) => record.isComplete,
+  isComplete: (record) => isCompleteOutcome(record.outcome),
   durationSeconds: (record) => (record.durationMs === null ? null : record.durationMs / 1000),
   language: (record) => record.language,
   respondent: (record) => (record.respondent === '' ? null : record.respondent),
+  outcome: (record) => record.outcome,
   collectorId: ({ row }, collectors) => collectorIdOf(collectors, row.codes) ?? null,
   metadata: (record) => record.metadata,
 } as const satisfies Record<ResponseFieldName, (record: ResponseRecord, collectors: CollectorIndex) => unknown>;

@@ -76,7 +76,8 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
           themes: () => themesOf(deps.ai, record),
           csvLines: (columns) =>
             progress.watch(deps.rows.csvLines(selection, columns, survey.slotCounts.codes), (lines) => lines.rows),
-          summarise: () => summarise(deps.totals, { ...range, filters: conditions, questions: layout.questions }),
+          summarise: () =>
+            summarise(deps.totals, { ...range, survey, filters: conditions, questions: layout.questions }),
         },
         sink,
       ),
@@ -119,9 +120,10 @@ const themesShown = 15;
 /** The most frequent themes; none for a file with filters, because an analysis covers all answers. */
 async function themesOf(
   ai: RunExportDeps['ai'],
-  { surveyId, options: { filters, startDate, endDate, isComplete } }: ExportRecord,
+  { surveyId, options: { filters, startDate, endDate, isComplete, outcomes } }: ExportRecord,
 ): Promise<Theme[]> {
-  if (filters.length > 0 || startDate !== undefined || endDate !== undefined || isComplete !== undefined) return [];
+  const isWhole = [startDate, endDate, isComplete, outcomes].every((bound) => bound === undefined);
+  if (filters.length > 0 || !isWhole) return [];
   const topic = await ai.lastTopic({ surveyId, analysisType: 'themes' });
   return topic === undefined ? [] : readThemes(ai, { surveyId, topic }, themesShown);
 }
@@ -145,6 +147,7 @@ function selectionOf(
     endDate,
     startDate: options.startDate === undefined ? undefined : new Date(options.startDate),
     isComplete: options.isComplete,
+    outcomes: options.outcomes,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Editions } from '../../domain/analytics/annotation-variables.ts';
 import type { ExportFormat } from '../../domain/export-formats.ts';
+import type { Outcome } from '../../domain/outcome.ts';
 import type { Question } from '../../domain/survey.ts';
 import { type Sql, withPostgres } from './client.ts';
 import { writeOutbox } from './surveys.ts';
@@ -14,6 +15,8 @@ export interface ExportOptions {
   startDate?: string | undefined;
   endDate?: string | undefined;
   isComplete?: boolean | undefined;
+  /** Any of these; undefined: all. */
+  outcomes?: readonly Outcome[] | undefined;
   filters: readonly string[];
   /** Editions of the AI annotations that filters name, fixed at the request. */
   editions?: Editions | undefined;

@@ -1,10 +1,12 @@
 import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
 import { comparisonsIn, maxComparisons, maxComparisonsInRow } from '../../../domain/analytics/significance.ts';
-import { type Dimension, hasOverlaps } from '../../../domain/questions/contract.ts';
+import { analysedOutcomes, type Outcome } from '../../../domain/outcome.ts';
+import { type Dimension, dimensionSlots, hasOverlaps } from '../../../domain/questions/contract.ts';
 import { runAtOnce, runInSlices, type SlicedWork } from '../../../platform/slices.ts';
 import type { ClickHouse } from '../client.ts';
 import {
   annotationCodes,
+  asksForOutcomes,
   type ColumnOf,
   type Condition,
   columnNames,
@@ -12,7 +14,6 @@ import {
   type DateRange,
   existingColumns,
   selectionSlots,
-  slotsOf,
 } from '../read/selection.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
@@ -33,6 +34,8 @@ export interface CrosstabQuery extends DateRange {
   /** All must hold. */
   filters?: readonly Condition[] | undefined;
   isComplete?: boolean | undefined;
+  /** Any of these; undefined: those of `analysedOutcomes`, unless rows, columns or a filter are outcomes. */
+  outcomes?: readonly Outcome[] | undefined;
   /** If set, responses without a usable weight are left out of all counts. */
   weight?: CrosstabWeight | undefined;
 }
@@ -77,11 +80,11 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     query: Omit<BannerQuery, 'columns'>,
     tables: readonly CrosstabQuery[],
   ): Promise<{ tables: ScanRow[][]; chosen: Map<Dimension, Set<number>> }> => {
-    const { surveyId, startDate, endDate, isComplete, filters: conditions, weight } = query;
-    const selection = { surveyId, startDate, endDate, isComplete, conditions };
+    const { surveyId, startDate, endDate, isComplete, outcomes, filters: conditions, weight } = query;
+    const selection = { surveyId, startDate, endDate, isComplete, outcomes, conditions };
     const slots = [
-      ...slotsOf(query.rows),
-      ...tables.flatMap((table) => slotsOf(table.columns)),
+      ...dimensionSlots(query.rows),
+      ...tables.flatMap((table) => dimensionSlots(table.columns)),
       ...(weight?.kind === 'number' ? [weight.presence] : []),
       ...selectionSlots(selection),
     ];
@@ -90,6 +93,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
       clickhouse,
       surveyId,
       conditions: conditionsOf(selection, columnOf, annotations),
+      outcomes: asksForOutcomes(selection) ? undefined : analysedOutcomes,
       timeLeftMs: createTimeBudget(countTimeoutMs),
       columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
     };
@@ -97,6 +101,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     const isAdditive = weight === undefined;
     const crosstabScans = tables.map((table) => ({
       isAdditive,
+      isOfAllOutcomes: [table.rows, table.columns].some(({ source }) => source.kind === 'outcome'),
       statement: (source: string) =>
         crosstabStatement(table, joinAnnotations(table, source, { annotations, columns: scope.columns }), columnOf),
     }));
@@ -144,9 +149,9 @@ function answeredHiddenOf(
 
 /** Whether no response can have a category of the dimension. */
 const isEmpty = (dimension: Dimension): boolean =>
-  dimension.source.kind === 'annotation' || dimension.source.kind === 'collector'
+  ['annotation', 'collector', 'outcome'].includes(dimension.source.kind)
     ? dimension.categories.length === 0
-    : slotsOf(dimension).length === 0;
+    : dimensionSlots(dimension).length === 0;
 
 export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
 

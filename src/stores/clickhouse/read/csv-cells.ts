@@ -1,4 +1,5 @@
 import type { ResponseFieldName } from '../../../domain/export-formats.ts';
+import { outcomes } from '../../../domain/outcome.ts';
 import { bitsPerWord, type Category, type ExportCell } from '../../../domain/questions/contract.ts';
 import { sqlInteger, sqlString } from '../sql-literals.ts';
 import type { ColumnOf } from './selection.ts';
@@ -34,10 +35,12 @@ const fieldExpressions: Readonly<Record<StoredField, string>> = {
   surveyVersion: 'survey_version',
   submittedAt: momentText('submitted_at'),
   completedAt: `if(toUnixTimestamp64Milli(completed_at) = 0, '', ${momentText('completed_at')})`,
-  isComplete: "if(is_complete = 1, 'true', 'false')",
+  isComplete: "if(is_complete = 0, 'false', 'true')",
   durationSeconds: `if(duration_ms < 0, '', ${numberText('duration_ms / 1000')})`,
   language: spreadsheetSafe('language'),
   respondent: spreadsheetSafe('respondent'),
+  // An unknown number counts as COMPLETED, as in `outcomeOfNumber`.
+  outcome: `transform(is_complete, [${outcomes.map((_, number) => number).join(', ')}], [${outcomes.map(sqlString).join(', ')}], 'COMPLETED')`,
   // ClickHouse chooses its own one of JSON's two escapes of some control characters.
   metadata: String.raw`if(empty(metadata), '', concat('"', replaceAll(replaceAll(toJSONString(metadata), ';', '\\u003b'), '"', '""'), '"'))`,
 };

@@ -1,3 +1,5 @@
+import { numberOfOutcome, type Outcome } from '../../../domain/outcome.ts';
+
 /** One submission as `append.lua` takes it. */
 export interface IntakeSubmission {
   surveyId: string;
@@ -14,9 +16,8 @@ export interface IntakeSubmission {
   digest: string;
   /** Identity in the form of an earlier version; undefined once no such record can be left. */
   legacy?: LegacyIdentity | undefined;
-  isComplete: boolean;
-  /** It is complete and counts nowhere: neither for the survey's quota nor in a cell. */
-  isScreenedOut?: boolean;
+  /** Only a COMPLETED one takes a seat of the survey's quota; one that is SCREENED_OUT counts in no cell either. */
+  outcome: Outcome;
   /** Codes of the quotas by cell that it counts for, in their order. */
   cells?: readonly number[];
   /** The same of what was saved of the response before. */
@@ -113,7 +114,7 @@ export interface QueuedSubmission {
 }
 
 /**
- * Complete submissions of one caller and collector in the same cells for which nothing need be remembered: the script
+ * COMPLETED submissions of one caller and collector in the same cells for which nothing need be remembered: the script
  * decides about them together.
  */
 interface BulkGroup {
@@ -192,10 +193,9 @@ const [blankDigest, blankHash] = [' '.repeat(12), ' '.repeat(24)];
 
 /** Identity of a submission as fixed-width text; `append.lua` says which part stands where. */
 function encodeIdentity(submission: IntakeSubmission): string {
-  const { isComplete, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
+  const { outcome, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
     submission;
-  const outcome = submission.isScreenedOut ? 2 : isComplete ? 1 : 0;
-  const flags = `${outcome}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
+  const flags = `${numberOfOutcome(outcome)}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
   const hashes = `${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}`;
   const legacyIdentity = legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : '';
   const cells = encodeCells(submission);
@@ -223,8 +223,7 @@ const largeRowCharacters = 16_384 / 3;
 const fitsBulkGroup = (item: IntakeSubmission): boolean =>
   !item.mustRefuse &&
   item.keyHash === '' &&
-  item.isComplete &&
-  !item.isScreenedOut &&
+  item.outcome === 'COMPLETED' &&
   !hasState(item) &&
   item.row.length < largeRowCharacters;
 

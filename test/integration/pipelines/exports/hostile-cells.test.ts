@@ -110,6 +110,7 @@ describe('hostile cells in a spreadsheet program', { skip }, () => {
         totalResponses: hostile.length,
         completeResponses: hostile.length,
         completionRate: 100,
+        outcomes: { PARTIAL: 0, COMPLETED: 4, SCREENED_OUT: 0, OVER_QUOTA: 0 },
         averageDuration: 0,
         meanDuration: null,
         medianDuration: null,

@@ -91,6 +91,7 @@ async function report(
       totalResponses: 4,
       completeResponses: 4,
       completionRate: 100,
+      outcomes: { PARTIAL: 0, COMPLETED: 4, SCREENED_OUT: 0, OVER_QUOTA: 0 },
       averageDuration: meanDuration ?? 0,
       meanDuration,
       medianDuration,

@@ -64,7 +64,7 @@ function record(
     submittedAt: new Date(1_767_225_600_123),
     version: 1,
     surveyVersion: 1,
-    isComplete: true,
+    outcome: 'COMPLETED',
     completedAt: null,
     durationMs: null,
     language: 'en',

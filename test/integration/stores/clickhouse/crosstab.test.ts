@@ -249,7 +249,7 @@ test('filters, dates and superseded versions apply before crosstabs are counted'
   const [merged, deleted] = [newId(), newId()];
   const line = (response: Omit<GivenResponse, 'surveyId'>) => responseLine({ surveyId, ...response });
   await database.store([
-    line({ responseId: merged, codes: [1, 1, 1], isComplete: false }),
+    line({ responseId: merged, codes: [1, 1, 1], outcome: 'PARTIAL' }),
     line({ responseId: deleted, codes: [1, 1, 1] }),
     line({ codes: [1, 2, 2], submittedAtMs: givenStart + 1000 }),
   ]);
@@ -344,7 +344,7 @@ test('a weight that was changed replaces the old one completely', async () => {
   const surveyId = newId();
   const responseId = newId();
   await database.store([
-    responseLine({ surveyId, responseId, codes: [1, 1], numbers: [1e12], isComplete: false }),
+    responseLine({ surveyId, responseId, codes: [1, 1], numbers: [1e12], outcome: 'PARTIAL' }),
     responseLine({ surveyId, codes: [1, 1], numbers: [0.1] }),
   ]);
   await database.store([responseLine({ surveyId, responseId, version: 2, codes: [1, 1], numbers: [0.2] })]);
@@ -403,7 +403,7 @@ test('a banner is counted in one statement, with the same result as each of its 
       version,
       codes: codes[n] ?? [],
       numbers: [(n % 7) / 2],
-      isComplete: version > 1,
+      outcome: version > 1 ? 'COMPLETED' : 'PARTIAL',
       submittedAtMs: givenStart + n,
     });
   await database.store(codes.map((_, n) => line(n, 1)));
