@@ -96,7 +96,13 @@ export function authoringRoutes(
 export function respondentRoutes({ settings, stores, core, secrets }: ApiServerOptions, limits: RateLimits): Route[] {
   const { currentSurvey, postgresFallback, uploads, now } = core;
   return [
-    ...publicSurveyRoutes({ currentSurvey, postgresFallback, translations: stores.translations, now }),
+    ...publicSurveyRoutes({
+      currentSurvey,
+      postgresFallback,
+      translations: stores.translations,
+      fullQuotas: async () => [],
+      now,
+    }),
     submitRoute({ submit: core.submit, limits }),
     ...uploadRoutes({
       uploads,

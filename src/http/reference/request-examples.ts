@@ -31,6 +31,11 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
     startedAt: '2026-01-15T09:30:00.000Z',
     language: 'en',
   },
+  'POST /public/surveys/{id}/path': {
+    answers: [{ questionId: exampleIds.heard, optionId: exampleIds.friend }],
+    responseId: exampleIds.response,
+    language: 'en',
+  },
   'POST /auth/refresh': { refreshToken: 'the refresh token of the last reply' },
   'POST /auth/logout': { refreshToken: 'the refresh token of the last reply' },
   'POST /auth/password': { currentPassword: 'the one so far', newPassword: 'a good long password' },
