@@ -16,7 +16,10 @@ describe('docs/guide/paths.md', () => {
     const [without, withEggs, deletion] = await pasteInFolder(tourOf('docs/guide/paths.md', service), (stdout) =>
       stdout.trim().split('\n\n'),
     );
-    assert.deepEqual(without?.split('\n'), ['Did you have breakfast? | Yes | No', 'What could be better: our breakfast?']);
+    assert.deepEqual(without?.split('\n'), [
+      'Did you have breakfast? | Yes | No',
+      'What could be better: our breakfast?',
+    ]);
     assert.deepEqual(withEggs?.split('\n'), [
       'Did you have breakfast? | Yes | No',
       'What did you have? | Eggs | Bread | Fruit',
