@@ -41,10 +41,12 @@ export interface AskedQuestion extends AskedPart {
   rows: readonly (AskedPart & { id: string; value: string })[];
 }
 
-const askedCache = new WeakMap<SurveyWithQuestions, readonly AskedQuestion[]>();
+type Questions = Pick<SurveyWithQuestions, 'questions'>;
+
+const askedCache = new WeakMap<Questions, readonly AskedQuestion[]>();
 
 /** The visible questions of a survey in their designed order. Cached by survey object. */
-export function askedQuestions(survey: SurveyWithQuestions): readonly AskedQuestion[] {
+export function askedQuestions(survey: Questions): readonly AskedQuestion[] {
   let asked = askedCache.get(survey);
   if (!asked) {
     asked = survey.questions.filter(({ isHidden }) => !isHidden).map(askedQuestion);
@@ -80,12 +82,7 @@ function bitsOf({ notAsked }: Question, key: string): CodeBit[] {
 /**
  * The variable of a question, or of its row of that id or value, with a further category: responses that skipped it.
  */
-export function withSkipped(
-  survey: SurveyWithQuestions,
-  dimension: Dimension,
-  questionId: string,
-  row?: string,
-): Dimension {
+export function withSkipped(survey: Questions, dimension: Dimension, questionId: string, row?: string): Dimension {
   const asked = askedQuestions(survey);
   const place = asked.findIndex((question) => question.questionId === questionId);
   const question = asked[place];

@@ -267,6 +267,8 @@ export interface ExportColumn {
   key: string;
   /** The author's wording for the key; '' for ''. */
   label: string;
+  /** Of a MATRIX: the row that it belongs to. */
+  rowId?: string;
   cell: ExportCell;
 }
 
