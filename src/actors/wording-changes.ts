@@ -20,6 +20,11 @@ export interface WordingChange {
 
 type Options = Pick<SettleOptions, 'removeConditions'>;
 
+export interface ChangeOptions extends Options {
+  /** Called last, when nothing else can refuse the change; may throw. */
+  beforeSave?: ((current: SurveyWithQuestions) => void) | undefined;
+}
+
 /** Saves changes of questions and sections; each makes a version. All throw VALIDATION_ERROR or CONDITION_BROKEN. */
 export function createWordingChanges({ actors, translations, now }: WordingChangesDeps) {
   const settle = async ({ before, after, tx }: WordingChange, options: Options = {}): Promise<SurveyWithQuestions> => {
@@ -36,10 +41,11 @@ export function createWordingChanges({ actors, translations, now }: WordingChang
     change: (
       surveyId: string,
       decide: (current: SurveyWithQuestions) => SurveyWithQuestions,
-      options?: Options,
+      { beforeSave, ...options }: ChangeOptions = {},
     ): Promise<SurveyWithQuestions> =>
       actors.change(surveyId, async (current, tx) => {
         const next = await settle({ before: current, after: decide(current), tx }, options);
+        beforeSave?.(current);
         // Saving the present state keeps the version.
         if (isSame(next, current)) return { survey: current, isWordingChanged: false };
         return { survey: { ...next, updatedAt: new Date(now()) }, isWordingChanged: true };

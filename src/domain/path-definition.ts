@@ -1,5 +1,6 @@
 import { type AnswerKind, answerKinds } from './path/answer-kinds.ts';
 import type { MatchedOptionsFrom, PathDefinition, PathItem, PathQuestion } from './path/definition.ts';
+import { type CompiledPaths, compilePaths } from './path/path.ts';
 import { pointsOf } from './questions/ordered-options.ts';
 import type { QuestionTypeName } from './questions/type-names.ts';
 import {
@@ -21,6 +22,18 @@ export function pathDefinitionOf(survey: SurveyWithQuestions): PathDefinition {
     isShuffled: survey.isShuffled === true,
     questions: visibleQuestions(survey).map((question) => pathQuestionOf(survey, question)),
   };
+}
+
+const compiledPaths = new WeakMap<SurveyWithQuestions, CompiledPaths>();
+
+/** `pathDefinitionOf`, prepared for computing many paths. Cached by survey object. */
+export function compiledPathsOf(survey: SurveyWithQuestions): CompiledPaths {
+  let compiled = compiledPaths.get(survey);
+  if (!compiled) {
+    compiled = compilePaths(pathDefinitionOf(survey));
+    compiledPaths.set(survey, compiled);
+  }
+  return compiled;
 }
 
 function pathQuestionOf(survey: SurveyWithQuestions, question: Question): PathQuestion {

@@ -36,6 +36,7 @@ import { surveyOwnerRoute } from './routes/members.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
 import { questionRoutes } from './routes/questions.ts';
+import { quotaRoutes } from './routes/quotas.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { sectionRoutes } from './routes/sections.ts';
 import { surveyRoutes } from './routes/surveys.ts';
@@ -84,6 +85,7 @@ export function authoringRoutes(
       wording,
       newId: id,
     }),
+    ...quotaRoutes({ actors, counts: stores.intake.quotas.counts, now, newId: id }),
     ...sectionRoutes({ wording, newId: id }),
     ...translationRoutes({ surveys, translations, now }),
     ...collectorRoutes({ surveys, actors, intake: stores.intake, now, newId: id }),
@@ -94,7 +96,13 @@ export function authoringRoutes(
 export function respondentRoutes({ settings, stores, core, secrets }: ApiServerOptions, limits: RateLimits): Route[] {
   const { currentSurvey, postgresFallback, uploads, now } = core;
   return [
-    ...publicSurveyRoutes({ currentSurvey, postgresFallback, translations: stores.translations, now }),
+    ...publicSurveyRoutes({
+      currentSurvey,
+      postgresFallback,
+      translations: stores.translations,
+      fullQuotas: async () => [],
+      now,
+    }),
     submitRoute({ submit: core.submit, limits }),
     ...uploadRoutes({
       uploads,

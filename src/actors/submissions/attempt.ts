@@ -16,6 +16,7 @@ import type { EvictedResponse, RestoredResponse } from './saved-response.ts';
 export interface SubmissionsDeps extends PlanDeps, IdCheckDeps, Pick<FindReplayDeps, 'findRecords'> {
   actors: Pick<SurveyActors, 'peek' | 'lookUp' | 'renew' | 'announce' | 'quotaFilled'>;
   intake: Pick<Intake, 'append' | 'state' | 'isFrozen'>;
+  quotaCounts: Intake['quotas']['counts'];
   uploads: UploadReservations;
   secrets: PlanDeps['secrets'] & Pick<Secrets, 'keyedHash'>;
   /** Reads an evicted response from the response store; undefined: there is none. */
@@ -134,7 +135,11 @@ export function acceptedOverQuota(
   rateLimit: SubmissionRateLimitStatus,
 ): SubmissionOutcome {
   const full = survey.quotas?.find((quota) => quota.code === code);
-  const path: PathReply = { outcome: 'OVER_QUOTA', ...(full && { quota: { id: full.id, name: full.name } }) };
+  const path: PathReply = {
+    ...plan.path,
+    outcome: 'OVER_QUOTA',
+    ...(full && { quota: { id: full.id, name: full.name } }),
+  };
   const text = replyText(plan.responseId, plan.submittedAtMs, undefined, path);
   return { kind: 'accepted', replyText: text, isReplay: false, rateLimit };
 }

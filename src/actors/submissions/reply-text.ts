@@ -54,12 +54,14 @@ export function replayedReply(
   { surveyId, submission, idempotencyKey = '' }: RepeatedRequest,
   keyHash: string,
   { outcome, submittedAtMs }: AcceptedSubmission,
+  path?: PathReply,
 ): string {
   const responseId = submission?.responseId ?? responseIdFromKey(submittedAtMs, keyHash);
   const reply = replyText(
     responseId,
     submittedAtMs,
     isCompleteOutcome(outcome) ? undefined : secrets.resumeToken(surveyId, responseId),
+    path && { ...path, outcome },
   );
   return submission?.responseId !== undefined || idempotencyKey.length >= secretKeyLength
     ? reply
@@ -69,13 +71,17 @@ export function replayedReply(
 /**
  * The same from the text of the intake's REPLAY; earlier versions stored the whole reply, or an object of both fields.
  */
-export function replayedReplyFrom(deps: ReplyDeps, request: RepeatedRequest, keyHash: string, text: string): string {
+export function replayedReplyFrom(
+  deps: ReplyDeps,
+  request: RepeatedRequest,
+  keyHash: string,
+  text: string,
+  path?: PathReply,
+): string {
   if (!text.startsWith('{')) {
     const [outcome, submittedAt = ''] = text.split(' ');
-    return replayedReply(deps, request, keyHash, {
-      outcome: outcomeOfNumber(Number(outcome)),
-      submittedAtMs: decodeMoment(submittedAt),
-    });
+    const accepted = { outcome: outcomeOfNumber(Number(outcome)), submittedAtMs: decodeMoment(submittedAt) };
+    return replayedReply(deps, request, keyHash, accepted, path);
   }
   if (!text.startsWith('{"isComplete"')) return text;
   const { isComplete, submittedAt } = JSON.parse(text) as { isComplete: boolean; submittedAt: string };

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { outcomeOfNumber } from '../../domain/outcome.ts';
 import { Problem } from '../../errors.ts';
 import type { AppendCode, AppendResult } from '../../stores/redis/intake/append-protocol.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
@@ -16,7 +17,7 @@ import type { FrozenSubmissions } from './frozen-submissions.ts';
 import { planSubmission, type SubmissionPlan } from './plan.ts';
 import { intakeRefusal, refusal } from './refusals.ts';
 import { findReplay } from './repeats.ts';
-import { replayedReply, replayedReplyFrom } from './reply-text.ts';
+import { type PathReply, replayedReply, replayedReplyFrom } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus } from './request.ts';
 import type { EvictedResponse } from './saved-response.ts';
 
@@ -102,7 +103,15 @@ async function handleResult(
     case 'OVER_QUOTA':
       return acceptedOverQuota(plan, cached, Number(result.text), rateLimit);
     case 'REPLAY':
-      return replay(replayedReplyFrom(deps, attempt.request, attempt.keyHash, result.text));
+      return replay(
+        replayedReplyFrom(
+          deps,
+          attempt.request,
+          attempt.keyHash,
+          result.text,
+          await repeatedPath(deps, cached, plan, result.text),
+        ),
+      );
     case 'MISMATCH':
     case 'LIMITED':
     case 'FULL':
@@ -121,7 +130,7 @@ async function handleResult(
     }
     case 'LOOKUP': {
       const { request, keyHash, digest } = attempt;
-      const found = await findReplay(deps, { request, keyHash, idHash: plan.idHash, digest });
+      const found = await findReplay(deps, { request, keyHash, idHash: plan.idHash, digest, path: plan.path });
       attempt.isLookedUp = true;
       if (found === undefined) return 'again';
       return typeof found === 'string' ? replay(found) : refuse(found);
@@ -141,6 +150,22 @@ async function handleResult(
       attempt.restored = undefined;
       return 'again';
   }
+}
+
+/** What the first reply said of the path. A quota by cell that was full then is full now, unless responses were deleted. */
+async function repeatedPath(
+  { quotaCounts }: RetryDeps,
+  { survey }: CachedSurvey,
+  { path, cells = [] }: SubmissionPlan,
+  text: string,
+): Promise<PathReply | undefined> {
+  if (!path || outcomeOfNumber(Number(text.slice(0, 1))) !== 'OVER_QUOTA') return path;
+  const counts = await quotaCounts(survey.id);
+  const full = survey.quotas?.find(
+    ({ code, limit, whenFull }) =>
+      cells.includes(code) && whenFull === 'OVER_QUOTA' && (counts.get(code)?.count ?? 0) >= limit,
+  );
+  return { ...path, outcome: 'OVER_QUOTA', ...(full && { quota: { id: full.id, name: full.name } }) };
 }
 
 /**

@@ -15,6 +15,8 @@ export interface SavedResponse {
   respondent: string;
   metadata: Readonly<Record<string, string>>;
   row: AnswerRow;
+  /** The version by which it was judged; absent for surveys without paths. */
+  surveyVersion?: number;
 }
 
 /** A response whose saved answers the intake no longer holds. */
@@ -118,6 +120,7 @@ export function savedFromRecord({
   respondent,
   metadata,
   row,
+  surveyVersion,
 }: ResponseRecord): SavedResponse {
   const submittedAtMs = submittedAt.getTime();
   return {
@@ -127,6 +130,7 @@ export function savedFromRecord({
     respondent,
     metadata,
     row,
+    surveyVersion,
   };
 }
 

@@ -6,6 +6,7 @@ export const exampleIds = {
   survey: id('02'),
   stay: id('03'),
   after: id('04'),
+  quota: id('05'),
   heard: id('10'),
   friend: id('11'),
   press: id('12'),

@@ -93,7 +93,7 @@ const description = [
   '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over the respondents of both columns; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
     'Where fewer than 5 respondents of a column would be expected in the row, or outside of it, the test is Fisher’s exact test, two-sided. ' +
     'A correction takes all pairs of columns of one row as a family. Columns of a question with several answers share respondents: the covariance of the overlap is part of the variance, p (1 − p) (1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂)). ' +
-    'Overlapping columns are not compared where fewer than 5 respondents are expected as above, or fewer than 10 among those in only one of the two columns.',
+    'Where fewer than 5 respondents are expected as above, or fewer than 10 among those in only one of the two columns, overlapping columns are compared by an exact test of the difference, with the least favourable answers of those in both; in tables of more than 20,000 comparisons, and where it would take too long, they are not compared then.',
   'With a weight, `weightedCount`, `weightedTotal`, percentages and Cramér’s V are computed from sums of weights, and columns are compared by their effective bases, (Σw)² / Σw², rounded for Fisher’s test; `count` and `total` stay unweighted. ' +
     'Chi-square is corrected for the weights by their design effects (Rao and Scott, 1984), so that neither their size nor their spread makes anything significant; `uncorrectedChiSquare` is that of the weighted counts as shown. ' +
     'A weight is usable from 1e-12 to 1e12; responses without one only count in `unweightable`.',

@@ -188,7 +188,7 @@ function sampleData(
     case 'survey.published':
       return { surveyId, title: 'Test', publishedAt: at };
     case 'quota.reached':
-      return { surveyId, quota: 1, responseCount: 1, reachedAt: at };
+      return { surveyId, quotaId: null, quotaName: null, quota: 1, responseCount: 1, reachedAt: at };
   }
 }
 

@@ -116,7 +116,12 @@ const eventBodies = [
     timestamp: timeSchema,
     data: z.strictObject({
       surveyId: idSchema,
-      quota: z.number().int().min(1),
+      quotaId: idSchema
+        .nullable()
+        .optional()
+        .describe('The quota by cell; null: that of the survey; missing in events of earlier versions'),
+      quotaName: z.string().nullable().optional(),
+      quota: countSchema.describe('Its limit'),
       responseCount: countSchema,
       reachedAt: timeSchema,
       ...eventMarks,

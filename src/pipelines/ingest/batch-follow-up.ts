@@ -1,13 +1,15 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
+import type { CellQuota } from '../../domain/cell-quota.ts';
 import type { Log } from '../../log.ts';
-import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { OutboxEvent, SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
 
 export interface BatchFollowUpDeps {
-  actors: Pick<SurveyActors, 'quotaFilled'>;
-  surveys: Pick<SurveyStore, 'saveCounts'>;
+  actors: Pick<SurveyActors, 'quotaFilled' | 'sync'>;
+  surveys: Pick<SurveyStore, 'saveCounts' | 'addEvents'>;
   intake: Pick<Intake, 'counts'>;
+  now(): number;
   log: Log;
   /** Pause before a retry; short in tests. */
   retryMs?: number;
@@ -17,7 +19,7 @@ export interface BatchFollowUpDeps {
  * Updates PostgreSQL after stored batches: closes surveys whose quota is filled and saves response counts. Failures do
  * not delay later batches: they are retried, and what a crash loses is found by `createReconcileCounts`.
  */
-export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 5000 }: BatchFollowUpDeps) {
+export function createBatchFollowUp({ actors, surveys, intake, now, log, retryMs = 5000 }: BatchFollowUpDeps) {
   const surveysToCount = new Set<string>();
   const surveysToClose = new Set<string>();
   let saving: Promise<void> = Promise.resolve();
@@ -76,6 +78,13 @@ export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 50
       for (const entry of entries) for (const surveyId of entry.filled) surveysToClose.add(surveyId);
       return close();
     },
+    /** Announces quotas by cell that a batch has reached, each once; a quota that was deleted meanwhile is skipped. */
+    async announceReachedQuotas(entries: readonly StreamEntry[]): Promise<void> {
+      for (const { surveyId, code, times } of entries.flatMap(({ reachedQuotas }) => reachedQuotas)) {
+        const quota = (await actors.sync(surveyId))?.survey.quotas?.find((other) => other.code === code);
+        if (quota) await surveys.addEvents([cellQuotaReached(surveyId, quota, { times, at: new Date(now()) })]);
+      }
+    },
     saveCounts(entries: readonly StreamEntry[]): Promise<void> {
       for (const entry of entries) for (const surveyId of entry.surveyIds) surveysToCount.add(surveyId);
       return save();
@@ -90,4 +99,24 @@ export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 50
 
 function isNotFound(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'NOT_FOUND';
+}
+
+/** `times`: how often the quota was reached; each time is another event. */
+function cellQuotaReached(
+  surveyId: string,
+  { id, name, limit }: CellQuota,
+  { times, at }: { times: number; at: Date },
+): OutboxEvent {
+  return {
+    kind: 'quota.reached',
+    cause: `quota:${id}:${times}`,
+    payload: {
+      surveyId,
+      quotaId: id,
+      quotaName: name,
+      quota: limit,
+      responseCount: limit,
+      reachedAt: at.toISOString(),
+    },
+  };
 }

@@ -44,6 +44,10 @@ if takesSeat then
   decrement('completed')
   decrement('completed:' .. ARGV[11])
 end
+-- Seats in quotas by cell come back when the stored responses are counted again.
+if redis.call('EXISTS', prefix .. 'quotas:' .. ARGV[2]) == 1 then
+  redis.call('SADD', prefix .. 'quotas-to-count', ARGV[2])
+end
 redis.call('HINCRBY', key, 'pending', #ARGV[5])
 redis.call('INCRBY', prefix .. 'pending', #ARGV[5])
 redis.call('XADD', KEYS[1], '*', 'n', 1, 'codes', 0, 'surveys', ARGV[2], 'sizes', #ARGV[5], 'filled', '',

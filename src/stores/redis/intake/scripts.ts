@@ -170,8 +170,8 @@ export function createIntakeScripts(plain: Redis) {
       return frozen === undefined ? undefined : { frozen, revision: revision === '' ? undefined : Number(revision) };
     },
 
-    /** Ends the freeze that returned `frozen`, unless it is over. */
-    release: async (key: string, frozen: string): Promise<void> => void (await redis.releaseSurvey(key, frozen)),
+    /** Ends the freeze that returned `frozen`; false where it was over. */
+    release: async (key: string, frozen: string): Promise<boolean> => (await redis.releaseSurvey(key, frozen)) === 1,
 
     /** `blockIdSeconds`: how long nobody may use the id again; 0 where the response store prevents that. */
     deleteResponse: async (

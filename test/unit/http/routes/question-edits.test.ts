@@ -28,7 +28,7 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
   };
   const freezeSubmissions = async () => {
     did.push('hold back');
-    return { revision: state.survey.revision, frozen: '', release: async () => void did.push('let on') };
+    return { revision: state.survey.revision, frozen: '', release: async () => did.push('let on') > 0 };
   };
   const translations = { withPlaceholders: async () => [], mergeIn: async () => assert.fail('no translation changes') };
   const route = questionRoutes({
@@ -128,3 +128,25 @@ describe('a question that is changed while its first answers come in', () => {
     assert.equal(question()?.type, 'MULTIPLE_CHOICE');
   });
 });
+
+describe('a question that a condition names', () => {
+  it('keeps its type without a pause of submissions', async () => {
+    const start = choice();
+    const { survey: withNext, question: next } = withQuestion(start.survey, { type: 'NPS', text: 'Well?' });
+    const visibleIf = { questionId: start.question.id, operator: 'isAnyOf' as const, optionIds: [optionOf(start)] };
+    const survey = {
+      ...withNext,
+      questions: withNext.questions.map((question) =>
+        question.id === next.id ? { ...question, visibleIf } : question,
+      ),
+    };
+    const { did, edit } = setUp({ ...start, survey }, () => false);
+    await assert.rejects(
+      async () => edit({ type: 'NPS' }),
+      (error) => error instanceof Problem && !Array.isArray(error.details) && 'broken' in (error.details ?? {}),
+    );
+    assert.deepEqual(did, ['look']);
+  });
+});
+
+const optionOf = ({ question }: { question: Question }): string => question.options[0]?.id ?? '';
