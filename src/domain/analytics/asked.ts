@@ -1,7 +1,7 @@
+import { notAskedPlace, wholeQuestion } from '../not-asked.ts';
 import type { Outcome } from '../outcome.ts';
 import {
   type AnswerRow,
-  bitsPerWord,
   type CodeBit,
   type Dimension,
   dimensionSlots,
@@ -57,7 +57,7 @@ export function askedQuestions(survey: Questions): readonly AskedQuestion[] {
 
 export function askedQuestion(question: Question): AskedQuestion {
   const { countPlan, dimension } = registry[question.type];
-  const ofQuestion = bitsOf(question, '');
+  const ofQuestion = bitsOf(question, wholeQuestion);
   return {
     questionId: question.id,
     slots: countPlan(question).base,
@@ -75,8 +75,10 @@ export function askedQuestion(question: Question): AskedQuestion {
 }
 
 function bitsOf({ notAsked }: Question, key: string): CodeBit[] {
-  const place = notAsked?.[key];
-  return place === undefined ? [] : [{ slot: Math.floor(place / bitsPerWord), bit: place % bitsPerWord }];
+  const bit = notAsked?.[key];
+  if (bit === undefined) return [];
+  const { position, mask } = notAskedPlace(bit);
+  return [{ slot: position, mask }];
 }
 
 /**
@@ -111,7 +113,7 @@ export const haveNotAskedBits = (asked: readonly AskedQuestion[]): boolean =>
 
 const isAnswered = ({ slots }: AskedPart, codes: readonly number[]): boolean => slots.some((slot) => codes[slot]);
 const hasBit = ({ notAsked }: AskedPart, codes: readonly number[]): boolean =>
-  notAsked.some(({ slot, bit }) => ((codes[slot] ?? 0) & (1 << bit)) !== 0);
+  notAsked.some(({ slot, mask }) => ((codes[slot] ?? 0) & mask) !== 0);
 
 /** The statuses of one stored response. */
 export interface StoredStatuses {
