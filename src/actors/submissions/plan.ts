@@ -68,8 +68,8 @@ export interface SubmissionPlan {
   /** Idempotency records for the response store, a line each. */
   records: string;
   /** Codes of the quotas by cell that it counts for, and that its earlier saves counted for. */
-  cells?: readonly number[];
-  heldCells?: readonly number[];
+  cells?: readonly number[] | undefined;
+  heldCells?: readonly number[] | undefined;
   uploadIds: readonly string[];
 }
 
@@ -392,8 +392,8 @@ function pathReply(outcome: Outcome, path: JudgedPath | undefined): PathReply | 
 }
 
 /** The cells in which an earlier save of a response counts. */
-function heldCells({ cached, continued: { saved } }: RowInput): number[] {
-  if (!saved || !cached.compiled.paths) return [];
+function heldCells({ cached, continued: { saved } }: RowInput): number[] | undefined {
+  if (!saved || !cached.compiled.paths) return undefined;
   return cached.compiled.paths.cells(saved.row, saved, { isStarted: true });
 }
 
@@ -472,8 +472,8 @@ function encodePlan(
       shownPath,
     ),
     path: shownPath,
-    ...(path && path.cells.length > 0 && { cells: path.cells }),
-    ...(held.length > 0 && { heldCells: held }),
+    cells: path?.cells,
+    heldCells: held,
     state: state ? JSON.stringify(state) : '',
     // Most submissions leave none.
     records: hashes.length === 0 ? '' : hashes.map((hash) => encodeRecord({ hash, ...record })).join('\n'),

@@ -19,9 +19,9 @@ export interface IntakeSubmission {
   /** Only a COMPLETED one takes a seat of the survey's quota; one that is SCREENED_OUT counts in no cell either. */
   outcome: Outcome;
   /** Codes of the quotas by cell that it counts for, in their order. */
-  cells?: readonly number[];
+  cells?: readonly number[] | undefined;
   /** The same of what was saved of the response before. */
-  heldCells?: readonly number[];
+  heldCells?: readonly number[] | undefined;
   /** Code of the collector whose completed responses are counted; undefined where the survey counts none. */
   collector?: number | undefined;
   responseId: string;
