@@ -173,8 +173,8 @@ export const skippedValue = '__skipped__';
 /** A bit of a code position. */
 export interface CodeBit {
   slot: number;
-  /** 0 to 15. */
-  bit: number;
+  /** 1, 2, 4 … 32,768. */
+  mask: number;
 }
 
 /** How a response tells that it skipped a variable: see domain/analytics/asked.ts. */
@@ -267,6 +267,8 @@ export interface ExportColumn {
   key: string;
   /** The author's wording for the key; '' for ''. */
   label: string;
+  /** Of a MATRIX: the row that it belongs to. */
+  rowId?: string;
   cell: ExportCell;
 }
 

@@ -105,19 +105,19 @@ const plan: CountPlan = {
 };
 /** The two questions in their order; the second one has a row that can be hidden alone. */
 const asked: AskedQuestion[] = [
-  { questionId: 'q', slots: [0], notAsked: [{ slot: 2, bit: 0 }], rows: [] },
+  { questionId: 'q', slots: [0], notAsked: [{ slot: 2, mask: 1 }], rows: [] },
   {
     questionId: 'both',
     slots: [1],
-    notAsked: [{ slot: 2, bit: 1 }],
+    notAsked: [{ slot: 2, mask: 2 }],
     rows: [
       {
         id: 'row',
         value: 'row',
         slots: [1],
         notAsked: [
-          { slot: 2, bit: 1 },
-          { slot: 2, bit: 2 },
+          { slot: 2, mask: 2 },
+          { slot: 2, mask: 4 },
         ],
       },
     ],
