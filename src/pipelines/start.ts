@@ -69,7 +69,7 @@ function startIngest(options: PipelineOptions): Stop {
     mayWait: () => stores.pressure.surplusBytes() <= 0,
   });
   const fanOut = fanOutTo({ findSubscriptions: subscriptions.forSurveys }, options);
-  const followUp = createBatchFollowUp({ actors: core.actors, surveys: stores.surveys, intake: stores.intake, log });
+  const followUp = createBatchFollowUp({ ...stores, actors: core.actors, log });
   const { insertBatch, storedRows, damagedParts } = stores.responses;
   const ingest = createIngest({
     stream: stores.stream,
@@ -88,6 +88,7 @@ function startIngest(options: PipelineOptions): Stop {
     },
     forward: async (entries) => {
       await followUp.closeFullSurveys(entries);
+      await followUp.recordInvitations(entries);
       await fanOut.publishResponses(entries);
     },
   });

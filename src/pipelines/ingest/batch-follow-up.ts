@@ -1,5 +1,6 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { Log } from '../../log.ts';
+import type { InvitationStore, InvitationUse } from '../../stores/postgres/invitations.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
@@ -8,6 +9,7 @@ export interface BatchFollowUpDeps {
   actors: Pick<SurveyActors, 'quotaFilled'>;
   surveys: Pick<SurveyStore, 'saveCounts'>;
   intake: Pick<Intake, 'counts'>;
+  invitations: Pick<InvitationStore, 'recordUses'>;
   log: Log;
   /** Pause before a retry; short in tests. */
   retryMs?: number;
@@ -17,7 +19,7 @@ export interface BatchFollowUpDeps {
  * Updates PostgreSQL after stored batches: closes surveys whose quota is filled and saves response counts. Failures do
  * not delay later batches: they are retried, and what a crash loses is found by `createReconcileCounts`.
  */
-export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 5000 }: BatchFollowUpDeps) {
+export function createBatchFollowUp({ actors, surveys, intake, invitations, log, retryMs = 5000 }: BatchFollowUpDeps) {
   const surveysToCount = new Set<string>();
   const surveysToClose = new Set<string>();
   let saving: Promise<void> = Promise.resolve();
@@ -76,6 +78,11 @@ export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 50
       for (const entry of entries) for (const surveyId of entry.filled) surveysToClose.add(surveyId);
       return close();
     },
+    /** Records which invitations a batch has used. Throws if it fails: then the caller repeats it. */
+    async recordInvitations(entries: readonly StreamEntry[]): Promise<void> {
+      const uses = usesOf(entries);
+      if (uses.length > 0) await invitations.recordUses(uses);
+    },
     saveCounts(entries: readonly StreamEntry[]): Promise<void> {
       for (const entry of entries) for (const surveyId of entry.surveyIds) surveysToCount.add(surveyId);
       return save();
@@ -86,6 +93,22 @@ export function createBatchFollowUp({ actors, surveys, intake, log, retryMs = 50
       clearTimeout(timer);
     },
   };
+}
+
+/** One use for each invitation: several saves of its response may be in one batch. */
+function usesOf(entries: readonly StreamEntry[]): InvitationUse[] {
+  const uses = new Map<string, InvitationUse>();
+  for (const { id, invited } of entries)
+    for (const use of invited) {
+      const at = new Date(Number(id.split('-')[0]));
+      const known = uses.get(use.tokenHash);
+      uses.set(use.tokenHash, {
+        ...use,
+        startedAt: known?.startedAt ?? at,
+        completedAt: known?.completedAt ?? (use.isComplete ? at : null),
+      });
+    }
+  return [...uses.values()];
 }
 
 function isNotFound(error: unknown): boolean {
