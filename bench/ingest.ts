@@ -67,7 +67,7 @@ function encodeBatch(): Buffer {
         submittedAtMs: startMs + index,
         version: 1,
         surveyVersion: 1,
-        isComplete: true,
+        outcome: 'COMPLETED',
         completedAtMs: startMs + index,
         durationMs: 60_000 + index,
         language: 'en',

@@ -14,16 +14,23 @@ import { medianOf } from './support/timing.ts';
 /**
  * Submissions a second at 64 connections: bare uWebSockets.js that parses and replies (the limit), Fastify with one
  * Postgres row a response (the peer), and this service with validation, limits, quota and a sync to disk before every
+<<<<<<< HEAD
+ * reply, in turn, as the speed of a machine that others share changes from one minute to the next: ratios are those of
+ * neighbours in time. After them, in rounds of their own, plain submissions, such with a new Idempotency-Key each, whose
+ * records the stores go on merging, and such to a survey of 20 conditions, 5 skips and 50 quotas by cell. The load generator and all stores share the machine. `--rounds N` (default
+ * 5), `--seconds N` (of this service a round, default 5; 10 while it is watched), `--connections N` (default 64).
+=======
  * reply, without and with a new Idempotency-Key each. They run in turn, because the speed of a shared machine changes
  * from minute to minute: ratios are those of neighbouring runs. The load generator and all stores share the machine.
  * `--rounds N` (default 5), `--seconds N` (of this service a round, default 5; 10 with an analytics client),
  * `--connections N` (default 64).
+>>>>>>> main
  */
 const rounds = option('rounds', 5);
 const seconds = option('seconds', 5);
 const watchedSeconds = 10;
-const contenders = ['limit', 'peer', 'ours', 'keyed'] as const;
-type Contender = (typeof contenders)[number];
+const contenders = ['limit', 'peer', 'ours'] as const;
+const variants = ['plain', 'keyed', 'branched'] as const;
 const connections = option('connections', 64);
 const dataDir = mkdtempSync(join(tmpdir(), 'survey-bench-'));
 chmodSync(dataDir, 0o711);
@@ -37,14 +44,17 @@ try {
   rmSync(dataDir, { recursive: true, force: true });
 }
 
-type Round = Record<Contender, LoadResult>;
+type Round<Name extends string> = Record<Name, LoadResult>;
 
 async function compare(ours: BenchService): Promise<void> {
   const survey = await ours.makeSurvey({ quota: 100_000_000 });
   const probe = await makeProbe(ours, survey.id);
-  const path = `/api/v1/responses/surveys/${survey.id}/submit`;
+  const branched = await ours.makeBranchedSurvey({ quota: 100_000_000 });
+  const pathOf = ({ id }: BenchSurvey) => `/api/v1/responses/surveys/${id}/submit`;
+  const path = pathOf(survey);
   const body = JSON.stringify({ answers: survey.answers });
   const request = postBytes(path, body);
+  const branchedRequest = postBytes(pathOf(branched), JSON.stringify({ answers: branched.answers }));
   const loadOn = (port: number, duration: number, next: () => Buffer = () => request) =>
     runLoad({ host: '127.0.0.1', port, connections, seconds: duration, request: next });
   let keys = 0;
@@ -54,6 +64,14 @@ async function compare(ours: BenchService): Promise<void> {
     await startPeer('peer-fastify', { DATABASE_URL: ours.peerDatabaseUrl }),
   ];
   const loads: LoadResult[] = [];
+  const branchedLoads: LoadResult[] = [];
+  const loadBranched = async (duration: number): Promise<LoadResult> => {
+    const result = await loadOn(ours.port, duration, () => branchedRequest);
+    branchedLoads.push(result);
+    return result;
+  };
+  const allSettled = async (): Promise<number> =>
+    (await settled(ours, survey.id, loads)) + (await settled(ours, branched.id, branchedLoads));
   const loadOurs = async (duration: number, next?: () => Buffer): Promise<LoadResult> => {
     const result = await loadOn(ours.port, duration, next);
     loads.push(result);
@@ -62,35 +80,47 @@ async function compare(ours: BenchService): Promise<void> {
   try {
     for (const port of [limit.port, peer.port]) await loadOn(port, 1);
     await loadOurs(2);
-    await loadOurs(1, keyedRequest);
-    const measured: Round[] = [];
-    const measures = {
+    const inTurn = async <Name extends string>(
+      names: readonly Name[],
+      measure: Record<Name, () => Promise<LoadResult>>,
+    ): Promise<Round<Name>[]> => {
+      const measured: Round<Name>[] = [];
+      for (let round = 0; round < rounds; round += 1) {
+        const found = new Map<Name, LoadResult>();
+        // In both orders, so that a machine that becomes faster favours none.
+        for (const who of round % 2 === 0 ? names : names.toReversed()) {
+          // Wait until the service has stored everything, so that it does not slow the others down.
+          await allSettled();
+          found.set(who, await measure[who]());
+        }
+        measured.push(Object.fromEntries(found) as Round<Name>);
+      }
+      return measured;
+    };
+    const measured = await inTurn(contenders, {
       limit: () => loadOn(limit.port, 3),
       peer: () => loadOn(peer.port, 3),
       ours: () => loadOurs(seconds),
-      keyed: () => loadOurs(seconds, keyedRequest),
-    };
-    for (let round = 0; round < rounds; round += 1) {
-      const found = new Map<Contender, LoadResult>();
-      // In both orders, so that a machine that becomes faster favours none.
-      for (const who of round % 2 === 0 ? contenders : contenders.toReversed()) {
-        // Wait until the service has stored everything, so that it does not slow the peers down.
-        await settled(ours, survey.id, loads);
-        found.set(who, await measures[who]());
-      }
-      measured.push(Object.fromEntries(found) as Round);
-    }
+    });
     // The peers have no analytics clients, so the service is also measured with some.
     const watch = ours.watchVisibility(probe);
     const watched = await loadOurs(watchedSeconds);
     const visible = await watch.stop();
+    await loadOurs(1, keyedRequest);
+    await loadBranched(1);
+    const varied = await inTurn(variants, {
+      plain: () => loadOurs(seconds),
+      keyed: () => loadOurs(seconds, keyedRequest),
+      branched: () => loadBranched(seconds),
+    });
     report({
       measured,
+      varied,
       watched,
       visible,
-      accepted: acceptedOf(loads),
-      stored: await settled(ours, survey.id, loads),
-      errors: loads.reduce(
+      accepted: acceptedOf([...loads, ...branchedLoads]),
+      stored: await allSettled(),
+      errors: [...loads, ...branchedLoads].reduce(
         (sum, { replies, statuses }) => sum + replies - (statuses[201] ?? 0) + (statuses[0] ?? 0),
         0,
       ),
@@ -109,7 +139,8 @@ function settled(ours: BenchService, surveyId: string, loads: readonly LoadResul
 }
 
 interface Measured {
-  measured: readonly Round[];
+  measured: readonly Round<(typeof contenders)[number]>[];
+  varied: readonly Round<(typeof variants)[number]>[];
   watched: LoadResult;
   visible: Visibility;
   accepted: number;
@@ -117,23 +148,30 @@ interface Measured {
   errors: number;
 }
 
-function report({ measured, watched, visible, accepted, stored, errors }: Measured): void {
-  for (const { limit, peer, ours, keyed } of measured) {
+function report({ measured, varied, watched, visible, accepted, stored, errors }: Measured): void {
+  for (const { limit, peer, ours } of measured) {
     line('bare uWebSockets.js, parse and reply (limit)', limit);
     line('Fastify + postgres.js, a row a response (peer)', peer);
     line('this service, durable', ours);
-    line('the same, each with an Idempotency-Key', keyed);
   }
   line('the same, while analytics are asked for', watched);
+  for (const { plain, keyed, branched } of varied) {
+    line('this service, durable', plain);
+    line('the same, each with an Idempotency-Key', keyed);
+    line('20 conditions, 5 skips, 50 quotas by cell', branched);
+  }
   const [ofLimit, ofPeer] = [
     medianOf(measured.map(({ limit, ours }) => ours.perSecond / limit.perSecond)),
     medianOf(measured.map(({ peer, ours }) => ours.perSecond / peer.perSecond)),
   ];
-  const [limit, peer, ours, keyed] = contenders.map((who) => medianOf(measured.map((round) => round[who].perSecond)));
-  const keyedOfOurs = medianOf(measured.map(({ ours, keyed }) => keyed.perSecond / ours.perSecond));
+  const [limit, peer, ours] = contenders.map((who) => medianOf(measured.map((round) => round[who].perSecond)));
+  const [plain, keyed, branched] = variants.map((who) => medianOf(varied.map((round) => round[who].perSecond)));
+  const ofPlain = (who: 'keyed' | 'branched') =>
+    medianOf(varied.map((round) => round[who].perSecond / round.plain.perSecond));
+  const [keyedOfPlain, branchedOfPlain] = [ofPlain('keyed'), ofPlain('branched')];
   const p99Ms = Math.max(...measured.map(({ ours: { p99Ms } }) => p99Ms));
   console.log(
-    `medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · with keys / without ${keyedOfOurs.toFixed(2)} (wanted ≥ 0.6) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`,
+    `medians of ${measured.length} rounds: ours / limit ${ofLimit.toFixed(2)} (wanted ≥ 0.40) · ours / peer ${ofPeer.toFixed(1)} (wanted ≥ 4) · with keys / without ${keyedOfPlain.toFixed(2)} (wanted ≥ 0.6) · with paths / without ${branchedOfPlain.toFixed(2)} (wanted ≥ 0.6) · greatest p99 ${p99Ms} ms (wanted ≤ 50)`,
   );
   console.log(
     `accepted ${accepted} · stored ${stored} · accepted → visible p95 ${visible.p95Ms} ms over ${visible.samples} samples (wanted ≤ 1000)`,
@@ -146,8 +184,11 @@ function report({ measured, watched, visible, accepted, stored, errors }: Measur
       ours,
       oursOfLimit: Number(ofLimit.toFixed(3)),
       oursOfPeer: Number(ofPeer.toFixed(2)),
+      plain,
       keyed,
-      keyedOfOurs: Number(keyedOfOurs.toFixed(2)),
+      keyedOfPlain: Number(keyedOfPlain.toFixed(2)),
+      branched,
+      branchedOfPlain: Number(branchedOfPlain.toFixed(2)),
       oursWatched: watched.perSecond,
       p50Ms: medianOf(measured.map((round) => round.ours.p50Ms)),
       p99Ms,

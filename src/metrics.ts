@@ -53,6 +53,11 @@ export function createMetrics(processName = 'main') {
     labelNames: ['outcome'],
     registers,
   });
+  const quotaDifferences = new Counter({
+    name: 'quota_count_differences_total',
+    help: 'Seats by which counts of quotas by cell differed from the stored responses',
+    registers,
+  });
   const intakeTick = new Histogram({
     name: 'intake_batch_seconds',
     help: 'Time of one group commit',
@@ -218,6 +223,7 @@ export function createMetrics(processName = 'main') {
     },
     refused: (code: string) => refusals.inc({ code }),
     submitted: (outcome: string, count = 1) => intake.inc({ outcome }, count),
+    quotaDifference: (seats: number) => quotaDifferences.inc(seats),
     committed(submissions: number, seconds: number) {
       intakeSize.observe(submissions);
       intakeTick.observe(seconds);

@@ -21,6 +21,8 @@ export interface BenchService {
   peerDatabaseUrl: string;
   clickhouseUrl: string;
   makeSurvey(options: { quota: number }): Promise<BenchSurvey>;
+  /** The same with 20 conditions, 5 skips and 50 quotas by cell, none of which the answers meet with a limit. */
+  makeBranchedSurvey(options: { quota: number }): Promise<BenchSurvey>;
   /** `probe`: a survey of the same shard without other submissions. */
   watchVisibility(probe: BenchSurvey): { stop(): Promise<Visibility> };
   waitForStored(surveyId: string, expected: number): Promise<number>;
@@ -50,6 +52,7 @@ export async function startBenchService(dataDir: string, env: Record<string, str
     peerDatabaseUrl: databaseUrl,
     clickhouseUrl,
     makeSurvey: (options) => makeSurvey(client, options),
+    makeBranchedSurvey: (options) => makeBranchedSurvey(client, options),
     watchVisibility: (probe) => watchVisibility(client, probe),
     waitForStored: (surveyId, expected) => waitForStored(client, surveyId, expected),
     stop: async () => {
@@ -92,6 +95,30 @@ async function makeSurvey(client: Client, { quota }: { quota: number }): Promise
   questions.push(checkboxes, yesNo, text);
   await client.post(`/surveys/${survey.id}/publish`);
   return { id: survey.id, answers, questions };
+}
+
+/** Every question after the second is asked under two conditions, and the last five are skipped under one each. */
+async function makeBranchedSurvey(client: Client, options: { quota: number }): Promise<BenchSurvey> {
+  const survey = await makeSurvey(client, options);
+  const { questions } = await client.get(`/surveys/${survey.id}`);
+  const [first, second] = questions;
+  const chose = (question: any, index: number) => ({
+    questionId: question.id,
+    operator: 'isAnyOf',
+    optionIds: [question.options[index].id],
+  });
+  for (const [index, question] of questions.entries())
+    if (index >= 2)
+      await client.put(`/surveys/questions/${question.id}`, {
+        visibleIf: {
+          any: [chose(first, 0), { all: [chose(second, 1), { questionId: first.id, operator: 'answered' }] }],
+        },
+        ...(index >= 4 && index < 9 && { skips: [{ if: { not: chose(first, 0) }, to: 'END' }] }),
+      });
+  const yesNo = questions.find(({ type }: { type: string }) => type === 'YES_NO');
+  const questionIds = [first.id, second.id, yesNo.id];
+  await client.create(`/surveys/${survey.id}/quotas/grid`, { questionIds, limit: 1_000_000_000 });
+  return survey;
 }
 
 /**

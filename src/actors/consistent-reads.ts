@@ -1,4 +1,5 @@
 import { mayAnswer } from '../domain/dead-letter-row.ts';
+import { isCompleteOutcome } from '../domain/outcome.ts';
 import type { Question } from '../domain/survey.ts';
 import { unavailable } from '../errors.ts';
 import type { ResponseRecord, ResponseStore } from '../stores/clickhouse/responses.ts';
@@ -17,7 +18,10 @@ export interface ConsistentReadsDeps {
 }
 
 /** The response that has an id. */
-export type TracedResponse = Pick<ResponseRecord, 'surveyId' | 'isComplete'>;
+export interface TracedResponse {
+  surveyId: string;
+  isComplete: boolean;
+}
 
 const pollMs = 20;
 const defaultTimeoutMs = 5000;
@@ -51,20 +55,29 @@ export function createConsistentReads({
   };
   const find = async (responseId: string): Promise<ResponseRecord | undefined> => {
     const record = await findStored(responseId);
-    if (record?.isComplete) return record;
+    if (record && isCompleteOutcome(record.outcome)) return record;
     await Promise.all((record ? [shards.of(record.surveyId)] : shards.all).map(caughtUp));
     return findStored(responseId);
+  };
+  const findRecord = async (responseId: string): Promise<TracedResponse | undefined> => {
+    const record = await find(responseId);
+    return record && { surveyId: record.surveyId, isComplete: isCompleteOutcome(record.outcome) };
   };
   const findDeadLetter = async (responseId: string): Promise<TracedResponse | undefined> => {
     const rows = (await deadLetters.withResponseId(responseId)).map(({ row }) => row);
     const surveyId = rows[0]?.surveyId;
     return surveyId
-      ? { surveyId, isComplete: rows.some((row) => row.surveyId === surveyId && (row.head?.isComplete ?? true)) }
+      ? {
+          surveyId,
+          isComplete: rows.some(
+            (row) => row.surveyId === surveyId && (!row.head || isCompleteOutcome(row.head.outcome)),
+          ),
+        }
       : undefined;
   };
   /** Searches both places twice: a dead letter may be requeued at this moment, and may become a dead letter again. */
   const findAnywhere = async (responseId: string): Promise<TracedResponse | undefined> => {
-    for (const search of [find, findDeadLetter, find, findDeadLetter]) {
+    for (const search of [findRecord, findDeadLetter, findRecord, findDeadLetter]) {
       const found = await search(responseId);
       if (found) return found;
     }

@@ -6,12 +6,14 @@ import { createSemaphore } from '../platform/semaphore.ts';
 import type { Settings } from '../settings.ts';
 import { createAudit } from '../stores/postgres/audit.ts';
 import { retentionRules } from '../stores/postgres/survey-retention.ts';
+import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createUploadBudget } from '../stores/uploads/upload-budget.ts';
 import { createUploads } from '../stores/uploads/uploads.ts';
 import { createConsistentReads } from './consistent-reads.ts';
 import { createDeadLetters } from './dead-letters.ts';
 import { createResponseErasure } from './erasure.ts';
+import { createFormerVersions } from './former-versions.ts';
 import { createPostgresFallback } from './postgres-fallback.ts';
 import { createInvitations } from './submissions/invitation.ts';
 import { createRestore } from './submissions/saved-response.ts';
@@ -103,6 +105,8 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     intake,
     uploads,
     secrets,
+    quotaCounts: intake.quotas.counts,
+    formerVersions: createFormerVersions({ versions: createSurveyVersions(stores.sql), now }),
     submitLimit: settings.rateLimits.submit,
     pressure: stores.pressure.refusal,
     mayHaveLegacyKeys: stores.mayHaveLegacyKeys,

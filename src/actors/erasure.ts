@@ -1,5 +1,6 @@
 import { defaultCollectorCode } from '../domain/collector.ts';
 import { type DeadLetterRow, mayNameRespondent } from '../domain/dead-letter-row.ts';
+import { isCompleteOutcome } from '../domain/outcome.ts';
 import { encodeTombstone, type ResponseHead } from '../domain/response-row.ts';
 import { Problem } from '../errors.ts';
 import { isServerGeneratedId } from '../platform/ids.ts';
@@ -76,7 +77,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
 
   /** Deletes one response with its uploads and annotations. False: it was deleted before. */
   const remove = async (
-    { surveyId, responseId, submittedAtMs, isComplete }: ResponseMarkedForDeletion,
+    { surveyId, responseId, submittedAtMs, outcome }: ResponseMarkedForDeletion,
     collectors: ReadonlyMap<string, number> | undefined,
   ): Promise<boolean> => {
     // If this process dies here, the periodic task for uploads checks whether the response still exists.
@@ -85,7 +86,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
       surveyId,
       responseId,
       submittedAtMs,
-      isComplete,
+      outcome,
       collector: collectors?.get(responseId) ?? defaultCollectorCode,
       row: encodeTombstone(surveyId, responseId, submittedAtMs, deps.now()),
     });
@@ -146,11 +147,11 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
     if (isServerGeneratedId(responseId)) return [];
     await deps.reading.caughtUp(surveyId);
     const ofSurvey = (await deps.responses.findAll(responseId)).filter((record) => record.surveyId === surveyId);
-    const found = ofSurvey.map(({ submittedAt, isComplete }) => ({
+    const found = ofSurvey.map(({ submittedAt, outcome }) => ({
       surveyId,
       responseId,
       submittedAtMs: submittedAt.getTime(),
-      isComplete,
+      outcome,
     }));
     return found.filter((other) => other.submittedAtMs !== submittedAtMs);
   };
@@ -325,19 +326,23 @@ const headsOf = (deadLetters: readonly ParsedDeadLetter[]): ResponseHead[] =>
 const responseKey = ({ responseId, submittedAtMs }: ResponseMarkedForDeletion): string =>
   `${responseId} ${submittedAtMs}`;
 
-/** The responses; each is complete also if one of these saves of it is. */
+/** The responses; each has the outcome of the save that completed it, if it is among these saves. */
 function withCompletions(
   responses: readonly ResponseMarkedForDeletion[],
   saves: readonly ResponseMarkedForDeletion[],
 ): ResponseMarkedForDeletion[] {
-  const completed = new Set(saves.filter(({ isComplete }) => isComplete).map(responseKey));
+  const completions = new Map(
+    saves.filter(({ outcome }) => isCompleteOutcome(outcome)).map((save) => [responseKey(save), save.outcome]),
+  );
   return responses.map((response) => ({
     ...response,
-    isComplete: response.isComplete || completed.has(responseKey(response)),
+    outcome: isCompleteOutcome(response.outcome)
+      ? response.outcome
+      : (completions.get(responseKey(response)) ?? response.outcome),
   }));
 }
 
-/** One element for each response, complete if any of its saves is. */
+/** One element for each response, with the outcome of the save that completed it. */
 function uniqueResponses(saves: readonly ResponseMarkedForDeletion[]): ResponseMarkedForDeletion[] {
   const first = new Map<string, ResponseMarkedForDeletion>();
   for (const save of saves) if (!first.has(responseKey(save))) first.set(responseKey(save), save);

@@ -91,7 +91,9 @@ function applyEffect(
     throw conflict('SURVEY_ENDED', 'The survey has ended: give it a later endsAt, or none, to open it again');
   else if (effect === 'refuseFull')
     throw conflict('QUOTA_REACHED', 'All seats of the quota are taken: raise responseQuota to open the survey again');
-  else if (effect === 'announceQuota') result.events.push(quotaReached(result.survey, completed, at));
+  // A quota by cell that closes the survey was announced by itself.
+  else if (effect === 'announceQuota' && result.survey.responseQuota !== null)
+    result.events.push(quotaReached(result.survey, completed, at));
 }
 
 function published(survey: Survey, at: Date): OutboxEvent {
@@ -109,6 +111,8 @@ function quotaReached(survey: Survey, completed: number, at: Date): OutboxEvent 
     cause: `quota:${survey.id}:${survey.revision}`,
     payload: {
       surveyId: survey.id,
+      quotaId: null,
+      quotaName: null,
       quota: survey.responseQuota,
       responseCount: completed,
       reachedAt: at.toISOString(),

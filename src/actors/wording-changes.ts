@@ -1,30 +1,59 @@
 import { isDeepStrictEqual } from 'node:util';
-import { withNotAskedBits } from '../domain/not-asked.ts';
-import { settledPaths } from '../domain/path-changes.ts';
+import { type SettleOptions, settleChange } from '../domain/settle-change.ts';
 import type { SurveyWithQuestions } from '../domain/survey.ts';
+import type { Tx } from '../stores/postgres/client.ts';
+import type { TranslationStore } from '../stores/postgres/translations.ts';
 import type { SurveyActors } from './survey-actors.ts';
 
-export interface WordingChangeOptions {
-  /** Conditions, skips and other references that the change breaks are removed with it, instead of refusing it. */
-  removeConditions?: boolean | undefined;
+export interface WordingChangesDeps {
+  actors: Pick<SurveyActors, 'change'>;
+  translations: Pick<TranslationStore, 'withPlaceholders' | 'mergeIn'>;
+  now(): number;
 }
 
-/** Saves changes of questions and sections; each makes a version. */
-export function createWordingChanges({ actors, now }: { actors: Pick<SurveyActors, 'change'>; now(): number }) {
-  return (
-    surveyId: string,
-    decide: (current: SurveyWithQuestions) => SurveyWithQuestions,
-    { removeConditions = false }: WordingChangeOptions = {},
-  ): Promise<SurveyWithQuestions> =>
-    actors.change(surveyId, (current) => {
-      const next = withNotAskedBits(settledPaths(current, decide(current), { removeConditions }));
-      // Saving the present state keeps the version.
-      if (isSame(next, current)) return { survey: current, isWordingChanged: false };
-      return { survey: { ...next, updatedAt: new Date(now()) }, isWordingChanged: true };
-    });
+export interface WordingChange {
+  before: SurveyWithQuestions;
+  after: SurveyWithQuestions;
+  /** The transaction of the change, in which repaired translations are saved. */
+  tx: Tx;
 }
 
-export type ChangeWording = ReturnType<typeof createWordingChanges>;
+type Options = Pick<SettleOptions, 'removeConditions'>;
+
+export interface ChangeOptions extends Options {
+  /** Called last, when nothing else can refuse the change; may throw. */
+  beforeSave?: ((current: SurveyWithQuestions) => void) | undefined;
+}
+
+/** Saves changes of questions and sections; each makes a version. All throw VALIDATION_ERROR or CONDITION_BROKEN. */
+export function createWordingChanges({ actors, translations, now }: WordingChangesDeps) {
+  const settle = async ({ before, after, tx }: WordingChange, options: Options = {}): Promise<SurveyWithQuestions> => {
+    const found = await translations.withPlaceholders(tx, before.id);
+    const { survey, repairs } = settleChange(before, after, { ...options, translations: found });
+    for (const { language, strings } of repairs)
+      await translations.mergeIn(tx, { surveyId: before.id, language, strings, removedKeys: [], at: new Date(now()) });
+    return survey;
+  };
+
+  return {
+    /** For callers that save more than the survey in the same transaction. */
+    settle,
+    change: (
+      surveyId: string,
+      decide: (current: SurveyWithQuestions) => SurveyWithQuestions,
+      { beforeSave, ...options }: ChangeOptions = {},
+    ): Promise<SurveyWithQuestions> =>
+      actors.change(surveyId, async (current, tx) => {
+        const next = await settle({ before: current, after: decide(current), tx }, options);
+        beforeSave?.(current);
+        // Saving the present state keeps the version.
+        if (isSame(next, current)) return { survey: current, isWordingChanged: false };
+        return { survey: { ...next, updatedAt: new Date(now()) }, isWordingChanged: true };
+      }),
+  };
+}
+
+export type WordingChanges = ReturnType<typeof createWordingChanges>;
 
 const isSame = (one: SurveyWithQuestions, other: SurveyWithQuestions): boolean =>
   isDeepStrictEqual(one.questions, other.questions) && isDeepStrictEqual(one.sections, other.sections);

@@ -1,4 +1,5 @@
 import type { Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
+import { type Placeholder, partsOf } from './path/placeholders.ts';
 import type { Option, Question } from './survey.ts';
 
 /** Old ids to new ones, of sections, questions, options and rows. Ids that it does not have stay. */
@@ -38,11 +39,21 @@ export function questionWithNewIds(question: Question, newIds: NewIds): Question
 
 /** A text whose placeholders (`{{question:ID}}`, `{{question:ID:row:ROWID}}`) name the new ids. */
 export const textWithNewIds = (text: string, newIds: NewIds): string =>
-  text.replace(/(?<=\{\{\s*question:)([^{}|:]+)(?::row:([^{}|:]+))?/g, (_, questionId: string, rowId?: string) =>
-    [newId(questionId, newIds), ...(rowId === undefined ? [] : ['row', newId(rowId, newIds)])].join(':'),
-  );
+  partsOf(text)
+    .map((part) => (typeof part === 'string' ? part : placeholderWithNewIds(part, newIds)))
+    .join('');
 
-const newId = (id: string, newIds: NewIds): string => newIds.get(id.trim()) ?? id;
+function placeholderWithNewIds(placeholder: Placeholder, newIds: NewIds): string {
+  const { source } = placeholder;
+  if (!('questionId' in placeholder)) return source;
+  const { questionId, rowId = '' } = placeholder;
+  const [names = '', ...fallback] = source.split('|');
+  return [names.replace(questionId, newId(questionId, newIds)).replace(rowId, newId(rowId, newIds)), ...fallback].join(
+    '|',
+  );
+}
+
+const newId = (id: string, newIds: NewIds): string => newIds.get(id) ?? id;
 
 const optionalText = (text: string | null, newIds: NewIds) => (text === null ? null : textWithNewIds(text, newIds));
 
@@ -66,7 +77,7 @@ const sourceWithNewIds = ({ questionId, which }: OptionsFrom, newIds: NewIds): O
   which,
 });
 
-function conditionWithNewIds(condition: Condition, newIds: NewIds): Condition {
+export function conditionWithNewIds(condition: Condition, newIds: NewIds): Condition {
   const each = (list: readonly Condition[]) => list.map((item) => conditionWithNewIds(item, newIds));
   if ('all' in condition) return { all: each(condition.all) };
   if ('any' in condition) return { any: each(condition.any) };

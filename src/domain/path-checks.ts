@@ -14,7 +14,13 @@ import { type Placeholder, placeholdersIn } from './path/placeholders.ts';
 import { type QuestionShape, shapeOf } from './path/question-shape.ts';
 import { indexOn, pointAt, pointCount, type Scale } from './path/scale-points.ts';
 import { pathDefinitionOf } from './path-definition.ts';
-import { type BesideSurvey, type ElementPlace, elementsOf, type PathElement } from './path-elements.ts';
+import {
+  type BesideSurvey,
+  type ElementPlace,
+  elementsOf,
+  type PathElement,
+  type TranslatedTexts,
+} from './path-elements.ts';
 import { isCalendarDay, isClockTime } from './questions/text-checks.ts';
 import type { SurveyWithQuestions } from './survey.ts';
 
@@ -52,6 +58,17 @@ export function checkElements(survey: SurveyWithQuestions, elements: readonly Pa
       element,
     })),
   );
+}
+
+/** What is wrong with the placeholders of a translation, by key of the string. */
+export function checkTranslation(
+  survey: SurveyWithQuestions,
+  strings: TranslatedTexts['strings'],
+): { key: string; message: string }[] {
+  const elements = elementsOf(survey, { translations: [{ language: '', strings }] }).filter(
+    ({ place }) => place.language !== undefined,
+  );
+  return checkElements(survey, elements).map(({ element, message }) => ({ key: element.field, message }));
 }
 
 /** Whether a text in a translation names only what it may: the message, or undefined. */

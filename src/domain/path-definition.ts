@@ -1,5 +1,6 @@
 import { type AnswerKind, answerKinds } from './path/answer-kinds.ts';
 import type { MatchedOptionsFrom, PathDefinition, PathItem, PathQuestion } from './path/definition.ts';
+import { type CompiledPaths, compilePaths } from './path/path.ts';
 import { pointsOf } from './questions/ordered-options.ts';
 import type { QuestionTypeName } from './questions/type-names.ts';
 import {
@@ -23,8 +24,20 @@ export function pathDefinitionOf(survey: SurveyWithQuestions): PathDefinition {
   };
 }
 
+const compiledPaths = new WeakMap<SurveyWithQuestions, CompiledPaths>();
+
+/** `pathDefinitionOf`, prepared for computing many paths. Cached by survey object. */
+export function compiledPathsOf(survey: SurveyWithQuestions): CompiledPaths {
+  let compiled = compiledPaths.get(survey);
+  if (!compiled) {
+    compiled = compilePaths(pathDefinitionOf(survey));
+    compiledPaths.set(survey, compiled);
+  }
+  return compiled;
+}
+
 function pathQuestionOf(survey: SurveyWithQuestions, question: Question): PathQuestion {
-  const { id, type, sectionId, isRequired, settings, rows, visibleIf, skips } = question;
+  const { id, type, sectionId, isRequired, settings, rows, visibleIf, skips, isAnchored } = question;
   return {
     id,
     type,
@@ -32,6 +45,7 @@ function pathQuestionOf(survey: SurveyWithQuestions, question: Question): PathQu
     options: pathOptionsOf(question),
     settings: { ...settings, ...(rows.length > 0 && { rows: visibleRows(question).map(pathItemOf) }) },
     ...(sectionId !== undefined && { sectionId }),
+    ...(isAnchored === true && { isAnchored }),
     ...(visibleIf && { visibleIf }),
     ...(skips && { skips }),
     ...(question.optionsFrom && { optionsFrom: matchedOptionsFrom(survey, question) }),

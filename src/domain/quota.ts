@@ -1,5 +1,7 @@
+import { type Outcome, takesSeat } from './outcome.ts';
+
 /**
- * The rule of the quota. A survey with a quota has that many seats; each complete response takes one. The last seat
+ * The rule of the quota. A survey with a quota has that many seats; each COMPLETED response takes one. The last seat
  * fills the survey, which closes it; from then on nothing is accepted under this revision of the survey, not even if a
  * deletion gives a seat back. Only a new revision (a changed quota, or opening the survey again) lets the free seats be
  * taken.
@@ -10,7 +12,7 @@
 export interface SeatCount {
   /** Number of seats; null: any number. */
   quota: number | null;
-  /** Complete responses that are accepted and not deleted. */
+  /** COMPLETED responses that are accepted and not deleted. */
   completed: number;
   /** All seats were taken at some time under the present revision. */
   isFilled: boolean;
@@ -23,18 +25,19 @@ export const isQuotaReached = (quota: number | null, completed: number): boolean
   quota !== null && completed >= quota;
 
 /**
- * What becomes of a submission and of the seats. A response that is saved in part needs a free seat, but takes none.
+ * What becomes of a submission and of the seats. A response with another outcome than COMPLETED needs a free seat, but
+ * takes none.
  */
-export function takeSeat(seats: SeatCount, isComplete: boolean): [SeatDecision, SeatCount] {
+export function takeSeat(seats: SeatCount, outcome: Outcome): [SeatDecision, SeatCount] {
   if (seats.isFilled) return ['refused', seats];
   if (isQuotaReached(seats.quota, seats.completed)) return ['refused', { ...seats, isFilled: true }];
-  if (!isComplete) return ['accepted', seats];
+  if (!takesSeat(outcome)) return ['accepted', seats];
   const completed = seats.completed + 1;
   const isFilled = isQuotaReached(seats.quota, completed);
   return [isFilled ? 'filled' : 'accepted', { ...seats, completed, isFilled }];
 }
 
-/** After a complete response was deleted. The survey stays filled. */
+/** After a COMPLETED response was deleted. The survey stays filled. */
 export const giveSeatBack = (seats: SeatCount): SeatCount => ({
   ...seats,
   completed: Math.max(0, seats.completed - 1),

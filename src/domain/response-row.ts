@@ -1,4 +1,5 @@
 import { uuid } from '../platform/ids.ts';
+import { numberOfOutcome, type Outcome, outcomeOfNumber } from './outcome.ts';
 import type { AnswerRow } from './questions/contract.ts';
 
 /** A stored response without its answers. */
@@ -10,8 +11,8 @@ export interface ResponseHead {
   /** Increases with each merge of a partial response; the highest version is the current one. */
   version: number;
   surveyVersion: number;
-  isComplete: boolean;
-  /** Unix milliseconds; 0 if not complete. */
+  outcome: Outcome;
+  /** Unix milliseconds; 0 if PARTIAL. */
   completedAtMs: number;
   /** −1 if unknown. */
   durationMs: number;
@@ -46,7 +47,8 @@ const columns = {
   version: { name: 'version', sqlType: 'UInt32', encode: (head) => `${head.version}` },
   isDeleted: { name: 'is_deleted', sqlType: 'UInt8', encode: (_head, _row, isDeleted) => (isDeleted ? '1' : '0') },
   surveyVersion: { name: 'survey_version', sqlType: 'UInt32', encode: (head) => `${head.surveyVersion}` },
-  isComplete: { name: 'is_complete', sqlType: 'UInt8', encode: (head) => (head.isComplete ? '1' : '0') },
+  /** The outcome's number. Before there were outcomes, 1 stood for a complete response and 0 for a partial one. */
+  outcome: { name: 'is_complete', sqlType: 'UInt8', encode: (head) => `${numberOfOutcome(head.outcome)}` },
   completedAtMs: { name: 'completed_at', sqlType: "DateTime64(3, 'UTC')", encode: (head) => `${head.completedAtMs}` },
   durationMs: { name: 'duration_ms', sqlType: 'Int64', encode: (head) => `${head.durationMs}` },
   language: { name: 'language', sqlType: 'LowCardinality(String)', encode: (head) => quoted(head.language) },
@@ -100,7 +102,7 @@ export function encodeTombstone(surveyId: string, responseId: string, submittedA
     submittedAtMs,
     version: tombstoneVersion,
     surveyVersion: 0,
-    isComplete: false,
+    outcome: 'PARTIAL',
     completedAtMs: deletedAtMs,
     durationMs: -1,
     language: '',
@@ -194,7 +196,7 @@ export function decodeValues(values: readonly unknown[], codes: number[]): Decod
       submittedAtMs: values[fieldIndex.submittedAtMs] as number,
       version: values[fieldIndex.version] as number,
       surveyVersion: values[fieldIndex.surveyVersion] as number,
-      isComplete: values[fieldIndex.isComplete] === 1,
+      outcome: outcomeOfNumber(values[fieldIndex.outcome] as number),
       completedAtMs: values[fieldIndex.completedAtMs] as number,
       durationMs: values[fieldIndex.durationMs] as number,
       language: values[fieldIndex.language] as string,

@@ -31,7 +31,7 @@ export function findQuestion(survey: SurveyWithQuestions, id: string): Question 
  * The survey with its visible questions in this order, numbered 0, 1, 2 …: first those without a section, then section
  * by section. Questions that keep their place are not copied; deleted ones come last.
  */
-function arranged(
+export function arranged(
   survey: SurveyWithQuestions,
   questions: readonly Question[] = visibleQuestions(survey),
 ): SurveyWithQuestions {
@@ -148,6 +148,7 @@ const sectionFields = {
   isShuffled: z
     .boolean()
     .describe('Whether its questions are shown in an order that follows from the id of the response; default: false'),
+  isAnchored: z.boolean().describe('Keeps its place when the sections are shuffled; default: false'),
   visibleIf: conditionInput.nullable().describe('Shown only if this holds; null, the default: always'),
 };
 
@@ -165,6 +166,12 @@ export function findSection({ sections = [] }: SurveyWithQuestions, id: string):
   return found;
 }
 
+/** The API representation of a section. */
+export const describeSection = <T extends Omit<Section, 'order'>>(section: T) => ({
+  ...section,
+  isAnchored: section.isAnchored ?? false,
+});
+
 /** The survey with these sections, numbered in this order, and its questions in theirs. */
 function withSections(survey: SurveyWithQuestions, sections: readonly Section[]): SurveyWithQuestions {
   const { sections: _, ...rest } = survey;
@@ -180,9 +187,9 @@ export function addSection(
   const { sections = [] } = current;
   if (sections.length >= maxSections)
     throw validationProblem([{ path: '', message: `a survey has at most ${maxSections} sections` }]);
-  const { title = '', description = null, isShuffled = false, visibleIf = null } = body;
+  const { title = '', description = null, isShuffled = false, isAnchored = false, visibleIf = null } = body;
   const order = Math.min(body.order ?? sections.length, sections.length);
-  const section: Section = { id, title, description, order, isShuffled, visibleIf };
+  const section: Section = { id, title, description, order, isShuffled, isAnchored, visibleIf };
   return withSections(current, [...sections.slice(0, order), section, ...sections.slice(order)]);
 }
 
@@ -200,6 +207,7 @@ export function editSection(
     description: body.description === undefined ? before.description : body.description,
     order,
     isShuffled: body.isShuffled ?? before.isShuffled,
+    isAnchored: body.isAnchored ?? before.isAnchored ?? false,
     visibleIf: body.visibleIf === undefined ? before.visibleIf : body.visibleIf,
   };
   return withSections(current, [...others.slice(0, order), section, ...others.slice(order)]);

@@ -67,6 +67,8 @@ export interface Question {
   isHidden: boolean;
   /** Absent: before the first section. */
   sectionId?: string;
+  /** Keeps its place when the questions of its section are shuffled; absent: no. */
+  isAnchored?: boolean;
   /** Asked only if this holds; absent: always. */
   visibleIf?: Condition;
   /** Looked at in order when the respondent passes the question; absent: none. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import type { Core } from '../actors/core.ts';
-import { createWordingChanges } from '../actors/wording-changes.ts';
+import type { WordingChanges } from '../actors/wording-changes.ts';
 import { createAi } from '../ai/ai.ts';
 import type { DrawReport } from '../ai/tasks/report.ts';
 import type { Log } from '../log.ts';
@@ -37,6 +37,7 @@ import { surveyOwnerRoute } from './routes/members.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
 import { questionRoutes } from './routes/questions.ts';
+import { quotaRoutes } from './routes/quotas.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { sectionRoutes } from './routes/sections.ts';
 import { surveyRoutes } from './routes/surveys.ts';
@@ -70,11 +71,11 @@ const id = () => newId();
 /** Surveys with their questions, translations and members. */
 export function authoringRoutes(
   { stores, core, secrets }: ApiServerOptions,
+  wording: WordingChanges,
   { members, rightsChanged }: Pick<Authentication, 'members' | 'rightsChanged'>,
 ): Route[] {
   const { surveys, translations } = stores;
   const { actors, responseCount, reading, now } = core;
-  const changeWording = createWordingChanges({ actors, now });
   return [
     ...surveyRoutes({ surveys, actors, translations, responseCount, now, newId: id }),
     surveyOwnerRoute({ members, rightsChanged, responseCount, now }),
@@ -82,10 +83,11 @@ export function authoringRoutes(
       actors,
       hasAnswers: reading.hasAnswers,
       freezeSubmissions: stores.intake.freeze,
-      changeWording,
+      wording,
       newId: id,
     }),
-    ...sectionRoutes({ changeWording, newId: id }),
+    ...quotaRoutes({ actors, counts: stores.intake.quotas.counts, now, newId: id }),
+    ...sectionRoutes({ wording, newId: id }),
     ...translationRoutes({ surveys, translations, now }),
     ...collectorRoutes({ surveys, actors, intake: stores.intake, now, newId: id }),
     ...invitationRoutes({ invitations: stores.invitations, surveys, secrets, now, newId: id }),
@@ -96,7 +98,13 @@ export function authoringRoutes(
 export function respondentRoutes({ settings, stores, core, secrets }: ApiServerOptions, limits: RateLimits): Route[] {
   const { currentSurvey, postgresFallback, uploads, now } = core;
   return [
-    ...publicSurveyRoutes({ currentSurvey, postgresFallback, translations: stores.translations, now }),
+    ...publicSurveyRoutes({
+      currentSurvey,
+      postgresFallback,
+      translations: stores.translations,
+      fullQuotas: async () => [],
+      now,
+    }),
     submitRoute({ submit: core.submit, limits }),
     ...uploadRoutes({
       uploads,
@@ -157,6 +165,7 @@ export function webhookApiRoutes(
 export function aiRoutes(
   { settings, stores, core, jobs, secrets, log, drawReport }: ApiServerOptions,
   access: SurveyAccess,
+  wording: WordingChanges,
 ): Route[] {
   const { surveys } = stores;
   const guard = createGuard({ isPrivateAllowed: settings.webhookAllowPrivate });
@@ -193,6 +202,7 @@ export function aiRoutes(
       suggestions: createSuggestionStore(stores.sql),
       hasAnswers: core.reading.hasAnswers,
       freezeSubmissions: stores.intake.freeze,
+      wording,
       ...clock,
     }),
     ...aiTranslationRoutes({ store, jobs, providers, surveys, newId: id }),

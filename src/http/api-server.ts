@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createWordingChanges } from '../actors/wording-changes.ts';
 import { assetPath } from '../platform/assets.ts';
 import { newId } from '../platform/ids.ts';
 import { transferAiJobs } from '../stores/postgres/ai/jobs.ts';
@@ -88,14 +89,15 @@ export async function createApiServer(options: ApiServerOptions) {
     maxStreamsPerUser: settings.liveStreamsPerUser,
     log,
   });
+  const wording = createWordingChanges({ actors: core.actors, translations: stores.translations, now: core.now });
   const routes = [
     ...authentication.routes,
-    ...authoringRoutes(options, authentication),
+    ...authoringRoutes(options, wording, authentication),
     ...respondentRoutes(options, limits),
     ...resultRoutes(options, authentication),
     ...live.routes,
     ...webhookApiRoutes(options, access, authentication),
-    ...aiRoutes(options, access),
+    ...aiRoutes(options, access, wording),
   ];
   const rootRoutes = createRootRoutes({ ...options, authenticate, limits, isDraining: () => isStopping });
   const openApi = openApiRoute({

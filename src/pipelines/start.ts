@@ -69,7 +69,8 @@ function startIngest(options: PipelineOptions): Stop {
     mayWait: () => stores.pressure.surplusBytes() <= 0,
   });
   const fanOut = fanOutTo({ findSubscriptions: subscriptions.forSurveys }, options);
-  const followUp = createBatchFollowUp({ ...stores, actors: core.actors, log });
+  const { actors, now } = core;
+  const followUp = createBatchFollowUp({ ...stores, actors, now, log });
   const { insertBatch, storedRows, damagedParts } = stores.responses;
   const ingest = createIngest({
     stream: stores.stream,
@@ -89,6 +90,7 @@ function startIngest(options: PipelineOptions): Stop {
     forward: async (entries) => {
       await followUp.closeFullSurveys(entries);
       await followUp.recordInvitations(entries);
+      await followUp.announceReachedQuotas(entries);
       await fanOut.publishResponses(entries);
     },
   });
@@ -120,7 +122,7 @@ function startJobs(options: PipelineOptions): Stop {
   outbox.start();
   const webhooks = startWebhookJobs({ ...options, ...stores, now: core.now, newId: () => newId() });
   const stopping = new AbortController();
-  const maintenance = { stores, core, log, stopping: stopping.signal };
+  const maintenance = { stores, core, metrics, log, stopping: stopping.signal };
   const elect = (tasks: string) => createLeader({ sql: stores.sql, name: tasks, holder: options.name, log });
   const schedule = startSchedule(
     [...maintenanceTasks(maintenance), ...outbox.tasks, ...webhooks.tasks],

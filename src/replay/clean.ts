@@ -7,7 +7,8 @@ import { type Column, cellAt, oneLine, type Table } from './table.ts';
 import { yesNoWords } from './yes-no.ts';
 
 export interface CleanOptions {
-  separator: Separator;
+  /** Undefined for files whose cells have no separators. */
+  separator: Separator | undefined;
   /** The decimal mark of all columns that the mapping does not name; default: recognised by column. */
   decimal?: DecimalMark | undefined;
 }
@@ -21,16 +22,26 @@ export function cleanTable(table: Table, mapping: Mapping, options: CleanOptions
   const cleaned = table.columns.map((column) => {
     const override = overrideForColumn(mapping, column) ?? overrideForQuestion(mapping, column) ?? {};
     const cells = table.rows.map((row) => cellAt(row, column.index));
-    const result = cleanColumn(column, cells, { missing: mapping.missing, ...override }, options);
+    const result = cleanColumn(
+      column,
+      cells,
+      { missing: mapping.missing, ...declaredOf(column), ...override },
+      options,
+    );
     remarks.push(...result.remarks.map((remark) => `“${titleOf(column)}”${remark}`));
-    return result.changed;
+    return [column.index, result.changed] as const;
   });
+  const changes = new Map(cleaned);
   return {
     ...table,
-    rows: table.rows.map((row, place) => row.map((cell, index) => cleaned[index]?.[place] ?? cell)),
+    rows: table.rows.map((row, place) => row.map((cell, index) => changes.get(index)?.[place] ?? cell)),
     remarks: [...table.remarks, ...remarks],
   };
 }
+
+/** Declared options are what the cells contain, so that none of them is a missing value or a number. */
+const declaredOf = ({ declared, role }: Column): ColumnOverride =>
+  declared?.options ? { options: [...declared.options] } : role === undefined ? {} : { type: 'SHORT_TEXT' };
 
 const titleOf = ({ question, part }: Column): string =>
   (part === '' ? question : `${question} – ${part}`).slice(0, 100);
@@ -48,7 +59,10 @@ function cleanColumn(
   { separator, decimal }: CleanOptions,
 ): Cleaned {
   const remarks: string[] = [];
-  const translated = cells.map((cell) => own(override.values, cell) ?? cell);
+  const translated = cells.map((cell) => {
+    const value = own(override.values, cell) ?? cell;
+    return override.type === 'DATE' ? value.replace(clockTail, '') : value;
+  });
   const answered = withoutMissing(column, translated, override, { separator, decimal }, remarks);
   const isFree = override.type === undefined && override.options === undefined && override.values === undefined;
   const yesNo = isFree || override.type === 'YES_NO' ? yesNoWords(answered.filter(isFilled)) : undefined;
@@ -74,6 +88,9 @@ function cleanColumn(
   if (isFree) remarks.push(...offenders(result));
   return { remarks, changed: changes(cells, result) };
 }
+
+/** The time of day behind a day, which a DATE that the mapping asks for leaves out. */
+const clockTail = /[T ,]+\d{1,2}:\d{2}.*$/s;
 
 const isFilled = (cell: string): boolean => cell !== '';
 

@@ -3,29 +3,29 @@ const upperControls = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u009
 
 /**
  * Decodes UTF-8, UTF-16 or, if the bytes are neither, Windows-1252, which older survey tools write. A byte-order mark
- * is removed. Node 20 decodes `windows-1252` as Latin-1, hence the table. Throws an Error if the bytes are no text.
+ * is removed. Throws an Error if the bytes are no text.
  */
 export function decodeText(bytes: Uint8Array): string {
-  if (startsWith(bytes, '$FL2') || startsWith(bytes, '$FL3'))
-    throw new Error('SPSS files (.sav) are not read; save the data as CSV, with value labels');
-  if (startsWith(bytes, 'PK\u0003\u0004')) throw new Error('Excel files (.xlsx) are not read; save the sheet as CSV');
   const utf16 = utf16Of(bytes);
   if (utf16) return new TextDecoder(utf16).decode(bytes);
   if (bytes.subarray(0, headBytes).includes(0))
-    throw new Error('The file is no text in UTF-8, UTF-16 or Windows-1252; save it as CSV in UTF-8');
+    throw new Error(
+      'The file is no .xlsx, no .sav and no text in UTF-8, UTF-16 or Windows-1252; save it as one of these',
+    );
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    return Buffer.from(bytes)
-      .toString('latin1')
-      .replace(/[\u0080-\u009f]/g, (char) => upperControls[char.charCodeAt(0) - 0x80] ?? char);
+    return decodeWindows1252(bytes);
   }
 }
 
-const headBytes = 4096;
+/** Decodes any bytes as Windows-1252. Node 20 decodes that label as Latin-1, hence the table. */
+export const decodeWindows1252 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes)
+    .toString('latin1')
+    .replace(/[\u0080-\u009f]/g, (char) => upperControls[char.charCodeAt(0) - 0x80] ?? char);
 
-const startsWith = (bytes: Uint8Array, text: string): boolean =>
-  Buffer.from(bytes.subarray(0, text.length)).toString('latin1') === text;
+const headBytes = 4096;
 
 /** The byte order of UTF-16: by its mark, or because only one byte of each pair is ever zero, as in European texts. */
 function utf16Of(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {

@@ -36,10 +36,15 @@ export function detect({ columns, rows }: Table, mapping: Mapping = emptyMapping
   checkNames(mapping, columns);
   const isOverridden = (column: Column): boolean =>
     overrideForColumn(mapping, column) !== undefined || overrideForQuestion(mapping, column) !== undefined;
-  const idColumn = columns.find((column) => !isOverridden(column) && isIdentifier(column, rows));
-  const timeColumn = columns.find((column) => !isOverridden(column) && isAnswerTime(column, rows));
+  const free = columns.filter((column) => !isOverridden(column));
+  const questions = free.filter(({ role }) => role === undefined);
+  const idColumn =
+    free.find((column) => column.role === 'id' && isUnique(column, rows)) ??
+    questions.find((column) => isIdentifier(column, rows));
+  const timeColumn = free.find(({ role }) => role === 'time') ?? questions.find((column) => isAnswerTime(column, rows));
   const asked = columns.filter(
     (column) =>
+      (column.role === undefined || isOverridden(column)) &&
       column !== idColumn &&
       column !== timeColumn &&
       overrideForColumn(mapping, column)?.ignore !== true &&
@@ -47,8 +52,8 @@ export function detect({ columns, rows }: Table, mapping: Mapping = emptyMapping
   );
   const runs = new Map<number, Column[]>();
   for (const column of asked) runs.set(column.run, [...(runs.get(column.run) ?? []), column]);
-  const questions = [...runs.values()].flatMap((run) => questionsOf(run, rows, mapping));
-  return { idColumn, timeColumn, questions: questions.sort((a, b) => placeOf(a) - placeOf(b)) };
+  const found = [...runs.values()].flatMap((run) => questionsOf(run, rows, mapping));
+  return { idColumn, timeColumn, questions: found.sort((a, b) => placeOf(a) - placeOf(b)) };
 }
 
 const placeOf = ({ items }: DetectedQuestion): number => items[0]?.index ?? 0;
@@ -56,19 +61,22 @@ const placeOf = ({ items }: DetectedQuestion): number => items[0]?.index ?? 0;
 const idWord = /^(?:id|uuid|guid|identifier|(?:respondent|response|participant|user|person|case|record|session)id)$/;
 
 /** Whether the column is named as an id and has a different value in every row. */
-function isIdentifier({ question, part, index }: Column, rows: readonly Row[]): boolean {
-  const words = question
+function isIdentifier(column: Column, rows: readonly Row[]): boolean {
+  const words = column.question
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z]+/);
-  if (part !== '' || !words.some((word) => idWord.test(word))) return false;
+  return column.part === '' && words.some((word) => idWord.test(word)) && isUnique(column, rows);
+}
+
+function isUnique({ index }: Column, rows: readonly Row[]): boolean {
   const values = valuesOf(rows, index);
   return rows.length > 0 && values.length === rows.length && new Set(values).size === values.length;
 }
 
 /** The questions of the columns under one header, usually one. */
 function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapping): DetectedQuestion[] {
-  const override = run[0] && overrideForQuestion(mapping, run[0]);
+  const override = withDeclared(run[0] && overrideForQuestion(mapping, run[0]), run);
   const free = run.filter((column) => column.part !== '' && overrideForColumn(mapping, column) === undefined);
   const group =
     free.length > 1 || (isGroupType(override?.type) && override?.split === undefined)
@@ -85,6 +93,14 @@ function questionsOf(run: readonly Column[], rows: readonly Row[], mapping: Mapp
   return group ? [groupQuestion(group, override), ...single] : single;
 }
 
+/** The override of a question, with the type that the file declares if the mapping says nothing about types. */
+function withDeclared(override: ColumnOverride | undefined, run: readonly Column[]): ColumnOverride | undefined {
+  const declared = run.find((column) => column.declared?.type !== undefined)?.declared?.type;
+  return declared === undefined || override?.type !== undefined || run.length < 2
+    ? override
+    : { ...override, type: declared };
+}
+
 const isGroupType = (type: ColumnOverride['type']): type is GroupShape['type'] =>
   type === 'CHECKBOXES' || type === 'RANKING' || type === 'MATRIX';
 
@@ -93,10 +109,17 @@ function groupOf(
   rows: readonly Row[],
   { type, options }: ColumnOverride = {},
 ): GroupShape | undefined {
-  if (type === undefined) return recogniseGroup(columns, rows);
+  if (type === undefined) return withDeclaredOptions(recogniseGroup(columns, rows));
   if (!isGroupType(type)) return undefined;
   if (columns.length < 2) throw new Error(`The mapping asks for ${type}, which takes a header with several columns`);
   return { type, columns, options: type === 'MATRIX' ? (options ?? matrixOptions(columns, rows)) : [] };
+}
+
+/** A MATRIX whose columns all declare the same options has them all, chosen or not. */
+function withDeclaredOptions(group: GroupShape | undefined): GroupShape | undefined {
+  const [first, ...others] = group?.columns.map(({ declared }) => declared?.options) ?? [];
+  if (group?.type !== 'MATRIX' || first === undefined) return group;
+  return others.every((options) => options?.join('\n') === first.join('\n')) ? { ...group, options: first } : group;
 }
 
 function groupQuestion({ type, columns, options }: GroupShape, override: ColumnOverride | undefined): DetectedQuestion {
@@ -115,10 +138,10 @@ function columnQuestion(
   column: Column,
   { rows, override, isAlone }: { rows: readonly Row[]; override: ColumnOverride | undefined; isAlone: boolean },
 ): DetectedQuestion {
-  const { question, part, index } = column;
+  const { question, part, index, declared } = column;
   const type = override?.type;
   const values = valuesOf(rows, index);
-  const split = override?.split ?? (mayBeSplit(override) ? choiceSeparatorOf(values) : undefined);
+  const split = override?.split ?? (mayBeSplit(override) ? splitOf(column, values) : undefined);
   if (split !== undefined && type !== undefined && type !== 'CHECKBOXES')
     throw new Error(`The mapping splits a question of type ${type}; only CHECKBOXES can be split`);
   if (split === undefined && isGroupType(type))
@@ -126,9 +149,9 @@ function columnQuestion(
   const found = recogniseColumn(values);
   const shape: Shape =
     split !== undefined
-      ? splitShape(values, split, override?.options)
+      ? splitShape(values, split, override?.options ?? declared?.options)
       : type === undefined && override?.options === undefined
-        ? found
+        ? (declaredShape(values, declared) ?? found)
         : shapeAs(type ?? (hasOptions(found.type) ? found.type : 'MULTIPLE_CHOICE'), values, override?.options);
   if (override?.options && shape.options.length === 0)
     throw new Error(`The mapping gives options to a question of type ${shape.type}, which has none`);
@@ -139,6 +162,18 @@ function columnQuestion(
     text: wording(isPart ? `${text} – ${part}` : text),
     items: [{ index, text: wording(part === '' ? text : part) }],
   };
+}
+
+/** The separator of choices in one cell: the declared one, or one that is recognised where no options are declared. */
+const splitOf = ({ declared }: Column, values: readonly string[]): string | undefined =>
+  declared?.split ?? (declared?.options ? undefined : choiceSeparatorOf(values));
+
+/** The shape of a column with declared options: the type that the options have, and all of them. */
+function declaredShape(values: readonly string[], declared: Column['declared']): Shape | undefined {
+  if (declared?.options === undefined) return undefined;
+  const { type } = recogniseColumn(declared.options.flatMap((option) => [option, option]));
+  if (type === 'YES_NO') return shapeAs('YES_NO', values);
+  return shapeAs(hasOptions(type) ? type : 'MULTIPLE_CHOICE', values, declared.options);
 }
 
 type Shape = Omit<DetectedQuestion, 'text' | 'items'>;

@@ -5,9 +5,9 @@ import { defaultVariables, findVariable } from './crosstab.ts';
 import { detect } from './detect.ts';
 import { emptyMapping, readMapping } from './mapping.ts';
 import { type Options, readOptions, usage } from './options.ts';
+import { readTable } from './read-table.ts';
 import { createProgressPrinter, detectionLines } from './report.ts';
 import { replay } from './run.ts';
-import { readTable } from './table.ts';
 
 /** Exit code of `npm run replay`: 0 if all is equal, 1 if something differs or fails, 2 for wrong arguments. */
 process.exitCode = await main(process.argv.slice(2));
@@ -39,7 +39,7 @@ function parseArguments(args: readonly string[]): Options | number {
 /** Checks the file, the mapping and the crosstab's names before calling the service. */
 async function run(options: Options): Promise<boolean> {
   const mapping = options.mapping === undefined ? emptyMapping : readMapping(options.mapping);
-  const { table: given, digest, separator } = readTable(options.file, options);
+  const { table: given, digest, separator } = await readTable(options.file, options);
   const table = cleanTable(given, mapping, { separator, decimal: options.decimal });
   const detection = detect(table, mapping);
   if (options.isDetectingOnly) {

@@ -3,9 +3,9 @@ import type { Credentials } from './api.ts';
 import { type DecimalMark, decimalMarks } from './decimals.ts';
 import { type Separator, separators } from './separator.ts';
 
-export const usage = `npm run replay -- FILE.csv [options]
+export const usage = `npm run replay -- FILE [options]
 
-Creates a survey from a CSV of responses, publishes it, submits every row through the public interface, prints the counts of every
+Creates a survey from a file of responses (CSV, Excel .xlsx or SPSS .sav), publishes it, submits every row through the public interface, prints the counts of every
 question and a crosstab, and compares them cell by cell with the file. Exits with 1 if anything differs.
 
   --url ORIGIN            the service (default http://127.0.0.1:3000)
@@ -15,16 +15,18 @@ question and a crosstab, and compares them cell by cell with the file. Exits wit
   --survey ID             continue a survey made from the same file; no row is counted twice
   --mapping FILE.json     overrides what is recognised (see below)
   --separator MARK        between cells: "," or ";" or "tab" (default: recognised by the first lines)
+  --sheet NAME            the sheet of an Excel file (default: the first one that has cells)
   --decimal MARK          the decimal mark of numbers: "," or "." (default: recognised by column)
   --crosstab A B          two questions to cross, by wording or a unique part of it; a matrix row by its text
   --concurrency N         concurrent submissions, 1 to 1000 (default 32)
   --no-verify             do not compare
   --detect                print what is recognised and send nothing
 
-The file has one header row, two if the second names options, rows or items, or the three of Qualtrics. It is UTF-8, UTF-16 or
-Windows-1252; Excel and SPSS files are refused. An empty cell is no answer; nor is NA, N/A, unknown, - or . where it would
-change the type. A column that is named as an id and has a different value in every row is sent as metadata, and so is the
-time of the answer, as answeredAt.
+The file has one header row, or two if the second names options, rows or items. Text is UTF-8, UTF-16 or Windows-1252. Exports of
+SurveyMonkey, LimeSurvey, Typeform, Qualtrics and this service are recognised by their heads; columns about respondents and
+devices are left out. An SPSS file says its questions, options, missing values and sets itself. An empty cell is no answer; nor is
+NA, N/A, unknown, - or . where it would change the type. A column that is named as an id and has a different value in every row
+is sent as metadata, and so is the time of the answer, as answeredAt: it does not date the response.
 
 The mapping: {"missing": ["-99"], "columns": {"<header, or number of a column from 0>": {"type": "DROPDOWN", "question": "other wording",
   "options": ["in", "this", "order"], "ignore": true, "decimal": ",", "split": ";", "missing": ["-99"], "values": {"1": "Very good"}}}}, each field optional. A header names all columns under it; a number
@@ -40,6 +42,7 @@ export interface Options {
   surveyId: string | undefined;
   mapping: string | undefined;
   separator: Separator | undefined;
+  sheet: string | undefined;
   decimal: DecimalMark | undefined;
   crosstab: readonly [string, string] | undefined;
   concurrency: number;
@@ -68,6 +71,7 @@ export function readOptions(args: readonly string[], defaults: Defaults): Option
       survey: { type: 'string' },
       mapping: { type: 'string' },
       separator: { type: 'string' },
+      sheet: { type: 'string' },
       decimal: { type: 'string' },
       crosstab: { type: 'string' },
       concurrency: { type: 'string', default: '32' },
@@ -88,6 +92,7 @@ export function readOptions(args: readonly string[], defaults: Defaults): Option
     surveyId: values.survey,
     mapping: values.mapping,
     separator: oneOf('--separator', separators, values.separator === 'tab' ? '\t' : values.separator),
+    sheet: values.sheet,
     decimal: oneOf('--decimal', decimalMarks, values.decimal),
     concurrency: readConcurrency(values.concurrency),
     isVerifying: values.verify,
@@ -117,7 +122,7 @@ function readPlaces(
 
 function onlyFile(positionals: readonly string[]): string {
   const [file, stray] = positionals;
-  if (file === undefined) throw new Error('Name a CSV file');
+  if (file === undefined) throw new Error('Name a file: CSV, .xlsx or .sav');
   if (stray !== undefined) throw new Error(`What is “${stray}”? One file is taken`);
   return file;
 }

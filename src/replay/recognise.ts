@@ -170,8 +170,19 @@ export function recogniseGroup(columns: readonly Column[], rows: readonly Row[])
   const isTicked =
     ticks.filter(({ index }) => valuesOf(rows, index).length > 0).length >= 2 || ticks.length === columns.length;
   if (isTicked) return { type: 'CHECKBOXES', columns: ticks, options: [] };
+  if (areMarks(columns, rows)) return { type: 'CHECKBOXES', columns, options: [] };
   if (areRanks(columns, rows)) return { type: 'RANKING', columns, options: [] };
   return shareTexts(columns, rows) ? { type: 'MATRIX', columns, options: matrixOptions(columns, rows) } : undefined;
+}
+
+/** Pairs of marks that a tool writes for chosen and not chosen; yes and no may as well be the options of a grid. */
+const markPairs: readonly RegExp[] = [/^[01]$/, /^(?:true|false)$/i, /^[xy]$/i];
+
+/** Whether all cells are marks of one pair, and some are chosen. */
+function areMarks(columns: readonly Column[], rows: readonly Row[]): boolean {
+  const cells = columns.flatMap(({ index }) => valuesOf(rows, index));
+  const isChosen = cells.some((cell) => !/^(?:0|false)$/i.test(cell));
+  return isChosen && markPairs.some((marks) => cells.every((cell) => marks.test(cell)));
 }
 
 export function matrixOptions(columns: readonly Column[], rows: readonly Row[]): string[] {

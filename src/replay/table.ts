@@ -1,48 +1,37 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { parse } from 'csv-parse/sync';
-import { decodeText } from './decode.ts';
-import { type Separator, separatorOf, separators } from './separator.ts';
-
 /** A column of a file of responses. Neighbouring columns of one question share its `run`. */
 export interface Column {
-  /** Index in the file, from 0. */
+  /** Index of its cells in the rows, from 0. */
   index: number;
+  /** How the file calls it, where that is not the question: a variable of SPSS, an import id of Qualtrics. */
+  name?: string;
   /** Index of the question that the column belongs to, from 0. */
   run: number;
   /** The question's wording, on one line. */
   question: string;
   /** The option, row or item of the column; '' if the column is the whole question. */
   part: string;
+  /** What it is in an export of a known survey tool, if not a question; 'other' is left out. */
+  role?: 'id' | 'time' | 'other';
+  /** What the file says about the question, which cells alone do not show. */
+  declared?: Declared;
+}
+
+export interface Declared {
+  /** All options in order, chosen or not. */
+  options?: readonly string[];
+  type?: 'CHECKBOXES';
+  /** Separates the choices of one cell. */
+  split?: string;
 }
 
 export type Row = readonly string[];
 
 export interface Table {
   columns: readonly Column[];
-  /** Cells as in the file, one for each column. */
+  /** Cells as in the file, by the `index` of columns. */
   rows: readonly Row[];
   /** Remarks to print, as sentences. */
   remarks: readonly string[];
-}
-
-/** A file that was read; `digest` is a hash of its bytes. */
-export interface TableFile {
-  table: Table;
-  digest: string;
-  separator: Separator;
-}
-
-/** Reads a CSV file. Without a `separator`, the first lines decide. Throws an Error if the file is no text. */
-export function readTable(path: string, options: { separator?: Separator | undefined } = {}): TableFile {
-  const bytes = readFileSync(path);
-  const decoded = decodeText(bytes);
-  const [firstLine = '', named] = /^sep=(.)\r?\n/.exec(decoded) ?? [];
-  const text = decoded.slice(firstLine.length);
-  const separator = options.separator ?? separators.find((mark) => mark === named) ?? separatorOf(text);
-  const lines = parse(text, { delimiter: separator, relax_column_count: true, skip_empty_lines: true });
-  const digest = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
-  return { table: tableOf(lines), digest, separator };
 }
 
 /** The trimmed cell; '' means that the question was not answered. */
@@ -57,10 +46,11 @@ export function valuesOf(rows: readonly Row[], index: number): string[] {
 
 /**
  * Separates the header from the rows: one line of names, or two if the second names the options, rows or items of
- * columns. Of the three lines of Qualtrics, the second has the wordings.
+ * columns. Of the three lines of Qualtrics, the second has the wordings and the third the names.
  */
 export function tableOf(given: readonly Row[]): Table {
-  const lines = isQualtrics(given) ? given.filter((_, place) => place === 1 || place > 2) : given;
+  const ids = importIds(given);
+  const lines = ids ? given.filter((_, place) => place === 1 || place > 2) : given;
   const names = (lines[0] ?? []).map(oneLine);
   if (names.length === 0) throw new Error('The file is empty');
   const parts = hasPartNames(names, lines) ? (lines[1] ?? []).map(oneLine) : undefined;
@@ -69,15 +59,17 @@ export function tableOf(given: readonly Row[]): Table {
     (row) => row.length > names.length && row.slice(names.length).some((cell) => cell.trim() !== ''),
   ).length;
   return {
-    columns: columnsOf(names, parts),
+    columns: columnsOf(names, parts).map((column) => ({ ...column, ...(ids && { name: ids[column.index] ?? '' }) })),
     rows: answers.map((row) => names.map((_, index) => row[index] ?? '')),
     remarks: longer > 0 ? [`${longer} rows have more cells than the header; their surplus cells are left out.`] : [],
   };
 }
 
-/** Whether the head has the three lines of Qualtrics: short names, wordings, and ids as {"ImportId":"QID1"}. */
-const isQualtrics = (lines: readonly Row[]): boolean =>
-  (lines[2]?.length ?? 0) > 0 && lines[2]?.every((cell) => /^\{"ImportId":/.test(cell)) === true;
+/** The ids in the third line of a head of Qualtrics, as {"ImportId":"QID1"}; undefined if it is another head. */
+function importIds([, , third = []]: readonly Row[]): string[] | undefined {
+  const ids = third.map((cell) => /^\{"ImportId":"([^"]*)"/.exec(cell)?.[1]);
+  return ids.length > 0 && ids.every((id) => id !== undefined) ? ids : undefined;
+}
 
 const plainAnswer = /^(open-ended )?response$/i;
 

@@ -1,11 +1,15 @@
+import { askedQuestions, type Base } from '../domain/analytics/asked.ts';
 import { type Answered, interpretQuestion, surveyHead } from '../domain/analytics/statistics.ts';
 import { defaultCollectorCode } from '../domain/collector.ts';
-import type { CountResult } from '../domain/questions/contract.ts';
 import { registry } from '../domain/questions/registry.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../domain/survey.ts';
 import type { SurveyCountQuery, SurveyCounts, TotalsStore } from './clickhouse/counts/totals.ts';
 
-export type AnalyticsSelection = Pick<SurveyCountQuery, 'filters' | 'startDate' | 'endDate' | 'isComplete'>;
+export interface AnalyticsSelection
+  extends Pick<SurveyCountQuery, 'filters' | 'startDate' | 'endDate' | 'isComplete' | 'outcomes'> {
+  /** What percentages refer to; default `answered`. */
+  base?: Base | undefined;
+}
 
 /**
  * The analytics of a whole survey as the interface shows them (contract §8); the route and live streams give the same.
@@ -13,44 +17,31 @@ export type AnalyticsSelection = Pick<SurveyCountQuery, 'filters' | 'startDate' 
 export async function analyseSurvey(
   totals: TotalsStore,
   survey: SurveyWithQuestions,
-  selection: AnalyticsSelection = {},
+  { base = 'answered', ...selection }: AnalyticsSelection = {},
 ) {
   const questions = visibleQuestions(survey);
-  const counted = await totals.countSurvey({
+  const counts = await totals.countSurvey({
     surveyId: survey.id,
-    plans: [...questions.map(planOf), ...collectorPlan(survey)],
+    plans: questions.map(planOf),
+    collectorSlot: survey.collectorSlot ?? undefined,
+    asked: askedQuestions(survey),
     withMedianDuration: true,
     ...selection,
   });
   return {
-    ...surveyHead(counted),
-    responsesByDay: counted.byDay,
-    collectors: countsByCollector(survey, counted),
-    lastResponseAt: counted.lastSubmittedAt?.toISOString() ?? null,
-    questionStats: questions.map((question) => statistic(question, counted.perQuestion, counted.total)),
+    ...surveyHead(counts),
+    responsesByDay: counts.byDay,
+    collectors: countsByCollector(survey, counts),
+    lastResponseAt: counts.lastSubmittedAt?.toISOString() ?? null,
+    questionStats: questions.map((question) => statisticOf(question, counts, base)),
   };
 }
 
-const collectorPlanName = 'collector';
-
-/** Nothing to count while all responses come by the default collector. */
-const collectorPlan = ({ collectorSlot = null }: SurveyWithQuestions): SurveyCountQuery['plans'] =>
-  collectorSlot === null
-    ? []
-    : [
-        {
-          questionId: collectorPlanName,
-          plan: { base: [collectorSlot], requests: [{ kind: 'codes', slot: collectorSlot }] },
-        },
-      ];
-
-/** Responses by collector; deleted collectors are shown if they have any. */
-function countsByCollector({ collectors = [] }: SurveyWithQuestions, { total, perQuestion }: SurveyCounts) {
-  const counted = perQuestion.get(collectorPlanName);
-  const [result] = counted?.results ?? [];
-  const counts = result?.kind === 'codes' ? result.counts : new Map<number, number>();
+/** Responses of every outcome by collector; deleted collectors are shown if they have any. */
+function countsByCollector({ collectors = [] }: SurveyWithQuestions, { total, byCollector }: SurveyCounts) {
+  // While all responses come by the default collector, they have no code of one.
   const countOf = (code: number): number =>
-    code === defaultCollectorCode ? total - (counted?.base ?? 0) : (counts.get(code) ?? 0);
+    byCollector ? (byCollector.get(code) ?? 0) : code === defaultCollectorCode ? total : 0;
   return collectors
     .map(({ id, code, name, isDeleted }) => ({ collectorId: id, name, responseCount: countOf(code), isDeleted }))
     .filter(({ isDeleted, responseCount }) => !isDeleted || responseCount > 0)
@@ -58,19 +49,39 @@ function countsByCollector({ collectors = [] }: SurveyWithQuestions, { total, pe
 }
 
 /** One question's statistic. */
-export async function analyseQuestion(totals: TotalsStore, question: Question, selection: AnalyticsSelection = {}) {
-  const counted = await totals.countSurvey({ surveyId: question.surveyId, plans: [planOf(question)], ...selection });
-  return statistic(question, counted.perQuestion, counted.total);
+export async function analyseQuestion(
+  totals: TotalsStore,
+  survey: SurveyWithQuestions,
+  question: Question,
+  { base = 'answered', ...selection }: AnalyticsSelection = {},
+) {
+  const asked = askedQuestions(survey);
+  const counts = await totals.countSurvey({
+    surveyId: question.surveyId,
+    plans: [planOf(question)],
+    // Whether it was asked follows from its own answer and those after it.
+    asked: asked.slice(
+      Math.max(
+        0,
+        asked.findIndex(({ questionId }) => questionId === question.id),
+      ),
+    ),
+    ...selection,
+  });
+  return statisticOf(question, counts, base);
 }
 
 const planOf = (question: Question) => ({ questionId: question.id, plan: registry[question.type].countPlan(question) });
 
-function statistic(
+/** The statistic of a question that was counted. */
+export function statisticOf(
   question: Question,
-  counted: ReadonlyMap<string, Answered & { results: readonly CountResult[] }>,
-  total: number,
+  { perQuestion, notAsked, counted }: Pick<SurveyCounts, 'perQuestion' | 'notAsked' | 'counted'>,
+  base: Base,
 ) {
-  const found = counted.get(question.id);
+  const found = perQuestion.get(question.id);
   if (!found) throw new Error(`question ${question.id} was not counted`);
-  return interpretQuestion(question, found.results, found, total);
+  const unasked = notAsked.get(question.id);
+  const answered: Answered = { ...found, ...(unasked && { notAsked: unasked.question, notAskedByRow: unasked.byRow }) };
+  return interpretQuestion(question, found.results, answered, counted, base);
 }

@@ -1,4 +1,5 @@
 import { responseEvents, type WebhookEventName } from '../domain/events.ts';
+import { isCompleteOutcome } from '../domain/outcome.ts';
 import type { AnswerRow } from '../domain/questions/contract.ts';
 import type { ResponseHead } from '../domain/response-row.ts';
 import type { Log } from '../log.ts';
@@ -144,7 +145,8 @@ async function readResponseEvents(
       const { surveyId, responseId } = head;
       if (isDeleted) deletedKeys.push(...keysOf(head));
       else {
-        const data = { surveyId, responseId, collectorId: await collectorIdOf(surveyId, row.codes) };
+        const collectorId = await collectorIdOf(surveyId, row.codes);
+        const data = { surveyId, responseId, outcome: head.outcome, collectorId };
         if (head.version === 1)
           events.push({
             event: 'response.submitted',
@@ -153,7 +155,7 @@ async function readResponseEvents(
             occurredAt: new Date(head.submittedAtMs),
             data,
           });
-        if (head.isComplete)
+        if (isCompleteOutcome(head.outcome))
           events.push({
             event: 'response.completed',
             key: keyOf('completed', head),

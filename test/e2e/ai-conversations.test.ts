@@ -16,6 +16,9 @@ const question = (text: string) => ({
   min: null,
   max: null,
   step: null,
+  section: null,
+  onlyIfQuestion: null,
+  onlyIfOptions: [],
 });
 
 /** A first draft as large as asked for, then a question more with every turn. */
@@ -28,6 +31,7 @@ function spoken({ user }: SeenCall): unknown {
     message: `There are ${texts.length} questions. More?`,
     title: 'Lunch',
     description: null,
+    sections: [],
     questions: texts.map(question),
   };
 }
@@ -91,7 +95,7 @@ describe('AI conversations about a survey draft', () => {
 
   it('an invalid reply leaves the draft unchanged', async () => {
     const first = await begin();
-    ai.answer = () => ({ message: 'None left', title: 'Lunch', description: null, questions: [] });
+    ai.answer = () => ({ message: 'None left', title: 'Lunch', description: null, sections: [], questions: [] });
     const reply = await say(first.conversationId, 'Delete everything');
     assert.deepEqual([reply.status, reply.body.code], [502, 'AI_PROVIDER_ERROR']);
     assert.deepEqual(await admin.get(`/ai/conversations/${first.conversationId}`), first);
@@ -102,6 +106,7 @@ describe('AI conversations about a survey draft', () => {
       message: 'Done\0 \ud800',
       title: 'Lun\0ch',
       description: null,
+      sections: [],
       questions: [question('Why\0?')],
     });
     const { conversationId, message, draft } = await begin();

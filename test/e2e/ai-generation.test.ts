@@ -23,8 +23,12 @@ function writtenSurvey({ user }: SeenCall): unknown {
     min: 1,
     max: 7,
     step: 1,
+    section: index < 3 ? 0 : 1,
+    onlyIfQuestion: index === 1 ? 0 : null,
+    onlyIfOptions: index === 1 ? ['Fair', 'Poor'] : [],
   }));
-  return { title: 'Lunch at work', description: 'About the canteen', questions };
+  const sections = ['Food', 'Price'].map((title) => ({ title, description: null }));
+  return { title: 'Lunch at work', description: 'About the canteen', sections, questions };
 }
 
 describe('AI generation of surveys', () => {
@@ -54,6 +58,15 @@ describe('AI generation of surveys', () => {
         questionTypeNames,
       );
       assert.deepEqual((await admin.get(`/surveys/${survey.id}`)).questions, survey.questions);
+      const [food, price] = survey.sections;
+      assert.deepEqual([food.title, price.title], ['Food', 'Price']);
+      assert.deepEqual([survey.questions[2].sectionId, survey.questions[3].sectionId], [food.id, price.id]);
+      const [first, second] = survey.questions;
+      assert.deepEqual(second.visibleIf, {
+        questionId: first.id,
+        operator: 'isAnyOf',
+        optionIds: [first.options[1].id, first.options[2].id],
+      });
       assert.equal(ai.calls.length, 1);
       assert.equal(ai.calls[0]?.wire, provider);
       assert.equal(ai.calls[0]?.model, model);
@@ -95,6 +108,7 @@ describe('AI generation of surveys', () => {
     ai.answer = () => ({
       title: 'Short',
       description: null,
+      sections: [],
       questions: [
         {
           type: 'NPS',
@@ -106,6 +120,9 @@ describe('AI generation of surveys', () => {
           min: null,
           max: null,
           step: null,
+          section: null,
+          onlyIfQuestion: null,
+          onlyIfOptions: [],
         },
       ],
     });

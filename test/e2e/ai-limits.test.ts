@@ -15,6 +15,7 @@ function answered({ user }: SeenCall) {
   return {
     title: 'Lunch',
     description: null,
+    sections: [],
     questions: Array.from({ length: questionCount }, (_, n) => ({
       type: 'NPS',
       text: `Question ${n}`,
@@ -25,6 +26,9 @@ function answered({ user }: SeenCall) {
       min: null,
       max: null,
       step: null,
+      section: null,
+      onlyIfQuestion: null,
+      onlyIfOptions: [],
     })),
   };
 }

@@ -23,6 +23,7 @@ function done({ user, schema }: SeenCall): unknown {
 const written = {
   title: 'Lunch',
   description: null,
+  sections: [],
   questions: Array.from({ length: 5 }, (_, n) => ({
     type: 'NPS',
     text: `Question ${n}`,
@@ -33,6 +34,9 @@ const written = {
     min: null,
     max: null,
     step: null,
+    section: null,
+    onlyIfQuestion: null,
+    onlyIfOptions: [],
   })),
 };
 

@@ -33,6 +33,9 @@ const question = (text: string) => ({
   min: null,
   max: null,
   step: null,
+  section: null,
+  onlyIfQuestion: null,
+  onlyIfOptions: [],
 });
 
 /** Replies with as much of what it was given as fits: what a provider does not get it cannot tell. */
@@ -44,7 +47,7 @@ function parrot(call: SeenCall): unknown {
   if (properties.includes('same')) return { same: [] };
   if (properties.includes('note')) return { note: all };
   if (properties.includes('insights')) return { summary: all, insights: [all], recommendations: [all] };
-  if (properties.includes('sections'))
+  if (properties.includes('sections') && !properties.includes('questions'))
     return {
       title: 'Report',
       sections: [{ heading: 'All', text: call.user.join(' ').slice(0, 9000), questions: [1] }],
@@ -58,6 +61,7 @@ function parrot(call: SeenCall): unknown {
       ...(properties.includes('message') && { message: 'More?' }),
       title: 'Lunch',
       description: null,
+      sections: [],
       questions: Array.from({ length: given.questionCount ?? 5 }, (_, index) => question(`Question ${index}`)),
     };
   return {

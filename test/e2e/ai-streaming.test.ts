@@ -19,12 +19,16 @@ const question = (text: string) => ({
   min: null,
   max: null,
   step: null,
+  section: null,
+  onlyIfQuestion: null,
+  onlyIfOptions: [],
 });
 const message = 'Five "plain" questions – 完成 😀.\nShall I ask about the price, too?';
 const draft = (said: string = message) => ({
   message: said,
   title: 'Lunch',
   description: null,
+  sections: [],
   questions: [1, 2, 3, 4, 5].map((n) => question(`Question ${n}`)),
 });
 const unfit = { ...draft('Here is a draft without questions.'), questions: [] };

@@ -116,6 +116,7 @@ describe('a copy of a survey', () => {
       direction: 'ltr',
       title: 'Mittagessen',
       description: 'Wie war es?',
+      sections: [],
       questions: [
         {
           id: question.id,

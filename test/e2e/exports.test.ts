@@ -61,7 +61,7 @@ describe('an export', () => {
     const rows = csv(bytes);
     assert.equal(rows.length, sent);
     const heads = Object.keys(rows[0] ?? {});
-    assert.deepEqual(heads.slice(0, 8), [
+    assert.deepEqual(heads.slice(0, 9), [
       'id',
       'surveyVersion',
       'submittedAt',
@@ -70,6 +70,7 @@ describe('an export', () => {
       'durationSeconds',
       'language',
       'respondent',
+      'outcome',
     ]);
     assert.equal(heads.at(-1), 'metadata');
     const types = Object.keys(full.questions);
@@ -118,7 +119,10 @@ describe('an export', () => {
       ...row,
       answers: row.answers.map(({ option: _option, row: _row, ...answer }: any) => answer),
     }));
-    assert.deepEqual(plain, listed);
+    assert.deepEqual(
+      plain,
+      listed.map(({ collectorId: _collector, ...response }: any) => response),
+    );
     assert.equal(rows[0].answers[0].option, 'Red');
     const lines = (await file({ format: 'NDJSON' })).text
       .trimEnd()
@@ -295,6 +299,9 @@ describe('an export', () => {
     assert.equal((await file({ format: 'CSV', endDate: '2020-01-01' })).record.rowCount, 0);
     assert.equal((await file({ format: 'JSON', endDate: '2020-01-01' })).text, '[]\n');
     assert.equal((await file({ format: 'CSV', isComplete: false })).record.rowCount, 1);
+    assert.equal((await file({ format: 'CSV', outcome: 'PARTIAL' })).record.rowCount, 1);
+    assert.equal((await file({ format: 'CSV', outcome: ['PARTIAL', 'COMPLETED'] })).record.rowCount, sent + 1);
+    assert.equal((await file({ format: 'CSV', outcome: ['SCREENED_OUT'] })).record.rowCount, 0);
   });
 
   it('is downloaded whole or in ranges, with an ETag and a file name in any script', async () => {

@@ -15,6 +15,9 @@ const question = (text: string) => ({
   min: null,
   max: null,
   step: null,
+  section: null,
+  onlyIfQuestion: null,
+  onlyIfOptions: [],
 });
 const questions = (count: number) => Array.from({ length: count }, (_, index) => question(`Question ${index + 1}`));
 
@@ -26,6 +29,7 @@ function answer({ user, schema }: SeenCall): unknown {
     ...('message' in schema.properties && { message: 'Here is a draft.' }),
     title: 'Lunch',
     description: null,
+    sections: [],
     questions: questions(8),
   };
 }

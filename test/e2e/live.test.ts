@@ -70,6 +70,8 @@ describe('live streams over WebSocket', () => {
         surveyId: survey.id,
         responseId,
         isComplete: true,
+        outcome: 'COMPLETED',
+        collectorId: stored.collectorId,
         submittedAt: stored.submittedAt,
         answers: stored.answers,
         cursor: 'c',
@@ -196,8 +198,10 @@ describe('live streams over WebSocket', () => {
     await survey.submit(7);
     assert.deepEqual(Object.keys(await live.next('response')).sort(), [
       'answers',
+      'collectorId',
       'cursor',
       'isComplete',
+      'outcome',
       'responseId',
       'submittedAt',
       'surveyId',

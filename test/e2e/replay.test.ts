@@ -7,6 +7,8 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { assetPath } from '../../src/platform/assets.ts';
 import { adminClient, type Client } from '../support/client.ts';
+import { answersOf, createFullSurvey } from '../support/every-type.ts';
+import { exportFile } from '../support/exports.ts';
 import { adminEmail, adminPassword, type RunningService, startService } from '../support/service.ts';
 
 const main = fileURLToPath(new URL('../../src/replay/main.js', import.meta.url));
@@ -134,6 +136,32 @@ describe('npm run replay', () => {
     assert.equal(again.code, 0, again.printed + again.said);
     assert.match(again.printed, /the service had 1129 of them already/);
     assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, 1129);
+  });
+
+  it('replays the exports of the service itself with the same counts: SPSS, Excel and CSV', async () => {
+    const survey = await createFullSurvey(admin);
+    for (let n = 0; n < 12; n += 1)
+      assert.equal((await admin.submit(survey.id, { answers: answersOf(survey, n) })).status, 201);
+    const original = await admin.get(`/surveys/${survey.id}`);
+    for (const [format, ending] of [
+      ['SPSS', 'sav'],
+      ['EXCEL', 'xlsx'],
+      ['CSV', 'csv'],
+    ] as const) {
+      const { bytes } = await exportFile(service, admin, admin.token ?? '', survey.id, { format });
+      const done = await run(file(`own.${ending}`, bytes), '--title', `Own ${format}`);
+      assert.equal(done.code, 0, done.printed + done.said);
+      assert.match(done.printed, /Recognised as an export of this service; left out: /);
+      const copy = await admin.get(`/surveys/${surveyIn(done)}`);
+      const typeOf = ({ questions }: any, text: string) => questions.find((item: any) => item.text === text)?.type;
+      for (const text of ['Which fruits?', 'How was it?', 'Do you agree?', 'Yes or no?', 'Rank these'])
+        assert.equal(typeOf(copy, text), typeOf(original, text), `${format}: ${text}`);
+      for (const text of ['Which colour?', 'Which fruits?', 'Do you agree?', 'Yes or no?', 'Which country?']) {
+        const counts = await countsOf(copy.id, text);
+        for (const [option, count] of Object.entries(await countsOf(survey.id, text)))
+          assert.equal(counts[option] ?? 0, count, `${format}: ${text} ${option}`);
+      }
+    }
   });
 
   it('reports a response that is not in the file, and exits with 1', async () => {

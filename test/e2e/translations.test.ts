@@ -153,10 +153,13 @@ describe('the public view of a survey', () => {
       'direction',
       'id',
       'isAnonymous',
+      'isShuffled',
       'language',
       'languages',
       'questions',
+      'sections',
       'title',
+      'version',
     ]);
     assert.equal(shown.questions.length, 17);
     for (const question of shown.questions) {

@@ -50,7 +50,7 @@ export function goodReply({ user, schema }: SeenCall): unknown {
   if (has('strings')) return { strings: data.strings.map(({ n, text }: any) => ({ n, text: `${data.to}: ${text}` })) };
   if (has('suggestions'))
     return { suggestions: [{ aspect: 'clarity', problem: 'Unclear', text: 'How was lunch?', options: [] }] };
-  if (has('sections'))
+  if (has('sections') && !has('questions'))
     return {
       title,
       sections: [{ heading: 'Lunch', text: 'It was eaten.', questions: [1] }],
@@ -78,8 +78,11 @@ export function goodReply({ user, schema }: SeenCall): unknown {
     min: null,
     max: null,
     step: null,
+    section: null,
+    onlyIfQuestion: null,
+    onlyIfOptions: [],
   }));
-  return { ...(has('message') && { message: 'Here it is' }), title, description: null, questions };
+  return { ...(has('message') && { message: 'Here it is' }), title, description: null, sections: [], questions };
 }
 
 const analysis = (analysisType: string, check: Feature['check']): Feature => ({

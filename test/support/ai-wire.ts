@@ -282,7 +282,8 @@ export function mismatchOf(schema: any, value: any, path = 'reply'): string | un
 
 /** A small value that fits a JSON schema. */
 export function synthesise(schema: any, at = 0): unknown {
-  if (schema.anyOf) return synthesise(schema.anyOf[0], at);
+  // What may be null is: places in lists would have to fit them.
+  if (schema.anyOf) return synthesise(schema.anyOf.find(({ type }: any) => type === 'null') ?? schema.anyOf[0], at);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum) return schema.enum[at % schema.enum.length];
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;

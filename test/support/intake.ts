@@ -86,7 +86,7 @@ export function appendix(
     limit: 60,
     mustRefuse: false,
     keyHash: key === '' ? '' : hashOfKey(surveyId, key),
-    isComplete: true,
+    outcome: 'COMPLETED',
     responseId,
     observedVersion,
     idHash: observedVersion === 0 && !isServerGeneratedId(responseId) ? hashOfResponseId(responseId) : '',

@@ -56,7 +56,7 @@ export function responseLine({ codes = [], numbers = [], texts = [], ...given }:
     submittedAtMs: givenStart,
     version: 1,
     surveyVersion: 1,
-    isComplete: true,
+    outcome: 'COMPLETED',
     completedAtMs: given.submittedAtMs ?? givenStart,
     durationMs: -1,
     language: 'en',

@@ -16,6 +16,7 @@ import type { EvictedResponse, RestoredResponse } from './saved-response.ts';
 export interface SubmissionsDeps extends PlanDeps, IdCheckDeps, Pick<FindReplayDeps, 'findRecords'> {
   actors: Pick<SurveyActors, 'peek' | 'lookUp' | 'renew' | 'announce' | 'quotaFilled'>;
   intake: Pick<Intake, 'append' | 'state' | 'isFrozen'>;
+  quotaCounts: Intake['quotas']['counts'];
   uploads: UploadReservations;
   secrets: PlanDeps['secrets'] & Pick<Secrets, 'keyedHash'>;
   /** Reads an evicted response from the response store; undefined: there is none. */
@@ -89,12 +90,11 @@ export function append(
       request && digest !== '' && deps.mayHaveLegacyKeys()
         ? { key: request.idempotencyKey ?? '', digest: bodyDigest(legacyCanonicalBody(request.body)) }
         : undefined,
-    isComplete: plan.isComplete,
+    outcome: plan.outcome,
     collector: plan.collector,
     invited: plan.invited,
-    ...(plan.isScreenedOut && { isScreenedOut: true }),
-    ...(plan.cells && { cells: plan.cells }),
-    ...(plan.heldCells && { heldCells: plan.heldCells }),
+    cells: plan.cells,
+    heldCells: plan.heldCells,
     responseId: plan.responseId,
     idHash: plan.idHash,
     observedVersion: plan.observedVersion,
@@ -139,7 +139,11 @@ export function acceptedOverQuota(
   rateLimit: SubmissionRateLimitStatus,
 ): SubmissionOutcome {
   const full = survey.quotas?.find((quota) => quota.code === code);
-  const path: PathReply = { outcome: 'OVER_QUOTA', ...(full && { quota: { id: full.id, name: full.name } }) };
+  const path: PathReply = {
+    ...plan.path,
+    outcome: 'OVER_QUOTA',
+    ...(full && { quota: { id: full.id, name: full.name } }),
+  };
   const text = replyText(plan.responseId, plan.submittedAtMs, undefined, path);
   return { kind: 'accepted', replyText: text, isReplay: false, rateLimit };
 }

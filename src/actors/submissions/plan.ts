@@ -3,23 +3,31 @@ import { defaultCollectorCode } from '../../domain/collector.ts';
 import type { Invitation } from '../../domain/invitation.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import { opennessOf } from '../../domain/openness.ts';
+import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
 import type { AnswerRow, KnownUpload } from '../../domain/questions/contract.ts';
 import { encodeResponse, maxRowBytes, type ResponseHead } from '../../domain/response-row.ts';
-import { type CheckedAnswers, checkAnswers, checkAnswersInSlices } from '../../domain/submission/answers.ts';
+import {
+  type CheckedAnswers,
+  type CheckOptions,
+  checkAnswers,
+  checkAnswersInSlices,
+} from '../../domain/submission/answers.ts';
 import { durationMs, type Submission } from '../../domain/submission/submission.ts';
+import type { JudgedPath, RespondentContext } from '../../domain/submission/submission-paths.ts';
 import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import { isServerGeneratedId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { encodeRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
 import type { InvitedSubmission } from '../../stores/redis/intake/append-protocol.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
+import type { FormerVersions, JudgingSurvey } from '../former-versions.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import { type CollectorChoice, chooseCollector } from './collector-choice.ts';
 import { type ContinuedResponse, type ContinuedResponseDeps, findContinued } from './continued-response.ts';
 import { type InvitationAccess, invitationProblem, invitedMetadata } from './invitation.ts';
 import { closedProblem, isInvited, refusal } from './refusals.ts';
 import { bodyDigest } from './repeats.ts';
-import { replyText } from './reply-text.ts';
+import { type PathReply, replyText } from './reply-text.ts';
 import type { SubmissionRequest, UnparsedSubmission } from './request.ts';
 import type { EvictedResponse, RestoredResponse, SavedResponse } from './saved-response.ts';
 
@@ -34,6 +42,7 @@ export interface UploadReservations {
 }
 
 export interface PlanDeps extends ContinuedResponseDeps {
+  formerVersions: FormerVersions;
   uploads: Pick<UploadReservations, 'reserve'>;
   secrets: ContinuedResponseDeps['secrets'] & Pick<Secrets, 'resumeToken'>;
   /** Without this no invitation is taken. */
@@ -54,7 +63,7 @@ export interface SubmissionPlan {
   evicted?: EvictedResponse;
   responseId: string;
   observedVersion: number | null;
-  isComplete: boolean;
+  outcome: Outcome;
   /** Code of the collector, where complete responses are counted by collector. */
   collector?: number | undefined;
   submittedAtMs: number;
@@ -62,14 +71,14 @@ export interface SubmissionPlan {
   idHash: string;
   row: string;
   reply: string;
+  /** What the reply says of the path; undefined for surveys without paths and quotas by cell. */
+  path?: PathReply | undefined;
   state: string;
   /** Idempotency records for the response store, a line each. */
   records: string;
   /** Codes of the quotas by cell that it counts for, and that its earlier saves counted for. */
-  cells?: readonly number[];
-  heldCells?: readonly number[];
-  /** Complete, and counts nowhere. */
-  isScreenedOut?: boolean;
+  cells?: readonly number[] | undefined;
+  heldCells?: readonly number[] | undefined;
   uploadIds: readonly string[];
 }
 
@@ -112,7 +121,7 @@ export function planSubmission(
   if (submission.responseId !== undefined || submission.resumeToken !== undefined)
     return planContinued(deps, { request, submission, cached, responseId, context, nowMs }, closed);
   const choice = chooseCollector(cached.compiled.collectors, { submission, saved: undefined }, nowMs);
-  const input: AnswerInput = {
+  const input: AnswerInput & { cached: CachedSurvey } = {
     request,
     submission,
     cached,
@@ -150,23 +159,28 @@ export function planFast(
   const { submission } = fast;
   const choice = chooseCollector(cached.compiled.collectors, { submission, saved: undefined }, nowMs);
   if (submission.invitation !== undefined || choice.problem || choice.issues.length > 0) return undefined;
+  if ((submission.surveyVersion ?? cached.survey.version) !== cached.survey.version || submission.isStrict)
+    return undefined;
   const canonical = keyHash === '' ? '' : fast.canonical();
   if (canonical === undefined) return undefined;
   const digest = keyHash === '' ? '' : bodyDigest(canonical);
-  const plan = encodePlan(
-    deps,
-    {
-      submission,
-      cached,
-      responseId: idAt(nowMs),
-      context: { keyHash, digest },
-      choice,
-      continued: { observedVersion: null },
-      nowMs,
-    },
-    [],
-    fast.row,
-  );
+  const input: RowInput = {
+    submission,
+    cached,
+    responseId: idAt(nowMs),
+    context: { keyHash, digest },
+    choice,
+    continued: { observedVersion: null },
+    nowMs,
+  };
+  const path = cached.compiled.paths?.judge(fast.row, {
+    isComplete: true,
+    isStrict: false,
+    context: respondentOf(input),
+    answers: undefined,
+  });
+  if (path && path.issues.length > 0) return undefined;
+  const plan = encodePlan(deps, input, [], { row: fast.row, path });
   return plan.problem ? undefined : { plan, digest };
 }
 
@@ -177,7 +191,7 @@ export interface FastPlan {
 }
 
 /** An anonymous survey must not learn the respondent. */
-const namesRespondent = ({ respondent }: Submission, { survey }: CachedSurvey): boolean =>
+const namesRespondent = ({ respondent }: Submission, { survey }: JudgingSurvey): boolean =>
   survey.isAnonymous && respondent !== undefined;
 
 function emptyPlan(responseId: string, observedVersion: number | null): SubmissionPlan {
@@ -185,7 +199,7 @@ function emptyPlan(responseId: string, observedVersion: number | null): Submissi
     problem: undefined,
     responseId,
     observedVersion,
-    isComplete: false,
+    outcome: 'PARTIAL',
     submittedAtMs: 0,
     idHash: '',
     row: '',
@@ -287,7 +301,11 @@ async function planContinued(
     : plan;
 }
 
-async function planUploads(deps: PlanDeps, input: AnswerInput, uploadIds: readonly string[]): Promise<SubmissionPlan> {
+async function planUploads(
+  deps: PlanDeps,
+  input: AnswerInput & { cached: CachedSurvey },
+  uploadIds: readonly string[],
+): Promise<SubmissionPlan> {
   if (uploadIds.length === 0) return planAnswers(deps, input, [], noUploads);
   let uploads: ReadonlyMap<string, KnownUpload>;
   try {
@@ -310,7 +328,8 @@ const tokenProblem = (
 interface AnswerInput {
   request: SubmissionRequest;
   submission: Submission;
-  cached: CachedSurvey;
+  /** Of the version that the respondent saw. */
+  cached: JudgingSurvey;
   responseId: string;
   context: Pick<PlanContext, 'keyHash' | 'digest'>;
   continued: ContinuedResponse;
@@ -319,7 +338,10 @@ interface AnswerInput {
   nowMs: number;
 }
 
-type ContinuedInput = Omit<AnswerInput, 'continued' | 'choice'> & { context: PlanContext };
+type ContinuedInput = Omit<AnswerInput, 'continued' | 'choice' | 'cached'> & {
+  cached: CachedSurvey;
+  context: PlanContext;
+};
 type RowInput = Omit<AnswerInput, 'request'>;
 
 /** Only ids that clients made are remembered by hash: for ids of the service's own form the response store is asked. */
@@ -332,15 +354,53 @@ function idHashOf(
     : '';
 }
 
+type Uploads = ReadonlyMap<string, KnownUpload>;
+
+/** Checks the answers by the version that the respondent saw. */
 function planAnswers(
+  deps: PlanDeps,
+  input: AnswerInput & { cached: CachedSurvey },
+  uploadIds: readonly string[],
+  uploads: Uploads,
+): SubmissionPlan | Promise<SubmissionPlan> {
+  const { cached } = input;
+  const version = versionSeen(input);
+  if (version === undefined || version === cached.survey.version) return planJudged(deps, input, uploadIds, uploads);
+  return deps.formerVersions(cached, version).then((former) => {
+    if (typeof former !== 'string') return planJudged(deps, { ...input, cached: former }, uploadIds, uploads);
+    const problem =
+      former === 'gone'
+        ? refusal('versionGone')
+        : validationProblem([{ path: 'surveyVersion', message: 'is not a version of this survey' }]);
+    return {
+      ...refusedPlan(input.responseId, input.continued.observedVersion, problem),
+      idHash: idHashOf(input, input.continued),
+      outcome: outcomeOfSubmission(input.submission),
+      uploadIds,
+    };
+  });
+}
+
+/** A response that is continued is judged by the version of its last save, unless the respondent has seen another. */
+function versionSeen({ submission, continued, cached }: AnswerInput): number | undefined {
+  const saved = cached.compiled.paths?.paths.isBranched ? continued.saved?.surveyVersion : undefined;
+  return submission.surveyVersion ?? saved;
+}
+
+function planJudged(
   deps: PlanDeps,
   input: AnswerInput,
   uploadIds: readonly string[],
-  uploads: ReadonlyMap<string, KnownUpload>,
+  uploads: Uploads,
 ): SubmissionPlan | Promise<SubmissionPlan> {
   const { submission, cached, continued } = input;
   const { compiled } = cached;
-  const options = { isComplete: submission.isComplete, uploads, previous: continued.saved?.row };
+  const options: CheckOptions = {
+    isComplete: submission.isComplete,
+    uploads,
+    previous: continued.saved?.row,
+    ...(compiled.paths && { isStrict: submission.isStrict, context: respondentOf(input) }),
+  };
   if (!compiled.isSlowToCheck)
     return planChecked(deps, input, uploadIds, checkAnswers(compiled, submission.answers, options));
   return checkAnswersInSlices(compiled, submission.answers, options, nextTurn).then((checked) =>
@@ -357,7 +417,7 @@ function planChecked(
   const { request, submission, cached, responseId, continued, choice } = input;
   const isRespondentNamed = namesRespondent(submission, cached);
   if (checked.ok && !isRespondentNamed && request.issues.length === 0 && choice.issues.length === 0)
-    return encodePlan(deps, input, uploadIds, checked.row);
+    return encodePlan(deps, input, uploadIds, checked);
   const anonymity: ValidationIssue[] = isRespondentNamed
     ? [{ path: 'respondent', message: 'is not taken by an anonymous survey' }]
     : [];
@@ -365,40 +425,80 @@ function planChecked(
   return {
     ...refusedPlan(responseId, continued.observedVersion, validationProblem(issues)),
     idHash: idHashOf(input, continued),
-    isComplete: submission.isComplete,
+    outcome: outcomeOfSubmission(submission),
     uploadIds,
   };
 }
 
+const outcomeOfSubmission = ({ isComplete }: Pick<Submission, 'isComplete'>): Outcome =>
+  isComplete ? 'COMPLETED' : 'PARTIAL';
+
 const noMetadata: Readonly<Record<string, string>> = {};
 const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
 
+/** Language and metadata of a response, as it is stored with what this submission gives. */
+function storedRespondentOf(input: RowInput): RespondentContext {
+  const { submission, cached, continued, choice } = input;
+  const { saved } = continued;
+  // An anonymous survey keeps nothing of the invitation.
+  const invitation = cached.survey.isAnonymous ? undefined : input.invitation;
+  const given = saved ? { ...saved.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata);
+  return {
+    // Responses that earlier versions saved may hold a language that is not canonical.
+    language:
+      submission.language ??
+      (saved && (canonicalLanguage(saved.language) ?? saved.language)) ??
+      invitation?.language ??
+      choice.collector?.language ??
+      cached.survey.language,
+    metadata: invitation ? { ...given, ...invitedMetadata(invitation) } : given,
+  };
+}
+
+/** The same as conditions read it: with the invitation's metadata, also where that is not stored. */
+function respondentOf(input: RowInput): RespondentContext {
+  const stored = storedRespondentOf(input);
+  return input.invitation && input.cached.survey.isAnonymous
+    ? { ...stored, metadata: { ...stored.metadata, ...invitedMetadata(input.invitation) } }
+    : stored;
+}
+
+interface JudgedAnswers {
+  row: AnswerRow;
+  path?: JudgedPath | undefined;
+}
+
+/** Undefined where a reply says nothing of paths. */
+function pathReply(outcome: Outcome, path: JudgedPath | undefined): PathReply | undefined {
+  if (!path) return undefined;
+  const ignored = path.ignored.map((questionId) => ({ questionId, reason: 'NOT_ON_PATH' as const }));
+  return { outcome, ...(ignored.length > 0 && { ignored }) };
+}
+
+/** The cells in which an earlier save of a response counts. */
+function heldCells({ cached, continued: { saved } }: RowInput): number[] | undefined {
+  if (!saved || !cached.compiled.paths) return undefined;
+  return cached.compiled.paths.cells(saved.row, saved, { isStarted: true });
+}
+
 function encodePlan(
   deps: PlanDeps,
-  { submission, cached, responseId, context, continued, choice, invitation, nowMs }: RowInput,
+  input: RowInput,
   uploadIds: readonly string[],
-  row: AnswerRow,
+  { row, path }: JudgedAnswers,
 ): SubmissionPlan {
+  const { submission, cached, responseId, context, continued, choice, nowMs } = input;
   const { saved, observedVersion } = continued;
   const { survey, compiled } = cached;
-  const { isComplete } = submission;
+  const outcome = path?.isScreenedOut === true ? 'SCREENED_OUT' : outcomeOfSubmission(submission);
+  const isComplete = isCompleteOutcome(outcome);
   const { collector } = choice;
   const { slot, isCounted } = compiled.collectors;
   if (slot !== null && collector) row.codes[slot] = collector.code;
-  // An anonymous survey keeps nothing of the invitation.
-  const ownInvitation = survey.isAnonymous ? undefined : invitation;
   const submittedAtMs = saved?.submittedAtMs ?? nowMs;
   const startedAtMs = saved?.startedAtMs ?? submission.startedAtMs;
-  // Responses that earlier versions saved may hold a language that is not canonical.
-  const language =
-    submission.language ??
-    (saved && (canonicalLanguage(saved.language) ?? saved.language)) ??
-    ownInvitation?.language ??
-    collector?.language ??
-    survey.language;
+  const { language, metadata } = storedRespondentOf(input);
   const respondent = submission.respondent ?? saved?.respondent ?? '';
-  const given = saved ? { ...saved.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata);
-  const metadata = ownInvitation ? { ...given, ...invitedMetadata(ownInvitation) } : given;
   const tookMs = durationMs(startedAtMs, submittedAtMs);
   const head: ResponseHead = {
     surveyId: survey.id,
@@ -406,7 +506,7 @@ function encodePlan(
     submittedAtMs,
     version: (observedVersion ?? 0) + 1,
     surveyVersion: survey.version,
-    isComplete,
+    outcome,
     completedAtMs: isComplete ? nowMs : 0,
     durationMs: tookMs,
     language,
@@ -415,13 +515,21 @@ function encodePlan(
   };
   const state: SavedResponse | undefined = isComplete
     ? undefined
-    : { submittedAtMs, startedAtMs: tookMs < 0 ? undefined : startedAtMs, language, respondent, metadata, row };
+    : {
+        submittedAtMs,
+        startedAtMs: tookMs < 0 ? undefined : startedAtMs,
+        language,
+        respondent,
+        metadata,
+        row,
+        ...(compiled.paths?.paths.isBranched === true && { surveyVersion: survey.version }),
+      };
   const line = encodeResponse(head, row);
   if (line.length > maxRowBytes / 3 && Buffer.byteLength(line) > maxRowBytes)
     return {
       ...refusedPlan(responseId, observedVersion, refusal('responseTooLarge')),
       idHash: idHashOf({ submission }, continued),
-      isComplete,
+      outcome,
       uploadIds,
     };
   // A response that is complete at once under an id that the service gave can only be repeated by its key.
@@ -429,12 +537,14 @@ function encodePlan(
   const hashes: string[] = [];
   if (context.keyHash !== '') hashes.push(context.keyHash);
   if (isKnownById) hashes.push(hashOfResponseId(responseId));
-  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, isComplete };
+  const shownPath = pathReply(outcome, path);
+  const held = heldCells(input);
+  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, outcome };
   return {
     problem: undefined,
     responseId,
     observedVersion,
-    isComplete,
+    outcome,
     collector: isCounted ? (collector?.code ?? defaultCollectorCode) : undefined,
     submittedAtMs,
     idHash: idHashOf({ submission }, continued),
@@ -443,7 +553,11 @@ function encodePlan(
       responseId,
       submittedAtMs,
       isComplete ? undefined : deps.secrets.resumeToken(survey.id, responseId),
+      shownPath,
     ),
+    path: shownPath,
+    cells: path?.cells,
+    heldCells: held,
     state: state ? JSON.stringify(state) : '',
     // Most submissions leave none.
     records: hashes.length === 0 ? '' : hashes.map((hash) => encodeRecord({ hash, ...record })).join('\n'),

@@ -71,6 +71,11 @@ const refusals = {
     openness: ['full'],
     intakeCode: 'QUOTA',
   },
+  versionGone: {
+    code: 'CONFLICT',
+    reason: 'VERSION_GONE',
+    message: 'The survey has changed too much since this version: read it again',
+  },
   collectorPaused: {
     code: 'CONFLICT',
     reason: 'COLLECTOR_CLOSED',

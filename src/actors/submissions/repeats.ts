@@ -5,7 +5,7 @@ import type { Secrets } from '../../platform/secrets.ts';
 import type { IdempotencyRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
 import { hashOfKey } from '../../stores/redis/intake/idempotency.ts';
 import { refusal } from './refusals.ts';
-import { replayedReply } from './reply-text.ts';
+import { type PathReply, replayedReply } from './reply-text.ts';
 import type { SubmissionRequest } from './request.ts';
 
 const digestLength = 12;
@@ -47,6 +47,7 @@ export interface PossibleRepeat {
   keyHash: string;
   idHash: string;
   digest: string;
+  path?: PathReply | undefined;
 }
 
 /**
@@ -55,7 +56,7 @@ export interface PossibleRepeat {
  */
 export async function findReplay(
   deps: FindReplayDeps,
-  { request, keyHash, idHash, digest }: PossibleRepeat,
+  { request, keyHash, idHash, digest, path }: PossibleRepeat,
 ): Promise<string | Problem | undefined> {
   let records: IdempotencyRecord[];
   try {
@@ -71,5 +72,5 @@ export async function findReplay(
   const repeated = [known.at(-1), known[0]].find(
     (record) => record?.digest === digest && record.surveyId === request.surveyId,
   );
-  return repeated ? replayedReply(deps, request, keyHash, repeated) : refusal('otherBody');
+  return repeated ? replayedReply(deps, request, keyHash, repeated, path) : refusal('otherBody');
 }

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../domain/path/definition.ts';
+import { isCompleteOutcome, type Outcome, outcomeOfNumber } from '../../domain/outcome.ts';
 import { responseIdFromKey } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { decodeMoment } from '../../stores/redis/intake/append-protocol.ts';
@@ -6,7 +6,7 @@ import type { SubmissionRequest } from './request.ts';
 
 /** The parts of an idempotency record that a repeat's reply is made from. */
 export interface AcceptedSubmission {
-  isComplete: boolean;
+  outcome: Outcome;
   submittedAtMs: number;
 }
 
@@ -53,13 +53,15 @@ export function replayedReply(
   { secrets }: ReplyDeps,
   { surveyId, submission, idempotencyKey = '' }: RepeatedRequest,
   keyHash: string,
-  { isComplete, submittedAtMs }: AcceptedSubmission,
+  { outcome, submittedAtMs }: AcceptedSubmission,
+  path?: PathReply,
 ): string {
   const responseId = submission?.responseId ?? responseIdFromKey(submittedAtMs, keyHash);
   const reply = replyText(
     responseId,
     submittedAtMs,
-    isComplete ? undefined : secrets.resumeToken(surveyId, responseId),
+    isCompleteOutcome(outcome) ? undefined : secrets.resumeToken(surveyId, responseId),
+    path && { ...path, outcome },
   );
   return submission?.responseId !== undefined || idempotencyKey.length >= secretKeyLength
     ? reply
@@ -69,15 +71,22 @@ export function replayedReply(
 /**
  * The same from the text of the intake's REPLAY; earlier versions stored the whole reply, or an object of both fields.
  */
-export function replayedReplyFrom(deps: ReplyDeps, request: RepeatedRequest, keyHash: string, text: string): string {
+export function replayedReplyFrom(
+  deps: ReplyDeps,
+  request: RepeatedRequest,
+  keyHash: string,
+  text: string,
+  path?: PathReply,
+): string {
   if (!text.startsWith('{')) {
-    const [isComplete, submittedAt = ''] = text.split(' ');
-    return replayedReply(deps, request, keyHash, {
-      isComplete: isComplete === '1',
-      submittedAtMs: decodeMoment(submittedAt),
-    });
+    const [outcome, submittedAt = ''] = text.split(' ');
+    const accepted = { outcome: outcomeOfNumber(Number(outcome)), submittedAtMs: decodeMoment(submittedAt) };
+    return replayedReply(deps, request, keyHash, accepted, path);
   }
   if (!text.startsWith('{"isComplete"')) return text;
   const { isComplete, submittedAt } = JSON.parse(text) as { isComplete: boolean; submittedAt: string };
-  return replayedReply(deps, request, keyHash, { isComplete, submittedAtMs: Date.parse(submittedAt) });
+  return replayedReply(deps, request, keyHash, {
+    outcome: isComplete ? 'COMPLETED' : 'PARTIAL',
+    submittedAtMs: Date.parse(submittedAt),
+  });
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { outcomeOfNumber } from '../../domain/outcome.ts';
 import { Problem } from '../../errors.ts';
 import type { AppendCode, AppendResult } from '../../stores/redis/intake/append-protocol.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
@@ -17,7 +18,7 @@ import type { FrozenSubmissions } from './frozen-submissions.ts';
 import { planSubmission, type SubmissionPlan } from './plan.ts';
 import { intakeRefusal, refusal } from './refusals.ts';
 import { findReplay } from './repeats.ts';
-import { replayedReply, replayedReplyFrom } from './reply-text.ts';
+import { type PathReply, replayedReply, replayedReplyFrom } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse } from './saved-response.ts';
 
@@ -94,7 +95,7 @@ async function handleResult(
   if (!acceptedCodes.has(result.code) && plan.uploadIds.length > 0)
     await deps.uploads.release(plan.responseId, plan.uploadIds);
   if (acceptedCodes.has(result.code) && plan.invited?.burns && attempt.invitation)
-    deps.invitations?.noteUse({ id: attempt.invitation.id, isComplete: plan.isComplete });
+    deps.invitations?.noteUse({ id: attempt.invitation.id, isComplete: plan.outcome !== 'PARTIAL' });
   switch (result.code) {
     case 'ACCEPTED':
       return accepted(plan, rateLimit);
@@ -105,7 +106,15 @@ async function handleResult(
     case 'OVER_QUOTA':
       return acceptedOverQuota(plan, cached, Number(result.text), rateLimit);
     case 'REPLAY':
-      return replay(replayedReplyFrom(deps, requestOf(attempt, plan), attempt.keyHash, result.text));
+      return replay(
+        replayedReplyFrom(
+          deps,
+          requestOf(attempt, plan),
+          attempt.keyHash,
+          result.text,
+          await repeatedPath(deps, cached, plan, result.text),
+        ),
+      );
     case 'MISMATCH':
       if (isNamedByInvitation(plan)) return (await isOpen(deps, plan)) ? 'again' : refuse(refusal('invitationUsed'));
       return refuse(refusal('otherBody'));
@@ -137,7 +146,7 @@ async function handleResult(
     case 'LOOKUP': {
       const keyHash = isNamedByInvitation(plan) ? '' : attempt.keyHash;
       const repeat = { request: requestOf(attempt, plan), keyHash, idHash: plan.idHash, digest: attempt.digest };
-      const found = await findReplay(deps, repeat);
+      const found = await findReplay(deps, { ...repeat, path: plan.path });
       attempt.isLookedUp = true;
       if (found === undefined) return 'again';
       if (typeof found !== 'string' && isNamedByInvitation(plan)) {
@@ -163,6 +172,22 @@ async function handleResult(
       attempt.restored = undefined;
       return 'again';
   }
+}
+
+/** What the first reply said of the path. A quota by cell that was full then is full now, unless responses were deleted. */
+async function repeatedPath(
+  { quotaCounts }: RetryDeps,
+  { survey }: CachedSurvey,
+  { path, cells = [] }: SubmissionPlan,
+  text: string,
+): Promise<PathReply | undefined> {
+  if (!path || outcomeOfNumber(Number(text.slice(0, 1))) !== 'OVER_QUOTA') return path;
+  const counts = await quotaCounts(survey.id);
+  const full = survey.quotas?.find(
+    ({ code, limit, whenFull }) =>
+      cells.includes(code) && whenFull === 'OVER_QUOTA' && (counts.get(code)?.count ?? 0) >= limit,
+  );
+  return { ...path, outcome: 'OVER_QUOTA', ...(full && { quota: { id: full.id, name: full.name } }) };
 }
 
 /**
@@ -221,7 +246,7 @@ async function isOpen({ intake }: SubmissionsDeps, { responseId }: SubmissionPla
 
 /** Whether the response store has the response of an invitation, saved in part. */
 const isStoredOpen = async ({ findRecords }: SubmissionsDeps, { idHash }: SubmissionPlan): Promise<boolean> =>
-  idHash !== '' && (await findRecords([idHash])).at(-1)?.isComplete === false;
+  idHash !== '' && (await findRecords([idHash])).at(-1)?.outcome === 'PARTIAL';
 
 /** Waits while the survey is frozen. False: it is frozen still, after the longest time that a submission may wait. */
 async function waitUntilReleased({ frozenSubmissions }: RetryDeps, attempt: SubmissionAttempt): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { DeadLetterRow } from '../../domain/dead-letter-row.ts';
+import { isCompleteOutcome } from '../../domain/outcome.ts';
 import type { AnswerRow } from '../../domain/questions/contract.ts';
 import type { ResponseHead } from '../../domain/response-row.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
@@ -14,6 +15,8 @@ export interface SavedResponse {
   respondent: string;
   metadata: Readonly<Record<string, string>>;
   row: AnswerRow;
+  /** The version by which it was judged; absent for surveys without paths. */
+  surveyVersion?: number;
 }
 
 /** A response whose saved answers the intake no longer holds. */
@@ -57,7 +60,7 @@ export function createRestore({ responses, deadLetters, reading }: RestoreDeps) 
       if (known?.submittedAtMs !== undefined && known.submittedAtMs !== head.submittedAtMs) continue;
       newest = newerOf(newest, {
         observedVersion: head.version,
-        isComplete: head.isComplete,
+        isComplete: isCompleteOutcome(head.outcome),
         saved: savedFromRow(head, answers, codePositions),
       });
     }
@@ -105,7 +108,7 @@ export type Restore = ReturnType<typeof createRestore>;
 
 const restoredFrom = (record: ResponseRecord): RestoredResponse => ({
   observedVersion: record.version,
-  isComplete: record.isComplete,
+  isComplete: isCompleteOutcome(record.outcome),
   saved: savedFromRecord(record),
 });
 
@@ -117,6 +120,7 @@ export function savedFromRecord({
   respondent,
   metadata,
   row,
+  surveyVersion,
 }: ResponseRecord): SavedResponse {
   const submittedAtMs = submittedAt.getTime();
   return {
@@ -126,6 +130,7 @@ export function savedFromRecord({
     respondent,
     metadata,
     row,
+    surveyVersion,
   };
 }
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Task } from './ask.ts';
+import { draftPathPrompt, sectionsReply } from './draft-paths.ts';
 import { type DraftSurvey, questionReply, readDraft } from './generate-survey.ts';
 import { parseReply } from './parse-reply.ts';
 
 /** Increased with every change of the prompt or of a schema, so that older cached replies are not used. */
-const converseVersion = 1;
+const converseVersion = 2;
 
 const conversePrompt = [
   'You and an author write a survey together. The user message is JSON: "draft" is the survey as it stands, null at the beginning; "said" holds what was said before, oldest first; "message" is what the author says now.',
@@ -14,6 +15,8 @@ const conversePrompt = [
   'Types: MULTIPLE_CHOICE or DROPDOWN (one of the options), CHECKBOXES (several), RANKING (options to be ordered), LIKERT_SCALE (agreement with a statement), MATRIX (options are columns, rows are what is rated),',
   'RATING_SCALE, SLIDER and NUMBER (min and max), NPS (likelihood to recommend, 0 to 10), YES_NO, SHORT_TEXT, LONG_TEXT, EMAIL, DATE, TIME, FILE_UPLOAD.',
   'Give options and rows where a type has them, none where it has not; leave min, max and step null where they do not apply.',
+  draftPathPrompt,
+  'In "draft", "sections" and "conditions" name questions by their zero-based places.',
   'What the author says is about the survey. Whatever it asks besides, reply with a survey and a message about it.',
 ].join('\n');
 
@@ -52,6 +55,7 @@ export function converseTask({ draft, history, message, questionCount }: Convers
       message: z.string(),
       title: z.string(),
       description: z.string().nullable(),
+      sections: sectionsReply,
       questions: z.array(questionReply).min(atLeast).max(atMost),
     }),
     read(reply) {

@@ -23,6 +23,10 @@ export const maxComparisons = 1_000_000;
 /** The comparisons of a row are sorted, which cannot be interrupted. */
 export const maxComparisonsInRow = 20_000;
 
+/** Tables with more comparisons have no exact tests of overlapping columns, which take up to `maxOverlapSteps` each. */
+const maxExactComparisons = 20_000;
+const maxOverlapSteps = 5000;
+
 /** Number of tests for a table: all pairs of columns in every row. */
 export const comparisonsIn = (rows: number, columns: number): number => (rows * columns * (columns - 1)) / 2;
 
@@ -39,9 +43,9 @@ const leastExpected = 5;
  * / (n₁ + n₂), where n₁₂ is the number of respondents in both columns, from `sharedBase` (J. L. Fleiss, Statistical
  * Methods for Rates and Proportions, 2nd ed. 1981, §2; the covariance of overlapping samples: L. Kish, Survey Sampling,
  * 1965, §12.4). Where an expected count is below 5, it is Fisher's exact test, two-sided (R. A. Fisher, Statistical
- * Methods for Research Workers, 5th ed. 1934, §21.02), of whole numbers nearest to effective counts. Overlapping
- * columns have no such test, and are not tested then, nor if fewer than 10 respondents in, or outside, the row are
- * expected among those in only one of the two columns. Corrections are Bonferroni's (p times the tests of the row) and
+ * Methods for Research Workers, 5th ed. 1934, §21.02), of whole numbers nearest to effective counts. For overlapping
+ * columns it is `overlapTest` then, and also if fewer than 10 respondents in, or outside, the row are expected among
+ * those in only one of the two columns; they are not tested if that takes too long. Corrections are Bonferroni's (p times the tests of the row) and
  * that of Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct =
  * FALSE)`.
  */
@@ -52,9 +56,10 @@ export function* compareColumns(
   sharedBase: (one: number, other: number) => number = () => 0,
 ): SlicedWork<string[][][]> {
   const criticalOf = createCriticalValues();
+  const hasExact = comparisonsIn(rowCount, columns.length) <= maxExactComparisons;
   const found: string[][][] = [];
   for (let row = 0; row < rowCount; row += 1) {
-    const pairs = yield* pairsOf(columns, row, sharedBase);
+    const pairs = yield* pairsOf(columns, row, sharedBase, hasExact);
     const over = columns.map((): number[] => []);
     for (const { greater, smaller } of yield* significantPairs(pairs, comparison, criticalOf))
       over[greater]?.push(smaller);
@@ -79,6 +84,7 @@ function* pairsOf(
   columns: readonly ComparedColumn[],
   row: number,
   sharedBase: (one: number, other: number) => number,
+  hasExact: boolean,
 ): SlicedWork<Pair[]> {
   const testable = columns
     .map(({ base, shares }, column): Share => ({ column, base, share: shares[row] ?? 0 }))
@@ -87,7 +93,7 @@ function* pairsOf(
   for (const [index, one] of testable.entries()) {
     for (let next = index + 1; next < testable.length; next += 1) {
       const other = testable[next];
-      const pair = other && pairOf(one, other, sharedBase(one.column, other.column));
+      const pair = other && pairOf(one, other, sharedBase(one.column, other.column), hasExact);
       if (pair) pairs.push(pair);
     }
     yield;
@@ -96,7 +102,7 @@ function* pairsOf(
 }
 
 /** Undefined if the two columns cannot be tested. */
-function pairOf(one: Share, other: Share, shared: number): Pair | undefined {
+function pairOf(one: Share, other: Share, shared: number, hasExact: boolean): Pair | undefined {
   const pooled = (one.base * one.share + other.base * other.share) / (one.base + other.base);
   const rarer = Math.min(pooled, 1 - pooled);
   if (!(rarer > 0)) return undefined;
@@ -104,7 +110,10 @@ function pairOf(one: Share, other: Share, shared: number): Pair | undefined {
   const names = { greater: greater.column, smaller: smaller.column };
   const isSmall = rarer * Math.min(one.base, other.base) < leastExpected;
   if (shared === 0 && isSmall) return { ...names, p: fisherTest(countsOf(greater), countsOf(smaller)) };
-  if (isSmall || (shared > 0 && rarer * (one.base + other.base - 2 * shared) < 2 * leastExpected)) return undefined;
+  if (isSmall || (shared > 0 && rarer * (one.base + other.base - 2 * shared) < 2 * leastExpected)) {
+    const p = hasExact ? overlapTest(countsOf(greater), countsOf(smaller), Math.round(shared)) : undefined;
+    return p === undefined ? undefined : { ...names, p };
+  }
   const variance = pooled * (1 - pooled) * (1 / one.base + 1 / other.base - (2 * shared) / (one.base * other.base));
   return variance > 0 ? { ...names, square: (greater.share - smaller.share) ** 2 / variance } : undefined;
 }
@@ -151,6 +160,89 @@ export function fisherTest([a, b]: readonly [number, number], [c, d]: readonly [
   }
   return extreme / sum;
 }
+
+/**
+ * The two-sided p-value of the difference between two columns that share respondents: the probability, with the number of
+ * respondents in the row fixed, that chance alone makes a difference of the shares as great as this one. How many of the
+ * shared respondents are in the row is not known: it is the greatest p-value over all numbers that are possible, so that
+ * false alarms stay below the level. Undefined if no number is possible (counts of weights are rounded) or it would take
+ * too long.
+ */
+export function overlapTest(
+  [inOne, notInOne]: readonly [number, number],
+  [inOther, notInOther]: readonly [number, number],
+  shared: number,
+): number | undefined {
+  const [base, otherBase] = [inOne + notInOne, inOther + notInOther];
+  const [onlyOne, onlyOther] = [base - shared, otherBase - shared];
+  const least = Math.max(0, inOne - onlyOne, inOther - onlyOther);
+  const most = Math.min(shared, inOne, inOther);
+  if (onlyOne < 0 || onlyOther < 0 || least > most) return undefined;
+  const all = onlyOne + onlyOther + shared;
+  const rows = Math.min(inOne + inOther - least, all);
+  const drawn = Math.max(Math.min(rows, all - (inOne + inOther - most)), 0);
+  const steps = (Math.min(drawn, shared) + 1) * (Math.min(drawn, onlyOne, onlyOther) + 1) * (most - least + 1);
+  if (steps > maxOverlapSteps) return undefined;
+  let greatest = 0;
+  for (let inBoth = least; inBoth <= most; inBoth += 1)
+    greatest = Math.max(
+      greatest,
+      differenceTest({ onlyOne, shared, onlyOther }, inOne + inOther - inBoth, {
+        of: otherBase * inOne - base * inOther,
+        base,
+        otherBase,
+      }),
+    );
+  return greatest;
+}
+
+/**
+ * The probability that, if `rows` of all respondents are drawn, the counts a and b of two columns differ by at least
+ * |otherBase · a − base · b| = |of|.
+ */
+function differenceTest(
+  { onlyOne, shared, onlyOther }: { onlyOne: number; shared: number; onlyOther: number },
+  rows: number,
+  { of, base, otherBase }: { of: number; base: number; otherBase: number },
+): number {
+  const all = onlyOne + shared + onlyOther;
+  // The respondents outside of the row differ as much, and may be fewer.
+  const drawn = Math.min(rows, all - rows);
+  // The counts of the smaller group are enumerated; the third group takes what is left.
+  const [first, last] = onlyOne <= onlyOther ? [onlyOne, onlyOther] : [onlyOther, onlyOne];
+  const [firstBase, lastBase] = onlyOne <= onlyOther ? [base, otherBase] : [otherBase, base];
+  const whole = logChoose(all, drawn);
+  let extreme = 0;
+  for (let inBoth = Math.max(0, drawn - first - last); inBoth <= Math.min(shared, drawn); inBoth += 1) {
+    const left = drawn - inBoth;
+    for (let inFirst = Math.max(0, left - last); inFirst <= Math.min(first, left); inFirst += 1) {
+      const difference = lastBase * (inBoth + inFirst) - firstBase * (inBoth + left - inFirst);
+      if (Math.abs(difference) < Math.abs(of)) continue;
+      const log = logChoose(shared, inBoth) + logChoose(first, inFirst) + logChoose(last, left - inFirst);
+      extreme += Math.exp(log - whole);
+    }
+  }
+  return Math.min(1, extreme);
+}
+
+/** The logarithm of the number of sets of `drawn` among `all`. */
+function logChoose(all: number, drawn: number): number {
+  return logFactorial(all) - logFactorial(drawn) - logFactorial(all - drawn);
+}
+
+/** By Stirling's series from where four terms of it are exact to the last digit. */
+function logFactorial(n: number): number {
+  const known = logFactorials[n];
+  if (known !== undefined) return known;
+  const inverse = 1 / (n * n);
+  const series = (1 / 12 - inverse * (1 / 360 - inverse * (1 / 1260 - inverse / 1680))) / n;
+  return (n + 0.5) * Math.log(n) - n + 0.5 * Math.log(2 * Math.PI) + series;
+}
+
+const logFactorials: readonly number[] = Array.from({ length: 32 }).reduce<number[]>(
+  (known, _, index) => [...known, (known[index] ?? 0) + Math.log(index + 1)],
+  [0],
+);
 
 /** Pairs whose p-values are computed without a pause. */
 const pairsAtOnce = 500;

@@ -12,6 +12,8 @@ export interface Section {
   order: number;
   /** Whether its questions are shown in an order that follows from the response's id. */
   isShuffled: boolean;
+  /** Keeps its place when the sections are shuffled; left out: no. */
+  isAnchored?: boolean | undefined;
   visibleIf: Condition | null;
 }
 

@@ -1,6 +1,7 @@
 /**
  * A text for comparison: NFC, full case folding (Unicode, CaseFolding.txt, statuses C and F: ß = ss, ς = σ), trimmed.
- * JavaScript has no folding of its own; lower, upper and lower case in turn give it, but for the letters below.
+ * JavaScript has no folding of its own. Lower, upper and lower case in turn make the same texts equal, but for the
+ * letters below.
  */
 export function folded(text: string): string {
   const trimmed = text.trim();

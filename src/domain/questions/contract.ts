@@ -166,9 +166,32 @@ export interface Category {
   isHidden?: boolean;
 }
 
+/** The category of responses that were asked and did not answer. No option or point has its code. */
+export const skippedCode = 65_534;
+export const skippedValue = '__skipped__';
+
+/** A bit of a code position. */
+export interface CodeBit {
+  slot: number;
+  /** 1, 2, 4 … 32,768. */
+  mask: number;
+}
+
+/** How a response tells that it skipped a variable: see domain/analytics/asked.ts. */
+export interface SkippedRule {
+  /** Answered where any of these codes is not 0. */
+  slots: readonly number[];
+  /** Not asked where any of these bits is set. */
+  notAsked: readonly CodeBit[];
+  /** A partial response was asked only if any of these codes, of the same question and later ones, is not 0. */
+  later: readonly number[];
+}
+
 /** A question (or a row of it) as a categorical variable, for crosstabs and filters. */
 export interface Dimension {
   categories: readonly Category[];
+  /** Set where responses that skipped it are a category, `skippedCode`. */
+  skipped?: SkippedRule;
   source: /** the code at this position */
     | { kind: 'code'; slot: number }
     /** every option whose bit is set: a response can fall into several categories */
@@ -181,7 +204,31 @@ export interface Dimension {
      * every value that an AI analysis assigned to the answers to one question, or (null) to all: a response can fall
      * into several categories
      */
-    | { kind: 'annotation'; edition: string; questionId: string | null };
+    | { kind: 'annotation'; edition: string; questionId: string | null }
+    /** the outcome of the response: the code is its number + 1 */
+    | { kind: 'outcome' };
+}
+
+/** The code positions that a dimension reads. */
+export function dimensionSlots({ source, skipped }: Dimension): readonly number[] {
+  const slots = sourceSlots(source);
+  return skipped ? [...slots, ...skipped.slots, ...skipped.notAsked.map(({ slot }) => slot), ...skipped.later] : slots;
+}
+
+function sourceSlots(source: Dimension['source']): readonly number[] {
+  switch (source.kind) {
+    case 'code':
+      return [source.slot];
+    case 'collector':
+      return source.slot === null ? [] : [source.slot];
+    case 'bits':
+      return source.slots;
+    case 'first':
+      return source.items.map(({ slot }) => slot);
+    case 'annotation':
+    case 'outcome':
+      return [];
+  }
 }
 
 /** Whether a response can fall into several categories of the dimension. */
@@ -220,6 +267,8 @@ export interface ExportColumn {
   key: string;
   /** The author's wording for the key; '' for ''. */
   label: string;
+  /** Of a MATRIX: the row that it belongs to. */
+  rowId?: string;
   cell: ExportCell;
 }
 

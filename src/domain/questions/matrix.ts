@@ -122,6 +122,7 @@ function lineColumns(question: Question, row: MatrixRow): ExportColumn[] {
       {
         key: row.value,
         label: row.text,
+        rowId: row.id,
         cell: { kind: 'choice', slot: slotAt(question, rowKey(row)), categories: optionCategories(question.options) },
       },
     ];
@@ -129,6 +130,7 @@ function lineColumns(question: Question, row: MatrixRow): ExportColumn[] {
     ...column,
     key: `${row.value}:${column.key}`,
     label: `${row.text}: ${column.label}`,
+    rowId: row.id,
   }));
 }
 

@@ -40,6 +40,7 @@ const fields = {
   options: z.array(optionInput).max(200),
   settings: newSettings,
   sectionId: z.string().max(200).nullable().describe('Its section; null, the default: before the first one'),
+  isAnchored: z.boolean().describe('Keeps its place when the questions of its section are shuffled; default: false'),
   visibleIf: conditionInput.nullable().describe('Asked only if this holds; null, the default: always'),
   skips: skipsInput,
   optionsFrom: optionsFromInput
@@ -94,14 +95,18 @@ export function defineQuestion(
   return checkDefinition(withPathFields(question, input), issues);
 }
 
-type PathFields = Pick<z.output<typeof questionChangeBody>, 'sectionId' | 'visibleIf' | 'skips' | 'optionsFrom'>;
+type PathFields = Pick<
+  z.output<typeof questionChangeBody>,
+  'sectionId' | 'isAnchored' | 'visibleIf' | 'skips' | 'optionsFrom'
+>;
 
 /** The question with the given section, conditions and skips; what is left out of `given` stays. */
 function withPathFields(question: Question, given: PathFields): Question {
-  const { sectionId, visibleIf, skips, optionsFrom, ...rest } = question;
+  const { sectionId, isAnchored, visibleIf, skips, optionsFrom, ...rest } = question;
   const either = <T>(value: T | null | undefined, before: T | undefined) => (value === undefined ? before : value);
   const next = {
     sectionId: either(given.sectionId, sectionId),
+    isAnchored: given.isAnchored ?? isAnchored,
     visibleIf: either(given.visibleIf, visibleIf),
     skips: given.skips ?? skips,
     optionsFrom: either(given.optionsFrom, optionsFrom),
@@ -109,6 +114,7 @@ function withPathFields(question: Question, given: PathFields): Question {
   return {
     ...rest,
     ...(next.sectionId && { sectionId: next.sectionId }),
+    ...(next.isAnchored && { isAnchored: true }),
     ...(next.visibleIf && { visibleIf: next.visibleIf }),
     ...(next.skips?.length && { skips: next.skips }),
     ...(next.optionsFrom && { optionsFrom: next.optionsFrom }),
@@ -317,6 +323,7 @@ export function describeQuestion(question: Question) {
       ...(question.rows.length > 0 && { rows: visibleRows(question).map(describeOption) }),
     },
     sectionId: question.sectionId ?? null,
+    isAnchored: question.isAnchored ?? false,
     visibleIf: question.visibleIf ?? null,
     skips: question.skips ?? [],
     optionsFrom: question.optionsFrom ?? null,

@@ -1,25 +1,15 @@
 import type { ValidationIssue } from '../../errors.ts';
-import type {
-  AnswerRow,
-  GivenAnswer,
-  KnownUpload,
-  PlacedAnswer,
-  QuestionType,
-  ReadContext,
-} from '../questions/contract.ts';
+import type { AnswerRow, GivenAnswer, KnownUpload, PlacedAnswer, ReadContext } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SlotCounts, SurveyWithQuestions } from '../survey.ts';
 import { type CollectorIndex, indexCollectors } from '../survey-collectors.ts';
-
-export interface CompiledQuestion {
-  question: Question;
-  type: QuestionType;
-  codes: readonly number[];
-  numbers: readonly number[];
-  texts: readonly number[];
-  /** Index among the visible questions, from 0; −1 if hidden. */
-  place: number;
-}
+import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
+import {
+  compileSubmissionPaths,
+  type JudgedPath,
+  type RespondentContext,
+  type SubmissionPaths,
+} from './submission-paths.ts';
 
 /** A survey prepared for checking many submissions. */
 export interface CompiledSurvey {
@@ -33,6 +23,8 @@ export interface CompiledSurvey {
   all: readonly CompiledQuestion[];
   /** A row without answers. */
   emptyRow: AnswerRow;
+  /** Paths and quotas by cell; undefined for surveys without. */
+  paths: SubmissionPaths | undefined;
   collectors: CollectorIndex;
   /** Whether checking a submission may hold the event loop for too long: then `checkAnswersInSlices` must do it. */
   isSlowToCheck: boolean;
@@ -43,12 +35,19 @@ export interface CompiledSurvey {
 export interface CheckOptions {
   /** A partial submission may omit required questions. */
   isComplete: boolean;
+  /** Refuses answers off the path instead of leaving them out. */
+  isStrict?: boolean;
+  /** What conditions read beside the answers; needed for surveys with paths. */
+  context?: RespondentContext;
   uploads: ReadonlyMap<string, KnownUpload>;
   /** The stored row of a resumed response: questions answered now are replaced, the others stay. */
   previous?: AnswerRow | undefined;
 }
 
-export type CheckedAnswers = { ok: true; row: AnswerRow } | { ok: false; issues: ValidationIssue[] };
+/** `path`: of surveys with paths or quotas by cell. */
+export type CheckedAnswers =
+  | { ok: true; row: AnswerRow; path?: JudgedPath | undefined }
+  | { ok: false; issues: ValidationIssue[] };
 
 const maxAnswers = 5000;
 const maxIssues = 50;
@@ -80,6 +79,7 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
     collectors: indexCollectors(survey),
     byId: new Map(visible.map((item) => [item.question.id, item])),
     required: visible.filter(({ question }) => question.isRequired),
+    paths: compileSubmissionPaths(survey, visible),
     isSlowToCheck: totalSteps(visible.map(({ question }) => question)) > stepsAtOnce,
     uploadIdsIn: (answers) => (uploads.size === 0 || !Array.isArray(answers) ? [] : uploadIds(answers, uploads)),
   };
@@ -139,7 +139,8 @@ export async function checkAnswersInSlices(
   return check.finish();
 }
 
-function beginCheck(compiled: CompiledSurvey, given: unknown, { isComplete, uploads, previous }: CheckOptions) {
+function beginCheck(compiled: CompiledSurvey, given: unknown, options: CheckOptions) {
+  const { isComplete, uploads, previous, context: respondent = noContext, isStrict = false } = options;
   const issues: ValidationIssue[] = [];
   const { answered, answers, misshaped } = groupAnswers(compiled, given, issues);
   const row = initialRow(compiled, previous);
@@ -165,7 +166,12 @@ function beginCheck(compiled: CompiledSurvey, given: unknown, { isComplete, uplo
     },
     finish(): CheckedAnswers {
       // At the limit of issues the remaining answers were not read, so missing ones are unknown.
-      if (isComplete && issues.length < maxIssues && Array.isArray(given))
+      const isRead = issues.length < maxIssues && Array.isArray(given);
+      const path = isRead
+        ? compiled.paths?.judge(row, { isComplete, isStrict, context: respondent, answers, reported })
+        : undefined;
+      if (path) issues.push(...path.issues);
+      else if (isComplete && isRead)
         for (const item of compiled.required) {
           const message = reported?.has(item)
             ? undefined
@@ -173,10 +179,12 @@ function beginCheck(compiled: CompiledSurvey, given: unknown, { isComplete, uplo
           if (message !== undefined)
             issues.push({ path: `answers.${answers[item.place]?.[0]?.index ?? item.question.id}`, message });
         }
-      return issues.length > 0 ? { ok: false, issues } : { ok: true, row };
+      return issues.length > 0 ? { ok: false, issues } : { ok: true, row, path };
     },
   };
 }
+
+const noContext: RespondentContext = { language: '', metadata: {} };
 
 interface GroupedAnswers {
   /** The questions in the order of their first answers. */
@@ -250,19 +258,6 @@ function questionIdOf(answer: unknown): string | undefined {
     typeof answer.questionId === 'string'
     ? answer.questionId
     : undefined;
-}
-
-/**
- * Error message if a required question is not (fully) answered, else undefined. `isGiven`: the submission has an entry
- * for it, which may count as no answer.
- */
-export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: boolean): string | undefined {
-  const isThere = isAnswered(row, item);
-  const missingPart =
-    (isThere || isGiven ? item.type.missingPart?.(item.question, row) : undefined) ?? (isThere ? undefined : '');
-  if (missingPart === undefined) return undefined;
-  const { id, text } = item.question;
-  return `question ${id} is required${missingPart === '' ? '' : `, ${missingPart}`}: ${text.slice(0, 100).toWellFormed()}`;
 }
 
 /** Fast check for the most common shape of an answer: `questionId` and one value, nothing else. */
@@ -342,17 +337,6 @@ export function initialRow({ emptyRow, survey }: CompiledSurvey, previous: Answe
     numbers: padded(previous.numbers, slotCounts.numbers, 0),
     texts: padded(previous.texts, slotCounts.texts, ''),
   };
-}
-
-function clear(row: AnswerRow, item: CompiledQuestion): void {
-  for (const slot of item.codes) row.codes[slot] = 0;
-  for (const slot of item.numbers) row.numbers[slot] = 0;
-  for (const slot of item.texts) row.texts[slot] = '';
-}
-
-function isAnswered(row: AnswerRow, item: CompiledQuestion): boolean {
-  for (const slot of item.codes) if ((row.codes[slot] ?? 0) !== 0) return true;
-  return false;
 }
 
 /** The stored answers in API shape, in the survey's order, including those to hidden questions. */

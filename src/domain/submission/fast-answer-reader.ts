@@ -1,6 +1,7 @@
 import type { AnswerRow, GivenAnswer, PlacedAnswer, ReadContext } from '../questions/contract.ts';
-import { type CompiledQuestion, type CompiledSurvey, initialRow, isWellShaped, missingMessage } from './answers.ts';
+import { type CompiledSurvey, initialRow, isWellShaped } from './answers.ts';
 import { type BytePattern, bytePattern, matchesAt } from './byte-pattern.ts';
+import { type CompiledQuestion, missingMessage } from './compiled-question.ts';
 
 /** A value as clients write it, up to the closing brace of its answer, and the single code that encodes it. */
 interface KnownValue {
@@ -69,7 +70,7 @@ export function createFastAnswerReader(compiled: CompiledSurvey, style: JsonStyl
       if (matchesAt(question.head, text.view, at, text.end)) {
         at = readQuestion(compiled, question, { text, at }, row);
         if (at === notMatched) return notMatched;
-      } else if (question.item.question.isRequired) return notMatched;
+      } else if (question.item.question.isRequired && !compiled.paths) return notMatched;
     }
     return at;
   };

@@ -161,6 +161,8 @@ const answersOnly: Submission = {
   metadata: undefined,
   language: undefined,
   surveyToken: undefined,
+  surveyVersion: undefined,
+  isStrict: false,
   collectorId: undefined,
   invitation: undefined,
 };

@@ -14,6 +14,10 @@ export interface Submission {
   metadata: Readonly<Record<string, string>> | undefined;
   language: string | undefined;
   surveyToken: string | undefined;
+  /** The version that the respondent saw; undefined: the current one. */
+  surveyVersion: number | undefined;
+  /** Answers off the path are refused instead of left out. */
+  isStrict: boolean;
   collectorId?: string | undefined;
   /** Token of an invitation. */
   invitation?: string | undefined;
@@ -30,6 +34,8 @@ const knownFields = new Set([
   'metadata',
   'language',
   'surveyToken',
+  'surveyVersion',
+  'strict',
   'collectorId',
   'invitation',
 ]);
@@ -57,7 +63,7 @@ export function readSubmission(value: unknown, issues: ValidationIssue[]): Submi
   if (!('answers' in body)) issues.push({ path: 'answers', message: 'is missing' });
   return {
     answers: body['answers'],
-    isComplete: readFlag(body['isComplete'], issues),
+    isComplete: readFlag(body['isComplete'], 'isComplete', true, issues),
     responseId: readText(body['responseId'], 'responseId', issues, responseIdProblem)?.toLowerCase(),
     resumeToken: readText(body['resumeToken'], 'resumeToken', issues, (text) =>
       text.length <= 200 ? undefined : 'is too long',
@@ -70,6 +76,8 @@ export function readSubmission(value: unknown, issues: ValidationIssue[]): Submi
     surveyToken: readText(body['surveyToken'], 'surveyToken', issues, (text) =>
       text.length <= 200 ? undefined : 'is too long',
     ),
+    surveyVersion: readVersion(body['surveyVersion'], issues),
+    isStrict: readFlag(body['strict'], 'strict', false, issues),
     collectorId: readText(body['collectorId'], 'collectorId', issues, (text) =>
       isId(text.toLowerCase()) ? undefined : 'must be a UUID',
     )?.toLowerCase(),
@@ -100,10 +108,17 @@ export function responseIdProblem(text: string): string | undefined {
   return /^0[0-]+$|^f[f-]+$/.test(id) ? 'must be a UUID of its own, not the nil or max UUID' : undefined;
 }
 
-function readFlag(value: unknown, issues: ValidationIssue[]): boolean {
-  if (value === undefined) return true;
-  if (typeof value !== 'boolean') issues.push({ path: 'isComplete', message: 'must be true or false' });
+function readFlag(value: unknown, path: string, byDefault: boolean, issues: ValidationIssue[]): boolean {
+  if (value === undefined) return byDefault;
+  if (typeof value !== 'boolean') issues.push({ path, message: 'must be true or false' });
   return value !== false;
+}
+
+function readVersion(value: unknown, issues: ValidationIssue[]): number | undefined {
+  if (value === undefined) return undefined;
+  if (Number.isSafeInteger(value) && Number(value) >= 1) return Number(value);
+  issues.push({ path: 'surveyVersion', message: 'must be a whole number from 1' });
+  return undefined;
 }
 
 function readText(

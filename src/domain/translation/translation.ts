@@ -1,5 +1,6 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { type NewIds, textWithNewIds } from '../new-ids.ts';
+import { checkTranslation } from '../path-checks.ts';
 import { type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from '../survey.ts';
 
 /** The languages that a survey can be translated to. */
@@ -113,12 +114,17 @@ export function readTranslation(
   const sources = new Map(sourceStrings(survey).map(({ key, text }) => [key, text]));
   const read: ReadTranslation = { strings: {}, removedKeys: [], issues: [] };
   const named = new Set<string>();
+  /** Where each string stands in what was given. */
+  const paths = new Map<string, string>();
   const take = (key: string, path: string, text: string | null | undefined) => {
     if (text === undefined) return;
     const source = sources.get(key);
     if (text === null) read.removedKeys.push(key);
     else if (source === undefined) read.issues.push({ path, message: 'there is nothing to translate here' });
-    else read.strings[key] = { text, source: hashOf(source) };
+    else {
+      read.strings[key] = { text, source: hashOf(source) };
+      paths.set(key, path);
+    }
   };
   take('title', 'title', input.title);
   take('description', 'description', input.description);
@@ -155,6 +161,9 @@ export function readTranslation(
           });
       }
   }
+  read.issues.push(
+    ...checkTranslation(survey, read.strings).map(({ key, message }) => ({ path: paths.get(key) ?? key, message })),
+  );
   return read;
 }
 
@@ -256,8 +265,9 @@ export function copyStrings(
       const newKey = copiedKey(key, newIds);
       if (newKey === undefined) return [];
       const [wording, copy] = [before.get(key), after.get(newKey)];
-      const isFresh = wording !== undefined && copy !== undefined && source === hashOf(wording);
-      return [[newKey, { text: textWithNewIds(text, newIds), source: isFresh ? hashOf(copy) : source }]];
+      // The hash of the original's wording becomes that of the copy's, unless they differ in more than ids.
+      const isSame = wording !== undefined && copy === textWithNewIds(wording, newIds) && source === hashOf(wording);
+      return [[newKey, { text: textWithNewIds(text, newIds), source: isSame ? hashOf(copy) : source }]];
     }),
   );
 }

@@ -1,5 +1,6 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { encodeLiveCursor, type LivePosition } from '../../domain/live-cursor.ts';
+import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { type CompiledSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { collectorIdOf, isOfUnknownCollector } from '../../domain/survey-collectors.ts';
 import type { Log } from '../../log.ts';
@@ -58,7 +59,8 @@ function toEvent(compiled: CompiledSurvey, { head, row }: EntryRow, position: Li
     type: 'response',
     surveyId: head.surveyId,
     responseId: head.responseId,
-    isComplete: head.isComplete,
+    isComplete: isCompleteOutcome(head.outcome),
+    outcome: head.outcome,
     submittedAt: new Date(head.submittedAtMs).toISOString(),
     collectorId: collectorIdOf(compiled.collectors, row.codes) ?? null,
     answers: readAnswers(compiled, row),

@@ -51,6 +51,8 @@ export const tagDescriptions: Readonly<Record<string, () => string>> = {
   Surveys: () =>
     'A survey is a DRAFT until it is published. Only an ACTIVE one takes responses, from `startsAt` to `endsAt` and up to `responseQuota` complete responses. Every status may be set from every other, unless the end has passed or the quota is full.',
   Questions: () => `Differences between the types:\n\n${questionTable()}\n\n${questionRules}`,
+  Quotas: () =>
+    'Quotas by cell limit how many responses a condition may hold for. They are decided exactly, whatever races, in the step that makes a response durable.',
   Collectors: () =>
     'The ways by which responses come to a survey: links, panels, and lists of invited persons. Responses, exports, filters (`collector:ID`) and crosstabs (`collector`) name them.',
   Translations: () =>

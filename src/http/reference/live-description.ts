@@ -35,7 +35,7 @@ export function liveDescription(): string {
       [
         [
           'responses',
-          '`response` for each accepted submission: `responseId`, `isComplete`, `submittedAt`, `collectorId`, `answers` as `GET /responses/{id}` has them, and `cursor`, but neither respondent nor metadata. A response that is continued comes again with the same id',
+          '`response` for each accepted submission: `responseId`, `isComplete`, `outcome`, `submittedAt`, `collectorId`, `answers` as `GET /responses/{id}` has them, and `cursor`, but neither respondent nor metadata. A response that is continued comes again with the same id',
         ],
         [
           'analytics',

@@ -54,6 +54,7 @@ const pathParameterDescriptions: Readonly<Record<string, readonly [description: 
   questionId: ['The question', exampleIds.heard],
   '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', exampleIds.again],
   sectionId: ['The section', exampleIds.stay],
+  quotaId: ['The quota by cell', exampleIds.quota],
   collectorId: ['The collector', exampleIds.collector],
   invitationId: ['The invitation, by the `id` that lists give', exampleIds.invitation],
   responseId: ['The response: the `responseId` of the submission', exampleIds.response],

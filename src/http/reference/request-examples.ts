@@ -31,6 +31,11 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
     startedAt: '2026-01-15T09:30:00.000Z',
     language: 'en',
   },
+  'POST /public/surveys/{id}/path': {
+    answers: [{ questionId: exampleIds.heard, optionId: exampleIds.friend }],
+    responseId: exampleIds.response,
+    language: 'en',
+  },
   'POST /auth/refresh': { refreshToken: 'the refresh token of the last reply' },
   'POST /auth/logout': { refreshToken: 'the refresh token of the last reply' },
   'POST /auth/password': { currentPassword: 'the one so far', newPassword: 'a good long password' },
@@ -57,6 +62,13 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
   },
   'POST /surveys/{surveyId}/sections': { title: 'Your stay' },
   'PUT /surveys/{surveyId}/sections/{sectionId}': { title: 'Your stay with us', isShuffled: true },
+  'POST /surveys/{surveyId}/quotas': {
+    name: 'Heard of us by a friend',
+    limit: 100,
+    where: { questionId: exampleIds.heard, operator: 'isAnyOf', optionIds: [exampleIds.friend] },
+  },
+  'PUT /surveys/{surveyId}/quotas/{quotaId}': { limit: 150 },
+  'POST /surveys/{surveyId}/quotas/grid': { questionIds: [exampleIds.heard, exampleIds.first], limit: 50 },
   'POST /surveys/{surveyId}/sections/reorder': { sectionIds: [exampleIds.after, exampleIds.stay] },
   'POST /surveys/{id}/collectors': {
     name: 'Card in the room',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
+import type { WordingChanges } from '../../actors/wording-changes.ts';
 import type { Providers } from '../../ai/providers/providers.ts';
 import { describeSurveyJob } from '../../ai/survey-jobs.ts';
 import type { questionChangeBody } from '../../domain/questions/question-definition.ts';
@@ -22,6 +23,7 @@ import {
   type SuggestionStatus,
   type SuggestionStore,
 } from '../../stores/postgres/ai/suggestions.ts';
+import type { Tx } from '../../stores/postgres/client.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { type AiJobReplyDeps, replyWithJobResult } from '../routing/ai-job-reply.ts';
@@ -38,6 +40,7 @@ export interface AiSuggestionRoutesDeps extends AiJobReplyDeps {
   suggestions: SuggestionStore;
   hasAnswers(question: Question): Promise<boolean>;
   freezeSubmissions: Intake['freeze'];
+  wording: Pick<WordingChanges, 'settle'>;
   now(): number;
   newId(): string;
 }
@@ -115,7 +118,7 @@ function decisionRoutes(deps: AiSuggestionRoutesDeps): Route[] {
       summary: 'Accept a suggestion',
       description:
         'Changes the wording of the question; makes a new version of the survey. Each suggestion can be decided once (409 ALREADY_DECIDED), while AI is on for its survey (409 AI_DISABLED). The question must still read as it did when the suggestion was made (409 QUESTION_CHANGED); ' +
-        'a question that has answers keeps its options (409 HAS_RESPONSES).',
+        'a question that has answers keeps its options (409 HAS_RESPONSES), and so does one whose options conditions name (409 CONDITION_BROKEN).',
       handle: async ({ params, survey, principal }) => {
         assertAiEnabled(survey);
         return ok(await accept(deps, await findSuggestion(suggestions, params), principal));
@@ -174,8 +177,9 @@ async function accept(
       assertWording(question, suggestion.basis);
       if (isAnswered && removesOptions(question, suggestion.suggestion))
         throw conflict('HAS_RESPONSES', 'The question has answers and keeps its options');
-      const survey = withNewWording(deps, {
+      const survey = await withNewWording(deps, {
         current,
+        tx,
         question,
         change: changeFromSuggestion(question, suggestion.suggestion),
         isAnswered,
@@ -201,7 +205,13 @@ async function undo(
       const suggestion = await lockSuggestion(deps.suggestions, { tx, id, wanted: 'ACCEPTED' });
       const question = questionOf(current, questionId);
       if (suggestion.applied) assertWording(question, suggestion.applied);
-      const survey = withNewWording(deps, { current, question, change: changeToWording(suggestion.basis), isAnswered });
+      const survey = await withNewWording(deps, {
+        current,
+        tx,
+        question,
+        change: changeToWording(suggestion.basis),
+        isAnswered,
+      });
       await deps.suggestions.decide(tx, { id, status: 'PENDING', by: principal.userId });
       assertUnchanged(current);
       return { survey, isWordingChanged: true };
@@ -212,16 +222,19 @@ async function undo(
 
 interface Rewording {
   current: SurveyWithQuestions;
+  tx: Tx;
   question: Question;
   change: z.output<typeof questionChangeBody>;
   isAnswered: boolean;
 }
 
-function withNewWording(
-  { now, newId }: AiSuggestionRoutesDeps,
-  { current, question, change, isAnswered }: Rewording,
-): SurveyWithQuestions {
-  return { ...editQuestion(current, question.id, change, { isAnswered, newId }), updatedAt: new Date(now()) };
+/** Throws CONDITION_BROKEN where options go that a condition names. */
+async function withNewWording(
+  { wording, now, newId }: AiSuggestionRoutesDeps,
+  { current, tx, question, change, isAnswered }: Rewording,
+): Promise<SurveyWithQuestions> {
+  const after = editQuestion(current, question.id, change, { isAnswered, newId });
+  return { ...(await wording.settle({ before: current, after, tx })), updatedAt: new Date(now()) };
 }
 
 type AssertUnchanged = (current: SurveyWithQuestions) => void;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bases } from '../../domain/analytics/asked.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import type { AnnotationStore } from '../../stores/annotations.ts';
@@ -8,6 +9,7 @@ import { analyseQuestion, analyseSurvey } from '../../stores/survey-analytics.ts
 import { ok, type Route, route } from '../routing/route.ts';
 import { questionStatisticSchema, surveyAnalyticsSchema } from '../schemas/analytics.ts';
 import { annotationVariablesText, conditionsOf, filterField } from '../schemas/analytics-variables.ts';
+import { countedOutcomesText, outcomeField } from '../schemas/outcome.ts';
 import {
   booleanField,
   endField,
@@ -29,10 +31,17 @@ const analyticsQuery = z
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: booleanField.optional(),
+    outcome: outcomeField,
+    base: z
+      .enum(bases)
+      .default('answered')
+      .describe(
+        'What percentages refer to: the responses that answer the question (`responseCount`), or all that it was asked in (`askedCount`)',
+      ),
     filter: listField(filterField, 20)
       .default([])
       .describe(
-        '`questionId:optionValue`, or `questionId:rowValue:columnValue` for a MATRIX; may be repeated, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Options and rows may also be named by their id, or by their text if no other has the same; an unknown name is refused with the values that exist. `collector:ID` selects the responses of a collector. Texts, addresses, files, dates, times and NUMBER cannot be filters, and neither can scales of more than 10,000 points. ' +
+        '`questionId:optionValue`, `questionId:rowValue:columnValue` for a MATRIX, or `outcome:SCREENED_OUT`; may be repeated, all must hold. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE) take the value of an option, scales (RATING_SCALE, NPS, SLIDER) a point, such as `questionId:9`, and a RANKING the item ranked first or, as `questionId:itemValue:rank`, the rank of an item; the value of “other” is `__other__`. Options and rows may also be named by their id, or by their text if no other has the same; an unknown name is refused with the values that exist. `collector:ID` selects the responses of a collector. Texts, addresses, files, dates, times and NUMBER cannot be filters, and neither can scales of more than 10,000 points. ' +
           annotationVariablesText,
       ),
   })
@@ -51,7 +60,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       operationId: 'getSurveyAnalytics',
       tag: 'Analytics',
       summary: 'Statistics of a whole survey',
-      description: 'Exact counts over all responses; those that were accepted in the last second may be missing.',
+      description: `Exact counts over all responses; those that were accepted in the last second may be missing. ${countedOutcomesText}`,
       access: { kind: 'survey', right: 'read', by: 'surveyId' },
       limit: 'api',
       query: analyticsQuery,
@@ -59,13 +68,14 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       replyStatus: 200,
       handle: async ({ params, query }) => {
         const survey = await load(params['surveyId'] ?? '');
-        const { startDate, endDate, isComplete } = query;
+        const { startDate, endDate, isComplete, outcome: outcomes, base } = query;
+        const selection = { startDate, endDate, isComplete, outcomes, base };
         const filters = conditionsOf(
           { survey, known: await deps.annotations.findByNames(survey.id, query.filter) },
           query.filter,
           'filter',
         );
-        return ok(await analyseSurvey(deps.cachedTotals, survey, { filters, startDate, endDate, isComplete }));
+        return ok(await analyseSurvey(deps.cachedTotals, survey, { filters, ...selection }));
       },
     }),
     route({
@@ -74,6 +84,7 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
       operationId: 'getQuestionAnalytics',
       tag: 'Analytics',
       summary: 'Statistics of one question',
+      description: countedOutcomesText,
       access: { kind: 'survey', right: 'read', by: 'surveyId' },
       limit: 'api',
       query: analyticsQuery,
@@ -83,13 +94,14 @@ export function analyticsRoutes(deps: AnalyticsRoutesDeps): Route[] {
         const survey = await load(params['surveyId'] ?? '');
         const question = visibleQuestions(survey).find((item) => item.id === params['questionId']);
         if (!question) throw notFound('question');
-        const { startDate, endDate, isComplete } = query;
+        const { startDate, endDate, isComplete, outcome: outcomes, base } = query;
+        const selection = { startDate, endDate, isComplete, outcomes, base };
         const filters = conditionsOf(
           { survey, known: await deps.annotations.findByNames(survey.id, query.filter) },
           query.filter,
           'filter',
         );
-        return ok(await analyseQuestion(deps.cachedTotals, question, { filters, startDate, endDate, isComplete }));
+        return ok(await analyseQuestion(deps.cachedTotals, survey, question, { filters, ...selection }));
       },
     }),
   ];

@@ -12,6 +12,7 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { okInSlices, type Route, route } from '../routing/route.ts';
 import { crosstabSchema } from '../schemas/analytics.ts';
 import { conditionsOf, dimensionOf, filterField, type NamedVariable } from '../schemas/analytics-variables.ts';
+import { countedOutcomesText, outcomeBodyField } from '../schemas/outcome.ts';
 import { endField, invertedRangeIssue, isRangeInverted, startField } from '../schemas/query-fields.ts';
 
 export interface CrosstabRouteDeps {
@@ -28,9 +29,9 @@ const crosstabBody = z
     questionId1: z
       .string()
       .describe(
-        'The question in the rows, or `collector`; after an AI analysis also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
+        'The question in the rows, or `outcome`, the outcome of the response, or `collector`; after an AI analysis also `sentiment`, `theme`, `sentiment:questionId` or `theme:questionId`',
       ),
-    questionId2: z.string().describe('The question in the columns, or `collector` or an annotation as in the rows'),
+    questionId2: z.string().describe('The question in the columns, or another variable as in the rows'),
     rowId1: z
       .string()
       .optional()
@@ -40,6 +41,13 @@ const crosstabBody = z
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: z.boolean().optional(),
+    outcome: outcomeBodyField,
+    includeSkipped: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Makes those who were asked and did not answer a row or column of its own, with the value `__skipped__`, also of a row of a MATRIX',
+      ),
     weightQuestionId: z.string().optional().describe('A NUMBER question whose answer is the weight of the response'),
     weightMetadataKey: z
       .string()
@@ -76,6 +84,7 @@ const crosstabBody = z
   });
 
 const description = [
+  `${countedOutcomesText} A crosstab of \`outcome\` counts every outcome.`,
   'Counts the responses that answered both questions. Choices (YES_NO, MULTIPLE_CHOICE, DROPDOWN, CHECKBOXES, LIKERT_SCALE), scales (RATING_SCALE, NPS, SLIDER), the rows of a MATRIX and a RANKING can be crossed; ' +
     'texts, addresses, files, dates, times and NUMBER cannot, as they have no categories, and neither can scales of more than 10,000 points. ' +
     'A RANKING counts by the item that is ranked first, or with a row by the rank of that item.',
@@ -84,7 +93,7 @@ const description = [
   '`significantOver` compares each column percentage of a row with the others by a two-sided z-test with pooled variance, over the respondents of both columns; columns without respondents, and pairs with nobody or everybody in the row, are not compared. ' +
     'Where fewer than 5 respondents of a column would be expected in the row, or outside of it, the test is Fisher’s exact test, two-sided. ' +
     'A correction takes all pairs of columns of one row as a family. Columns of a question with several answers share respondents: the covariance of the overlap is part of the variance, p (1 − p) (1/n₁ + 1/n₂ − 2 n₁₂ / (n₁ n₂)). ' +
-    'Overlapping columns are not compared where fewer than 5 respondents are expected as above, or fewer than 10 among those in only one of the two columns.',
+    'Where fewer than 5 respondents are expected as above, or fewer than 10 among those in only one of the two columns, overlapping columns are compared by an exact test of the difference, with the least favourable answers of those in both; in tables of more than 20,000 comparisons, and where it would take too long, they are not compared then.',
   'With a weight, `weightedCount`, `weightedTotal`, percentages and Cramér’s V are computed from sums of weights, and columns are compared by their effective bases, (Σw)² / Σw², rounded for Fisher’s test; `count` and `total` stay unweighted. ' +
     'Chi-square is corrected for the weights by their design effects (Rao and Scott, 1984), so that neither their size nor their spread makes anything significant; `uncorrectedChiSquare` is that of the weighted counts as shown. ' +
     'A weight is usable from 1e-12 to 1e12; responses without one only count in `unweightable`.',
@@ -108,7 +117,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
       const survey = await surveys.load(params['surveyId'] ?? '');
       if (!survey) throw notFound('survey');
       const issues: ValidationIssue[] = [];
-      const { startDate, endDate, isComplete } = body;
+      const { startDate, endDate, isComplete, outcome: outcomes } = body;
       const columnNames = columnVariables(body);
       const scope = {
         survey,
@@ -117,6 +126,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
           ...columnNames.map(({ id }) => id),
           ...body.filters,
         ]),
+        includesSkipped: body.includeSkipped,
       };
       const rows = dimensionOf(
         scope,
@@ -137,6 +147,7 @@ export function crosstabRoute({ cachedCrosstab, surveys, annotations, maxCells }
         startDate,
         endDate,
         isComplete,
+        outcomes,
       });
       if (counted.every(hasNoUsableWeight))
         await assertMetadataKeyExists(cachedCrosstab, survey.id, body.weightMetadataKey);

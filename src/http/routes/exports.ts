@@ -12,6 +12,7 @@ import { objectInSurvey } from '../routing/audit.ts';
 import { accepted, ok, page, type Route, route } from '../routing/route.ts';
 import { deletedSchema, idSchema } from '../schemas/common.ts';
 import { acceptedExportSchema, exportFormatSchema, exportSchema, exportStatusSchema } from '../schemas/exports.ts';
+import { outcomeBodyField } from '../schemas/outcome.ts';
 import { endField, invertedRangeIssue, isRangeInverted, pageFields, startField } from '../schemas/query-fields.ts';
 import { replyWithFile } from '../server/file-reply.ts';
 
@@ -30,6 +31,7 @@ const exportBody = z
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: z.boolean().optional().describe('Only complete or only incomplete responses'),
+    outcome: outcomeBodyField,
     filters: z
       .array(z.string().min(3).max(1000))
       .max(20)
@@ -51,11 +53,17 @@ const exportBody = z
       .describe(
         'Options and headings as labels, or as values and numbers of questions: `Q1`, `Q2:optionValue`. A PDF and the summary of a workbook always have labels',
       ),
+    missing: z
+      .enum(['empty', 'labelled'])
+      .default('empty')
+      .describe(
+        '`labelled` tells skipped answers from questions that were not asked: CSV and EXCEL have `(not asked)` in the cells of the latter, SPSS two user-missing values with labels, PARQUET a column with the status of each question or row, JSON and NDJSON `statuses`. A question of a partial response after the last answered one was not asked',
+      ),
   })
   .refine((body) => !isRangeInverted(body), invertedRangeIssue);
 
 const columnsText = `One line a response, oldest first, with the responses that were accepted before the request. The columns are id, surveyVersion, submittedAt, completedAt, isComplete, durationSeconds, language,
-respondent (not for anonymous surveys), then the questions, then a column \`metadata.key\` for each of the 100 most frequent keys of the metadata, then all metadata as a JSON text. CHECKBOXES and a MATRIX with several answers have a column an option that holds 1 or 0 (empty: not answered), a MATRIX has a column
+respondent (not for anonymous surveys), outcome, then the questions, then a column \`metadata.key\` for each of the 100 most frequent keys of the metadata, then all metadata as a JSON text. CHECKBOXES and a MATRIX with several answers have a column an option that holds 1 or 0 (empty: not answered), a MATRIX has a column
 a row, a RANKING a column an item that holds its rank; \`allowOther\` adds a column for the other text. With labels "value" a heading is Q1 or Q1:optionValue; questions are numbered by their order in the survey, whatever columns are asked for. CSV is UTF-8 with a byte order mark (RFC 4180);
 text that begins with apostrophes, if any, and one of = + - @ tab CR LF NUL or their full-width forms gets one more apostrophe in front, so that no spreadsheet runs it, and so does such a sign behind a semicolon, tab or
 line end within a text (with apostrophes or quotation marks between them, if any), since some spreadsheets begin a cell there; ";-)" stays as it is. Taking each away again gives the exact text. Semicolons in metadata are spelled \\u003b.
@@ -144,10 +152,12 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
             startDate: body.startDate?.toISOString(),
             endDate: body.endDate?.toISOString(),
             isComplete: body.isComplete,
+            outcomes: body.outcome,
             filters: body.filters,
             editions: editionsOf(known),
             columns: body.columns,
             labels: body.labels,
+            missing: body.missing === 'labelled' ? body.missing : undefined,
           },
         };
         if (!(await deps.exports.create(record)))

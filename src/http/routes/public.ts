@@ -2,26 +2,25 @@ import { z } from 'zod';
 import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
 import { isInvited } from '../../actors/submissions/refusals.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
+import type { CellQuota } from '../../domain/cell-quota.ts';
 import { opennessOf } from '../../domain/openness.ts';
-import {
-  type MatrixRow,
-  type Option,
-  type Question,
-  type SurveyWithQuestions,
-  visibleOptions,
-  visibleQuestions,
-  visibleRows,
-} from '../../domain/survey.ts';
+import { pathDefinitionOf } from '../../domain/path-definition.ts';
+import { renderedPath, type Shown } from '../../domain/rendered-path.ts';
+import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
+import { describeSection } from '../../domain/survey-edits.ts';
 import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation/translation.ts';
 import { notFound } from '../../errors.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import { ok, type Route, route } from '../routing/route.ts';
-import { publicSurveySchema } from '../schemas/surveys.ts';
+import { submissionBodySchema } from '../schemas/responses.ts';
+import { publicSurveySchema, respondentPathSchema } from '../schemas/surveys.ts';
 
 export interface PublicRoutesDeps {
   currentSurvey: CurrentSurvey;
   postgresFallback: PostgresFallback;
   translations: Pick<TranslationStore, 'languages' | 'find'>;
+  /** Quotas by cell of a survey that take no more responses. */
+  fullQuotas(survey: SurveyWithQuestions): Promise<Pick<CellQuota, 'id' | 'name' | 'whenFull'>[]>;
   now(): number;
 }
 
@@ -34,16 +33,45 @@ const query = z.strictObject({
     .describe('The preferred language'),
 });
 
+const pathBody = z.strictObject({
+  answers: submissionBodySchema.shape.answers.describe(
+    'Those so far. Answers that are not offered, or that their question cannot have, do not count',
+  ),
+  responseId: submissionBodySchema.shape.responseId.describe(
+    'The id of the response; decides the order of what is shuffled. Without it the designed order is shown',
+  ),
+  metadata: submissionBodySchema.shape.metadata,
+  language: submissionBodySchema.shape.language.describe('For conditions, and for the texts where they are translated'),
+  invitation: z.string().max(200).optional().describe('The token of the invitation'),
+});
+
 /** What respondents may see without signing in. */
-export function publicSurveyRoutes({ currentSurvey, postgresFallback, translations, now }: PublicRoutesDeps): Route[] {
-  const translated = async (survey: SurveyWithQuestions, lang: string | undefined) => {
-    const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
-    const languages = [survey.language, ...others];
-    const language = chooseLanguage(lang, languages) ?? survey.language;
-    const translation = language === survey.language ? undefined : await translations.find(survey.id, language);
-    const shownSurvey = translation ? translateSurvey(survey, translation) : survey;
-    return present(shownSurvey, translation?.language ?? survey.language, languages);
+export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
+  const { currentSurvey, postgresFallback, translations, fullQuotas, now } = deps;
+
+  /** Throws NOT_FOUND for surveys that are not open, or not to this caller. */
+  const openSurvey = async (id = '', token: string | undefined): Promise<SurveyWithQuestions> => {
+    const cached = await currentSurvey(id);
+    const survey = cached?.survey;
+    if (!survey || !isInvited(survey, token) || opennessOf(survey, now()) !== 'open') throw notFound('survey');
+    return survey;
   };
+
+  /** The survey in the language that fits best, with all its languages; untranslated while PostgreSQL is away. */
+  const translated = (survey: SurveyWithQuestions, lang: string | undefined) =>
+    postgresFallback.ask(
+      async () => {
+        const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
+        const languages = [survey.language, ...others];
+        const language = chooseLanguage(lang, languages) ?? survey.language;
+        const translation = language === survey.language ? undefined : await translations.find(survey.id, language);
+        return translation
+          ? { survey: translateSurvey(survey, translation), language: translation.language, languages }
+          : { survey, language: survey.language, languages };
+      },
+      async () => ({ survey, language: survey.language, languages: [survey.language] }),
+    );
+
   return [
     route({
       method: 'GET',
@@ -52,26 +80,45 @@ export function publicSurveyRoutes({ currentSurvey, postgresFallback, translatio
       tag: 'Public',
       summary: 'Read an open survey as a respondent',
       description:
-        'Only for surveys that take responses now, for a PRIVATE one with its token in `X-Survey-Token`; otherwise 404. Without `lang`, or a translation to it, the texts are in the survey’s own language; so they are while PostgreSQL, which stores the translations, is away.',
+        'Only for surveys that take responses now, for a PRIVATE one with its token in `X-Survey-Token`; otherwise 404. Without `lang`, or a translation to it, the texts are in the survey’s own language; so they are while PostgreSQL, which stores the translations, is away. Sections and questions are in their designed order, with all that is needed to compute a respondent’s path; texts hold their placeholders.',
       access: { kind: 'public' },
       limit: 'api',
       query,
       reply: publicSurveySchema,
       replyStatus: 200,
-      handle: async ({ params, query: { lang }, header }) => {
-        const cached = await currentSurvey(params['id'] ?? '');
-        const survey = cached?.survey;
-        if (!survey || !isInvited(survey, header('x-survey-token')) || opennessOf(survey, now()) !== 'open')
-          throw notFound('survey');
-        const untranslated = async () => present(survey, survey.language, [survey.language]);
-        return ok(await postgresFallback.ask(() => translated(survey, lang), untranslated));
+      handle: async ({ params, query: { lang }, header }) =>
+        ok(present(await translated(await openSurvey(params['id'], header('x-survey-token')), lang))),
+    }),
+    route({
+      method: 'POST',
+      path: '/public/surveys/{id}/path',
+      operationId: 'getRespondentPath',
+      tag: 'Public',
+      summary: 'Get a respondent’s path through an open survey',
+      description:
+        'For clients that do not compute paths themselves: the sections and questions that a respondent with these answers is asked, with the options and rows that are offered, all in the order shown and with texts rendered; `next` is the question to go on with. Nothing is stored, and nothing is needed but, for a PRIVATE survey, its token in `X-Survey-Token`. What is inserted into texts is plain text: show it as text, never as markup.',
+      access: { kind: 'public' },
+      limit: 'api',
+      body: pathBody,
+      reply: respondentPathSchema,
+      replyStatus: 200,
+      handle: async ({ params, body: { answers, responseId, metadata, language }, header }) => {
+        const survey = await openSurvey(params['id'], header('x-survey-token'));
+        const shown = await translated(survey, language);
+        const path = renderedPath(survey, { answers, responseId, metadata, language }, shown);
+        return ok({ ...path, fullQuotas: await fullQuotas(survey) });
       },
     }),
   ];
 }
 
-function present(survey: SurveyWithQuestions, language: string, languages: readonly string[]) {
-  const { id, title, description, isAnonymous } = survey;
+interface ShownSurvey extends Shown {
+  languages: readonly string[];
+}
+
+function present({ survey, language, languages }: ShownSurvey) {
+  const { id, title, description, isAnonymous, version } = survey;
+  const { isShuffled, questions: paths } = pathDefinitionOf(survey);
   return {
     id,
     title,
@@ -80,23 +127,14 @@ function present(survey: SurveyWithQuestions, language: string, languages: reado
     direction: directionOf(language),
     languages,
     isAnonymous,
-    questions: visibleQuestions(survey).map(presentQuestion),
-  };
-}
-
-const presentLabel = ({ id, text }: Option | MatrixRow) => ({ id, text });
-
-/** Shows all settings, since they say what an answer may be, but no stored values. */
-function presentQuestion(question: Question) {
-  const { id, type, text, description, isRequired, order, settings } = question;
-  return {
-    id,
-    type,
-    text,
-    description,
-    isRequired,
-    order,
-    options: visibleOptions(question).map(presentLabel),
-    settings: { ...settings, ...(question.rows.length > 0 && { rows: visibleRows(question).map(presentLabel) }) },
+    version,
+    isShuffled,
+    sections: (survey.sections ?? []).map(({ order: _, ...section }) => describeSection(section)),
+    questions: visibleQuestions(survey).map(({ text, description, order }, index) => ({
+      ...paths[index],
+      text,
+      description,
+      order,
+    })),
   };
 }

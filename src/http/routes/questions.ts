@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
-import type { ChangeWording } from '../../actors/wording-changes.ts';
+import type { WordingChanges } from '../../actors/wording-changes.ts';
 import { describeQuestion, newQuestionBody, questionChangeBody } from '../../domain/questions/question-definition.ts';
 import { meansTheSame } from '../../domain/questions/question-meaning.ts';
+import { settleChange } from '../../domain/settle-change.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import {
   addQuestion,
@@ -26,12 +27,12 @@ export interface QuestionRoutesDeps {
   /** Whether any accepted response answers the question. */
   hasAnswers(question: Question): Promise<boolean>;
   freezeSubmissions: Intake['freeze'];
-  changeWording: ChangeWording;
+  wording: Pick<WordingChanges, 'change'>;
   newId(): string;
 }
 
 export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
-  const { changeWording } = deps;
+  const { change: changeWording } = deps.wording;
   return [
     route({
       method: 'POST',
@@ -93,18 +94,12 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         const isAnswered = await deps.hasAnswers(before);
         const edit = (current: SurveyWithQuestions) =>
           editQuestion(current, id, body, { isAnswered, newId: deps.newId });
+        // What is refused for its conditions freezes no submissions.
+        settleChange(cached.survey, edit(cached.survey), query);
         const isSafe = (current: SurveyWithQuestions) =>
           isAnswered || meansTheSame(findQuestion(current, id), findQuestion(edit(current), id));
-        const save = (assertUnchanged: (current: SurveyWithQuestions) => void) =>
-          changeWording(
-            survey.id,
-            (current) => {
-              const next = edit(current);
-              assertUnchanged(current);
-              return next;
-            },
-            query,
-          );
+        const save = (beforeSave: (current: SurveyWithQuestions) => void) =>
+          changeWording(survey.id, edit, { ...query, beforeSave });
         const assertSafe = (current: SurveyWithQuestions) => {
           if (!isSafe(current)) throw tooManyConflicts('survey');
         };

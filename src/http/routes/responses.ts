@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ConsistentReads } from '../../actors/consistent-reads.ts';
 import type { ResponseErasure } from '../../actors/erasure.ts';
+import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import { collectorIdOf } from '../../domain/survey-collectors.ts';
 import { notFound } from '../../errors.ts';
@@ -9,6 +10,7 @@ import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { objectFromPath, objectInSurvey } from '../routing/audit.ts';
 import { ok, page, type Route, route } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
+import { outcomeField } from '../schemas/outcome.ts';
 import {
   booleanField,
   endField,
@@ -36,6 +38,7 @@ const listQuery = z
     startDate: startField.optional(),
     endDate: endField.optional(),
     isComplete: booleanField.optional(),
+    outcome: outcomeField,
   })
   .refine((query) => !isRangeInverted(query), invertedRangeIssue);
 
@@ -49,7 +52,8 @@ export function presentResponse(survey: CompiledSurvey, record: ResponseRecord) 
     surveyVersion: record.surveyVersion,
     collectorId: collectorIdOf(survey.collectors, record.row.codes) ?? null,
     answers: readAnswers(survey, record.row),
-    isComplete: record.isComplete,
+    isComplete: isCompleteOutcome(record.outcome),
+    outcome: record.outcome,
     submittedAt: record.submittedAt.toISOString(),
     completedAt: record.completedAt?.toISOString() ?? null,
     durationSeconds: record.durationMs === null ? null : record.durationMs / 1000,
@@ -92,6 +96,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
           surveyId: params['surveyId'] ?? '',
           codeColumns: survey.survey.slotCounts.codes,
           ...query,
+          outcomes: query.outcome,
         });
         return page(
           records.map((record) => presentResponse(survey, record)),
@@ -140,7 +145,7 @@ export function responseRoutes(deps: ResponseRoutesDeps): Route[] {
         const stored = record && {
           surveyId,
           responseId,
-          isComplete: record.isComplete,
+          outcome: record.outcome,
           submittedAtMs: record.submittedAt.getTime(),
         };
         if (!(await deps.erasure.eraseOne({ surveyId, responseId }, stored))) throw notFound('response');

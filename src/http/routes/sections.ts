@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { ChangeWording } from '../../actors/wording-changes.ts';
+import type { WordingChanges } from '../../actors/wording-changes.ts';
 import {
   addSection,
+  describeSection,
   editSection,
   findSection,
   maxSections,
@@ -17,7 +18,7 @@ import { removeConditionsQuery } from '../schemas/query-fields.ts';
 import { sectionSchema } from '../schemas/questions.ts';
 
 export interface SectionRoutesDeps {
-  changeWording: ChangeWording;
+  wording: Pick<WordingChanges, 'change'>;
   newId(): string;
 }
 
@@ -27,7 +28,8 @@ const ofSurvey = {
   limit: 'api',
 } as const;
 
-export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Route[] {
+export function sectionRoutes({ wording, newId }: SectionRoutesDeps): Route[] {
+  const { change: changeWording } = wording;
   return [
     route({
       ...ofSurvey,
@@ -48,7 +50,7 @@ export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Rout
       handle: async ({ params, body }) => {
         const id = newId();
         const survey = await changeWording(params['surveyId'] ?? '', (current) => addSection(current, body, id));
-        return created(findSection(survey, id));
+        return created(describeSection(findSection(survey, id)));
       },
     }),
     route({
@@ -74,7 +76,8 @@ export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Rout
       handle: async ({ params, query, body }) => {
         const id = params['sectionId'] ?? '';
         const edit = (current: Parameters<typeof editSection>[0]) => editSection(current, id, body);
-        return ok(findSection(await changeWording(params['surveyId'] ?? '', edit, query), id));
+        const saved = await changeWording(params['surveyId'] ?? '', edit, query);
+        return ok(describeSection(findSection(saved, id)));
       },
     }),
     route({
@@ -110,7 +113,7 @@ export function sectionRoutes({ changeWording, newId }: SectionRoutesDeps): Rout
       handle: async ({ params, query, body }) => {
         const edit = (current: Parameters<typeof reorderSections>[0]) => reorderSections(current, body.sectionIds);
         const saved = await changeWording(params['surveyId'] ?? '', edit, query);
-        return ok(saved.sections ?? []);
+        return ok((saved.sections ?? []).map(describeSection));
       },
     }),
   ];

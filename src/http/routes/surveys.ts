@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { transitionSurvey } from '../../actors/survey-transitions.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
-import { questionWithNewIds, sectionWithNewIds } from '../../domain/new-ids.ts';
+import { conditionWithNewIds, questionWithNewIds, sectionWithNewIds } from '../../domain/new-ids.ts';
 import { freePoints } from '../../domain/questions/ordered-options.ts';
+import { type SettledChange, settleChange } from '../../domain/settle-change.ts';
 import {
   type Survey,
   type SurveyWithQuestions,
@@ -25,7 +26,7 @@ import {
   presentSurveyWithHidden,
   presentSurveyWithQuestions,
 } from '../schemas/present-survey.ts';
-import { booleanField, pageFields, timestampField } from '../schemas/query-fields.ts';
+import { booleanField, pageFields, removeConditionsQuery, timestampField } from '../schemas/query-fields.ts';
 import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
 export interface SurveyRoutesDeps {
@@ -178,7 +179,8 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       },
       handle: async ({ body, principal }) => {
         const nowMs = deps.now();
-        const draft = applyFields(blankSurvey(deps.newId(), principal.userId, nowMs), body, nowMs);
+        const blank = blankSurvey(deps.newId(), principal.userId, nowMs);
+        const { survey: draft } = settleChange(blank, applyFields(blank, body, nowMs));
         const move = transitionSurvey(
           draft,
           [{ type: 'SET_STATUS', status: body.status ?? 'DRAFT', by: 'update', isFull: false, nowMs }],
@@ -223,9 +225,10 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
       tag: 'Surveys',
       summary: 'Change a survey',
       description:
-        'Takes any of the fields. Every `status` may be set from every other, except ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), and ACTIVE while the quota is full (409 QUOTA_REACHED); a later `endsAt` or a higher quota in the same request counts. Lowering the quota to the present number of complete responses, or below, closes an open survey and sends quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since these may name their respondents; it can be switched off at any time, for later responses. `language` cannot be one that the survey has a translation to. A refused call changes no field, even if a response arrives at the same moment.',
+        'Takes any of the fields. Every `status` may be set from every other, except ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), and ACTIVE while the quota is full (409 QUOTA_REACHED); a later `endsAt` or a higher quota in the same request counts. Lowering the quota to the present number of complete responses, or below, closes an open survey and sends quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since these may name their respondents; it can be switched off at any time, for later responses. `isShuffled` is refused with 409 CONDITION_BROKEN if sections then shuffled name each other. `language` cannot be one that the survey has a translation to. A refused call changes no field, even if a response arrives at the same moment.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
+      query: removeConditionsQuery,
       body: surveyChangeBody,
       reply: surveyWithQuestionsSchema,
       replyStatus: 200,
@@ -237,19 +240,28 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           details: { fields: fieldNamesOf(body), ...statusChange(survey, data) },
         }),
       },
-      handle: async ({ params, body, right, survey: before }) => {
+      handle: async ({ params, query, body, right, survey: before }) => {
         const id = params['id'] ?? '';
         const { language = before.language } = body;
         if (language !== before.language && (await deps.translations.languages(id)).includes(language))
           throw validationProblem([
             { path: 'language', message: 'the survey has a translation to this language: delete that first' },
           ]);
-        const edit = (current: SurveyWithQuestions) =>
-          Object.keys(body).some((name) => name !== 'status') ? applyFields(current, body, deps.now()) : current;
+        const { all, merge } = deps.translations;
+        const translations = body.isShuffled === undefined ? [] : await all(id);
+        let repairs: SettledChange['repairs'] = [];
+        const edit = (current: SurveyWithQuestions) => {
+          if (Object.keys(body).every((name) => name === 'status')) return current;
+          const settled = settleChange(current, applyFields(current, body, deps.now()), { ...query, translations });
+          repairs = settled.repairs;
+          return settled.survey;
+        };
         const survey =
           body.status === undefined
             ? await deps.actors.edit(id, edit)
             : await deps.actors.setStatus(id, body.status, 'update', edit);
+        for (const { language, strings } of repairs)
+          await merge({ surveyId: id, language, strings, removedKeys: [], at: new Date(deps.now()) });
         return ok(await presentWithQuestions(survey, right));
       },
     }),
@@ -409,6 +421,14 @@ function copySurvey(
     retentionDays: source.retentionDays,
     slotCounts: source.slotCounts,
     collectors: [],
+    ...(source.quotas && {
+      quotas: source.quotas.map((quota) => ({
+        ...quota,
+        id: newId(),
+        where: conditionWithNewIds(quota.where, newIds),
+        version: 1,
+      })),
+    }),
     ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, newIds)) }),
     ...(source.isShuffled && { isShuffled: true }),
     questions: copied.map((question, order) => ({

@@ -184,11 +184,11 @@ function sampleData(
   switch (event) {
     case 'response.submitted':
     case 'response.completed':
-      return { surveyId, responseId, collectorId: null };
+      return { surveyId, responseId, outcome: 'COMPLETED', collectorId: null };
     case 'survey.published':
       return { surveyId, title: 'Test', publishedAt: at };
     case 'quota.reached':
-      return { surveyId, quota: 1, responseCount: 1, reachedAt: at };
+      return { surveyId, quotaId: null, quotaName: null, quota: 1, responseCount: 1, reachedAt: at };
   }
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { providerNames } from '../../ai/providers/registry.ts';
+import { draftPathFields } from '../../ai/tasks/draft-paths.ts';
 import { sentiments } from '../../domain/analytics/sentiment.ts';
 import { newQuestionBody } from '../../domain/questions/question-definition.ts';
 import { aiJobStatuses } from '../../stores/postgres/ai/jobs.ts';
@@ -31,7 +32,12 @@ export const jobSchema = z
   .meta({ id: 'AiJob', description: 'A job of an AI provider.' });
 
 export const draftSurveySchema = z
-  .strictObject({ title: z.string(), description: z.string().nullable(), questions: z.array(newQuestionBody).max(30) })
+  .strictObject({
+    title: z.string(),
+    description: z.string().nullable(),
+    questions: z.array(newQuestionBody).max(30),
+    ...draftPathFields,
+  })
   .meta({ id: 'DraftSurvey', description: 'A survey that is not stored; its questions can be sent as they are.' });
 
 export const generatedSurveySchema = z

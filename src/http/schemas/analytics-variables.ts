@@ -4,8 +4,10 @@ import {
   annotationKindOf,
   type KnownAnnotations,
 } from '../../domain/analytics/annotation-variables.ts';
+import { withSkipped } from '../../domain/analytics/asked.ts';
 import { collectorDimension, collectorVariable } from '../../domain/analytics/collector-variable.ts';
 import { parseFilter } from '../../domain/analytics/filter.ts';
+import { outcomeDimension, outcomeVariable } from '../../domain/analytics/outcome-variable.ts';
 import type { Dimension } from '../../domain/questions/contract.ts';
 import { type NotAVariable, questionVariable } from '../../domain/questions/variable.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
@@ -16,6 +18,8 @@ import type { Condition } from '../../stores/clickhouse/counts/totals.ts';
 export interface VariableScope {
   survey: SurveyWithQuestions;
   known: KnownAnnotations;
+  /** Whether responses that skipped a question are a category of it. */
+  includesSkipped?: boolean;
 }
 
 export const annotationVariablesText =
@@ -45,7 +49,7 @@ export function dimensionOf(
 }
 
 function resolveVariable(
-  { survey, known }: VariableScope,
+  { survey, known, includesSkipped }: VariableScope,
   id: string,
   row: string | undefined,
 ): Dimension | NotAVariable {
@@ -54,12 +58,18 @@ function resolveVariable(
     if (typeof dimension === 'string') return { message: dimension, isOfPart: false };
     return row === undefined ? dimension : { message: 'must be left out: AI annotations have no rows', isOfPart: true };
   }
+  if (id === outcomeVariable)
+    return row === undefined
+      ? outcomeDimension
+      : { message: 'must be left out: outcomes have no rows', isOfPart: true };
   if (id === collectorVariable)
     return row === undefined
       ? collectorDimension(survey)
       : { message: 'must be left out: collectors have no rows', isOfPart: true };
   const question = visibleQuestions(survey).find((item) => item.id === id);
-  return question ? questionVariable(question, row) : { message: 'is not a question of this survey', isOfPart: false };
+  if (!question) return { message: 'is not a question of this survey', isOfPart: false };
+  const dimension = questionVariable(question, row);
+  return 'message' in dimension || !includesSkipped ? dimension : withSkipped(survey, dimension, id, row);
 }
 
 /** The conditions of filters. Throws VALIDATION_ERROR for a filter that names nothing. */

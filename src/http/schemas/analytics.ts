@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bases } from '../../domain/analytics/asked.ts';
 import { weightCorrections } from '../../domain/analytics/chi-square.ts';
 import { countSchema, daySchema, idSchema, timeSchema } from './common.ts';
 import { questionTypeSchema } from './questions.ts';
@@ -8,7 +9,7 @@ const percent = z.number().min(0);
 const boxSchema = z.strictObject({ count: countSchema, percent: percent.max(100) }).meta({
   id: 'ScaleBox',
   description:
-    'Answers at one end of a scale, and their percentage of all answers to the question; 0 without answers (`responseCount` 0).',
+    'Answers at one end of a scale, and their percentage of all answers to the question, or with `base` asked of `askedCount`; 0 if there are none.',
 });
 
 /** Counts by value; one level deeper for MATRIX (row, column) and RANKING (option, rank). */
@@ -19,7 +20,14 @@ export const questionStatisticSchema = z
     questionId: idSchema,
     type: questionTypeSchema,
     responseCount: countSchema.describe('Responses that answer the question'),
-    skippedCount: countSchema.describe('Responses that do not answer it'),
+    skippedCount: countSchema.describe(
+      'Responses that do not answer it, though it was asked. Unanswered questions of responses that were stored before the survey had paths count as skipped',
+    ),
+    askedCount: countSchema.describe('`responseCount` + `skippedCount`'),
+    notAskedCount: countSchema.describe(
+      'Responses in which it was not asked: it was not on their path, or, of a partial response, it comes after the last answered question',
+    ),
+    base: z.enum(bases).describe('What percentages refer to, as the request says'),
     averageValue: finiteNumber.nullable().describe('Null if it has no meaning for the type'),
     medianValue: finiteNumber.nullable(),
     standardDeviation: finiteNumber
@@ -69,6 +77,10 @@ export const questionStatisticSchema = z
       .describe(
         'MATRIX: responses that answer the row, by row value: the base of its percentages. Where a row takes several answers, its counts add up to more',
       ),
+    askedByRow: z
+      .record(z.string(), countSchema)
+      .optional()
+      .describe('MATRIX: responses in which the row was asked, answered or not, by row value'),
     topWords: z
       .array(
         z.strictObject({
@@ -95,21 +107,31 @@ export const questionStatisticSchema = z
 
 export const surveyAnalyticsSchema = z
   .strictObject({
-    totalResponses: countSchema.describe('Complete and partial responses'),
-    completeResponses: countSchema,
-    completionRate: percent.max(100).describe('Percentage of totalResponses with one decimal; 0 without responses'),
+    totalResponses: countSchema.describe('Responses of every outcome'),
+    completeResponses: countSchema.describe('Responses that are COMPLETED'),
+    completionRate: percent
+      .max(100)
+      .describe('completeResponses as a percentage of totalResponses with one decimal; 0 without responses'),
+    outcomes: z
+      .strictObject({
+        PARTIAL: countSchema,
+        COMPLETED: countSchema,
+        SCREENED_OUT: countSchema,
+        OVER_QUOTA: countSchema,
+      })
+      .describe('Responses by outcome; they add up to totalResponses'),
     averageDuration: z
       .number()
       .min(0)
       .describe(
-        'Mean in seconds, over the responses that have a duration, partial ones included; 0 if none has. A duration runs from the client’s `startedAt` to the first save of the response; for a response that was resumed it is not the time to completion',
+        'Mean in seconds, over the COMPLETED responses that have a duration; 0 if none has. A duration runs from the client’s `startedAt` to the first save of the response; for a response that was resumed it is not the time to completion',
       ),
     medianDuration: z
       .number()
       .min(0)
       .nullable()
       .describe(
-        'Median of the same in seconds, each rounded to a second and at most 65,535; null if no response has a duration. One forgotten tab moves the mean, and not the median',
+        'Median of the same in seconds, each rounded to a second and at most 65,535; null if no COMPLETED response has a duration. One forgotten tab moves the mean, and not the median',
       ),
     responsesByDay: z.array(z.strictObject({ date: daySchema, count: countSchema })).describe('By UTC day, in order'),
     collectors: z

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { surveyAnalyticsSchema } from './analytics.ts';
 import { countSchema, idInputSchema, idSchema, timeSchema } from './common.ts';
+import { outcomeSchema } from './outcome.ts';
 import { answerSchema } from './responses.ts';
 import { surveyStatusSchema } from './surveys.ts';
 
@@ -53,6 +54,7 @@ export const liveServerMessageSchema = z
       surveyId: idSchema,
       responseId: idSchema,
       isComplete: z.boolean(),
+      outcome: outcomeSchema,
       submittedAt: timeSchema,
       collectorId: idSchema.nullable(),
       answers: z.array(answerSchema),

@@ -6,6 +6,7 @@ import {
   type SurveyWithQuestions,
   visibleQuestions,
 } from '../../domain/survey.ts';
+import { describeSection } from '../../domain/survey-edits.ts';
 
 const isoOrNull = (date: Date | null): string | null => date?.toISOString() ?? null;
 
@@ -55,7 +56,7 @@ export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenSho
 export function presentSurveyWithQuestions(survey: SurveyWithQuestions, options: PresentOptions) {
   return {
     ...presentSurvey(survey, options),
-    sections: survey.sections ?? [],
+    sections: (survey.sections ?? []).map(describeSection),
     questions: visibleQuestions(survey).map(describeQuestion),
   };
 }
@@ -65,7 +66,7 @@ export function presentSurveyWithHidden(survey: SurveyWithQuestions, options: Pr
   const deleted: Question[] = survey.questions.filter(({ isHidden }) => isHidden);
   return {
     ...presentSurvey(survey, options),
-    sections: survey.sections ?? [],
+    sections: (survey.sections ?? []).map(describeSection),
     questions: [...visibleQuestions(survey), ...deleted].map(describeWithHidden),
   };
 }

@@ -31,6 +31,7 @@ const itemPathFields = {
 /** Path features of a question. */
 const questionPathFields = {
   sectionId: idSchema.nullable().describe('Its section; null: before the first one'),
+  isAnchored: z.boolean().describe('Keeps its place when the questions of its section are shuffled'),
   visibleIf: conditionSchema.nullable().describe('Asked only if this holds; null: always'),
   skips: skipsSchema,
   optionsFrom: optionsFromSchema.nullable(),
@@ -59,6 +60,7 @@ export const sectionSchema = z
     isShuffled: z
       .boolean()
       .describe('Whether its questions are shown in an order that follows from the id of the response'),
+    isAnchored: z.boolean().describe('Keeps its place when the sections are shuffled'),
     visibleIf: conditionSchema.nullable().describe('Shown only if this holds; null: always'),
   })
   .meta({ id: 'Section', description: 'A page of a survey. Its questions name it as `sectionId`.' });
@@ -69,7 +71,7 @@ export const questionSettingsSchema = z.record(z.string(), z.unknown()).meta({
     'The settings depend on the type. Those with a default are always shown, others if they are set. The rows of a MATRIX are `rows`.',
 });
 
-const fields = {
+const wordingFields = {
   id: idSchema,
   type: questionTypeSchema,
   text: z.string().describe('The wording'),
@@ -78,8 +80,8 @@ const fields = {
   order: countSchema.describe('Zero-based place in the survey'),
   options: z.array(optionSchema).describe('In the order shown; empty for types without options'),
   settings: questionSettingsSchema,
-  ...questionPathFields,
 };
+const fields = { ...wordingFields, ...questionPathFields };
 
 type TypedQuestion = { type: QuestionTypeName; settings: Record<string, unknown>; options: readonly unknown[] };
 
@@ -105,10 +107,52 @@ export const questionSchema = z
   .meta({ id: 'Question', description: 'A question of a survey.' });
 
 const labelSchema = z
-  .strictObject({ id: idSchema, text: z.string() })
+  .strictObject({
+    id: idSchema,
+    text: z.string(),
+    point: z.number().int().optional().describe('LIKERT_SCALE: its point, where it is not its place from 1'),
+    ...itemPathFields,
+  })
   .meta({ id: 'Label', description: 'An option or row as a respondent sees it; answers name its `id`.' });
 
+/** As `questionPathFields`, but only what is set. */
+const publicPathFields = {
+  sectionId: idSchema.optional().describe('Its section; left out: before the first one'),
+  isAnchored: z.literal(true).optional().describe('Keeps its place when the questions of its section are shuffled'),
+  visibleIf: conditionSchema.optional().describe('Asked only if this holds'),
+  skips: skipsSchema.optional(),
+  optionsFrom: z
+    .strictObject({
+      questionId: idSchema,
+      which: z.enum(['selected', 'notSelected']),
+      matches: z
+        .array(z.strictObject({ optionId: idSchema, from: idSchema }))
+        .describe('Each option (row, for a MATRIX) with the option of the earlier question that it stands for'),
+    })
+    .optional()
+    .describe('Only the options (rows, for a MATRIX) that an earlier question leaves'),
+};
+
+const publicFields = { ...wordingFields, options: z.array(labelSchema) };
+
 export const publicQuestionSchema = z
-  .strictObject({ ...fields, options: z.array(labelSchema) })
+  .strictObject({ ...publicFields, ...publicPathFields })
   .superRefine((question, context) => checkTypeRules(question, context, labelSchema))
   .meta({ id: 'PublicQuestion', description: 'A question as a respondent sees it.' });
+
+export const publicSectionSchema = z
+  .strictObject({
+    id: idSchema,
+    title: z.string().describe('May be empty'),
+    description: z.string().nullable(),
+    isShuffled: z.boolean(),
+    isAnchored: z.boolean(),
+    visibleIf: conditionSchema.nullable(),
+  })
+  .meta({ id: 'PublicSection', description: 'A page of a survey as a respondent sees it.' });
+
+/** A question of a respondent's path: its options and rows are those that are offered, in the order shown. */
+export const pathQuestionSchema = z
+  .strictObject(publicFields)
+  .superRefine((question, context) => checkTypeRules(question, context, labelSchema))
+  .meta({ id: 'PathQuestion', description: 'A question on a path, with the options and rows that are offered.' });

@@ -7,6 +7,7 @@ import {
 } from '../../domain/submission/submission.ts';
 import { isId } from '../../platform/ids.ts';
 import { idSchema, languageField, languageSchema, timeSchema } from './common.ts';
+import { outcomeSchema } from './outcome.ts';
 
 /** Numbers that JSON can represent exactly: finite, and whole ones within 2^53 − 1. */
 const exactNumber = z
@@ -49,7 +50,8 @@ export const responseSchema = z
       .nullable()
       .describe('The collector by which it came; null if the service does not know it yet'),
     answers: z.array(answerSchema),
-    isComplete: z.boolean(),
+    isComplete: z.boolean().describe('False only while the outcome is PARTIAL'),
+    outcome: outcomeSchema,
     submittedAt: timeSchema.describe('When it was first accepted'),
     completedAt: timeSchema.nullable(),
     durationSeconds: z

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { surveyStatuses, visibilities } from '../../domain/survey.ts';
 import { countSchema, idSchema, languageSchema, timeSchema } from './common.ts';
-import { publicQuestionSchema, questionSchema, sectionSchema } from './questions.ts';
+import {
+  pathQuestionSchema,
+  publicQuestionSchema,
+  publicSectionSchema,
+  questionSchema,
+  sectionSchema,
+} from './questions.ts';
 
 export const surveyStatusSchema = z.enum(surveyStatuses).meta({
   id: 'SurveyStatus',
@@ -98,9 +104,49 @@ export const publicSurveySchema = z
     direction: directionSchema,
     languages: z.array(languageSchema).describe('All languages of the survey'),
     isAnonymous: z.boolean(),
-    questions: z.array(publicQuestionSchema),
+    version: z.number().int().min(1).describe('The version of these texts, sections and questions'),
+    isShuffled: z
+      .boolean()
+      .describe('Whether the sections are shown in an order that follows from the id of the response'),
+    sections: z.array(publicSectionSchema).describe('In their designed order'),
+    questions: z.array(publicQuestionSchema).describe('In their designed order'),
   })
   .meta({ id: 'PublicSurvey', description: 'An open survey as a respondent sees it.' });
+
+export const respondentPathSchema = z
+  .strictObject({
+    id: idSchema,
+    version: z.number().int().min(1).describe('The version of the survey: name it as `surveyVersion` when you submit'),
+    language: languageSchema.describe('The language of these texts'),
+    direction: directionSchema,
+    title: z.string(),
+    description: z.string().nullable(),
+    sections: z
+      .array(
+        z.strictObject({
+          id: idSchema.nullable().describe('Null: before the first section'),
+          title: z.string().describe('May be empty'),
+          description: z.string().nullable(),
+          questions: z.array(pathQuestionSchema),
+        }),
+      )
+      .describe('Sections with a question on the path, in the order shown'),
+    next: idSchema
+      .nullable()
+      .describe(
+        'The question after the last answered one; if there is none, the first required one without an answer. Null unless OPEN',
+      ),
+    outcome: z
+      .enum(['OPEN', 'COMPLETE', 'SCREENED_OUT'])
+      .describe('OPEN: a required question lacks an answer, or questions follow the last answered one'),
+    progress: z.number().min(0).max(1).describe('Answered questions ÷ questions on the path; 1 unless OPEN'),
+    fullQuotas: z
+      .array(
+        z.strictObject({ id: idSchema, name: z.string(), whenFull: z.enum(['OVER_QUOTA', 'CLOSE', 'COUNT_ONLY']) }),
+      )
+      .describe('Quotas by cell that take no more responses'),
+  })
+  .meta({ id: 'RespondentPath', description: 'What a respondent is asked, by the answers so far.' });
 
 const translatedText = z.strictObject({ id: idSchema, text: z.string() });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { webhookEvents } from '../../domain/events.ts';
 import { deliveryStatuses } from '../../stores/postgres/webhook-deliveries.ts';
 import { countSchema, idSchema, timeSchema } from './common.ts';
+import { outcomeSchema } from './outcome.ts';
 
 export const webhookEventSchema = z.enum(webhookEvents).meta({ id: 'WebhookEvent', description: 'The kind of event.' });
 
@@ -94,6 +95,7 @@ const eventMarks = {
 const surveyResponse = z.strictObject({
   surveyId: idSchema,
   responseId: idSchema,
+  outcome: outcomeSchema.optional().describe('At the time of the event; missing in events of earlier versions'),
   collectorId: idSchema
     .nullable()
     .optional()
@@ -114,7 +116,12 @@ const eventBodies = [
     timestamp: timeSchema,
     data: z.strictObject({
       surveyId: idSchema,
-      quota: z.number().int().min(1),
+      quotaId: idSchema
+        .nullable()
+        .optional()
+        .describe('The quota by cell; null: that of the survey; missing in events of earlier versions'),
+      quotaName: z.string().nullable().optional(),
+      quota: countSchema.describe('Its limit'),
       responseCount: countSchema,
       reachedAt: timeSchema,
       ...eventMarks,

@@ -27,7 +27,11 @@ export interface Measure {
   isPercent?: true;
 }
 
-type QuestionSummary = Summary['questions'][number];
+/** A question with its statistic, without the base, which stored reports of AI do not have. */
+export interface QuestionSummary {
+  question: Question;
+  statistic: Omit<Summary['questions'][number]['statistic'], 'base' | 'askedCount' | 'notAskedCount' | 'askedByRow'>;
+}
 
 /** The measures of a question in reading order; none if nobody answered it. */
 export function measuresOf({ question, statistic }: QuestionSummary): Measure[] {

@@ -59,7 +59,8 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
     options.columns === undefined && hasColumns(format)
       ? await deps.rows.metadataKeys(selection, maxMetadataColumns)
       : [];
-  const layout = layoutOf(survey, { ...options, metadataKeys });
+  const missing = options.missing && (format === 'PARQUET' ? 'columns' : 'labelled');
+  const layout = layoutOf(survey, { ...options, metadataKeys, missing });
   const { conditions, ...range } = selection;
   const { total } = await deps.totals.countSurvey({ ...range, filters: conditions, plans: [] });
   const progress = trackProgress(deps, exportId, total);
@@ -74,9 +75,13 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
           batches: progress.watch(read(), (batch) => batch.length),
           scan: () => throttled(deps, read()),
           themes: () => themesOf(deps.ai, record),
-          csvLines: (columns) =>
-            progress.watch(deps.rows.csvLines(selection, columns, survey.slotCounts.codes), (lines) => lines.rows),
-          summarise: () => summarise(deps.totals, { ...range, filters: conditions, questions: layout.questions }),
+          csvLines: (columns, asked) =>
+            progress.watch(
+              deps.rows.csvLines(selection, columns, { codeColumns: survey.slotCounts.codes, asked }),
+              (lines) => lines.rows,
+            ),
+          summarise: () =>
+            summarise(deps.totals, { ...range, survey, filters: conditions, questions: layout.questions }),
         },
         sink,
       ),
@@ -119,9 +124,10 @@ const themesShown = 15;
 /** The most frequent themes; none for a file with filters, because an analysis covers all answers. */
 async function themesOf(
   ai: RunExportDeps['ai'],
-  { surveyId, options: { filters, startDate, endDate, isComplete } }: ExportRecord,
+  { surveyId, options: { filters, startDate, endDate, isComplete, outcomes } }: ExportRecord,
 ): Promise<Theme[]> {
-  if (filters.length > 0 || startDate !== undefined || endDate !== undefined || isComplete !== undefined) return [];
+  const isWhole = [startDate, endDate, isComplete, outcomes].every((bound) => bound === undefined);
+  if (filters.length > 0 || !isWhole) return [];
   const topic = await ai.lastTopic({ surveyId, analysisType: 'themes' });
   return topic === undefined ? [] : readThemes(ai, { surveyId, topic }, themesShown);
 }
@@ -145,6 +151,7 @@ function selectionOf(
     endDate,
     startDate: options.startDate === undefined ? undefined : new Date(options.startDate),
     isComplete: options.isComplete,
+    outcomes: options.outcomes,
   };
 }
 

@@ -2,8 +2,7 @@ import { type ChartKind, otherValue, type TypeStatistic } from '../../domain/que
 import { innerNames, inRanges, inReadingOrder, outerNames } from '../../domain/questions/reading-order.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question } from '../../domain/survey.ts';
-import { isOfSeveral, lineLabel, type Measure, measuresOf } from './question-measures.ts';
-import type { Summary } from './summary.ts';
+import { isOfSeveral, lineLabel, type Measure, measuresOf, type QuestionSummary } from './question-measures.ts';
 import { daysIn, type TimelinePoint, timelineOf } from './timeline.ts';
 
 export interface TableCell {
@@ -42,7 +41,6 @@ export interface TableWords {
   rest: string;
 }
 
-type QuestionSummary = Summary['questions'][number];
 const wordsShown = 15;
 const keysShown = 40;
 const english: TableWords = { Other: 'Other', rest: 'All others' };

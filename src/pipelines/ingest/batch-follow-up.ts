@@ -1,15 +1,17 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
+import type { CellQuota } from '../../domain/cell-quota.ts';
 import type { Log } from '../../log.ts';
 import type { InvitationStore, InvitationUse } from '../../stores/postgres/invitations.ts';
-import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { OutboxEvent, SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
 
 export interface BatchFollowUpDeps {
-  actors: Pick<SurveyActors, 'quotaFilled'>;
-  surveys: Pick<SurveyStore, 'saveCounts'>;
+  actors: Pick<SurveyActors, 'quotaFilled' | 'sync'>;
+  surveys: Pick<SurveyStore, 'saveCounts' | 'addEvents'>;
   intake: Pick<Intake, 'counts'>;
   invitations: Pick<InvitationStore, 'recordUses'>;
+  now(): number;
   log: Log;
   /** Pause before a retry; short in tests. */
   retryMs?: number;
@@ -19,7 +21,8 @@ export interface BatchFollowUpDeps {
  * Updates PostgreSQL after stored batches: closes surveys whose quota is filled and saves response counts. Failures do
  * not delay later batches: they are retried, and what a crash loses is found by `createReconcileCounts`.
  */
-export function createBatchFollowUp({ actors, surveys, intake, invitations, log, retryMs = 5000 }: BatchFollowUpDeps) {
+export function createBatchFollowUp(deps: BatchFollowUpDeps) {
+  const { actors, surveys, intake, invitations, now, log, retryMs = 5000 } = deps;
   const surveysToCount = new Set<string>();
   const surveysToClose = new Set<string>();
   let saving: Promise<void> = Promise.resolve();
@@ -83,6 +86,13 @@ export function createBatchFollowUp({ actors, surveys, intake, invitations, log,
       const uses = usesOf(entries);
       if (uses.length > 0) await invitations.recordUses(uses);
     },
+    /** Announces quotas by cell that a batch has reached, each once; a quota that was deleted meanwhile is skipped. */
+    async announceReachedQuotas(entries: readonly StreamEntry[]): Promise<void> {
+      for (const { surveyId, code, times } of entries.flatMap(({ reachedQuotas }) => reachedQuotas)) {
+        const quota = (await actors.sync(surveyId))?.survey.quotas?.find((other) => other.code === code);
+        if (quota) await surveys.addEvents([cellQuotaReached(surveyId, quota, { times, at: new Date(now()) })]);
+      }
+    },
     saveCounts(entries: readonly StreamEntry[]): Promise<void> {
       for (const entry of entries) for (const surveyId of entry.surveyIds) surveysToCount.add(surveyId);
       return save();
@@ -113,4 +123,24 @@ function usesOf(entries: readonly StreamEntry[]): InvitationUse[] {
 
 function isNotFound(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'NOT_FOUND';
+}
+
+/** `times`: how often the quota was reached; each time is another event. */
+function cellQuotaReached(
+  surveyId: string,
+  { id, name, limit }: CellQuota,
+  { times, at }: { times: number; at: Date },
+): OutboxEvent {
+  return {
+    kind: 'quota.reached',
+    cause: `quota:${id}:${times}`,
+    payload: {
+      surveyId,
+      quotaId: id,
+      quotaName: name,
+      quota: limit,
+      responseCount: limit,
+      reachedAt: at.toISOString(),
+    },
+  };
 }

@@ -1,12 +1,14 @@
 import type { Core } from '../../actors/core.ts';
 import { createDeadLetters } from '../../actors/dead-letters.ts';
 import type { Log } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
 import { createSessionStore } from '../../stores/postgres/sessions.ts';
 import { createDeletedSurveys } from '../../stores/postgres/survey-retention.ts';
 import { createSurveyVersions } from '../../stores/postgres/survey-versions.ts';
 import type { Stores } from '../../stores/stores.ts';
 import type { ScheduledTask } from '../schedule.ts';
 import { createCloseEndedSurveys } from './close-ended-surveys.ts';
+import { createCountQuotas } from './count-quotas.ts';
 import { createDefinitionBackfill } from './definition-backfill.ts';
 import { createEraseDeletedResponses } from './erase-deleted-responses.ts';
 import { createReconcileCounts } from './reconcile-counts.ts';
@@ -16,6 +18,7 @@ import { createRewriteErasureLog } from './rewrite-erasure-log.ts';
 export interface MaintenanceDeps {
   stores: Stores;
   core: Core;
+  metrics: Metrics;
   log: Log;
   /** Aborted when the service stops: tasks end after the item at hand. */
   stopping: AbortSignal;
@@ -62,8 +65,19 @@ export function maintenanceTasks({ stores, core, log, stopping }: MaintenanceDep
 }
 
 /** Periodic tasks that also need ClickHouse. */
-export function responseMaintenanceTasks({ stores, core, log, stopping }: MaintenanceDeps): ScheduledTask[] {
+export function responseMaintenanceTasks({ stores, core, metrics, log, stopping }: MaintenanceDeps): ScheduledTask[] {
+  const countQuotas = createCountQuotas({ ...stores, ...core, metrics, log });
   return [
+    {
+      name: 'count stored responses in quotas by cell',
+      everyMs: secondMs,
+      run: countQuotas.run,
+    },
+    {
+      name: 'compare quotas by cell with the stored responses',
+      everyMs: hourMs,
+      run: countQuotas.requestAll,
+    },
     {
       name: 'erase deleted responses for good',
       everyMs: hourMs,

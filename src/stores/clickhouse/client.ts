@@ -21,6 +21,11 @@ export interface ClickHouse {
   table(table: string): string;
   /** Rows as tuples in the order of the selected columns; 64-bit integers as numbers. */
   select<Row extends readonly unknown[]>(sql: string, options?: SelectOptions): Promise<Row[]>;
+  /**
+   * The same rows as they come, for results that need not fit into memory. All are of one moment: when the first of them
+   * arrives, or the end, nothing that is written later can be among them.
+   */
+  stream<Row extends readonly unknown[]>(sql: string, options?: SelectOptions): AsyncGenerator<Row[]>;
   /** The bytes of a whole result in a ClickHouse format. */
   bytes(sql: string, format: string, options?: SelectOptions): Promise<Uint8Array[]>;
   command(sql: string, options?: { timeoutMs?: number }): Promise<void>;
@@ -92,6 +97,31 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
           return result.json<Row>();
         }, end),
       );
+    },
+    async *stream<Row extends readonly unknown[]>(
+      sql: string,
+      { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {},
+    ) {
+      const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
+      const { client } = serverAt(servers, current % servers.length);
+      const stopping = new AbortController();
+      const timer = setTimeout(() => stopping.abort(), timeoutMs);
+      try {
+        const result = await client.query({
+          query,
+          format: 'JSONCompactEachRow',
+          abort_signal: stopping.signal,
+          clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect },
+        });
+        stopping.signal.addEventListener('abort', () => result.close());
+        for await (const rows of result.stream<Row>()) yield rows.map((row) => row.json<Row>());
+        if (stopping.signal.aborted) throw new CallTimeout(timeoutMs);
+      } catch (error) {
+        throw toProblem(error);
+      } finally {
+        clearTimeout(timer);
+        stopping.abort();
+      }
     },
     bytes: (sql, format, { timeoutMs = readTimeoutMs, settings = {} } = {}) =>
       attempt(timeoutMs, async ({ client }, { signal }) => {

@@ -40,6 +40,8 @@ const runOnce: RetryStep = (step) => step();
 const countTimeoutMs = 30_000;
 /** Short, as a respondent waits for it. */
 const newestTimeoutMs = 5000;
+/** Ten million responses take about a minute. */
+const snapshotTimeoutMs = 10 * 60_000;
 
 /** Responses in ClickHouse. All reads see each response once, in its newest version, and no deleted ones. */
 export function createResponseStore({ clickhouse, cluster }: { clickhouse: ClickHouse } & Placement) {
@@ -68,6 +70,16 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
         `SELECT ${recordColumns()} FROM ${table} WHERE response_id = ${sqlUuid(responseId)} ORDER BY submitted_at DESC, version DESC LIMIT 1 BY survey_id, submitted_at`,
       );
       return rows.filter((cells) => !isTombstone(cells)).map(toRecord);
+    },
+
+    /** All responses of a survey at one moment, in no order: see `ClickHouse.stream`. */
+    async *snapshot(surveyId: string, codeColumns: number): AsyncGenerator<ResponseRecord[]> {
+      const shown = await columnsToRead(codeColumns);
+      const rows = clickhouse.stream<RecordCells>(
+        `SELECT ${shown} FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 0`,
+        { timeoutMs: snapshotTimeoutMs, settings: { do_not_merge_across_partitions_select_final: 1, max_threads: 1 } },
+      );
+      for await (const cells of rows) yield cells.map(toRecord);
     },
 
     /** Whether a response with this id (and submission time, if given) was deleted. */

@@ -1,5 +1,6 @@
 import type { Editions } from '../../domain/analytics/annotation-variables.ts';
 import type { ExportFormat } from '../../domain/export-formats.ts';
+import type { Outcome } from '../../domain/outcome.ts';
 import type { Question } from '../../domain/survey.ts';
 import { type Sql, withPostgres } from './client.ts';
 import { writeOutbox } from './surveys.ts';
@@ -14,12 +15,16 @@ export interface ExportOptions {
   startDate?: string | undefined;
   endDate?: string | undefined;
   isComplete?: boolean | undefined;
+  /** Any of these; undefined: all. */
+  outcomes?: readonly Outcome[] | undefined;
   filters: readonly string[];
   /** Editions of the AI annotations that filters name, fixed at the request. */
   editions?: Editions | undefined;
   /** Names of columns and ids of questions, in order; undefined: all. */
   columns?: readonly string[] | undefined;
   labels: 'text' | 'value';
+  /** Set: skipped answers are told from questions that were not asked. */
+  missing?: 'labelled' | undefined;
 }
 
 export interface ExportRecord {

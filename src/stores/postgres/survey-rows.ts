@@ -65,6 +65,7 @@ export interface QuestionRow {
   slots: Slots;
   is_hidden: boolean;
   section_id: string | null;
+  is_anchored: boolean;
   visible_if: Condition | null;
   skips: Skip[] | null;
   options_from: OptionsFrom | null;
@@ -171,6 +172,7 @@ export function questionFromRow(row: QuestionRow): Question {
     slots: row.slots,
     isHidden: row.is_hidden,
     ...(row.section_id !== null && { sectionId: row.section_id }),
+    ...(row.is_anchored && { isAnchored: true }),
     ...(row.visible_if && { visibleIf: row.visible_if }),
     ...(row.skips && { skips: row.skips }),
     ...(row.options_from && { optionsFrom: row.options_from }),
@@ -194,6 +196,7 @@ export function questionToColumns(question: Question, json: ToJson) {
     slots: json(question.slots),
     is_hidden: question.isHidden,
     section_id: question.sectionId ?? null,
+    is_anchored: question.isAnchored ?? false,
     visible_if: jsonOrNull(question.visibleIf),
     skips: jsonOrNull(question.skips),
     options_from: jsonOrNull(question.optionsFrom),

@@ -196,6 +196,19 @@ export function createSurveyStore(sql: Sql) {
           ORDER BY id LIMIT ${limit}`),
       ]),
 
+    /** Adds events that no change of a row has caused. */
+    addEvents: (events: readonly OutboxEvent[]): Promise<void> =>
+      withPostgres(async () => void (await sql.begin((tx) => writeOutbox(tx, events)))),
+
+    /** Surveys with active quotas by cell. */
+    idsWithQuotas: (): Promise<string[]> =>
+      withPostgres(async () => {
+        const rows = await sql<{ survey_id: string }[]>`
+          SELECT DISTINCT q.survey_id FROM quotas q JOIN surveys s ON s.id = q.survey_id
+          WHERE q.is_active AND s.deleted_at IS NULL ORDER BY q.survey_id`;
+        return rows.map((row) => row.survey_id);
+      }),
+
     responseCount: (id: string): Promise<number> =>
       withPostgres(async () => {
         const [row] = await sql<{ responses: number }[]>`SELECT responses FROM survey_counts WHERE survey_id = ${id}`;

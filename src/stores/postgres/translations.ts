@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TranslatedString, Translation } from '../../domain/translation/translation.ts';
-import { type Sql, withPostgres } from './client.ts';
+import { type Sql, type Tx, withPostgres } from './client.ts';
 
 export interface TranslationChange {
   surveyId: string;
@@ -42,19 +42,18 @@ export function createTranslationStore(sql: Sql) {
         ).map((row) => row.language),
       ),
 
+    /** Those of a survey, in the transaction of its change, in which any string has placeholders such as `{{…}}`. */
+    withPlaceholders: async (tx: Tx, surveyId: string): Promise<Translation[]> =>
+      (
+        await tx<TranslationRow[]>`
+          SELECT * FROM translations WHERE survey_id = ${surveyId} AND strings::text LIKE '%{{%' ORDER BY language`
+      ).map(translationOf),
+
     /** Changes single strings, so that concurrent translators do not overwrite each other. */
-    merge: ({ surveyId, language, strings, removedKeys, at }: TranslationChange): Promise<Translation> =>
-      withPostgres(async () => {
-        const [row] = await sql<TranslationRow[]>`
-          INSERT INTO translations AS known (survey_id, language, strings, updated_at)
-          VALUES (${surveyId}, ${language}, ${sql.json(strings as never)}, ${at})
-          ON CONFLICT (survey_id, language) DO UPDATE
-            SET strings = (known.strings || excluded.strings) - ${removedKeys as string[]}::text[],
-            updated_at = excluded.updated_at
-          RETURNING *`;
-        if (!row) throw new Error('a translation was not written');
-        return translationOf(row);
-      }),
+    merge: (change: TranslationChange): Promise<Translation> => withPostgres(() => merge(sql, change)),
+
+    /** `merge` in the transaction of a survey's change. */
+    mergeIn: (tx: Tx, change: TranslationChange): Promise<Translation> => merge(tx, change),
 
     remove: (surveyId: string, language: string): Promise<boolean> =>
       withPostgres(
@@ -62,6 +61,21 @@ export function createTranslationStore(sql: Sql) {
           (await sql`DELETE FROM translations WHERE survey_id = ${surveyId} AND language = ${language}`).count > 0,
       ),
   };
+}
+
+async function merge(
+  db: Sql | Tx,
+  { surveyId, language, strings, removedKeys, at }: TranslationChange,
+): Promise<Translation> {
+  const [row] = await db<TranslationRow[]>`
+    INSERT INTO translations AS known (survey_id, language, strings, updated_at)
+    VALUES (${surveyId}, ${language}, ${db.json(strings as never)}, ${at})
+    ON CONFLICT (survey_id, language) DO UPDATE
+      SET strings = (known.strings || excluded.strings) - ${removedKeys as string[]}::text[],
+      updated_at = excluded.updated_at
+    RETURNING *`;
+  if (!row) throw new Error('a translation was not written');
+  return translationOf(row);
 }
 
 export type TranslationStore = ReturnType<typeof createTranslationStore>;

@@ -100,6 +100,8 @@ describe('definitions of open surveys in Redis', () => {
       findRecords: never,
       submitLimit: 1000,
       pressure: () => undefined,
+      quotaCounts: async () => new Map(),
+      formerVersions: async () => 'gone',
       mayHaveLegacyKeys: () => false,
       now: Date.now,
       newId: () => newResponseId(),
@@ -111,6 +113,7 @@ describe('definitions of open surveys in Redis', () => {
       currentSurvey,
       postgresFallback,
       translations: createTranslationStore(sql),
+      fullQuotas: async () => [],
       now: Date.now,
     });
     return { surveys, intake, definitions, actors, currentSurvey, routes, submit: submitTo(send), stop: actors.stop };
@@ -130,6 +133,8 @@ describe('definitions of open surveys in Redis', () => {
         metadata: undefined,
         language: undefined,
         surveyToken: undefined,
+        surveyVersion: undefined,
+        isStrict: false,
       };
       const nothing = { problem: undefined, idempotencyKey: undefined, surveyToken: undefined };
       const call = { surveyId, submission, issues: [], body: {}, address: 'here', ...nothing };

@@ -89,6 +89,8 @@ describe('cached surveys and the intake', () => {
       findRecords: never,
       submitLimit: 1000,
       pressure: () => undefined,
+      quotaCounts: async () => new Map(),
+      formerVersions: async () => 'gone',
       mayHaveLegacyKeys: () => false,
       now: Date.now,
       secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },
@@ -106,6 +108,8 @@ describe('cached surveys and the intake', () => {
         metadata: undefined,
         language: undefined,
         surveyToken: undefined,
+        surveyVersion: undefined,
+        isStrict: false,
       };
       const outcome = await send({
         surveyId: given.id,
@@ -161,7 +165,7 @@ describe('cached surveys and the intake', () => {
       surveyId: id,
       responseId: newId(),
       submittedAtMs: 1,
-      isComplete: true,
+      outcome: 'COMPLETED',
       row: '["gone"]',
     });
     assert.equal(await intake.counts(id), undefined);
@@ -175,7 +179,7 @@ describe('cached surveys and the intake', () => {
         surveyId: id,
         responseId: newId(),
         submittedAtMs: 1,
-        isComplete: true,
+        outcome: 'COMPLETED',
         row: '["gone"]',
       });
       assert.equal(await submit(), 'QUOTA_REACHED');

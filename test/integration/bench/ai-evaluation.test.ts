@@ -47,6 +47,7 @@ function knowAll({ user }: SeenCall): unknown {
 const survey = (text: string, count: number) => ({
   title: text,
   description: null,
+  sections: [],
   questions: Array.from({ length: count }, () => ({
     type: 'LONG_TEXT',
     text,
@@ -57,6 +58,9 @@ const survey = (text: string, count: number) => ({
     min: null,
     max: null,
     step: null,
+    section: null,
+    onlyIfQuestion: null,
+    onlyIfOptions: [],
   })),
 });
 

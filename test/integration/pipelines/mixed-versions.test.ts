@@ -155,7 +155,7 @@ describe('an older version beside a newer one', () => {
       );
       await assert.rejects(intake.state(responseId), { code: 'SERVICE_UNAVAILABLE', retryAfterSeconds: 10 });
       await assert.rejects(
-        intake.deleteResponse({ surveyId, responseId, submittedAtMs: 1, isComplete: true, row: '["gone"]' }),
+        intake.deleteResponse({ surveyId, responseId, submittedAtMs: 1, outcome: 'COMPLETED', row: '["gone"]' }),
         { code: 'SERVICE_UNAVAILABLE' },
       );
       assert.deepEqual(

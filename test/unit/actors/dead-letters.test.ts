@@ -13,14 +13,14 @@ import { type GivenResponse, responseLine } from '../../support/response-databas
 
 const at = Date.parse('2026-03-01T10:00:00.000Z');
 const [surveyId, responseId] = [newId(), newResponseId()];
-const given: GivenResponse = { surveyId, responseId, submittedAtMs: at, isComplete: false, completedAtMs: 0 };
+const given: GivenResponse = { surveyId, responseId, submittedAtMs: at, outcome: 'PARTIAL', completedAtMs: 0 };
 const record = (version: number, more: Partial<ResponseRecord> = {}): ResponseRecord => ({
   surveyId,
   responseId,
   submittedAt: new Date(at),
   version,
   surveyVersion: 1,
-  isComplete: false,
+  outcome: 'PARTIAL',
   completedAt: null,
   durationMs: null,
   language: 'en',
@@ -122,9 +122,10 @@ describe('a response whose last save is a dead letter', () => {
   it('is complete if the dead letter completed it', async () => {
     assert.equal(
       (
-        await setUp({ stored: record(1), letters: [responseLine({ ...given, version: 2, isComplete: true })] }).asked(
-          undefined,
-        )
+        await setUp({
+          stored: record(1),
+          letters: [responseLine({ ...given, version: 2, outcome: 'COMPLETED' })],
+        }).asked(undefined)
       )?.isComplete,
       true,
     );
@@ -185,7 +186,7 @@ describe('a response whose last save is a dead letter', () => {
     const found = await setUp({ letters: [letter] }).trace();
     assert.deepEqual(typeof found === 'object' && [found.surveyId, found.isComplete], [surveyId, false]);
     const completed = await setUp({
-      letters: [letter, responseLine({ ...given, version: 3, isComplete: true })],
+      letters: [letter, responseLine({ ...given, version: 3, outcome: 'COMPLETED' })],
     }).trace();
     assert.equal(typeof completed === 'object' && completed.isComplete, true);
     assert.equal(await setUp({ deleted: at }).trace(), 'deleted');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDeadLetters } from '../../../src/actors/dead-letters.ts';
 import { createResponseErasure, type ResponseErasureDeps } from '../../../src/actors/erasure.ts';
+import type { Outcome } from '../../../src/domain/outcome.ts';
 import { unavailable } from '../../../src/errors.ts';
 import { newId, newResponseId } from '../../../src/platform/ids.ts';
 import type { ResponseMarkedForDeletion } from '../../../src/stores/clickhouse/write/erasure.ts';
@@ -89,7 +90,7 @@ it('the erasure of a response removes its own dead letters and no others', async
   assert.equal(
     await createResponseErasure(deps as ResponseErasureDeps).eraseOne(
       { surveyId, responseId },
-      { surveyId, responseId, submittedAtMs: nowMs, isComplete: false },
+      { surveyId, responseId, submittedAtMs: nowMs, outcome: 'PARTIAL' },
     ),
     true,
   );
@@ -98,7 +99,7 @@ it('the erasure of a response removes its own dead letters and no others', async
 
 describe('the erasure of a response with dead letters', () => {
   const [surveyId, responseId] = [newId(), newResponseId()];
-  const stored = { surveyId, responseId, submittedAtMs: nowMs, isComplete: false };
+  const stored = { surveyId, responseId, submittedAtMs: nowMs, outcome: 'PARTIAL' as const };
   const save = (version: number, isComplete: boolean) =>
     JSON.stringify([
       surveyId,
@@ -122,7 +123,7 @@ describe('the erasure of a response with dead letters', () => {
     const world = {
       letters: deadLettersOf(lines),
       rows: [...rows],
-      removals: [] as boolean[],
+      removals: [] as Outcome[],
       doubted: [] as string[],
       traces: 0,
       fails: '',
@@ -145,9 +146,9 @@ describe('the erasure of a response with dead letters', () => {
     const nothing = async () => undefined as never;
     const deps: Partial<ResponseErasureDeps> = {
       intake: {
-        deleteResponse: async ({ isComplete }) => {
+        deleteResponse: async ({ outcome }) => {
           world.rows = [];
-          return world.removals.push(isComplete) > 0;
+          return world.removals.push(outcome) > 0;
         },
       },
       responses: {
@@ -188,7 +189,7 @@ describe('the erasure of a response with dead letters', () => {
       world.fails = fails;
       await assert.rejects(eraseOne({ surveyId, responseId }, stored), { code: 'SERVICE_UNAVAILABLE' });
       assert.equal(await eraseOne({ surveyId, responseId }), fails === 'drop');
-      assert.deepEqual([world.letters, world.removals], [[], [false]], fails);
+      assert.deepEqual([world.letters, world.removals], [[], ['PARTIAL']], fails);
     }
   });
 
@@ -196,13 +197,13 @@ describe('the erasure of a response with dead letters', () => {
     const { world, eraseOne } = setUp({ lines: [] });
     world.fails = 'catch up';
     assert.equal(await eraseOne({ surveyId, responseId }, stored), true);
-    assert.deepEqual([world.removals, world.fails], [[false], '']);
+    assert.deepEqual([world.removals, world.fails], [['PARTIAL'], '']);
   });
 
   it('succeeds although no save of the response was stored', async () => {
     const { world, eraseOne } = setUp({ lines: [save(1, false), save(2, true)] });
     assert.equal(await eraseOne({ surveyId, responseId }), true);
-    assert.deepEqual([world.letters, world.removals], [[], [true]]);
+    assert.deepEqual([world.letters, world.removals], [[], ['COMPLETED']]);
     assert.equal(await eraseOne({ surveyId, responseId }), false);
     const unread = setUp({ lines: [`["${surveyId}","${responseId}","not a time",1]`] });
     assert.equal(await unread.eraseOne({ surveyId, responseId }), true);
@@ -219,9 +220,9 @@ describe('the erasure of a response with dead letters', () => {
     assert.deepEqual(
       [one, respondent, both].map(({ world }) => [world.letters.length, world.removals]),
       [
-        [0, [true]],
-        [0, [true]],
-        [0, [true]],
+        [0, ['COMPLETED']],
+        [0, ['COMPLETED']],
+        [0, ['COMPLETED']],
       ],
     );
   });

@@ -20,7 +20,7 @@ const head = {
   submittedAtMs: 1,
   version: 1,
   surveyVersion: 1,
-  isComplete: true,
+  outcome: 'COMPLETED' as const,
   completedAtMs: 1,
   durationMs: -1,
   language: 'en',

@@ -6,8 +6,8 @@ import { after, before, describe, it } from 'node:test';
 import { cleanTable } from '../../../src/replay/clean.ts';
 import { detect } from '../../../src/replay/detect.ts';
 import { emptyMapping, type Mapping } from '../../../src/replay/mapping.ts';
+import { readTable } from '../../../src/replay/read-table.ts';
 import { metadataOf } from '../../../src/replay/submit.ts';
-import { readTable } from '../../../src/replay/table.ts';
 import { typeAdapters } from '../../../src/replay/types/adapters.ts';
 
 describe('a file of responses', () => {
@@ -22,27 +22,27 @@ describe('a file of responses', () => {
     writeFileSync(path, content);
     return readTable(path, options);
   };
-  const typed = (content: string, mapping: Mapping = emptyMapping) => {
-    const { table, separator } = read(content);
+  const typed = async (content: string, mapping: Mapping = emptyMapping) => {
+    const { table, separator } = await read(content);
     const clean = cleanTable(table, mapping, { separator });
     return { ...clean, types: detect(clean, mapping).questions.map(({ type }) => type) };
   };
 
-  it('is separated by semicolons or tabs if its first lines say so', () => {
+  it('is separated by semicolons or tabs if its first lines say so', async () => {
     for (const [separator, text] of [
       [';', 'Dish, please;Age\n"Soup; hot";1,5\nPasta, cold;2,5\n'],
       ['\t', 'Dish\tAge\nSoup, hot\t1\nPasta\t2\n'],
       [',', 'Dish,Age\nSoup;hot,1\nPasta;cold,2\n'],
       [';', 'sep=;\nDish;Age\nSoup;1\n'],
     ] as const) {
-      const { table, separator: found } = read(text);
+      const { table, separator: found } = await read(text);
       assert.equal(found, separator, text);
       assert.equal(table.columns.length, 2, text);
     }
-    assert.equal(read('a;b\n1;2\n', { separator: ',' }).table.columns.length, 1);
+    assert.equal((await read('a;b\n1;2\n', { separator: ',' })).table.columns.length, 1);
   });
 
-  it('may be UTF-16, with or without a byte-order mark', () => {
+  it('may be UTF-16, with or without a byte-order mark', async () => {
     const little = Buffer.from('Dish\tAge\nSüppchen\t1\n', 'utf16le');
     const big = Buffer.from(little).swap16();
     for (const bytes of [
@@ -51,17 +51,20 @@ describe('a file of responses', () => {
       Buffer.concat([Buffer.from([0xff, 0xfe]), little]),
       Buffer.concat([Buffer.from([0xfe, 0xff]), big]),
     ])
-      assert.deepEqual(read(bytes).table.rows, [['Süppchen', '1']]);
+      assert.deepEqual((await read(bytes)).table.rows, [['Süppchen', '1']]);
   });
 
-  it('is refused with the reason if it is no text', () => {
-    assert.throws(() => read(Buffer.from('$FL2@(#) SPSS DATA FILE')), /SPSS.*CSV/);
-    assert.throws(() => read(Buffer.from('PK\u0003\u0004\u0014\u0000')), /Excel.*CSV/);
-    assert.throws(() => read(Buffer.from([1, 0, 0, 0, 7, 0, 0, 0])), /no text/);
+  it('is refused with the reason if it is no text', async () => {
+    await assert.rejects(
+      read(Buffer.from('$FL2@(#) SPSS DATA FILE')),
+      /The SPSS file cannot be read: it ends too early/,
+    );
+    await assert.rejects(read(Buffer.from('PK\u0003\u0004\u0014\u0000')), /The Excel file cannot be read/);
+    await assert.rejects(read(Buffer.from([1, 0, 0, 0, 7, 0, 0, 0])), /no text/);
   });
 
-  it('has decimal commas if a whole column does', () => {
-    const { types, rows, remarks } = typed('Age;Pay\n1,5;1.234,50\n2;99,9\n');
+  it('has decimal commas if a whole column does', async () => {
+    const { types, rows, remarks } = await typed('Age;Pay\n1,5;1.234,50\n2;99,9\n');
     assert.match(remarks.join(), /“Age”: numbers with decimal commas, as “1,5”/);
     assert.deepEqual(types, ['NUMBER', 'NUMBER']);
     assert.deepEqual(rows, [
@@ -70,35 +73,38 @@ describe('a file of responses', () => {
     ]);
   });
 
-  it('keeps its commas where the mapping gives options or asks for text', () => {
+  it('keeps its commas where the mapping gives options or asks for text', async () => {
     for (const override of [{ options: ['1,5', '2'] }, { type: 'SHORT_TEXT' as const }])
-      assert.deepEqual(typed('Age;B\n1,5;x\n2;y\n', { columns: { Age: override } }).rows[0], ['1,5', 'x']);
+      assert.deepEqual((await typed('Age;B\n1,5;x\n2;y\n', { columns: { Age: override } })).rows[0], ['1,5', 'x']);
   });
 
-  it('leaves “1,234” of a comma-separated file alone until the mapping says what it is', () => {
+  it('leaves “1,234” of a comma-separated file alone until the mapping says what it is', async () => {
     const text = 'Pay,Sex\n"1,234",a\n"2,345",b\n"9,876",b\n';
-    assert.match(typed(text).remarks.join(), /“Pay”.*"decimal"/);
-    assert.deepEqual(typed(text).types[0], 'SHORT_TEXT');
-    const rowsWith = (decimal: ',' | '.') => typed(text, { columns: { Pay: { decimal } } }).rows.map(([pay]) => pay);
-    assert.deepEqual(rowsWith(','), ['1.234', '2.345', '9.876']);
-    assert.deepEqual(rowsWith('.'), ['1234', '2345', '9876']);
+    assert.match((await typed(text)).remarks.join(), /“Pay”.*"decimal"/);
+    assert.deepEqual((await typed(text)).types[0], 'SHORT_TEXT');
+    const rowsWith = async (decimal: ',' | '.') =>
+      (await typed(text, { columns: { Pay: { decimal } } })).rows.map(([pay]) => pay);
+    assert.deepEqual(await rowsWith(','), ['1.234', '2.345', '9.876']);
+    assert.deepEqual(await rowsWith('.'), ['1234', '2345', '9876']);
   });
 
-  it('takes NA, N/A, unknown, - and . as missing where they would change the type', () => {
-    const { types, remarks, rows } = typed('Age,Come again?,Country\n31,Yes,NA\nNA,-,DE\n40,No,NA\n.,unknown,DE\n');
+  it('takes NA, N/A, unknown, - and . as missing where they would change the type', async () => {
+    const { types, remarks, rows } = await typed(
+      'Age,Come again?,Country\n31,Yes,NA\nNA,-,DE\n40,No,NA\n.,unknown,DE\n',
+    );
     assert.deepEqual(types, ['NUMBER', 'YES_NO', 'MULTIPLE_CHOICE']);
     assert.deepEqual(rows[0], ['31', 'Yes', 'NA']);
     assert.deepEqual(rows[3], ['', '', 'DE']);
     assert.ok(remarks.includes('“Age”: taken as missing: “NA” (1), “.” (1).'), remarks.join('\n'));
   });
 
-  it('shows the values that keep a column from being numbers', () => {
-    const { remarks } = typed(`Age\n${'31\n42\n53\n64\n75\n86\n97\n'}ca. 40\n`);
+  it('shows the values that keep a column from being numbers', async () => {
+    const { remarks } = await typed(`Age\n${'31\n42\n53\n64\n75\n86\n97\n'}ca. 40\n`);
     assert.match(remarks.join('\n'), /“Age” is not NUMBER because of “ca. 40” \(1\)/);
   });
 
-  it('takes the missing values of the mapping instead', () => {
-    const { rows, types } = typed('Age,Sex\n31,x\n-99,NA\n40,y\n', {
+  it('takes the missing values of the mapping instead', async () => {
+    const { rows, types } = await typed('Age,Sex\n31,x\n-99,NA\n40,y\n', {
       missing: ['-99'],
       columns: { Sex: { missing: ['x'] } },
     });
@@ -110,21 +116,22 @@ describe('a file of responses', () => {
     ]);
   });
 
-  it('takes ja/nein and other pairs as yes and no', () => {
-    const { types, remarks } = typed('A,B,C\nja,oui,ja\nnein,non,oui\nJa,oui,nein\n');
+  it('takes ja/nein and other pairs as yes and no', async () => {
+    const { types, remarks } = await typed('A,B,C\nja,oui,ja\nnein,non,oui\nJa,oui,nein\n');
     assert.deepEqual(types.slice(0, 2), ['YES_NO', 'YES_NO']);
     assert.notEqual(types[2], 'YES_NO');
     assert.match(remarks.join('\n'), /“A”: “ja” is Yes, “nein” is No/);
   });
 
-  it('translates values as the mapping says', () => {
-    const { rows } = typed('How?\n1\n2\n1\n', { columns: { '0': { values: { 1: 'Very good', 2: 'Good' } } } });
+  it('translates values as the mapping says', async () => {
+    const { rows } = await typed('How?\n1\n2\n1\n', { columns: { '0': { values: { 1: 'Very good', 2: 'Good' } } } });
     assert.deepEqual(rows, [['Very good'], ['Good'], ['Very good']]);
   });
 
-  it('has checkboxes where several choices in one cell recur, or the mapping splits them', () => {
+  it('has checkboxes where several choices in one cell recur, or the mapping splits them', async () => {
     const text = 'Kanal,Why\nApp;Web,well; so\nWeb,because; of\nApp,"a, b"\nWeb;App,c\n';
-    const questionsOf = (mapping: Mapping = emptyMapping) => detect(read(text).table, mapping).questions;
+    const { table } = await read(text);
+    const questionsOf = (mapping: Mapping = emptyMapping) => detect(table, mapping).questions;
     const [kanal, why] = questionsOf();
     assert.deepEqual([kanal?.type, kanal?.options, kanal?.split], ['CHECKBOXES', ['App', 'Web'], ';']);
     assert.equal(why?.type, 'SHORT_TEXT');
@@ -144,8 +151,8 @@ describe('a file of responses', () => {
     assert.match(problem(kanal, ['App;Fax']) ?? '', /none of the options/);
   });
 
-  it('keeps the time of the answer as metadata', () => {
-    const { table } = read('Timestamp,Age\n2024/01/02 3:04:05 PM,31\n2024/01/03 9:00:00 AM,40\n');
+  it('keeps the time of the answer as metadata', async () => {
+    const { table } = await read('Timestamp,Age\n2024/01/02 3:04:05 PM,31\n2024/01/03 9:00:00 AM,40\n');
     const { questions, idColumn, timeColumn } = detect(table);
     assert.deepEqual(
       questions.map(({ text }) => text),
@@ -154,6 +161,6 @@ describe('a file of responses', () => {
     assert.deepEqual(metadataOf({ idColumn, timeColumn }, table.rows[0] ?? []), {
       metadata: { answeredAt: '2024/01/02 3:04:05 PM' },
     });
-    assert.equal(detect(read('Timestamp,Age\nsoon,31\n').table).timeColumn, undefined);
+    assert.equal(detect((await read('Timestamp,Age\nsoon,31\n')).table).timeColumn, undefined);
   });
 });

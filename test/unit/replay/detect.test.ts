@@ -138,6 +138,36 @@ describe('the questions of a file', () => {
     );
   });
 
+  it('are options to tick where the cells of several columns are 0 and 1, or true and false', () => {
+    for (const [yes, no] of [
+      ['1', '0'],
+      ['true', 'false'],
+      ['x', ''],
+    ] as const)
+      assert.equal(
+        detect(
+          tableOf([
+            ['Which?', ''],
+            ['App', 'Web'],
+            [yes, no],
+            [no, yes],
+          ]),
+        ).questions[0]?.type,
+        'CHECKBOXES',
+      );
+    assert.equal(
+      detect(
+        tableOf([
+          ['Which?', ''],
+          ['App', 'Web'],
+          ['1', '2'],
+          ['2', '1'],
+        ]),
+      ).questions[0]?.type,
+      'RANKING',
+    );
+  });
+
   it('number columns of equal names', () => {
     const same = tableOf([
       ['Which?', '', ''],

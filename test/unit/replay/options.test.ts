@@ -10,6 +10,7 @@ describe('the arguments of a replay', () => {
   it('take a separator and a decimal mark', () => {
     assert.equal(read('a.csv', '--separator', 'tab')?.separator, '\t');
     assert.equal(read('a.csv', '--decimal', ',')?.decimal, ',');
+    assert.equal(read('a.xlsx', '--sheet', 'Answers')?.sheet, 'Answers');
     assert.throws(() => read('a.csv', '--separator', ':'), /--separator must be “,” or “;” or tab/);
   });
 
@@ -23,6 +24,7 @@ describe('the arguments of a replay', () => {
       mapping: undefined,
       crosstab: undefined,
       separator: undefined,
+      sheet: undefined,
       decimal: undefined,
       concurrency: 32,
       isVerifying: true,
@@ -61,7 +63,7 @@ describe('the arguments of a replay', () => {
   });
 
   it('are refused if they are invalid', () => {
-    assert.throws(() => read(), /Name a CSV file/);
+    assert.throws(() => read(), /Name a file/);
     assert.throws(() => read('a.csv', 'b.csv'), /“b.csv”/);
     assert.throws(() => read('a.csv', '--crosstab', 'Age'), /two questions/);
     assert.throws(() => read('a.csv', '--url', 'localhost:3000'), /http/);

@@ -31,7 +31,9 @@ function watched({
     const counts = new Map(Array.from({ length: figures }, (_, at) => [at + 1, 1]));
     return {
       total: scene.counted,
-      complete: 0,
+      outcomes: { PARTIAL: 0, COMPLETED: 0, SCREENED_OUT: 0, OVER_QUOTA: 0 },
+      counted: scene.counted,
+      notAsked: new Map(),
       durationAverageMs: null,
       durationMedianSeconds: null,
       lastSubmittedAt: null,

@@ -21,7 +21,7 @@ describe('fan-out of stored responses', () => {
     submittedAtMs: startMs,
     version: 1,
     surveyVersion: 1,
-    isComplete: true,
+    outcome: 'COMPLETED',
     completedAtMs: startMs + 1,
     durationMs: -1,
     language: '',
@@ -65,8 +65,8 @@ describe('fan-out of stored responses', () => {
   it('publishes the first and the complete version of a response, and no other survey', async () => {
     const lines = [
       encode({}),
-      encode({ isComplete: false, completedAtMs: 0 }),
-      encode({ version: 2, isComplete: false }),
+      encode({ outcome: 'PARTIAL', completedAtMs: 0 }),
+      encode({ version: 2, outcome: 'PARTIAL' }),
       encode({ version: 3 }),
       encode({ surveyId: otherId }),
     ];
@@ -141,7 +141,7 @@ describe('fan-out of stored responses', () => {
     const keysOf = async (lines: string[]) => (await run(lines, listeners)).added.map(({ eventKey }) => eventKey);
     assert.equal(new Set(await keysOf([first, second])).size, 4);
     assert.deepEqual(
-      await keysOf([encode({ responseId, isComplete: false }), encode({ responseId, version: 2 })]),
+      await keysOf([encode({ responseId, outcome: 'PARTIAL' }), encode({ responseId, version: 2 })]),
       await keysOf([first]),
       'saves of one response',
     );

@@ -64,6 +64,7 @@ function drawTitle(sheet: Sheet, { survey, summary, createdAt, words }: Title): 
     [words.complete, String(summary.completeResponses)],
     [words.completionRate, `${summary.completionRate.toFixed(1)} %`],
     [words.duration, durationText(summary.meanDuration)],
+    [words.medianDuration, durationText(summary.medianDuration)],
   ]);
   if (summary.byDay.length === 0) return;
   sheet.gap(30);

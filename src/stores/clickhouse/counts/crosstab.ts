@@ -1,10 +1,12 @@
 import type { CrosstabCounts, WeightSums } from '../../../domain/analytics/crosstab-counts.ts';
 import { comparisonsIn, maxComparisons, maxComparisonsInRow } from '../../../domain/analytics/significance.ts';
-import { type Dimension, hasOverlaps } from '../../../domain/questions/contract.ts';
+import { analysedOutcomes, type Outcome } from '../../../domain/outcome.ts';
+import { type Dimension, dimensionSlots, hasOverlaps } from '../../../domain/questions/contract.ts';
 import { runAtOnce, runInSlices, type SlicedWork } from '../../../platform/slices.ts';
 import type { ClickHouse } from '../client.ts';
 import {
   annotationCodes,
+  asksForOutcomes,
   type ColumnOf,
   type Condition,
   columnNames,
@@ -12,11 +14,10 @@ import {
   type DateRange,
   existingColumns,
   selectionSlots,
-  slotsOf,
 } from '../read/selection.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
-import { sqlInteger, sqlString, sqlUuid } from '../sql-literals.ts';
+import { sqlDouble, sqlInteger, sqlString, sqlUuid } from '../sql-literals.ts';
 import { collectAnsweredCategories, dimensionWords, hasHiddenCategories, hiddenCategoryScan } from './dimension.ts';
 import { createTimeBudget, runScans, type ScanRow } from './scans.ts';
 
@@ -33,6 +34,8 @@ export interface CrosstabQuery extends DateRange {
   /** All must hold. */
   filters?: readonly Condition[] | undefined;
   isComplete?: boolean | undefined;
+  /** Any of these; undefined: those of `analysedOutcomes`, unless rows, columns or a filter are outcomes. */
+  outcomes?: readonly Outcome[] | undefined;
   /** If set, responses without a usable weight are left out of all counts. */
   weight?: CrosstabWeight | undefined;
 }
@@ -77,11 +80,11 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     query: Omit<BannerQuery, 'columns'>,
     tables: readonly CrosstabQuery[],
   ): Promise<{ tables: ScanRow[][]; chosen: Map<Dimension, Set<number>> }> => {
-    const { surveyId, startDate, endDate, isComplete, filters: conditions, weight } = query;
-    const selection = { surveyId, startDate, endDate, isComplete, conditions };
+    const { surveyId, startDate, endDate, isComplete, outcomes, filters: conditions, weight } = query;
+    const selection = { surveyId, startDate, endDate, isComplete, outcomes, conditions };
     const slots = [
-      ...slotsOf(query.rows),
-      ...tables.flatMap((table) => slotsOf(table.columns)),
+      ...dimensionSlots(query.rows),
+      ...tables.flatMap((table) => dimensionSlots(table.columns)),
       ...(weight?.kind === 'number' ? [weight.presence] : []),
       ...selectionSlots(selection),
     ];
@@ -90,6 +93,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
       clickhouse,
       surveyId,
       conditions: conditionsOf(selection, columnOf, annotations),
+      outcomes: asksForOutcomes(selection) ? undefined : analysedOutcomes,
       timeLeftMs: createTimeBudget(countTimeoutMs),
       columns: ['is_complete', 'numbers', 'metadata', ...existingColumns(slots, columnOf)],
     };
@@ -97,6 +101,7 @@ export function createCrosstabStore({ clickhouse }: { clickhouse: ClickHouse } &
     const isAdditive = weight === undefined;
     const crosstabScans = tables.map((table) => ({
       isAdditive,
+      isOfAllOutcomes: [table.rows, table.columns].some(({ source }) => source.kind === 'outcome'),
       statement: (source: string) =>
         crosstabStatement(table, joinAnnotations(table, source, { annotations, columns: scope.columns }), columnOf),
     }));
@@ -144,9 +149,9 @@ function answeredHiddenOf(
 
 /** Whether no response can have a category of the dimension. */
 const isEmpty = (dimension: Dimension): boolean =>
-  dimension.source.kind === 'annotation' || dimension.source.kind === 'collector'
+  ['annotation', 'collector', 'outcome'].includes(dimension.source.kind)
     ? dimension.categories.length === 0
-    : slotsOf(dimension).length === 0;
+    : dimensionSlots(dimension).length === 0;
 
 export type CrosstabStore = ReturnType<typeof createCrosstabStore>;
 
@@ -195,28 +200,56 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
     ...across.words.map((word, index) => `${word} AS k${index}`),
   ];
   const { value, isUsable } = weightTerms(weight, columnOf);
+  const terms = weight ? ['weight', 'square'].flatMap(slicesOf) : [];
+  const names = terms.map(({ name }) => name);
   const sums = weight
-    ? `countIf(usable) AS responses, sumKahanIf(value, usable) AS weight, sumKahanIf(value * value, usable) AS squares, countIf(NOT usable) AS unweightable`
-    : 'count() AS responses, 0 AS weight, 0 AS squares, 0 AS unweightable';
+    ? [
+        'countIf(usable) AS responses',
+        'countIf(NOT usable) AS unweightable',
+        ...names.map((name) => `sumIf(${name}, usable) AS ${name}_sum`),
+      ]
+    : ['count() AS responses', '0 AS unweightable'];
+  const figures = ['responses', 'unweightable', ...names.map((name) => `${name}_sum`)];
   const groups = [...rowNames, ...columnNames].join(', ');
   const counted = weight
-    ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable FROM ${source})`
+    ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable, value AS weight, value * value AS square, ${terms.map(({ name, expression }) => `${expression} AS ${name}`).join(', ')} FROM ${source})`
     : source;
+  const totalOf = (term: string): string =>
+    weight ? `sum(${term}_high_sum) + (sum(${term}_low_sum) + sum(${term}_rest_sum))` : '0.';
   const cells = countsOverlaps({ rows, columns })
     ? `arrayJoin(if(isInBoth, arrayConcat(
           arrayFlatten(arrayMap(r -> arrayMap(c -> (r, c), arrayPushFront(columnCodes, toUInt32(${allCodes}))), arrayPushFront(rowCodes, toUInt32(${allCodes})))),
           arrayFlatten(arrayMap(one -> arrayMap(other -> (toUInt32(${overlapRow} + one), other), arrayFilter(code -> code > one, columnCodes)), columnCodes))
         ), [])) AS cell, cell.1 AS row, cell.2 AS column`
     : `arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column`;
-  return `SELECT row AS place, column AS code, '' AS label, [toFloat64(sum(responses)), toFloat64(sum(weight)), toFloat64(sum(squares)), toFloat64(sum(unweightable))] AS figures FROM
+  return `SELECT row AS place, column AS code, '' AS label, [toFloat64(sum(responses)), ${totalOf('weight')}, ${totalOf('square')}, toFloat64(sum(unweightable))] AS figures FROM
     (SELECT
         ${cells},
-        responses, weight, squares, unweightable FROM
+        ${figures.join(', ')} FROM
       (SELECT
           ${down.codesOf(rowNames)} AS rowCodes, ${across.codesOf(columnNames)} AS columnCodes, notEmpty(rowCodes) AND notEmpty(columnCodes) AS isInBoth,
-          responses, weight, squares, unweightable FROM
-        (SELECT ${weight ? groups : words.join(', ')}, ${sums} FROM ${counted} GROUP BY ${groups})))
+          ${figures.join(', ')} FROM
+        (SELECT ${weight ? groups : words.join(', ')}, ${sums.join(', ')} FROM ${counted} GROUP BY ${groups})))
     GROUP BY row, column`;
+}
+
+/**
+ * The parts of a weight, or of its square, whose sums are exact: multiples of 2^-11 and of 2^-34, and the rest. So the
+ * same responses have the same sums to the last digit, in whatever order and by however many threads they are added,
+ * while weights are between 2^-12 and 2^30 and the sum of the squares is below 2^42. Adding and subtracting 1.5 · 2^52
+ * units rounds to a multiple of the unit (J. Demmel and H. D. Nguyen, Fast Reproducible Floating-Point Summation, ARITH
+ * 2013).
+ */
+function slicesOf(term: string): { name: string; expression: string }[] {
+  const rounded = (value: string, unit: number): string => {
+    const shift = sqlDouble(1.5 * 2 ** 52 * unit);
+    return `(${value} + ${shift}) - ${shift}`;
+  };
+  return [
+    { name: `${term}_high`, expression: rounded(term, 2 ** -11) },
+    { name: `${term}_low`, expression: rounded(`(${term} - ${term}_high)`, 2 ** -34) },
+    { name: `${term}_rest`, expression: `(${term} - ${term}_high) - ${term}_low` },
+  ];
 }
 
 const countsOverlaps = ({ rows, columns }: Pick<CrosstabQuery, 'rows' | 'columns'>): boolean =>

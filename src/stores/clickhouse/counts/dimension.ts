@@ -1,4 +1,10 @@
-import { bitsPerWord, type Category, type Dimension } from '../../../domain/questions/contract.ts';
+import {
+  bitsPerWord,
+  type Category,
+  type Dimension,
+  type SkippedRule,
+  skippedCode,
+} from '../../../domain/questions/contract.ts';
 import { type ColumnOf, collectorColumn } from '../read/selection.ts';
 import { sqlInteger } from '../sql-literals.ts';
 import type { Scan, ScanRow } from './scans.ts';
@@ -15,12 +21,31 @@ export interface DimensionWords {
 }
 
 /** `found`: the column with the codes of AI annotations, as `annotationCodes` selects them. */
-export function dimensionWords({ categories, source }: Dimension, columnOf: ColumnOf, found: string): DimensionWords {
+export function dimensionWords(dimension: Dimension, columnOf: ColumnOf, found: string): DimensionWords {
+  const { words, codesOf } = sourceWords(dimension, columnOf, found);
+  if (!dimension.skipped) return { words, codesOf };
+  return {
+    words: [...words, isSkipped(dimension.skipped, columnOf)],
+    codesOf: (names) => `if(${names.at(-1)} = 1, ${codeList([skippedCode])}, ${codesOf(names.slice(0, -1))})`,
+  };
+}
+
+/** SQL that is 1 for responses that were asked and did not answer, else 0. */
+function isSkipped({ slots, notAsked, later }: SkippedRule, columnOf: ColumnOf): string {
+  const isAny = (positions: readonly number[]): string =>
+    positions.length === 0 ? '0' : `(${positions.map((slot) => `${columnOf(slot)} != 0`).join(' OR ')})`;
+  const bits = notAsked.map(({ slot, mask }) => `bitAnd(${columnOf(slot)}, ${sqlInteger(mask)}) = 0`);
+  return `toUInt16(${[`NOT ${isAny(slots)}`, ...bits, `(is_complete != 0 OR ${isAny(later)})`].join(' AND ')})`;
+}
+
+function sourceWords({ categories, source }: Dimension, columnOf: ColumnOf, found: string): DimensionWords {
   const known = categories.map(({ code }) => code);
   const bitsOf: DimensionWords['codesOf'] = (names) =>
     `arrayConcat(${names.map((word, index) => `arrayMap(bit -> toUInt32(bit + ${index * bitsPerWord + 1}), bitPositionsToArray(${word}))`).join(', ')})`;
   const only = (expression: string): string => `arrayIntersect([toUInt32(${expression})], ${codeList(known)})`;
   switch (source.kind) {
+    case 'outcome':
+      return { words: ['toUInt16(is_complete + 1)'], codesOf: ([word = '']) => only(word) };
     case 'code':
       return { words: [columnOf(source.slot)], codesOf: ([word = '']) => only(word) };
     case 'collector':

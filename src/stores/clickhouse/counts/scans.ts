@@ -1,7 +1,8 @@
+import type { Outcome } from '../../../domain/outcome.ts';
 import { createLruCache, type LruCache } from '../../../platform/lru-cache.ts';
 import { runInSlices, type SlicedWork } from '../../../platform/slices.ts';
 import type { ClickHouse } from '../client.ts';
-import type { Conditions } from '../read/selection.ts';
+import { allOf, type Conditions, hasOutcome } from '../read/selection.ts';
 import { sqlUuid } from '../sql-literals.ts';
 import {
   coversOverlaps,
@@ -28,6 +29,8 @@ export interface Scan {
    * merged.
    */
   isMergeable?: boolean;
+  /** Whether the scan counts all outcomes, whichever the scope counts. */
+  isOfAllOutcomes?: boolean;
   /** Whether the scan reads all responses of the survey, whatever is selected. */
   isOfWholeSurvey?: boolean;
 }
@@ -36,6 +39,8 @@ export interface ScanScope {
   clickhouse: ClickHouse;
   surveyId: string;
   conditions: Conditions;
+  /** Counts only responses with these outcomes, besides the conditions; undefined: all. */
+  outcomes?: readonly Outcome[] | undefined;
   /** All columns that the conditions and scans read. */
   columns: readonly string[];
   /** Milliseconds left for all statements together, repetitions included. */
@@ -167,7 +172,7 @@ function unionArmsOf(
   { scan, index, overlapping }: { scan: Scan; index: number; overlapping: OverlappingMoments },
 ): UnionArm[] {
   const table = scope.clickhouse.table('responses');
-  const conditions = scan.isOfWholeSurvey ? conditionsOfSurvey(scope.surveyId) : scope.conditions;
+  const conditions = conditionsOfScan(scope, scan);
   const plain: UnionArm = {
     scan: index,
     sign: 1,
@@ -186,6 +191,12 @@ function unionArmsOf(
       statement: scan.statement(overlappingRows({ ...scope, conditions }, overlapping, 'superseded')),
     },
   ];
+}
+
+function conditionsOfScan({ surveyId, conditions, outcomes }: ScanScope, scan: Scan): Conditions {
+  if (scan.isOfWholeSurvey) return conditionsOfSurvey(surveyId);
+  if (scan.isOfAllOutcomes || outcomes === undefined) return conditions;
+  return { ...conditions, full: allOf([conditions.full, hasOutcome(outcomes)]) };
 }
 
 function conditionsOfSurvey(surveyId: string): Conditions {

@@ -1,10 +1,11 @@
+import { type Outcome, outcomeOfNumber } from '../../../domain/outcome.ts';
 import { momentsOf } from '../../../domain/questions/numbers.ts';
 import type { Scan, ScanRow } from './scans.ts';
 
 export interface SurveySummary {
   total: number;
-  complete: number;
-  /** Average over responses with a known duration; null without any. */
+  outcomes: Record<Outcome, number>;
+  /** Average over COMPLETED responses with a known duration; null without any. */
   durationAverageMs: number | null;
   /**
    * Median of the same in whole seconds (or the middle of two), up to 65,535; null without any, and if not asked for.
@@ -16,11 +17,12 @@ export interface SurveySummary {
 }
 
 /**
- * Figures by day (since 1970) and completeness: [responses, sum of durations in ms, responses with a duration, last
- * submission]. The table's projection answers it if the selection consists of full hours and completeness only.
+ * Figures by day (since 1970) and outcome: [responses, sum of durations in ms, responses with a duration, last
+ * submission]. The table's projection answers it if the selection consists of full hours and outcomes only.
  */
 export const summaryScan: Scan = {
   isAdditive: true,
+  isOfAllOutcomes: true,
   statement: (source) =>
     `SELECT toUInt16(toDate(toStartOfHour(submitted_at))) AS place, is_complete AS code, '' AS label,
       [toFloat64(count()), toFloat64(sumIf(duration_ms, duration_ms >= 0)), toFloat64(countIf(duration_ms >= 0)), toFloat64(toUnixTimestamp64Milli(max(submitted_at)))] AS figures
@@ -29,11 +31,11 @@ export const summaryScan: Scan = {
 
 const longestSeconds = 65_535;
 
-/** Responses by their duration in seconds; keys of 16 bits are counted in a third of the time. */
+/** COMPLETED responses by their duration in seconds; keys of 16 bits are counted in a third of the time. */
 export const durationScan: Scan = {
   isAdditive: true,
   statement: (source) =>
-    `SELECT 0 AS place, toUInt16(least(intDiv(duration_ms + 500, 1000), ${longestSeconds})) AS code, '' AS label, [sum(duration_ms >= 0)] AS figures
+    `SELECT 0 AS place, toUInt16(least(intDiv(duration_ms + 500, 1000), ${longestSeconds})) AS code, '' AS label, [sum(duration_ms >= 0 AND is_complete = 1)] AS figures
      FROM ${source} GROUP BY code`,
 };
 
@@ -47,19 +49,23 @@ export function collectMedian(rows: readonly ScanRow[]): number | null {
 
 export function collectSummary(rows: readonly ScanRow[], durations: readonly ScanRow[] = []): SurveySummary {
   const days = new Map<number, number>();
-  let [total, complete, duration, timed, lastMs] = [0, 0, 0, 0, 0];
-  for (const [day, isComplete, , [count, durationMs, withDuration, latestMs]] of rows) {
+  const byOutcome = { PARTIAL: 0, COMPLETED: 0, SCREENED_OUT: 0, OVER_QUOTA: 0 };
+  let [total, duration, timed, lastMs] = [0, 0, 0, 0];
+  for (const [day, number, , [count, durationMs, withDuration, latestMs]] of rows) {
     days.set(day, (days.get(day) ?? 0) + (count ?? 0));
     total += count ?? 0;
-    if (isComplete === 1) complete += count ?? 0;
-    duration += durationMs ?? 0;
-    timed += withDuration ?? 0;
+    const outcome = outcomeOfNumber(number);
+    byOutcome[outcome] += count ?? 0;
+    if (outcome === 'COMPLETED') {
+      duration += durationMs ?? 0;
+      timed += withDuration ?? 0;
+    }
     lastMs = Math.max(lastMs, latestMs ?? 0);
   }
   const byDay = [...days].filter(([, count]) => count > 0).sort(([one], [other]) => one - other);
   return {
     total,
-    complete,
+    outcomes: byOutcome,
     durationAverageMs: timed === 0 ? null : duration / timed,
     durationMedianSeconds: collectMedian(durations),
     lastSubmittedAt: total === 0 ? null : new Date(lastMs),
@@ -67,7 +73,21 @@ export function collectSummary(rows: readonly ScanRow[], durations: readonly Sca
   };
 }
 
-/** Number of responses by completeness; the projection answers it as above. */
+/** Responses of all outcomes by the code of their collector, which `column` holds. */
+export const collectorScan = (column: string): Scan => ({
+  isAdditive: true,
+  isOfAllOutcomes: true,
+  statement: (source) =>
+    `SELECT 0 AS place, ${column} AS code, '' AS label, [count()] AS figures FROM ${source} GROUP BY code`,
+});
+
+export function collectByCollector(rows: readonly ScanRow[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const [, code, , [amount]] of rows) counts.set(code, (counts.get(code) ?? 0) + (amount ?? 0));
+  return counts;
+}
+
+/** Number of responses by outcome; the projection answers it as above. */
 export const countScan: Scan = {
   isAdditive: true,
   statement: (source) =>
@@ -77,5 +97,5 @@ export const countScan: Scan = {
 export function collectCount(rows: readonly ScanRow[]): { total: number; complete: number } {
   const sum = (wanted: readonly ScanRow[]): number =>
     wanted.reduce((total, [, , , [amount]]) => total + (amount ?? 0), 0);
-  return { total: sum(rows), complete: sum(rows.filter(([, isComplete]) => isComplete === 1)) };
+  return { total: sum(rows), complete: sum(rows.filter(([, outcome]) => outcomeOfNumber(outcome) === 'COMPLETED')) };
 }

@@ -1,8 +1,11 @@
+import { type AskedQuestion, askedSlots } from '../../../domain/analytics/asked.ts';
+import { analysedOutcomes, type Outcome } from '../../../domain/outcome.ts';
 import type { CountPlan, CountResult } from '../../../domain/questions/contract.ts';
 import { createLruCache } from '../../../platform/lru-cache.ts';
 import type { ClickHouse } from '../client.ts';
 import { findPageKeys } from '../read/pages.ts';
 import {
+  asksForOutcomes,
   type Condition,
   columnNames,
   conditionsOf,
@@ -13,11 +16,19 @@ import {
 import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import type { NumberRange } from './bins.ts';
+import { type NotAskedCounts, notAskedStep } from './not-asked.ts';
 import { collectRanges, rangeScan } from './numbers.ts';
 import { createSurveySizes, type PlanContext, type SurveySizes } from './plan-context.ts';
 import { isWide, type PlanResults, planScans, planSlots } from './plans.ts';
 import { createTimeBudget, runScans, type ScanRow, type ScanScope } from './scans.ts';
-import { collectSummary, durationScan, type SurveySummary, summaryScan } from './summary.ts';
+import {
+  collectByCollector,
+  collectorScan,
+  collectSummary,
+  durationScan,
+  type SurveySummary,
+  summaryScan,
+} from './summary.ts';
 
 export type { Condition } from '../read/selection.ts';
 
@@ -27,6 +38,12 @@ export interface SurveyCountQuery extends DateRange {
   /** All must hold. */
   filters?: readonly Condition[] | undefined;
   isComplete?: boolean | undefined;
+  /** Any of these; undefined: all in the summary, those of `analysedOutcomes` in the counts of questions. */
+  outcomes?: readonly Outcome[] | undefined;
+  /** Code position of the collector; set: all outcomes are counted by collector too. */
+  collectorSlot?: number | undefined;
+  /** All questions of the survey in their order, or from a question on if only that one and later ones are counted. */
+  asked?: readonly AskedQuestion[] | undefined;
   /** Whether the median duration is needed, which takes another scan. */
   withMedianDuration?: boolean | undefined;
 }
@@ -41,6 +58,12 @@ export interface QuestionCounts {
 }
 
 export interface SurveyCounts extends SurveySummary {
+  /** Number of responses that the counts of questions include. */
+  counted: number;
+  /** In how many of them questions were not asked, by id; without `asked` empty. */
+  notAsked: ReadonlyMap<string, NotAskedCounts>;
+  /** Responses by the code of their collector; undefined without `collectorSlot`. */
+  byCollector?: ReadonlyMap<number, number>;
   perQuestion: Map<string, QuestionCounts>;
 }
 
@@ -60,6 +83,10 @@ export function createTotalsStore({
   const ranges = createLruCache<ReadonlyMap<number, NumberRange | null>>(maxCachedSurveys);
   /** Surveys with texts that need the full word pattern. */
   const surveysWithUnusualWords = createLruCache<true>(maxCachedSurveys);
+  /** Surveys with partial responses, of which only what comes before the last answer counts as asked. */
+  const surveysWithPartials = createLruCache<true>(maxCachedSurveys);
+  /** Surveys with responses whose outcome is none of `analysedOutcomes`. */
+  const surveysWithOtherOutcomes = createLruCache<true>(maxCachedSurveys);
   return {
     /** Counts some or all questions of a survey from one state of the table. */
     async countSurvey({
@@ -69,11 +96,19 @@ export function createTotalsStore({
       startDate,
       endDate,
       isComplete,
+      outcomes,
+      asked = [],
+      collectorSlot,
       withMedianDuration = false,
     }: SurveyCountQuery): Promise<SurveyCounts> {
       const timeLeftMs = createTimeBudget(countTimeoutMs, now);
-      const selection = { surveyId, startDate, endDate, isComplete, conditions: filters };
-      const slots = [...selectionSlots(selection), ...plans.flatMap(({ plan }) => planSlots(plan))];
+      const selection = { surveyId, startDate, endDate, isComplete, outcomes, conditions: filters };
+      const slots = [
+        ...selectionSlots(selection),
+        ...plans.flatMap(({ plan }) => planSlots(plan)),
+        ...askedSlots(asked),
+        ...(collectorSlot === undefined ? [] : [collectorSlot]),
+      ];
       const columnOf = await columnNames(columns, slots);
       const findings = clickhouse.table('findings');
       const scope: ScanScope = {
@@ -86,16 +121,29 @@ export function createTotalsStore({
       const counted = plans.map(({ plan }) => plan);
       const isSmall = isWide(counted) ? await sizes.isSmall(surveyId, timeLeftMs()) : sizes.isKnownSmall(surveyId);
       const isFiltered =
-        [startDate, endDate, isComplete].some((bound) => bound !== undefined) || (filters ?? []).length > 0;
-      const { planned, head: summary } = await countAll(scope, counted, {
+        [startDate, endDate, isComplete, outcomes].some((bound) => bound !== undefined) || (filters ?? []).length > 0;
+      const {
+        planned,
+        notAsked,
+        byCollector,
+        head: summary,
+      } = await countAll(scope, counted, {
         columnOf,
         isSmall,
         isFiltered,
+        asked,
+        collectorSlot,
+        asksForOutcomes: asksForOutcomes({ outcomes, conditions: filters }),
         withMedianDuration,
       });
       if (!isFiltered) sizes.note(surveyId, summary.total);
       return {
         ...summary,
+        counted: asksForOutcomes({ outcomes, conditions: filters })
+          ? summary.total
+          : analysedOutcomes.reduce((sum, outcome) => sum + summary.outcomes[outcome], 0),
+        notAsked,
+        ...(byCollector && { byCollector }),
         perQuestion: new Map(
           plans.map(({ questionId, plan }, index) => [
             questionId,
@@ -111,16 +159,35 @@ export function createTotalsStore({
   };
 
   /**
-   * Counts again if words need the full pattern, and, while at least half of the time is left, if the range of a number
-   * has changed so that its bins differ.
+   * Counts again if what was assumed of the survey (no unusual words, no partial responses, no other outcomes) turns out
+   * wrong, and, while at least half of the time is left, if the range of a number has changed so that its bins differ.
    */
   async function countAll(
     scope: ScanScope,
     plans: readonly CountPlan[],
-    { withMedianDuration, ...given }: Omit<PlanContext, 'ranges' | 'reading'> & { withMedianDuration: boolean },
-  ): Promise<{ planned: PlanResults; head: SurveySummary }> {
-    for (let attempt = 1; ; attempt += 1) {
-      const planContext = { ...given, reading: surveysWithUnusualWords.get(scope.surveyId) ? 'any' : 'usual' } as const;
+    {
+      withMedianDuration,
+      asked,
+      collectorSlot,
+      asksForOutcomes: isAnyOutcome,
+      ...given
+    }: Omit<PlanContext, 'ranges' | 'reading'> & {
+      withMedianDuration: boolean;
+      asked: readonly AskedQuestion[];
+      collectorSlot: number | undefined;
+      asksForOutcomes: boolean;
+    },
+  ): Promise<Counted> {
+    for (let attempt = 1; ; ) {
+      const hasPartials = surveysWithPartials.get(scope.surveyId) ?? false;
+      const isRestricted = !isAnyOutcome && (surveysWithOtherOutcomes.get(scope.surveyId) ?? false);
+      const planContext = {
+        ...given,
+        isFiltered: given.isFiltered || isRestricted,
+        reading: surveysWithUnusualWords.get(scope.surveyId) ? 'any' : 'usual',
+      } as const;
+      const byCollector = collectorSlot === undefined ? [] : [collectorScan(given.columnOf(collectorSlot))];
+      const unasked = notAskedStep(asked, { columnOf: given.columnOf, hasPartials });
       let { scans, collect, withUnknownRange } = planScans(plans, {
         ...planContext,
         ranges: ranges.get(scope.surveyId) ?? noRanges,
@@ -135,19 +202,50 @@ export function createTotalsStore({
       const {
         rows: [summaryRows = [], ...rows],
         hadOverlappingParts,
-      } = await runScans(scope, [summaryScan, ...(withMedianDuration ? [durationScan] : []), ...scans]);
-      const durations = withMedianDuration ? (rows[0] ?? []) : [];
-      const planned = collect(withMedianDuration ? rows.slice(1) : rows);
+      } = await runScans({ ...scope, outcomes: isRestricted ? analysedOutcomes : undefined }, [
+        summaryScan,
+        ...(withMedianDuration ? [durationScan] : []),
+        ...byCollector,
+        ...unasked.scans,
+        ...scans,
+      ]);
+      const durations = withMedianDuration ? (rows.shift() ?? []) : [];
+      const collectorRows = rows.splice(0, byCollector.length);
+      const notAsked = unasked.collect(rows.splice(0, unasked.scans.length));
+      const planned = collect(rows);
       rememberRanges(scope.surveyId, planned.ranges);
+      const { outcomes } = collectSummary(summaryRows);
+      const hasUnknownPartials = asked.length > 0 && !hasPartials && outcomes.PARTIAL > 0;
+      const hasUnknownOutcomes = !isAnyOutcome && !isRestricted && hasOtherOutcomes(outcomes);
+      if (hasUnknownPartials) surveysWithPartials.set(scope.surveyId, true);
+      if (hasUnknownOutcomes) surveysWithOtherOutcomes.set(scope.surveyId, true);
       if (!planned.areWordsRight) surveysWithUnusualWords.set(scope.surveyId, true);
-      else if (planned.areBinsRight || attempt >= maxAttempts || scope.timeLeftMs() < countTimeoutMs / 2)
-        return { planned, head: await summaryOf(scope, { rows: summaryRows, durations, hadOverlappingParts }) };
+      if (!planned.areWordsRight || hasUnknownPartials || hasUnknownOutcomes) continue;
+      if (planned.areBinsRight || attempt >= maxAttempts || scope.timeLeftMs() < countTimeoutMs / 2)
+        return {
+          planned,
+          notAsked,
+          ...(collectorRows[0] && { byCollector: collectByCollector(collectorRows[0]) }),
+          head: await summaryOf(scope, { rows: summaryRows, durations, hadOverlappingParts }),
+        };
+      attempt += 1;
     }
   }
 
   function rememberRanges(surveyId: string, found: ReadonlyMap<number, NumberRange | null>): void {
     if (found.size > 0) ranges.set(surveyId, new Map([...(ranges.get(surveyId) ?? noRanges), ...found]));
   }
+}
+
+const hasOtherOutcomes = (outcomes: SurveySummary['outcomes']): boolean =>
+  outcomes.SCREENED_OUT + outcomes.OVER_QUOTA > 0;
+
+/** What one state of the table gave. */
+interface Counted {
+  planned: PlanResults;
+  notAsked: Map<string, NotAskedCounts>;
+  byCollector?: Map<number, number>;
+  head: SurveySummary;
 }
 
 export type TotalsStore = ReturnType<typeof createTotalsStore>;

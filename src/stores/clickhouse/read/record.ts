@@ -1,3 +1,4 @@
+import type { Outcome } from '../../../domain/outcome.ts';
 import type { AnswerRow } from '../../../domain/questions/contract.ts';
 import { codeColumn, decodeValues, fieldIndex, responseColumns } from '../../../domain/response-row.ts';
 
@@ -8,7 +9,7 @@ export interface ResponseRecord {
   submittedAt: Date;
   version: number;
   surveyVersion: number;
-  isComplete: boolean;
+  outcome: Outcome;
   completedAt: Date | null;
   durationMs: number | null;
   language: string;
@@ -49,7 +50,7 @@ export function toRecord(cells: RecordCells): ResponseRecord {
     submittedAt: new Date(head.submittedAtMs),
     version: head.version,
     surveyVersion: head.surveyVersion,
-    isComplete: head.isComplete,
+    outcome: head.outcome,
     completedAt: head.completedAtMs === 0 ? null : new Date(head.completedAtMs),
     durationMs: head.durationMs < 0 ? null : head.durationMs,
     language: head.language,

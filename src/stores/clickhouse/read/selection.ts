@@ -1,4 +1,5 @@
-import { bitsPerWord, type Category, type Dimension } from '../../../domain/questions/contract.ts';
+import { numberOfOutcome, type Outcome } from '../../../domain/outcome.ts';
+import { bitsPerWord, type Category, type Dimension, dimensionSlots } from '../../../domain/questions/contract.ts';
 import { codeColumn } from '../../../domain/response-row.ts';
 import type { CodeColumns } from '../schema/code-columns.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
@@ -19,6 +20,8 @@ export interface DateRange {
 export interface Selection extends DateRange {
   surveyId: string;
   isComplete?: boolean | undefined;
+  /** Any of these; undefined: all. */
+  outcomes?: readonly Outcome[] | undefined;
   /** All must hold. */
   conditions?: readonly Condition[] | undefined;
 }
@@ -40,7 +43,7 @@ export interface Conditions {
 
 /** `annotations`: the table of AI annotations. */
 export function conditionsOf(selection: Selection, columnOf: ColumnOf, annotations: string): Conditions {
-  const { surveyId, startDate, endDate, isComplete, conditions } = selection;
+  const { surveyId, startDate, endDate, isComplete, outcomes, conditions } = selection;
   const key = allOf([
     `survey_id = ${sqlUuid(surveyId)}`,
     startDate === undefined ? '' : `submitted_at >= ${sqlMoment(startDate)}`,
@@ -51,10 +54,24 @@ export function conditionsOf(selection: Selection, columnOf: ColumnOf, annotatio
     key,
     full: allOf([
       key,
-      isComplete === undefined ? '' : `is_complete = ${isComplete ? 1 : 0}`,
+      isComplete === undefined ? '' : `is_complete ${isComplete ? '!=' : '='} 0`,
+      outcomes === undefined ? '' : hasOutcome(outcomes),
       ...(conditions ?? []).map(holds),
     ]),
   };
+}
+
+/** Whether a selection says which outcomes it wants; if not, counts of questions leave some out. */
+export const asksForOutcomes = ({ outcomes, conditions = [] }: Pick<Selection, 'outcomes' | 'conditions'>): boolean =>
+  outcomes !== undefined || conditions.some(({ dimension }) => dimension.source.kind === 'outcome');
+
+/** SQL condition for responses with one of these outcomes. */
+export function hasOutcome(wanted: readonly Outcome[]): string {
+  const numbers = [...new Set(wanted.map(numberOfOutcome))].sort((one, other) => one - other);
+  const last = numbers.at(-1);
+  if (last === undefined) return '0';
+  // A comparison is read faster than a set.
+  return numbers.length === last + 1 ? `is_complete <= ${last}` : `is_complete IN (${numbers.join(', ')})`;
 }
 
 /** Names of the existing columns among these positions. */
@@ -66,28 +83,12 @@ export function allOf(conditions: readonly string[]): string {
   return conditions.filter((condition) => condition !== '').join(' AND ');
 }
 
-/** The code positions that a dimension reads; none for annotations. */
-export function slotsOf({ source }: Dimension): readonly number[] {
-  switch (source.kind) {
-    case 'code':
-      return [source.slot];
-    case 'collector':
-      return source.slot === null ? [] : [source.slot];
-    case 'bits':
-      return source.slots;
-    case 'first':
-      return source.items.map((item) => item.slot);
-    case 'annotation':
-      return [];
-  }
-}
-
 /** SQL for the code of a response's collector. */
 export const collectorColumn = ({ slot }: { slot: number | null }, columnOf: ColumnOf): string =>
   slot === null ? 'toUInt16(0)' : columnOf(slot);
 
 export function selectionSlots({ conditions }: Pick<Selection, 'conditions'>): number[] {
-  return (conditions ?? []).flatMap(({ dimension }) => slotsOf(dimension));
+  return (conditions ?? []).flatMap(({ dimension }) => dimensionSlots(dimension));
 }
 
 function hasCode(
@@ -96,6 +97,8 @@ function hasCode(
   annotations: AnnotationLocation,
 ): string {
   switch (source.kind) {
+    case 'outcome':
+      return `is_complete = ${sqlInteger(code - 1)}`;
     case 'code':
       return `${columnOf(source.slot)} = ${sqlInteger(code)}`;
     case 'collector':

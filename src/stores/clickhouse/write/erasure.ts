@@ -1,3 +1,4 @@
+import { type Outcome, outcomeOfNumber } from '../../../domain/outcome.ts';
 import type { ClickHouse } from '../client.ts';
 import { localTable, type Placement, storageTable } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment, sqlString, sqlUuid } from '../sql-literals.ts';
@@ -7,7 +8,7 @@ export interface ResponseMarkedForDeletion {
   surveyId: string;
   responseId: string;
   submittedAtMs: number;
-  isComplete: boolean;
+  outcome: Outcome;
 }
 
 /** Responses of a respondent, or those submitted before a time. */
@@ -80,11 +81,11 @@ export function createErasure(clickhouse: ClickHouse, placement: Placement) {
         `SELECT response_id, toUnixTimestamp64Milli(submitted_at) AS at, is_complete FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND ${reason} ORDER BY at, response_id LIMIT ${sqlInteger(limit)}`,
         { timeoutMs: erasureTimeoutMs },
       );
-      return rows.map(([responseId, submittedAtMs, isComplete]) => ({
+      return rows.map(([responseId, submittedAtMs, outcome]) => ({
         surveyId,
         responseId,
         submittedAtMs,
-        isComplete: isComplete === 1,
+        outcome: outcomeOfNumber(outcome),
       }));
     },
     /** Ids above `after` of responses that are or were incomplete, in ascending order. */

@@ -1,3 +1,4 @@
+import { numberOfOutcome, type Outcome, outcomeOfNumber } from '../../../domain/outcome.ts';
 import type { ClickHouse } from '../client.ts';
 import { sqlString } from '../sql-literals.ts';
 
@@ -10,7 +11,7 @@ export interface IdempotencyRecord {
   digest: string;
   surveyId: string;
   submittedAtMs: number;
-  isComplete: boolean;
+  outcome: Outcome;
 }
 
 const insertTimeoutMs = 15_000;
@@ -18,15 +19,8 @@ const insertTimeoutMs = 15_000;
 const findTimeoutMs = 4000;
 
 /** A record as one line of JSONCompactEachRow, in the column order of the table. */
-export function encodeRecord({
-  hash,
-  version,
-  digest,
-  surveyId,
-  submittedAtMs,
-  isComplete,
-}: IdempotencyRecord): string {
-  return `["${hash}",${version},"${digest}","${surveyId}",${submittedAtMs},${isComplete ? 1 : 0}]`;
+export function encodeRecord({ hash, version, digest, surveyId, submittedAtMs, outcome }: IdempotencyRecord): string {
+  return `["${hash}",${version},"${digest}","${surveyId}",${submittedAtMs},${numberOfOutcome(outcome)}]`;
 }
 
 /** Idempotency records of three days. The intake keeps them for an hour, and only their keys for longer. */
@@ -48,13 +42,13 @@ export function createIdempotencyRecords(clickhouse: ClickHouse) {
         `SELECT hash, version, digest, survey_id, toUnixTimestamp64Milli(submitted_at), is_complete FROM ${table} WHERE hash IN (${hashes.map(sqlString).join(', ')}) ORDER BY hash, version, accepted_at DESC LIMIT 1 BY hash, version`,
         { timeoutMs: findTimeoutMs },
       );
-      return rows.map(([hash, version, digest, surveyId, submittedAtMs, isComplete]) => ({
+      return rows.map(([hash, version, digest, surveyId, submittedAtMs, outcome]) => ({
         hash,
         version,
         digest,
         surveyId,
         submittedAtMs,
-        isComplete: isComplete === 1,
+        outcome: outcomeOfNumber(outcome),
       }));
     },
   };

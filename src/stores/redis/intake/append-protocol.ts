@@ -1,3 +1,5 @@
+import { numberOfOutcome, type Outcome } from '../../../domain/outcome.ts';
+
 /** One submission as `append.lua` takes it. */
 export interface IntakeSubmission {
   surveyId: string;
@@ -14,13 +16,12 @@ export interface IntakeSubmission {
   digest: string;
   /** Identity in the form of an earlier version; undefined once no such record can be left. */
   legacy?: LegacyIdentity | undefined;
-  isComplete: boolean;
-  /** It is complete and counts nowhere: neither for the survey's quota nor in a cell. */
-  isScreenedOut?: boolean;
+  /** Only a COMPLETED one takes a seat of the survey's quota; one that is SCREENED_OUT counts in no cell either. */
+  outcome: Outcome;
   /** Codes of the quotas by cell that it counts for, in their order. */
-  cells?: readonly number[];
+  cells?: readonly number[] | undefined;
   /** The same of what was saved of the response before. */
-  heldCells?: readonly number[];
+  heldCells?: readonly number[] | undefined;
   /** Code of the collector whose completed responses are counted; undefined where the survey counts none. */
   collector?: number | undefined;
   /** Set where it comes with an invitation. */
@@ -127,7 +128,7 @@ export interface QueuedSubmission {
 }
 
 /**
- * Complete submissions of one caller and collector in the same cells for which nothing need be remembered: the script
+ * COMPLETED submissions of one caller and collector in the same cells for which nothing need be remembered: the script
  * decides about them together.
  */
 interface BulkGroup {
@@ -206,10 +207,9 @@ const [blankDigest, blankHash] = [' '.repeat(12), ' '.repeat(24)];
 
 /** Identity of a submission as fixed-width text; `append.lua` says which part stands where. */
 function encodeIdentity(submission: IntakeSubmission): string {
-  const { isComplete, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
+  const { outcome, isLookupDone, mustRefuse, submittedAtMs, digest, keyHash, idHash, observedVersion, legacy } =
     submission;
-  const outcome = submission.isScreenedOut ? 2 : isComplete ? 1 : 0;
-  const flags = `${outcome}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
+  const flags = `${numberOfOutcome(outcome)}${isLookupDone ? 1 : 0}${mustRefuse ? 1 : 0}${hasState(submission) ? 1 : 0}`;
   const hashes = `${digest || blankDigest}${keyHash || blankHash}${idHash || blankHash}`;
   const legacyIdentity = legacy ? ` ${legacy.digest || blankDigest}${legacy.key}` : '';
   const cells = encodeCells(submission);
@@ -240,8 +240,7 @@ const fitsBulkGroup = (item: IntakeSubmission): boolean =>
   !item.mustRefuse &&
   item.keyHash === '' &&
   !item.invited &&
-  item.isComplete &&
-  !item.isScreenedOut &&
+  item.outcome === 'COMPLETED' &&
   !hasState(item) &&
   item.row.length < largeRowCharacters;
 

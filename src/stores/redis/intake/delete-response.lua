@@ -1,8 +1,8 @@
 -- Deletes one response: frees its seat, removes its state and appends the tombstone row. Several responses may have had
 -- one id, if it was used again after the earlier use was evicted; their submission times tell them apart.
--- KEYS[1] the shard's stream. ARGV: prefix, survey id, response id, isComplete '1'/'0', tombstone row, submitted at
---   in ms, submitted at in ISO 8601 (to compare with a reply that an earlier version stored), seconds for which the
---   deletion is remembered, seconds for which nobody may use the id again ('0': the response store prevents that),
+-- KEYS[1] the shard's stream. ARGV: prefix, survey id, response id, '1' if it takes a seat of the quota, tombstone
+--   row, submitted at in ms, submitted at in ISO 8601 (to compare with a reply that an earlier version stored),
+--   seconds for which the deletion is remembered, seconds for which nobody may use the id again ('0': the response store prevents that),
 --   submitted at to base 36, code of its collector.
 -- Returns 1, 0 when it was deleted before, or -1 when its state has the format of a newer version.
 local prefix, submittedAtMs = ARGV[1], ARGV[6]
@@ -16,8 +16,8 @@ if deletions and string.find(',' .. deletions .. ',', ',' .. submittedAtMs .. ',
 redis.call('SET', deletionsName, deletions and deletions .. ',' .. submittedAtMs or submittedAtMs, 'EX', ARGV[8])
 redis.call('INCR', prefix .. 'removals')
 
-local isComplete = ARGV[4] == '1'
-local state = redis.call('HMGET', stateName, 'n', 'done', 'reply', 'at')
+local takesSeat = ARGV[4] == '1'
+local state = redis.call('HMGET', stateName, 'n', 'done', 'reply', 'at', 'out')
 local isOfAnother = state[4] and state[4] ~= ARGV[10]
 if not state[4] then
   isOfAnother = state[3] and string.find(state[3], '"submittedAt"', 1, true)
@@ -25,7 +25,7 @@ if not state[4] then
 end
 if not isOfAnother then
   -- An open response may have been completed since the caller read it.
-  if state[1] and state[1] ~= '-1' then isComplete = state[2] == '1' end
+  if state[1] and state[1] ~= '-1' then takesSeat = (state[5] or state[2]) == '1' end
   redis.call('DEL', stateName, 'answers:' .. ARGV[3])
   if ARGV[9] ~= '0' then
     redis.call('HSET', stateName, 'n', '-1', 'done', '1', 'digest', '-', 'survey', ARGV[2])
@@ -40,9 +40,13 @@ local function decrement(field)
   if (tonumber(redis.call('HGET', key, field) or '') or 0) > 0 then redis.call('HINCRBY', key, field, -1) end
 end
 decrement('total')
-if isComplete then
+if takesSeat then
   decrement('completed')
   decrement('completed:' .. ARGV[11])
+end
+-- Seats in quotas by cell come back when the stored responses are counted again.
+if redis.call('EXISTS', prefix .. 'quotas:' .. ARGV[2]) == 1 then
+  redis.call('SADD', prefix .. 'quotas-to-count', ARGV[2])
 end
 redis.call('HINCRBY', key, 'pending', #ARGV[5])
 redis.call('INCRBY', prefix .. 'pending', #ARGV[5])

@@ -6,7 +6,7 @@ if redis.call('HGET', KEYS[1], 'counting') ~= ARGV[1] then return nil end
 local difference = 0
 for i = 3, #ARGV, 3 do
   local code = ARGV[i]
-  local values = redis.call('HMGET', KEYS[1], 'v' .. code, 'c' .. code, 'n' .. code, 'd' .. code, 'l' .. code, 'r' .. code)
+  local values = redis.call('HMGET', KEYS[1], 'v' .. code, 'c' .. code, 'n' .. code, 'd' .. code)
   if values[1] == ARGV[i + 1] then
     local count = tonumber(ARGV[i + 2]) + tonumber(values[4] or 0)
     if not values[3] then difference = difference + math.abs(count - tonumber(values[2])) end

@@ -55,7 +55,8 @@ export interface SurveyFreeze {
   revision: number | undefined;
   /** Its mark in the intake. */
   frozen: string;
-  release(): Promise<void>;
+  /** False: it was over already. */
+  release(): Promise<boolean>;
 }
 
 /**

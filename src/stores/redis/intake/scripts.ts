@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { type Outcome, takesSeat } from '../../../domain/outcome.ts';
 import { assetPath } from '../../../platform/assets.ts';
 import { appendPrelude, encodeMoment } from './append-protocol.ts';
 import { quotasKey, quotasToCountKey, type Shard, surveyKey } from './shards.ts';
@@ -56,7 +57,7 @@ export interface ResponseDeletion {
   surveyId: string;
   responseId: string;
   submittedAtMs: number;
-  isComplete: boolean;
+  outcome: Outcome;
   /** Code of its collector; 0: the default one. */
   collector?: number;
   row: string;
@@ -169,21 +170,21 @@ export function createIntakeScripts(plain: Redis) {
       return frozen === undefined ? undefined : { frozen, revision: revision === '' ? undefined : Number(revision) };
     },
 
-    /** Ends the freeze that returned `frozen`, unless it is over. */
-    release: async (key: string, frozen: string): Promise<void> => void (await redis.releaseSurvey(key, frozen)),
+    /** Ends the freeze that returned `frozen`; false where it was over. */
+    release: async (key: string, frozen: string): Promise<boolean> => (await redis.releaseSurvey(key, frozen)) === 1,
 
     /** `blockIdSeconds`: how long nobody may use the id again; 0 where the response store prevents that. */
     deleteResponse: async (
       { stream, prefix }: Shard,
-      { surveyId, responseId, submittedAtMs, isComplete, collector = 0, row }: ResponseDeletion,
+      { surveyId, responseId, submittedAtMs, outcome, collector = 0, row }: ResponseDeletion,
       { tombstoneTtlSeconds, blockIdSeconds }: { tombstoneTtlSeconds: number; blockIdSeconds: number },
     ): Promise<'deleted' | 'deleted before' | 'newer format'> => {
-      const outcome = await redis.deleteResponse(
+      const code = await redis.deleteResponse(
         stream,
         prefix,
         surveyId,
         responseId,
-        isComplete ? '1' : '0',
+        takesSeat(outcome) ? '1' : '0',
         row,
         submittedAtMs,
         new Date(submittedAtMs).toISOString(),
@@ -192,7 +193,7 @@ export function createIntakeScripts(plain: Redis) {
         encodeMoment(submittedAtMs),
         collector,
       );
-      return outcome === 1 ? 'deleted' : outcome === 0 ? 'deleted before' : 'newer format';
+      return code === 1 ? 'deleted' : code === 0 ? 'deleted before' : 'newer format';
     },
   };
 }

@@ -27,7 +27,7 @@ const record = (text: string): ResponseRecord => ({
   submittedAt: new Date(1_767_225_600_123),
   version: 1,
   surveyVersion: 1,
-  isComplete: false,
+  outcome: 'PARTIAL',
   completedAt: null,
   durationMs: 1500,
   language: 'en',
@@ -111,7 +111,7 @@ describe('EXCEL export', () => {
     for (const sheet of sheets)
       sheet.eachRow((row) => row.eachCell((cell) => assert.notEqual(cell.type, exceljs.ValueType.Formula)));
     for (const sheet of sheets.slice(0, 3))
-      for (let row = 2; row <= sheet.rowCount; row += 1) found.push(sheet.getRow(row).getCell(8).value);
+      for (let row = 2; row <= sheet.rowCount; row += 1) found.push(sheet.getRow(row).getCell(9).value);
     assert.deepEqual(found, texts);
   });
 
@@ -119,7 +119,7 @@ describe('EXCEL export', () => {
     const [sheet] = await read(
       await written(['a\u0000\u000b\ufffeb', `${'x'.repeat(32_766)}😀`, 'y'.repeat(40_000), 'lone \ud83d'], 1000),
     );
-    const cells = [2, 3, 4, 5].map((row) => sheet?.getRow(row).getCell(8).value);
+    const cells = [2, 3, 4, 5].map((row) => sheet?.getRow(row).getCell(9).value);
     assert.deepEqual(cells, ['ab', 'x'.repeat(32_766), 'y'.repeat(32_767), 'lone \ufffd']);
   });
 

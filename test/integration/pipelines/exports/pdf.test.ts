@@ -64,7 +64,11 @@ const dotted = [
   'آمن',
 ];
 
-async function report(language: string, meanDuration: number | null = 61): Promise<Buffer> {
+async function report(
+  language: string,
+  meanDuration: number | null = 61,
+  medianDuration: number | null = null,
+): Promise<Buffer> {
   const [title, text, option] = samples[language] ?? ['', '', ''];
   const { survey, question } = withQuestion(
     { ...blankSurvey(), title, language },
@@ -87,9 +91,10 @@ async function report(language: string, meanDuration: number | null = 61): Promi
       totalResponses: 4,
       completeResponses: 4,
       completionRate: 100,
+      outcomes: { PARTIAL: 0, COMPLETED: 4, SCREENED_OUT: 0, OVER_QUOTA: 0 },
       averageDuration: meanDuration ?? 0,
       meanDuration,
-      medianDuration: null,
+      medianDuration,
       byDay: [{ date: '2026-03-01', count: 4 }],
       questions: [
         {
@@ -215,10 +220,14 @@ describe('PDF report', { skip }, () => {
     for (const language of ['ar', 'he']) assert.ok((await startOf(language)) > 500, language);
   });
 
-  it('shows no mean duration instead of zero if there is none', async () => {
-    const timesOf = async (meanDuration: number | null) =>
-      read(await report('en', meanDuration)).match(/\b\d\d:\d\d:\d\d\b/g);
-    assert.deepEqual([await timesOf(null), await timesOf(0), await timesOf(3723)], [null, ['00:00:00'], ['01:02:03']]);
+  it('shows the mean and the median duration, and no duration instead of zero if there is none', async () => {
+    const timesOf = async (mean: number | null, median: number | null) =>
+      read(await report('en', mean, median)).match(/\b\d\d:\d\d:\d\d\b/g);
+    assert.deepEqual(
+      [await timesOf(null, null), await timesOf(0, 0), await timesOf(3723, 61)],
+      [null, ['00:00:00', '00:00:00'], ['01:02:03', '00:01:01']],
+    );
+    assert.match(read(await report('en', 3723, 61)), /Median duration/);
   });
 
   it('makes the same bytes twice', async () => {

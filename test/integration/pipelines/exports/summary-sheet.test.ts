@@ -30,6 +30,7 @@ async function summaryOf(
     totalResponses: answered,
     completeResponses: answered,
     completionRate: 100,
+    outcomes: { PARTIAL: 0, COMPLETED: 4, SCREENED_OUT: 0, OVER_QUOTA: 0 },
     averageDuration: 0,
     meanDuration: null,
     medianDuration: null,

@@ -311,7 +311,7 @@ describe('the ingest of a shard', () => {
         responseId,
         submittedAtMs: 1_750_000_000_000,
         version: number,
-        isComplete: number === 3,
+        outcome: number === 3 ? 'COMPLETED' : 'PARTIAL',
       });
     await add(shard, [version(1), responseLine({ surveyId, responseId: gone, submittedAtMs: 1_750_000_000_000 })]);
     const last = await add(shard, [version(2), version(3), encodeTombstone(surveyId, gone, 1_750_000_000_000)]);
@@ -369,7 +369,7 @@ describe('the ingest of a shard', () => {
     const rows = [
       ...lines,
       responseLine({ surveyId: deleted, submittedAtMs: moment }),
-      responseLine({ surveyId, responseId, submittedAtMs: moment, version: 1, isComplete: false }),
+      responseLine({ surveyId, responseId, submittedAtMs: moment, version: 1, outcome: 'PARTIAL' }),
       responseLine({ surveyId, responseId, submittedAtMs: moment, version: 2 }),
     ];
     const last = await add(shard, rows);
@@ -488,11 +488,11 @@ describe('the ingest of a shard', () => {
       digest: 'abcdefghijkl',
       surveyId,
       submittedAtMs: 1_750_000_000_000,
-      isComplete: true,
+      outcome: 'COMPLETED' as const,
     };
     const lines = [
       encodeRecord(record),
-      encodeRecord({ ...record, version: 2, digest: 'mnopqrstuvwx', isComplete: false }),
+      encodeRecord({ ...record, version: 2, digest: 'mnopqrstuvwx', outcome: 'PARTIAL' }),
     ];
     const last =
       (await redis.xadd(
@@ -527,7 +527,7 @@ describe('the ingest of a shard', () => {
     assert.equal(attempts, 2);
     assert.deepEqual(await records.find([record.hash, 'f'.repeat(24)]), [
       record,
-      { ...record, version: 2, digest: 'mnopqrstuvwx', isComplete: false },
+      { ...record, version: 2, digest: 'mnopqrstuvwx', outcome: 'PARTIAL' },
     ]);
     assert.deepEqual(await records.find([]), []);
   });

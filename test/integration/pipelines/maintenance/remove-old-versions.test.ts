@@ -68,7 +68,7 @@ it('survey versions without a response, dead letter or export are removed a day 
   await stored.store([
     responseLine({ surveyId, surveyVersion: 3 }),
     responseLine({ surveyId, surveyVersion: 3, version: 2, responseId: newId() }),
-    responseLine({ surveyId, surveyVersion: 7, isComplete: false }),
+    responseLine({ surveyId, surveyVersion: 7, outcome: 'PARTIAL' }),
     responseLine({ surveyId: other, surveyVersion: 9 }),
   ]);
   await database.sql`INSERT INTO exports (id, survey_id, user_id, format, options, survey_version, created_at) VALUES (${newId()}, ${surveyId}, ${database.ownerId}, 'CSV', '{}', 11, now())`;

@@ -249,7 +249,7 @@ test('filters, dates and superseded versions apply before crosstabs are counted'
   const [merged, deleted] = [newId(), newId()];
   const line = (response: Omit<GivenResponse, 'surveyId'>) => responseLine({ surveyId, ...response });
   await database.store([
-    line({ responseId: merged, codes: [1, 1, 1], isComplete: false }),
+    line({ responseId: merged, codes: [1, 1, 1], outcome: 'PARTIAL' }),
     line({ responseId: deleted, codes: [1, 1, 1] }),
     line({ codes: [1, 2, 2], submittedAtMs: givenStart + 1000 }),
   ]);
@@ -344,7 +344,7 @@ test('a weight that was changed replaces the old one completely', async () => {
   const surveyId = newId();
   const responseId = newId();
   await database.store([
-    responseLine({ surveyId, responseId, codes: [1, 1], numbers: [1e12], isComplete: false }),
+    responseLine({ surveyId, responseId, codes: [1, 1], numbers: [1e12], outcome: 'PARTIAL' }),
     responseLine({ surveyId, codes: [1, 1], numbers: [0.1] }),
   ]);
   await database.store([responseLine({ surveyId, responseId, version: 2, codes: [1, 1], numbers: [0.2] })]);
@@ -359,6 +359,39 @@ test('a weight that was changed replaces the old one completely', async () => {
   assert.ok(Math.abs(weight - 0.3) < 1e-12 && Math.abs(squares - 0.05) < 1e-12, `${weight} and ${squares}`);
 });
 
+test('weighted sums are exact to the last digit, in however many parts the responses lie and whatever their order', async () => {
+  // Weights as raking makes them, with all their digits; the sum of doubles is the one that is nearest to the true sum.
+  const count = 4000;
+  const weights = Array.from({ length: count }, (_, n) => 0.05 + ((n * 0.6180339887498949) % 1) * 20);
+  const lines = (surveyId: string) =>
+    weights.map((weight, n) =>
+      responseLine({ surveyId, codes: [1 + (n % 2), 1], numbers: [weight], submittedAtMs: givenStart + n }),
+    );
+  const truth = { weight: nearest(weights), squares: nearest(weights.map((weight) => weight * weight)) };
+  for (const parts of [1, 8]) {
+    for (const direction of [1, -1]) {
+      const surveyId = newId();
+      const ordered = direction === 1 ? lines(surveyId) : lines(surveyId).reverse();
+      for (let part = 0; part < parts; part += 1)
+        await database.store(ordered.slice((count * part) / parts, (count * (part + 1)) / parts));
+      const { weighted } = await crosstab.countCrosstab({
+        surveyId,
+        rows: single(0, 1, 2),
+        columns: single(1, 1),
+        weight: { kind: 'number', slot: 0, presence: 0 },
+      });
+      assert.deepEqual(weighted?.total, truth, `${parts} parts, ${direction}`);
+      assert.deepEqual(weighted?.columnTotals.get(1), truth);
+    }
+  }
+});
+
+/** The double nearest to the true sum of doubles from 2^-20 to 2^30, by whole numbers. */
+function nearest(values: readonly number[]): number {
+  const sum = values.reduce((total, value) => total + BigInt(value * 2 ** 72), 0n);
+  return Number(sum) / 2 ** 72;
+}
+
 test('a banner is counted in one statement, with the same result as each of its tables alone', async () => {
   const surveyId = newId();
   const codes = Array.from({ length: 300 }, (_, n) => [1 + (n % 3), (n % 4) + 1, n % 8, n % 5 === 0 ? 0 : 1 + (n % 2)]);
@@ -370,7 +403,7 @@ test('a banner is counted in one statement, with the same result as each of its 
       version,
       codes: codes[n] ?? [],
       numbers: [(n % 7) / 2],
-      isComplete: version > 1,
+      outcome: version > 1 ? 'COMPLETED' : 'PARTIAL',
       submittedAtMs: givenStart + n,
     });
   await database.store(codes.map((_, n) => line(n, 1)));

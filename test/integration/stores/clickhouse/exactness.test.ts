@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { AskedQuestion } from '../../../../src/domain/analytics/asked.ts';
+import { type Outcome, outcomes } from '../../../../src/domain/outcome.ts';
 import type { CountPlan, Dimension } from '../../../../src/domain/questions/contract.ts';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
@@ -33,25 +35,28 @@ interface Modelled {
   responseId: string;
   submittedAtMs: number;
   version: number;
-  isComplete: boolean;
+  outcome: Outcome;
   durationMs: number;
-  codes: [number, number];
+  /** The answers to two questions, and the bits that say which of them was not asked. */
+  codes: [number, number, number];
   numbers: [number];
   texts: [string];
   isDeleted: boolean;
 }
+
+const outcomesDrawn = ['PARTIAL', 'COMPLETED', 'COMPLETED', 'COMPLETED', 'SCREENED_OUT', 'OVER_QUOTA'] as const;
 
 /** The expected content of the store: the newest version of each response. */
 function createModel(dice: (sides: number) => number, spanMs: number) {
   const surveyId = newId();
   const all: Modelled[] = [];
   const line = (response: Modelled) =>
-    responseLine({ surveyId, ...response, completedAtMs: response.isComplete ? response.submittedAtMs : 0 });
+    responseLine({ surveyId, ...response, completedAtMs: response.outcome === 'PARTIAL' ? 0 : response.submittedAtMs });
   const sent: string[] = [];
   const content = () => ({
-    isComplete: dice(3) > 0,
+    outcome: outcomesDrawn[dice(outcomesDrawn.length)] ?? 'COMPLETED',
     durationMs: dice(4) === 0 ? -1 : dice(100_000),
-    codes: [dice(4), dice(8)] satisfies [number, number],
+    codes: [dice(4), dice(8), dice(2) * dice(8)] satisfies [number, number, number],
     numbers: [dice(50)] satisfies [number],
     texts: [`w${dice(5)}`] satisfies [string],
   });
@@ -98,6 +103,35 @@ const plan: CountPlan = {
     { kind: 'text', slot: 0, presence: 0, by: 'words' },
   ],
 };
+/** The two questions in their order; the second one has a row that can be hidden alone. */
+const asked: AskedQuestion[] = [
+  { questionId: 'q', slots: [0], notAsked: [{ slot: 2, mask: 1 }], rows: [] },
+  {
+    questionId: 'both',
+    slots: [1],
+    notAsked: [{ slot: 2, mask: 2 }],
+    rows: [
+      {
+        id: 'row',
+        value: 'row',
+        slots: [1],
+        notAsked: [
+          { slot: 2, mask: 2 },
+          { slot: 2, mask: 4 },
+        ],
+      },
+    ],
+  },
+];
+
+/** Whether a question, or the row of the second one, was not asked, as the contract says it. */
+function wasNotAsked({ outcome, codes: [first, second, bits] }: Modelled, part: 'q' | 'both' | 'row'): boolean {
+  if (part === 'q' ? first !== 0 : second !== 0) return false;
+  const isMarked = (bits & { q: 0b001, both: 0b010, row: 0b110 }[part]) !== 0;
+  const lastAnswered = second !== 0 ? 2 : first !== 0 ? 1 : 0;
+  return isMarked || (outcome === 'PARTIAL' && (part === 'q' ? 1 : 2) > lastAnswered);
+}
+
 const both: CountPlan = { base: [0, 1], requests: [] };
 const rows: Dimension = {
   categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })),
@@ -119,26 +153,40 @@ const sorted = <Key>(counts: ReadonlyMap<Key, number>): [Key, number][] =>
 const bitsOf = (word: number): number[] => [1, 2, 3].filter((code) => (word >> (code - 1)) & 1);
 
 async function assertAgrees(surveyId: string, live: readonly Modelled[], isComplete?: boolean): Promise<void> {
-  const wanted = live.filter((response) => isComplete === undefined || response.isComplete === isComplete);
+  const selected = live.filter(({ outcome }) => isComplete === undefined || (outcome !== 'PARTIAL') === isComplete);
+  const wanted = selected.filter(({ outcome }) => outcome === 'PARTIAL' || outcome === 'COMPLETED');
   const answered = wanted.filter(({ codes: [code] }) => code !== 0);
   const counted = await createTotalsStore(database).countSurvey({
     surveyId,
     isComplete,
+    asked,
     plans: [
       { questionId: 'q', plan },
       { questionId: 'both', plan: both },
     ],
   });
-  const timed = wanted.filter(({ durationMs }) => durationMs >= 0);
+  const timed = wanted.filter(({ outcome, durationMs }) => outcome === 'COMPLETED' && durationMs >= 0);
   assert.deepEqual(
-    [counted.total, counted.complete, counted.lastSubmittedAt?.getTime() ?? 0, counted.byDay],
+    [counted.total, counted.outcomes, counted.counted, counted.lastSubmittedAt?.getTime() ?? 0, counted.byDay],
     [
+      selected.length,
+      Object.fromEntries(
+        outcomes.map((outcome) => [outcome, selected.filter((response) => response.outcome === outcome).length]),
+      ),
       wanted.length,
-      wanted.filter((response) => response.isComplete).length,
-      Math.max(0, ...wanted.map(({ submittedAtMs }) => submittedAtMs)),
-      tally(wanted.map(({ submittedAtMs }) => new Date(submittedAtMs).toISOString().slice(0, 10))).map(
+      Math.max(0, ...selected.map(({ submittedAtMs }) => submittedAtMs)),
+      tally(selected.map(({ submittedAtMs }) => new Date(submittedAtMs).toISOString().slice(0, 10))).map(
         ([date, count]) => ({ date, count }),
       ),
+    ],
+  );
+  const unasked = (part: 'q' | 'both' | 'row'): number =>
+    wanted.filter((response) => wasNotAsked(response, part)).length;
+  assert.deepEqual(
+    [...counted.notAsked],
+    [
+      ['q', { question: unasked('q'), byRow: {} }],
+      ['both', { question: unasked('both'), byRow: { row: unasked('row') } }],
     ],
   );
   const duration = timed.reduce((sum, { durationMs }) => sum + durationMs, 0) / timed.length;
@@ -154,7 +202,7 @@ async function assertAgrees(surveyId: string, live: readonly Modelled[], isCompl
   assert.equal(base, answered.length);
   assert.equal(
     counted.perQuestion.get('both')?.base,
-    wanted.filter(({ codes }) => codes.some((code) => code !== 0)).length,
+    wanted.filter(({ codes: [first, second] }) => first !== 0 || second !== 0).length,
   );
   assert.deepEqual(codes?.kind === 'codes' && sorted(codes.counts), tally(answered.map(({ codes: [code] }) => code)));
   assert.deepEqual(
@@ -177,7 +225,7 @@ async function assertAgrees(surveyId: string, live: readonly Modelled[], isCompl
     tally(answered.map(({ texts: [word] }) => word)),
   );
   await assertCrosstabAgrees(surveyId, wanted, isComplete);
-  assert.equal((await database.responses.list({ surveyId, limit: 1, isComplete })).total, wanted.length);
+  assert.equal((await database.responses.list({ surveyId, limit: 1, isComplete })).total, selected.length);
 }
 
 async function assertCrosstabAgrees(

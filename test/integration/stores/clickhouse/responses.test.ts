@@ -108,7 +108,7 @@ test('a stored response is found with all its fields', async () => {
     submittedAtMs: start + 123,
     version: 3,
     surveyVersion: 7,
-    isComplete: true,
+    outcome: 'COMPLETED' as const,
     completedAtMs: start + 456,
     durationMs: 61_500,
     language: 'zh-Hant',
@@ -128,7 +128,7 @@ test('a stored response is found with all its fields', async () => {
     submittedAt: new Date(start + 123),
     version: 3,
     surveyVersion: 7,
-    isComplete: true,
+    outcome: 'COMPLETED' as const,
     completedAt: new Date(start + 456),
     durationMs: 61_500,
     language: 'zh-Hant',
@@ -181,10 +181,10 @@ test('a list never counts fewer responses than it shows, whatever arrives while 
 });
 
 test('a partial response has neither a completion time nor, unless known, a duration', async () => {
-  const given = { surveyId: newId(), responseId: newId(), isComplete: false, completedAtMs: 0 };
+  const given = { surveyId: newId(), responseId: newId(), outcome: 'PARTIAL' as const, completedAtMs: 0 };
   await store([lineOf(given)]);
   const [record] = await responses.findAll(given.responseId);
-  assert.deepEqual([record?.isComplete, record?.completedAt, record?.durationMs], [false, null, null]);
+  assert.deepEqual([record?.outcome, record?.completedAt, record?.durationMs], ['PARTIAL', null, null]);
 });
 
 test('an unknown or malformed id is not found', async () => {
@@ -242,7 +242,7 @@ test('the highest version of a response counts, even if another arrives last', a
   const surveyId = newId();
   const responseId = newId();
   const version = (number: number, isComplete: boolean) =>
-    lineOf({ surveyId, responseId, version: number, isComplete, codes: [number] });
+    lineOf({ surveyId, responseId, version: number, outcome: isComplete ? 'COMPLETED' : 'PARTIAL', codes: [number] });
   await store([version(1, false)]);
   await store([version(3, true)]);
   await store([version(2, false)]);
@@ -498,7 +498,7 @@ test('dates, completeness and conditions select together', async () => {
   await store([
     lineOf({ surveyId, submittedAtMs: start, codes: [1, 0b101] }),
     lineOf({ surveyId, submittedAtMs: start + day, codes: [2, 0b001, 0b1] }),
-    lineOf({ surveyId, submittedAtMs: start + 2 * day, isComplete: false, completedAtMs: 0, codes: [1, 0, 0b1] }),
+    lineOf({ surveyId, submittedAtMs: start + 2 * day, outcome: 'PARTIAL', completedAtMs: 0, codes: [1, 0, 0b1] }),
   ]);
   const total = async (filters: Partial<Parameters<ResponseStore['list']>[0]>) => {
     const { records, total } = await responses.list({ surveyId, limit: 10, ...filters });
@@ -511,6 +511,9 @@ test('dates, completeness and conditions select together', async () => {
   assert.equal(await total({ startDate: new Date(start), endDate: new Date(start + day + 1) }), 2);
   assert.equal(await total({ isComplete: true }), 2);
   assert.equal(await total({ isComplete: false }), 1);
+  assert.equal(await total({ outcomes: ['PARTIAL'] }), 1);
+  assert.equal(await total({ outcomes: ['PARTIAL', 'COMPLETED'] }), 3);
+  assert.equal(await total({ outcomes: ['SCREENED_OUT'] }), 0);
   assert.equal(await total({ conditions: [{ dimension: codeDimension(0), code: 1 }] }), 2);
   assert.equal(
     await total({
@@ -686,7 +689,7 @@ test('the reason of a refusal does not quote the row', async () => {
 
 test('counts of several surveys include those without responses', async () => {
   const [one, two, none] = [newId(), newId(), newId()];
-  await store([lineOf({ surveyId: one }), lineOf({ surveyId: one, isComplete: false }), lineOf({ surveyId: two })]);
+  await store([lineOf({ surveyId: one }), lineOf({ surveyId: one, outcome: 'PARTIAL' }), lineOf({ surveyId: two })]);
   assert.deepEqual(
     await responses.countBySurvey([one, two, none]),
     new Map([

@@ -94,7 +94,9 @@ test('a survey without responses has zeros, nulls and empty results', async () =
   const counted = await totals.countSurvey({ surveyId: newId(), plans: [{ questionId: 'q', plan }] });
   assert.deepEqual(counted, {
     total: 0,
-    complete: 0,
+    outcomes: { PARTIAL: 0, COMPLETED: 0, SCREENED_OUT: 0, OVER_QUOTA: 0 },
+    counted: 0,
+    notAsked: new Map(),
     durationAverageMs: null,
     durationMedianSeconds: null,
     lastSubmittedAt: null,
@@ -132,19 +134,23 @@ test('the summary counts responses, completions, durations and days', async () =
   const surveyId = await given([
     { submittedAtMs: givenStart, durationMs: 1000 },
     { submittedAtMs: givenStart + 13 * 3_600_000, durationMs: 2001 },
-    { submittedAtMs: givenStart + 14 * 3_600_000, isComplete: false },
+    { submittedAtMs: givenStart + 14 * 3_600_000, durationMs: 50_000, outcome: 'PARTIAL' },
+    { submittedAtMs: givenStart + 14 * 3_600_000, durationMs: 70_000, outcome: 'SCREENED_OUT' },
+    { submittedAtMs: givenStart + 14 * 3_600_000, durationMs: 70_000, outcome: 'OVER_QUOTA' },
     { submittedAtMs: givenStart + 40 * dayMs, durationMs: 0 },
   ]);
-  const { perQuestion, ...head } = await totals.countSurvey({ surveyId, plans: [] });
+  const { perQuestion, ...head } = await totals.countSurvey({ surveyId, plans: [], withMedianDuration: true });
   assert.deepEqual(head, {
-    total: 4,
-    complete: 3,
+    total: 6,
+    outcomes: { PARTIAL: 1, COMPLETED: 3, SCREENED_OUT: 1, OVER_QUOTA: 1 },
+    counted: 4,
+    notAsked: new Map(),
     durationAverageMs: 3001 / 3,
-    durationMedianSeconds: null,
+    durationMedianSeconds: 1,
     lastSubmittedAt: new Date(givenStart + 40 * dayMs),
     byDay: [
       { date: '2026-03-01', count: 2 },
-      { date: '2026-03-02', count: 1 },
+      { date: '2026-03-02', count: 3 },
       { date: '2026-04-10', count: 1 },
     ],
   });
@@ -298,7 +304,7 @@ test('merged, repeated and deleted responses count once, in their newest version
   const late = { submittedAtMs: givenStart + 400 * dayMs };
   const line = (response: Omit<GivenResponse, 'surveyId'>) => responseLine({ surveyId, ...response });
   await database.store([
-    line({ responseId: merged, isComplete: false, codes: [1] }),
+    line({ responseId: merged, outcome: 'PARTIAL', codes: [1] }),
     line({ responseId: deleted, codes: [2] }),
     line({ responseId: repeated, codes: [3], durationMs: 10, ...late }),
   ]);
@@ -324,7 +330,7 @@ test('merged, repeated and deleted responses count once, in their newest version
     ],
   });
   assert.deepEqual(
-    [head.total, head.complete, head.durationAverageMs, head.byDay.map((day) => day.count)],
+    [head.total, head.outcomes.COMPLETED, head.durationAverageMs, head.byDay.map((day) => day.count)],
     [2, 2, 20, [1, 1]],
   );
   assert.equal(
@@ -338,7 +344,7 @@ test('filters, dates and completeness select what is counted', async () => {
   const surveyId = await given([
     { codes: [1, 0b11], submittedAtMs: givenStart },
     { codes: [1, 0b10], submittedAtMs: givenStart + dayMs },
-    { codes: [2, 0b01], submittedAtMs: givenStart + 2 * dayMs, isComplete: false },
+    { codes: [2, 0b01], submittedAtMs: givenStart + 2 * dayMs, outcome: 'PARTIAL' },
   ]);
   const plan: CountPlan = { base: [0], requests: [{ kind: 'codes', slot: 0 }] };
   const code: Dimension = { categories: [], source: { kind: 'code', slot: 0 } };

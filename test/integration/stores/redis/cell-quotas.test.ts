@@ -69,7 +69,7 @@ describe('quotas by cell in the intake', () => {
     more: Partial<IntakeSubmission> & { key?: string } = {},
   ) => {
     const responseId = more.responseId ?? newId();
-    const row = rowOf(surveyId, responseId, more.isComplete);
+    const row = rowOf(surveyId, responseId, more.outcome !== 'PARTIAL');
     return open.intake.append(appendix(surveyId, { cells, row, ...more, responseId }));
   };
   const counts = async (surveyId: string) =>
@@ -171,7 +171,7 @@ describe('quotas by cell in the intake', () => {
         responseId,
         observedVersion,
         heldCells,
-        isComplete,
+        outcome: isComplete ? 'COMPLETED' : 'PARTIAL',
         savedState: isComplete ? '' : '{}',
         digest: `save ${observedVersion}`,
       });
@@ -189,17 +189,17 @@ describe('quotas by cell in the intake', () => {
     const from = await position(surveyId);
     const responseId = newId();
     const first = () =>
-      send(surveyId, [1], { responseId, observedVersion: 0, isComplete: false, savedState: '{}', digest: 'a' });
+      send(surveyId, [1], { responseId, observedVersion: 0, outcome: 'PARTIAL', savedState: '{}', digest: 'a' });
     assert.deepEqual([(await first()).code, (await first()).code], ['OVER_QUOTA', 'REPLAY']);
     assert.match((await first()).text, /^3 /);
     assert.deepEqual((await stored(surveyId, from)).outcomes, [3]);
-    const next = { responseId, observedVersion: 1, isComplete: true, digest: 'b' };
+    const next = { responseId, observedVersion: 1, outcome: 'COMPLETED' as const, digest: 'b' };
     assert.equal((await send(surveyId, [1], next)).code, 'COMPLETE');
   });
 
   it('count nobody who is screened out', async () => {
     const surveyId = await survey([quota(1, { limit: 1 })], { quota: 5 });
-    assert.equal((await send(surveyId, [1], { isScreenedOut: true })).code, 'ACCEPTED');
+    assert.equal((await send(surveyId, [1], { outcome: 'SCREENED_OUT' })).code, 'ACCEPTED');
     assert.deepEqual(await counts(surveyId), { 1: 0 });
     assert.deepEqual(await open.intake.counts(surveyId), { total: 1, completed: 0 });
   });

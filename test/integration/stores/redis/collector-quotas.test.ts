@@ -43,7 +43,7 @@ describe('the quotas of collectors', () => {
       'ACCEPTED',
       'ACCEPTED',
     ]);
-    const partial = { collector: 2, isComplete: false, observedVersion: 0, savedState: '{}' };
+    const partial = { collector: 2, outcome: 'PARTIAL' as const, observedVersion: 0, savedState: '{}' };
     const [one, other] = [newId(), newId()];
     assert.deepEqual(
       await codesOf(surveyId, [
@@ -122,7 +122,13 @@ describe('the quotas of collectors', () => {
       'ACCEPTED',
       'COLLECTOR_FULL',
     ]);
-    const deletion = { surveyId, responseId, submittedAtMs: submittedAt, isComplete: true, row: '["gone"]' };
+    const deletion = {
+      surveyId,
+      responseId,
+      submittedAtMs: submittedAt,
+      outcome: 'COMPLETED' as const,
+      row: '["gone"]',
+    };
     await opened.intake.deleteResponse({ ...deletion, collector: 1 });
     assert.deepEqual(
       [await completed(surveyId, [0, 1]), await codesOf(surveyId, [{ collector: 1 }])],

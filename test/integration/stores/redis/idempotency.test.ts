@@ -116,7 +116,7 @@ describe('idempotency records in the intake', () => {
     const surveyId = await announceSurvey(intake);
     const [kept, dropped] = [newResponseId(), newResponseId()];
     const save = (responseId: string, observedVersion: number | null, digest: string) =>
-      intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}' }));
+      intake.append(appendix(surveyId, { responseId, observedVersion, digest, outcome: 'PARTIAL', savedState: '{}' }));
     for (const id of [kept, dropped]) assert.equal((await save(id, null, 'one')).code, 'ACCEPTED');
     await generations().rotate(wanted);
     assert.equal((await save(kept, 1, 'two')).code, 'ACCEPTED');
@@ -140,7 +140,7 @@ describe('idempotency records in the intake', () => {
     const responseId = newId();
     const save = (observedVersion: number, digest: string, more: Parameters<typeof appendix>[1] = {}) =>
       intake.append(
-        appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}', ...more }),
+        appendix(surveyId, { responseId, observedVersion, digest, outcome: 'PARTIAL', savedState: '{}', ...more }),
       );
     await save(0, 'one');
     await storeAll();
@@ -155,7 +155,7 @@ describe('idempotency records in the intake', () => {
   it('a closed generation is kept for some seconds even while memory is needed', async () => {
     const surveyId = await announceSurvey(intake);
     const responseId = newResponseId();
-    await intake.append(appendix(surveyId, { responseId, digest: 'one', isComplete: false, savedState: '{}' }));
+    await intake.append(appendix(surveyId, { responseId, digest: 'one', outcome: 'PARTIAL', savedState: '{}' }));
     await storeAll();
     await generations().rotate(wanted);
     await generations().rotate(wanted);

@@ -43,7 +43,9 @@ describe('states of responses in the intake', () => {
     const responseId = newId();
     const large = JSON.stringify({ texts: ['四'.repeat(20_000)] });
     const save = (observedVersion: number, more: Parameters<typeof appendix>[1]) =>
-      intake.append(appendix(surveyId, { responseId, observedVersion, isComplete: false, savedState: large, ...more }));
+      intake.append(
+        appendix(surveyId, { responseId, observedVersion, outcome: 'PARTIAL', savedState: large, ...more }),
+      );
     assert.equal((await save(0, { digest: first })).code, 'ACCEPTED');
     assert.deepEqual(await intake.state(responseId), {
       version: 1,
@@ -61,7 +63,7 @@ describe('states of responses in the intake', () => {
     assert.equal((await intake.state(responseId))?.savedState, '');
     assert.equal((await save(2, { digest: third })).code, 'ACCEPTED');
     assert.equal((await intake.state(responseId))?.savedState, large);
-    assert.equal((await save(3, { digest: 'last', isComplete: true, savedState: '' })).code, 'ACCEPTED');
+    assert.equal((await save(3, { digest: 'last', outcome: 'COMPLETED', savedState: '' })).code, 'ACCEPTED');
     assert.equal(await plain.exists(answersKey(responseId)), 0);
   });
 
@@ -74,7 +76,7 @@ describe('states of responses in the intake', () => {
     });
     const [surveyId, responseId] = [await survey(), newId()];
     await narrow.append(
-      appendix(surveyId, { responseId, observedVersion: 0, isComplete: false, savedState: '{}', digest: first }),
+      appendix(surveyId, { responseId, observedVersion: 0, outcome: 'PARTIAL', savedState: '{}', digest: first }),
     );
     assert.ok((await plain.ttl(answersKey(responseId))) <= 60);
   });
@@ -82,7 +84,7 @@ describe('states of responses in the intake', () => {
   it('saved answers of another version are ignored', async () => {
     const [surveyId, responseId] = [await survey(), newId()];
     await intake.append(
-      appendix(surveyId, { responseId, observedVersion: 0, isComplete: false, savedState: '{"n":1}', digest: first }),
+      appendix(surveyId, { responseId, observedVersion: 0, outcome: 'PARTIAL', savedState: '{"n":1}', digest: first }),
     );
     await plain.hset(responseKey(responseId), 'n', 2);
     assert.deepEqual(
@@ -95,7 +97,13 @@ describe('states of responses in the intake', () => {
     const [surveyId, responseId] = [await survey(), newId()];
     const save = (observedVersion: number, digest: string, isComplete = false) =>
       intake.append(
-        appendix(surveyId, { responseId, observedVersion, digest, isComplete, savedState: isComplete ? '' : '{}' }),
+        appendix(surveyId, {
+          responseId,
+          observedVersion,
+          digest,
+          outcome: isComplete ? 'COMPLETED' : 'PARTIAL',
+          savedState: isComplete ? '' : '{}',
+        }),
       );
     const kept = (isComplete: boolean) => ['REPLAY', `${isComplete ? 1 : 0} ${encodeMoment(submittedAt)}`];
     const repeated = async (digest: string) => {
@@ -117,7 +125,7 @@ describe('states of responses in the intake', () => {
     const surveyId = await survey();
     const [forgotten, deleted] = [newId(), newResponseId()];
     const save = (responseId: string, observedVersion: number, digest: string) =>
-      intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState: '{}' }));
+      intake.append(appendix(surveyId, { responseId, observedVersion, digest, outcome: 'PARTIAL', savedState: '{}' }));
     for (const responseId of [forgotten, deleted]) {
       await save(responseId, 0, first);
       await plain.del(responseKey(responseId), answersKey(responseId));
@@ -126,7 +134,7 @@ describe('states of responses in the intake', () => {
       surveyId,
       responseId: deleted,
       submittedAtMs: 1,
-      isComplete: false,
+      outcome: 'PARTIAL',
       row: '["gone"]',
     });
     const both = await Promise.all([save(forgotten, 1, second), save(forgotten, 1, third)]);
@@ -149,7 +157,7 @@ describe('states of responses in the intake', () => {
           responseId,
           observedVersion,
           digest,
-          isComplete: false,
+          outcome: 'PARTIAL',
           savedState: '{}',
           row: row(submittedAtMs),
           submittedAtMs,
@@ -162,7 +170,7 @@ describe('states of responses in the intake', () => {
       if (moment === former) await forget();
     }
     assert.equal(
-      await intake.deleteResponse({ surveyId, responseId, submittedAtMs: former, isComplete: false, row: '["gone"]' }),
+      await intake.deleteResponse({ surveyId, responseId, submittedAtMs: former, outcome: 'PARTIAL', row: '["gone"]' }),
       true,
     );
     await forget();
@@ -195,7 +203,7 @@ describe('states of responses in the intake', () => {
       savedState: '{"kept":true}',
     });
     const save = (observedVersion: number, digest: string, savedState: string) =>
-      intake.append(appendix(surveyId, { responseId, observedVersion, digest, isComplete: false, savedState }));
+      intake.append(appendix(surveyId, { responseId, observedVersion, digest, outcome: 'PARTIAL', savedState }));
     assert.deepEqual([(await save(0, first, '')).code, (await save(0, first, '')).text], ['REPLAY', former.reply]);
     assert.equal((await save(1, second, '{"kept":"more"}')).code, 'ACCEPTED');
     assert.deepEqual(
@@ -212,7 +220,7 @@ describe('states of responses in the intake', () => {
     const surveyId = await survey({ quota: 2 });
     const responseId = newId();
     await intake.append(appendix(surveyId, { responseId, observedVersion: 0, digest: 'a' }));
-    const removal = { surveyId, responseId, submittedAtMs: 1, isComplete: true, row: '["gone"]' };
+    const removal = { surveyId, responseId, submittedAtMs: 1, outcome: 'COMPLETED' as const, row: '["gone"]' };
     assert.deepEqual([await intake.deleteResponse(removal), await intake.deleteResponse(removal)], [true, false]);
     assert.deepEqual(await intake.counts(surveyId), { total: 0, completed: 0 });
     assert.equal((await intake.state(responseId))?.version, -1);
@@ -225,7 +233,7 @@ describe('states of responses in the intake', () => {
         surveyId,
         responseId: newId(),
         submittedAtMs: 1,
-        isComplete: true,
+        outcome: 'COMPLETED',
         row: '["gone"]',
       }),
       true,
@@ -240,7 +248,7 @@ describe('states of responses in the intake', () => {
       surveyId,
       responseId: again,
       submittedAtMs: submittedAt + ms,
-      isComplete: false,
+      outcome: 'PARTIAL' as const,
       row: `["gone ${ms}"]`,
     });
     await intake.append(appendix(surveyId, { responseId: again, observedVersion: 0, digest: first }));
@@ -251,12 +259,12 @@ describe('states of responses in the intake', () => {
         responseId: again,
         observedVersion: 0,
         digest: second,
-        isComplete: false,
+        outcome: 'PARTIAL',
         savedState: '{}',
       }),
     );
     assert.deepEqual(await intake.counts(surveyId), { total: 2, completed: 1 });
-    assert.equal(await intake.deleteResponse({ ...at(-200_000_000), isComplete: true }), true);
+    assert.equal(await intake.deleteResponse({ ...at(-200_000_000), outcome: 'COMPLETED' }), true);
     assert.deepEqual(
       [await intake.counts(surveyId), (await intake.state(again))?.savedState],
       [{ total: 1, completed: 0 }, '{}'],
@@ -281,7 +289,7 @@ describe('states of responses in the intake', () => {
         responseId: own,
         observedVersion: null,
         digest: first,
-        isComplete: false,
+        outcome: 'PARTIAL',
         savedState: '{}',
       }),
     );

@@ -132,11 +132,11 @@ describe('the intake script', () => {
 
   it('gives partial responses no seat', async () => {
     const surveyId = await survey({ quota: 1 });
-    const partial = await intake.append(appendix(surveyId, { isComplete: false, savedState: '{}', digest: 'a' }));
+    const partial = await intake.append(appendix(surveyId, { outcome: 'PARTIAL', savedState: '{}', digest: 'a' }));
     assert.equal(partial.code, 'ACCEPTED');
     assert.equal((await intake.append(appendix(surveyId))).code, 'FILLED');
     assert.equal(
-      (await intake.append(appendix(surveyId, { isComplete: false, savedState: '{}', digest: 'b' }))).code,
+      (await intake.append(appendix(surveyId, { outcome: 'PARTIAL', savedState: '{}', digest: 'b' }))).code,
       'QUOTA',
     );
   });
@@ -263,7 +263,7 @@ describe('the intake script', () => {
           responseId,
           observedVersion,
           digest,
-          isComplete,
+          outcome: isComplete ? 'COMPLETED' : 'PARTIAL',
           savedState: isComplete ? '' : '{"kept":1}',
         }),
       );
@@ -289,7 +289,7 @@ describe('the intake script', () => {
           responseId,
           observedVersion,
           digest: String(observedVersion),
-          isComplete: false,
+          outcome: 'PARTIAL',
           savedState: '{"kept":1}',
         }),
       );

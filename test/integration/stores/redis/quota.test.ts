@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { type Outcome, outcomes, takesSeat } from '../../../../src/domain/outcome.ts';
 import {
   announceQuota,
   giveSeatBack,
@@ -40,15 +41,15 @@ describe('the scripts of the intake', () => {
     let revision = 1;
     let seats: SeatCount = { quota: chance(4) === 0 ? null : 1 + chance(8), completed: 0, isFilled: false };
     const surveyId = await announceSurvey(intake, seats.quota === null ? {} : { quota: seats.quota });
-    const accepted: { responseId: string; isComplete: boolean }[] = [];
+    const accepted: { responseId: string; outcome: Outcome }[] = [];
     const happened: string[] = [];
 
     const submit = async (): Promise<void> => {
       // Submissions of one tick: complete ones without a state travel as a group, the others one by one.
       const isGroup = chance(2) === 0;
-      const given = Array.from({ length: 1 + chance(5) }, () => ({
+      const given = Array.from({ length: 1 + chance(5) }, (): { responseId: string; outcome: Outcome } => ({
         responseId: newId(),
-        isComplete: isGroup || chance(3) > 0,
+        outcome: isGroup ? 'COMPLETED' : (outcomes[chance(outcomes.length)] ?? 'COMPLETED'),
       }));
       const results = await Promise.all(
         given.map((one) =>
@@ -56,20 +57,22 @@ describe('the scripts of the intake', () => {
             appendix(surveyId, {
               revision,
               ...one,
-              ...(one.isComplete ? {} : { observedVersion: 0, savedState: '{}' }),
+              ...(one.outcome === 'PARTIAL' ? { observedVersion: 0, savedState: '{}' } : {}),
             }),
           ),
         ),
       );
       // The script takes groups before single submissions.
-      const order = [...given.keys()].sort((a, b) => Number(given[b]?.isComplete) - Number(given[a]?.isComplete));
+      const order = [...given.keys()].sort(
+        (a, b) => Number(given[b]?.outcome === 'COMPLETED') - Number(given[a]?.outcome === 'COMPLETED'),
+      );
       for (const index of order) {
-        const { responseId, isComplete } = given[index] ?? { responseId: '', isComplete: false };
-        const [decision, next] = takeSeat(seats, isComplete);
+        const { responseId, outcome } = given[index] ?? { responseId: '', outcome: 'PARTIAL' };
+        const [decision, next] = takeSeat(seats, outcome);
         seats = next;
-        happened.push(`${isComplete ? 'complete' : 'partial'}: ${decision}`);
+        happened.push(`${outcome}: ${decision}`);
         assert.equal(results[index]?.code, codeOf[decision], `seed ${seed}: ${happened.join(', ')}`);
-        if (decision !== 'refused') accepted.push({ responseId, isComplete });
+        if (decision !== 'refused') accepted.push({ responseId, outcome });
       }
     };
 
@@ -77,8 +80,8 @@ describe('the scripts of the intake', () => {
       const [response] = accepted.splice(chance(accepted.length), 1);
       if (!response) return;
       await intake.deleteResponse({ surveyId, submittedAtMs: submittedAt, row: '["gone"]', ...response });
-      if (response.isComplete) seats = giveSeatBack(seats);
-      happened.push(`deleted a ${response.isComplete ? 'complete' : 'partial'} one`);
+      if (takesSeat(response.outcome)) seats = giveSeatBack(seats);
+      happened.push(`deleted one that is ${response.outcome}`);
     };
 
     const announce = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { replayedReply } from '../../../../src/actors/submissions/reply-text.ts';
 
 const deps = { secrets: { resumeToken: () => 'token' } };
-const saved = { isComplete: false, submittedAtMs: Date.parse('2026-01-01T00:00:00.000Z') };
+const saved = { outcome: 'PARTIAL' as const, submittedAtMs: Date.parse('2026-01-01T00:00:00.000Z') };
 const keyHash = 'A'.repeat(22);
 
 it('a repeat of a save in parts has its resume token if nobody could guess its key', () => {

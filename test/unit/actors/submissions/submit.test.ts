@@ -56,6 +56,8 @@ function submitWithout(known: (appendix: IntakeSubmission) => AppendResult) {
     secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
     submitLimit: 60,
     pressure: () => undefined,
+    quotaCounts: async () => new Map(),
+    formerVersions: async () => 'gone',
     mayHaveLegacyKeys: () => false,
     now: () => 0,
     newId: () => '01900000-0000-7000-8000-00000000000a',
@@ -75,6 +77,8 @@ function request(idempotencyKey: string | undefined): SubmissionRequest {
     metadata: undefined,
     language: undefined,
     surveyToken: undefined,
+    surveyVersion: undefined,
+    isStrict: false,
   };
   return {
     surveyId,
@@ -159,6 +163,8 @@ describe('a response that is continued from many places at once', () => {
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
+      quotaCounts: async () => new Map(),
+      formerVersions: async () => 'gone',
       mayHaveLegacyKeys: () => false,
       now: () => 0,
       newId: () => responseId,
@@ -179,6 +185,8 @@ describe('a response that is continued from many places at once', () => {
         metadata: { [place]: 'was here' },
         language: undefined,
         surveyToken: undefined,
+        surveyVersion: undefined,
+        isStrict: false,
       },
     });
     const outcomes = await Promise.all(places.map((place) => submit(continued(place))));
@@ -206,6 +214,8 @@ describe('the continuation of an evicted response', () => {
       metadata: { more: 'yes' },
       language: undefined,
       surveyToken: undefined,
+      surveyVersion: undefined,
+      isStrict: false,
     },
   };
   const saved = {
@@ -261,6 +271,8 @@ describe('the continuation of an evicted response', () => {
       secrets: { resumeToken: () => 'token', isResumeToken: () => true, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
+      quotaCounts: async () => new Map(),
+      formerVersions: async () => 'gone',
       mayHaveLegacyKeys: () => false,
       now: () => 9,
       newId: () => responseId,
@@ -393,6 +405,8 @@ describe('submissions to a frozen survey', () => {
       secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
+      quotaCounts: async () => new Map(),
+      formerVersions: async () => 'gone',
       mayHaveLegacyKeys: () => false,
       now: () => 0,
       newId: () => surveyId,
@@ -500,6 +514,8 @@ describe('a submission on the fast path', () => {
       secrets: { resumeToken: never, isResumeToken: never, keyedHash: (address) => address },
       submitLimit: 60,
       pressure: () => undefined,
+      quotaCounts: async () => new Map(),
+      formerVersions: async () => 'gone',
       mayHaveLegacyKeys: () => mayHaveLegacyKeys,
       now: () => 0,
       newId: () => surveyId,

@@ -7,6 +7,7 @@ import {
   compareColumns,
   comparisonsIn,
   fisherTest,
+  overlapTest,
 } from '../../../../src/domain/analytics/significance.ts';
 import { runAtOnce } from '../../../../src/platform/slices.ts';
 
@@ -146,6 +147,50 @@ describe('comparing column percentages', () => {
     );
   });
 
+  it('tests overlapping columns exactly where few respondents are expected', () => {
+    // Seven of seven against none of seven, one respondent less in both: far apart, whatever that respondent answered.
+    assert.deepEqual(
+      significant([[8, 1]], [9, 9], { level: 0.95 }, () => 1),
+      [['a>b']],
+    );
+    // Three of three against none of three, and five of the six in both: p = 2 · 6 / C(12, 8) = 0.0242.
+    for (const [level, found] of [
+      [0.97, [['a>b']]],
+      [0.98, [[]]],
+    ] as const)
+      assert.deepEqual(
+        significant([[8, 5]], [9, 9], { level }, () => 6),
+        found,
+      );
+    // A small column within a large one: 6 of 6 within 10 of 40, p = P(all six of the ten) = C(34, 4) / C(40, 10).
+    const part = overlapTest([6, 0], [10, 30], 6);
+    assert.ok(Math.abs((part ?? 0) / (46_376 / 847_660_528) - 1) < 1e-9, String(part));
+    assert.deepEqual(
+      significant([[6, 10]], [6, 40], { level: 0.95 }, () => 6),
+      [['a>b']],
+    );
+  });
+
+  it('computes the exact test of overlapping columns, for the least favourable answers of those in both', () => {
+    const size = fc.nat(4);
+    fc.assert(
+      fc.property(size, size, size, fc.nat(4), fc.nat(4), fc.nat(4), (onlyOne, both, onlyOther, a, c, b) => {
+        const [inOne, inBoth, inOther] = [Math.min(a, onlyOne), Math.min(c, both), Math.min(b, onlyOther)];
+        const [base, otherBase] = [onlyOne + both, onlyOther + both];
+        fc.pre(base > 0 && otherBase > 0);
+        const [row, otherRow] = [inOne + inBoth, inOther + inBoth];
+        const p = overlapTest([row, base - row], [otherRow, otherBase - otherRow], both);
+        const expected = leastFavourable({ onlyOne, both, onlyOther, row, otherRow });
+        assert.ok(p !== undefined && Math.abs(p - expected) < 1e-9, `${p} is not ${expected}`);
+      }),
+    );
+  });
+
+  it('does not test overlapping columns whose exact test would take too long, or that cannot be', () => {
+    assert.equal(overlapTest([400, 99_600], [300, 99_700], 50_000), undefined);
+    assert.equal(overlapTest([3, 0], [0, 3], 3), undefined);
+  });
+
   it('leaves out columns without respondents', () => {
     assert.deepEqual(significant([[30, 0, 0]], [50, 0, 50]), [['a>c']]);
     assert.deepEqual(significant([[0, 0]], [0, 0]), [[]]);
@@ -214,3 +259,34 @@ describe('comparing column percentages', () => {
     assert.deepEqual([comparisonsIn(3, 4), comparisonsIn(2, 1)], [18, 0]);
   });
 });
+
+interface Overlap {
+  onlyOne: number;
+  both: number;
+  onlyOther: number;
+  /** Respondents of each column in the row. */
+  row: number;
+  otherRow: number;
+}
+
+/** The greatest p-value over all numbers in the row among those in both columns, by drawing every set of respondents. */
+function leastFavourable({ onlyOne, both, onlyOther, row, otherRow }: Overlap): number {
+  const all = onlyOne + both + onlyOther;
+  const difference = (inOne: number, inOther: number) =>
+    Math.abs(inOne / (onlyOne + both) - inOther / (both + onlyOther));
+  let greatest = 0;
+  for (let inBoth = 0; inBoth <= both; inBoth += 1) {
+    if (row - inBoth < 0 || row - inBoth > onlyOne || otherRow - inBoth < 0 || otherRow - inBoth > onlyOther) continue;
+    let [drawn, extreme] = [0, 0];
+    for (let set = 0; set < 2 ** all; set += 1) {
+      const members = Array.from({ length: all }, (_, index) => (set >> index) & 1);
+      const count = (from: number, to: number) => members.slice(from, to).reduce((sum, member) => sum + member, 0);
+      if (count(0, all) !== row + otherRow - inBoth) continue;
+      drawn += 1;
+      const found = difference(count(0, onlyOne + both), count(onlyOne, all));
+      if (found >= difference(row, otherRow) - 1e-12) extreme += 1;
+    }
+    greatest = Math.max(greatest, extreme / drawn);
+  }
+  return greatest;
+}

@@ -241,17 +241,21 @@ describe('a distribution', () => {
 
 describe('the summary of a survey', () => {
   it('gives the completion rate with one decimal and the duration in seconds', () => {
-    assert.deepEqual(surveyHead({ total: 3, complete: 2, durationAverageMs: 1500, durationMedianSeconds: 1.5 }), {
-      totalResponses: 3,
+    const none = { PARTIAL: 0, COMPLETED: 0, SCREENED_OUT: 0, OVER_QUOTA: 0 };
+    const outcomes = { ...none, PARTIAL: 1, COMPLETED: 2, SCREENED_OUT: 1 };
+    assert.deepEqual(surveyHead({ total: 4, outcomes, durationAverageMs: 1500, durationMedianSeconds: 1.5 }), {
+      totalResponses: 4,
       completeResponses: 2,
-      completionRate: 66.7,
+      completionRate: 50,
+      outcomes,
       averageDuration: 1.5,
       medianDuration: 1.5,
     });
-    assert.deepEqual(surveyHead({ total: 0, complete: 0, durationAverageMs: null, durationMedianSeconds: null }), {
+    assert.deepEqual(surveyHead({ total: 0, outcomes: none, durationAverageMs: null, durationMedianSeconds: null }), {
       totalResponses: 0,
       completeResponses: 0,
       completionRate: 0,
+      outcomes: none,
       averageDuration: 0,
       medianDuration: null,
     });

@@ -483,6 +483,9 @@ describe('the OpenAPI document', () => {
       type: _type,
       responseCount: _count,
       skippedCount: _skipped,
+      askedCount: _asked,
+      notAskedCount: _notAsked,
+      base: _base,
       ...statistic
     }: any = replyExamples['GET /analytics/surveys/{surveyId}/questions/{questionId}'];
     assert.deepEqual(

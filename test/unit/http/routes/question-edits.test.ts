@@ -16,8 +16,8 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
   const actors = {
     lookUp: async () => ({ survey: state.survey }),
     sync: async () => ({ survey: state.survey }),
-    change: async (_id: string, decide: (current: SurveyWithQuestions) => { survey: SurveyWithQuestions }) => {
-      state.survey = decide(state.survey).survey;
+    change: async (_id: string, decide: (current: SurveyWithQuestions) => Promise<{ survey: SurveyWithQuestions }>) => {
+      state.survey = (await decide(state.survey)).survey;
       did.push('save');
       return state.survey;
     },
@@ -28,13 +28,14 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
   };
   const freezeSubmissions = async () => {
     did.push('hold back');
-    return { revision: state.survey.revision, frozen: '', release: async () => void did.push('let on') };
+    return { revision: state.survey.revision, frozen: '', release: async () => did.push('let on') > 0 };
   };
+  const translations = { withPlaceholders: async () => [], mergeIn: async () => assert.fail('no translation changes') };
   const route = questionRoutes({
     actors,
     hasAnswers,
     freezeSubmissions,
-    changeWording: createWordingChanges({ actors, now: () => 0 }),
+    wording: createWordingChanges({ actors, translations, now: () => 0 }),
     newId: nextId,
   }).find(({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'));
   const edit = (body: object) =>
@@ -127,3 +128,25 @@ describe('a question that is changed while its first answers come in', () => {
     assert.equal(question()?.type, 'MULTIPLE_CHOICE');
   });
 });
+
+describe('a question that a condition names', () => {
+  it('keeps its type without a pause of submissions', async () => {
+    const start = choice();
+    const { survey: withNext, question: next } = withQuestion(start.survey, { type: 'NPS', text: 'Well?' });
+    const visibleIf = { questionId: start.question.id, operator: 'isAnyOf' as const, optionIds: [optionOf(start)] };
+    const survey = {
+      ...withNext,
+      questions: withNext.questions.map((question) =>
+        question.id === next.id ? { ...question, visibleIf } : question,
+      ),
+    };
+    const { did, edit } = setUp({ ...start, survey }, () => false);
+    await assert.rejects(
+      async () => edit({ type: 'NPS' }),
+      (error) => error instanceof Problem && !Array.isArray(error.details) && 'broken' in (error.details ?? {}),
+    );
+    assert.deepEqual(did, ['look']);
+  });
+});
+
+const optionOf = ({ question }: { question: Question }): string => question.options[0]?.id ?? '';

@@ -27,8 +27,10 @@ function scene(deps: Partial<BatchFollowUpDeps> = {}) {
         if (state.isAway) throw unavailable('away');
         state.saves.push(counts.map(({ surveyId, responses }) => [surveyId, responses]));
       },
+      addEvents: async () => undefined,
     },
     actors: {
+      sync: async () => undefined,
       quotaFilled: async (surveyId) => {
         if (state.cannotClose.has(surveyId)) throw unavailable('only a newer version can');
         if (surveyId === 'gone') throw notFound('survey');
@@ -36,6 +38,7 @@ function scene(deps: Partial<BatchFollowUpDeps> = {}) {
         return undefined as never;
       },
     },
+    now: () => 0,
     log,
     retryMs: 20,
     ...deps,
@@ -72,6 +75,7 @@ describe('the follow-up of stored batches', () => {
           if (releases.length === 0) await new Promise<void>((resolve) => releases.push(resolve));
           saved = counts[0]?.responses ?? 0;
         },
+        addEvents: async () => undefined,
       },
     });
     const first = followUp.saveCounts([entry({ surveyIds: ['a'] })]);

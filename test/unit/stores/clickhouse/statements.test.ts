@@ -213,16 +213,19 @@ test('the summary orders days and subtracts superseded versions', () => {
     [20_000, 0, '', [1, 0, 0, 1_728_040_000_000]],
     [20_000, 1, '', [3, 700, 2, 1_728_050_000_000]],
     [20_000, 0, '', [-1, -0, -0, -1_728_040_000_000]],
+    [20_001, 0, '', [1, 900, 1, 1_728_090_000_000]],
+    [20_001, 2, '', [1, 900, 1, 1_728_090_000_000]],
+    [20_001, 3, '', [2, 900, 1, 1_728_090_000_000]],
   ]);
   assert.deepEqual(head, {
-    total: 5,
-    complete: 5,
+    total: 9,
+    outcomes: { PARTIAL: 1, COMPLETED: 5, SCREENED_OUT: 1, OVER_QUOTA: 2 },
     durationAverageMs: 400,
     durationMedianSeconds: null,
     lastSubmittedAt: new Date(1_728_100_000_000),
     byDay: [
       { date: '2024-10-04', count: 3 },
-      { date: '2024-10-05', count: 2 },
+      { date: '2024-10-05', count: 6 },
     ],
   });
 });
@@ -234,7 +237,7 @@ test('the summary leaves out a day whose only response was superseded', () => {
   ]);
   assert.deepEqual(head, {
     total: 0,
-    complete: 0,
+    outcomes: { PARTIAL: 0, COMPLETED: 0, SCREENED_OUT: 0, OVER_QUOTA: 0 },
     durationAverageMs: null,
     durationMedianSeconds: null,
     lastSubmittedAt: null,

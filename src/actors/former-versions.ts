@@ -1,0 +1,58 @@
+import { meansTheSame } from '../domain/questions/question-meaning.ts';
+import { type CompiledSurvey, compileSurvey } from '../domain/submission/answers.ts';
+import type { SurveyWithQuestions } from '../domain/survey.ts';
+import { keptVersions, type SurveyVersions } from '../stores/postgres/survey-versions.ts';
+import type { CachedSurvey } from './survey-cache.ts';
+
+/** What a submission is judged by: the survey with the questions of the version that the respondent saw. */
+export interface JudgingSurvey {
+  survey: SurveyWithQuestions;
+  compiled: CompiledSurvey;
+}
+
+export interface FormerVersionsDeps {
+  versions: Pick<SurveyVersions, 'find'>;
+  now(): number;
+}
+
+/** How long a version may be submitted to after it was replaced. */
+const acceptedForMs = 30 * 24 * 3600 * 1000;
+/** Definitions of 500 questions take about 2 MB when compiled. */
+const maxCached = 64;
+
+/** Former versions of surveys, prepared for judging submissions of respondents who saw them. */
+export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
+  /** By survey, revision and version; the last used ones last. */
+  const cache = new Map<string, JudgingSurvey | undefined>();
+
+  const load = async ({ survey }: CachedSurvey, version: number): Promise<JudgingSurvey | undefined> => {
+    const found = await versions.find(survey.id, version);
+    if (!found || (found.replacedAt && now() - found.replacedAt.getTime() > acceptedForMs)) return undefined;
+    const former = { ...survey, ...found.definition, version };
+    return keepsItsMeaning(former, survey) ? { survey: former, compiled: compileSurvey(former) } : undefined;
+  };
+
+  return async (cached: CachedSurvey, version: number): Promise<JudgingSurvey | 'never was' | 'gone'> => {
+    const { survey } = cached;
+    if (version > survey.version) return 'never was';
+    if (version <= survey.version - keptVersions) return 'gone';
+    const name = `${survey.id} ${survey.revision} ${version}`;
+    const known = cache.has(name) ? cache.get(name) : await load(cached, version);
+    cache.delete(name);
+    cache.set(name, known);
+    const [oldest] = cache.keys();
+    if (cache.size > maxCached && oldest !== undefined) cache.delete(oldest);
+    return known ?? 'gone';
+  };
+}
+
+export type FormerVersions = ReturnType<typeof createFormerVersions>;
+
+/** Whether answers to the former questions can be stored among those to the present ones. */
+function keepsItsMeaning(former: SurveyWithQuestions, present: SurveyWithQuestions): boolean {
+  const byId = new Map(present.questions.map((question) => [question.id, question]));
+  return former.questions.every((question) => {
+    const now = byId.get(question.id);
+    return question.isHidden || (now !== undefined && meansTheSame(question, now));
+  });
+}

@@ -1,0 +1,149 @@
+import { notAskedPlace, wholeQuestion } from '../not-asked.ts';
+import type { Outcome } from '../outcome.ts';
+import {
+  type AnswerRow,
+  type CodeBit,
+  type Dimension,
+  dimensionSlots,
+  skippedCode,
+  skippedValue,
+} from '../questions/contract.ts';
+import { registry } from '../questions/registry.ts';
+import type { Question, SurveyWithQuestions } from '../survey.ts';
+
+/**
+ * The base of a question: each question of a stored response (each row, for a MATRIX) is answered, skipped or not asked.
+ * An unanswered question is not asked if its bit says so (`notAsked` of the question), or if the response is PARTIAL and
+ * the question comes after the last answered one in the designed order. Otherwise it was skipped; so is every unanswered
+ * question of complete responses that were stored before the survey had paths. Removed questions do not count as the
+ * last answered one.
+ */
+
+/** What a stored response says of a question or of a row. Texts of the API. */
+export const answerStatuses = ['ANSWERED', 'SKIPPED', 'NOT_ASKED'] as const;
+export type AnswerStatus = (typeof answerStatuses)[number];
+
+/** Which responses the percentages of a question refer to: those that answer it, or all that it was asked in. */
+export const bases = ['answered', 'asked'] as const;
+export type Base = (typeof bases)[number];
+
+/** Where a stored response says whether something was answered, and whether it was not asked. */
+export interface AskedPart {
+  /** Answered where any of these codes is not 0. */
+  slots: readonly number[];
+  /** Not asked where any of these bits is set; of a row also the bit of its question. */
+  notAsked: readonly CodeBit[];
+}
+
+export interface AskedQuestion extends AskedPart {
+  questionId: string;
+  /** The rows of a MATRIX, by value. */
+  rows: readonly (AskedPart & { id: string; value: string })[];
+}
+
+type Questions = Pick<SurveyWithQuestions, 'questions'>;
+
+const askedCache = new WeakMap<Questions, readonly AskedQuestion[]>();
+
+/** The visible questions of a survey in their designed order. Cached by survey object. */
+export function askedQuestions(survey: Questions): readonly AskedQuestion[] {
+  let asked = askedCache.get(survey);
+  if (!asked) {
+    asked = survey.questions.filter(({ isHidden }) => !isHidden).map(askedQuestion);
+    askedCache.set(survey, asked);
+  }
+  return asked;
+}
+
+export function askedQuestion(question: Question): AskedQuestion {
+  const { countPlan, dimension } = registry[question.type];
+  const ofQuestion = bitsOf(question, wholeQuestion);
+  return {
+    questionId: question.id,
+    slots: countPlan(question).base,
+    notAsked: ofQuestion,
+    rows: question.rows.map(({ id, value }) => {
+      const variable = dimension(question, id);
+      return {
+        id,
+        value,
+        slots: typeof variable === 'string' ? [] : dimensionSlots(variable),
+        notAsked: [...ofQuestion, ...bitsOf(question, id)],
+      };
+    }),
+  };
+}
+
+function bitsOf({ notAsked }: Question, key: string): CodeBit[] {
+  const bit = notAsked?.[key];
+  if (bit === undefined) return [];
+  const { position, mask } = notAskedPlace(bit);
+  return [{ slot: position, mask }];
+}
+
+/**
+ * The variable of a question, or of its row of that id or value, with a further category: responses that skipped it.
+ */
+export function withSkipped(survey: Questions, dimension: Dimension, questionId: string, row?: string): Dimension {
+  const asked = askedQuestions(survey);
+  const place = asked.findIndex((question) => question.questionId === questionId);
+  const question = asked[place];
+  if (!question) return dimension;
+  const part = question.rows.find(({ id, value }) => id === row || value === row) ?? question;
+  return {
+    ...dimension,
+    categories: [...dimension.categories, { code: skippedCode, value: skippedValue, text: 'Skipped' }],
+    skipped: {
+      slots: part.slots,
+      notAsked: part.notAsked,
+      later: asked.slice(place).flatMap(({ slots }) => slots),
+    },
+  };
+}
+
+/** All code positions that tell the status of these questions. */
+export const askedSlots = (asked: readonly AskedQuestion[]): number[] =>
+  asked.flatMap((question) =>
+    [question, ...question.rows].flatMap(({ slots, notAsked }) => [...slots, ...notAsked.map(({ slot }) => slot)]),
+  );
+
+/** Whether any of these questions or rows has a bit that says that it was not asked. */
+export const haveNotAskedBits = (asked: readonly AskedQuestion[]): boolean =>
+  asked.some((question) => [question, ...question.rows].some(({ notAsked }) => notAsked.length > 0));
+
+const isAnswered = ({ slots }: AskedPart, codes: readonly number[]): boolean => slots.some((slot) => codes[slot]);
+const hasBit = ({ notAsked }: AskedPart, codes: readonly number[]): boolean =>
+  notAsked.some(({ slot, mask }) => ((codes[slot] ?? 0) & mask) !== 0);
+
+/** The statuses of one stored response. */
+export interface StoredStatuses {
+  of(questionId: string): AnswerStatus;
+  ofRow(questionId: string, rowId: string): AnswerStatus;
+}
+
+/** Reads the statuses of stored responses. A question that is not among `asked` is answered or skipped: see `others`. */
+export function createStatusReader(asked: readonly AskedQuestion[]) {
+  const places = new Map(asked.map((question, place) => [question.questionId, { question, place }]));
+  return ({ codes }: Pick<AnswerRow, 'codes'>, outcome: Outcome): StoredStatuses => {
+    let last: number | undefined;
+    const lastAnswered = (): number =>
+      (last ??= outcome === 'PARTIAL' ? asked.findLastIndex((question) => isAnswered(question, codes)) : asked.length);
+    const statusOf = (part: AskedPart, place: number): AnswerStatus => {
+      if (isAnswered(part, codes)) return 'ANSWERED';
+      return hasBit(part, codes) || place > lastAnswered() ? 'NOT_ASKED' : 'SKIPPED';
+    };
+    return {
+      of(questionId) {
+        const found = places.get(questionId);
+        return found ? statusOf(found.question, found.place) : 'SKIPPED';
+      },
+      ofRow(questionId, rowId) {
+        const found = places.get(questionId);
+        const row = found?.question.rows.find(({ id }) => id === rowId);
+        return found && row ? statusOf(row, found.place) : 'SKIPPED';
+      },
+    };
+  };
+}
+
+export type StatusReader = ReturnType<typeof createStatusReader>;

@@ -1,0 +1,93 @@
+import type { PathAnswer } from './answers.ts';
+import { valueOfKey } from './conditions.ts';
+import type { PathItem } from './definition.ts';
+import { type Placeholder, partsOf } from './placeholders.ts';
+import type { QuestionShape } from './question-shape.ts';
+import type { CompiledPaths, Walk } from './walk.ts';
+
+export interface PipingOptions {
+  /** Language tag of the texts; decides how several labels are joined. */
+  language: string;
+  /** Wordings of options and rows by id; default: those of the definition. */
+  texts?: ReadonlyMap<string, string> | undefined;
+}
+
+/** UTF-16 units of what one placeholder inserts: labels may have placeholders, whose texts would multiply. */
+const maxInsertedLength = 10_000;
+
+/**
+ * Renders the placeholders of texts for one respondent, as plain text: what is inserted is not read again, and it must
+ * be shown as text, never as markup. Without an answer or value the fallback is shown.
+ */
+export function createPiping(
+  { shapes, indexOf }: CompiledPaths,
+  walk: Walk,
+  { language, texts }: PipingOptions,
+): (text: string) => string {
+  const join = createJoin(language);
+  const answerTexts = new Map<string, string | undefined>();
+
+  function render(text: string, before: number): string {
+    return partsOf(text)
+      .map((part) => (typeof part === 'string' ? part : (contentOf(part, before) ?? part.fallback)))
+      .join('');
+  }
+
+  function contentOf(placeholder: Placeholder, before: number): string | undefined {
+    if ('metadata' in placeholder) return valueOfKey(walk.metadata, placeholder.metadata);
+    if ('invitation' in placeholder) return valueOfKey(walk.invitation, placeholder.invitation);
+    if (!('questionId' in placeholder)) return undefined;
+    const index = indexOf.get(placeholder.questionId) ?? Number.POSITIVE_INFINITY;
+    // Labels name earlier questions only, which ends the recursion.
+    if (index >= before) return undefined;
+    const key = `${index}/${placeholder.rowId ?? ''}`;
+    if (!answerTexts.has(key)) answerTexts.set(key, answerText(index, placeholder.rowId));
+    return answerTexts.get(key);
+  }
+
+  function answerText(index: number, rowId: string | undefined): string | undefined {
+    const answer = walk.answer(index);
+    if (!answer) return undefined;
+    const shape = shapes[index] as QuestionShape;
+    const options = rowId === undefined ? answer.options : (answer.rows[shape.rowIndexes.get(rowId) ?? -1] ?? []);
+    const labels = options.map((option) => render(labelOf(shape.options[option]), index));
+    const text = labels.length > 0 ? join(labels) : plainTextOf(shape, answer);
+    return text === '' ? undefined : cut(text);
+  }
+
+  const labelOf = (item: PathItem | undefined): string => (item && (texts?.get(item.id) ?? item.text)) ?? '';
+
+  return (text) => render(text, Number.POSITIVE_INFINITY);
+}
+
+function plainTextOf({ kind }: QuestionShape, { text, number }: PathAnswer): string {
+  if (kind === 'file') return '';
+  // Seconds are always there, and rarely meant.
+  if (kind === 'time') return text.replace(/:00$/, '');
+  return Number.isNaN(number) ? text : String(number);
+}
+
+/** Joins labels as the language does ("A, B and C"), or by commas where nothing is known about it. */
+function createJoin(language: string): (labels: readonly string[]) => string {
+  let format: Intl.ListFormat | undefined;
+  return (labels) => {
+    if (labels.length === 1) return labels[0] as string;
+    format ??= listFormatOf(language);
+    return format ? format.format(labels) : labels.join(', ');
+  };
+}
+
+function listFormatOf(language: string): Intl.ListFormat | undefined {
+  try {
+    return new Intl.ListFormat(language, { type: 'conjunction' });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Never splits a surrogate pair. */
+function cut(text: string): string {
+  if (text.length <= maxInsertedLength) return text;
+  const isPair = /[\ud800-\udbff]/.test(text.charAt(maxInsertedLength - 1));
+  return text.slice(0, maxInsertedLength - (isPair ? 1 : 0));
+}

@@ -1,0 +1,100 @@
+import { givenAnswers, type PathContext, pathOf, walkOf } from './path/path.ts';
+import { createPiping } from './path/piping.ts';
+import { partsOf } from './path/placeholders.ts';
+import { compiledPathsOf } from './path-definition.ts';
+import { type Question, type SurveyWithQuestions, visibleOptions, visibleRows } from './survey.ts';
+import { directionOf } from './translation/translation.ts';
+
+/** What a respondent has answered so far, and what came with them. Answers that nobody can give do not exist. */
+export interface Respondent extends Omit<PathContext, 'surveyLanguage'> {
+  answers: readonly object[];
+}
+
+export interface Shown {
+  /** The survey with its texts in the language that is shown. */
+  survey: SurveyWithQuestions;
+  language: string;
+}
+
+/** UTF-16 units that placeholders may insert into all texts of one path; beyond it they show their fallbacks. */
+const maxInsertedLength = 4 * 1024 * 1024;
+
+/**
+ * A respondent's path with all texts rendered: translated, and with the answers in the places of their placeholders.
+ * Nothing is stored. Linear in the size of the survey.
+ */
+export function renderedPath(survey: SurveyWithQuestions, respondent: Respondent, shown: Shown) {
+  const { answers, ...context } = respondent;
+  const compiled = compiledPathsOf(survey);
+  const given = givenAnswers(compiled, answers);
+  const withLanguage = { ...context, surveyLanguage: survey.language };
+  const walk = walkOf(compiled, given, withLanguage);
+  const path = pathOf(compiled, given, withLanguage, walk);
+  const texts = new Map(
+    shown.survey.questions.flatMap(({ options, rows }) => [...options, ...rows].map(({ id, text }) => [id, text])),
+  );
+  const render = bounded(createPiping(compiled, walk, { language: shown.language, texts }));
+  const optional = (text: string | null) => (text === null ? null : render(text));
+  const sections = new Map((shown.survey.sections ?? []).map((section) => [section.id, section]));
+  const questions = new Map(shown.survey.questions.map((question) => [question.id, question]));
+  return {
+    id: survey.id,
+    version: survey.version,
+    language: shown.language,
+    direction: directionOf(shown.language),
+    title: render(shown.survey.title),
+    description: optional(shown.survey.description),
+    sections: path.sections.map(({ id, questions: steps }) => {
+      const { title = '', description = null } = sections.get(id ?? '') ?? {};
+      return {
+        id,
+        title: render(title),
+        description: optional(description),
+        questions: steps.flatMap(({ id: questionId, optionIds, rowIds }) => {
+          const question = questions.get(questionId);
+          return question ? [renderedQuestion(question, { optionIds, rowIds }, render)] : [];
+        }),
+      };
+    }),
+    next: path.next,
+    outcome: path.outcome,
+    progress: path.progress,
+  };
+}
+
+function renderedQuestion(
+  question: Question,
+  { optionIds, rowIds }: { optionIds: readonly string[]; rowIds: readonly string[] },
+  render: (text: string) => string,
+) {
+  const { id, type, text, description, isRequired, order, settings } = question;
+  const labels = (items: readonly { id: string; text: string }[], ids: readonly string[]) => {
+    const byId = new Map(items.map((item) => [item.id, item.text]));
+    return ids.map((itemId) => ({ id: itemId, text: render(byId.get(itemId) ?? '') }));
+  };
+  return {
+    id,
+    type,
+    text: render(text),
+    description: description === null ? null : render(description),
+    isRequired,
+    order,
+    options: labels(visibleOptions(question), optionIds),
+    settings: { ...settings, ...(question.rows.length > 0 && { rows: labels(visibleRows(question), rowIds) }) },
+  };
+}
+
+/** Renders until so much is inserted that the reply would become too large; then every placeholder is its fallback. */
+function bounded(render: (text: string) => string): (text: string) => string {
+  let inserted = 0;
+  return (text) => {
+    if (!text.includes('{{')) return text;
+    if (inserted > maxInsertedLength)
+      return partsOf(text)
+        .map((part) => (typeof part === 'string' ? part : part.fallback))
+        .join('');
+    const rendered = render(text);
+    inserted += rendered.length;
+    return rendered;
+  };
+}

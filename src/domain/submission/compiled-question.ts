@@ -1,0 +1,37 @@
+import type { AnswerRow, QuestionType } from '../questions/contract.ts';
+import type { Question } from '../survey.ts';
+
+/** A question prepared for checking many submissions. */
+export interface CompiledQuestion {
+  question: Question;
+  type: QuestionType;
+  codes: readonly number[];
+  numbers: readonly number[];
+  texts: readonly number[];
+  /** Index among the visible questions, from 0; −1 if hidden. */
+  place: number;
+}
+
+export function clear(row: AnswerRow, item: CompiledQuestion): void {
+  for (const slot of item.codes) row.codes[slot] = 0;
+  for (const slot of item.numbers) row.numbers[slot] = 0;
+  for (const slot of item.texts) row.texts[slot] = '';
+}
+
+export function isAnswered(row: AnswerRow, item: CompiledQuestion): boolean {
+  for (const slot of item.codes) if ((row.codes[slot] ?? 0) !== 0) return true;
+  return false;
+}
+
+/**
+ * Error message if a required question is not (fully) answered, else undefined. `isGiven`: the submission has an entry
+ * for it, which may count as no answer.
+ */
+export function missingMessage(item: CompiledQuestion, row: AnswerRow, isGiven: boolean): string | undefined {
+  const isThere = isAnswered(row, item);
+  const missingPart =
+    (isThere || isGiven ? item.type.missingPart?.(item.question, row) : undefined) ?? (isThere ? undefined : '');
+  if (missingPart === undefined) return undefined;
+  const { id, text } = item.question;
+  return `question ${id} is required${missingPart === '' ? '' : `, ${missingPart}`}: ${text.slice(0, 100).toWellFormed()}`;
+}

@@ -1,0 +1,203 @@
+import type { ValidationIssue } from '../../errors.ts';
+import { activeQuotas, type CellQuota } from '../cell-quota.ts';
+import { hasPathFeatures, notAskedPlace, wholeQuestion } from '../not-asked.ts';
+import { compileCondition, type Test } from '../path/conditions.ts';
+import { compilePaths, type Walk, walkOf } from '../path/path.ts';
+import { pathDefinitionOf } from '../path-definition.ts';
+import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract.ts';
+import { type Option, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
+import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
+import { createRowPathAnswers } from './row-path-answers.ts';
+import { invitationPrefix } from './submission.ts';
+
+/** What came with a respondent, as conditions read it. */
+export interface RespondentContext {
+  language: string;
+  /** Of the response; those of the invitation begin with `invitationPrefix`. */
+  metadata: Readonly<Record<string, string>>;
+}
+
+/** What the path makes of a submission. */
+export interface JudgedPath {
+  issues: ValidationIssue[];
+  /** Questions off the path whose answers are not stored. */
+  ignored: string[];
+  isScreenedOut: boolean;
+  /** Codes of the quotas by cell that the response counts for. */
+  cells: number[];
+}
+
+export interface JudgeOptions {
+  isComplete: boolean;
+  /** Refuses answers off the path instead of leaving them out. */
+  isStrict: boolean;
+  context: RespondentContext;
+  /**
+   * The answers of this submission by the question's `place`; those of earlier saves are only in the row. Undefined: all
+   * are of this submission, and an issue need not say which one it is about.
+   */
+  answers: readonly (readonly PlacedAnswer[] | undefined)[] | undefined;
+  /** Questions whose answers were refused already. */
+  reported?: ReadonlySet<CompiledQuestion> | undefined;
+}
+
+/**
+ * Prepares the paths and quotas by cell of a survey; undefined where every respondent is asked everything and nothing is
+ * counted by cell.
+ */
+export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: readonly CompiledQuestion[]) {
+  const quotas = activeQuotas(survey.quotas);
+  if (quotas.length === 0 && !hasPathFeatures(survey)) return undefined;
+  const paths = compilePaths(pathDefinitionOf(survey));
+  const cells = quotas.map(({ code, where, counts }) => ({ code, counts, test: compileCondition(where, paths) }));
+  const words = notAskedWords(survey);
+  const answersIn = createRowPathAnswers(survey, paths);
+  const walk = (row: AnswerRow, { language, metadata }: RespondentContext): Walk =>
+    walkOf(paths, answersIn(row), {
+      language,
+      surveyLanguage: survey.language,
+      metadata,
+      invitation: invitationOf(metadata),
+    });
+  return {
+    paths,
+    /** Judges the answers of a row, and leaves in it what is stored. */
+    judge(row: AnswerRow, options: JudgeOptions): JudgedPath {
+      const walked = walk(row, options.context);
+      const judged: JudgedPath = { issues: [], ignored: [], isScreenedOut: false, cells: [] };
+      if (paths.isBranched || visible.some(({ question }) => question.isRequired))
+        for (const item of visible) judgeQuestion(walked, item, row, options, judged);
+      judged.isScreenedOut = options.isComplete && walked.isScreenedOut;
+      judged.cells = cellsIn(cells, walked);
+      markNotAsked(walked, visible, row, { words, isComplete: options.isComplete });
+      return judged;
+    },
+    /** Codes of the quotas by cell in which a stored response counts; `isStarted`: of those that count started ones. */
+    cells: (row: AnswerRow, context: RespondentContext, { isStarted }: { isStarted: boolean }): number[] => {
+      const counting = isStarted ? cells.filter(({ counts }) => counts === 'STARTED') : cells;
+      return counting.length === 0 ? [] : cellsIn(counting, walk(row, context));
+    },
+  };
+}
+
+export type SubmissionPaths = NonNullable<ReturnType<typeof compileSubmissionPaths>>;
+
+interface Cell {
+  code: number;
+  counts: CellQuota['counts'];
+  test: Test;
+}
+
+function cellsIn(cells: readonly Cell[], walk: Walk): number[] {
+  const found: number[] = [];
+  for (const { code, test } of cells) if (test(walk)) found.push(code);
+  return found;
+}
+
+function invitationOf(metadata: Readonly<Record<string, string>>): Record<string, string> | undefined {
+  let found: Record<string, string> | undefined;
+  for (const key in metadata) {
+    if (!key.startsWith(invitationPrefix)) continue;
+    found ??= {};
+    found[key.slice(invitationPrefix.length)] = metadata[key] ?? '';
+  }
+  return found;
+}
+
+/** A partial save keeps everything that was given: later answers may bring it back on the path. */
+function judgeQuestion(
+  walk: Walk,
+  item: CompiledQuestion,
+  row: AnswerRow,
+  { isComplete, isStrict, answers, reported }: JudgeOptions,
+  judged: JudgedPath,
+): void {
+  if (!isComplete) return;
+  const { question, place } = item;
+  const given = answers ? (answers[place] ?? []) : undefined;
+  if (walk.onPath[place] !== 1) {
+    if (!isAnswered(row, item)) return;
+    const first = given?.[0];
+    if (isStrict && first) judged.issues.push({ path: `answers.${first.index}`, message: 'is not on the path' });
+    clear(row, item);
+    judged.ignored.push(question.id);
+    return;
+  }
+  if (reported?.has(item) === true) return;
+  const [options, rows] = [walk.offeredOptions[place], walk.offeredRows[place]];
+  if ((options || rows) && isAnswered(row, item) && !keepOffered(item, row, { options, rows, given }, judged)) return;
+  if (!question.isRequired || walk.isSatisfied(place)) return;
+  const shownRows = rows ? visibleRows(question).filter((_, index) => rows[index] === 1) : question.rows;
+  const shown = { ...item, question: { ...question, rows: shownRows } };
+  const message = missingMessage(shown, row, (given ?? []).length > 0) ?? `question ${question.id} is required`;
+  judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message });
+}
+
+interface Offered {
+  options: Uint8Array | undefined;
+  rows: Uint8Array | undefined;
+  given: readonly PlacedAnswer[] | undefined;
+}
+
+/** Reports given answers that are not offered, and drops those of earlier saves. False: some were reported. */
+function keepOffered(
+  { question, type, ...positions }: CompiledQuestion,
+  row: AnswerRow,
+  { options, rows, given }: Offered,
+  judged: JudgedPath,
+): boolean {
+  const isOffered = (id: string | undefined, items: readonly Option[], mask: Uint8Array | undefined): boolean =>
+    id === undefined || !mask || mask[items.findIndex((other) => other.id === id)] === 1;
+  const stays = ({ optionId, rowId }: Pick<GivenAnswer, 'optionId' | 'rowId'>): boolean =>
+    isOffered(optionId, visibleOptions(question), options) && isOffered(rowId, visibleRows(question), rows);
+  const stored = type.write(question, row);
+  const hidden = stored.filter((answer) => !stays(answer));
+  if (hidden.length === 0) return true;
+  if (!given || given.length > 0) {
+    const refused = (given ?? []).filter(({ answer }) => !stays(answer));
+    const places = refused.length > 0 ? refused : (given ?? []).slice(0, 1);
+    for (const { index } of places)
+      judged.issues.push({ path: `answers.${index}.optionId`, message: 'is not offered on this path' });
+    if (!given) judged.issues.push({ path: 'answers', message: 'has an answer that is not offered on this path' });
+    return false;
+  }
+  clear(row, { question, type, ...positions });
+  const kept = stored.filter(stays).map((answer, index) => ({ index, answer: { questionId: question.id, ...answer } }));
+  if (kept.length > 0) type.read(question, kept, row, { uploads: new Map(), report: () => undefined });
+  return true;
+}
+
+/** Code positions that hold bits of questions that were not asked. */
+function notAskedWords({ questions }: SurveyWithQuestions): number[] {
+  const bits = questions.flatMap(({ notAsked = {} }) => Object.values(notAsked));
+  return [...new Set(bits.map((bit) => notAskedPlace(bit).position))];
+}
+
+/**
+ * Sets the bits of what the respondent was not asked: what is not on the path, and, while the response is open, what
+ * comes after the last answered question.
+ */
+function markNotAsked(
+  walk: Walk,
+  visible: readonly CompiledQuestion[],
+  row: AnswerRow,
+  { words, isComplete }: { words: readonly number[]; isComplete: boolean },
+): void {
+  for (const word of words) row.codes[word] = 0;
+  const lastAnswered = isComplete ? visible.length : visible.findLastIndex((item) => isAnswered(row, item));
+  for (const item of visible) {
+    const { notAsked } = item.question;
+    if (!notAsked) continue;
+    const isAsked = walk.onPath[item.place] === 1 && item.place <= lastAnswered;
+    if (!isAsked && !isAnswered(row, item)) setBit(row, notAsked[wholeQuestion]);
+    const offered = walk.offeredRows[item.place];
+    for (const [index, { id }] of visibleRows(item.question).entries())
+      if (!isAsked || offered?.[index] === 0) setBit(row, notAsked[id]);
+  }
+}
+
+function setBit(row: AnswerRow, bit: number | undefined): void {
+  if (bit === undefined) return;
+  const { position, mask } = notAskedPlace(bit);
+  row.codes[position] = (row.codes[position] ?? 0) | mask;
+}

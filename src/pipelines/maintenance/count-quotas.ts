@@ -1,0 +1,126 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ConsistentReads } from '../../actors/consistent-reads.ts';
+import type { SurveyActors } from '../../actors/survey-actors.ts';
+import type { CachedSurvey } from '../../actors/survey-cache.ts';
+import { activeQuotas } from '../../domain/cell-quota.ts';
+import type { CompiledSurvey } from '../../domain/submission/answers.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import type { Log } from '../../log.ts';
+import type { Metrics } from '../../metrics.ts';
+import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
+import type { SurveyStore } from '../../stores/postgres/surveys.ts';
+import type { Intake } from '../../stores/redis/intake/intake.ts';
+import type { QuotaCounting } from '../../stores/redis/intake/quotas.ts';
+
+export interface CountQuotasDeps {
+  actors: Pick<SurveyActors, 'sync'>;
+  intake: Pick<Intake, 'freeze' | 'quotas'>;
+  responses: Pick<ResponseStore, 'snapshot'>;
+  reading: Pick<ConsistentReads, 'caughtUp'>;
+  surveys: Pick<SurveyStore, 'idsWithQuotas'>;
+  metrics: Pick<Metrics, 'quotaDifference'>;
+  log: Log;
+  monotonicMs?(): number;
+}
+
+/** Longer than ingest and the beginning of a query take while the stores work normally. */
+const freezeMs = 8000;
+/** Counting again after deletions, or to compare, takes at most this share of the time, and is at least this far apart. */
+const [busyShare, minPauseMs] = [0.1, 5000];
+
+/**
+ * Counts the stored responses of surveys in their quotas by cell: of quotas that are new or count something else, after
+ * deletions, and from time to time to compare. Submissions are frozen until a snapshot of the response store has begun
+ * that holds all that was accepted; from there on the intake notes what is added. A survey that fails is counted in the
+ * next run.
+ */
+export function createCountQuotas(deps: CountQuotasDeps) {
+  const { intake, responses, log, monotonicMs = () => performance.now() } = deps;
+  /** When a survey whose counts are only compared may be counted again. */
+  const notBefore = new Map<string, number>();
+
+  const mayBegin = async (surveyId: string): Promise<boolean> => {
+    if (monotonicMs() >= (notBefore.get(surveyId) ?? 0)) return true;
+    return [...(await intake.quotas.counts(surveyId)).values()].some(({ isCounting }) => isCounting);
+  };
+
+  const countSurvey = async (surveyId: string): Promise<void> => {
+    const cached = await deps.actors.sync(surveyId);
+    if (!cached || activeQuotas(cached.survey.quotas).length === 0) return intake.quotas.dropRequest(surveyId);
+    if (!(await mayBegin(surveyId))) return;
+    const beganAt = monotonicMs();
+    await countFrozen(cached).finally(() => {
+      const tookMs = monotonicMs() - beganAt;
+      notBefore.set(surveyId, monotonicMs() + Math.max(minPauseMs, tookMs / busyShare));
+    });
+  };
+
+  const countFrozen = async (cached: CachedSurvey): Promise<void> => {
+    const { survey } = cached;
+    const surveyId = survey.id;
+    const freeze = await intake.freeze(surveyId, freezeMs);
+    if (!freeze) return;
+    let isReleased = false;
+    const release = async (): Promise<void> => {
+      if (isReleased) return;
+      isReleased = true;
+      if (!(await freeze.release())) throw new Error('submissions were accepted before the snapshot had begun');
+    };
+    try {
+      await deps.reading.caughtUp(surveyId);
+      const counting = await intake.quotas.beginCount(surveyId, freeze.frozen);
+      if (!counting) return;
+      const counts = await countStored(cached, release);
+      const difference = await counting.end(countedQuotas(survey, counting, counts));
+      if (difference === undefined) return;
+      deps.metrics.quotaDifference(difference);
+      if (difference > 0) log.error({ surveyId, difference }, 'quotas by cell differed from the stored responses');
+    } finally {
+      await release().catch(() => undefined);
+    }
+  };
+
+  /** Number of stored responses by the quota's code. `onBegun` is called once nothing later can be among them. */
+  const countStored = async ({ survey, compiled }: CachedSurvey, onBegun: () => Promise<void>) => {
+    const counts = new Map<number, number>();
+    const batches = responses.snapshot(survey.id, survey.slotCounts.codes);
+    for (let next = await batches.next(); ; next = await batches.next()) {
+      await onBegun();
+      if (next.done) return counts;
+      for (const response of next.value)
+        for (const code of cellsOf(compiled, response)) counts.set(code, (counts.get(code) ?? 0) + 1);
+      await nextTurn();
+    }
+  };
+
+  return {
+    /** Counts what must be counted. */
+    async run(): Promise<void> {
+      for (const surveyId of await intake.quotas.surveysToCount())
+        await countSurvey(surveyId).catch((error: unknown) =>
+          log.warn({ err: error, surveyId }, 'the responses in quotas by cell could not be counted yet'),
+        );
+    },
+    /** Asks for all quotas to be compared with the stored responses. */
+    async requestAll(): Promise<void> {
+      for (const surveyId of await deps.surveys.idsWithQuotas()) await intake.quotas.requestCount(surveyId);
+    },
+  };
+}
+
+/** Codes of the quotas that a stored response counts for. */
+function cellsOf({ paths }: CompiledSurvey, { outcome, row, language, metadata }: ResponseRecord): readonly number[] {
+  if (!paths || (outcome !== 'COMPLETED' && outcome !== 'PARTIAL')) return [];
+  return paths.cells(row, { language, metadata }, { isStarted: outcome === 'PARTIAL' });
+}
+
+/** Only quotas whose condition is the one that was counted. */
+function countedQuotas(
+  { quotas = [] }: SurveyWithQuestions,
+  { versions }: QuotaCounting,
+  counts: ReadonlyMap<number, number>,
+) {
+  return quotas
+    .filter(({ code, version }) => versions.get(code) === version)
+    .map(({ code, version }) => ({ code, version, count: counts.get(code) ?? 0 }));
+}

@@ -1,0 +1,152 @@
+import { readSpssFile, type SpssFile, type SpssSet, type SpssValue, type SpssVariable } from './spss-file.ts';
+import { type Column, oneLine, type Row, type Table } from './table.ts';
+
+export { isSpssFile } from './spss-file.ts';
+
+/**
+ * The table of an SPSS file. A column's question is the label of its variable, or its name. Its cells are the labels of
+ * values if all its values have one; all labels are then its options, in the order of the values. Missing values are
+ * empty. The variables of a multiple response set are the options of one question.
+ */
+export function spssTable(bytes: Uint8Array): Table {
+  const file = readSpssFile(bytes);
+  const read = file.variables.map((variable, place) => readVariable(file, variable, place));
+  const columns = file.variables.map(
+    ({ name, label }, index): Column => ({
+      index,
+      name,
+      run: index,
+      question: oneLine(label) || name,
+      part: '',
+      ...(read[index]?.options && { declared: { options: read[index].options } }),
+    }),
+  );
+  const rows = file.cases.map((_, place) => read.map(({ cells }) => cells[place] ?? ''));
+  const withSets = file.sets.reduce<Sheet>((sheet, set) => applySet(sheet, set, file), { columns, rows });
+  return { ...withSets, remarks: read.flatMap(({ remarks }) => remarks) };
+}
+
+interface ReadVariable {
+  cells: readonly string[];
+  /** The labels in the order of their values, if the cells are labels. */
+  options?: readonly string[];
+  remarks: readonly string[];
+}
+
+const maxOptions = 200;
+const maxOptionLength = 500;
+const missingShown = 5;
+
+function readVariable({ cases }: SpssFile, variable: SpssVariable, place: number): ReadVariable {
+  const title = `“${(oneLine(variable.label) || variable.name).slice(0, 100)}”`;
+  const remarks: string[] = [];
+  const missing = new Map<string, number>();
+  const values = cases.map((row): SpssValue => {
+    const value = row[place] ?? null;
+    if (value === null || value === '') return null;
+    if (!variable.isUserMissing(value)) return value;
+    const shown = variable.labels.get(value) ?? String(value);
+    missing.set(shown, (missing.get(shown) ?? 0) + 1);
+    return null;
+  });
+  if (missing.size > 0) {
+    const counts = [...missing].slice(0, missingShown).map(([shown, count]) => `“${shown.slice(0, 50)}” (${count})`);
+    remarks.push(`${title}: missing, as the file says: ${counts.join(', ')}.`);
+  }
+  const options = optionsOf(variable);
+  const bare = values.filter((value) => value !== null && !options.has(value)).length;
+  if (options.size > 0 && options.size <= maxOptions && bare === 0)
+    return {
+      remarks,
+      cells: values.map((value) => (value === null ? '' : (options.get(value) ?? ''))),
+      options: [...options.values()],
+    };
+  if (options.size > 0)
+    remarks.push(`${title}: ${bare} values have no label, so that the values are taken and not the labels.`);
+  return { remarks, cells: values.map((value) => (value === null ? '' : textOf(value, variable))) };
+}
+
+/** Unique labels by value, in the order of the values; without missing values, and empty if each label is its number. */
+function optionsOf({ labels, isUserMissing }: SpssVariable): Map<number | string, string> {
+  const sorted = [...labels]
+    .filter(([value]) => !isUserMissing(value))
+    .sort(([one], [other]) => (one < other ? -1 : one > other ? 1 : 0));
+  const taken = new Set<string>();
+  const options = new Map<number | string, string>();
+  for (const [value, label] of sorted) {
+    const plain = oneLine(label).slice(0, maxOptionLength - 20) || String(value);
+    const text = taken.has(plain) ? `${plain} (${value})` : plain;
+    taken.add(text);
+    options.set(value, text);
+  }
+  return [...options].every(([value, text]) => String(value) === text) ? new Map() : options;
+}
+
+/** The numbers of print formats whose values are seconds: since 14 October 1582, or of a day. */
+const dateFormats: ReadonlySet<number> = new Set([20, 23, 24, 28, 29, 30, 38, 39]);
+const momentFormats: ReadonlySet<number> = new Set([22, 41]);
+const timeFormats: ReadonlySet<number> = new Set([21, 25]);
+const firstDayMs = Date.UTC(1582, 9, 14);
+
+function textOf(value: number | string, { format }: SpssVariable): string {
+  if (typeof value === 'string') return value;
+  if (timeFormats.has(format)) return clockText(value);
+  if (!dateFormats.has(format) && !momentFormats.has(format)) return String(Number(value.toPrecision(15)));
+  const date = new Date(firstDayMs + Math.round(value) * 1000);
+  if (Number.isNaN(date.getTime())) return String(value);
+  const iso = date.toISOString();
+  return momentFormats.has(format) ? iso.slice(0, 19).replace('T', ' ') : iso.slice(0, 10);
+}
+
+function clockText(seconds: number): string {
+  const whole = Math.round(seconds);
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return `${two(Math.floor(whole / 3600))}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
+}
+
+interface Sheet {
+  columns: readonly Column[];
+  rows: readonly Row[];
+}
+
+/** Separates the choices of a merged cell: no text of a file has it. */
+const choiceMark = '\u001f';
+
+/**
+ * Makes the variables of a set one question. Those of dichotomies become its options, their cells the option's text where
+ * it is chosen. Those of categories are merged into the cells of the first.
+ */
+function applySet({ columns, rows }: Sheet, { label, variables, counted }: SpssSet, file: SpssFile): Sheet {
+  const members = variables.flatMap((index) => columns.find((column) => column.index === index) ?? []);
+  const [first] = members;
+  if (first === undefined || members.length < 2 || members.some(({ part }) => part !== '')) return { columns, rows };
+  const question = oneLine(label) || first.question;
+  const isMember = (index: number): boolean => members.some((column) => column.index === index);
+  if (counted === undefined) {
+    const options = [...new Set(members.flatMap(({ declared }) => declared?.options ?? []))];
+    const merged = { ...first, question, declared: { ...(options.length > 0 && { options }), split: choiceMark } };
+    return {
+      columns: columns.flatMap((column) => (column === first ? merged : isMember(column.index) ? [] : column)),
+      rows: rows.map((row) => {
+        const chosen = members.map(({ index }) => row[index] ?? '').filter((cell) => cell !== '');
+        return row.map((cell, index) => (index === first.index ? chosen.join(choiceMark) : cell));
+      }),
+    };
+  }
+  const partOf = ({ question: wording }: Column): string =>
+    wording.startsWith(`${question} [`) && wording.endsWith(']') ? wording.slice(question.length + 2, -1) : wording;
+  const parts = new Map(members.map((column) => [column.index, partOf(column)]));
+  return {
+    columns: columns.map(({ declared, ...column }) => {
+      const part = parts.get(column.index);
+      if (part === undefined) return { ...column, ...(declared && { declared }) };
+      return { ...column, run: first.run, question, part, declared: { type: 'CHECKBOXES' as const } };
+    }),
+    rows: rows.map((row, place) =>
+      row.map((cell, index) => {
+        const part = parts.get(index);
+        return part === undefined ? cell : file.cases[place]?.[index] === counted ? part : '';
+      }),
+    ),
+  };
+}

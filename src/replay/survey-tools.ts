@@ -1,0 +1,187 @@
+import { type Column, oneLine, type Table, valuesOf } from './table.ts';
+
+/** A survey tool whose exports are recognised by the names of their columns, in lower case. */
+interface SurveyTool {
+  name: string;
+  /** Columns that every export has; each has one of the names. */
+  head: readonly (readonly string[])[];
+  id: RegExp;
+  /** The time of the answer. */
+  time: RegExp;
+  /** Columns that are no questions: addresses, names, places, times and devices of respondents. */
+  others: RegExp;
+  /** Brings the columns of one question together. */
+  group?(columns: readonly Column[], table: Table): readonly Column[];
+}
+
+const tools: readonly SurveyTool[] = [
+  {
+    name: 'this service',
+    head: [['id'], ['surveyversion'], ['submittedat']],
+    id: /^id$/,
+    time: /^submittedat$/,
+    others:
+      /^(?:surveyid|surveyversion|iscomplete|completedat|durationseconds|language|respondent|metadata(?:\..*)?|m_.*)$/,
+  },
+  {
+    name: 'Qualtrics',
+    head: [['_recordid']],
+    id: /^_recordid$/,
+    time: /^enddate$/,
+    others:
+      /^(?:startdate|status|ipaddress|progress|duration|finished|recordeddate|recipient(?:lastname|firstname|email)|externaldatareference|location(?:latitude|longitude)|distributionchannel|userlanguage)$/,
+    group: groupByImportId,
+  },
+  {
+    name: 'SurveyMonkey',
+    head: [
+      ['respondent id', 'respondent_id'],
+      ['collector id', 'collector_id'],
+    ],
+    id: /^respondent[ _]id$/,
+    time: /^(?:end date|date_modified)$/,
+    others:
+      /^(?:collector[ _]id|start date|date_created|(?:ip|email)[ _]address|(?:first|last)[ _]name|custom(?: data |_)\d+)$/,
+  },
+  {
+    name: 'LimeSurvey',
+    head: [
+      ['id', 'response id'],
+      ['submitdate', 'date submitted'],
+      ['lastpage', 'last page'],
+    ],
+    id: /^(?:id|response id)$/,
+    time: /^(?:submitdate|date submitted)$/,
+    others:
+      /^(?:lastpage|last page|startlanguage|start language|seed|token|access code|startdate|date started|datestamp|date last action|ipaddr|ip address|refurl|referrer url|interviewtime|total time|group ?time.*|question ?time.*|\d+x\d+(?:x\d+)?time)$/,
+    group: groupYesNo,
+  },
+  {
+    name: 'Typeform',
+    head: [['#'], ['network id'], ['submit date (utc)']],
+    id: /^#$/,
+    time: /^submit date \(utc\)$/,
+    others: /^(?:response type|(?:start|stage) date \(utc\)|network id|tags|ending|score)$/,
+    group: groupOwnNames,
+  },
+];
+
+/**
+ * Gives columns their roles in an export of a known survey tool, and brings together neighbouring columns of one question
+ * that are named “question [option]”, or as the tool does.
+ */
+export function recogniseTool(table: Table): Table {
+  const columns = table.columns.map(withoutCode);
+  const names = columns.map((column) => ({ column, name: (column.name ?? column.question).toLowerCase() }));
+  const tool = tools.find(({ head }) =>
+    head.every((allowed) => names.some(({ column: { part }, name }) => part === '' && allowed.includes(name))),
+  );
+  if (!tool) return { ...table, columns: groupBracketed(table.columns) };
+  const withRoles = names.map(({ column, name }): Column => {
+    const role = (['id', 'time', 'others'] as const).find(
+      (candidate) => column.part === '' && tool[candidate].test(name),
+    );
+    return role === undefined ? column : { ...column, role: role === 'others' ? 'other' : role };
+  });
+  const grouped = groupBracketed(withRoles);
+  const leftOut = withRoles.filter(({ role }) => role === 'other').map(({ question }) => question);
+  const without = leftOut.length > 0 ? `; left out: ${leftOut.join(', ')}` : '';
+  return {
+    ...table,
+    columns: tool.group?.(grouped, table) ?? grouped,
+    remarks: [`Recognised as an export of ${tool.name}${without}.`, ...table.remarks],
+  };
+}
+
+/** LimeSurvey can write “G01Q02[SQ1]. Question [option]”: the wording without the code, which stays its name. */
+function withoutCode(column: Column): Column {
+  const [, code, wording] = /^([A-Za-z]\w*(?:\[[^\]]*\])*)\. (.+)$/.exec(column.question) ?? [];
+  return code === undefined || wording === undefined ? column : { ...column, question: wording, name: code };
+}
+
+/** Columns under one question; `question` and `part` of a column that belongs to the one before. */
+type Split = (column: Column) => { question: string; part: string } | undefined;
+
+/** Brings together at least two neighbours that `split` gives the same question. */
+function groupBy(columns: readonly Column[], split: Split): Column[] {
+  const pieces = columns.map((column) => (column.part === '' && column.role === undefined ? split(column) : undefined));
+  const isSame = (place: number, other: number): boolean =>
+    pieces[place] !== undefined && pieces[place]?.question === pieces[other]?.question;
+  let run = 0;
+  return columns.map((column, place) => {
+    const piece = pieces[place];
+    if (piece === undefined || (!isSame(place, place - 1) && !isSame(place, place + 1))) return column;
+    if (!isSame(place, place - 1)) run = column.run;
+    return { ...column, run, ...piece };
+  });
+}
+
+const groupBracketed = (columns: readonly Column[]): Column[] =>
+  groupBy(columns, ({ question }) => {
+    const [, text, part] = /^(.+?) ?\[([^[\]]+)\]$/.exec(question) ?? [];
+    return text === undefined || part === undefined ? undefined : { question: text, part };
+  });
+
+/** Columns of Qualtrics whose ids are QID7_1, QID7_2 …: what their wordings share is the question. */
+function groupByImportId(columns: readonly Column[]): Column[] {
+  const idOf = ({ name = '' }: Column): string | undefined => /^(QID\d+(?:#\d+)?)(?:_\d+)?$/.exec(name)?.[1];
+  const shared = new Map<string, string>();
+  for (const column of columns) {
+    const id = idOf(column);
+    if (id === undefined) continue;
+    const known = shared.get(id);
+    shared.set(id, known === undefined ? column.question : commonStart(known, column.question));
+  }
+  const grouped = groupBy(columns, (column) => {
+    const question = shared.get(idOf(column) ?? '') ?? '';
+    const end = question.lastIndexOf(' - ');
+    return end > 0 && column.question.length > end + 3
+      ? { question: question.slice(0, end), part: column.question.slice(end + 3) }
+      : undefined;
+  });
+  const plain = (text: string): string => text.replace(/ - (?:Selected Choice|Text)$/, '');
+  return grouped.map((column) => ({ ...column, question: plain(column.question), part: plain(column.part) }));
+}
+
+function commonStart(one: string, other: string): string {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length += 1;
+  return one.slice(0, length);
+}
+
+/** Columns under one question of LimeSurvey that say Yes or Y where an option is chosen are options to tick. */
+function groupYesNo(columns: readonly Column[], { rows }: Table): Column[] {
+  const isTicks = ({ index }: Column): boolean =>
+    valuesOf(rows, index).every((cell) => /^(?:yes|no|y|n\/a)$/i.test(cell));
+  const runs = new Map<number, boolean>();
+  for (const column of columns)
+    if (column.part !== '' && !/^other$/i.test(column.part))
+      runs.set(column.run, (runs.get(column.run) ?? true) && isTicks(column));
+  return columns.map((column) =>
+    column.part !== '' && runs.get(column.run) === true && isTicks(column)
+      ? { ...column, declared: { type: 'CHECKBOXES' as const } }
+      : column,
+  );
+}
+
+/** Neighbouring columns of Typeform whose only answer is their own name are the options of a question without a name. */
+function groupOwnNames(columns: readonly Column[], { rows }: Table): Column[] {
+  const isTick = ({ question, part, role, index }: Column): boolean =>
+    part === '' &&
+    role === undefined &&
+    valuesOf(rows, index).length > 0 &&
+    valuesOf(rows, index).every((cell) => oneLine(cell) === question);
+  let first: number | undefined;
+  return columns.map((column, place) => {
+    const isNeighbour = [columns[place - 1], columns[place + 1]].some((other) => other && isTick(other));
+    if (!isTick(column) || !isNeighbour) {
+      first = undefined;
+      return column;
+    }
+    first ??= place;
+    const [start] = [first];
+    const end = columns.findIndex((other, at) => at > start && !isTick(other));
+    const options = columns.slice(start, end < 0 ? undefined : end).map(({ question }) => question);
+    return { ...column, run: columns[start]?.run ?? column.run, question: options.join(' / '), part: column.question };
+  });
+}

@@ -1,0 +1,95 @@
+import type { AskedPart, AskedQuestion } from '../../../domain/analytics/asked.ts';
+import type { ColumnOf } from '../read/selection.ts';
+import { sqlInteger } from '../sql-literals.ts';
+import type { Step } from './plan-context.ts';
+import type { Scan } from './scans.ts';
+
+/** In how many responses a question was not asked, and each row of a MATRIX, by value. */
+export interface NotAskedCounts {
+  question: number;
+  byRow: Record<string, number>;
+}
+
+/**
+ * Counts where questions were not asked (see `domain/analytics/asked.ts`). Rows of the scan: (0, place of the last
+ * answered question, '', [responses, then responses by bit]); places begin with 1, 0 stands for none, and complete
+ * responses have the last place. What was not asked of partial responses follows from their last answered question
+ * without a figure of its own for each question.
+ */
+export function notAskedStep(
+  asked: readonly AskedQuestion[],
+  { columnOf, hasPartials }: { columnOf: ColumnOf; hasPartials: boolean },
+): Step<Map<string, NotAskedCounts>> {
+  const parts = asked.flatMap((question, index) =>
+    [question, ...question.rows]
+      .filter(({ notAsked }) => notAsked.length > 0)
+      .map((part): { part: AskedPart; place: number } => ({ part, place: index + 1 })),
+  );
+  const scans = parts.length === 0 && !hasPartials ? [] : [notAskedScan(asked, { parts, columnOf, hasPartials })];
+  return {
+    scans,
+    collect([rows = []]) {
+      const byLast = new Map<number, number[]>();
+      for (const [, last, , figures] of rows) {
+        const sums = byLast.get(last) ?? [];
+        byLast.set(
+          last,
+          figures.map((figure, index) => (figure ?? 0) + (sums[index] ?? 0)),
+        );
+      }
+      const countOf = (part: AskedPart, place: number): number => {
+        const figure = parts.findIndex((item) => item.part === part) + 1;
+        let count = 0;
+        for (const [last, sums] of byLast)
+          count += last < place ? (sums[0] ?? 0) : figure === 0 ? 0 : (sums[figure] ?? 0);
+        return count;
+      };
+      return new Map(
+        asked.map((question, index) => [
+          question.questionId,
+          {
+            question: countOf(question, index + 1),
+            byRow: Object.fromEntries(question.rows.map((row) => [row.value, countOf(row, index + 1)])),
+          },
+        ]),
+      );
+    },
+  };
+}
+
+interface ScanOptions {
+  parts: readonly { part: AskedPart }[];
+  columnOf: ColumnOf;
+  hasPartials: boolean;
+}
+
+function notAskedScan(asked: readonly AskedQuestion[], { parts, columnOf, hasPartials }: ScanOptions): Scan {
+  const bits = parts.map(({ part }) => `toFloat64(countIf(${isMarkedNotAsked(part, columnOf)}))`);
+  const last = hasPartials ? lastAnswered(asked, columnOf) : sqlInteger(asked.length);
+  // Without bits, complete responses have nothing to count.
+  const only = parts.length === 0 ? ' AND is_complete = 0' : '';
+  return {
+    isAdditive: true,
+    statement: (source) =>
+      `SELECT 0 AS place, ${last} AS code, '' AS label, [${['toFloat64(count())', ...bits].join(', ')}] AS figures FROM ${source}${only} GROUP BY code`,
+  };
+}
+
+const isAnswered = ({ slots }: AskedPart, columnOf: ColumnOf): string =>
+  slots.length === 0 ? '0' : slots.map((slot) => `${columnOf(slot)} != 0`).join(' OR ');
+
+const isMarkedNotAsked = (part: AskedPart, columnOf: ColumnOf): string =>
+  `(${part.notAsked.map(({ slot, mask }) => `bitAnd(${columnOf(slot)}, ${sqlInteger(mask)}) != 0`).join(' OR ')}) AND NOT (${isAnswered(part, columnOf)})`;
+
+/** SQL for the place (from 1) of a response's last answered question; 0 without any, the last place if it is complete. */
+export function lastAnswered(asked: readonly AskedQuestion[], columnOf: ColumnOf): string {
+  const places = asked.map((question, index) => `${isAnswered(question, columnOf)}, ${index + 1}`).reverse();
+  return `toUInt16(multiIf(${[`is_complete != 0, ${asked.length}`, ...places].join(', ')}, 0))`;
+}
+
+/** SQL condition: this part was not asked. `place`: of its question, from 1; `last`: as `lastAnswered`. */
+export const isNotAsked = (
+  part: AskedPart,
+  { place, last, columnOf }: { place: number; last: string; columnOf: ColumnOf },
+): string =>
+  `(${part.notAsked.length === 0 ? '' : `${isMarkedNotAsked(part, columnOf)} OR `}NOT (${isAnswered(part, columnOf)}) AND ${last} < ${sqlInteger(place)})`;

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('quotas by cell', () => {
+  let admin: Client;
+  useService((served) => {
+    ({ admin } = served);
+  });
+
+  const survey = async () => {
+    const { id } = await admin.create('/surveys', { title: 'Panel' });
+    const add = (text: string, options: string[]) =>
+      admin.create(`/surveys/${id}/questions`, {
+        type: 'MULTIPLE_CHOICE',
+        text,
+        options: options.map((option) => ({ text: option })),
+      });
+    const sex = await add('Sex', ['Female', 'Male']);
+    const age = await add('Age', ['18–39', '40+']);
+    await admin.post(`/surveys/${id}/publish`);
+    const is = (question: any, index: number) => ({
+      questionId: question.id,
+      operator: 'isAnyOf',
+      optionIds: [question.options[index].id],
+    });
+    const submit = async (sexIndex: number, ageIndex: number, more: object = {}) => {
+      const reply = await admin.submit(id, {
+        answers: [
+          { questionId: sex.id, optionId: sex.options[sexIndex].id },
+          { questionId: age.id, optionId: age.options[ageIndex].id },
+        ],
+        ...more,
+      });
+      return reply.status === 201 ? reply.body.data : { status: reply.status, ...reply.body.details };
+    };
+    return { id: String(id), sex, age, is, submit };
+  };
+  /** Quotas by name once all are counted. */
+  const counted = (id: string) =>
+    eventually(async () => {
+      const quotas = await admin.get(`/surveys/${id}/quotas?limit=100`);
+      assert.ok(quotas.every((quota: any) => !quota.isCounting));
+      return Object.fromEntries(quotas.map((quota: any) => [quota.name, quota.count]));
+    });
+
+  it('store what comes too late as over quota, and say which was full', async () => {
+    const { id, sex, is, submit } = await survey();
+    const quota = await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 1, where: is(sex, 0) });
+    assert.deepEqual([quota.counts, quota.whenFull, quota.isActive], ['COMPLETED', 'OVER_QUOTA', true]);
+    await counted(id);
+    assert.equal((await submit(0, 0)).outcome, 'COMPLETED');
+    const late = await submit(0, 1);
+    assert.deepEqual(
+      [late.outcome, late.isComplete, late.quota],
+      ['OVER_QUOTA', true, { id: quota.id, name: 'Women' }],
+    );
+    assert.equal((await submit(1, 1)).outcome, 'COMPLETED');
+    assert.equal((await admin.get(`/responses/${late.responseId}`)).outcome, 'OVER_QUOTA');
+    const [shown] = await admin.get(`/surveys/${id}/quotas`);
+    assert.deepEqual([shown.count, shown.share], [1, 1]);
+  });
+
+  it('count what is stored already, exactly, and give seats back after deletions', async () => {
+    const { id, sex, is, submit } = await survey();
+    const first = await submit(0, 0);
+    for (let n = 0; n < 4; n += 1) await submit(n % 2, 0);
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 4, where: is(sex, 0) });
+    assert.deepEqual(await counted(id), { Women: 3 });
+    assert.equal((await submit(0, 0)).outcome, 'COMPLETED');
+    assert.equal((await submit(0, 0)).outcome, 'OVER_QUOTA');
+    await admin.remove(`/responses/${first.responseId}`);
+    await eventually(async () => assert.deepEqual(await counted(id), { Women: 3 }), 15_000);
+    assert.equal((await submit(0, 0)).outcome, 'COMPLETED');
+    assert.equal((await submit(0, 0)).outcome, 'OVER_QUOTA');
+  });
+
+  it('are made as a grid of interlocked cells, with the same limit or targets', async () => {
+    const { id, sex, age, submit } = await survey();
+    const cells = await admin.create(`/surveys/${id}/quotas/grid`, { questionIds: [sex.id, age.id], limit: 2 });
+    assert.deepEqual(
+      cells.map((cell: any) => cell.name),
+      ['Female × 18–39', 'Female × 40+', 'Male × 18–39', 'Male × 40+'],
+    );
+    await counted(id);
+    for (const _ of [1, 2, 3]) await Promise.all([submit(0, 0), submit(1, 1)]);
+    assert.deepEqual(await counted(id), {
+      'Female × 18–39': 2,
+      'Female × 40+': 0,
+      'Male × 18–39': 0,
+      'Male × 40+': 2,
+    });
+    const bad = await admin.call('POST', `/surveys/${id}/quotas/grid`, {
+      body: { questionIds: [sex.id], targets: [{ optionIds: ['nothing'], limit: 1 }] },
+    });
+    assert.deepEqual([bad.status, bad.body.details[0].path], [400, 'targets.0.optionIds.0']);
+  });
+
+  it('close the survey where they shall', async () => {
+    const { id, sex, is, submit } = await survey();
+    await admin.create(`/surveys/${id}/quotas`, { name: 'All', limit: 1, whenFull: 'CLOSE', where: is(sex, 0) });
+    await counted(id);
+    assert.equal((await submit(0, 0)).outcome, 'COMPLETED');
+    assert.deepEqual((await submit(1, 0)).reason, 'QUOTA_REACHED');
+    await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED'));
+  });
+
+  it('refuse conditions that do not fit', async () => {
+    const { id, sex, is } = await survey();
+    const make = (where: unknown) =>
+      admin.call('POST', `/surveys/${id}/quotas`, { body: { name: 'Odd', limit: 1, where } });
+    for (const where of [
+      { questionId: 'none', operator: 'answered' },
+      { questionId: sex.id, operator: 'between', min: 1 },
+      { all: [] },
+    ]) {
+      const reply = await make(where);
+      assert.equal(reply.status, 400, JSON.stringify(where));
+      assert.match(reply.body.details[0].path, /^where/);
+    }
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 1, where: is(sex, 0) });
+    const broken = await admin.call('DELETE', `/surveys/${id}/questions/${sex.id}`);
+    assert.deepEqual([broken.status, broken.body.details.reason], [409, 'CONDITION_BROKEN']);
+    await admin.remove(`/surveys/${id}/questions/${sex.id}?removeConditions=true`);
+    assert.deepEqual(await admin.get(`/surveys/${id}/quotas`), []);
+  });
+});

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { newId } from '../../src/platform/ids.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('submissions to a survey with paths', () => {
+  let admin: Client;
+  useService((served) => {
+    ({ admin } = served);
+  });
+
+  /** Has a car? → which one, which fuels; adults only. */
+  const carSurvey = async () => {
+    const { id } = await admin.create('/surveys', { title: 'Cars' });
+    const add = (body: object) => admin.create(`/surveys/${id}/questions`, body);
+    const age = await add({
+      type: 'NUMBER',
+      text: 'Age',
+      isRequired: true,
+      settings: { min: 0, max: 120, integer: true },
+    });
+    const car = await add({ type: 'YES_NO', text: 'Do you have a car?', isRequired: true });
+    const [yes, no] = car.options;
+    const make = await add({
+      type: 'SHORT_TEXT',
+      text: 'Which one?',
+      isRequired: true,
+      visibleIf: { questionId: car.id, operator: 'isAnyOf', optionIds: [yes.id] },
+    });
+    const fuel = await add({
+      type: 'CHECKBOXES',
+      text: 'Fuels',
+      options: [
+        { text: 'Petrol', visibleIf: { questionId: car.id, operator: 'isAnyOf', optionIds: [yes.id] } },
+        { text: 'None' },
+      ],
+    });
+    const last = await add({ type: 'SHORT_TEXT', text: 'Anything else?' });
+    await admin.put(`/surveys/questions/${age.id}`, {
+      skips: [{ if: { questionId: age.id, operator: 'between', max: 17 }, to: 'SCREEN_OUT' }],
+    });
+    await admin.post(`/surveys/${id}/publish`);
+    const answer = {
+      age: (numberValue: number) => ({ questionId: age.id, numberValue }),
+      car: (has: boolean) => ({ questionId: car.id, optionId: has ? yes.id : no.id }),
+      make: (textValue: string) => ({ questionId: make.id, textValue }),
+      fuel: (index: number) => ({ questionId: fuel.id, optionId: fuel.options[index].id }),
+      last: (textValue: string) => ({ questionId: last.id, textValue }),
+    };
+    return { id: String(id), age, car, make, fuel, last, answer };
+  };
+  const submitted = async (surveyId: string, body: object) => {
+    const reply = await admin.submit(surveyId, body);
+    assert.equal(reply.status, 201, JSON.stringify(reply.body));
+    return reply.body.data;
+  };
+  const stored = async (responseId: string) => {
+    const response = await admin.get(`/responses/${responseId}`);
+    return { outcome: response.outcome, questions: response.answers.map((one: any) => one.questionId) };
+  };
+
+  it('do not need what was never shown, and need what was', async () => {
+    const { id, answer, make } = await carSurvey();
+    const without = await submitted(id, { answers: [answer.age(40), answer.car(false)] });
+    assert.deepEqual([without.isComplete, without.outcome], [true, 'COMPLETED']);
+    const refused = await admin.submit(id, { answers: [answer.age(40), answer.car(true)] });
+    assert.equal(refused.status, 400);
+    assert.deepEqual(
+      refused.body.details.map((issue: any) => issue.path),
+      [`answers.${make.id}`],
+    );
+  });
+
+  it('leave out answers off the path and say so, or refuse them if asked to be strict', async () => {
+    const { id, answer, make } = await carSurvey();
+    const answers = [answer.age(40), answer.car(false), answer.make('Trabant')];
+    const reply = await submitted(id, { answers });
+    assert.deepEqual(reply.ignored, [{ questionId: make.id, reason: 'NOT_ON_PATH' }]);
+    const found = await stored(reply.responseId);
+    assert.ok(!found.questions.includes(make.id));
+    const strict = await admin.submit(id, { answers, strict: true });
+    assert.equal(strict.status, 400);
+    assert.deepEqual(strict.body.details, [{ path: 'answers.2', message: 'is not on the path' }]);
+  });
+
+  it('refuse an option that is hidden on the path', async () => {
+    const { id, answer } = await carSurvey();
+    const reply = await admin.submit(id, { answers: [answer.age(40), answer.car(false), answer.fuel(0)] });
+    assert.equal(reply.status, 400);
+    assert.deepEqual(reply.body.details, [{ path: 'answers.2.optionId', message: 'is not offered on this path' }]);
+    await submitted(id, { answers: [answer.age(40), answer.car(false), answer.fuel(1)] });
+  });
+
+  it('screen out: stored, complete, without a seat, left out of the statistics', async () => {
+    const { id, answer, age } = await carSurvey();
+    await admin.put(`/surveys/${id}`, { responseQuota: 1 });
+    const out = await submitted(id, { answers: [answer.age(12), answer.last('no')] });
+    assert.deepEqual([out.isComplete, out.outcome], [true, 'SCREENED_OUT']);
+    assert.deepEqual(await stored(out.responseId), { outcome: 'SCREENED_OUT', questions: [age.id] });
+    await submitted(id, { answers: [answer.age(40), answer.car(false)] });
+    assert.equal((await admin.submit(id, { answers: [answer.age(40), answer.car(false)] })).status, 409);
+    await eventually(async () => {
+      const { outcomes, questionStats } = await admin.get(`/analytics/surveys/${id}`);
+      assert.deepEqual(outcomes, { PARTIAL: 0, COMPLETED: 1, SCREENED_OUT: 1, OVER_QUOTA: 0 });
+      assert.deepEqual(
+        questionStats.map((one: any) => [one.responseCount, one.skippedCount, one.notAskedCount]),
+        [
+          [1, 0, 0],
+          [1, 0, 0],
+          [0, 0, 1],
+          [0, 1, 0],
+          [0, 1, 0],
+        ],
+      );
+    });
+  });
+
+  it('keep in a partial save what later answers may bring back on the path', async () => {
+    const { id, answer, make, age, car } = await carSurvey();
+    const responseId = newId();
+    const { resumeToken } = await submitted(id, {
+      responseId,
+      isComplete: false,
+      answers: [answer.make('Trabant'), answer.car(false)],
+    });
+    const done = await submitted(id, { responseId, resumeToken, answers: [answer.age(30), answer.car(true)] });
+    assert.deepEqual([done.outcome, done.ignored], ['COMPLETED', undefined]);
+    assert.deepEqual((await stored(responseId)).questions, [age.id, car.id, make.id]);
+  });
+
+  it('are judged by the version that the respondent saw', async () => {
+    const { id, answer, make, last } = await carSurvey();
+    const { version } = await admin.get(`/surveys/${id}`);
+    await admin.put(`/surveys/questions/${last.id}`, { isRequired: true });
+    const answers = [answer.age(40), answer.car(false)];
+    assert.equal((await admin.submit(id, { answers })).status, 400, 'the new version needs one more');
+    const seen = await submitted(id, { answers, surveyVersion: version });
+    assert.equal((await admin.get(`/responses/${seen.responseId}`)).surveyVersion, version);
+    await submitted(id, { answers: [...answers, answer.last('no')], surveyVersion: version + 1 });
+    const never = await admin.submit(id, { answers, surveyVersion: version + 2 });
+    assert.deepEqual([never.status, never.body.details[0].path], [400, 'surveyVersion']);
+    for (let n = 0; n < 20; n += 1) await admin.put(`/surveys/questions/${make.id}`, { text: `Which one? ${n}` });
+    const gone = await admin.submit(id, { answers, surveyVersion: version });
+    assert.deepEqual([gone.status, gone.body.details.reason], [409, 'VERSION_GONE']);
+  });
+
+  it('are replayed with the same reply', async () => {
+    const { id, answer } = await carSurvey();
+    const body = { answers: [answer.age(40), answer.car(false), answer.make('Trabant')] };
+    const headers = { 'idempotency-key': 'a-key-of-this-test-only' };
+    const [first, again] = [
+      await admin.call('POST', `/responses/surveys/${id}/submit`, { body, headers }),
+      await admin.call('POST', `/responses/surveys/${id}/submit`, { body, headers }),
+    ];
+    assert.equal(again.headers.get('idempotent-replayed'), 'true');
+    assert.deepEqual(again.body, first.body);
+  });
+});

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { compilePaths, givenAnswers, pathOf } from '../../src/domain/path/path.ts';
+import { type Client, createClient } from '../support/client.ts';
+import { assertConforms } from '../support/conform.ts';
+import { answersOf, createFullSurvey } from '../support/every-type.ts';
+import { type HotelSurvey, hotelSurvey } from '../support/hotel-survey.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+let service: RunningService;
+let admin: Client;
+useService((served) => {
+  ({ service, admin } = served);
+});
+
+const respondent = () => createClient(service);
+const postPath = async (id: string, body: unknown, headers: Record<string, string> = {}) => {
+  const reply = await respondent().call('POST', `/public/surveys/${id}/path`, { body, headers });
+  assertConforms('POST /public/surveys/{id}/path', reply);
+  return reply;
+};
+const pathFor = async (id: string, body: object) => {
+  const { status, body: said } = await postPath(id, body);
+  assert.equal(status, 200, JSON.stringify(said));
+  return said.data;
+};
+/** The questions of a path by their names in the hotel's survey. */
+const namesOf = ({ questions }: HotelSurvey, path: any): string[] => {
+  const names = new Map(Object.entries(questions).map(([name, { id }]) => [id, name]));
+  return path.sections.flatMap((section: any) => section.questions.map(({ id }: any) => names.get(id)));
+};
+const open = async (fields: object = {}) => {
+  const survey = await hotelSurvey(admin, fields);
+  await admin.post(`/surveys/${survey.id}/publish`);
+  return survey;
+};
+const choose = (question: any, ...places: number[]) =>
+  places.map((place) => ({ questionId: question.id, optionId: question.options[place].id }));
+
+describe('POST /public/surveys/{id}/path', () => {
+  it('gives what a respondent is asked, answer by answer', async () => {
+    const survey = await open();
+    const { id, questions, sections } = survey;
+    const { name, breakfast, dishes, best, rooms, why, again } = questions;
+    const first = await pathFor(id, { answers: [] });
+    assert.deepEqual(namesOf(survey, first), ['name', 'breakfast', 'rooms', 'best', 'why', 'again']);
+    assert.deepEqual(
+      first.sections.map((section: any) => [section.id, section.title]),
+      [
+        [null, ''],
+        [sections.stay.id, 'Your stay'],
+        [sections.after.id, 'Afterwards'],
+      ],
+    );
+    assert.deepEqual(
+      [first.next, first.outcome, first.progress, first.fullQuotas, first.title],
+      [name.id, 'OPEN', 0, [], 'Your stay, dear guest'],
+    );
+    const answers = [{ questionId: name.id, textValue: 'Ann <b>' }, ...choose(breakfast, 0), ...choose(dishes, 1, 2)];
+    const second = await pathFor(id, { answers, metadata: { guest: 'Ann' } });
+    assert.deepEqual(namesOf(survey, second), ['name', 'breakfast', 'dishes', 'rooms', 'best', 'why', 'again']);
+    const shown = new Map(
+      second.sections.flatMap((section: any) => section.questions).map((each: any) => [each.id, each]),
+    );
+    const textOf = (question: any) => (shown.get(question.id) as any).text;
+    assert.deepEqual(
+      [second.title, textOf(dishes), textOf(why)],
+      ['Your stay, Ann', 'What did you have, Ann <b>?', 'Why Bread and Fruit?'],
+    );
+    assert.deepEqual(
+      (shown.get(best.id) as any).options.map(({ text }: any) => text),
+      ['Bread', 'Fruit', 'None of them'],
+    );
+    assert.equal((shown.get(rooms.id) as any).settings.rows.length, 2);
+    assert.equal(second.next, rooms.id);
+    assert.ok(second.progress > 0.4 && second.progress < 0.5);
+    // Eggs screen out; a bad bed hides the section, and with it the skip.
+    const eggs = await pathFor(id, { answers: [...choose(breakfast, 0), ...choose(dishes, 0)] });
+    assert.deepEqual([eggs.outcome, eggs.next, eggs.progress], ['SCREENED_OUT', null, 1]);
+    const bed = { questionId: rooms.id, rowId: rooms.settings.rows[0].id, optionId: rooms.options[1].id };
+    const bad = await pathFor(id, { answers: [...choose(breakfast, 1), bed] });
+    assert.deepEqual(namesOf(survey, bad), ['name', 'breakfast', 'rooms', 'best']);
+    assert.deepEqual([bad.outcome, bad.next], ['OPEN', best.id]);
+    const done = await pathFor(id, { answers: [...choose(breakfast, 1), { questionId: again.id, numberValue: 9 }] });
+    assert.equal(done.outcome, 'COMPLETE');
+  });
+
+  it('is what a client computes of GET /public/surveys/{id}', async () => {
+    const survey = await open();
+    const { id, questions } = survey;
+    const { body } = await respondent().call('GET', `/public/surveys/${id}`);
+    assertConforms('GET /public/surveys/{id}', {
+      status: 200,
+      headers: (await respondent().call('GET', `/public/surveys/${id}`)).headers,
+      body,
+    });
+    const definition = body.data;
+    assert.ok(!JSON.stringify(definition).includes('"value"'), 'stored values stay hidden');
+    const compiled = compilePaths(definition);
+    const responseId = randomUUID();
+    for (const answers of [
+      [],
+      choose(questions.breakfast, 0),
+      [...choose(questions.breakfast, 0), ...choose(questions.dishes, 1, 2)],
+    ]) {
+      const computed = pathOf(compiled, givenAnswers(compiled, answers), {
+        responseId,
+        surveyLanguage: definition.language,
+      });
+      const given = await pathFor(id, { answers, responseId });
+      assert.deepEqual(
+        {
+          sections: given.sections.map((section: any) => ({
+            id: section.id,
+            questions: section.questions.map((question: any) => ({
+              id: question.id,
+              optionIds: question.options.map((option: any) => option.id),
+              rowIds: (question.settings.rows ?? []).map((row: any) => row.id),
+              isRequired: question.isRequired,
+            })),
+          })),
+          next: given.next,
+          outcome: given.outcome,
+          progress: given.progress,
+        },
+        computed,
+      );
+    }
+    assert.equal(definition.version, (await admin.get(`/surveys/${id}`)).version);
+  });
+
+  it('speaks the language of the respondent', async () => {
+    const survey = await open();
+    const { id, questions } = survey;
+    const { breakfast, dishes, why } = questions;
+    await admin.put(`/surveys/${id}/translations/de`, {
+      title: 'Ihr Aufenthalt',
+      sections: [{ id: survey.sections.stay.id, title: 'Aufenthalt' }],
+      questions: [
+        {
+          id: dishes.id,
+          options: [
+            { id: dishes.options[1].id, text: 'Brot' },
+            { id: dishes.options[2].id, text: 'Obst' },
+          ],
+        },
+        { id: why.id, text: `Warum {{question:${dishes.id}}}?` },
+      ],
+    });
+    const path = await pathFor(id, {
+      answers: [...choose(breakfast, 0), ...choose(dishes, 1, 2)],
+      language: 'de-AT',
+    });
+    assert.deepEqual([path.language, path.direction, path.title], ['de', 'ltr', 'Ihr Aufenthalt']);
+    assert.equal(path.sections[1].title, 'Aufenthalt');
+    assert.equal(path.sections.at(-1).questions[0].text, 'Warum Brot und Obst?');
+    assert.equal((await pathFor(id, { answers: [], language: 'fr' })).language, 'en');
+  });
+
+  it('takes answers of every type, and stores nothing', async () => {
+    const full = await createFullSurvey(admin);
+    const answers = answersOf(full, 1);
+    const path = await pathFor(full.id, { answers, responseId: randomUUID() });
+    assert.equal(path.sections.length, 1);
+    assert.deepEqual(
+      path.sections[0].questions.map(({ type }: any) => type),
+      Object.values(full.questions).map(({ type }: any) => type),
+    );
+    assert.equal(path.outcome, 'COMPLETE');
+    assert.equal((await admin.get(`/surveys/${full.id}`)).responseCount, 0);
+  });
+
+  it('does not know answers that nobody can give', async () => {
+    const survey = await open();
+    const { breakfast, dishes, best, name, again } = survey.questions;
+    for (const answers of [
+      choose(dishes, 0),
+      [{ questionId: breakfast.id, optionId: randomUUID() }],
+      [{ questionId: breakfast.id, numberValue: 1 }],
+      [{ questionId: randomUUID(), textValue: 'x' }],
+      [{ questionId: name.id, numberValue: 1 }],
+      choose(best, 0),
+    ]) {
+      const path = await pathFor(survey.id, { answers });
+      assert.deepEqual(
+        namesOf(survey, path),
+        ['name', 'breakfast', 'rooms', 'best', 'why', 'again'],
+        JSON.stringify(answers),
+      );
+      assert.deepEqual([path.next, path.progress], [name.id, 0]);
+    }
+    // An option that is not offered is no answer, and what depends on it is not asked.
+    const path = await pathFor(survey.id, {
+      answers: [...choose(breakfast, 0), ...choose(dishes, 1), ...choose(best, 0)],
+    });
+    assert.equal(path.next, survey.questions.rooms.id);
+    assert.ok(again);
+  });
+
+  it('refuses misshapen bodies', async () => {
+    const { id, questions } = await open();
+    const answer = { questionId: questions.name.id, textValue: 'x' };
+    for (const [body, path] of [
+      [{}, 'answers'],
+      [[], ''],
+      [{ answers: {} }, 'answers'],
+      [{ answers: [5] }, 'answers.0'],
+      [{ answers: [{ questionId: questions.name.id }] }, 'answers.0'],
+      [{ answers: [{ ...answer, optionId: 'x' }] }, 'answers.0'],
+      [{ answers: [{ ...answer, other: 1 }] }, 'answers.0.other'],
+      [{ answers: Array.from({ length: 5001 }, () => ({ questionId: 'q', textValue: 'x' })) }, 'answers'],
+      [{ answers: [], responseId: 'x' }, 'responseId'],
+      [{ answers: [], language: 'not a tag' }, 'language'],
+      [{ answers: [], metadata: { a: 1 } }, 'metadata.a'],
+      [{ answers: [], metadata: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`k${n}`, 'v'])) }, 'metadata'],
+      [{ answers: [], invitation: 'x'.repeat(201) }, 'invitation'],
+      [{ answers: [], isComplete: true }, 'isComplete'],
+    ] as const) {
+      const { status, body: said } = await postPath(id, body);
+      assert.deepEqual([status, said.details?.[0].path], [400, path], JSON.stringify(body).slice(0, 200));
+    }
+    assert.equal((await postPath(id, '{"answers":[')).status, 400);
+    assert.equal((await postPath(id, '{"answers":[]}', { 'content-type': 'text/plain' })).status, 415);
+  });
+
+  it('is there for whom the survey is open', async () => {
+    const { id } = await hotelSurvey(admin, { visibility: 'PRIVATE' });
+    const { accessToken } = await admin.get(`/surveys/${id}`);
+    const statusOf = async (headers: Record<string, string> = {}) =>
+      (await postPath(id, { answers: [] }, headers)).status;
+    const withToken = { 'x-survey-token': accessToken };
+    assert.equal(await statusOf(withToken), 404);
+    await admin.post(`/surveys/${id}/publish`);
+    assert.deepEqual([await statusOf(withToken), await statusOf()], [200, 404]);
+    await admin.put(`/surveys/${id}`, { status: 'PAUSED' });
+    assert.equal(await statusOf(withToken), 404);
+    for (const unknown of [randomUUID(), 'x']) assert.equal((await postPath(unknown, { answers: [] })).status, 404);
+  });
+
+  it('answers in bounded time and length, whatever placeholders insert', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Long', status: 'ACTIVE' });
+    const text = '{{metadata:a|-}}'.repeat(125);
+    for (let n = 0; n < 60; n += 1) await admin.create(`/surveys/${id}/questions`, { type: 'SHORT_TEXT', text });
+    const reply = await respondent().call('POST', `/public/surveys/${id}/path`, {
+      body: { answers: [], metadata: { a: 'x'.repeat(1000) } },
+    });
+    assert.equal(reply.status, 200);
+    const length = JSON.stringify(reply.body).length;
+    assert.ok(length > 4_000_000 && length < 6_000_000, String(length));
+    assert.equal(reply.body.data.sections[0].questions.at(-1).text, '-'.repeat(125));
+  });
+});

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { detect } from '../../../src/replay/detect.ts';
+import { readTable } from '../../../src/replay/read-table.ts';
+import { readSpssFile } from '../../../src/replay/spss-file.ts';
+import { debianProgram } from '../../support/debian-program.ts';
+
+const program = debianProgram('pspp');
+const skip = 'missing' in program ? program.missing : false;
+
+const longText = `${'abcdefghij'.repeat(60)}ü end`;
+
+/** Data with what a survey's file has: long names, labels, missing values of all kinds, sets, days, times, long texts. */
+const syntax = `
+SET DECIMAL=DOT.
+DATA LIST LIST NOTABLE /id (F8.0) SatisfactionWithTheWholeService (F1.0) age (F3.0) income (F8.2) born (ADATE10)
+  answered (DATETIME20) wake (TIME8) town (A12) q5a q5b q5c (F1.0) fav1 fav2 (F1.0) grid1 grid2 (F1.0) why (A700).
+BEGIN DATA.
+1 5 31 1234.5 02/29/2000 "24-NOV-2026 10:11:12" 07:30:00 "Zürich" 1 0 1 1 3 1 2 "${longText}"
+2 1 . 0.1 12/31/1999 "25-NOV-2026 00:00:00" 23:59:59 "NA" 0 1 0 2 . 2 2 "short"
+3 9 999 . . . . "" 0 0 0 . . . . ""
+4 5 250 -7.25 01/01/1970 "26-NOV-2026 12:00:00" 00:00:01 "refused" 1 1 0 3 1 1 1 "a b"
+END DATA.
+VARIABLE LABELS SatisfactionWithTheWholeService 'How satisfied are you?' /age 'Age' /born 'Born on' /town 'Town'
+  /q5a 'Which channels? [App]' /q5b 'Which channels? [Web & phone]' /q5c 'Which channels? [Fax]'
+  /grid1 'How was it? [Food]' /grid2 'How was it? [Staff]'.
+VALUE LABELS SatisfactionWithTheWholeService 1 'very bad' 2 'bad' 3 'so so' 4 'good' 5 'very good' 9 'no answer'
+  /age 999 'refused' /fav1 fav2 1 'Red' 2 'Green' 3 'Blue' /q5a q5b q5c 0 'No' 1 'Yes'
+  /grid1 grid2 1 'Good' 2 'Bad' /town 'Zürich' 'Zürich (ZH)'.
+MISSING VALUES SatisfactionWithTheWholeService (9) /age (200 THRU HI) /town ('refused').
+MRSETS /MDGROUP NAME=$channels LABEL='Which channels?' VARIABLES=q5a q5b q5c VALUE=1
+  /MCGROUP NAME=$colours LABEL='Favourite colours' VARIABLES=fav1 fav2.
+`;
+
+describe('SPSS files that PSPP has written', { skip }, () => {
+  let folder: string;
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'survey-sav-'));
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const write = (name: string, how: string, data = syntax): string => {
+    const path = join(folder, name);
+    const { status, stdout } = spawnSync('pspp', ['-O', 'format=txt'], {
+      input: `${data}\nSAVE OUTFILE='${path}' ${how}.\n`,
+      encoding: 'utf8',
+      env: { ...process.env, LC_ALL: 'C.UTF-8' },
+    });
+    assert.equal(status, 0, stdout);
+    return path;
+  };
+
+  it('have the same table uncompressed, compressed by bytecodes and by zlib', async () => {
+    const tables = await Promise.all(
+      ['/UNCOMPRESSED', '/COMPRESSED', '/ZCOMPRESSED'].map(async (how, place) => {
+        const { table, separator } = await readTable(write(`${place}.sav`, how));
+        assert.equal(separator, undefined);
+        return table;
+      }),
+    );
+    const [table] = tables;
+    assert.ok(table);
+    assert.deepEqual(table, tables[1]);
+    assert.deepEqual(table, tables[2]);
+    assert.deepEqual(table.rows[0]?.slice(0, 11), [
+      '1',
+      'very good',
+      '31',
+      '1234.5',
+      '2000-02-29',
+      '2026-11-24 10:11:12',
+      '07:30:00',
+      'Zürich',
+      'App',
+      '',
+      'Fax',
+    ]);
+    assert.deepEqual(table.rows[1]?.slice(2, 8), ['', '0.1', '1999-12-31', '2026-11-25 00:00:00', '23:59:59', 'NA']);
+    assert.deepEqual(
+      table.rows[2]?.slice(1),
+      Array.from({ length: 15 }, () => ''),
+      'missing values are empty',
+    );
+    assert.deepEqual(table.rows[3]?.slice(2, 8), ['', '-7.25', '1970-01-01', '2026-11-26 12:00:00', '00:00:01', '']);
+    assert.deepEqual(
+      table.rows.map((row) => row[15]),
+      [longText, 'short', '', 'a b'],
+    );
+  });
+
+  it('are recognised by their labels: options chosen or not, sets, rows of a grid, numbers', async () => {
+    const { table } = await readTable(write('labels.sav', '/COMPRESSED'));
+    const { questions, idColumn, timeColumn } = detect(table);
+    assert.deepEqual([idColumn?.question, timeColumn?.question], ['id', 'answered']);
+    const shapes = questions.map(({ type, text, options, items }) => [
+      type,
+      text,
+      options.length > 0 ? options : items.map((item) => item.text),
+    ]);
+    assert.deepEqual(shapes, [
+      ['MULTIPLE_CHOICE', 'How satisfied are you?', ['very bad', 'bad', 'so so', 'good', 'very good']],
+      ['NUMBER', 'Age', ['Age']],
+      ['NUMBER', 'income', ['income']],
+      ['DATE', 'Born on', ['Born on']],
+      ['TIME', 'wake', ['wake']],
+      ['SHORT_TEXT', 'Town', ['Town']],
+      ['CHECKBOXES', 'Which channels?', ['App', 'Web & phone', 'Fax']],
+      ['CHECKBOXES', 'Favourite colours', ['Red', 'Green', 'Blue']],
+      ['MATRIX', 'How was it?', ['Good', 'Bad']],
+      ['LONG_TEXT', 'why', ['why']],
+    ]);
+    const remarks = table.remarks.join('\n');
+    assert.match(remarks, /“How satisfied are you\?”: missing, as the file says: “no answer” \(1\)/);
+    assert.match(remarks, /“Age”: missing, as the file says: “refused” \(1\), “250” \(1\)/);
+  });
+
+  it('may have labels and missing values of texts over eight bytes', () => {
+    const data = `
+DATA LIST LIST NOTABLE /word (A20) x (F3.0).
+BEGIN DATA.
+"long answer one" 1
+"long answer two" 2
+"refused" 3
+END DATA.
+VALUE LABELS word 'long answer one' 'One' 'long answer two' 'Two'.
+MISSING VALUES word ('refused').
+`;
+    const file = readSpssFile(readFileSync(write('long.sav', '', data)));
+    const [word] = file.variables;
+    assert.deepEqual(
+      [...(word?.labels ?? [])],
+      [
+        ['long answer one', 'One'],
+        ['long answer two', 'Two'],
+      ],
+    );
+    assert.equal(word?.isUserMissing('refused'), true);
+    assert.equal(word?.isUserMissing('long answer one'), false);
+  });
+
+  it('are refused with a sentence, or read in part, when they are cut off or damaged anywhere', () => {
+    const texts = ['/UNCOMPRESSED', '/COMPRESSED', '/ZCOMPRESSED'].map((how) => readFileSync(write('cut.sav', how)));
+    for (const bytes of texts) {
+      const attempt = (damaged: Buffer): void => {
+        try {
+          assert.ok(readSpssFile(damaged).cases.length <= 4000);
+        } catch (error) {
+          assert.ok(error instanceof Error && error.message.length > 10);
+        }
+      };
+      for (let end = 0; end < bytes.length; end += 7) attempt(bytes.subarray(0, end));
+      for (let at = 0; at < bytes.length; at += 5) {
+        const damaged = Buffer.from(bytes);
+        damaged[at] = (damaged[at] ?? 0) ^ 0x7f;
+        attempt(damaged);
+      }
+    }
+  });
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  askedQuestions,
+  askedSlots,
+  createStatusReader,
+  haveNotAskedBits,
+  withSkipped,
+} from '../../../../src/domain/analytics/asked.ts';
+import { interpretQuestion } from '../../../../src/domain/analytics/statistics.ts';
+import { skippedCode, skippedValue } from '../../../../src/domain/questions/contract.ts';
+import { questionVariable } from '../../../../src/domain/questions/variable.ts';
+import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { blankSurvey, withQuestion } from '../../../support/questions.ts';
+
+/** Positions: 0 YES_NO, 1 and 2 the rows of a MATRIX, 3 NPS, 4 the bits. */
+function setUp(): {
+  survey: SurveyWithQuestions;
+  questions: Question[];
+  status(codes: number[], isPartial?: boolean): string;
+} {
+  let survey = blankSurvey();
+  for (const body of [
+    { type: 'YES_NO', text: 'first' },
+    {
+      type: 'MATRIX',
+      text: 'grid',
+      options: [{ text: 'a' }, { text: 'b' }],
+      settings: { rows: [{ text: 'one' }, { text: 'two' }] },
+    },
+    { type: 'NPS', text: 'last' },
+  ] as const)
+    survey = withQuestion(survey, body as never).survey;
+  const [first, grid, last] = survey.questions;
+  if (!first || !grid || !last) throw new Error('three questions');
+  const questions = [
+    { ...first, notAsked: { '': 64 } },
+    { ...grid, notAsked: { '': 65, [grid.rows[1]?.id ?? '']: 66 } },
+    { ...last, notAsked: { '': 67 } },
+  ];
+  const paths = { ...survey, questions };
+  const read = createStatusReader(askedQuestions(paths));
+  return {
+    survey: paths,
+    questions,
+    status(codes, isPartial = false) {
+      const statuses = read({ codes }, isPartial ? 'PARTIAL' : 'COMPLETED');
+      const all = [
+        ...questions.map(({ id }) => statuses.of(id)),
+        ...grid.rows.map(({ id }) => statuses.ofRow(grid.id, id)),
+      ];
+      return all.map((one) => ({ ANSWERED: 'a', SKIPPED: 's', NOT_ASKED: '-' })[one]).join('');
+    },
+  };
+}
+
+describe('the status of a question in a stored response', () => {
+  it('is not asked where its bit is set, and a row also where that of its question is', () => {
+    const { status } = setUp();
+    assert.equal(status([1, 1, 1, 1, 0]), 'aaaaa');
+    assert.equal(status([0, 0, 0, 0, 0]), 'sssss');
+    assert.equal(status([0, 0, 0, 0, 0b0001]), '-ssss');
+    assert.equal(status([0, 0, 0, 0, 0b0010]), 's-s--');
+    assert.equal(status([0, 1, 0, 0, 0b0100]), 'sasa-');
+    assert.equal(status([0, 1, 0, 0, 0]), 'sasas');
+    assert.equal(status([0, 0, 0, 1, 0b1000]), 'ssass', 'an answer counts, whatever the bit says');
+    assert.equal(status([1]), 'assss', 'positions that a row does not have are empty');
+  });
+
+  it('is not asked after the last answered question of a partial response', () => {
+    const { status } = setUp();
+    assert.equal(status([0, 0, 0, 0, 0], true), '-----');
+    assert.equal(status([1, 0, 0, 0, 0], true), 'a----');
+    assert.equal(status([0, 1, 0, 0, 0], true), 'sa-as');
+    assert.equal(status([0, 0, 0, 3, 0b0001], true), '-sass');
+  });
+
+  it('needs the positions of answers and bits', () => {
+    const { survey, questions } = setUp();
+    assert.deepEqual([...new Set(askedSlots(askedQuestions(survey)))].sort(), [0, 1, 2, 3, 4]);
+    assert.equal(haveNotAskedBits(askedQuestions(survey)), true);
+    const plain = { ...survey, questions: questions.map(({ notAsked: _, ...question }) => question) };
+    assert.equal(haveNotAskedBits(askedQuestions(plain)), false);
+  });
+});
+
+describe('the category of those who skipped', () => {
+  it('has the rule of the question, or of its row', () => {
+    const { survey, questions } = setUp();
+    const [first, grid] = questions;
+    if (!first || !grid) throw new Error('two questions');
+    const variable = (question: Question, row?: string) => {
+      const dimension = questionVariable(question, row);
+      if ('message' in dimension) throw new Error(dimension.message);
+      return withSkipped(survey, dimension, question.id, row);
+    };
+    assert.deepEqual(variable(first).skipped, { slots: [0], notAsked: [{ slot: 4, mask: 1 }], later: [0, 1, 2, 3] });
+    assert.deepEqual(variable(first).categories.at(-1), { code: skippedCode, value: skippedValue, text: 'Skipped' });
+    assert.deepEqual(variable(grid, grid.rows[1]?.value).skipped, {
+      slots: [2],
+      notAsked: [
+        { slot: 4, mask: 2 },
+        { slot: 4, mask: 4 },
+      ],
+      later: [1, 2, 3],
+    });
+  });
+});
+
+describe('the base of a statistic', () => {
+  it('is those who answered, or those who were asked; counts add up in both', () => {
+    const [, , last] = setUp().questions;
+    if (!last) throw new Error('three questions');
+    const results = [{ kind: 'codes', counts: new Map([[11, 2]]) } as const];
+    const of = (base?: 'asked') => interpretQuestion(last, results, { base: 2, partBases: [], notAsked: 3 }, 9, base);
+    const { responseCount, skippedCount, askedCount, notAskedCount, base, topBox } = of();
+    assert.deepEqual(
+      { responseCount, skippedCount, askedCount, notAskedCount, base, topBox },
+      {
+        responseCount: 2,
+        skippedCount: 4,
+        askedCount: 6,
+        notAskedCount: 3,
+        base: 'answered',
+        topBox: { count: 2, percent: 100 },
+      },
+    );
+    assert.deepEqual([of('asked').base, of('asked').topBox], ['asked', { count: 2, percent: (2 / 6) * 100 }]);
+    assert.deepEqual(of('asked').nps, of().nps, 'a score is of those who answered');
+  });
+});

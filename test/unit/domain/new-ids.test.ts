@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { questionWithNewIds, sectionWithNewIds, textWithNewIds } from '../../../src/domain/new-ids.ts';
+import type { Condition } from '../../../src/domain/path/definition.ts';
+import type { Question } from '../../../src/domain/survey.ts';
+
+/** Every id that begins with "old" gets its name. */
+const newIds = new Map(
+  ['question', 'asked', 'row', 'option', 'other option', 'section'].map((name) => [`old ${name}`, `new ${name}`]),
+);
+
+const condition = (age: string): Condition => ({
+  all: [
+    { any: [{ questionId: `${age} question`, operator: 'isAnyOf', optionIds: [`${age} option`, 'other'] }] },
+    { not: { questionId: `${age} question`, rowId: `${age} row`, operator: 'answered' } },
+    { questionId: `${age} question`, operator: 'rankedAtMost', optionId: `${age} other option`, rank: 2 },
+    // A text that looks like an id is no id.
+    { questionId: `${age} question`, operator: 'equalsText', value: 'old option' },
+    { metadata: 'old option', operator: 'answered' },
+    { language: ['en'] },
+  ],
+});
+const text = (age: string) =>
+  `Why {{question:${age} question}}, {{ question : ${age} option |x}} and {{question:${age} question:row:${age} row|old row}}, {{metadata:old row}}?`;
+
+const question = (age: string): Question => ({
+  id: `${age} asked`,
+  surveyId: 'survey',
+  type: 'MATRIX',
+  text: text(age),
+  description: text(age),
+  isRequired: false,
+  order: 0,
+  options: [{ id: `${age} option`, text: text(age), value: 'old option', code: 1, isHidden: false }],
+  rows: [
+    {
+      id: `${age} row`,
+      text: 'old row',
+      value: 'row',
+      code: 1,
+      isHidden: false,
+      visibleIf: condition(age),
+      isAnchored: true,
+    },
+  ],
+  settings: { multiple: false },
+  slots: { codes: { r1: 0 }, numbers: {}, texts: {} },
+  isHidden: false,
+  sectionId: `${age} section`,
+  visibleIf: condition(age),
+  skips: [
+    { if: condition(age), to: `${age} section` },
+    { if: condition(age), to: 'SCREEN_OUT' },
+  ],
+  optionsFrom: { questionId: `${age} question`, which: 'notSelected' },
+  notAsked: { '': 16, [`${age} row`]: 17 },
+});
+
+describe('the ids of a copied survey', () => {
+  it('are new wherever a question names one', () => {
+    assert.deepEqual(questionWithNewIds(question('old'), newIds), question('new'));
+  });
+
+  it('are new wherever a section names one', () => {
+    const section = (age: string) => ({
+      id: `${age} section`,
+      title: text(age),
+      description: null,
+      order: 0,
+      isShuffled: true,
+      visibleIf: condition(age),
+    });
+    assert.deepEqual(sectionWithNewIds(section('old'), newIds), section('new'));
+    assert.deepEqual(sectionWithNewIds({ ...section('old'), visibleIf: null }, newIds), {
+      ...section('new'),
+      visibleIf: null,
+    });
+  });
+
+  it('leave other braces of a text as they are', () => {
+    for (const same of ['{{question:unknown}}', '{old question}', '{{x:old question}}', 'question:old question'])
+      assert.equal(textWithNewIds(same, newIds), same);
+  });
+});
