@@ -152,7 +152,10 @@ async function handleResult(
   }
 }
 
-/** What the first reply said of the path. A quota by cell that was full then is full now, unless responses were deleted. */
+/**
+ * What the first reply said of the path. Where the intake does not know any more which quota by cell was full, it is one
+ * that is full now.
+ */
 async function repeatedPath(
   { quotaCounts }: RetryDeps,
   { survey }: CachedSurvey,
@@ -160,10 +163,12 @@ async function repeatedPath(
   text: string,
 ): Promise<PathReply | undefined> {
   if (!path || outcomeOfNumber(Number(text.slice(0, 1))) !== 'OVER_QUOTA') return path;
-  const counts = await quotaCounts(survey.id);
-  const full = survey.quotas?.find(
-    ({ code, limit, whenFull }) =>
-      cells.includes(code) && whenFull === 'OVER_QUOTA' && (counts.get(code)?.count ?? 0) >= limit,
+  const [, , knownCode] = text.split(' ');
+  const counts = knownCode === undefined ? await quotaCounts(survey.id) : undefined;
+  const full = survey.quotas?.find(({ code, limit, whenFull }) =>
+    counts
+      ? cells.includes(code) && whenFull === 'OVER_QUOTA' && (counts.get(code)?.count ?? 0) >= limit
+      : code === Number(knownCode),
   );
   return { ...path, outcome: 'OVER_QUOTA', ...(full && { quota: { id: full.id, name: full.name } }) };
 }

@@ -55,8 +55,18 @@ export function createIntakeQuotas({
       await redis.srem(quotasToCountKey(shards.of(surveyId)), surveyId);
     },
 
-    /** Begins a count while the survey is frozen; undefined where the freeze is over. */
-    async beginCount(surveyId: string, frozen: string): Promise<QuotaCounting | undefined> {
+    /** Number of deletions and requeued dead letters, which change what is stored. */
+    removals: async (surveyId: string): Promise<string> =>
+      (await redis.hget(quotasKey(shards.of(surveyId), surveyId), 'removals')) ?? '0',
+
+    /**
+     * Begins a count while the survey is frozen; undefined where the freeze is over. `removals`: as it was before all
+     * that is accepted was found to be stored.
+     */
+    async beginCount(
+      surveyId: string,
+      { frozen, removals }: { frozen: string; removals: string },
+    ): Promise<QuotaCounting | undefined> {
       const [shard, name] = [shards.of(surveyId), String(randomInt(1_000_000_000))];
       const fields = await scripts.beginQuotaCount(shard, surveyId, name, frozen);
       if (!fields) return undefined;
@@ -65,7 +75,7 @@ export function createIntakeQuotas({
       );
       return {
         versions: new Map(versions),
-        end: (counted) => scripts.endQuotaCount(shard, surveyId, name, counted),
+        end: (counted) => scripts.endQuotaCount(shard, surveyId, { name, removals }, counted),
       };
     },
   };
