@@ -32,6 +32,7 @@ import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { erasureRoutes } from './routes/erasure.ts';
 import { exportRoutes } from './routes/exports.ts';
 import { healthRoutes } from './routes/health.ts';
+import { invitationRoutes } from './routes/invitations.ts';
 import { surveyOwnerRoute } from './routes/members.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
@@ -69,7 +70,7 @@ const id = () => newId();
 
 /** Surveys with their questions, translations and members. */
 export function authoringRoutes(
-  { stores, core }: ApiServerOptions,
+  { stores, core, secrets }: ApiServerOptions,
   wording: WordingChanges,
   { members, rightsChanged }: Pick<Authentication, 'members' | 'rightsChanged'>,
 ): Route[] {
@@ -89,6 +90,7 @@ export function authoringRoutes(
     ...sectionRoutes({ wording, newId: id }),
     ...translationRoutes({ surveys, translations, now }),
     ...collectorRoutes({ surveys, actors, intake: stores.intake, now, newId: id }),
+    ...invitationRoutes({ invitations: stores.invitations, surveys, secrets, now, newId: id }),
   ];
 }
 

@@ -83,8 +83,8 @@ export function append(
     revision: survey.revision,
     caller: rateLimit ? '' : caller,
     limit: survey.submissionRateLimit ?? deps.submitLimit,
-    mustRefuse: Boolean(plan.problem || plan.needsIdCheck || plan.evicted),
-    keyHash,
+    mustRefuse: Boolean(plan.problem || plan.needsIdCheck || plan.needsInvitation || plan.evicted),
+    keyHash: isNamedByInvitation(plan) ? '' : keyHash,
     digest,
     legacy:
       request && digest !== '' && deps.mayHaveLegacyKeys()
@@ -92,6 +92,7 @@ export function append(
         : undefined,
     outcome: plan.outcome,
     collector: plan.collector,
+    invited: plan.invited,
     cells: plan.cells,
     heldCells: plan.heldCells,
     responseId: plan.responseId,
@@ -104,6 +105,9 @@ export function append(
     idempotencyRecords: plan.records,
   });
 }
+
+/** Whether the token of an invitation names the response, and is its idempotency key. */
+export const isNamedByInvitation = ({ invited }: SubmissionPlan): boolean => invited !== undefined && !invited.burns;
 
 export function rateLimitAfter(
   attempt: Pick<SubmissionAttempt, 'rateLimit'>,

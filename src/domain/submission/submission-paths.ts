@@ -8,6 +8,7 @@ import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract
 import { type Option, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import { createRowPathAnswers } from './row-path-answers.ts';
+import { invitationPrefix } from './submission.ts';
 
 /** What came with a respondent, as conditions read it. */
 export interface RespondentContext {
@@ -15,9 +16,6 @@ export interface RespondentContext {
   /** Of the response; those of the invitation begin with `invitationPrefix`. */
   metadata: Readonly<Record<string, string>>;
 }
-
-/** Keys of a response's metadata that came with its invitation. */
-export const invitationPrefix = 'invitation:';
 
 /** What the path makes of a submission. */
 export interface JudgedPath {

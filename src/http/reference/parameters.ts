@@ -126,7 +126,7 @@ function headerParameters(route: Route): Parameter[] {
       ),
       header('X-Survey-Token', 'The token of a PRIVATE survey'),
     ];
-  if (route.bodyKind === 'stream')
+  if (route.bodyKind === 'stream' && !route.bodyMediaTypes)
     return [
       header('X-Filename', 'The file’s name, percent-encoded UTF-8'),
       header('X-Survey-Token', 'The token of a PRIVATE survey'),

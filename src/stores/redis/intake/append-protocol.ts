@@ -24,6 +24,8 @@ export interface IntakeSubmission {
   heldCells?: readonly number[] | undefined;
   /** Code of the collector whose completed responses are counted; undefined where the survey counts none. */
   collector?: number | undefined;
+  /** Set where it comes with an invitation. */
+  invited?: InvitedSubmission | undefined;
   responseId: string;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
   idHash: string;
@@ -39,6 +41,16 @@ export interface IntakeSubmission {
   savedState: string;
   /** Idempotency records for the response store, a line each; '' = none. */
   idempotencyRecords: string;
+}
+
+/** What the script must know of the invitation by which a submission comes. */
+export interface InvitedSubmission {
+  /** See `Secrets.invitationMark`: refused where the mark is set. */
+  mark: string;
+  /** Anonymous surveys: sets the mark, and keeps nothing of the invitation beside the response. */
+  burns: boolean;
+  /** Other surveys: hash of the token in hexadecimal, which the stream names beside the response; '' in anonymous ones. */
+  tokenHash: string;
 }
 
 /** A submission's identity as an earlier version remembered it. */
@@ -87,6 +99,8 @@ export const appendCodes = [
   'OVER_QUOTA',
   /** The quota of the collector is reached. */
   'COLLECTOR_FULL',
+  /** The token of the invitation was used. */
+  'SPENT',
 ] as const;
 
 export type AppendCode = (typeof appendCodes)[number];
@@ -202,8 +216,10 @@ function encodeIdentity(submission: IntakeSubmission): string {
   return `${flags}${encodeMoment(submittedAtMs)}${hashes}${observedVersion ?? ''}${legacyIdentity}${cells}`;
 }
 
-const encodeCells = ({ cells = [], heldCells = [] }: IntakeSubmission): string =>
-  cells.length + heldCells.length === 0 ? '' : `\t${cells.join(',')}\t${heldCells.join(',')}`;
+const encodeCells = ({ cells = [], heldCells = [], invited }: IntakeSubmission): string =>
+  cells.length + heldCells.length === 0 && !invited
+    ? ''
+    : `\t${cells.join(',')}\t${heldCells.join(',')}${invited ? `\t${invited.mark}${invited.burns ? 1 : 0}${invited.tokenHash}` : ''}`;
 
 /** Whether the script keeps, or may have kept, a state of the response beside its row. */
 const hasState = ({ observedVersion, savedState }: IntakeSubmission): boolean =>
@@ -223,6 +239,7 @@ const largeRowCharacters = 16_384 / 3;
 const fitsBulkGroup = (item: IntakeSubmission): boolean =>
   !item.mustRefuse &&
   item.keyHash === '' &&
+  !item.invited &&
   item.outcome === 'COMPLETED' &&
   !hasState(item) &&
   item.row.length < largeRowCharacters;

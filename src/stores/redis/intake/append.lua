@@ -21,7 +21,9 @@
 --       observed version ('' = a new id of the service, of which no state is kept)
 --       for submissions that an earlier version may have accepted: a blank, digest (12) and key in the form of that
 --       version
---       where there are quotas by cell: a tab and its cells, a tab and those in which its earlier saves count
+--       where there are quotas by cell or an invitation: a tab and its cells, a tab and those in which its earlier
+--       saves count, and where there is an invitation: a tab, the mark of its token (16), '1' if the mark is to be set
+--       ('0': the stream names the token's hash), the token's hash ('' with '1')
 --     2 row · 3 idempotency records for the response store, one a line ('' = none)
 --     and where hasState is set: 4 response id · 5 state to save for resuming ('' = none)
 -- Returns one text for each group: 'ms-until-the-window-ends counted passed accepted code isFilled seated fullCode'.
@@ -67,7 +69,7 @@ for i = 1, tonumber(ARGV[7]) do
 end
 
 local rows, rowCount, filledSurveys, results, codes, records = {}, 0, {}, {}, 0, {}
-local reachedQuotas = {}
+local reachedQuotas, usedInvitations = {}, {}
 
 local function markFilled(survey)
   survey.isFilled = true
@@ -481,6 +483,7 @@ local function decide(survey, collector, item)
   if not survey.isKnown then return UNKNOWN, '' end
   if not survey.isCurrent then return STALE, '' end
   if survey.isFrozen then return FROZEN, '' end
+  if item.mark and redis.call('SISMEMBER', prefix .. 'spent:' .. survey.id, item.mark) == 1 then return SPENT, '' end
   if item.mustRefuse then return REFUSED, '' end
   if survey.isFilled then return QUOTA, '' end
   if survey.isOverPendingLimit then return FULL, '' end
@@ -514,6 +517,10 @@ local function decide(survey, collector, item)
   -- A response that is complete at once needs no state: its record is enough.
   if isSave or state.version or not isFirst then saveState(survey, item, state) end
   if item.records ~= '' then records[#records + 1] = item.records end
+  if item.mustMark then redis.call('SADD', prefix .. 'spent:' .. survey.id, item.mark)
+  elseif item.mark then
+    usedInvitations[#usedInvitations + 1] = item.tokenHash .. ':' .. item.responseId .. ':' .. item.outcome
+  end
   local isFilled = survey.quota and item.outcome == '1' and survey.completed + survey.newCompleted == survey.quota
   if isFilled or mustClose then
     markFilled(survey)
@@ -540,9 +547,13 @@ local function readItem(i)
     cells = '', heldCells = '', fullQuota = '',
   }
   if #identity > 72 then
-    local observedVersion, legacy, cells, heldCells =
-      string.match(identity, '^(%-?%d*) ?([^\t]*)\t?([^\t]*)\t?(.*)$', 73)
+    local observedVersion, legacy, cells, heldCells, invited =
+      string.match(identity, '^(%-?%d*) ?([^\t]*)\t?([^\t]*)\t?([^\t]*)\t?(.*)$', 73)
     item.observedVersion, item.cells, item.heldCells = observedVersion, cells, heldCells
+    if invited ~= '' then
+      item.mark, item.mustMark, item.tokenHash =
+        string.sub(invited, 1, 16), string.byte(invited, 17) == 49, string.sub(invited, 18)
+    end
     if legacy ~= '' then
       item.legacyDigest, item.legacyKey = string.sub(legacy, 1, 12), #legacy > 12 and string.sub(legacy, 13) or nil
     end
@@ -624,6 +635,10 @@ if rowCount > 0 or #filledSurveys > 0 then
   if #records > 0 then
     entry[#entry + 1] = 'records'
     entry[#entry + 1] = table.concat(records, '\n')
+  end
+  if #usedInvitations > 0 then
+    entry[#entry + 1] = 'invited'
+    entry[#entry + 1] = table.concat(usedInvitations, ',')
   end
   if #reachedQuotas > 0 then
     entry[#entry + 1] = 'quotas'

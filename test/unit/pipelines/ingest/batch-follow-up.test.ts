@@ -20,6 +20,7 @@ function scene(deps: Partial<BatchFollowUpDeps> = {}) {
     cannotClose: new Set<string>(),
   };
   const followUp = createBatchFollowUp({
+    invitations: { recordUses: async () => undefined },
     intake: { counts: async () => ({ total: state.total, completed: state.total }) },
     surveys: {
       saveCounts: async (counts) => {
