@@ -55,7 +55,9 @@ describe('fan-out of stored responses', () => {
       newId,
       log: { warn: (...said: unknown[]) => void logged.push(said) },
     });
-    await fanOut.publishResponses([{ id: `${startMs + 7}-0`, surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) }]);
+    await fanOut.publishResponses([
+      { id: `${startMs + 7}-0`, surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) },
+    ]);
     return { added, deleted, hinted, overflow, logged };
   };
   const maxWaiting = 1000;
