@@ -103,6 +103,7 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
       postgresFallback,
       translations: stores.translations,
       fullQuotas: async () => [],
+      findInvitation: core.invitations.find,
       now,
     }),
     submitRoute({ submit: core.submit, limits }),

@@ -114,6 +114,7 @@ describe('definitions of open surveys in Redis', () => {
       postgresFallback,
       translations: createTranslationStore(sql),
       fullQuotas: async () => [],
+      findInvitation: async () => undefined,
       now: Date.now,
     });
     return { surveys, intake, definitions, actors, currentSurvey, routes, submit: submitTo(send), stop: actors.stop };
