@@ -239,12 +239,12 @@ function logFactorial(n: number): number {
   return (n + 0.5) * Math.log(n) - n + 0.5 * Math.log(2 * Math.PI) + series;
 }
 
-/** ln n! of the first numbers, summed from 0! on. */
-const logFactorials: readonly number[] = logFactorialsUpTo(32);
+const logFactorials = smallLogFactorials(32);
 
-function logFactorialsUpTo(last: number): number[] {
+/** The natural logarithms of 0! to count!. */
+function smallLogFactorials(count: number): readonly number[] {
   const known = [0];
-  for (let n = 1; n <= last; n += 1) known.push((known[n - 1] ?? 0) + Math.log(n));
+  for (let n = 1; n <= count; n += 1) known.push((known[n - 1] ?? 0) + Math.log(n));
   return known;
 }
 
