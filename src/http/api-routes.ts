@@ -102,7 +102,7 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
       currentSurvey,
       postgresFallback,
       translations: stores.translations,
-      fullQuotas: async () => [],
+      quotaCounts: stores.intake.quotas.counts,
       now,
     }),
     publicCollectorRoute({ collectors: stores.collectors, currentSurvey, now }),

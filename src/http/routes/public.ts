@@ -3,14 +3,16 @@ import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
 import { isInvited } from '../../actors/submissions/refusals.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import type { CellQuota } from '../../domain/cell-quota.ts';
+import { fittingQuotas } from '../../domain/fitting-quotas.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import { pathDefinitionOf } from '../../domain/path-definition.ts';
-import { renderedPath, type Shown } from '../../domain/rendered-path.ts';
+import { type Respondent, renderedPath, type Shown } from '../../domain/rendered-path.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { describeSection } from '../../domain/survey-edits.ts';
 import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation/translation.ts';
 import { notFound } from '../../errors.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
+import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { submissionBodySchema } from '../schemas/responses.ts';
 import { publicSurveySchema, respondentPathSchema } from '../schemas/surveys.ts';
@@ -19,8 +21,8 @@ export interface PublicRoutesDeps {
   currentSurvey: CurrentSurvey;
   postgresFallback: PostgresFallback;
   translations: Pick<TranslationStore, 'languages' | 'find'>;
-  /** Quotas by cell of a survey that take no more responses. */
-  fullQuotas(survey: SurveyWithQuestions): Promise<Pick<CellQuota, 'id' | 'name' | 'whenFull'>[]>;
+  /** What the intake has counted in quotas by cell. */
+  quotaCounts: IntakeQuotas['counts'];
   now(): number;
 }
 
@@ -47,7 +49,7 @@ const pathBody = z.strictObject({
 
 /** What respondents may see without signing in. */
 export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
-  const { currentSurvey, postgresFallback, translations, fullQuotas, now } = deps;
+  const { currentSurvey, postgresFallback, translations, quotaCounts, now } = deps;
 
   /** Throws NOT_FOUND for surveys that are not open, or not to this caller. */
   const openSurvey = async (id = '', token: string | undefined): Promise<SurveyWithQuestions> => {
@@ -71,6 +73,18 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       },
       async () => ({ survey, language: survey.language, languages: [survey.language] }),
     );
+
+  /** The full ones among the quotas by cell that the answers so far count for. */
+  const fullQuotas = async (survey: SurveyWithQuestions, respondent: Respondent) => {
+    const fitting = fittingQuotas(survey, respondent);
+    if (fitting.length === 0) return [];
+    const counts = await quotaCounts(survey.id);
+    const isFull = ({ code, limit }: CellQuota): boolean => {
+      const counted = counts.get(code);
+      return counted !== undefined && !counted.isCounting && counted.count >= limit;
+    };
+    return fitting.filter(isFull).map(({ id, name, whenFull }) => ({ id, name, whenFull }));
+  };
 
   return [
     route({
@@ -105,8 +119,9 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       handle: async ({ params, body: { answers, responseId, metadata, language }, header }) => {
         const survey = await openSurvey(params['id'], header('x-survey-token'));
         const shown = await translated(survey, language);
-        const path = renderedPath(survey, { answers, responseId, metadata, language }, shown);
-        return ok({ ...path, fullQuotas: await fullQuotas(survey) });
+        const respondent = { answers, responseId, metadata, language };
+        const path = renderedPath(survey, respondent, shown);
+        return ok({ ...path, fullQuotas: await fullQuotas(survey, respondent) });
       },
     }),
   ];

@@ -113,7 +113,7 @@ describe('definitions of open surveys in Redis', () => {
       currentSurvey,
       postgresFallback,
       translations: createTranslationStore(sql),
-      fullQuotas: async () => [],
+      quotaCounts: async () => new Map(),
       now: Date.now,
     });
     return { surveys, intake, definitions, actors, currentSurvey, routes, submit: submitTo(send), stop: actors.stop };
