@@ -102,6 +102,7 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
       currentSurvey,
       postgresFallback,
       translations: stores.translations,
+      findInvitation: core.invitations.find,
       quotaCounts: stores.intake.quotas.counts,
       now,
     }),
