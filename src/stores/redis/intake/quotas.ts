@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { unavailable } from '../../../errors.ts';
 import type { CountedQuota, IntakeScripts } from './scripts.ts';
 import { quotasKey, quotasToCountKey, type Shards } from './shards.ts';
 
@@ -28,17 +29,20 @@ export function createIntakeQuotas({
   shards: Shards;
   scripts: Pick<IntakeScripts, 'beginQuotaCount' | 'endQuotaCount'>;
 }) {
+  const readFields = (surveyId: string): Promise<Record<string, string>> =>
+    redis.hgetall(quotasKey(shards.of(surveyId), surveyId)).catch((error: unknown) => {
+      throw unavailable('Quotas by cell cannot be read right now', 2, error);
+    });
   return {
     /** Counts by the quota's code; empty where the intake knows none. */
-    async counts(surveyId: string): Promise<Map<number, QuotaCount>> {
-      const fields = await redis.hgetall(quotasKey(shards.of(surveyId), surveyId));
-      return new Map(
-        Object.entries(fields).flatMap(([name, value]) =>
-          name.startsWith('c') && name !== 'counting'
-            ? [[Number(name.slice(1)), { count: Number(value), isCounting: `n${name.slice(1)}` in fields }]]
-            : [],
-        ),
-      );
+    counts: async (surveyId: string): Promise<Map<number, QuotaCount>> => countsIn(await readFields(surveyId)),
+
+    /** The same; `isSettled`: no count of stored responses is under way or wanted. */
+    async state(surveyId: string): Promise<{ counts: Map<number, QuotaCount>; isSettled: boolean }> {
+      const fields = await readFields(surveyId);
+      const counts = countsIn(fields);
+      const isCounting = 'counting' in fields || [...counts.values()].some((quota) => quota.isCounting);
+      return { counts, isSettled: !isCounting && (fields['removals'] ?? '0') === (fields['removalsCounted'] ?? '0') };
     },
 
     /** Surveys with quotas whose stored responses must be counted. */
@@ -82,3 +86,12 @@ export function createIntakeQuotas({
 }
 
 export type IntakeQuotas = ReturnType<typeof createIntakeQuotas>;
+
+const countsIn = (fields: Readonly<Record<string, string>>): Map<number, QuotaCount> =>
+  new Map(
+    Object.entries(fields).flatMap(([name, value]) =>
+      /^c\d/.test(name)
+        ? [[Number(name.slice(1)), { count: Number(value), isCounting: `n${name.slice(1)}` in fields }]]
+        : [],
+    ),
+  );
