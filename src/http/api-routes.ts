@@ -26,7 +26,7 @@ import { aiSuggestionRoutes } from './routes/ai-suggestions.ts';
 import { aiTranslationRoutes } from './routes/ai-translation.ts';
 import { aiUsageRoutes } from './routes/ai-usage.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
-import { collectorRoutes } from './routes/collectors.ts';
+import { collectorRoutes, publicCollectorRoute } from './routes/collectors.ts';
 import { crosstabRoute } from './routes/crosstab.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { erasureRoutes } from './routes/erasure.ts';
@@ -102,9 +102,11 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
       currentSurvey,
       postgresFallback,
       translations: stores.translations,
+      findInvitation: core.invitations.find,
       quotaCounts: stores.intake.quotas.counts,
       now,
     }),
+    publicCollectorRoute({ collectors: stores.collectors, currentSurvey, now }),
     submitRoute({ submit: core.submit, limits }),
     ...uploadRoutes({
       uploads,

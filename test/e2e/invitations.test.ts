@@ -67,6 +67,34 @@ describe('invitations', () => {
     assert.deepEqual((await submit(id, body)).body, first.body, 'a repeat is one after the use was recorded too');
   });
 
+  it('bring metadata that conditions and texts name, on the path and in the submission', async () => {
+    const made = await makeSurvey();
+    const { id, collectorId } = made;
+    const vip = await admin.create(`/surveys/${id}/questions`, {
+      type: 'SHORT_TEXT',
+      text: 'Dear {{invitation:name|guest}}, what may we bring?',
+      isRequired: true,
+      visibleIf: { invitation: 'group', operator: 'equalsText', value: 'vip' },
+    });
+    const [plain, asked] = await invite(collectorId, [{}, { metadata: { group: 'VIP', name: 'Ada' } }]);
+    const pathFor = (invitation: unknown) =>
+      admin.call('POST', `/public/surveys/${id}/path`, { body: { answers: [], invitation } });
+    const textsFor = async (invitation: unknown) =>
+      (await pathFor(invitation)).body.data.sections.flatMap(({ questions }: any) =>
+        questions.map(({ text }: any) => text),
+      );
+    assert.deepEqual(await textsFor(plain?.token), ['Well?']);
+    assert.deepEqual(await textsFor(asked?.token), ['Well?', 'Dear Ada, what may we bring?']);
+    assert.equal((await pathFor('A'.repeat(22))).status, 403);
+    const lacking = await submit(id, { invitation: asked?.token, answers: answer(made, 'yes') });
+    assert.deepEqual([lacking.status, lacking.body.details[0].path], [400, `answers.${vip.id}`]);
+    const answers = [...answer(made, 'yes'), { questionId: vip.id, textValue: 'Tea' }];
+    const done = await submit(id, { invitation: asked?.token, answers });
+    assert.deepEqual([done.status, done.body.data.outcome, done.body.data.ignored], [201, 'COMPLETED', undefined]);
+    const ignored = await submit(id, { invitation: plain?.token, answers });
+    assert.deepEqual(ignored.body.data.ignored, [{ questionId: vip.id, reason: 'NOT_ON_PATH' }]);
+  });
+
   it('are needed by their collector, and must be its own', async () => {
     const one = await makeSurvey();
     const other = await makeSurvey();

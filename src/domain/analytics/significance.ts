@@ -239,10 +239,14 @@ function logFactorial(n: number): number {
   return (n + 0.5) * Math.log(n) - n + 0.5 * Math.log(2 * Math.PI) + series;
 }
 
-const logFactorials: readonly number[] = Array.from({ length: 32 }).reduce<number[]>(
-  (known, _, index) => [...known, (known[index] ?? 0) + Math.log(index + 1)],
-  [0],
-);
+const logFactorials = smallLogFactorials(32);
+
+/** The natural logarithms of 0! to count!. */
+function smallLogFactorials(count: number): readonly number[] {
+  const known = [0];
+  for (let n = 1; n <= count; n += 1) known.push((known[n - 1] ?? 0) + Math.log(n));
+  return known;
+}
 
 /** Pairs whose p-values are computed without a pause. */
 const pairsAtOnce = 500;

@@ -150,13 +150,22 @@ function judgeQuestion(
   }
   if (reported?.has(item) === true) return;
   const [options, rows] = [walk.offeredOptions[place], walk.offeredRows[place]];
-  if ((options || rows) && isAnswered(row, item) && !keepOffered(item, row, { options, rows, given }, judged)) return;
+  if ((options || rows) && isAnswered(row, item)) {
+    if (!keepOffered(item, row, { options, rows, given }, judged)) return;
+    const tooFew = options && isAnswered(row, item) ? item.type.tooFew?.(question, row, offeredIn(options)) : undefined;
+    if (tooFew !== undefined) {
+      judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message: tooFew });
+      return;
+    }
+  }
   if (!question.isRequired || walk.isSatisfied(place)) return;
   const shownRows = rows ? visibleRows(question).filter((_, index) => rows[index] === 1) : question.rows;
   const shown = { ...item, question: { ...question, rows: shownRows } };
   const message = missingMessage(shown, row, (given ?? []).length > 0) ?? `question ${question.id} is required`;
   judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message });
 }
+
+const offeredIn = (mask: Uint8Array): number => mask.reduce((sum, isOffered) => sum + isOffered, 0);
 
 interface Offered {
   options: Uint8Array | undefined;
@@ -193,7 +202,7 @@ function keepOffered(
 }
 
 /** Code positions that hold bits of questions that were not asked. */
-function notAskedWords({ questions }: SurveyWithQuestions): number[] {
+export function notAskedWords({ questions }: SurveyWithQuestions): number[] {
   const bits = questions.flatMap(({ notAsked = {} }) => Object.values(notAsked));
   return [...new Set(bits.map((bit) => notAskedPlace(bit).position))];
 }
@@ -214,7 +223,8 @@ function markNotAsked(
     const { notAsked } = item.question;
     if (!notAsked) continue;
     const isAsked = walk.onPath[item.place] === 1 && item.place <= lastAnswered;
-    if (!isAsked && !isAnswered(row, item)) setBit(row, notAsked[wholeQuestion]);
+    // Beside a saved answer the bit says only that the rows without one were not asked.
+    if (!isAsked) setBit(row, notAsked[wholeQuestion]);
     const offered = walk.offeredRows[item.place];
     for (const [index, { id }] of visibleRows(item.question).entries())
       if (!isAsked || offered?.[index] === 0) setBit(row, notAsked[id]);

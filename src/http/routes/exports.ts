@@ -57,7 +57,7 @@ const exportBody = z
       .enum(['empty', 'labelled'])
       .default('empty')
       .describe(
-        '`labelled` tells skipped answers from questions that were not asked: CSV and EXCEL have `(not asked)` in the cells of the latter, SPSS two user-missing values with labels, PARQUET a column with the status of each question or row, JSON and NDJSON `statuses`. A question of a partial response after the last answered one was not asked',
+        '`labelled` tells skipped answers from questions that were not asked: CSV and EXCEL have `(not asked)` in the cells of the latter, SPSS user-missing values with the labels Skipped and Not asked (-99 and -98, or -999 and -998 … where answers reach that far; a text has only the second, and is empty if it was skipped), PARQUET a column with the status of each question or row, JSON and NDJSON `statuses`. A question of a partial response after the last answered one was not asked',
       ),
   })
   .refine((body) => !isRangeInverted(body), invertedRangeIssue);

@@ -191,8 +191,10 @@ function* addTokens(
   rows: Awaited<ReturnType<typeof readInvitationRows>>,
 ): SlicedWork<WithToken[]> {
   const made: WithToken[] = [];
+  // At once: a call for each takes as long as all the rest.
+  const random = randomBytes(tokenBytes * rows.length);
   for (const [index, row] of rows.entries()) {
-    const token = randomBytes(tokenBytes).toString('base64url');
+    const token = random.toString('base64url', tokenBytes * index, tokenBytes * (index + 1));
     made.push({ ...row, id: newId(), token, tokenHash: secrets.invitationHash(token) });
     if (index % 50 === 49) yield;
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
-import { isInvited } from '../../actors/submissions/refusals.ts';
+import type { InvitationAccess } from '../../actors/submissions/invitation.ts';
+import { isInvited, refusal } from '../../actors/submissions/refusals.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import type { CellQuota } from '../../domain/cell-quota.ts';
 import { fittingQuotas } from '../../domain/fitting-quotas.ts';
@@ -21,6 +22,8 @@ export interface PublicRoutesDeps {
   currentSurvey: CurrentSurvey;
   postgresFallback: PostgresFallback;
   translations: Pick<TranslationStore, 'languages' | 'find'>;
+  /** The invitation of a survey that a token opens. */
+  findInvitation: InvitationAccess['find'];
   /** What the intake has counted in quotas by cell. */
   quotaCounts: IntakeQuotas['counts'];
   now(): number;
@@ -44,7 +47,11 @@ const pathBody = z.strictObject({
   ),
   metadata: submissionBodySchema.shape.metadata,
   language: submissionBodySchema.shape.language.describe('For conditions, and for the texts where they are translated'),
-  invitation: z.string().max(200).optional().describe('The token of the invitation'),
+  invitation: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('The token of the invitation, for conditions and texts that name its metadata; 403 if it is wrong'),
 });
 
 /** What respondents may see without signing in. */
@@ -57,6 +64,14 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
     const survey = cached?.survey;
     if (!survey || !isInvited(survey, token) || opennessOf(survey, now()) !== 'open') throw notFound('survey');
     return survey;
+  };
+
+  /** Throws FORBIDDEN for a token that opens nothing here. */
+  const invitationOf = async (surveyId: string, token: string | undefined) => {
+    if (token === undefined) return undefined;
+    const found = await deps.findInvitation(surveyId, token);
+    if (!found) throw refusal('wrongInvitation');
+    return found.metadata;
   };
 
   /** The survey in the language that fits best, with all its languages; untranslated while PostgreSQL is away. */
@@ -116,10 +131,11 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       body: pathBody,
       reply: respondentPathSchema,
       replyStatus: 200,
-      handle: async ({ params, body: { answers, responseId, metadata, language }, header }) => {
+      handle: async ({ params, body: { invitation: token, ...given }, header }) => {
         const survey = await openSurvey(params['id'], header('x-survey-token'));
-        const shown = await translated(survey, language);
-        const respondent = { answers, responseId, metadata, language };
+        const invitation = await invitationOf(survey.id, token);
+        const shown = await translated(survey, given.language);
+        const respondent = { ...given, invitation };
         const path = renderedPath(survey, respondent, shown);
         return ok({ ...path, fullQuotas: await fullQuotas(survey, respondent) });
       },

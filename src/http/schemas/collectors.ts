@@ -42,6 +42,15 @@ export const collectorSchema = z
   })
   .meta({ id: 'Collector', description: 'A way by which responses come to a survey.' });
 
+export const publicCollectorSchema = z
+  .strictObject({
+    surveyId: idSchema,
+    collectorId: idSchema.describe('For `collectorId` of submissions'),
+    kind: kindSchema,
+    language: languageSchema.nullable(),
+  })
+  .meta({ id: 'PublicCollector', description: 'What the link of a collector stands for.' });
+
 const fields = {
   name: z.string().trim().min(1).max(200),
   kind: kindSchema,

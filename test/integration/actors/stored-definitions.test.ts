@@ -113,6 +113,7 @@ describe('definitions of open surveys in Redis', () => {
       currentSurvey,
       postgresFallback,
       translations: createTranslationStore(sql),
+      findInvitation: async () => undefined,
       quotaCounts: async () => new Map(),
       now: Date.now,
     });
