@@ -383,7 +383,7 @@ function planAnswers(
 
 /** A response that is continued is judged by the version of its last save, unless the respondent has seen another. */
 function versionSeen({ submission, continued, cached }: AnswerInput): number | undefined {
-  const saved = cached.compiled.paths?.paths.isBranched ? continued.saved?.surveyVersion : undefined;
+  const saved = cached.compiled.notAskedWords.length > 0 ? continued.saved?.surveyVersion : undefined;
   return submission.surveyVersion ?? saved;
 }
 

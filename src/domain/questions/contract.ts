@@ -320,6 +320,11 @@ export interface QuestionType {
    * What a required question still lacks after a partial answer, as the end of a message; undefined if it is complete.
    */
   missingPart?(question: Question, row: AnswerRow): string | undefined;
+  /**
+   * What is wrong with an answer that chooses less than the question asks for, where only `offered` options are. Of
+   * questions that offer the same to everyone `read` reports it.
+   */
+  tooFew?(question: Question, row: AnswerRow, offered: number): string | undefined;
   /** The reverse of `read`: the stored answers in API shape; empty without an answer. */
   write(question: Question, row: AnswerRow): ReadAnswer[];
   countPlan(question: Question): CountPlan;
