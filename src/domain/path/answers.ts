@@ -84,6 +84,8 @@ const text = first((_question, answer) => {
   return given === undefined ? undefined : answerOf({ text: given });
 });
 
+const hasNoRank = ({ rank }: GivenPathAnswer): boolean => rank === undefined;
+
 const ascending = (one: number, other: number): number => one - other;
 
 const yesAndNo = ['yes', 'no'];
@@ -128,9 +130,10 @@ const readers: Readonly<Record<AnswerKind, Reader>> = {
     return isAnswered ? answerOf({ rows }) : undefined;
   },
   ranks(question, given) {
-    const isByOrder = given.every(({ rank }) => rank === undefined);
+    const isByOrder = given.every(hasNoRank);
     const ranked: { index: number; rank: number }[] = [];
-    for (const [order, answer] of given.entries()) {
+    for (let order = 0; order < given.length; order += 1) {
+      const answer = given[order] as GivenPathAnswer;
       const index = optionIndex(question, answer);
       const rank = isByOrder ? order + 1 : answer.rank;
       if (index === undefined || typeof rank !== 'number' || !(rank >= 1)) continue;

@@ -220,13 +220,12 @@ export class Walk implements Known {
 
   /** The part of the answer that is offered; undefined without one, or if the question is not on the path. */
   answer(question: number): PathAnswer | undefined {
+    const known = this.#answers[question];
+    if (known !== undefined) return known ?? undefined;
     if (this.onPath[question] !== 1) return undefined;
-    let answer = this.#answers[question];
-    if (answer === undefined) {
-      answer = this.#read(question) ?? null;
-      this.#answers[question] = answer;
-    }
-    return answer ?? undefined;
+    const answer = this.#read(question);
+    this.#answers[question] = answer ?? null;
+    return answer;
   }
 
   /** Whether a question on the path has an answer. */
