@@ -239,10 +239,8 @@ function logFactorial(n: number): number {
   return (n + 0.5) * Math.log(n) - n + 0.5 * Math.log(2 * Math.PI) + series;
 }
 
-const logFactorials: readonly number[] = Array.from({ length: 32 }).reduce<number[]>(
-  (known, _, index) => [...known, (known[index] ?? 0) + Math.log(index + 1)],
-  [0],
-);
+const logFactorials: number[] = [0];
+for (let n = 1; n <= 32; n += 1) logFactorials.push((logFactorials[n - 1] ?? 0) + Math.log(n));
 
 /** Pairs whose p-values are computed without a pause. */
 const pairsAtOnce = 500;

@@ -52,7 +52,7 @@ export const userSchema = z
       .int()
       .nullable()
       .describe(
-        'Calls a minute of all API keys of the user together; null: API_KEY_REQUESTS_PER_MINUTE, and no ceiling for an ADMIN',
+        'Calls a minute of all API keys of the user together; null: API_KEY_REQUESTS_PER_MINUTE',
       ),
     createdAt: timeSchema,
     updatedAt: timeSchema,
