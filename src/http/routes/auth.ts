@@ -137,7 +137,8 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     operationId: 'changePassword',
     tag: 'Authentication',
     summary: 'Change your password',
-    description: 'Ends all other sessions of the user and, without `keepApiKeys`, deletes its API keys. A wrong `currentPassword` is a VALIDATION_ERROR.',
+    description:
+      'Ends all other sessions of the user and, without `keepApiKeys`, deletes its API keys. A wrong `currentPassword` is a VALIDATION_ERROR.',
     access: { kind: 'user' },
     limit: 'api',
     body: passwordBody,
