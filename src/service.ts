@@ -156,6 +156,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       await inTime(pipelines.stop());
       await inTime(workers.stop());
       core.actors.stop();
+      await inTime(core.invitations.stop());
       await inTime(stores.close());
     },
   };

@@ -15,6 +15,7 @@ import { createDeadLetters } from './dead-letters.ts';
 import { createResponseErasure } from './erasure.ts';
 import { createFormerVersions } from './former-versions.ts';
 import { createPostgresFallback } from './postgres-fallback.ts';
+import { createInvitations } from './submissions/invitation.ts';
 import { createRestore } from './submissions/saved-response.ts';
 import { createSubmissions } from './submissions/submit.ts';
 import { createSurveyActors } from './survey-actors.ts';
@@ -88,6 +89,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     exportFiles: stores.exportFiles,
     audit,
     now,
+    invitations: stores.invitations,
     collectorsOf: async (surveyId, responseIds) => {
       const slot = responseIds.length === 0 ? null : ((await surveys.find(surveyId))?.collectorSlot ?? null);
       return slot === null ? new Map() : responses.codesAt(surveyId, slot, responseIds);
@@ -96,7 +98,9 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   });
   const restore = createRestore({ responses, deadLetters, reading });
   const lookupSemaphore = createSemaphore(lookupLimits);
+  const invitations = createInvitations({ secrets, invitations: stores.invitations, now, log });
   const submit = createSubmissions({
+    invitations,
     actors,
     intake,
     uploads,
@@ -122,6 +126,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     uploads,
     erasure,
     postgresFallback,
+    invitations,
     collectorIdOf: createCollectorIds(actors),
     currentSurvey: createCurrentSurvey({ actors, surveys, intake, postgresFallback }),
     /**

@@ -10,6 +10,7 @@ import type { DeletionCriterion, ResponseMarkedForDeletion } from '../stores/cli
 import type { ExportFiles } from '../stores/export-files.ts';
 import type { Audit } from '../stores/postgres/audit.ts';
 import type { AffectedResponses, ExportStore } from '../stores/postgres/exports.ts';
+import type { InvitationStore } from '../stores/postgres/invitations.ts';
 import type { RetentionRule } from '../stores/postgres/survey-retention.ts';
 import type { UploadRows } from '../stores/postgres/uploads.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
@@ -29,6 +30,8 @@ export interface ResponseErasureDeps {
   exports: Pick<ExportStore, 'invalidate' | 'limitExpiry'>;
   exportFiles: Pick<ExportFiles, 'remove'>;
   audit: Pick<Audit, 'record'>;
+  /** Without this no invitation is erased. */
+  invitations?: Pick<InvitationStore, 'eraseOfResponses' | 'eraseOfReference'>;
   /**
    * Codes of the collectors by which responses of a survey came, by response id; without it, all by the default one.
    */
@@ -47,6 +50,8 @@ interface EraseOptions {
   expireFiles(affected: AffectedResponses): Promise<void>;
   /** The dead letters to be erased. */
   deadLetters(): Promise<readonly ParsedDeadLetter[]>;
+  /** Called before every batch of stored responses with their ids. */
+  beforeBatch?(responseIds: readonly string[]): Promise<void> | undefined;
   /** Called after every batch with the number of erased responses. */
   onBatchErased?(count: number): void;
 }
@@ -194,7 +199,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
   const erase = async (
     surveyId: string,
     selection: DeletionCriterion,
-    { limit, pauseMs, expireFiles, deadLetters, onBatchErased = () => undefined }: EraseOptions,
+    { limit, pauseMs, expireFiles, deadLetters, beforeBatch, onBatchErased = () => undefined }: EraseOptions,
   ): Promise<{ removed: number; isFinished: boolean }> => {
     // The save that completed a response may be a dead letter, while the stored save says that it is open.
     const deadLetterHeads = headsOf(await deadLetters());
@@ -208,6 +213,7 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
         return { removed: removed + erasedDeadLetters, isFinished: true };
       }
       if (removed >= limit) return { removed, isFinished: false };
+      await beforeBatch?.(marked.map(({ responseId }) => responseId));
       const count = await withExpiredFiles(affectedExports(surveyId, marked), expireFiles, () =>
         removeAll(withCompletions(marked, deadLetterHeads)),
       );
@@ -250,18 +256,21 @@ export function createResponseErasure(deps: ResponseErasureDeps) {
      * Erases one respondent's responses, with the export files that may show them. `isFinished` is false if there are
      * more than 5000.
      */
-    eraseRespondent: (surveyId: string, respondent: string): Promise<{ removed: number; isFinished: boolean }> =>
-      erase(
+    async eraseRespondent(surveyId: string, respondent: string): Promise<{ removed: number; isFinished: boolean }> {
+      await deps.invitations?.eraseOfReference(surveyId, respondent);
+      return erase(
         surveyId,
         { respondent },
         {
           limit: maxOfRespondent,
           pauseMs: 0,
           expireFiles: deleteExports,
+          beforeBatch: (responseIds) => deps.invitations?.eraseOfResponses(surveyId, responseIds),
           deadLetters: async () =>
             (await deps.deadLetters.ofSurvey(surveyId)).filter(({ row }) => mayNameRespondent(row, respondent)),
         },
-      ),
+      );
+    },
 
     /**
      * Deletes the responses whose retention period has ended; export files that may show them expire within a day.

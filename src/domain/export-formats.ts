@@ -35,5 +35,8 @@ export const responseFieldNames = [
 ] as const;
 export type ResponseFieldName = (typeof responseFieldNames)[number];
 
+/** What a cell holds where missing answers are labelled and the question was not asked. */
+export const notAskedText = '(not asked)';
+
 /** The name of a column with one key of the metadata: this and the key. */
 export const metadataPrefix = 'metadata.';

@@ -50,7 +50,7 @@ export function checkPaths(survey: SurveyWithQuestions, beside: BesideSurvey = {
 /** The issues of some of a survey's elements. */
 export function checkElements(survey: SurveyWithQuestions, elements: readonly PathElement[]): ElementIssue[] {
   if (elements.length === 0) return [];
-  const check = createElementCheck(survey);
+  const check = elementCheckOf(survey);
   return elements.flatMap((element) =>
     check(element).map(({ path, message }) => ({
       path: [element.field, path].filter((part) => part !== '').join('.'),
@@ -74,7 +74,7 @@ export function checkTranslation(
 /** Whether a text in a translation names only what it may: the message, or undefined. */
 export function placeholderIssue(survey: SurveyWithQuestions, place: Omit<ElementPlace, 'kind'>, text: string) {
   if (!text.includes('{{')) return undefined;
-  const check = createElementCheck(survey);
+  const check = elementCheckOf(survey);
   return check({ text, place: { kind: 'text', ...place }, owner: '', field: '' })[0]?.message;
 }
 
@@ -116,7 +116,21 @@ interface Scope {
 
 const anyQuestion: Scope = { before: Number.POSITIVE_INFINITY, section: -1, own: -1 };
 
-function createElementCheck(survey: SurveyWithQuestions): (element: PathElement) => ValidationIssue[] {
+type ElementCheck = (element: PathElement) => ValidationIssue[];
+
+const elementChecks = new WeakMap<SurveyWithQuestions, ElementCheck>();
+
+/** Cached by survey object: texts are checked one by one, and there may be thousands. */
+function elementCheckOf(survey: SurveyWithQuestions): ElementCheck {
+  let check = elementChecks.get(survey);
+  if (!check) {
+    check = createElementCheck(survey);
+    elementChecks.set(survey, check);
+  }
+  return check;
+}
+
+function createElementCheck(survey: SurveyWithQuestions): ElementCheck {
   const sections = survey.sections ?? [];
   const sectionPlaces = new Map(sections.map(({ id }, place) => [id, place]));
   const sectionOf = (sectionId: string | null | undefined) => sectionPlaces.get(sectionId ?? '') ?? -1;

@@ -26,12 +26,13 @@ import { aiSuggestionRoutes } from './routes/ai-suggestions.ts';
 import { aiTranslationRoutes } from './routes/ai-translation.ts';
 import { aiUsageRoutes } from './routes/ai-usage.ts';
 import { analyticsRoutes } from './routes/analytics.ts';
-import { collectorRoutes } from './routes/collectors.ts';
+import { collectorRoutes, publicCollectorRoute } from './routes/collectors.ts';
 import { crosstabRoute } from './routes/crosstab.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { erasureRoutes } from './routes/erasure.ts';
 import { exportRoutes } from './routes/exports.ts';
 import { healthRoutes } from './routes/health.ts';
+import { invitationRoutes } from './routes/invitations.ts';
 import { surveyOwnerRoute } from './routes/members.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
@@ -69,7 +70,7 @@ const id = () => newId();
 
 /** Surveys with their questions, translations and members. */
 export function authoringRoutes(
-  { stores, core }: ApiServerOptions,
+  { stores, core, secrets }: ApiServerOptions,
   wording: WordingChanges,
   { members, rightsChanged }: Pick<Authentication, 'members' | 'rightsChanged'>,
 ): Route[] {
@@ -89,6 +90,7 @@ export function authoringRoutes(
     ...sectionRoutes({ wording, newId: id }),
     ...translationRoutes({ surveys, translations, now }),
     ...collectorRoutes({ surveys, actors, intake: stores.intake, now, newId: id }),
+    ...invitationRoutes({ invitations: stores.invitations, surveys, secrets, now, newId: id }),
   ];
 }
 
@@ -100,9 +102,11 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
       currentSurvey,
       postgresFallback,
       translations: stores.translations,
-      fullQuotas: async () => [],
+      findInvitation: core.invitations.find,
+      quotaCounts: stores.intake.quotas.counts,
       now,
     }),
+    publicCollectorRoute({ collectors: stores.collectors, currentSurvey, now }),
     submitRoute({ submit: core.submit, limits }),
     ...uploadRoutes({
       uploads,

@@ -70,7 +70,7 @@ function startIngest(options: PipelineOptions): Stop {
   });
   const fanOut = fanOutTo({ findSubscriptions: subscriptions.forSurveys }, options);
   const { actors, now } = core;
-  const followUp = createBatchFollowUp({ actors, surveys: stores.surveys, intake: stores.intake, now, log });
+  const followUp = createBatchFollowUp({ ...stores, actors, now, log });
   const { insertBatch, storedRows, damagedParts } = stores.responses;
   const ingest = createIngest({
     stream: stores.stream,
@@ -89,6 +89,7 @@ function startIngest(options: PipelineOptions): Stop {
     },
     forward: async (entries) => {
       await followUp.closeFullSurveys(entries);
+      await followUp.recordInvitations(entries);
       await followUp.announceReachedQuotas(entries);
       await fanOut.publishResponses(entries);
     },

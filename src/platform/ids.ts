@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 
 const randomPool = Buffer.alloc(8192);
 let poolOffset = randomPool.length;
@@ -86,6 +86,21 @@ export function responseIdFromKey(ms: number, keyHash: string): string {
  */
 export function isServerGeneratedId(id: string): boolean {
   return id.slice(checksumOffset) === checksumOf(Buffer.from(id, 'latin1')).toString(16).padStart(4, '0');
+}
+
+/**
+ * The id (UUIDv8) of the response to an invitation of a survey that is not anonymous: the same on every device. Never of
+ * the form of the service's own ids, under which a response would be looked for in another way.
+ */
+export function invitedResponseId(tokenHash: Uint8Array): string {
+  for (let n = 0; ; n += 1) {
+    const digest = createHash('sha256').update(`response of invitation ${n} `).update(tokenHash).digest();
+    digest[6] = 0x80 | ((digest[6] ?? 0) & 0x0f);
+    digest[8] = 0x80 | ((digest[8] ?? 0) & 0x3f);
+    const hex = digest.toString('hex', 0, 16);
+    const id = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+    if (!isServerGeneratedId(id)) return id;
+  }
 }
 
 const checksumOffset = 32;

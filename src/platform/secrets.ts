@@ -10,6 +10,13 @@ export interface Secrets {
   isResumeToken(surveyId: string, responseId: string, token: string): boolean;
   /** Keyed hash (HMAC-SHA-256, 96 bits) of a client address, used in rate limits; not reversible without the key. */
   keyedHash(address: string): string;
+  /** Keyed hash (HMAC-SHA-256) of an invitation's token, as it is stored with the invitation. */
+  invitationHash(token: string): Buffer;
+  /**
+   * Another keyed hash of the token, 96 bits: marks it as used. It cannot be computed from `invitationHash`, so stored
+   * marks do not tell whose invitations were used.
+   */
+  invitationMark(token: string): string;
   /** Identifies the key, and reveals nothing of it. */
   fingerprint: string;
   /** AES-256-GCM with a random 96-bit nonce; `context` is bound as additional data. */
@@ -25,6 +32,7 @@ const maxCachedHashes = 20_000;
 export function createSecrets(masterKey: string): Secrets {
   const key = (purpose: string) => Buffer.from(hkdfSync('sha256', masterKey, 'survey-service', purpose, 32));
   const [resumeKey, addressKey, sealKey] = [key('resume token'), key('address'), key('seal')];
+  const [invitationKey, markKey] = [key('invitation'), key('used invitation')];
   const cachedHashes = new Map<string, string>();
   const mac = (macKey: Buffer, text: string) => createHmac('sha256', macKey).update(text).digest();
   const resumeToken = (surveyId: string, responseId: string) =>
@@ -42,6 +50,8 @@ export function createSecrets(masterKey: string): Secrets {
       }
       return known;
     },
+    invitationHash: (token) => mac(invitationKey, token),
+    invitationMark: (token) => mac(markKey, token).toString('base64url').slice(0, 16),
     seal(text, context) {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv('aes-256-gcm', sealKey, nonce).setAAD(Buffer.from(context));

@@ -16,6 +16,7 @@ import { createAiAnnotationRows } from './postgres/ai/annotations.ts';
 import { createPostgres } from './postgres/client.ts';
 import { createCollectorStore } from './postgres/collectors.ts';
 import { createExportStore } from './postgres/exports.ts';
+import { createInvitationStore } from './postgres/invitations.ts';
 import { createSurveyStore } from './postgres/surveys.ts';
 import { createTranslationStore } from './postgres/translations.ts';
 import { createUploadRows } from './postgres/uploads.ts';
@@ -109,6 +110,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     placement,
     surveys: createSurveyStore(sql),
     collectors: createCollectorStore(sql),
+    invitations: createInvitationStore(sql),
     webhooks: createWebhookStore(sql),
     deliveries: createDeliveryStore(sql),
     exports: createExportStore(sql),

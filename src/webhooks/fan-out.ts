@@ -132,6 +132,9 @@ function keyOf(
 const keysOf = (head: ResponseHead): string[] =>
   responseEventKinds.flatMap((kind) => [`${kind}:${head.responseId}`, keyOf(kind, head)]);
 
+/** The time in an entry's id. */
+const acceptedAtMs = ({ id }: StoredEntry): number => Number(id.split('-', 1)[0]);
+
 async function readResponseEvents(
   { collectorIdOf, log }: Pick<FanOutDeps, 'collectorIdOf' | 'log'>,
   entries: readonly StoredEntry[],
@@ -160,7 +163,8 @@ async function readResponseEvents(
             event: 'response.completed',
             key: keyOf('completed', head),
             surveyId,
-            occurredAt: new Date(head.completedAtMs),
+            // A partial save that a full quota has ended has no time of completion.
+            occurredAt: new Date(head.completedAtMs || acceptedAtMs(entry)),
             data,
           });
       }

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { openLive } from '../support/live-client.ts';
+import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('quotas by cell', () => {
   let admin: Client;
+  let service: RunningService;
   useService((served) => {
-    ({ admin } = served);
+    ({ admin, service } = served);
   });
 
   const survey = async () => {
@@ -105,6 +109,58 @@ describe('quotas by cell', () => {
     assert.equal((await submit(0, 0)).outcome, 'COMPLETED');
     assert.deepEqual((await submit(1, 0)).reason, 'QUOTA_REACHED');
     await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED'));
+  });
+
+  it('count stored responses by the path of then, although the survey hides the question from them now', async () => {
+    const { id, sex, age, is, submit } = await survey();
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Before', limit: 9, where: is(age, 0) });
+    await counted(id);
+    await submit(0, 0);
+    await admin.put(`/surveys/questions/${age.id}`, { visibleIf: is(sex, 1) });
+    await admin.create(`/surveys/${id}/quotas`, { name: 'After', limit: 9, where: is(age, 0) });
+    assert.deepEqual(await counted(id), { Before: 1, After: 1 });
+  });
+
+  it('are named on the path of who fits a full one', async () => {
+    const { id, sex, is, submit } = await survey();
+    const { id: quotaId } = await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 1, where: is(sex, 0) });
+    await counted(id);
+    const fullFor = async (index: number) => {
+      const answers = [{ questionId: sex.id, optionId: sex.options[index].id }];
+      return (await admin.call('POST', `/public/surveys/${id}/path`, { body: { answers } })).body.data.fullQuotas;
+    };
+    assert.deepEqual(await fullFor(0), []);
+    await submit(0, 0);
+    assert.deepEqual(await fullFor(0), [{ id: quotaId, name: 'Women', whenFull: 'OVER_QUOTA' }]);
+    assert.deepEqual(await fullFor(1), []);
+  });
+
+  it('come with live status messages, at the start and at most once a second', async () => {
+    const { id, sex, is, submit } = await survey();
+    const { body } = await admin.call('POST', '/auth/login', { body: { email: adminEmail, password: adminPassword } });
+    const live = await openLive(service, body.data.accessToken);
+    live.send({ type: 'subscribe', surveyId: id, channels: ['status'] });
+    assert.equal((await live.next('status'))['quotas'], undefined);
+    const women = await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 9, where: is(sex, 0) });
+    await admin.create(`/surveys/${id}/quotas`, { name: 'No', limit: 9, where: is(sex, 1), isActive: false });
+    await live.next('status', ({ quotas }) => quotas?.length === 1);
+    await counted(id);
+    const startedAt = performance.now();
+    let first = '';
+    for (let n = 0; n < 6; n += 1) first = (await submit(0, 0)).responseId;
+    const last = await live.next('status', ({ quotas }) => quotas?.[0]?.count === 6);
+    const seconds = Math.ceil((performance.now() - startedAt) / 1000) + 1;
+    assert.deepEqual(last['quotas'], [{ id: women.id, count: 6, limit: 9 }]);
+    const changes = live.messages.filter(({ type, quotas }) => type === 'status' && quotas?.[0]?.count > 0);
+    assert.ok(changes.length <= seconds, JSON.stringify(changes));
+    for (const message of live.messages) liveServerMessageSchema.parse(message);
+    // A seat that comes back is counted later, without another response.
+    await admin.remove(`/responses/${first}`);
+    await live.next('status', ({ quotas }) => quotas?.[0]?.count === 5);
+    const second = await openLive(service, body.data.accessToken);
+    second.send({ type: 'subscribe', surveyId: id, channels: ['status'] });
+    assert.equal((await second.next('status'))['quotas'][0].count, 5);
+    for (const { socket } of [live, second]) socket.terminate();
   });
 
   it('refuse conditions that do not fit', async () => {

@@ -61,6 +61,17 @@ describe('collectors', () => {
     const { responseId } = (await submit(id)).body.data;
     assert.equal((await stored(responseId)).collectorId, standard.id);
     assert.deepEqual(await admin.get(`/collectors/${standard.id}`), { ...standard, completeResponses: 1 });
+    const byLink = () => callOnce(service.base, 'GET', `/public/collectors/${linkId}`);
+    assert.deepEqual((await byLink()).body.data, {
+      surveyId: id,
+      collectorId: standard.id,
+      kind: 'OPEN',
+      language: null,
+    });
+    await admin.put(`/collectors/${standard.id}`, { isActive: false });
+    assert.equal((await byLink()).status, 404);
+    for (const link of ['unknown', '%00', 'x'.repeat(3000)])
+      assert.equal((await callOnce(service.base, 'GET', `/public/collectors/${link}`)).status, 404, link);
     const copy = await admin.create(`/surveys/${id}/duplicate`);
     const copied = await admin.get(`/surveys/${copy.id}/collectors`);
     assert.equal(copied.length, 1);

@@ -157,4 +157,49 @@ describe('submissions to a survey with paths', () => {
     assert.equal(again.headers.get('idempotent-replayed'), 'true');
     assert.deepEqual(again.body, first.body);
   });
+
+  it('go on by the version of the last save, also if the survey has no conditions any more', async () => {
+    const { id, answer, age, make, fuel } = await carSurvey();
+    const responseId = newId();
+    const { resumeToken } = await submitted(id, {
+      responseId,
+      isComplete: false,
+      answers: [answer.age(40), answer.car(false)],
+    });
+    const { version } = await admin.get(`/surveys/${id}`);
+    await admin.put(`/surveys/questions/${age.id}`, { skips: [] });
+    await admin.put(`/surveys/questions/${make.id}`, { visibleIf: null });
+    await admin.put(`/surveys/questions/${fuel.id}`, {
+      options: fuel.options.map(({ id: optionId, text }: any) => ({ id: optionId, text, visibleIf: null })),
+    });
+    const now = await admin.get(`/surveys/${id}`);
+    assert.ok(!JSON.stringify(now.questions).includes('operator'), JSON.stringify(now.questions));
+    const done = await submitted(id, { responseId, resumeToken, answers: [answer.last('no')] });
+    assert.equal(done.outcome, 'COMPLETED');
+    assert.equal((await admin.get(`/responses/${responseId}`)).surveyVersion, version);
+  });
+
+  it('that end a response which was saved before are replayed with the same reply', async () => {
+    const { id, answer, make } = await carSurvey();
+    const responseId = newId();
+    const saved = await submitted(id, {
+      responseId,
+      isComplete: false,
+      answers: [answer.age(40), answer.car(true), answer.make('Trabant')],
+    });
+    const end = { responseId, resumeToken: saved.resumeToken, answers: [answer.car(false)] };
+    const [first, again] = [await admin.submit(id, end), await admin.submit(id, end)];
+    assert.deepEqual(first.body.data.ignored, [{ questionId: make.id, reason: 'NOT_ON_PATH' }]);
+    assert.deepEqual(again.body, first.body);
+  });
+
+  it('are replayed with the same reply after the survey has changed', async () => {
+    const { id, answer, last, make } = await carSurvey();
+    const responseId = newId();
+    const body = { responseId, answers: [answer.age(40), answer.car(false), answer.make('Trabant')] };
+    const first = await admin.submit(id, body);
+    assert.deepEqual(first.body.data.ignored, [{ questionId: make.id, reason: 'NOT_ON_PATH' }]);
+    await admin.put(`/surveys/questions/${last.id}`, { isRequired: true });
+    assert.deepEqual((await admin.submit(id, body)).body, first.body);
+  });
 });

@@ -9,9 +9,9 @@ export function referenceLine(columns: readonly FileColumn[], record: ResponseRe
   return `${columns.map((column) => referenceCell(column, record)).join(',')}\r\n`;
 }
 
-function referenceCell({ type, read, field }: FileColumn, record: ResponseRecord): string {
+function referenceCell({ type, read, field, missing }: FileColumn, record: ResponseRecord): string {
   const value = read(record);
-  if (value === null) return '';
+  if (value === null) return missing?.statusOf(record) === 'NOT_ASKED' ? '(not asked)' : '';
   if (type === 'moment' && typeof value === 'number') return new Date(value).toISOString();
   if (field === 'metadata') return csvJson(String(value));
   return typeof value === 'string' ? csvText(value) : String(value);

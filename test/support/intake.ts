@@ -127,6 +127,7 @@ export function streamEntry(id: string, more: Partial<StreamEntry> = {}): Stream
     sizes: [],
     filled: [],
     reachedQuotas: [],
+    invited: [],
     rows: Buffer.from('[]'),
     records: Buffer.alloc(0),
     ...more,

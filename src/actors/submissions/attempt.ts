@@ -9,7 +9,7 @@ import type { CachedSurvey } from '../survey-cache.ts';
 import type { IdCheckDeps } from './continued-response.ts';
 import type { PlanContext, PlanDeps, SubmissionPlan, UploadReservations } from './plan.ts';
 import { bodyDigest, digestOf, type FindReplayDeps, keyHashOf } from './repeats.ts';
-import { type PathReply, replyText } from './reply-text.ts';
+import { ignoredText, type PathReply, replyText } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse, RestoredResponse } from './saved-response.ts';
 
@@ -83,8 +83,8 @@ export function append(
     revision: survey.revision,
     caller: rateLimit ? '' : caller,
     limit: survey.submissionRateLimit ?? deps.submitLimit,
-    mustRefuse: Boolean(plan.problem || plan.needsIdCheck || plan.evicted),
-    keyHash,
+    mustRefuse: Boolean(plan.problem || plan.needsIdCheck || plan.needsInvitation || plan.evicted),
+    keyHash: isNamedByInvitation(plan) ? '' : keyHash,
     digest,
     legacy:
       request && digest !== '' && deps.mayHaveLegacyKeys()
@@ -92,8 +92,10 @@ export function append(
         : undefined,
     outcome: plan.outcome,
     collector: plan.collector,
-    ...(plan.cells && { cells: plan.cells }),
-    ...(plan.heldCells && { heldCells: plan.heldCells }),
+    invited: plan.invited,
+    cells: plan.cells,
+    heldCells: plan.heldCells,
+    ignored: ignoredText(plan.path),
     responseId: plan.responseId,
     idHash: plan.idHash,
     observedVersion: plan.observedVersion,
@@ -104,6 +106,9 @@ export function append(
     idempotencyRecords: plan.records,
   });
 }
+
+/** Whether the token of an invitation names the response, and is its idempotency key. */
+export const isNamedByInvitation = ({ invited }: SubmissionPlan): boolean => invited !== undefined && !invited.burns;
 
 export function rateLimitAfter(
   attempt: Pick<SubmissionAttempt, 'rateLimit'>,

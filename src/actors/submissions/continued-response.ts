@@ -21,10 +21,16 @@ export interface ContinuedResponse {
   observedVersion: number | null;
 }
 
+export interface ContinuedRequest extends Pick<Submission, 'responseId' | 'resumeToken'> {
+  surveyId: string;
+  /** An invitation names the response and is the right to continue it; `isStarted`: a save of it was accepted. */
+  invited?: { isStarted: boolean } | undefined;
+}
+
 /** Finds the saved state of the response that a submission names, in the intake or in `restored`. */
 export async function findContinued(
   deps: ContinuedResponseDeps,
-  { surveyId, responseId, resumeToken }: { surveyId: string } & Pick<Submission, 'responseId' | 'resumeToken'>,
+  { surveyId, responseId, resumeToken, invited }: ContinuedRequest,
   { survey }: Pick<CachedSurvey, 'survey'>,
   restored: RestoredResponse | undefined,
 ): Promise<ContinuedResponse> {
@@ -33,19 +39,23 @@ export async function findContinued(
     if (resumeToken === undefined) return { observedVersion: null };
     return refused(validationProblem([{ path: 'responseId', message: 'is needed with resumeToken' }]));
   }
-  if (resumeToken === undefined) return { observedVersion: 0 };
-  if (!deps.secrets.isResumeToken(surveyId, responseId, resumeToken)) return refused(refusal('wrongResumeToken'));
+  if (!invited && resumeToken === undefined) return { observedVersion: 0 };
+  if (!invited && !deps.secrets.isResumeToken(surveyId, responseId, resumeToken ?? ''))
+    return refused(refusal('wrongResumeToken'));
+  const isComplete = refusal(invited ? 'invitationUsed' : 'alreadyComplete');
   const state = await deps.intake.state(responseId);
-  if (state && (state.version < 1 || state.surveyId !== surveyId)) return refused(refusal('noResponseToContinue'));
-  if (state?.isComplete) return { observedVersion: state.version, problem: refusal('alreadyComplete') };
+  if (state && (state.version < 1 || state.surveyId !== surveyId))
+    return invited ? { observedVersion: 0, problem: isComplete } : refused(refusal('noResponseToContinue'));
+  if (state?.isComplete) return { observedVersion: state.version, problem: isComplete };
   if (state && state.savedState !== '')
     return { observedVersion: state.version, saved: JSON.parse(state.savedState) as SavedResponse };
   // A later version in the intake means that somebody else has continued the response since: then it is restored again.
   if (restored && (state === undefined || state.version === restored.observedVersion))
     return {
       observedVersion: restored.observedVersion,
-      ...(restored.isComplete ? { problem: refusal('alreadyComplete') } : { saved: restored.saved }),
+      ...(restored.isComplete ? { problem: isComplete } : { saved: restored.saved }),
     };
+  if (invited && !state && !invited.isStarted) return { observedVersion: 0 };
   const known = state && {
     observedVersion: state.version,
     submittedAtMs: Number.isNaN(state.submittedAtMs) ? undefined : state.submittedAtMs,

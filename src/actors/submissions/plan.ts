@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { defaultCollectorCode } from '../../domain/collector.ts';
+import type { Invitation } from '../../domain/invitation.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
@@ -17,11 +18,13 @@ import { Problem, type ValidationIssue, validationProblem } from '../../errors.t
 import { isServerGeneratedId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { encodeRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
+import type { InvitedSubmission } from '../../stores/redis/intake/append-protocol.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
 import type { FormerVersions, JudgingSurvey } from '../former-versions.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import { type CollectorChoice, chooseCollector } from './collector-choice.ts';
 import { type ContinuedResponse, type ContinuedResponseDeps, findContinued } from './continued-response.ts';
+import { type InvitationAccess, invitationProblem, invitedMetadata } from './invitation.ts';
 import { closedProblem, isInvited, refusal } from './refusals.ts';
 import { bodyDigest } from './repeats.ts';
 import { type PathReply, replyText } from './reply-text.ts';
@@ -42,6 +45,8 @@ export interface PlanDeps extends ContinuedResponseDeps {
   formerVersions: FormerVersions;
   uploads: Pick<UploadReservations, 'reserve'>;
   secrets: ContinuedResponseDeps['secrets'] & Pick<Secrets, 'resumeToken'>;
+  /** Without this no invitation is taken. */
+  invitations?: InvitationAccess;
   now(): number;
 }
 
@@ -50,6 +55,10 @@ export interface SubmissionPlan {
   problem: Problem | undefined;
   /** It names an id of the service's own form: `idTakenProblem` must be asked before it can be accepted. */
   needsIdCheck?: boolean;
+  /** Its invitation must be looked up before it can be accepted. */
+  needsInvitation?: boolean;
+  /** The invitation by which it comes, as the intake must know it. */
+  invited?: InvitedSubmission;
   /** It continues a response whose answers must be restored from the response store before it can be accepted. */
   evicted?: EvictedResponse;
   responseId: string;
@@ -68,8 +77,8 @@ export interface SubmissionPlan {
   /** Idempotency records for the response store, a line each. */
   records: string;
   /** Codes of the quotas by cell that it counts for, and that its earlier saves counted for. */
-  cells?: readonly number[];
-  heldCells?: readonly number[];
+  cells?: readonly number[] | undefined;
+  heldCells?: readonly number[] | undefined;
   uploadIds: readonly string[];
 }
 
@@ -84,6 +93,10 @@ export interface PlanContext {
   isIdFree: boolean;
   /** The response that it continues, from the response store. */
   restored?: RestoredResponse | undefined;
+  /** The invitation whose token it shows; null: there is none; undefined: it was not looked up. */
+  invitation?: Invitation | null | undefined;
+  /** A save by the invitation was accepted, although the invitation does not say so yet. */
+  isInvitationStarted?: boolean;
 }
 
 /**
@@ -101,6 +114,10 @@ export function planSubmission(
   const responseId = submission?.responseId ?? context.idAt(nowMs);
   if (!submission) return refusedPlan(responseId, null, request.problem ?? new Problem('VALIDATION_ERROR'));
   const closed = tokenProblem(request, cached) ?? closedProblem(cached.survey, nowMs);
+  // In an anonymous survey the invitation only opens: the response is continued by its resumeToken.
+  const isOpened = cached.survey.isAnonymous && submission.resumeToken !== undefined;
+  if (submission.invitation !== undefined && !isOpened)
+    return planInvited(deps, { request, submission, cached, responseId, context, nowMs }, closed);
   if (submission.responseId !== undefined || submission.resumeToken !== undefined)
     return planContinued(deps, { request, submission, cached, responseId, context, nowMs }, closed);
   const choice = chooseCollector(cached.compiled.collectors, { submission, saved: undefined }, nowMs);
@@ -198,11 +215,57 @@ const refusedPlan = (responseId: string, observedVersion: number | null, problem
   problem,
 });
 
+/**
+ * A submission that shows the token of an invitation. The first plan only finds out whether it is a repeat, and counts
+ * the submission limit; then the invitation is looked up. Outside anonymous surveys the token names the response, and
+ * is its idempotency key in place of the header.
+ */
+async function planInvited(
+  deps: PlanDeps,
+  input: ContinuedInput,
+  closed: Problem | undefined,
+): Promise<SubmissionPlan> {
+  const { request, submission, cached, context, nowMs } = input;
+  const { isAnonymous } = cached.survey;
+  const { invitation } = context;
+  if (!deps.invitations || !cached.compiled.collectors.takesInvitations)
+    return refusedPlan(input.responseId, null, closed ?? refusal('wrongInvitation'));
+  const token = deps.invitations.read(submission.invitation ?? '');
+  const refused =
+    invitation === null
+      ? refusal('wrongInvitation')
+      : invitation && invitationProblem(invitation, { nowMs, isAnonymous });
+  const isOther = submission.responseId !== undefined && submission.responseId !== token.responseId;
+  const issue: ValidationIssue = { path: 'responseId', message: 'must be left out: the invitation names the response' };
+  const named = {
+    responseId: token.responseId,
+    submission: { ...submission, responseId: token.responseId, resumeToken: undefined },
+    request: isOther ? { ...request, issues: [...request.issues, issue] } : request,
+    context: { ...context, keyHash: '' },
+  };
+  const isStarted = invitation?.status === 'STARTED' || context.isInvitationStarted === true;
+  const plan = await planContinued(deps, isAnonymous ? input : { ...input, ...named }, closed ?? refused, {
+    invitation,
+    continues: isAnonymous ? undefined : { isStarted },
+  });
+  const tokenHash = isAnonymous ? '' : token.hash.toString('hex');
+  return { ...plan, invited: { mark: token.mark, burns: isAnonymous, tokenHash } };
+}
+
+/** How an invitation bears on a submission that names its response. */
+interface InvitedPlan {
+  /** Undefined: it must be looked up. */
+  invitation: Invitation | null | undefined;
+  /** Set where the invitation is the right to continue the response. */
+  continues: { isStarted: boolean } | undefined;
+}
+
 /** A submission that names its response: looks up first what was saved of it. */
 async function planContinued(
   deps: PlanDeps,
   input: ContinuedInput,
   closed: Problem | undefined,
+  invited?: InvitedPlan,
 ): Promise<SubmissionPlan> {
   const { isIdFree, restored } = input.context;
   const continued = await findContinued(
@@ -211,20 +274,26 @@ async function planContinued(
       surveyId: input.request.surveyId,
       responseId: input.submission.responseId,
       resumeToken: input.submission.resumeToken,
+      invited: invited?.continues,
     },
     input.cached,
     restored,
   );
   const { submission, cached, nowMs } = input;
-  const choice = chooseCollector(cached.compiled.collectors, { submission, saved: continued.saved?.row }, nowMs);
-  const problem = closed ?? continued.problem ?? (continued.evicted ? undefined : choice.problem);
-  if (problem)
-    return { ...refusedPlan(input.responseId, continued.observedVersion, problem), idHash: idHashOf(input, continued) };
+  const { collectors } = cached.compiled;
+  const invitation = invited?.invitation ?? undefined;
+  const invitedBy = invitation && collectors.byId.get(invitation.collectorId);
+  const choice = chooseCollector(collectors, { submission, saved: continued.saved?.row, invitedBy }, nowMs);
+  const mustLookUp = invited !== undefined && invited.invitation === undefined;
+  const problem = closed ?? continued.problem ?? (continued.evicted || mustLookUp ? undefined : choice.problem);
+  const undecided = { ...emptyPlan(input.responseId, continued.observedVersion), idHash: idHashOf(input, continued) };
+  if (problem) return { ...undecided, problem };
+  if (mustLookUp) return { ...undecided, needsInvitation: true };
   if (continued.evicted)
     return { ...emptyPlan(input.responseId, continued.observedVersion), evicted: continued.evicted };
   const plan = await planUploads(
     deps,
-    { ...input, continued, choice },
+    { ...input, continued, choice, invitation },
     input.cached.compiled.uploadIdsIn(input.submission.answers),
   );
   return continued.observedVersion === 0 && !isIdFree && isServerGeneratedId(input.responseId)
@@ -265,6 +334,7 @@ interface AnswerInput {
   context: Pick<PlanContext, 'keyHash' | 'digest'>;
   continued: ContinuedResponse;
   choice: CollectorChoice;
+  invitation?: Invitation | undefined;
   nowMs: number;
 }
 
@@ -313,7 +383,7 @@ function planAnswers(
 
 /** A response that is continued is judged by the version of its last save, unless the respondent has seen another. */
 function versionSeen({ submission, continued, cached }: AnswerInput): number | undefined {
-  const saved = cached.compiled.paths?.paths.isBranched ? continued.saved?.surveyVersion : undefined;
+  const saved = cached.compiled.notAskedWords.length > 0 ? continued.saved?.surveyVersion : undefined;
   return submission.surveyVersion ?? saved;
 }
 
@@ -367,16 +437,30 @@ const noMetadata: Readonly<Record<string, string>> = {};
 const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
 
 /** Language and metadata of a response, as it is stored with what this submission gives. */
-function respondentOf({ submission, cached, continued: { saved }, choice }: RowInput): RespondentContext {
+function storedRespondentOf(input: RowInput): RespondentContext {
+  const { submission, cached, continued, choice } = input;
+  const { saved } = continued;
+  // An anonymous survey keeps nothing of the invitation.
+  const invitation = cached.survey.isAnonymous ? undefined : input.invitation;
+  const given = saved ? { ...saved.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata);
   return {
     // Responses that earlier versions saved may hold a language that is not canonical.
     language:
       submission.language ??
       (saved && (canonicalLanguage(saved.language) ?? saved.language)) ??
+      invitation?.language ??
       choice.collector?.language ??
       cached.survey.language,
-    metadata: saved ? { ...saved.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata),
+    metadata: invitation ? { ...given, ...invitedMetadata(invitation) } : given,
   };
+}
+
+/** The same as conditions read it: with the invitation's metadata, also where that is not stored. */
+function respondentOf(input: RowInput): RespondentContext {
+  const stored = storedRespondentOf(input);
+  return input.invitation && input.cached.survey.isAnonymous
+    ? { ...stored, metadata: { ...stored.metadata, ...invitedMetadata(input.invitation) } }
+    : stored;
 }
 
 interface JudgedAnswers {
@@ -392,8 +476,8 @@ function pathReply(outcome: Outcome, path: JudgedPath | undefined): PathReply | 
 }
 
 /** The cells in which an earlier save of a response counts. */
-function heldCells({ cached, continued: { saved } }: RowInput): number[] {
-  if (!saved || !cached.compiled.paths) return [];
+function heldCells({ cached, continued: { saved } }: RowInput): number[] | undefined {
+  if (!saved || !cached.compiled.paths) return undefined;
   return cached.compiled.paths.cells(saved.row, saved, { isStarted: true });
 }
 
@@ -413,7 +497,7 @@ function encodePlan(
   if (slot !== null && collector) row.codes[slot] = collector.code;
   const submittedAtMs = saved?.submittedAtMs ?? nowMs;
   const startedAtMs = saved?.startedAtMs ?? submission.startedAtMs;
-  const { language, metadata } = respondentOf(input);
+  const { language, metadata } = storedRespondentOf(input);
   const respondent = submission.respondent ?? saved?.respondent ?? '';
   const tookMs = durationMs(startedAtMs, submittedAtMs);
   const head: ResponseHead = {
@@ -472,8 +556,8 @@ function encodePlan(
       shownPath,
     ),
     path: shownPath,
-    ...(path && path.cells.length > 0 && { cells: path.cells }),
-    ...(held.length > 0 && { heldCells: held }),
+    cells: path?.cells,
+    heldCells: held,
     state: state ? JSON.stringify(state) : '',
     // Most submissions leave none.
     records: hashes.length === 0 ? '' : hashes.map((hash) => encodeRecord({ hash, ...record })).join('\n'),

@@ -111,6 +111,13 @@ const refusals = {
     message: 'This collector has all the responses it asked for',
     intakeCode: 'COLLECTOR_FULL',
   },
+  invitationUsed: {
+    code: 'CONFLICT',
+    reason: 'INVITATION_USED',
+    message: 'This invitation was used: it is good for one response',
+  },
+  invitationRevoked: { code: 'CONFLICT', reason: 'INVITATION_REVOKED', message: 'This invitation was revoked' },
+  invitationExpired: { code: 'CONFLICT', reason: 'INVITATION_EXPIRED', message: 'This invitation has expired' },
   alreadyComplete: {
     code: 'CONFLICT',
     reason: 'ALREADY_COMPLETE',

@@ -14,9 +14,16 @@ const digestLength = 12;
 export const bodyDigest = (canonicalText: string): string =>
   hash('sha256', canonicalText, 'base64url').slice(0, digestLength);
 
-/** The body's digest; '' where no repeat can be recognised: without a key or a responseId, and complete at once. */
+/**
+ * The body's digest; '' where no repeat can be recognised: without a key, a responseId or an invitation, and complete
+ * at once.
+ */
 export function digestOf({ idempotencyKey, submission, body }: SubmissionRequest): string {
-  return submission && idempotencyKey === undefined && submission.responseId === undefined && submission.isComplete
+  return submission &&
+    idempotencyKey === undefined &&
+    submission.responseId === undefined &&
+    submission.invitation === undefined &&
+    submission.isComplete
     ? ''
     : bodyDigest(canonicalBody(body));
 }

@@ -8,6 +8,7 @@ import {
   accepted,
   acceptedOverQuota,
   append,
+  isNamedByInvitation,
   rateLimitAfter,
   type SubmissionAttempt,
   type SubmissionsDeps,
@@ -17,8 +18,8 @@ import type { FrozenSubmissions } from './frozen-submissions.ts';
 import { planSubmission, type SubmissionPlan } from './plan.ts';
 import { intakeRefusal, refusal } from './refusals.ts';
 import { findReplay } from './repeats.ts';
-import { type PathReply, replayedReply, replayedReplyFrom } from './reply-text.ts';
-import type { SubmissionOutcome, SubmissionRateLimitStatus } from './request.ts';
+import { type PathReply, readIgnored, replayedReply, replayedReplyFrom } from './reply-text.ts';
+import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse } from './saved-response.ts';
 
 export type RetryDeps = SubmissionsDeps & { frozenSubmissions: FrozenSubmissions };
@@ -55,7 +56,7 @@ export async function retryOnConflict(
     // Once somebody has continued a restored response the intake knows it again, so few retries restore it.
     const isMerge = lastCode === 'CHANGED' && !attempt.restored;
     const outcome = await handleResult(deps, attempt, { cached, plan, result, rateLimit: attempt.rateLimit });
-    attempt.isIdFree ||= result.code === 'REFUSED';
+    attempt.isIdFree ||= result.code === 'REFUSED' && plan.needsIdCheck === true;
     ready = undefined;
     if (outcome === 'released') continue;
     if (outcome !== 'again' && outcome !== 'later') return outcome;
@@ -93,6 +94,8 @@ async function handleResult(
   const replay = (replyText: string): SubmissionOutcome => ({ kind: 'accepted', replyText, isReplay: true, rateLimit });
   if (!acceptedCodes.has(result.code) && plan.uploadIds.length > 0)
     await deps.uploads.release(plan.responseId, plan.uploadIds);
+  if (acceptedCodes.has(result.code) && plan.invited?.burns && attempt.invitation)
+    deps.invitations?.noteUse({ id: attempt.invitation.id, isComplete: plan.outcome !== 'PARTIAL' });
   switch (result.code) {
     case 'ACCEPTED':
       return accepted(plan, rateLimit);
@@ -106,33 +109,52 @@ async function handleResult(
       return replay(
         replayedReplyFrom(
           deps,
-          attempt.request,
+          requestOf(attempt, plan),
           attempt.keyHash,
           result.text,
           await repeatedPath(deps, cached, plan, result.text),
         ),
       );
     case 'MISMATCH':
+      if (isNamedByInvitation(plan)) return (await isOpen(deps, plan)) ? 'again' : refuse(refusal('invitationUsed'));
+      return refuse(refusal('otherBody'));
+    case 'COMPLETE':
+      return refuse(refusal(isNamedByInvitation(plan) ? 'invitationUsed' : 'alreadyComplete'));
+    case 'SPENT':
+      // The record of its use was lost in a crash, or is still to come.
+      if (attempt.invitation?.status === 'UNUSED')
+        deps.invitations?.noteUse({ id: attempt.invitation.id, isComplete: true });
+      return refuse(refusal('invitationUsed'));
     case 'LIMITED':
     case 'FULL':
     case 'QUOTA':
     case 'COLLECTOR_FULL':
-    case 'COMPLETE':
     case 'NEWER':
       return refuse(intakeRefusal(result.code, result.resetMs));
     case 'REFUSED': {
       if (plan.problem) return refuse(plan.problem);
+      if (plan.needsInvitation) {
+        const problem = await lookUpInvitation(deps, attempt);
+        return problem ? refuse(problem) : 'again';
+      }
       const found = plan.evicted
-        ? await restoreEvicted(deps, attempt, plan.evicted)
+        ? await restoreEvicted(deps, attempt, plan, plan.evicted)
         : await idTakenProblem(deps, cached.survey.id, plan.responseId);
       if (found === undefined) return 'again';
       return typeof found === 'string' ? replay(found) : refuse(found);
     }
     case 'LOOKUP': {
-      const { request, keyHash, digest } = attempt;
-      const found = await findReplay(deps, { request, keyHash, idHash: plan.idHash, digest, path: plan.path });
+      const keyHash = isNamedByInvitation(plan) ? '' : attempt.keyHash;
+      const repeat = { request: requestOf(attempt, plan), keyHash, idHash: plan.idHash, digest: attempt.digest };
+      const found = await findReplay(deps, { ...repeat, path: plan.path });
       attempt.isLookedUp = true;
       if (found === undefined) return 'again';
+      if (typeof found !== 'string' && isNamedByInvitation(plan)) {
+        attempt.isInvitationStarted ||= await isStoredOpen(deps, plan);
+        return attempt.isInvitationStarted
+          ? 'again'
+          : refuse(found.code === 'CONFLICT' ? refusal('invitationUsed') : found);
+      }
       return typeof found === 'string' ? replay(found) : refuse(found);
     }
     case 'FROZEN':
@@ -152,18 +174,27 @@ async function handleResult(
   }
 }
 
-/** What the first reply said of the path. A quota by cell that was full then is full now, unless responses were deleted. */
+/**
+ * What the first reply said of the path. Where the intake does not know any more which quota by cell was full, it is one
+ * that is full now.
+ */
 async function repeatedPath(
   { quotaCounts }: RetryDeps,
   { survey }: CachedSurvey,
-  { path, cells = [] }: SubmissionPlan,
+  { path: planned, cells = [] }: SubmissionPlan,
   text: string,
 ): Promise<PathReply | undefined> {
-  if (!path || outcomeOfNumber(Number(text.slice(0, 1))) !== 'OVER_QUOTA') return path;
-  const counts = await quotaCounts(survey.id);
-  const full = survey.quotas?.find(
-    ({ code, limit, whenFull }) =>
-      cells.includes(code) && whenFull === 'OVER_QUOTA' && (counts.get(code)?.count ?? 0) >= limit,
+  const ignored = readIgnored(text, survey.questions);
+  const outcome = outcomeOfNumber(Number(text.slice(0, 1)));
+  // Without it the text is of an earlier version.
+  const path: PathReply | undefined = ignored ? { outcome, ...(ignored.length > 0 && { ignored }) } : planned;
+  if (!path || outcome !== 'OVER_QUOTA') return path;
+  const [, , knownCode] = (text.split('/', 1)[0] ?? '').split(' ');
+  const counts = knownCode === undefined ? await quotaCounts(survey.id) : undefined;
+  const full = survey.quotas?.find(({ code, limit, whenFull }) =>
+    counts
+      ? cells.includes(code) && whenFull === 'OVER_QUOTA' && (counts.get(code)?.count ?? 0) >= limit
+      : code === Number(knownCode),
   );
   return { ...path, outcome: 'OVER_QUOTA', ...(full && { quota: { id: full.id, name: full.name } }) };
 }
@@ -175,6 +206,7 @@ async function repeatedPath(
 async function restoreEvicted(
   deps: SubmissionsDeps,
   attempt: SubmissionAttempt,
+  plan: SubmissionPlan,
   evicted: EvictedResponse,
 ): Promise<Problem | string | undefined> {
   try {
@@ -184,13 +216,46 @@ async function restoreEvicted(
     // Restoring has waited until the response store caught up, so the records are there too.
     const records = restored ? await deps.findRecords([hashOfResponseId(evicted.responseId)]) : [];
     const repeated = records.find(({ digest, surveyId }) => digest === attempt.digest && surveyId === evicted.surveyId);
-    if (repeated) return replayedReply(deps, attempt.request, attempt.keyHash, repeated);
+    if (repeated) return replayedReply(deps, requestOf(attempt, plan), attempt.keyHash, repeated);
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;
   }
-  return attempt.restored ? undefined : refusal('noResponseToContinue');
+  if (attempt.restored) return undefined;
+  // The response of a used invitation was deleted.
+  return refusal(isNamedByInvitation(plan) ? 'invitationUsed' : 'noResponseToContinue');
 }
+
+/** The request with the response's id, where the token of an invitation stands for it. */
+const requestOf = ({ request }: SubmissionAttempt, plan: SubmissionPlan): SubmissionRequest =>
+  isNamedByInvitation(plan) && request.submission
+    ? { ...request, submission: { ...request.submission, responseId: plan.responseId } }
+    : request;
+
+/** Looks the invitation up; done only after the submission limit was counted. Returns what ends the submission. */
+async function lookUpInvitation(
+  { invitations }: SubmissionsDeps,
+  attempt: SubmissionAttempt,
+): Promise<Problem | undefined> {
+  const { surveyId, submission } = attempt.request;
+  try {
+    attempt.invitation = (await invitations?.find(surveyId, submission?.invitation ?? '')) ?? null;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** Whether the response of an invitation was saved in part since the submission was planned. */
+async function isOpen({ intake }: SubmissionsDeps, { responseId }: SubmissionPlan): Promise<boolean> {
+  const state = await intake.state(responseId);
+  return state !== undefined && state.version > 0 && !state.isComplete;
+}
+
+/** Whether the response store has the response of an invitation, saved in part. */
+const isStoredOpen = async ({ findRecords }: SubmissionsDeps, { idHash }: SubmissionPlan): Promise<boolean> =>
+  idHash !== '' && (await findRecords([idHash])).at(-1)?.outcome === 'PARTIAL';
 
 /** Waits while the survey is frozen. False: it is frozen still, after the longest time that a submission may wait. */
 async function waitUntilReleased({ frozenSubmissions }: RetryDeps, attempt: SubmissionAttempt): Promise<boolean> {

@@ -136,7 +136,7 @@ export function savedFromRecord({
 
 /** The same from an accepted row, which leaves out empty positions at its end. */
 function savedFromRow(
-  { submittedAtMs, durationMs, language, respondent, metadata }: ResponseHead,
+  { submittedAtMs, durationMs, language, respondent, metadata, surveyVersion }: ResponseHead,
   { codes, numbers, texts }: AnswerRow,
   codePositions: number,
 ): SavedResponse {
@@ -148,5 +148,6 @@ function savedFromRow(
     respondent,
     metadata,
     row: { codes: padded, numbers, texts },
+    surveyVersion,
   };
 }

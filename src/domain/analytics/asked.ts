@@ -1,7 +1,7 @@
+import { notAskedPlace, wholeQuestion } from '../not-asked.ts';
 import type { Outcome } from '../outcome.ts';
 import {
   type AnswerRow,
-  bitsPerWord,
   type CodeBit,
   type Dimension,
   dimensionSlots,
@@ -41,10 +41,12 @@ export interface AskedQuestion extends AskedPart {
   rows: readonly (AskedPart & { id: string; value: string })[];
 }
 
-const askedCache = new WeakMap<SurveyWithQuestions, readonly AskedQuestion[]>();
+type Questions = Pick<SurveyWithQuestions, 'questions'>;
+
+const askedCache = new WeakMap<Questions, readonly AskedQuestion[]>();
 
 /** The visible questions of a survey in their designed order. Cached by survey object. */
-export function askedQuestions(survey: SurveyWithQuestions): readonly AskedQuestion[] {
+export function askedQuestions(survey: Questions): readonly AskedQuestion[] {
   let asked = askedCache.get(survey);
   if (!asked) {
     asked = survey.questions.filter(({ isHidden }) => !isHidden).map(askedQuestion);
@@ -55,7 +57,7 @@ export function askedQuestions(survey: SurveyWithQuestions): readonly AskedQuest
 
 export function askedQuestion(question: Question): AskedQuestion {
   const { countPlan, dimension } = registry[question.type];
-  const ofQuestion = bitsOf(question, '');
+  const ofQuestion = bitsOf(question, wholeQuestion);
   return {
     questionId: question.id,
     slots: countPlan(question).base,
@@ -73,19 +75,16 @@ export function askedQuestion(question: Question): AskedQuestion {
 }
 
 function bitsOf({ notAsked }: Question, key: string): CodeBit[] {
-  const place = notAsked?.[key];
-  return place === undefined ? [] : [{ slot: Math.floor(place / bitsPerWord), bit: place % bitsPerWord }];
+  const bit = notAsked?.[key];
+  if (bit === undefined) return [];
+  const { position, mask } = notAskedPlace(bit);
+  return [{ slot: position, mask }];
 }
 
 /**
  * The variable of a question, or of its row of that id or value, with a further category: responses that skipped it.
  */
-export function withSkipped(
-  survey: SurveyWithQuestions,
-  dimension: Dimension,
-  questionId: string,
-  row?: string,
-): Dimension {
+export function withSkipped(survey: Questions, dimension: Dimension, questionId: string, row?: string): Dimension {
   const asked = askedQuestions(survey);
   const place = asked.findIndex((question) => question.questionId === questionId);
   const question = asked[place];
@@ -114,7 +113,7 @@ export const haveNotAskedBits = (asked: readonly AskedQuestion[]): boolean =>
 
 const isAnswered = ({ slots }: AskedPart, codes: readonly number[]): boolean => slots.some((slot) => codes[slot]);
 const hasBit = ({ notAsked }: AskedPart, codes: readonly number[]): boolean =>
-  notAsked.some(({ slot, bit }) => ((codes[slot] ?? 0) & (1 << bit)) !== 0);
+  notAsked.some(({ slot, mask }) => ((codes[slot] ?? 0) & mask) !== 0);
 
 /** The statuses of one stored response. */
 export interface StoredStatuses {

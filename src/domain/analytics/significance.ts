@@ -239,8 +239,14 @@ function logFactorial(n: number): number {
   return (n + 0.5) * Math.log(n) - n + 0.5 * Math.log(2 * Math.PI) + series;
 }
 
-const logFactorials: number[] = [0];
-for (let n = 1; n <= 32; n += 1) logFactorials.push((logFactorials[n - 1] ?? 0) + Math.log(n));
+const logFactorials = smallLogFactorials(32);
+
+/** The natural logarithms of 0! to count!. */
+function smallLogFactorials(count: number): readonly number[] {
+  const known = [0];
+  for (let n = 1; n <= count; n += 1) known.push((known[n - 1] ?? 0) + Math.log(n));
+  return known;
+}
 
 /** Pairs whose p-values are computed without a pause. */
 const pairsAtOnce = 500;

@@ -15,8 +15,8 @@ export interface GivenPathAnswer {
 export interface PathAnswers {
   /** Whether there is an answer. Not asked of questions with items that can be hidden. */
   isAnswered(question: number): boolean;
-  /** The answers to a question in API shape; empty without one. Only asked of questions that conditions name. */
-  given(question: number): readonly GivenPathAnswer[];
+  /** The answer as conditions read it; undefined without one. Only asked of questions that are named somewhere. */
+  answer(question: number): PathAnswer | undefined;
 }
 
 /** An answer as conditions read it. Options and rows are indexes into those of the question's shape. */
@@ -39,10 +39,15 @@ export interface PathAnswer {
 
 const none: readonly never[] = [];
 
-function answerOf(parts: Partial<PathAnswer>): PathAnswer {
-  const { options = none, ranks = none, rows = none, text = '', isOther = false, number = Number.NaN } = parts;
-  return { options, ranks, rows, text, isOther, number, foldedText: undefined };
-}
+const answerOf = (parts: Partial<PathAnswer>): PathAnswer => ({
+  options: parts.options ?? none,
+  ranks: parts.ranks ?? none,
+  rows: parts.rows ?? none,
+  text: parts.text ?? '',
+  isOther: parts.isOther === true,
+  number: parts.number ?? Number.NaN,
+  foldedText: undefined,
+});
 
 /** The text of an answer for comparison. */
 export function foldedTextOf(answer: PathAnswer): string {
@@ -79,6 +84,8 @@ const text = first((_question, answer) => {
   return given === undefined ? undefined : answerOf({ text: given });
 });
 
+const hasNoRank = ({ rank }: GivenPathAnswer): boolean => rank === undefined;
+
 const ascending = (one: number, other: number): number => one - other;
 
 const yesAndNo = ['yes', 'no'];
@@ -103,12 +110,9 @@ const readers: Readonly<Record<AnswerKind, Reader>> = {
   }),
   choices(question, given) {
     const options: number[] = [];
-    const taken = new Set<number>();
     for (const answer of given) {
       const index = optionIndex(question, answer);
-      if (index === undefined || taken.has(index)) continue;
-      taken.add(index);
-      options.push(index);
+      if (index !== undefined && !options.includes(index)) options.push(index);
     }
     return options.length === 0 ? undefined : answerOf({ options: options.sort(ascending) });
   },
@@ -126,18 +130,17 @@ const readers: Readonly<Record<AnswerKind, Reader>> = {
     return isAnswered ? answerOf({ rows }) : undefined;
   },
   ranks(question, given) {
-    const isByOrder = given.every(({ rank }) => rank === undefined);
+    const isByOrder = given.every(hasNoRank);
     const ranked: { index: number; rank: number }[] = [];
-    const taken = new Set<number>();
-    for (const [order, answer] of given.entries()) {
+    for (let order = 0; order < given.length; order += 1) {
+      const answer = given[order] as GivenPathAnswer;
       const index = optionIndex(question, answer);
       const rank = isByOrder ? order + 1 : answer.rank;
-      if (index === undefined || taken.has(index) || typeof rank !== 'number' || !(rank >= 1)) continue;
-      taken.add(index);
-      ranked.push({ index, rank });
+      if (index === undefined || typeof rank !== 'number' || !(rank >= 1)) continue;
+      if (!ranked.some((other) => other.index === index)) ranked.push({ index, rank });
     }
     if (ranked.length === 0) return undefined;
-    ranked.sort((a, b) => a.rank - b.rank);
+    ranked.sort((one, other) => one.rank - other.rank);
     return answerOf({ options: ranked.map(({ index }) => index), ranks: ranked.map(({ rank }) => rank) });
   },
   scale: first((question, { numberValue }) =>
@@ -176,7 +179,7 @@ export function offeredPart(
   }
   if (!optionMask || answer.options.every((option) => optionMask[option] === 1)) return answer;
   const kept = answer.options.flatMap((option, place) => (optionMask[option] === 1 ? [place] : []));
-  if (kept.length === 0 && !answer.isOther) return undefined;
+  if (kept.length === 0) return undefined;
   return answerOf({
     ...answer,
     options: kept.map((place) => answer.options[place] as number),
@@ -196,9 +199,6 @@ export function givenAnswers({ shapes, indexOf }: QuestionShapes, list: readonly
     if (others) others.push(entry);
     else byQuestion.set(index, [entry]);
   }
-  const given = (question: number) => byQuestion.get(question) ?? none;
-  return {
-    given,
-    isAnswered: (question) => readAnswer(shapes[question] as QuestionShape, given(question)) !== undefined,
-  };
+  const answer = (question: number) => readAnswer(shapes[question] as QuestionShape, byQuestion.get(question) ?? none);
+  return { answer, isAnswered: (question) => answer(question) !== undefined };
 }

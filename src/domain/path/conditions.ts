@@ -22,11 +22,17 @@ export function compileCondition(condition: Condition, shapes: QuestionShapes): 
   const compileEach = (list: readonly Condition[]) => list.map((inner) => compileCondition(inner, shapes));
   if ('all' in condition) {
     const tests = compileEach(condition.all);
-    return (known) => tests.every((test) => test(known));
+    return (known) => {
+      for (const test of tests) if (!test(known)) return false;
+      return true;
+    };
   }
   if ('any' in condition) {
     const tests = compileEach(condition.any);
-    return (known) => tests.some((test) => test(known));
+    return (known) => {
+      for (const test of tests) if (test(known)) return true;
+      return false;
+    };
   }
   if ('not' in condition) {
     const test = compileCondition(condition.not, shapes);
@@ -78,10 +84,6 @@ function compileAnswerTest(
     }
     return mask;
   };
-  const ofRow = (isTrue: (own: readonly number[]) => boolean, otherwise: boolean) => (answer: PathAnswer) => {
-    const own = chosen(answer);
-    return own.length === 0 ? otherwise : isTrue(own);
-  };
   switch (leaf.operator) {
     case 'answered':
       return (answer) => chosen(answer).length > 0;
@@ -92,27 +94,32 @@ function compileAnswerTest(
       const mask = named(leaf.optionIds);
       const namesOther = leaf.optionIds.includes(otherOption);
       const isAny = leaf.operator === 'isAnyOf';
-      return (answer) =>
-        (chosen(answer).some((option) => mask[option] === 1) || (namesOther && answer.isOther)) === isAny;
+      return (answer) => (hasNamed(chosen(answer), mask) || (namesOther && answer.isOther)) === isAny;
     }
     case 'includesAny':
     case 'includesNone': {
       const mask = named(leaf.optionIds);
       const isAny = leaf.operator === 'includesAny';
-      return (answer) => chosen(answer).some((option) => mask[option] === 1) === isAny;
+      return (answer) => hasNamed(chosen(answer), mask) === isAny;
     }
     case 'includesAll': {
       const mask = named(leaf.optionIds);
       const needed = new Set(leaf.optionIds).size;
-      return ofRow((own) => own.reduce((count, option) => count + (mask[option] === 1 ? 1 : 0), 0) === needed, false);
+      return (answer) => countNamed(chosen(answer), mask) === needed;
     }
     case 'countBetween': {
       const { min = 0, max = Number.POSITIVE_INFINITY } = leaf;
-      return ofRow((own) => own.length >= min && own.length <= max, false);
+      return (answer) => {
+        const count = chosen(answer).length;
+        return count > 0 && count >= min && count <= max;
+      };
     }
     case 'rankedAtMost': {
       const option = optionIndexes.get(leaf.optionId);
-      return ({ options: own, ranks }) => own.some((other, at) => other === option && (ranks[at] ?? 0) <= leaf.rank);
+      return ({ options: own, ranks }) => {
+        const place = option === undefined ? -1 : own.indexOf(option);
+        return place >= 0 && (ranks[place] ?? 0) <= leaf.rank;
+      };
     }
     case 'between':
       return compileBetween(leaf, pointNear);
@@ -126,6 +133,17 @@ function compileAnswerTest(
       return (answer) => matches(foldedTextOf(answer));
     }
   }
+}
+
+function hasNamed(chosen: readonly number[], mask: Uint8Array): boolean {
+  for (const option of chosen) if (mask[option] === 1) return true;
+  return false;
+}
+
+function countNamed(chosen: readonly number[], mask: Uint8Array): number {
+  let count = 0;
+  for (const option of chosen) if (mask[option] === 1) count += 1;
+  return count;
 }
 
 type Ends = Extract<AnswerLeaf, { operator: 'between' }>;

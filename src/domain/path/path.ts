@@ -1,5 +1,6 @@
 import { givenAnswers, type PathAnswers } from './answers.ts';
 import type { PathItem } from './definition.ts';
+import type { QuestionShape } from './question-shape.ts';
 import { seedOf, shuffled } from './shuffle.ts';
 import { type CompiledPaths, type CompiledQuestion, compilePaths, type PathContext, Walk } from './walk.ts';
 
@@ -29,8 +30,8 @@ export interface PathPage {
 export interface PathStep {
   id: string;
   /** Options and rows that are offered, in the order shown. */
-  optionIds: string[];
-  rowIds: string[];
+  optionIds: readonly string[];
+  rowIds: readonly string[];
   isRequired: boolean;
 }
 
@@ -77,12 +78,11 @@ interface Page {
 
 function pagesOf(compiled: CompiledPaths, walk: Walk, responseId: string | undefined): Page[] {
   const { questions, sections } = compiled;
-  const firstStart = sections[0]?.start ?? questions.length;
   const inOrder = compiled.isShuffled
     ? inShownOrder(sections, (section) => section.isAnchored, responseId, 'sections')
     : sections;
   const pages: Page[] = [
-    { id: null, indexes: range(0, firstStart) },
+    { id: null, indexes: range(0, sections[0]?.start ?? questions.length) },
     ...inOrder.map(({ id, start, end, isShuffled }) => ({
       id,
       indexes: isShuffled
@@ -90,24 +90,32 @@ function pagesOf(compiled: CompiledPaths, walk: Walk, responseId: string | undef
         : range(start, end),
     })),
   ];
-  for (const page of pages) page.indexes = page.indexes.filter((question) => walk.onPath[question] === 1);
-  return pages.filter(({ indexes }) => indexes.length > 0);
+  return pages.flatMap(({ id, indexes }) => {
+    const shown = indexes.filter((question) => walk.onPath[question] === 1);
+    return shown.length === 0 ? [] : [{ id, indexes: shown }];
+  });
 }
 
 function stepOf(compiled: CompiledPaths, walk: Walk, question: number, responseId: string | undefined): PathStep {
   const { id, isRequired, shufflesOptions, shufflesRows } = compiled.questions[question] as CompiledQuestion;
-  const shape = compiled.shapes[question];
-  const ids = (items: readonly PathItem[] = [], isShuffled: boolean, scope: string, mask: Uint8Array | undefined) => {
+  const { options, optionIds, rows, rowIds } = compiled.shapes[question] as QuestionShape;
+  const shown = (
+    items: readonly PathItem[],
+    ids: readonly string[],
+    scope: string | undefined,
+    mask: Uint8Array | undefined,
+  ) => {
+    const isShuffled = scope !== undefined && responseId !== undefined;
+    if (!isShuffled && !mask) return ids;
     const places = range(0, items.length);
-    const ordered = isShuffled
-      ? inShownOrder(places, (place) => items[place]?.isAnchored === true, responseId, `${id}/${scope}`)
-      : places;
-    return ordered.flatMap((place) => (mask && mask[place] !== 1 ? [] : [(items[place] as PathItem).id]));
+    const isAnchored = (place: number) => items[place]?.isAnchored === true;
+    const ordered = isShuffled ? inShownOrder(places, isAnchored, responseId, `${id}/${scope}`) : places;
+    return ordered.flatMap((place) => (mask && mask[place] !== 1 ? [] : (ids[place] as string)));
   };
   return {
     id,
-    optionIds: ids(shape?.options, shufflesOptions, 'options', walk.offeredOptions[question]),
-    rowIds: ids(shape?.rows, shufflesRows, 'rows', walk.offeredRows[question]),
+    optionIds: shown(options, optionIds, shufflesOptions ? 'options' : undefined, walk.offeredOptions[question]),
+    rowIds: shown(rows, rowIds, shufflesRows ? 'rows' : undefined, walk.offeredRows[question]),
     isRequired,
   };
 }
@@ -120,4 +128,8 @@ const inShownOrder = <T>(
   scope: string,
 ): readonly T[] => (responseId === undefined ? items : shuffled(items, isAnchored, seedOf(responseId, scope)));
 
-const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index);
+function range(from: number, to: number): number[] {
+  const numbers: number[] = [];
+  for (let number = from; number < to; number += 1) numbers.push(number);
+  return numbers;
+}

@@ -9,6 +9,8 @@ export interface QuestionShape {
   options: readonly PathItem[];
   /** Rows of a MATRIX; empty for others. */
   rows: readonly PathItem[];
+  optionIds: readonly string[];
+  rowIds: readonly string[];
   /** Indexes of `options` and `rows` by id. */
   optionIndexes: ReadonlyMap<string, number>;
   rowIndexes: ReadonlyMap<string, number>;
@@ -38,6 +40,8 @@ export function shapeOf({ id, type, options, settings }: PathQuestion): Question
     kind,
     options,
     rows,
+    optionIds: options.map((option) => option.id),
+    rowIds: rows.map((row) => row.id),
     optionIndexes: indexesOf(options),
     rowIndexes: indexesOf(rows),
     points: options.map(({ point }, index) => point ?? index + 1),

@@ -1,6 +1,6 @@
 /**
  * The order in which items are shown follows from the response's id alone, so that every client shows the same one.
- * `docs/guide/paths.md` has the generator with test vectors in three languages.
+ * `docs/guide/shuffled-order.md` has the generator with test vectors in three languages.
  */
 
 /** The seed of one shuffle: FNV-1a (32 bits) of the UTF-8 bytes of `<responseId>/<scope>`, in lower case. */

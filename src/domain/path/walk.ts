@@ -1,4 +1,4 @@
-import { offeredPart, type PathAnswer, type PathAnswers, readAnswer } from './answers.ts';
+import { offeredPart, type PathAnswer, type PathAnswers } from './answers.ts';
 import { compileCondition, type Known, type Test } from './conditions.ts';
 import {
   type MatchedOptionsFrom,
@@ -220,13 +220,12 @@ export class Walk implements Known {
 
   /** The part of the answer that is offered; undefined without one, or if the question is not on the path. */
   answer(question: number): PathAnswer | undefined {
+    const known = this.#answers[question];
+    if (known !== undefined) return known ?? undefined;
     if (this.onPath[question] !== 1) return undefined;
-    let answer = this.#answers[question];
-    if (answer === undefined) {
-      answer = this.#read(question) ?? null;
-      this.#answers[question] = answer;
-    }
-    return answer ?? undefined;
+    const answer = this.#read(question);
+    this.#answers[question] = answer ?? null;
+    return answer;
   }
 
   /** Whether a question on the path has an answer. */
@@ -247,10 +246,11 @@ export class Walk implements Known {
   }
 
   #read(question: number): PathAnswer | undefined {
-    const shape = this.#compiled.shapes[question] as QuestionShape;
-    const answer = readAnswer(shape, this.#source.given(question));
-    const [options, rows] = [this.offeredOptions[question], this.offeredRows[question]];
-    return answer && (options || rows) ? offeredPart(shape, answer, { options, rows }) : answer;
+    const answer = this.#source.answer(question);
+    const options = this.offeredOptions[question];
+    const rows = this.offeredRows[question];
+    if (!answer || (!options && !rows)) return answer;
+    return offeredPart(this.#compiled.shapes[question] as QuestionShape, answer, { options, rows });
   }
 
   /** One pass over the questions in their designed order. */
@@ -273,10 +273,18 @@ export class Walk implements Known {
         continue;
       }
       this.onPath[index] = 1;
-      const skip = question.skips.length === 0 ? undefined : question.skips.find(({ test }) => test(this));
-      if (skip?.isScreenOut === true) this.isScreenedOut = true;
-      index = skip ? skip.to : index + 1;
+      index = this.#next(index, question.skips);
     }
+  }
+
+  /** Index of the question to go on with. */
+  #next(index: number, skips: readonly CompiledSkip[]): number {
+    for (const { test, to, isScreenOut } of skips) {
+      if (!test(this)) continue;
+      if (isScreenOut) this.isScreenedOut = true;
+      return to;
+    }
+    return index + 1;
   }
 
   /** Works out what a question offers; false if it offers nothing. */

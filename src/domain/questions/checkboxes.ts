@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { visibleOptions } from '../survey.ts';
+import { type Question, visibleOptions } from '../survey.ts';
 import {
   bitsOf,
   bitWordKeys,
@@ -54,13 +54,14 @@ export const checkboxes: QuestionType = {
       if (setBit(row.codes, slots, option.code)) chosen += 1;
       else context.report(placed.index, 'optionId', 'was chosen before');
     }
-    const { minSelections, maxSelections } = question.settings;
+    const { maxSelections } = question.settings;
     const first = answers[0]?.index ?? 0;
-    if (typeof minSelections === 'number' && chosen < minSelections)
-      context.report(first, '', `choose at least ${minSelections}`);
+    const tooFew = offersTheSame(question) ? fewerThan(question, chosen, visibleOptions(question).length) : undefined;
+    if (tooFew !== undefined) context.report(first, '', tooFew);
     if (typeof maxSelections === 'number' && chosen > maxSelections)
       context.report(first, '', `choose at most ${maxSelections}`);
   },
+  tooFew: (question, row, offered) => fewerThan(question, checkboxes.write(question, row).length, offered),
   write(question, row) {
     const slots = bitWordSlots(question);
     return question.options
@@ -85,3 +86,13 @@ export const checkboxes: QuestionType = {
   chart: 'bars',
   exportColumns: (question) => flagColumns(question.options, bitWordSlots(question)),
 };
+
+const offersTheSame = ({ optionsFrom, options }: Question): boolean =>
+  optionsFrom === undefined && !options.some(({ isHidden, visibleIf }) => !isHidden && visibleIf !== undefined);
+
+/** Nobody can choose more than is offered. */
+function fewerThan({ settings: { minSelections } }: Question, chosen: number, offered: number): string | undefined {
+  if (typeof minSelections !== 'number') return undefined;
+  const least = Math.min(minSelections, offered);
+  return chosen < least ? `choose at least ${least}` : undefined;
+}

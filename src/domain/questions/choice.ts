@@ -10,7 +10,7 @@ import {
   type PlacedAnswer,
   type ReadContext,
 } from './contract.ts';
-import { slotsAt } from './slots.ts';
+import { oncePerQuestion, slotsAt } from './slots.ts';
 
 /** Functions shared by question types whose answers are options. */
 
@@ -79,17 +79,8 @@ export const hasHidden = (options: readonly Option[]): boolean => options.some((
 export const requestUnfiltered = (isNeeded: boolean): { needsUnfiltered?: true } =>
   isNeeded ? { needsUnfiltered: true } : {};
 
-const bitWordSlotsCache = new WeakMap<Question, readonly number[]>();
-
-/** Positions of a question's bit words. Cached by question object. */
-export function bitWordSlots(question: Question): readonly number[] {
-  let slots = bitWordSlotsCache.get(question);
-  if (!slots) {
-    slots = slotsAt(question, bitWordKeys(question));
-    bitWordSlotsCache.set(question, slots);
-  }
-  return slots;
-}
+/** Positions of a question's bit words. */
+export const bitWordSlots = oncePerQuestion((question): readonly number[] => slotsAt(question, bitWordKeys(question)));
 
 /** Keys of the bit words for all option codes up to the largest one: `w0`, `w1` … */
 export function bitWordKeys(question: Question, prefix = ''): string[] {

@@ -173,8 +173,8 @@ export const skippedValue = '__skipped__';
 /** A bit of a code position. */
 export interface CodeBit {
   slot: number;
-  /** 0 to 15. */
-  bit: number;
+  /** 1, 2, 4 … 32,768. */
+  mask: number;
 }
 
 /** How a response tells that it skipped a variable: see domain/analytics/asked.ts. */
@@ -267,6 +267,8 @@ export interface ExportColumn {
   key: string;
   /** The author's wording for the key; '' for ''. */
   label: string;
+  /** Of a MATRIX: the row that it belongs to. */
+  rowId?: string;
   cell: ExportCell;
 }
 
@@ -318,6 +320,11 @@ export interface QuestionType {
    * What a required question still lacks after a partial answer, as the end of a message; undefined if it is complete.
    */
   missingPart?(question: Question, row: AnswerRow): string | undefined;
+  /**
+   * What is wrong with an answer that chooses less than the question asks for, where only `offered` options are. Of
+   * questions that offer the same to everyone `read` reports it.
+   */
+  tooFew?(question: Question, row: AnswerRow, offered: number): string | undefined;
   /** The reverse of `read`: the stored answers in API shape; empty without an answer. */
   write(question: Question, row: AnswerRow): ReadAnswer[];
   countPlan(question: Question): CountPlan;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { MatrixRow, Question } from '../survey.ts';
+import type { MatrixRow, Option, Question } from '../survey.ts';
 import {
   bitsOf,
   bitWordKeys,
@@ -19,13 +19,15 @@ import {
 import type { AnswerRow, CountRequest, ExportColumn, QuestionType, ReadAnswer } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
 import { inScaleOrder, pointsOf } from './ordered-options.ts';
-import { slotAt, slotsAt } from './slots.ts';
+import { oncePerQuestion, slotAt, slotsAt } from './slots.ts';
 import { refuseExtraFields } from './text-checks.ts';
 
 const isMultiple = ({ settings }: Question): boolean => settings['multiple'] === true;
 const rowKey = (row: MatrixRow): string => `r${row.code}`;
 const rowSlots = (question: Question, row: MatrixRow): number[] =>
   slotsAt(question, isMultiple(question) ? bitWordKeys(question, rowKey(row)) : [rowKey(row)]);
+
+const slotsByRow = oncePerQuestion((question) => question.rows.map((row) => rowSlots(question, row)));
 
 /** A grid: one column for every row, or several with the setting `multiple`. Every row is a separate variable. */
 export const matrix: QuestionType = {
@@ -66,7 +68,14 @@ export const matrix: QuestionType = {
     )
       ? undefined
       : 'in every row',
-  write: (question, row) => question.rows.flatMap((line) => writeLine(question, line, row)),
+  write(question, row) {
+    const answers: ReadAnswer[] = [];
+    const slots = slotsByRow(question);
+    for (const [index, line] of question.rows.entries())
+      for (const option of chosenInRow(question, slots[index] ?? [], row))
+        answers.push({ rowId: line.id, optionId: option.id });
+    return answers;
+  },
   countPlan(question) {
     const base = question.rows.flatMap((row) => rowSlots(question, row));
     const requests = question.rows.map((row): CountRequest => {
@@ -122,6 +131,7 @@ function lineColumns(question: Question, row: MatrixRow): ExportColumn[] {
       {
         key: row.value,
         label: row.text,
+        rowId: row.id,
         cell: { kind: 'choice', slot: slotAt(question, rowKey(row)), categories: optionCategories(question.options) },
       },
     ];
@@ -129,6 +139,7 @@ function lineColumns(question: Question, row: MatrixRow): ExportColumn[] {
     ...column,
     key: `${row.value}:${column.key}`,
     label: `${row.text}: ${column.label}`,
+    rowId: row.id,
   }));
 }
 
@@ -143,13 +154,9 @@ function mark(question: Question, line: MatrixRow, code: number, row: AnswerRow)
   return true;
 }
 
-function writeLine(question: Question, line: MatrixRow, row: AnswerRow): ReadAnswer[] {
-  if (isMultiple(question)) {
-    const slots = rowSlots(question, line);
-    return question.options
-      .filter((option) => hasBit(row.codes, slots, option.code))
-      .map((option) => ({ rowId: line.id, optionId: option.id }));
-  }
-  const option = optionByCode(question, row.codes[slotAt(question, rowKey(line))] ?? 0);
-  return option ? [{ rowId: line.id, optionId: option.id }] : [];
+function chosenInRow(question: Question, slots: readonly number[], { codes }: AnswerRow): readonly Option[] {
+  if (isMultiple(question)) return question.options.filter((option) => hasBit(codes, slots, option.code));
+  const code = codes[slots[0] ?? -1] ?? 0;
+  const option = code === 0 ? undefined : optionByCode(question, code);
+  return option ? [option] : [];
 }

@@ -11,10 +11,12 @@ import {
 } from './choice.ts';
 import type { PlacedAnswer, QuestionType, ReadContext } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
-import { slotAt } from './slots.ts';
+import { oncePerQuestion, slotAt } from './slots.ts';
 import { refuseExtraFields } from './text-checks.ts';
 
 const key = (option: Option): string => `o${option.code}`;
+
+const itemSlots = oncePerQuestion((question) => question.options.map((option) => slotAt(question, key(option))));
 
 interface Ranked {
   placed: PlacedAnswer;
@@ -50,11 +52,15 @@ export const ranking: QuestionType = {
       row.codes[slot] = rank;
     }
   },
-  write: (question, row) =>
-    question.options
-      .map((option) => ({ optionId: option.id, rank: row.codes[slotAt(question, key(option))] ?? 0 }))
-      .filter(({ rank }) => rank > 0)
-      .sort((a, b) => a.rank - b.rank),
+  write(question, row) {
+    const ranked: { optionId: string; rank: number }[] = [];
+    const slots = itemSlots(question);
+    for (const [index, option] of question.options.entries()) {
+      const rank = row.codes[slots[index] ?? -1] ?? 0;
+      if (rank > 0) ranked.push({ optionId: option.id, rank });
+    }
+    return ranked.sort((a, b) => a.rank - b.rank);
+  },
   countPlan: (question) => ({
     base: question.options.map((option) => slotAt(question, key(option))),
     // After an item was removed, older responses may hold ranks above the number of visible items.

@@ -7,6 +7,7 @@ import { type CompiledQuestion, clear, isAnswered, missingMessage } from './comp
 import {
   compileSubmissionPaths,
   type JudgedPath,
+  notAskedWords,
   type RespondentContext,
   type SubmissionPaths,
 } from './submission-paths.ts';
@@ -23,6 +24,8 @@ export interface CompiledSurvey {
   all: readonly CompiledQuestion[];
   /** A row without answers. */
   emptyRow: AnswerRow;
+  /** Code positions of what was not asked; empty if no version so far had paths. */
+  notAskedWords: readonly number[];
   /** Paths and quotas by cell; undefined for surveys without. */
   paths: SubmissionPaths | undefined;
   collectors: CollectorIndex;
@@ -79,6 +82,7 @@ export function compileSurvey(survey: SurveyWithQuestions): CompiledSurvey {
     collectors: indexCollectors(survey),
     byId: new Map(visible.map((item) => [item.question.id, item])),
     required: visible.filter(({ question }) => question.isRequired),
+    notAskedWords: notAskedWords(survey),
     paths: compileSubmissionPaths(survey, visible),
     isSlowToCheck: totalSteps(visible.map(({ question }) => question)) > stepsAtOnce,
     uploadIdsIn: (answers) => (uploads.size === 0 || !Array.isArray(answers) ? [] : uploadIds(answers, uploads)),
@@ -325,15 +329,21 @@ function emptyRow({ codes, numbers, texts }: SlotCounts): AnswerRow {
   return { codes: fill(codes, 0), numbers: fill(numbers, 0), texts: fill(texts, '') };
 }
 
-export function initialRow({ emptyRow, survey }: CompiledSurvey, previous: AnswerRow | undefined): AnswerRow {
+export function initialRow(
+  { emptyRow, survey, notAskedWords }: CompiledSurvey,
+  previous: AnswerRow | undefined,
+): AnswerRow {
   // Copying an array is faster than filling one.
   if (!previous)
     return { codes: emptyRow.codes.slice(), numbers: emptyRow.numbers.slice(), texts: emptyRow.texts.slice() };
   const { slotCounts } = survey;
   const padded = <T>(saved: readonly T[], length: number, empty: T) =>
     Array.from({ length }, (_, index) => saved[index] ?? empty);
+  const codes = padded(previous.codes, slotCounts.codes, 0);
+  // What an earlier save was not asked is found anew with paths, and holds no longer without.
+  for (const word of notAskedWords) codes[word] = 0;
   return {
-    codes: padded(previous.codes, slotCounts.codes, 0),
+    codes,
     numbers: padded(previous.numbers, slotCounts.numbers, 0),
     texts: padded(previous.texts, slotCounts.texts, ''),
   };

@@ -2,12 +2,14 @@ import type { ValidationIssue } from '../../errors.ts';
 import { activeQuotas, type CellQuota } from '../cell-quota.ts';
 import { hasPathFeatures, notAskedPlace, wholeQuestion } from '../not-asked.ts';
 import { compileCondition, type Test } from '../path/conditions.ts';
+import type { PathDefinition } from '../path/definition.ts';
 import { compilePaths, type Walk, walkOf } from '../path/path.ts';
 import { pathDefinitionOf } from '../path-definition.ts';
 import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract.ts';
 import { type Option, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import { createRowPathAnswers } from './row-path-answers.ts';
+import { invitationPrefix } from './submission.ts';
 
 /** What came with a respondent, as conditions read it. */
 export interface RespondentContext {
@@ -15,9 +17,6 @@ export interface RespondentContext {
   /** Of the response; those of the invitation begin with `invitationPrefix`. */
   metadata: Readonly<Record<string, string>>;
 }
-
-/** Keys of a response's metadata that came with its invitation. */
-export const invitationPrefix = 'invitation:';
 
 /** What the path makes of a submission. */
 export interface JudgedPath {
@@ -50,17 +49,20 @@ export interface JudgeOptions {
 export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: readonly CompiledQuestion[]) {
   const quotas = activeQuotas(survey.quotas);
   if (quotas.length === 0 && !hasPathFeatures(survey)) return undefined;
-  const paths = compilePaths(pathDefinitionOf(survey));
+  const definition = pathDefinitionOf(survey);
+  const paths = compilePaths(definition);
+  const unbranched = paths.isBranched && quotas.length > 0 ? compilePaths(withoutRules(definition)) : paths;
   const cells = quotas.map(({ code, where, counts }) => ({ code, counts, test: compileCondition(where, paths) }));
   const words = notAskedWords(survey);
   const answersIn = createRowPathAnswers(survey, paths);
-  const walk = (row: AnswerRow, { language, metadata }: RespondentContext): Walk =>
-    walkOf(paths, answersIn(row), {
-      language,
-      surveyLanguage: survey.language,
-      metadata,
-      invitation: invitationOf(metadata),
-    });
+  const pathContext = ({ language, metadata }: RespondentContext) => ({
+    language,
+    surveyLanguage: survey.language,
+    metadata,
+    invitation: invitationOf(metadata),
+  });
+  const walk = (row: AnswerRow, context: RespondentContext): Walk =>
+    walkOf(paths, answersIn(row), pathContext(context));
   return {
     paths,
     /** Judges the answers of a row, and leaves in it what is stored. */
@@ -74,13 +76,34 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
       markNotAsked(walked, visible, row, { words, isComplete: options.isComplete });
       return judged;
     },
-    /** Codes of the quotas by cell in which a stored response counts; `isStarted`: of those that count started ones. */
+    /**
+     * Codes of the quotas by cell in which a stored response counts; `isStarted`: it is open, and counts in those of
+     * started ones. All answers of a completed one were on its path, which the survey may have changed since.
+     */
     cells: (row: AnswerRow, context: RespondentContext, { isStarted }: { isStarted: boolean }): number[] => {
       const counting = isStarted ? cells.filter(({ counts }) => counts === 'STARTED') : cells;
-      return counting.length === 0 ? [] : cellsIn(counting, walk(row, context));
+      if (counting.length === 0) return [];
+      return cellsIn(
+        counting,
+        isStarted ? walk(row, context) : walkOf(unbranched, answersIn(row), pathContext(context)),
+      );
     },
   };
 }
+
+/** The same sections, questions, options and rows, all of them on every path. */
+const withoutRules = (definition: PathDefinition): PathDefinition => ({
+  ...definition,
+  sections: (definition.sections ?? []).map(({ visibleIf: _, ...section }) => section),
+  questions: definition.questions.map(({ visibleIf: _, skips: __, optionsFrom: ___, ...question }) => ({
+    ...question,
+    options: question.options.map(({ visibleIf: ____, ...option }) => option),
+    settings: {
+      ...question.settings,
+      ...(question.settings.rows && { rows: question.settings.rows.map(({ visibleIf: ____, ...row }) => row) }),
+    },
+  })),
+});
 
 export type SubmissionPaths = NonNullable<ReturnType<typeof compileSubmissionPaths>>;
 
@@ -127,13 +150,22 @@ function judgeQuestion(
   }
   if (reported?.has(item) === true) return;
   const [options, rows] = [walk.offeredOptions[place], walk.offeredRows[place]];
-  if ((options || rows) && isAnswered(row, item) && !keepOffered(item, row, { options, rows, given }, judged)) return;
+  if ((options || rows) && isAnswered(row, item)) {
+    if (!keepOffered(item, row, { options, rows, given }, judged)) return;
+    const tooFew = options && isAnswered(row, item) ? item.type.tooFew?.(question, row, offeredIn(options)) : undefined;
+    if (tooFew !== undefined) {
+      judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message: tooFew });
+      return;
+    }
+  }
   if (!question.isRequired || walk.isSatisfied(place)) return;
   const shownRows = rows ? visibleRows(question).filter((_, index) => rows[index] === 1) : question.rows;
   const shown = { ...item, question: { ...question, rows: shownRows } };
   const message = missingMessage(shown, row, (given ?? []).length > 0) ?? `question ${question.id} is required`;
   judged.issues.push({ path: `answers.${given?.[0]?.index ?? question.id}`, message });
 }
+
+const offeredIn = (mask: Uint8Array): number => mask.reduce((sum, isOffered) => sum + isOffered, 0);
 
 interface Offered {
   options: Uint8Array | undefined;
@@ -170,7 +202,7 @@ function keepOffered(
 }
 
 /** Code positions that hold bits of questions that were not asked. */
-function notAskedWords({ questions }: SurveyWithQuestions): number[] {
+export function notAskedWords({ questions }: SurveyWithQuestions): number[] {
   const bits = questions.flatMap(({ notAsked = {} }) => Object.values(notAsked));
   return [...new Set(bits.map((bit) => notAskedPlace(bit).position))];
 }
@@ -191,7 +223,8 @@ function markNotAsked(
     const { notAsked } = item.question;
     if (!notAsked) continue;
     const isAsked = walk.onPath[item.place] === 1 && item.place <= lastAnswered;
-    if (!isAsked && !isAnswered(row, item)) setBit(row, notAsked[wholeQuestion]);
+    // Beside a saved answer the bit says only that the rows without one were not asked.
+    if (!isAsked) setBit(row, notAsked[wholeQuestion]);
     const offered = walk.offeredRows[item.place];
     for (const [index, { id }] of visibleRows(item.question).entries())
       if (!isAsked || offered?.[index] === 0) setBit(row, notAsked[id]);

@@ -9,6 +9,7 @@ import type { SurveyAccess } from '../routing/survey-access.ts';
 import { effectiveStatus } from '../schemas/present-survey.ts';
 import { createLiveMessage, type LiveMessage } from './client-stream.ts';
 import { liveLimits } from './live-limits.ts';
+import type { LiveQuota } from './quota-pushes.ts';
 import type { Session } from './session.ts';
 
 export interface HubDeps {
@@ -17,6 +18,8 @@ export interface HubDeps {
   now(): number;
   /** Live streams that one user may have in this process, with all sessions and keys. */
   maxStreamsPerUser: number;
+  /** Active quotas by cell of a survey; undefined if it has none. */
+  quotasOf(surveyId: string): readonly LiveQuota[] | undefined;
   log: Log;
 }
 
@@ -38,16 +41,18 @@ const checksAtOnce = 8;
  * All live connections of this process. Publishes status changes and job progress to them, and checks their rights
  * periodically.
  */
-export function createHub({ authentication, access, now, maxStreamsPerUser, log }: HubDeps) {
+export function createHub({ authentication, access, now, maxStreamsPerUser, quotasOf, log }: HubDeps) {
   const connections = new Set<LiveConnection>();
   const lastStatuses = new Map<string, string>();
 
   const statusMessage = (survey: Survey): LiveMessage => {
     const status = effectiveStatus(survey, now());
+    const quotas = quotasOf(survey.id);
     return createLiveMessage('status', {
       surveyId: survey.id,
       status,
       reason: status === 'CLOSED' ? (survey.closedReason ?? 'ENDED') : null,
+      ...(quotas && { quotas }),
     });
   };
 
@@ -170,6 +175,11 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, log 
     async surveyChanged(surveyId: string): Promise<void> {
       const affected = subscribersOf(surveyId);
       if (affected.length > 0) await checkAll(affected, surveyId);
+    },
+    /** To be called when counts of quotas by cell have changed. */
+    async quotasChanged(surveyId: string): Promise<void> {
+      const survey = await access.find('surveyId', surveyId);
+      if (survey) publishStatus(survey);
     },
     /** To be called when any process has changed rights: checks the affected connections at once. */
     async rightsChanged(change: PermissionChange): Promise<void> {

@@ -1,5 +1,6 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import type { Core } from '../../actors/core.ts';
+import { activeQuotas } from '../../domain/cell-quota.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { createTickets } from '../../stores/redis/websocket-tickets.ts';
@@ -17,6 +18,7 @@ import { openEventStream } from './event-stream.ts';
 import { createFeed } from './feed.ts';
 import { createHub } from './hub.ts';
 import { liveLimits } from './live-limits.ts';
+import { createQuotaPushes } from './quota-pushes.ts';
 import { addLiveWebSocket } from './websocket.ts';
 
 export interface LiveOptions {
@@ -67,9 +69,33 @@ export function createLive({
       return survey && analyseSurvey(stores.totals, survey);
     },
   });
-  const hub = createHub({ authentication, access, now: core.now, maxStreamsPerUser, log });
+  const quotas = createQuotaPushes({
+    feed,
+    log,
+    read: async (surveyId) => {
+      const active = activeQuotas((await core.currentSurvey(surveyId))?.survey.quotas);
+      if (active.length === 0) return undefined;
+      const { counts, isSettled } = await stores.intake.quotas.state(surveyId);
+      return {
+        quotas: active.map(({ id, code, limit }) => ({ id, count: counts.get(code)?.count ?? 0, limit })),
+        isSettled,
+      };
+    },
+    publish: (surveyId) =>
+      void hub
+        .quotasChanged(surveyId)
+        .catch((error: unknown) => log.debug({ err: error, surveyId }, 'changed quotas could not be published')),
+  });
+  const hub = createHub({
+    authentication,
+    access,
+    now: core.now,
+    maxStreamsPerUser,
+    quotasOf: quotas.latest,
+    log,
+  });
   const tickets = createTickets<Principal>(stores.sharedRedis);
-  const sessionDeps = { access, feed, analytics, statusMessage: hub.statusMessage, metrics, log, hub };
+  const sessionDeps = { access, feed, analytics, quotas, statusMessage: hub.statusMessage, metrics, log, hub };
   return {
     routes: liveRoutes({
       tickets,
@@ -94,6 +120,7 @@ export function createLive({
       await stores.permissionNotifications.onChange((change) => void hub.rightsChanged(change).catch(logDelayed));
       await core.onSurveyChanged((surveyId) => {
         analytics.touch(surveyId);
+        quotas.touch(surveyId);
         hub.surveyChanged(surveyId).catch(logDelayed);
       });
     },

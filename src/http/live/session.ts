@@ -11,6 +11,7 @@ import { type ClientStream, createLiveMessage, type LiveMessage } from './client
 import type { Feed } from './feed.ts';
 import { createFollower, type Follower } from './follower.ts';
 import { liveLimits } from './live-limits.ts';
+import type { QuotaPushes } from './quota-pushes.ts';
 
 export type Channel = (typeof liveChannels)[number];
 
@@ -18,6 +19,7 @@ export interface SessionDeps {
   access: SurveyAccess;
   feed: Feed;
   analytics: AnalyticsPushes;
+  quotas: Pick<QuotaPushes, 'subscribe'>;
   /** The `status` message of a survey. */
   statusMessage(survey: Survey): LiveMessage;
   metrics: Pick<Metrics, 'liveSent' | 'liveLagged'>;
@@ -35,6 +37,7 @@ interface Subscription {
   channels: Set<Channel>;
   follower: Follower | undefined;
   stopAnalytics: (() => void) | undefined;
+  stopQuotas: (() => void) | undefined;
 }
 
 /** The subscriptions of one client, over WebSocket or server-sent events. */
@@ -55,6 +58,10 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
     if (!subscription.channels.has('analytics')) {
       subscription.stopAnalytics?.();
       subscription.stopAnalytics = undefined;
+    }
+    if (!subscription.channels.has('status')) {
+      subscription.stopQuotas?.();
+      subscription.stopQuotas = undefined;
     }
     if (subscription.channels.size === 0) subscriptions.delete(surveyId);
   };
@@ -140,14 +147,21 @@ export function createSession(deps: SessionDeps, initialPrincipal: Principal, cl
         throw new Problem('RATE_LIMITED', `A connection may listen to ${liveLimits.subscriptions} surveys`);
       const survey = await readableSurvey(surveyId);
       const from = await startPosition(surveyId, after);
-      if (client.isOver) return;
+      const stopQuotas = channels.includes('status') ? await deps.quotas.subscribe(surveyId) : undefined;
+      if (client.isOver) {
+        stopQuotas?.();
+        return;
+      }
       const subscription = subscriptions.get(surveyId) ?? {
         channels: new Set(),
         follower: undefined,
         stopAnalytics: undefined,
+        stopQuotas: undefined,
       };
       subscriptions.set(surveyId, subscription);
       for (const channel of channels) subscription.channels.add(channel);
+      if (subscription.stopQuotas) stopQuotas?.();
+      else subscription.stopQuotas = stopQuotas;
       const cursor = encodeLiveCursor(from);
       send({ ...createLiveMessage('subscribed', { surveyId, channels: [...subscription.channels], cursor }), cursor });
       if (channels.includes('status')) send(deps.statusMessage(survey));

@@ -41,7 +41,10 @@ export function liveDescription(): string {
           'analytics',
           '`analytics` with the data of `GET /analytics/surveys/{id}`, at the start and after every change, at most once a second',
         ],
-        ['status', '`status` at the start and whenever it changes; `reason` is set if it is CLOSED'],
+        [
+          'status',
+          '`status` at the start and whenever it changes; `reason` is set if it is CLOSED. Of surveys with active quotas by cell, `quotas` has `id`, `count` and `limit` of each; changed counts are sent at most once a second',
+        ],
         ['jobs', '`job` with the progress (0–1) of exports and AI work of the survey'],
       ],
     ),

@@ -134,6 +134,8 @@ function rightText(access: Access): string | undefined {
 }
 
 function requestBodyOf(route: Route, components: SchemaComponents): JsonSchema | undefined {
+  if (route.bodyMediaTypes)
+    return { required: true, content: Object.fromEntries(route.bodyMediaTypes.map((type) => [type, {}])) };
   if (!route.body)
     return route.bodyKind === 'stream'
       ? { required: true, description: 'The file itself, with its Content-Type.', content: { '*/*': {} } }

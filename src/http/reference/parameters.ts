@@ -55,6 +55,7 @@ const pathParameterDescriptions: Readonly<Record<string, readonly [description: 
   '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', exampleIds.again],
   sectionId: ['The section', exampleIds.stay],
   quotaId: ['The quota by cell', exampleIds.quota],
+  link: ['The `linkId` of the collector', 'k3Jd9_xQ2w'],
   collectorId: ['The collector', exampleIds.collector],
   invitationId: ['The invitation, by the `id` that lists give', exampleIds.invitation],
   responseId: ['The response: the `responseId` of the submission', exampleIds.response],
@@ -126,7 +127,7 @@ function headerParameters(route: Route): Parameter[] {
       ),
       header('X-Survey-Token', 'The token of a PRIVATE survey'),
     ];
-  if (route.bodyKind === 'stream')
+  if (route.bodyKind === 'stream' && !route.bodyMediaTypes)
     return [
       header('X-Filename', 'The file’s name, percent-encoded UTF-8'),
       header('X-Survey-Token', 'The token of a PRIVATE survey'),

@@ -1,23 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { changeCollector, deleteCollector } from '../../actors/collector-machine.ts';
-import { collectorStates } from '../../actors/submissions/refusals.ts';
+import { collectorStates, isInvited } from '../../actors/submissions/refusals.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
+import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import {
   type Collector,
   type CollectorOpenness,
   collectorOpennessOf,
   isDefaultCollector,
 } from '../../domain/collector.ts';
+import { opennessOf } from '../../domain/openness.ts';
 import { isQuotaReached } from '../../domain/quota.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { addCollector, nextCollectorCode } from '../../domain/survey-collectors.ts';
 import { notFound } from '../../errors.ts';
+import type { CollectorStore } from '../../stores/postgres/collectors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { fieldNamesOf } from '../routing/audit.ts';
 import { created, ok, page, type Route, route } from '../routing/route.ts';
-import { collectorChangeBody, collectorSchema, newCollectorBody } from '../schemas/collectors.ts';
+import {
+  collectorChangeBody,
+  collectorSchema,
+  newCollectorBody,
+  publicCollectorSchema,
+} from '../schemas/collectors.ts';
 import { deletedSchema } from '../schemas/common.ts';
 import { pageFields, slicePage } from '../schemas/query-fields.ts';
 
@@ -175,6 +183,47 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
       },
     }),
   ];
+}
+
+export interface PublicCollectorDeps {
+  collectors: Pick<CollectorStore, 'findByLink'>;
+  currentSurvey: CurrentSurvey;
+  now(): number;
+}
+
+/** What a link of a collector stands for. */
+export function publicCollectorRoute({ collectors, currentSurvey, now }: PublicCollectorDeps): Route {
+  return route({
+    method: 'GET',
+    path: '/public/collectors/{link}',
+    operationId: 'getPublicCollector',
+    tag: 'Public',
+    summary: 'Find the survey of a collector’s link',
+    description:
+      'By the `linkId` of the collector, while it and its survey take responses; a PRIVATE survey only with its token in `X-Survey-Token`. Otherwise 404.',
+    access: { kind: 'public' },
+    limit: 'api',
+    reply: publicCollectorSchema,
+    replyStatus: 200,
+    handle: async ({ params, header }) => {
+      const found = await collectors.findByLink(params['link'] ?? '');
+      const cached = found && (await currentSurvey(found.surveyId));
+      const collector = cached?.compiled.collectors.byId.get(found?.id ?? '');
+      const isOpen =
+        cached !== undefined &&
+        collector !== undefined &&
+        isInvited(cached.survey, header('x-survey-token')) &&
+        opennessOf(cached.survey, now()) === 'open' &&
+        collectorOpennessOf(collector, now()) === 'open';
+      if (!isOpen) throw notFound('collector');
+      return ok({
+        surveyId: collector.surveyId,
+        collectorId: collector.id,
+        kind: collector.kind,
+        language: collector.language,
+      });
+    },
+  });
 }
 
 type Fields = z.output<typeof collectorChangeBody>;

@@ -53,6 +53,12 @@ const exportBody = z
       .describe(
         'Options and headings as labels, or as values and numbers of questions: `Q1`, `Q2:optionValue`. A PDF and the summary of a workbook always have labels',
       ),
+    missing: z
+      .enum(['empty', 'labelled'])
+      .default('empty')
+      .describe(
+        '`labelled` tells skipped answers from questions that were not asked: CSV and EXCEL have `(not asked)` in the cells of the latter, SPSS user-missing values with the labels Skipped and Not asked (-99 and -98, or -999 and -998 … where answers reach that far; a text has only the second, and is empty if it was skipped), PARQUET a column with the status of each question or row, JSON and NDJSON `statuses`. A question of a partial response after the last answered one was not asked',
+      ),
   })
   .refine((body) => !isRangeInverted(body), invertedRangeIssue);
 
@@ -152,6 +158,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
             editions: editionsOf(known),
             columns: body.columns,
             labels: body.labels,
+            missing: body.missing === 'labelled' ? body.missing : undefined,
           },
         };
         if (!(await deps.exports.create(record)))

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import type { PostgresFallback } from '../../actors/postgres-fallback.ts';
-import { isInvited } from '../../actors/submissions/refusals.ts';
+import type { InvitationAccess } from '../../actors/submissions/invitation.ts';
+import { isInvited, refusal } from '../../actors/submissions/refusals.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import type { CellQuota } from '../../domain/cell-quota.ts';
+import { fittingQuotas } from '../../domain/fitting-quotas.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import { pathDefinitionOf } from '../../domain/path-definition.ts';
-import { renderedPath, type Shown } from '../../domain/rendered-path.ts';
+import { type Respondent, renderedPath, type Shown } from '../../domain/rendered-path.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { describeSection } from '../../domain/survey-edits.ts';
 import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation/translation.ts';
 import { notFound } from '../../errors.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
+import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';
 import { ok, type Route, route } from '../routing/route.ts';
 import { submissionBodySchema } from '../schemas/responses.ts';
 import { publicSurveySchema, respondentPathSchema } from '../schemas/surveys.ts';
@@ -19,8 +22,10 @@ export interface PublicRoutesDeps {
   currentSurvey: CurrentSurvey;
   postgresFallback: PostgresFallback;
   translations: Pick<TranslationStore, 'languages' | 'find'>;
-  /** Quotas by cell of a survey that take no more responses. */
-  fullQuotas(survey: SurveyWithQuestions): Promise<Pick<CellQuota, 'id' | 'name' | 'whenFull'>[]>;
+  /** The invitation of a survey that a token opens. */
+  findInvitation: InvitationAccess['find'];
+  /** What the intake has counted in quotas by cell. */
+  quotaCounts: IntakeQuotas['counts'];
   now(): number;
 }
 
@@ -42,12 +47,16 @@ const pathBody = z.strictObject({
   ),
   metadata: submissionBodySchema.shape.metadata,
   language: submissionBodySchema.shape.language.describe('For conditions, and for the texts where they are translated'),
-  invitation: z.string().max(200).optional().describe('The token of the invitation'),
+  invitation: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('The token of the invitation, for conditions and texts that name its metadata; 403 if it is wrong'),
 });
 
 /** What respondents may see without signing in. */
 export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
-  const { currentSurvey, postgresFallback, translations, fullQuotas, now } = deps;
+  const { currentSurvey, postgresFallback, translations, quotaCounts, now } = deps;
 
   /** Throws NOT_FOUND for surveys that are not open, or not to this caller. */
   const openSurvey = async (id = '', token: string | undefined): Promise<SurveyWithQuestions> => {
@@ -55,6 +64,14 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
     const survey = cached?.survey;
     if (!survey || !isInvited(survey, token) || opennessOf(survey, now()) !== 'open') throw notFound('survey');
     return survey;
+  };
+
+  /** Throws FORBIDDEN for a token that opens nothing here. */
+  const invitationOf = async (surveyId: string, token: string | undefined) => {
+    if (token === undefined) return undefined;
+    const found = await deps.findInvitation(surveyId, token);
+    if (!found) throw refusal('wrongInvitation');
+    return found.metadata;
   };
 
   /** The survey in the language that fits best, with all its languages; untranslated while PostgreSQL is away. */
@@ -71,6 +88,18 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       },
       async () => ({ survey, language: survey.language, languages: [survey.language] }),
     );
+
+  /** The full ones among the quotas by cell that the answers so far count for. */
+  const fullQuotas = async (survey: SurveyWithQuestions, respondent: Respondent) => {
+    const fitting = fittingQuotas(survey, respondent);
+    if (fitting.length === 0) return [];
+    const counts = await quotaCounts(survey.id);
+    const isFull = ({ code, limit }: CellQuota): boolean => {
+      const counted = counts.get(code);
+      return counted !== undefined && !counted.isCounting && counted.count >= limit;
+    };
+    return fitting.filter(isFull).map(({ id, name, whenFull }) => ({ id, name, whenFull }));
+  };
 
   return [
     route({
@@ -102,11 +131,13 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       body: pathBody,
       reply: respondentPathSchema,
       replyStatus: 200,
-      handle: async ({ params, body: { answers, responseId, metadata, language }, header }) => {
+      handle: async ({ params, body: { invitation: token, ...given }, header }) => {
         const survey = await openSurvey(params['id'], header('x-survey-token'));
-        const shown = await translated(survey, language);
-        const path = renderedPath(survey, { answers, responseId, metadata, language }, shown);
-        return ok({ ...path, fullQuotas: await fullQuotas(survey) });
+        const invitation = await invitationOf(survey.id, token);
+        const shown = await translated(survey, given.language);
+        const respondent = { ...given, invitation };
+        const path = renderedPath(survey, respondent, shown);
+        return ok({ ...path, fullQuotas: await fullQuotas(survey, respondent) });
       },
     }),
   ];

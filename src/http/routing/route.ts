@@ -180,6 +180,8 @@ export interface RouteSpec<Body extends z.ZodType = z.ZodType, Query extends z.Z
    */
   bodyKind?: 'json' | 'raw' | 'stream';
   maxBodyBytes?: number;
+  /** For the reference: the media types of a `stream` body that is no file; any if left out. */
+  bodyMediaTypes?: readonly string[];
   /** `data` of the success envelope, or null for non-JSON replies (then `replyMediaType`). */
   reply: z.ZodType | null;
   replyMediaType?: string;

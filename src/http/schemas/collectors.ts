@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { collectorKinds } from '../../domain/collector.ts';
-import { countSchema, idSchema, languageField, languageSchema, timeSchema } from './common.ts';
+import { invitationStatuses } from '../../domain/invitation.ts';
+import { countSchema, daySchema, idSchema, languageField, languageSchema, timeSchema } from './common.ts';
 import { timestampField } from './query-fields.ts';
 
 export const collectorStateSchema = z.enum(['OPEN', 'PAUSED', 'NOT_OPEN_YET', 'ENDED', 'QUOTA_REACHED']).meta({
@@ -41,6 +42,15 @@ export const collectorSchema = z
   })
   .meta({ id: 'Collector', description: 'A way by which responses come to a survey.' });
 
+export const publicCollectorSchema = z
+  .strictObject({
+    surveyId: idSchema,
+    collectorId: idSchema.describe('For `collectorId` of submissions'),
+    kind: kindSchema,
+    language: languageSchema.nullable(),
+  })
+  .meta({ id: 'PublicCollector', description: 'What the link of a collector stands for.' });
+
 const fields = {
   name: z.string().trim().min(1).max(200),
   kind: kindSchema,
@@ -62,3 +72,42 @@ export const collectorChangeBody = z
   .strictObject(fields)
   .partial()
   .refine((body) => Object.keys(body).length > 0, 'name at least one field');
+
+const invitationStatusSchema = z.enum(invitationStatuses).meta({
+  id: 'InvitationStatus',
+  description:
+    'STARTED: a response was saved in part. COMPLETED: the response is complete. EXPIRED: past `expiresAt` without a complete response. In an anonymous survey an invitation is STARTED or COMPLETED by what opened it, and stays so.',
+});
+
+export const invitationSchema = z
+  .strictObject({
+    id: idSchema,
+    collectorId: idSchema,
+    reference: z.string().nullable(),
+    language: languageSchema.nullable(),
+    expiresAt: timeSchema.nullable(),
+    metadata: z.record(z.string(), z.string()),
+    status: invitationStatusSchema,
+    createdAt: timeSchema,
+    usedOn: daySchema.nullable().describe('UTC day of the first save'),
+    startedAt: timeSchema.nullable().describe('Null in an anonymous survey'),
+    completedAt: timeSchema.nullable().describe('Null in an anonymous survey'),
+    revokedAt: timeSchema.nullable(),
+    responseId: idSchema.nullable().describe('Null in an anonymous survey'),
+  })
+  .meta({
+    id: 'Invitation',
+    description: 'An invitation to give one response. Its token is shown once, when it is made.',
+  });
+
+export const invitationCountsSchema = z
+  .strictObject({
+    total: countSchema,
+    byStatus: z.strictObject(
+      Object.fromEntries(invitationStatuses.map((status) => [status, countSchema])) as Record<
+        (typeof invitationStatuses)[number],
+        typeof countSchema
+      >,
+    ),
+  })
+  .meta({ id: 'InvitationCounts', description: 'Numbers of invitations, for response rates.' });

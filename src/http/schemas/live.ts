@@ -66,6 +66,10 @@ export const liveServerMessageSchema = z
       surveyId: idSchema,
       status: surveyStatusSchema,
       reason: z.string().nullable(),
+      quotas: z
+        .array(z.strictObject({ id: idSchema, count: z.number().int(), limit: countSchema }))
+        .optional()
+        .describe('The active quotas by cell, if there are any'),
     }),
     z.strictObject({
       type: z.literal('job'),
@@ -91,5 +95,6 @@ export const liveServerMessageSchema = z
   ])
   .meta({
     id: 'LiveServerMessage',
-    description: 'A message from the service. `analytics` is sent at most once a second.',
+    description:
+      'A message from the service. `analytics` is sent at most once a second, and `status` for changed quotas.',
   });

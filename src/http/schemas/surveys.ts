@@ -144,7 +144,7 @@ export const respondentPathSchema = z
       .array(
         z.strictObject({ id: idSchema, name: z.string(), whenFull: z.enum(['OVER_QUOTA', 'CLOSE', 'COUNT_ONLY']) }),
       )
-      .describe('Quotas by cell that take no more responses'),
+      .describe('Quotas by cell that the answers so far count for and that are full'),
   })
   .meta({ id: 'RespondentPath', description: 'What a respondent is asked, by the answers so far.' });
 

@@ -33,8 +33,9 @@ export function submitRoute({ submit, limits }: SubmitRouteDeps): Route {
     description: [
       'Public. The reply is sent when the submission is on disk. `isComplete: false` saves progress and returns a `resumeToken`; a later submission with the same `responseId` and that token is merged question by question.',
       'An `Idempotency-Key` header (1–255 visible ASCII characters), or a `responseId` made by the client, makes repeats safe for 48 hours: the same body gets the same reply with `Idempotent-Replayed: true`, another body 409 IDEMPOTENCY_MISMATCH. Bodies are compared as JSON: the order of keys does not matter, but writing a default out makes another body (`isComplete: true` differs from leaving it out).',
+      '`invitation` is the token of an invitation. It is good for one response and stands for its `responseId`, its `resumeToken` and its `Idempotency-Key`: a partial response goes on under the token alone, on any device, and the same body is recognised as a repeat. In an anonymous survey it only opens: a partial response goes on by its `resumeToken`, and a repeat is recognised by `Idempotency-Key` or `responseId`.',
       'A partial response can be resumed for as long as it is kept. Answers that were saved more than some minutes ago are read from ClickHouse: while that is away, SERVICE_UNAVAILABLE.',
-      '409: `details.reason` is SURVEY_NOT_ACTIVE, SURVEY_NOT_OPEN_YET, SURVEY_ENDED, QUOTA_REACHED, COLLECTOR_CLOSED (`details.state` says why), ALREADY_COMPLETE or IDEMPOTENCY_MISMATCH. 403: a wrong `resumeToken`, or a PRIVATE survey without its token.',
+      '409: `details.reason` is SURVEY_NOT_ACTIVE, SURVEY_NOT_OPEN_YET, SURVEY_ENDED, QUOTA_REACHED, COLLECTOR_CLOSED (`details.state` says why), INVITATION_USED, INVITATION_REVOKED, INVITATION_EXPIRED, ALREADY_COMPLETE or IDEMPOTENCY_MISMATCH. 403: a wrong `resumeToken` or `invitation`, a collector of kind INVITATION without one, or a PRIVATE survey without its token.',
     ].join('\n\n'),
     access: { kind: 'public' },
     limit: 'submit',

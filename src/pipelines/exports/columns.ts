@@ -1,3 +1,11 @@
+import {
+  type AnswerStatus,
+  type AskedPart,
+  type AskedQuestion,
+  askedQuestions,
+  createStatusReader,
+  type StoredStatuses,
+} from '../../domain/analytics/asked.ts';
 import { metadataPrefix, type ResponseFieldName } from '../../domain/export-formats.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { bitsPerWord, type ExportColumn } from '../../domain/questions/contract.ts';
@@ -51,13 +59,25 @@ export type FileColumn = {
   type: CellType;
   /** Null: an empty cell. */
   read(record: ResponseRecord): CellValue;
+  /** Where missing answers are labelled: why a cell of this column is empty. */
+  missing?: MissingRule;
 } & ColumnSource;
+
+/** Tells skipped answers from those to questions that were not asked. */
+export interface MissingRule {
+  /** The question or row, and the question's place from 1 among the visible ones; undefined: it was removed. */
+  part: AskedPart | undefined;
+  place: number;
+  statusOf(record: ResponseRecord): AnswerStatus;
+}
 
 /** Where a column's cells come from: a question's answer, a response field, or one key of the metadata. */
 type ColumnSource =
   | { answer: { question: Question; column: ExportColumn }; field?: undefined; metadataKey?: undefined }
   | { answer?: undefined; field: ResponseFieldName; metadataKey?: undefined }
-  | { answer?: undefined; field?: undefined; metadataKey: string };
+  | { answer?: undefined; field?: undefined; metadataKey: string }
+  /** Whether a question or row was answered, skipped or not asked. */
+  | { answer?: undefined; field?: undefined; metadataKey?: undefined; isStatus: true };
 
 /** The columns of a file, and the fields and questions for formats without columns. */
 export interface Layout {
@@ -71,6 +91,8 @@ export interface Layout {
   numbers: ReadonlyMap<string, number>;
   labels: Labels;
   collectors: CollectorIndex;
+  /** The visible questions in order, where missing answers are labelled. */
+  asked?: readonly AskedQuestion[] | undefined;
 }
 
 export interface LayoutOptions {
@@ -78,6 +100,11 @@ export interface LayoutOptions {
   labels: Labels;
   /** Keys of the metadata that have a column each unless columns are asked for. */
   metadataKeys?: readonly string[] | undefined;
+  /**
+   * `labelled`: skipped answers and questions that were not asked are told apart; `columns`: by a column of the status
+   * beside each question or row. Default: both are empty cells.
+   */
+  missing?: 'labelled' | 'columns' | undefined;
 }
 
 /** Whether a requested column is a response field and no question id. */
@@ -89,7 +116,7 @@ const isResponseFieldName = (name: string): name is ResponseFieldName => Object.
  */
 export function layoutOf(
   survey: Pick<SurveyWithQuestions, 'isAnonymous' | 'questions' | 'collectors' | 'collectorSlot'>,
-  { columns: asked, labels, metadataKeys = [] }: LayoutOptions,
+  { columns: asked, labels, metadataKeys = [], missing }: LayoutOptions,
 ): Layout {
   const visible = survey.questions.filter((question) => !question.isHidden);
   const collectors = indexCollectors(survey);
@@ -103,12 +130,24 @@ export function layoutOf(
   const byId = new Map(survey.questions.map((question) => [question.id, question]));
   const numbered = [...visible, ...survey.questions.filter((question) => question.isHidden)];
   const numbers = new Map(numbered.map(({ id }, index) => [id, index + 1]));
-  const layout: Layout = { columns: [], responseFields: [], questions: [], numbers, labels, collectors };
+  const ruleOf = missing && missingRules(survey);
+  const layout: Layout = {
+    columns: [],
+    responseFields: [],
+    questions: [],
+    numbers,
+    labels,
+    collectors,
+    asked: missing && askedQuestions(survey),
+  };
   for (const name of names) {
     const question = byId.get(name);
     if (question) {
       layout.questions.push(question);
-      layout.columns.push(...questionColumns(question, numbers.get(name) ?? 0, labels));
+      const columns = questionColumns(question, { number: numbers.get(name) ?? 0, labels, ruleOf });
+      const statuses =
+        ruleOf && missing === 'columns' ? statusColumns(question, numbers.get(name) ?? 0, labels, ruleOf) : [];
+      layout.columns.push(...columns, ...statuses);
     } else if (isResponseFieldName(name)) {
       layout.responseFields.push(name);
       const { type, read } = responseFields[name];
@@ -135,19 +174,59 @@ function metadataColumn(name: string): FileColumn {
   };
 }
 
-function questionColumns(question: Question, number: number, labels: Labels): FileColumn[] {
+interface QuestionColumnOptions {
+  number: number;
+  labels: Labels;
+  ruleOf: RuleOf | undefined;
+}
+
+function questionColumns(question: Question, { number, labels, ruleOf }: QuestionColumnOptions): FileColumn[] {
   return registry[question.type].exportColumns(question).map((column) => ({
     heading: labels === 'value' ? codedHeading(number, column) : headingOf(question, column),
     ...cellReader(column, labels),
     answer: { question, column },
+    ...(ruleOf && { missing: ruleOf(question, column.rowId) }),
   }));
 }
 
+type RuleOf = (question: Question, rowId: string | undefined) => MissingRule;
+
+function missingRules(survey: Pick<SurveyWithQuestions, 'questions'>): RuleOf {
+  const asked = askedQuestions(survey);
+  const read = createStatusReader(asked);
+  let last: { record: ResponseRecord; statuses: StoredStatuses } | undefined;
+  // The cells of a response are read one after the other.
+  const statusesOf = (record: ResponseRecord): StoredStatuses => {
+    if (last?.record !== record) last = { record, statuses: read(record.row, record.outcome) };
+    return last.statuses;
+  };
+  return ({ id }, rowId) => {
+    const index = asked.findIndex(({ questionId }) => questionId === id);
+    const question = asked[index];
+    return {
+      part: rowId === undefined ? question : question?.rows.find((row) => row.id === rowId),
+      place: index + 1,
+      statusOf: (record) => (rowId === undefined ? statusesOf(record).of(id) : statusesOf(record).ofRow(id, rowId)),
+    };
+  };
+}
+
+/** A column with the status of a question, or of each row of a MATRIX. */
+function statusColumns(question: Question, number: number, labels: Labels, ruleOf: RuleOf): FileColumn[] {
+  const rows = question.rows.length === 0 ? [undefined] : question.rows;
+  return rows.map((row) => {
+    const column = { key: row?.value ?? '', label: row?.text ?? '' };
+    const heading = labels === 'value' ? codedHeading(number, column) : headingOf(question, column);
+    const { statusOf } = ruleOf(question, row?.id);
+    return { heading: `${heading} (status)`, type: 'text', isStatus: true, read: statusOf };
+  });
+}
+
 /** The heading of an answer in the author's wording. */
-export const headingOf = ({ text }: Question, { key, label }: ExportColumn): string =>
+export const headingOf = ({ text }: Question, { key, label }: Pick<ExportColumn, 'key' | 'label'>): string =>
   key === '' ? text : `${text} [${label}]`;
 
-const codedHeading = (number: number, { key }: ExportColumn): string =>
+const codedHeading = (number: number, { key }: Pick<ExportColumn, 'key'>): string =>
   key === '' ? `Q${number}` : `Q${number}:${key}`;
 
 /**

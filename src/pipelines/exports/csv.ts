@@ -11,20 +11,31 @@ const byteOrderMark = '\uFEFF';
  */
 export const writeCsv: Writer = async ({ layout, csvLines }, sink) => {
   await sink.write(Buffer.from(byteOrderMark + headLine(layout)));
-  for await (const { pieces } of csvLines(layout.columns.map((column) => columnOf(column, layout))))
+  const { columns, asked } = layout;
+  for await (const { pieces } of csvLines(
+    columns.map((column) => columnOf(column, layout)),
+    asked,
+  ))
     for (const piece of pieces) await sink.write(piece);
 };
 
 const headLine = ({ columns }: Layout): string => `${columns.map(({ heading }) => csvText(heading)).join(',')}\r\n`;
 
-function columnOf({ answer, field, metadataKey }: FileColumn, { labels, collectors }: Layout): CsvColumn {
+function columnOf({ answer, field, metadataKey, missing }: FileColumn, { labels, collectors }: Layout): CsvColumn {
   if (field === 'collectorId')
     return {
       collectorSlot: collectors.slot,
       ids: new Map([...collectors.byCode].map(([code, { id }]) => [code, id])),
     };
-  if (answer) return { cell: answer.column.cell, textOf: (category) => csvText(category[labels]) };
-  return metadataKey === undefined ? { field } : { metadataKey };
+  if (answer)
+    return {
+      cell: answer.column.cell,
+      textOf: (category) => csvText(category[labels]),
+      ...(missing?.part && { asked: { part: missing.part, place: missing.place } }),
+    };
+  if (field !== undefined) return { field };
+  if (metadataKey !== undefined) return { metadataKey };
+  throw new Error('a CSV file has no columns of statuses');
 }
 
 /** A text as a CSV cell. */

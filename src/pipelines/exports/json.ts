@@ -1,7 +1,9 @@
+import { type AskedQuestion, createStatusReader } from '../../domain/analytics/asked.ts';
 import type { ResponseFieldName } from '../../domain/export-formats.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import type { GivenAnswer } from '../../domain/questions/contract.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
+import type { Question } from '../../domain/survey.ts';
 import { type CollectorIndex, collectorIdOf } from '../../domain/survey-collectors.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { Layout } from './columns.ts';
@@ -47,13 +49,28 @@ const fields = {
 function presenter({ survey, layout }: FileContent): (record: ResponseRecord) => unknown {
   const compiled = compileSurvey({ ...survey, questions: layout.questions });
   const labels = labelsOf(layout);
+  const statuses = layout.asked && statusPresenter(layout.asked, layout.questions);
   const before = layout.responseFields.filter((name) => name !== 'metadata');
   const withMetadata = layout.responseFields.includes('metadata');
   return (record) => ({
     ...Object.fromEntries(before.map((name) => [name, fields[name](record, layout.collectors)])),
     answers: readAnswers(compiled, record.row).map((answer) => labelled(answer, labels)),
+    ...(statuses && { statuses: statuses(record) }),
     ...(withMetadata && { metadata: record.metadata }),
   });
+}
+
+/** The status of each question of the file, and of each row of a MATRIX. */
+function statusPresenter(asked: readonly AskedQuestion[], questions: readonly Question[]) {
+  const read = createStatusReader(asked);
+  return ({ row, outcome }: ResponseRecord) => {
+    const statuses = read(row, outcome);
+    return questions.map(({ id, rows }) => ({
+      questionId: id,
+      status: statuses.of(id),
+      ...(rows.length > 0 && { rows: rows.map(({ id: rowId }) => ({ rowId, status: statuses.ofRow(id, rowId) })) }),
+    }));
+  };
 }
 
 function labelled(answer: GivenAnswer, labels: ReadonlyMap<string, string>): object {

@@ -54,7 +54,8 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
     options.columns === undefined && hasColumns(format)
       ? await deps.rows.metadataKeys(selection, maxMetadataColumns)
       : [];
-  const layout = layoutOf(survey, { ...options, metadataKeys });
+  const missing = options.missing && (format === 'PARQUET' ? 'columns' : 'labelled');
+  const layout = layoutOf(survey, { ...options, metadataKeys, missing });
   const { conditions, ...range } = selection;
   const { total } = await deps.totals.countSurvey({ ...range, filters: conditions, plans: [] });
   const progress = trackProgress(deps, exportId, total);
@@ -69,8 +70,11 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
           batches: progress.watch(read(), (batch) => batch.length),
           scan: () => throttled(deps, read()),
           themes: () => themesOf(deps.ai, record),
-          csvLines: (columns) =>
-            progress.watch(deps.rows.csvLines(selection, columns, survey.slotCounts.codes), (lines) => lines.rows),
+          csvLines: (columns, asked) =>
+            progress.watch(
+              deps.rows.csvLines(selection, columns, { codeColumns: survey.slotCounts.codes, asked }),
+              (lines) => lines.rows,
+            ),
           summarise: () =>
             summarise(deps.totals, { ...range, survey, filters: conditions, questions: layout.questions }),
         },

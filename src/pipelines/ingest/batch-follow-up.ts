@@ -1,6 +1,7 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { CellQuota } from '../../domain/cell-quota.ts';
 import type { Log } from '../../log.ts';
+import type { InvitationStore, InvitationUse } from '../../stores/postgres/invitations.ts';
 import type { OutboxEvent, SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';
@@ -9,6 +10,7 @@ export interface BatchFollowUpDeps {
   actors: Pick<SurveyActors, 'quotaFilled' | 'sync'>;
   surveys: Pick<SurveyStore, 'saveCounts' | 'addEvents'>;
   intake: Pick<Intake, 'counts'>;
+  invitations: Pick<InvitationStore, 'recordUses'>;
   now(): number;
   log: Log;
   /** Pause before a retry; short in tests. */
@@ -19,7 +21,8 @@ export interface BatchFollowUpDeps {
  * Updates PostgreSQL after stored batches: closes surveys whose quota is filled and saves response counts. Failures do
  * not delay later batches: they are retried, and what a crash loses is found by `createReconcileCounts`.
  */
-export function createBatchFollowUp({ actors, surveys, intake, now, log, retryMs = 5000 }: BatchFollowUpDeps) {
+export function createBatchFollowUp(deps: BatchFollowUpDeps) {
+  const { actors, surveys, intake, invitations, now, log, retryMs = 5000 } = deps;
   const surveysToCount = new Set<string>();
   const surveysToClose = new Set<string>();
   let saving: Promise<void> = Promise.resolve();
@@ -78,6 +81,11 @@ export function createBatchFollowUp({ actors, surveys, intake, now, log, retryMs
       for (const entry of entries) for (const surveyId of entry.filled) surveysToClose.add(surveyId);
       return close();
     },
+    /** Records which invitations a batch has used. Throws if it fails: then the caller repeats it. */
+    async recordInvitations(entries: readonly StreamEntry[]): Promise<void> {
+      const uses = usesOf(entries);
+      if (uses.length > 0) await invitations.recordUses(uses);
+    },
     /** Announces quotas by cell that a batch has reached, each once; a quota that was deleted meanwhile is skipped. */
     async announceReachedQuotas(entries: readonly StreamEntry[]): Promise<void> {
       for (const { surveyId, code, times } of entries.flatMap(({ reachedQuotas }) => reachedQuotas)) {
@@ -95,6 +103,22 @@ export function createBatchFollowUp({ actors, surveys, intake, now, log, retryMs
       clearTimeout(timer);
     },
   };
+}
+
+/** One use for each invitation: several saves of its response may be in one batch. */
+function usesOf(entries: readonly StreamEntry[]): InvitationUse[] {
+  const uses = new Map<string, InvitationUse>();
+  for (const { id, invited } of entries)
+    for (const use of invited) {
+      const at = new Date(Number(id.split('-')[0]));
+      const known = uses.get(use.tokenHash);
+      uses.set(use.tokenHash, {
+        ...use,
+        startedAt: known?.startedAt ?? at,
+        completedAt: known?.completedAt ?? (use.isComplete ? at : null),
+      });
+    }
+  return [...uses.values()];
 }
 
 function isNotFound(error: unknown): boolean {

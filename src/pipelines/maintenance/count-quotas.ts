@@ -67,8 +67,9 @@ export function createCountQuotas(deps: CountQuotasDeps) {
       if (!(await freeze.release())) throw new Error('submissions were accepted before the snapshot had begun');
     };
     try {
+      const removals = await intake.quotas.removals(surveyId);
       await deps.reading.caughtUp(surveyId);
-      const counting = await intake.quotas.beginCount(surveyId, freeze.frozen);
+      const counting = await intake.quotas.beginCount(surveyId, { frozen: freeze.frozen, removals });
       if (!counting) return;
       const counts = await countStored(cached, release);
       const difference = await counting.end(countedQuotas(survey, counting, counts));
@@ -84,12 +85,17 @@ export function createCountQuotas(deps: CountQuotasDeps) {
   const countStored = async ({ survey, compiled }: CachedSurvey, onBegun: () => Promise<void>) => {
     const counts = new Map<number, number>();
     const batches = responses.snapshot(survey.id, survey.slotCounts.codes);
-    for (let next = await batches.next(); ; next = await batches.next()) {
-      await onBegun();
-      if (next.done) return counts;
-      for (const response of next.value)
-        for (const code of cellsOf(compiled, response)) counts.set(code, (counts.get(code) ?? 0) + 1);
-      await nextTurn();
+    try {
+      for (let next = await batches.next(); ; next = await batches.next()) {
+        await onBegun();
+        if (next.done) return counts;
+        for (const response of next.value)
+          for (const code of cellsOf(compiled, response)) counts.set(code, (counts.get(code) ?? 0) + 1);
+        await nextTurn();
+      }
+    } finally {
+      // Ends the query where the count was given up.
+      await batches.return(undefined);
     }
   };
 

@@ -11,6 +11,7 @@ export interface EraseSurveyDeps {
     | 'definitions'
     | 'deliveries'
     | 'responses'
+    | 'invitations'
     | 'annotations'
     | 'unsavedReplies'
     | 'stream'
@@ -54,6 +55,7 @@ export function createEraseSurvey({ stores, core, exportJobs }: EraseSurveyDeps)
     await core.uploads.removeOfSurvey(surveyId);
     await evictOpenResponses(surveyId);
     await dropDeadLetters(surveyId);
+    await stores.invitations.removeOfSurvey(surveyId);
     await stores.responses.eraseSurvey(surveyId);
     await stores.annotations.removeOfSurvey(surveyId);
     await stores.unsavedReplies.removeOfSurvey(surveyId);

@@ -27,6 +27,8 @@ export interface ExportOptions {
   /** Names of columns and ids of questions, in order; undefined: all. */
   columns?: readonly string[] | undefined;
   labels: 'text' | 'value';
+  /** Set: skipped answers are told from questions that were not asked. */
+  missing?: 'labelled' | undefined;
 }
 
 export interface ExportRecord {

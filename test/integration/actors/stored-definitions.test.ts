@@ -113,7 +113,8 @@ describe('definitions of open surveys in Redis', () => {
       currentSurvey,
       postgresFallback,
       translations: createTranslationStore(sql),
-      fullQuotas: async () => [],
+      findInvitation: async () => undefined,
+      quotaCounts: async () => new Map(),
       now: Date.now,
     });
     return { surveys, intake, definitions, actors, currentSurvey, routes, submit: submitTo(send), stop: actors.stop };

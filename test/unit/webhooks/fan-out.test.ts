@@ -55,7 +55,9 @@ describe('fan-out of stored responses', () => {
       newId,
       log: { warn: (...said: unknown[]) => void logged.push(said) },
     });
-    await fanOut.publishResponses([{ id: '5-0', surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) }]);
+    await fanOut.publishResponses([
+      { id: `${startMs + 7}-0`, surveyIds: [surveyId, otherId], rows: Buffer.from(lines.join('\n')) },
+    ]);
     return { added, deleted, hinted, overflow, logged };
   };
   const maxWaiting = 1000;
@@ -84,6 +86,24 @@ describe('fan-out of stored responses', () => {
     assert.deepEqual(
       added.map(({ occurredAt }) => occurredAt.getTime() - startMs),
       [0, 1, 0, 1],
+    );
+  });
+
+  it('says of each response its outcome, and when a save was completed by a full quota', async () => {
+    const lines = [
+      encode({ outcome: 'SCREENED_OUT' }),
+      // The intake changes the outcome of a partial save that finds its cell full; its row has no time of completion.
+      encode({ outcome: 'OVER_QUOTA', completedAtMs: 0 }),
+    ];
+    const { added } = await run(lines, [{ webhookId, surveyId, events: both, isBatch: false, maxWaiting, createdAt }]);
+    assert.deepEqual(
+      added.map(({ event, occurredAt, data }) => [event, data['outcome'], occurredAt.getTime() - startMs]),
+      [
+        ['response.submitted', 'SCREENED_OUT', 0],
+        ['response.completed', 'SCREENED_OUT', 1],
+        ['response.submitted', 'OVER_QUOTA', 0],
+        ['response.completed', 'OVER_QUOTA', 7],
+      ],
     );
   });
 
@@ -119,7 +139,7 @@ describe('fan-out of stored responses', () => {
       added.map(({ data }) => data['responseId']),
       good.map((line) => decodeResponse(line).head.responseId),
     );
-    assert.deepEqual(logged, [[{ entry: '5-0', place: 1 }, 'a row of the stream could not be read']]);
+    assert.deepEqual(logged, [[{ entry: `${startMs + 7}-0`, place: 1 }, 'a row of the stream could not be read']]);
   });
 
   it('gives the same cause the same key when a batch is repeated', async () => {

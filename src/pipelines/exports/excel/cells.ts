@@ -1,3 +1,4 @@
+import { notAskedText } from '../../../domain/export-formats.ts';
 import type { CellValue, FileColumn } from '../columns.ts';
 
 /** Maximum length of a cell's text in UTF-16 units. */
@@ -27,6 +28,9 @@ export function xmlText(text: string): string {
 
 const inline = (text: string): string => ` t="inlineStr"><is><t xml:space="preserve">${xmlText(text)}</t></is></c>`;
 const plain = (value: number): string => `><v>${value}</v></c>`;
+
+/** A cell that says that the question was not asked, in a column of any type. */
+export const notAskedCell = inline(notAskedText);
 
 /** Style numbers of the workbook for moments, days, times of day and flags. */
 export type CellStyles = Readonly<Record<'moment' | 'date' | 'time' | 'flag', string>>;

@@ -2,7 +2,7 @@ import { PermanentFailure } from '../../../errors.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import type { FileColumn } from '../columns.ts';
 import type { Writer } from '../writer.ts';
-import { type CellStyles, cellEnd } from './cells.ts';
+import { type CellStyles, cellEnd, notAskedCell } from './cells.ts';
 import { makeTemplate } from './template.ts';
 import { createZip } from './zip.ts';
 
@@ -83,12 +83,15 @@ function rowWriter(
   const cells = columns.map((column, index) => ({
     start: `<c r="${letters(index)}`,
     read: column.read,
+    missing: column.missing,
     end: cellEnd(column, styles),
   }));
   return (record, row) => {
     let text = `<row r="${row}">`;
-    for (const { start, read, end } of cells) {
-      const rest = end(read(record));
+    for (const { start, read, missing, end } of cells) {
+      const value = read(record);
+      const isNotAsked = missing !== undefined && value === null && missing.statusOf(record) === 'NOT_ASKED';
+      const rest = isNotAsked ? notAskedCell : end(value);
       if (rest !== '') text += `${start}${row}"${rest}`;
     }
     return `${text}</row>`;

@@ -65,6 +65,7 @@ export function encodeDictionary({ variables, title, createdAt, cases }: Diction
       14,
       long.map(({ shortName, variable }) => `${shortName}=${String(variable.width).padStart(5, '0')}\0\t`).join(''),
     );
+  writeLongTextValues(bytes, variables);
   writeExtension(bytes, 20, 'UTF-8');
   bytes.int(999);
   bytes.int(0);
@@ -116,7 +117,8 @@ function writeVariable(bytes: ByteBuffer, { variable, shortName, width, isFirst 
   bytes.int(2);
   bytes.int(width);
   bytes.int(label.length > 0 ? 1 : 0);
-  bytes.int(variable.missing === undefined ? 0 : 1);
+  const missing = isFirst && variable.width <= shortTextBytes ? (variable.missing ?? []) : [];
+  bytes.int(missing.length);
   bytes.int(format);
   bytes.int(format);
   bytes.text(shortName, 8);
@@ -125,7 +127,7 @@ function writeVariable(bytes: ByteBuffer, { variable, shortName, width, isFirst 
     bytes.bytes(label);
     bytes.bytes(Buffer.alloc(-label.length & 3));
   }
-  if (variable.missing !== undefined) bytes.double(variable.missing);
+  for (const value of missing) writeValue(bytes, value);
   for (let unit = 1; unit < unitsOf(width); unit += 1) {
     bytes.int(2);
     bytes.int(-1);
@@ -134,15 +136,24 @@ function writeVariable(bytes: ByteBuffer, { variable, shortName, width, isFirst 
   }
 }
 
+/** A number, or a text of a variable of at most eight bytes. */
+function writeValue(bytes: ByteBuffer, value: number | string): void {
+  if (typeof value === 'number') bytes.double(value);
+  else bytes.text(value, shortTextBytes);
+}
+
+/** Values of longer texts have records of their own for labels and missing values. */
+const shortTextBytes = 8;
+
 function writeValueLabels(bytes: ByteBuffer, segments: readonly Segment[]): void {
   let unit = 1;
   for (const { variable, width, isFirst } of segments) {
-    if (isFirst && variable.values.length > 0) {
+    if (isFirst && variable.values.length > 0 && variable.width <= shortTextBytes) {
       bytes.int(3);
       bytes.int(variable.values.length);
       for (const { value, label } of variable.values) {
         const text = Buffer.from(truncateToBytes(label, 120));
-        bytes.double(value);
+        writeValue(bytes, value);
         bytes.byte(text.length);
         bytes.bytes(text);
         bytes.bytes(Buffer.alloc(-(text.length + 1) & 7));
@@ -153,6 +164,36 @@ function writeValueLabels(bytes: ByteBuffer, segments: readonly Segment[]): void
     }
     unit += unitsOf(width);
   }
+}
+
+/** Labels (subtype 21) and missing values (subtype 22) of texts over eight bytes. */
+function writeLongTextValues(bytes: ByteBuffer, variables: readonly Variable[]): void {
+  const long = variables.filter(({ width }) => width > shortTextBytes);
+  const labels = createByteBuffer();
+  for (const { name, width, values } of long.filter((variable) => variable.values.length > 0)) {
+    writeCounted(labels, name);
+    labels.int(width);
+    labels.int(values.length);
+    for (const { value, label } of values) {
+      writeCounted(labels, String(value).padEnd(width));
+      writeCounted(labels, truncateToBytes(label, 120));
+    }
+  }
+  if (labels.length > 0) writeExtensionBytes(bytes, 21, labels.take());
+  const missing = createByteBuffer();
+  for (const { name, missing: values = [] } of long.filter((variable) => variable.missing?.length)) {
+    writeCounted(missing, name);
+    missing.byte(values.length);
+    missing.int(shortTextBytes);
+    for (const value of values) missing.text(String(value), shortTextBytes);
+  }
+  if (missing.length > 0) writeExtensionBytes(bytes, 22, missing.take());
+}
+
+function writeCounted(bytes: ByteBuffer, text: string): void {
+  const coded = Buffer.from(text);
+  bytes.int(coded.length);
+  bytes.bytes(coded);
 }
 
 /** Declares little-endian IEEE numbers and UTF-8, and the numbers for missing, highest and lowest. */
@@ -174,9 +215,12 @@ function writeDisplay(bytes: ByteBuffer, segments: readonly Segment[]): void {
 }
 
 function writeExtension(bytes: ByteBuffer, subtype: number, text: string): void {
-  const coded = Buffer.from(text);
-  for (const field of [7, subtype, 1, coded.length]) bytes.int(field);
-  bytes.bytes(coded);
+  writeExtensionBytes(bytes, subtype, Buffer.from(text));
+}
+
+function writeExtensionBytes(bytes: ByteBuffer, subtype: number, content: Uint8Array): void {
+  for (const field of [7, subtype, 1, content.length]) bytes.int(field);
+  bytes.bytes(content);
 }
 
 /**

@@ -2,7 +2,15 @@ import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
 import type { Writer } from '../writer.ts';
 import { createByteBuffer } from './byte-buffer.ts';
 import { compressionBias, encodeDictionary, segmentWidths, unitsOf } from './dictionary.ts';
-import { asNumber, metadataNumber, type Variable, variablesOf } from './variables.ts';
+import {
+  asNumber,
+  caseValue,
+  labelMissing,
+  mayBeMissingValue,
+  metadataNumber,
+  type Variable,
+  variablesOf,
+} from './variables.ts';
 
 /**
  * An SPSS system file. Reads all responses twice, because text widths and the number of cases precede the cases.
@@ -31,19 +39,41 @@ async function measure(
   batches: AsyncIterable<readonly ResponseRecord[]>,
 ): Promise<number> {
   const texts = variables.filter(({ width }) => width > 0);
+  const ruled = variables.filter(({ rule }) => rule).map((variable) => ({ variable, range: createRange(variable) }));
   const numbers = new Set(texts.filter(({ isMetadata }) => isMetadata));
   let cases = 0;
   for await (const batch of batches) {
-    for (const record of batch)
+    for (const record of batch) {
+      for (const { variable, range } of ruled) range.add(variable.read(record));
       for (const variable of texts) {
         const text = String(variable.read(record));
         variable.width = Math.max(variable.width, Buffer.byteLength(text));
         if (text !== '' && numbers.has(variable) && metadataNumber(text) === null) numbers.delete(variable);
       }
+    }
     cases += batch.length;
   }
   for (const variable of numbers) asNumber(variable);
+  for (const { variable, range } of ruled) labelMissing(variable, range);
   return cases;
+}
+
+/** What the answers of a variable leave for the values that say why one is missing. */
+function createRange({ values }: Variable) {
+  const range = {
+    least: Math.min(0, ...values.flatMap(({ value }) => (typeof value === 'number' ? [value] : []))),
+    texts: new Set<string>(),
+  };
+  return {
+    ...range,
+    get least() {
+      return range.least;
+    },
+    add(value: number | string | null): void {
+      if (typeof value === 'number') range.least = Math.min(range.least, value);
+      else if (value !== null && mayBeMissingValue(value)) range.texts.add(value);
+    },
+  };
 }
 
 const codes = { end: 252, literal: 253, blanks: 254, missing: 255 } as const;
@@ -81,7 +111,7 @@ function createCases(variables: readonly Variable[]) {
   return {
     add(record: ResponseRecord): void {
       for (const { variable, widths } of layouts) {
-        const value = variable.read(record);
+        const value = caseValue(variable, record);
         if (variable.width === 0) number(typeof value === 'number' ? value : null);
         else for (const piece of piecesOf(Buffer.from(String(value ?? '')), widths)) unit(piece);
       }

@@ -3,7 +3,7 @@ import { pointsOf } from '../../../domain/questions/ordered-options.ts';
 import { registry } from '../../../domain/questions/registry.ts';
 import type { Question } from '../../../domain/survey.ts';
 import type { ResponseRecord } from '../../../stores/clickhouse/responses.ts';
-import { type FileColumn, headingOf, type Labels, type Layout } from '../columns.ts';
+import { type FileColumn, headingOf, type Labels, type Layout, type MissingRule } from '../columns.ts';
 import { truncateToBytes } from './byte-buffer.ts';
 
 /** Numbers of the variable formats in the file. */
@@ -17,9 +17,13 @@ export interface Variable {
   width: number;
   format: { kind: number; width: number; decimals: number };
   measure: 'nominal' | 'ordinal' | 'scale';
-  values: readonly { value: number; label: string }[];
-  /** A value that is user-missing. */
-  missing?: number;
+  values: readonly { value: number | string; label: string }[];
+  /** At most three values that are user-missing. */
+  missing?: readonly (number | string)[];
+  /** Where missing answers are labelled: why a value is missing. Its values are chosen by `labelMissing`. */
+  rule?: MissingRule;
+  /** The user-missing values of skipped answers and of questions that were not asked. */
+  missingValues?: MissingValues;
   /** Whether it is a key of the metadata, which is a number if all its texts are. */
   isMetadata?: true;
   /** The multiple response set that it belongs to. */
@@ -32,6 +36,56 @@ export interface ResponseSet {
   /** Without the dollar sign. */
   name: string;
   label: string;
+}
+
+/** Undefined: left empty. */
+export interface MissingValues {
+  SKIPPED: number | undefined;
+  NOT_ASKED: number | string;
+}
+
+/** Whole numbers up to this power of ten are doubles. */
+const maxPower = 15;
+
+/**
+ * Gives a variable user-missing values for skipped answers and for questions that were not asked: -99 and -98, or -999
+ * and -998 … if answers reach that far. A text variable has one for the latter only, as a text, and is empty for
+ * skipped answers: PSPP up to 1.6 cannot read two missing values of a text over eight bytes. `least`: the least number
+ * among the answers and labels; `texts`: the answers that are such texts.
+ */
+export function labelMissing(
+  variable: Variable,
+  { least, texts }: { least: number; texts: ReadonlySet<string> },
+): void {
+  const isText = variable.width > 0;
+  const pairAt = (power: number): readonly [skipped: number, notAsked: number] =>
+    power > maxPower ? [-2 * 10 ** 17, -(10 ** 17)] : [1 - 10 ** power, 2 - 10 ** power];
+  const isTaken = (notAsked: number) => (isText ? texts.has(String(notAsked)) : least <= notAsked);
+  let power = 2;
+  while (power <= maxPower && isTaken(pairAt(power)[1])) power += 1;
+  const [skipped, notAsked] = pairAt(power);
+  const values: MissingValues = isText
+    ? { SKIPPED: undefined, NOT_ASKED: String(notAsked) }
+    : { SKIPPED: skipped, NOT_ASKED: notAsked };
+  const labels = [
+    ...(values.SKIPPED === undefined ? [] : [{ value: values.SKIPPED, label: 'Skipped' }]),
+    { value: values.NOT_ASKED, label: 'Not asked' },
+  ];
+  variable.missingValues = values;
+  variable.missing = [...labels.map(({ value }) => value), ...(variable.missing ?? [])];
+  variable.values = [...labels, ...variable.values];
+  if (isText) variable.width = Math.max(variable.width, String(notAsked).length);
+}
+
+/** Whether a text could be one of the values of `labelMissing`. */
+export const mayBeMissingValue = (text: string): boolean => /^-9+[89]$/.test(text);
+
+/** The value of a case; texts are '' if there is none and missing answers are not labelled. */
+export function caseValue({ read, rule, missingValues }: Variable, record: ResponseRecord): number | string | null {
+  const value = read(record);
+  if (!rule || !missingValues || (value !== null && value !== '')) return value;
+  const status = rule.statusOf(record);
+  return status === 'ANSWERED' ? value : (missingValues[status] ?? value);
 }
 
 /** Maximum bytes of a text variable; longer texts are cut. */
@@ -67,6 +121,7 @@ export function variablesOf({ columns, labels, numbers }: Layout): Variable[] {
       ...shape,
       name: isAlone ? `Q${number}` : `Q${number}_${place}`,
       label: headingOf(answer.question, answer.column),
+      ...(column.missing && { rule: column.missing }),
       set: responseSet(answer, number, sets),
     };
   });
@@ -170,7 +225,7 @@ function answerShape(column: FileColumn, answer: NonNullable<FileColumn['answer'
         format: values.every(({ value }) => Number.isInteger(value)) ? whole : plain,
         measure,
         values: values.sort((one, other) => one.value - other.value),
-        ...(missing !== undefined && { missing }),
+        ...(missing !== undefined && { missing: [missing] }),
         read: ({ row }) => byCode.get(row.codes[cell.slot] ?? 0) ?? null,
       };
     }

@@ -34,7 +34,7 @@ export function dimensionWords(dimension: Dimension, columnOf: ColumnOf, found: 
 function isSkipped({ slots, notAsked, later }: SkippedRule, columnOf: ColumnOf): string {
   const isAny = (positions: readonly number[]): string =>
     positions.length === 0 ? '0' : `(${positions.map((slot) => `${columnOf(slot)} != 0`).join(' OR ')})`;
-  const bits = notAsked.map(({ slot, bit }) => `NOT bitTest(${columnOf(slot)}, ${sqlInteger(bit)})`);
+  const bits = notAsked.map(({ slot, mask }) => `bitAnd(${columnOf(slot)}, ${sqlInteger(mask)}) = 0`);
   return `toUInt16(${[`NOT ${isAny(slots)}`, ...bits, `(is_complete != 0 OR ${isAny(later)})`].join(' AND ')})`;
 }
 

@@ -79,7 +79,7 @@ const isAnswered = ({ slots }: AskedPart, columnOf: ColumnOf): string =>
   slots.length === 0 ? '0' : slots.map((slot) => `${columnOf(slot)} != 0`).join(' OR ');
 
 const isMarkedNotAsked = (part: AskedPart, columnOf: ColumnOf): string =>
-  `(${part.notAsked.map(({ slot, bit }) => `bitTest(${columnOf(slot)}, ${sqlInteger(bit)})`).join(' OR ')}) AND NOT (${isAnswered(part, columnOf)})`;
+  `(${part.notAsked.map(({ slot, mask }) => `bitAnd(${columnOf(slot)}, ${sqlInteger(mask)}) != 0`).join(' OR ')}) AND NOT (${isAnswered(part, columnOf)})`;
 
 /** SQL for the place (from 1) of a response's last answered question; 0 without any, the last place if it is complete. */
 export function lastAnswered(asked: readonly AskedQuestion[], columnOf: ColumnOf): string {

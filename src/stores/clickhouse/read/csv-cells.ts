@@ -1,6 +1,9 @@
+import type { AskedPart } from '../../../domain/analytics/asked.ts';
 import type { ResponseFieldName } from '../../../domain/export-formats.ts';
+import { notAskedText } from '../../../domain/export-formats.ts';
 import { outcomes } from '../../../domain/outcome.ts';
 import { bitsPerWord, type Category, type ExportCell } from '../../../domain/questions/contract.ts';
+import { isNotAsked } from '../counts/not-asked.ts';
 import { sqlInteger, sqlString } from '../sql-literals.ts';
 import type { ColumnOf } from './selection.ts';
 
@@ -15,7 +18,12 @@ export type CsvColumn =
   | { field: StoredField }
   | { collectorSlot: number | null; ids: ReadonlyMap<number, string> }
   | { metadataKey: string }
-  | { cell: ExportCell; textOf(category: Category): string };
+  | {
+      cell: ExportCell;
+      textOf(category: Category): string;
+      /** Set where missing answers are labelled: the question or row, and its question's place from 1. */
+      asked?: { part: AskedPart; place: number };
+    };
 
 /**
  * SQL for the final text of a cell, quoted and safe for spreadsheets; '' if empty. Its bytes must equal those of the
@@ -26,8 +34,14 @@ export function csvCell(column: CsvColumn, columnOf: ColumnOf): string {
   if ('ids' in column)
     return labelText(column.collectorSlot === null ? 'toUInt16(0)' : columnOf(column.collectorSlot), column.ids);
   if ('metadataKey' in column) return spreadsheetSafe(`metadata[${sqlString(column.metadataKey)}]`);
-  return answerText(column, columnOf);
+  const text = answerText(column, columnOf);
+  if (!column.asked) return text;
+  const { part, place } = column.asked;
+  return `if(${isNotAsked(part, { place, last: lastAnsweredColumn, columnOf })}, ${sqlString(notAskedText)}, ${text})`;
 }
+
+/** The name under which a statement has the place of the last answered question, where missing answers are labelled. */
+export const lastAnsweredColumn = 'last_answered';
 
 const fieldExpressions: Readonly<Record<StoredField, string>> = {
   id: 'response_id',

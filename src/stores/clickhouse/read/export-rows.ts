@@ -1,8 +1,10 @@
+import type { AskedQuestion } from '../../../domain/analytics/asked.ts';
 import type { ClickHouse } from '../client.ts';
+import { lastAnswered } from '../counts/not-asked.ts';
 import { createCodeColumns } from '../schema/code-columns.ts';
 import type { Placement } from '../schema/placement.ts';
 import { sqlInteger, sqlMoment } from '../sql-literals.ts';
-import { type CsvColumn, csvCell } from './csv-cells.ts';
+import { type CsvColumn, csvCell, lastAnsweredColumn } from './csv-cells.ts';
 import { type RecordCells, type ResponseRecord, recordColumns, textsOf, toRecord } from './record.ts';
 import { allOf, columnNames, conditionsOf, type Selection, selectionSlots } from './selection.ts';
 
@@ -94,20 +96,28 @@ export function createExportRows({ clickhouse, cluster, isUnderLoad = () => fals
       return rows.map(([key]) => key);
     },
 
-    /** The same responses as lines of a CSV file, formatted by ClickHouse. */
+    /**
+     * The same responses as lines of a CSV file, formatted by ClickHouse. `asked`: the visible questions in order, where
+     * missing answers are labelled.
+     */
     async *csvLines(
       selection: Selection,
       csvColumns: readonly CsvColumn[],
-      codeColumns: number,
+      { codeColumns, asked }: { codeColumns: number; asked?: readonly AskedQuestion[] | undefined },
     ): AsyncGenerator<CsvLines> {
       const conditions = await conditionsFor(selection);
       const columnOf = await columnNames(columns, [codeColumns - 1]);
       const cells = csvColumns.map((column) => csvCell(column, columnOf)).join(', ');
+      const alias = asked ? `WITH ${lastAnswered(asked, columnOf)} AS ${lastAnsweredColumn} ` : '';
       const read = async (span: string): Promise<MeasuredSpan<CsvLines>> => {
-        const pieces = await clickhouse.bytes(statement(cells, allOf([conditions.full, span])), 'CustomSeparated', {
-          settings: settingsNow(csvFormatSettings),
-          timeoutMs: linesTimeoutMs,
-        });
+        const pieces = await clickhouse.bytes(
+          `${alias}${statement(cells, allOf([conditions.full, span]))}`,
+          'CustomSeparated',
+          {
+            settings: settingsNow(csvFormatSettings),
+            timeoutMs: linesTimeoutMs,
+          },
+        );
         const rows = countLines(pieces);
         return { content: { pieces, rows }, rows, bytes: pieces.reduce((sum, { length }) => sum + length, 0) };
       };

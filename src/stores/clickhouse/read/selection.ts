@@ -66,8 +66,13 @@ export const asksForOutcomes = ({ outcomes, conditions = [] }: Pick<Selection, '
   outcomes !== undefined || conditions.some(({ dimension }) => dimension.source.kind === 'outcome');
 
 /** SQL condition for responses with one of these outcomes. */
-export const hasOutcome = (outcomes: readonly Outcome[]): string =>
-  outcomes.length === 0 ? '0' : `is_complete IN (${outcomes.map(numberOfOutcome).join(', ')})`;
+export function hasOutcome(wanted: readonly Outcome[]): string {
+  const numbers = [...new Set(wanted.map(numberOfOutcome))].sort((one, other) => one - other);
+  const last = numbers.at(-1);
+  if (last === undefined) return '0';
+  // A comparison is read faster than a set.
+  return numbers.length === last + 1 ? `is_complete <= ${last}` : `is_complete IN (${numbers.join(', ')})`;
+}
 
 /** Names of the existing columns among these positions. */
 export function existingColumns(slots: readonly number[], columnOf: ColumnOf): string[] {

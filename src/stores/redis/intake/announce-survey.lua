@@ -32,7 +32,8 @@ for i = 9, 9 + 4 * tonumber(ARGV[8]) - 4, 4 do
   end
 end
 for code in pairs(known) do
-  redis.call('HDEL', KEYS[2], 'c' .. code, 'l' .. code, 'r' .. code, 'n' .. code, 'f' .. code, 'v' .. code, 'd' .. code)
+  -- `f` stays: each time a quota is reached is announced under another number.
+  redis.call('HDEL', KEYS[2], 'c' .. code, 'l' .. code, 'r' .. code, 'n' .. code, 'v' .. code, 'd' .. code)
 end
 if mustCount then redis.call('SADD', KEYS[3], ARGV[7]) end
 

@@ -19,11 +19,15 @@ export interface IntakeSubmission {
   /** Only a COMPLETED one takes a seat of the survey's quota; one that is SCREENED_OUT counts in no cell either. */
   outcome: Outcome;
   /** Codes of the quotas by cell that it counts for, in their order. */
-  cells?: readonly number[];
+  cells?: readonly number[] | undefined;
   /** The same of what was saved of the response before. */
-  heldCells?: readonly number[];
+  heldCells?: readonly number[] | undefined;
+  /** What its reply says of answers off the path, for its repeats (`ignoredText`); '' = its survey has no paths. */
+  ignored?: string | undefined;
   /** Code of the collector whose completed responses are counted; undefined where the survey counts none. */
   collector?: number | undefined;
+  /** Set where it comes with an invitation. */
+  invited?: InvitedSubmission | undefined;
   responseId: string;
   /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
   idHash: string;
@@ -39,6 +43,16 @@ export interface IntakeSubmission {
   savedState: string;
   /** Idempotency records for the response store, a line each; '' = none. */
   idempotencyRecords: string;
+}
+
+/** What the script must know of the invitation by which a submission comes. */
+export interface InvitedSubmission {
+  /** See `Secrets.invitationMark`: refused where the mark is set. */
+  mark: string;
+  /** Anonymous surveys: sets the mark, and keeps nothing of the invitation beside the response. */
+  burns: boolean;
+  /** Other surveys: hash of the token in hexadecimal, which the stream names beside the response; '' in anonymous ones. */
+  tokenHash: string;
 }
 
 /** A submission's identity as an earlier version remembered it. */
@@ -87,6 +101,8 @@ export const appendCodes = [
   'OVER_QUOTA',
   /** The quota of the collector is reached. */
   'COLLECTOR_FULL',
+  /** The token of the invitation was used. */
+  'SPENT',
 ] as const;
 
 export type AppendCode = (typeof appendCodes)[number];
@@ -101,7 +117,8 @@ export interface AppendResult {
   resetMs: number;
   /**
    * For a REPLAY: the number of the first submission's outcome and when it was submitted, as in `1 mwsgqb0z` (see
-   * `decodeMoment`). A text that begins with a brace is the reply as an earlier version stored it.
+   * `decodeMoment`), then the code of a full quota, then `ignored`. A text that begins with a brace is the reply as an
+   * earlier version stored it.
    */
   text: string;
 }
@@ -202,8 +219,10 @@ function encodeIdentity(submission: IntakeSubmission): string {
   return `${flags}${encodeMoment(submittedAtMs)}${hashes}${observedVersion ?? ''}${legacyIdentity}${cells}`;
 }
 
-const encodeCells = ({ cells = [], heldCells = [] }: IntakeSubmission): string =>
-  cells.length + heldCells.length === 0 ? '' : `\t${cells.join(',')}\t${heldCells.join(',')}`;
+const encodeCells = ({ cells = [], heldCells = [], invited, ignored = '' }: IntakeSubmission): string =>
+  cells.length + heldCells.length === 0 && !invited && ignored === ''
+    ? ''
+    : `\t${cells.join(',')}\t${heldCells.join(',')}\t${invited ? `${invited.mark}${invited.burns ? 1 : 0}${invited.tokenHash}` : ''}\t${ignored}`;
 
 /** Whether the script keeps, or may have kept, a state of the response beside its row. */
 const hasState = ({ observedVersion, savedState }: IntakeSubmission): boolean =>
@@ -223,6 +242,7 @@ const largeRowCharacters = 16_384 / 3;
 const fitsBulkGroup = (item: IntakeSubmission): boolean =>
   !item.mustRefuse &&
   item.keyHash === '' &&
+  !item.invited &&
   item.outcome === 'COMPLETED' &&
   !hasState(item) &&
   item.row.length < largeRowCharacters;

@@ -21,7 +21,9 @@
 --       observed version ('' = a new id of the service, of which no state is kept)
 --       for submissions that an earlier version may have accepted: a blank, digest (12) and key in the form of that
 --       version
---       where there are quotas by cell: a tab and its cells, a tab and those in which its earlier saves count
+--       where there are quotas by cell or an invitation: a tab and its cells, a tab and those in which its earlier
+--       saves count, and where there is an invitation: a tab, the mark of its token (16), '1' if the mark is to be set
+--       ('0': the stream names the token's hash), the token's hash ('' with '1')
 --     2 row · 3 idempotency records for the response store, one a line ('' = none)
 --     and where hasState is set: 4 response id · 5 state to save for resuming ('' = none)
 -- Returns one text for each group: 'ms-until-the-window-ends counted passed accepted code isFilled seated fullCode'.
@@ -67,7 +69,7 @@ for i = 1, tonumber(ARGV[7]) do
 end
 
 local rows, rowCount, filledSurveys, results, codes, records = {}, 0, {}, {}, 0, {}
-local reachedQuotas = {}
+local reachedQuotas, usedInvitations = {}, {}
 
 local function markFilled(survey)
   survey.isFilled = true
@@ -296,9 +298,15 @@ local function fieldOf(key) return string.sub(key, 9, 22) end
 local function placeOf(key) return tonumber(string.sub(key, 1, 8), 16) end
 local function numberOf(key) return string.format('%.0f', tonumber(string.sub(key, 9, 16), 16) - 2147483648) end
 
+-- The variable parts of the reply to a repeat.
+local function acceptedText(outcome, submittedAt, quotaCode, ignored)
+  local text = outcome .. ' ' .. submittedAt
+  return (quotaCode ~= '' and text .. ' ' .. quotaCode or text) .. ignored
+end
+
 -- Marks a key as used, and finds its earlier use. Returns nothing for a new key, otherwise the code of the submission.
 -- `unmarkKey` takes the mark back. A record: digest (12), outcome, submitted at (8); for the id of a response also
--- the end of its survey's id.
+-- the end of its survey's id; over quota also a colon and the code of the quota; of surveys with paths also `ignored`.
 local function findRecord(key, digest, isLookupDone, surveyEnd)
   local sets, place, number = openIdempotency(), placeOf(key), numberOf(key)
   local wasUsed = redis.call('SADD', sets.present .. place % sets.buckets, number) == 0
@@ -316,8 +324,9 @@ local function findRecord(key, digest, isLookupDone, surveyEnd)
   for generation = sets.generation, math.max(0, sets.generation - tonumber(redis.call('LLEN', 'idem:closed'))), -1 do
     local record = redis.call('HGET', recentName(generation, place), fieldOf(key))
     if record then
-      if string.sub(record, 1, 12) ~= digest or string.sub(record, 22) ~= surveyEnd then return MISMATCH, '' end
-      return REPLAY, string.sub(record, 13, 13) .. ' ' .. string.sub(record, 14, 21)
+      local recordEnd, quotaCode, ignored = string.match(record, '^([^:/]*):?(%d*)(.*)$', 22)
+      if string.sub(record, 1, 12) ~= digest or recordEnd ~= surveyEnd then return MISMATCH, '' end
+      return REPLAY, acceptedText(string.sub(record, 13, 13), string.sub(record, 14, 21), quotaCode, ignored)
     end
   end
   if isLookupDone then return nil end
@@ -333,17 +342,19 @@ end
 
 local function saveRecord(key, record)
   redis.call('HSET', recentName(idempotency.generation, placeOf(key)), fieldOf(key), record)
-  idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + 48
+  idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + #record + 18
 end
 
 -- The state of a response that is or was open. An earlier version stored its whole reply in `reply`.
 local function readState(responseId)
   local fields =
-    redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at', 'out')
+    redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at', 'out',
+      'ignored')
   return {
     version = fields[1], isComplete = fields[2] == '1', digest = fields[3], legacyReply = fields[4],
     surveyId = fields[5], firstDigest = fields[6], format = fields[7], submittedAt = fields[8],
-    outcome = fields[9],
+    outcome = fields[9] and string.sub(fields[9], 1, 1), fullQuota = fields[9] and string.sub(fields[9], 3) or '',
+    ignored = fields[10] or '',
   }
 end
 
@@ -355,7 +366,8 @@ local function saveState(survey, item, state)
   local generation = openIdempotency().generation
   redis.call('HSET', stateName, 'n', n, 'done', item.isComplete and '1' or '0', 'digest', item.digest, 'at', item.at,
     'survey', survey.id, 'gen', generation)
-  if item.outcome > '1' then redis.call('HSET', stateName, 'out', item.outcome) end
+  if item.outcome > '1' then redis.call('HSET', stateName, 'out', item.outcome .. item.fullQuota) end
+  if item.ignored ~= '' then redis.call('HSET', stateName, 'ignored', item.ignored) end
   if state.version == '1' then redis.call('HSET', stateName, 'first', string.sub(state.digest, 1, 12)) end
   -- An earlier version stored the answers, and a reply, in the state.
   if state.version then redis.call('HDEL', stateName, 'data', 'reply') end
@@ -381,7 +393,10 @@ end
 
 -- The variable parts of the reply to a repeat; the whole reply where an earlier version stored it.
 local function replyOf(state, isComplete)
-  if state.submittedAt then return (isComplete and (state.outcome or '1') or '0') .. ' ' .. state.submittedAt end
+  if state.submittedAt then
+    return acceptedText(isComplete and (state.outcome or '1') or '0', state.submittedAt,
+      isComplete and state.fullQuota or '', isComplete and state.ignored or string.sub(state.ignored, 1, 1))
+  end
   if isComplete then return state.legacyReply end
   return (string.gsub(state.legacyReply, '"isComplete":true', '"isComplete":false', 1))
 end
@@ -432,13 +447,15 @@ end
 -- and whether one was reached that closes the survey.
 local function takeCellsOfItem(survey, item)
   if item.cells == '' and item.heldCells == '' then return nil, false end
-  local held, taken, given = {}, {}, {}
+  local held, kept, taken, given = {}, {}, {}, {}
   for _, quota in ipairs(cellQuotasOf(survey, item.heldCells)) do
     if quota.countsStarted then held[quota.code] = quota end
   end
   for _, quota in ipairs(cellQuotasOf(survey, item.cells)) do
     if item.outcome == '1' or quota.countsStarted and item.outcome == '0' then
-      if held[quota.code] then held[quota.code] = nil else taken[#taken + 1] = quota end
+      if held[quota.code] then
+        kept[#kept + 1], held[quota.code] = quota, nil
+      else taken[#taken + 1] = quota end
     end
   end
   for _, quota in pairs(held) do given[#given + 1] = quota end
@@ -446,7 +463,10 @@ local function takeCellsOfItem(survey, item)
   local fullQuota = free == 0 and scarcest or nil
   if fullQuota and fullQuota.whenFull == 'C' then return fullQuota, false end
   takeCells(survey, given, -1)
-  if fullQuota then return fullQuota, false end
+  if fullQuota then
+    takeCells(survey, kept, -1)
+    return fullQuota, false
+  end
   return nil, takeCells(survey, taken, 1)
 end
 
@@ -466,6 +486,7 @@ local function decide(survey, collector, item)
   if not survey.isKnown then return UNKNOWN, '' end
   if not survey.isCurrent then return STALE, '' end
   if survey.isFrozen then return FROZEN, '' end
+  if item.mark and redis.call('SISMEMBER', prefix .. 'spent:' .. survey.id, item.mark) == 1 then return SPENT, '' end
   if item.mustRefuse then return REFUSED, '' end
   if survey.isFilled then return QUOTA, '' end
   if survey.isOverPendingLimit then return FULL, '' end
@@ -482,7 +503,7 @@ local function decide(survey, collector, item)
   end
   local isSave = item.savedState ~= ''
   if fullQuota then
-    item.outcome, item.isComplete, item.savedState = '3', true, ''
+    item.outcome, item.isComplete, item.savedState, item.fullQuota = '3', true, '', ':' .. fullQuota.code
     item.row, item.records = markOverQuota(item.row), string.gsub(item.records, ',%d%]', ',3]')
   end
 
@@ -494,11 +515,15 @@ local function decide(survey, collector, item)
   end
   addRows(survey, item.row, 1)
   local record = item.digest .. item.outcome .. item.at
-  if item.key then saveRecord(item.key, record) end
-  if item.isIdMarked then saveRecord(item.idKey, record .. string.sub(survey.id, -8)) end
+  if item.key then saveRecord(item.key, record .. item.fullQuota .. item.ignored) end
+  if item.isIdMarked then saveRecord(item.idKey, record .. string.sub(survey.id, -8) .. item.fullQuota .. item.ignored) end
   -- A response that is complete at once needs no state: its record is enough.
   if isSave or state.version or not isFirst then saveState(survey, item, state) end
   if item.records ~= '' then records[#records + 1] = item.records end
+  if item.mustMark then redis.call('SADD', prefix .. 'spent:' .. survey.id, item.mark)
+  elseif item.mark then
+    usedInvitations[#usedInvitations + 1] = item.tokenHash .. ':' .. item.responseId .. ':' .. item.outcome
+  end
   local isFilled = survey.quota and item.outcome == '1' and survey.completed + survey.newCompleted == survey.quota
   if isFilled or mustClose then
     markFilled(survey)
@@ -522,12 +547,16 @@ local function readItem(i)
     isLookupDone = string.byte(identity, 2) == 49, mustRefuse = string.byte(identity, 3) == 49,
     at = string.sub(identity, 5, 12), digest = string.sub(identity, 13, 24),
     key = fixedField(identity, 25, 48), idKey = fixedField(identity, 49, 72), observedVersion = '', savedState = '',
-    cells = '', heldCells = '',
+    cells = '', heldCells = '', fullQuota = '', ignored = '',
   }
   if #identity > 72 then
-    local observedVersion, legacy, cells, heldCells =
-      string.match(identity, '^(%-?%d*) ?([^\t]*)\t?([^\t]*)\t?(.*)$', 73)
-    item.observedVersion, item.cells, item.heldCells = observedVersion, cells, heldCells
+    local observedVersion, legacy, cells, heldCells, invited, ignored =
+      string.match(identity, '^(%-?%d*) ?([^\t]*)\t?([^\t]*)\t?([^\t]*)\t?([^\t]*)\t?(.*)$', 73)
+    item.observedVersion, item.cells, item.heldCells, item.ignored = observedVersion, cells, heldCells, ignored
+    if invited ~= '' then
+      item.mark, item.mustMark, item.tokenHash =
+        string.sub(invited, 1, 16), string.byte(invited, 17) == 49, string.sub(invited, 18)
+    end
     if legacy ~= '' then
       item.legacyDigest, item.legacyKey = string.sub(legacy, 1, 12), #legacy > 12 and string.sub(legacy, 13) or nil
     end
@@ -609,6 +638,10 @@ if rowCount > 0 or #filledSurveys > 0 then
   if #records > 0 then
     entry[#entry + 1] = 'records'
     entry[#entry + 1] = table.concat(records, '\n')
+  end
+  if #usedInvitations > 0 then
+    entry[#entry + 1] = 'invited'
+    entry[#entry + 1] = table.concat(usedInvitations, ',')
   end
   if #reachedQuotas > 0 then
     entry[#entry + 1] = 'quotas'

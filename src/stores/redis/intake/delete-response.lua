@@ -46,6 +46,7 @@ if takesSeat then
 end
 -- Seats in quotas by cell come back when the stored responses are counted again.
 if redis.call('EXISTS', prefix .. 'quotas:' .. ARGV[2]) == 1 then
+  redis.call('HINCRBY', prefix .. 'quotas:' .. ARGV[2], 'removals', 1)
   redis.call('SADD', prefix .. 'quotas-to-count', ARGV[2])
 end
 redis.call('HINCRBY', key, 'pending', #ARGV[5])

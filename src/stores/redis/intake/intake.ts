@@ -12,7 +12,7 @@ import {
   notStored,
   type ShardQueueDeps,
 } from './shard-queue.ts';
-import { answersKey, quotasKey, responseKey, type Shards, surveyKey } from './shards.ts';
+import { answersKey, quotasKey, responseKey, type Shards, spentTokensKey, surveyKey } from './shards.ts';
 
 export type { AnnouncedSurvey } from './scripts.ts';
 
@@ -175,7 +175,7 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
       await orUnavailable(
         redis
           .multi()
-          .del(key, quotasKey(shards.of(surveyId), surveyId))
+          .del(key, quotasKey(shards.of(surveyId), surveyId), spentTokensKey(shards.of(surveyId), surveyId))
           .hset(key, 'rev', deletedRevision)
           .expire(key, idempotencyTtlSeconds)
           .exec(),

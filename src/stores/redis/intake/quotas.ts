@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { unavailable } from '../../../errors.ts';
 import type { CountedQuota, IntakeScripts } from './scripts.ts';
 import { quotasKey, quotasToCountKey, type Shards } from './shards.ts';
 
@@ -28,17 +29,20 @@ export function createIntakeQuotas({
   shards: Shards;
   scripts: Pick<IntakeScripts, 'beginQuotaCount' | 'endQuotaCount'>;
 }) {
+  const readFields = (surveyId: string): Promise<Record<string, string>> =>
+    redis.hgetall(quotasKey(shards.of(surveyId), surveyId)).catch((error: unknown) => {
+      throw unavailable('Quotas by cell cannot be read right now', 2, error);
+    });
   return {
     /** Counts by the quota's code; empty where the intake knows none. */
-    async counts(surveyId: string): Promise<Map<number, QuotaCount>> {
-      const fields = await redis.hgetall(quotasKey(shards.of(surveyId), surveyId));
-      return new Map(
-        Object.entries(fields).flatMap(([name, value]) =>
-          name.startsWith('c') && name !== 'counting'
-            ? [[Number(name.slice(1)), { count: Number(value), isCounting: `n${name.slice(1)}` in fields }]]
-            : [],
-        ),
-      );
+    counts: async (surveyId: string): Promise<Map<number, QuotaCount>> => countsIn(await readFields(surveyId)),
+
+    /** The same; `isSettled`: no count of stored responses is under way or wanted. */
+    async state(surveyId: string): Promise<{ counts: Map<number, QuotaCount>; isSettled: boolean }> {
+      const fields = await readFields(surveyId);
+      const counts = countsIn(fields);
+      const isCounting = 'counting' in fields || [...counts.values()].some((quota) => quota.isCounting);
+      return { counts, isSettled: !isCounting && (fields['removals'] ?? '0') === (fields['removalsCounted'] ?? '0') };
     },
 
     /** Surveys with quotas whose stored responses must be counted. */
@@ -55,8 +59,18 @@ export function createIntakeQuotas({
       await redis.srem(quotasToCountKey(shards.of(surveyId)), surveyId);
     },
 
-    /** Begins a count while the survey is frozen; undefined where the freeze is over. */
-    async beginCount(surveyId: string, frozen: string): Promise<QuotaCounting | undefined> {
+    /** Number of deletions and requeued dead letters, which change what is stored. */
+    removals: async (surveyId: string): Promise<string> =>
+      (await redis.hget(quotasKey(shards.of(surveyId), surveyId), 'removals')) ?? '0',
+
+    /**
+     * Begins a count while the survey is frozen; undefined where the freeze is over. `removals`: as it was before all
+     * that is accepted was found to be stored.
+     */
+    async beginCount(
+      surveyId: string,
+      { frozen, removals }: { frozen: string; removals: string },
+    ): Promise<QuotaCounting | undefined> {
       const [shard, name] = [shards.of(surveyId), String(randomInt(1_000_000_000))];
       const fields = await scripts.beginQuotaCount(shard, surveyId, name, frozen);
       if (!fields) return undefined;
@@ -65,10 +79,19 @@ export function createIntakeQuotas({
       );
       return {
         versions: new Map(versions),
-        end: (counted) => scripts.endQuotaCount(shard, surveyId, name, counted),
+        end: (counted) => scripts.endQuotaCount(shard, surveyId, { name, removals }, counted),
       };
     },
   };
 }
 
 export type IntakeQuotas = ReturnType<typeof createIntakeQuotas>;
+
+const countsIn = (fields: Readonly<Record<string, string>>): Map<number, QuotaCount> =>
+  new Map(
+    Object.entries(fields).flatMap(([name, value]) =>
+      /^c\d/.test(name)
+        ? [[Number(name.slice(1)), { count: Number(value), isCounting: `n${name.slice(1)}` in fields }]]
+        : [],
+    ),
+  );

@@ -142,13 +142,13 @@ export function createIntakeScripts(plain: Redis) {
     },
 
     /**
-     * Adds the stored responses to what was noted since. Returns by how much the known counts differed; undefined where
-     * another count has begun.
+     * Adds the stored responses to what was noted since. `removals`: the number of deletions before they were counted.
+     * Returns by how much the known counts differed for no known reason; undefined where another count has begun.
      */
     endQuotaCount: async (
       shard: Shard,
       surveyId: string,
-      name: string,
+      { name, removals }: { name: string; removals: string },
       counted: readonly CountedQuota[],
     ): Promise<number | undefined> =>
       (await redis.endQuotaCount(
@@ -157,6 +157,7 @@ export function createIntakeScripts(plain: Redis) {
         quotasToCountKey(shard),
         name,
         surveyId,
+        removals,
         ...counted.flatMap(({ code, version, count }) => [code, version, count]),
       )) ?? undefined,
 

@@ -35,6 +35,8 @@ export const quotasKey = (shard: Shard, surveyId: string): string => `${shard.pr
 export const quotasToCountKey = (shard: Shard): string => `${shard.prefix}quotas-to-count`;
 /** Data version of a survey: names the last batch in which responses of it were stored. */
 export const dataVersionKey = (shard: Shard, surveyId: string): string => `${shard.prefix}stored:${surveyId}`;
+/** Marks of the tokens of an anonymous survey that were used. */
+export const spentTokensKey = (shard: Shard, surveyId: string): string => `${shard.prefix}spent:${surveyId}`;
 /** Without a prefix: an id must not be used in two surveys, since a response is found by its id alone. */
 export const responseKey = (responseId: string): string => `response:${responseId}`;
 /** Saved answers of an open response, after their version: `2:{…}`. */

@@ -20,6 +20,8 @@ export interface StreamEntry {
   reachedQuotas: readonly ReachedQuota[];
   /** JSONCompactEachRow lines, joined by line feeds. */
   rows: Buffer;
+  /** Named surveys: the invitations that its rows used. */
+  invited: readonly UsedInvitation[];
   /** Idempotency records, JSONCompactEachRow lines joined by line feeds; empty where there are none. */
   records: Buffer;
 }
@@ -28,6 +30,14 @@ export interface ReachedQuota {
   surveyId: string;
   code: number;
   times: number;
+}
+
+/** A save of a response by the token of an invitation. */
+export interface UsedInvitation {
+  /** Hash of the token in hexadecimal. */
+  tokenHash: string;
+  responseId: string;
+  isComplete: boolean;
 }
 
 /** An entry of a newer version, which this version cannot read. */
@@ -220,6 +230,11 @@ const listOf = (field: Buffer | undefined): string[] => (field && field.length >
 /** Known versions of the entry format (field `v`). New fields need no new version; a changed meaning does. */
 const knownFormats = new Set([undefined, '1']);
 
+function readUsedInvitation(text: string): UsedInvitation {
+  const [tokenHash = '', responseId = '', outcome = '0'] = text.split(':');
+  return { tokenHash, responseId, isComplete: outcome !== '0' };
+}
+
 function readEntry(item: unknown): StreamEntry {
   const { id, fields } = readFields(item);
   const [count, codeColumns] = [toInteger(fields.get('n')), toInteger(fields.get('codes'))];
@@ -234,6 +249,7 @@ function readEntry(item: unknown): StreamEntry {
     sizes: listOf(fields.get('sizes')).map(Number),
     filled: listOf(fields.get('filled')),
     reachedQuotas: listOf(fields.get('quotas')).map(readReachedQuota),
+    invited: listOf(fields.get('invited')).map(readUsedInvitation),
     rows,
     records: fields.get('records') ?? emptyBuffer,
   };

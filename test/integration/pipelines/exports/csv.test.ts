@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import type { AnswerRow } from '../../../../src/domain/questions/contract.ts';
+import { type AnswerRow, bitsPerWord } from '../../../../src/domain/questions/contract.ts';
+import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
 import { type Layout, layoutOf } from '../../../../src/pipelines/exports/columns.ts';
 import { writeCsv } from '../../../../src/pipelines/exports/csv.ts';
 import { createExportRows, type ExportRows } from '../../../../src/stores/clickhouse/read/export-rows.ts';
@@ -94,6 +95,16 @@ const oneSpelling = (text: string): string => text.replace(/[\u000b-\u001f\u2028
 const plain = (cell: string): string =>
   cell.replace(/([;\t\r\n])'(["']*[=+\-@\0＝＋－＠])/g, '$1$2').replace(/^'('*[=+\-@\t\r\n\0＝＋－＠])/, '$1');
 
+/** The survey with a bit for each question and row, in code positions after those of the answers. */
+function withNotAskedBits(survey: SurveyWithQuestions): SurveyWithQuestions {
+  let next = survey.slotCounts.codes * bitsPerWord;
+  const questions = survey.questions.map((question) => ({
+    ...question,
+    notAsked: Object.fromEntries(['', ...question.rows.map(({ id }) => id)].map((key) => [key, next++])),
+  }));
+  return { ...survey, questions, slotCounts: { ...survey.slotCounts, codes: Math.ceil(next / bitsPerWord) } };
+}
+
 describe('CSV lines that ClickHouse writes', () => {
   let database: ResponseDatabase;
   let rows: ExportRows;
@@ -108,7 +119,7 @@ describe('CSV lines that ClickHouse writes', () => {
     const pieces: Uint8Array[] = [];
     let counted = 0;
     const csvLines = async function* (columns: Parameters<ExportRows['csvLines']>[1]) {
-      for await (const lines of rows.csvLines({ surveyId }, columns, codeColumns)) {
+      for await (const lines of rows.csvLines({ surveyId }, columns, { codeColumns, asked: layout.asked })) {
         counted += lines.rows;
         yield lines;
       }
@@ -127,7 +138,8 @@ describe('CSV lines that ClickHouse writes', () => {
   }
 
   it('equal the lines written from records byte by byte, for every type and hostile content', async () => {
-    const { survey } = fullSurvey();
+    const { survey: plain } = fullSurvey();
+    const survey = withNotAskedBits(plain);
     const { codes: codeColumns } = survey.slotCounts;
     const given = Array.from({ length: 400 }, (_, n): GivenResponse => {
       const text = (shift: number) => hostile[(n + shift) % hostile.length] ?? '';
@@ -159,11 +171,12 @@ describe('CSV lines that ClickHouse writes', () => {
       };
     });
     await store(given);
-    for (const labels of ['text', 'value'] as const) {
-      const layout = layoutOf(survey, { labels });
+    for (const [labels, missing] of [['text'], ['value'], ['value', 'labelled']] as const) {
+      const layout = layoutOf(survey, { labels, missing });
       const { lines, counted } = await fileOf(survey.id, layout, codeColumns);
       assert.equal(counted, given.length);
       assert.equal(lines, await expected(survey.id, layout, codeColumns));
+      assert.equal(lines.includes('(not asked)'), missing !== undefined);
     }
   });
 

@@ -103,7 +103,7 @@ describe('hostile cells in a spreadsheet program', { skip }, () => {
       layout: layoutOf(survey, { labels: 'text', columns: [survey.questions[0]?.id ?? ''] }),
       createdAt: new Date(givenStart),
       batches: rows.batches(selection, 1),
-      csvLines: (columns) => rows.csvLines(selection, columns, 1),
+      csvLines: (columns) => rows.csvLines(selection, columns, { codeColumns: 1 }),
       themes: async () => [],
       summarise: async () => ({
         surveyId: survey.id,

@@ -75,6 +75,7 @@ function record(
 }
 
 interface Asked {
+  missing?: 'labelled';
   labels?: 'text' | 'value';
   columns?: string[];
   metadataKeys?: string[];
@@ -123,7 +124,7 @@ async function pspp(
 }
 
 const skip = spawnSync('pspp', ['--version']).error ? 'pspp is not installed' : false;
-const labelled = (values: readonly { value: number; label: string }[]) =>
+const labelled = (values: readonly { value: number | string; label: string }[]) =>
   values.map(({ value, label }) => `${value} ${label}`);
 
 describe('the values of an SPSS file', () => {
@@ -295,5 +296,65 @@ describe('the variables of an SPSS file', () => {
     assert.match(printed, /M_The_place/);
     assert.match(printed, /M_the_place_2/);
     assert.match(printed, /4\.50[\s\S]*90\.0%/);
+  });
+});
+
+describe('missing answers in an SPSS file', () => {
+  const bodies: Body[] = [
+    {
+      type: 'MULTIPLE_CHOICE',
+      text: 'Which?',
+      options: [
+        { text: 'A', value: '1' },
+        { text: 'B', value: '2' },
+      ],
+      settings: { allowOther: true },
+    },
+    { type: 'NUMBER', text: 'How many?' },
+    { type: 'CHECKBOXES', text: 'All that fit', options: [{ text: 'One' }, { text: 'Two' }] },
+    { type: 'SHORT_TEXT', text: 'A long text' },
+    { type: 'EMAIL', text: 'Short' },
+    { type: 'DATE', text: 'When?' },
+  ];
+  const notAskedAll = 0b111111;
+  const withBits = (questions: readonly Question[]) =>
+    questions.map((question, place) => ({ ...question, notAsked: { '': 39 * 16 + place } }));
+  const bits = (response: ResponseRecord, word: number): ResponseRecord => {
+    response.row.codes[39] = word;
+    return response;
+  };
+
+  it('are told from questions that were not asked, as PSPP counts them', { skip }, async () => {
+    const questions = withBits(surveyOf(...bodies).questions);
+    const [option] = questions[0]?.options ?? [];
+    const records = [
+      record(questions, [
+        [{ optionId: option?.id }],
+        [{ numberValue: -500 }],
+        [{ optionId: questions[2]?.options[0]?.id }],
+        [{ textValue: 'a text of more than eight bytes' }],
+        [{ textValue: 'a@b.ch' }],
+        [{ textValue: '1999-12-31' }],
+      ]),
+      record(questions, []),
+      bits(record(questions, []), notAskedAll),
+      bits(record(questions, []), notAskedAll),
+    ];
+    const printed = await pspp(
+      questions,
+      records,
+      'DISPLAY DICTIONARY.\nFREQUENCIES /VARIABLES=Q1 Q2 Q3_1 Q4 Q5 Q6.\nDESCRIPTIVES /VARIABLES=Q2.',
+      { missing: 'labelled' },
+    );
+    // Four variables are numbers; texts have one missing value, and are empty where they were skipped.
+    assert.equal(printed.match(/Skipped *\| *1\|/g)?.length, 4, printed);
+    assert.equal(printed.match(/Not asked *\| *2\|/g)?.length, 6, printed);
+    assert.match(printed, /-999[\s\S]*-998/, 'an answer of -500 leaves -99 to no other meaning');
+  });
+
+  it('have no values of their own unless they are asked for', { skip }, async () => {
+    const questions = withBits(surveyOf(...bodies).questions);
+    const printed = await pspp(questions, [record(questions, [])], 'DISPLAY DICTIONARY.');
+    assert.doesNotMatch(printed, /Not asked/);
   });
 });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { AskedQuestion } from '../../../../src/domain/analytics/asked.ts';
+import { outcomeDimension } from '../../../../src/domain/analytics/outcome-variable.ts';
 import { type Outcome, outcomes } from '../../../../src/domain/outcome.ts';
-import type { CountPlan, Dimension } from '../../../../src/domain/questions/contract.ts';
+import { type CountPlan, type Dimension, skippedCode } from '../../../../src/domain/questions/contract.ts';
 import { encodeTombstone } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createCrosstabStore } from '../../../../src/stores/clickhouse/counts/crosstab.ts';
@@ -105,19 +106,19 @@ const plan: CountPlan = {
 };
 /** The two questions in their order; the second one has a row that can be hidden alone. */
 const asked: AskedQuestion[] = [
-  { questionId: 'q', slots: [0], notAsked: [{ slot: 2, bit: 0 }], rows: [] },
+  { questionId: 'q', slots: [0], notAsked: [{ slot: 2, mask: 1 }], rows: [] },
   {
     questionId: 'both',
     slots: [1],
-    notAsked: [{ slot: 2, bit: 1 }],
+    notAsked: [{ slot: 2, mask: 2 }],
     rows: [
       {
         id: 'row',
         value: 'row',
         slots: [1],
         notAsked: [
-          { slot: 2, bit: 1 },
-          { slot: 2, bit: 2 },
+          { slot: 2, mask: 2 },
+          { slot: 2, mask: 4 },
         ],
       },
     ],
@@ -136,6 +137,11 @@ const both: CountPlan = { base: [0, 1], requests: [] };
 const rows: Dimension = {
   categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })),
   source: { kind: 'code', slot: 0 },
+};
+const withSkippedRows: Dimension = {
+  ...rows,
+  categories: [...rows.categories, { code: skippedCode, value: '', text: '' }],
+  skipped: { slots: [0], notAsked: [{ slot: 2, mask: 1 }], later: [0, 1] },
 };
 const columns: Dimension = {
   categories: [1, 2, 3].map((code) => ({ code, value: `${code}`, text: '' })),
@@ -224,13 +230,13 @@ async function assertAgrees(surveyId: string, live: readonly Modelled[], isCompl
     text?.kind === 'text' && text.counts.map(({ key, count }) => [key, count]).sort(),
     tally(answered.map(({ texts: [word] }) => word)),
   );
-  await assertCrosstabAgrees(surveyId, wanted, isComplete);
+  await assertCrosstabAgrees(surveyId, { selected, wanted }, isComplete);
   assert.equal((await database.responses.list({ surveyId, limit: 1, isComplete })).total, selected.length);
 }
 
 async function assertCrosstabAgrees(
   surveyId: string,
-  wanted: readonly Modelled[],
+  { selected, wanted }: { selected: readonly Modelled[]; wanted: readonly Modelled[] },
   isComplete: boolean | undefined,
 ): Promise<void> {
   const pairs = wanted.flatMap(({ codes: [code, word] }) =>
@@ -252,6 +258,22 @@ async function assertCrosstabAgrees(
       inBoth.length - weighable.length,
       weighable.reduce((sum, { numbers: [value] }) => sum + value, 0),
     ],
+  );
+  const status = await createCrosstabStore(database).countCrosstab({
+    surveyId,
+    rows: withSkippedRows,
+    columns: outcomeDimension,
+    isComplete,
+  });
+  const skippedOrCode = (response: Modelled): number =>
+    response.codes[0] !== 0 ? response.codes[0] : wasNotAsked(response, 'q') ? 0 : skippedCode;
+  assert.deepEqual(
+    status.cells.map(({ row, column, count }) => [`${row} ${column}`, count]).sort(),
+    tally(
+      selected
+        .filter((response) => skippedOrCode(response) !== 0)
+        .map((response) => `${skippedOrCode(response)} ${outcomes.indexOf(response.outcome) + 1}`),
+    ),
   );
   const plain = await createCrosstabStore(database).countCrosstab({ surveyId, rows, columns, isComplete });
   assert.deepEqual(plain.cells.map(({ row, column, count }) => [`${row} ${column}`, count]).sort(), tally(pairs));

@@ -4,7 +4,7 @@ import { encodeResponse } from '../../../../src/domain/response-row.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import type { IntakeSubmission } from '../../../../src/stores/redis/intake/append-protocol.ts';
 import type { AnnouncedQuota } from '../../../../src/stores/redis/intake/scripts.ts';
-import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
+import { createShards, quotasKey } from '../../../../src/stores/redis/intake/shards.ts';
 import { announceSurvey, appendix, type OpenIntake, openIntake, submittedAt } from '../../../support/intake.ts';
 
 const quota = (code: number, more: Partial<AnnouncedQuota> = {}): AnnouncedQuota => ({
@@ -49,10 +49,23 @@ describe('quotas by cell in the intake', () => {
     await count(id, []);
     return id;
   };
-  const count = async (surveyId: string, stored: readonly { code: number; count: number; version?: number }[]) => {
+  const begin = async (surveyId: string) => {
+    const removals = await open.intake.quotas.removals(surveyId);
     const freeze = await open.intake.freeze(surveyId, 5000);
-    const counting = await open.intake.quotas.beginCount(surveyId, freeze?.frozen ?? '');
+    const counting = await open.intake.quotas.beginCount(surveyId, { frozen: freeze?.frozen ?? '', removals });
     await freeze?.release();
+    return counting;
+  };
+  const remove = (surveyId: string, responseId: string) =>
+    open.intake.deleteResponse({
+      surveyId,
+      responseId,
+      submittedAtMs: submittedAt,
+      outcome: 'COMPLETED',
+      row: rowOf(surveyId, responseId),
+    });
+  const count = async (surveyId: string, stored: readonly { code: number; count: number; version?: number }[]) => {
+    const counting = await begin(surveyId);
     const codes = [...(counting?.versions ?? [])];
     return counting?.end(
       codes.map(([code, version]) => ({
@@ -207,9 +220,7 @@ describe('quotas by cell in the intake', () => {
   it('limit nobody while the responses of before are being counted, and then exactly', async () => {
     const surveyId = await announceSurvey(open.intake, { cellQuotas: [quota(1, { limit: 3 })] });
     assert.deepEqual(await open.intake.quotas.surveysToCount(), [surveyId]);
-    const freeze = await open.intake.freeze(surveyId, 5000);
-    const counting = await open.intake.quotas.beginCount(surveyId, freeze?.frozen ?? '');
-    await freeze?.release();
+    const counting = await begin(surveyId);
     await send(surveyId, [1]);
     assert.deepEqual(await open.intake.quotas.counts(surveyId), new Map([[1, { count: 1, isCounting: true }]]));
     await counting?.end([{ code: 1, version: 1, count: 1 }]);
@@ -224,8 +235,7 @@ describe('quotas by cell in the intake', () => {
   it('are counted again when what they count changes; a count that began before that changes nothing', async () => {
     const surveyId = await survey([quota(1), quota(2)]);
     await send(surveyId, [1, 2]);
-    const freeze = await open.intake.freeze(surveyId, 5000);
-    const counting = await open.intake.quotas.beginCount(surveyId, freeze?.frozen ?? '');
+    const counting = await begin(surveyId);
     const changed = [quota(1, { version: 2 }), quota(2, { limit: 9 })];
     await announceSurvey(open.intake, { id: surveyId, revision: 2, cellQuotas: changed });
     await counting?.end([
@@ -254,10 +264,78 @@ describe('quotas by cell in the intake', () => {
     assert.deepEqual(await counts(surveyId), { 1: 1 });
   });
 
+  it('give back every seat of a started response that ends over quota', async () => {
+    const surveyId = await survey([quota(1, { counts: 'STARTED' }), quota(2, { limit: 0 })]);
+    const responseId = newId();
+    const started = { responseId, observedVersion: 0, outcome: 'PARTIAL' as const, savedState: '{}', digest: 'a' };
+    await send(surveyId, [1, 2], started);
+    assert.deepEqual(await counts(surveyId), { 1: 1, 2: 0 });
+    const finished = { responseId, observedVersion: 1, heldCells: [1], digest: 'b' };
+    assert.equal((await send(surveyId, [1, 2], finished)).code, 'OVER_QUOTA');
+    assert.deepEqual(await counts(surveyId), { 1: 0, 2: 0 });
+  });
+
+  it('are counted once more after a deletion during a count, which is no difference', async () => {
+    const surveyId = await survey([quota(1, { limit: 9 })]);
+    const first = newId();
+    await send(surveyId, [1], { responseId: first });
+    await send(surveyId, [1]);
+    const counting = await begin(surveyId);
+    await remove(surveyId, first);
+    assert.equal(await counting?.end([{ code: 1, version: 1, count: 2 }]), 0);
+    assert.deepEqual(await open.intake.quotas.surveysToCount(), [surveyId]);
+    assert.equal(await count(surveyId, [{ code: 1, count: 1 }]), 0, 'the deletion explains it');
+    assert.deepEqual(await open.intake.quotas.surveysToCount(), []);
+    assert.equal(await count(surveyId, [{ code: 1, count: 0 }]), 1, 'nothing explains this one');
+  });
+
+  it('are counted again after a count that was broken off, without what it had noted', async () => {
+    const surveyId = await announceSurvey(open.intake, { cellQuotas: [quota(1, { limit: 9 })] });
+    await begin(surveyId);
+    await send(surveyId, [1]);
+    assert.deepEqual(await open.intake.quotas.surveysToCount(), [surveyId]);
+    const next = await begin(surveyId);
+    await send(surveyId, [1]);
+    await next?.end([{ code: 1, version: 1, count: 1 }]);
+    assert.deepEqual(await counts(surveyId), { 1: 2 });
+    const fields = await open.plain.hkeys(quotasKey(shards.of(surveyId), surveyId));
+    assert.deepEqual(
+      fields.filter((field) => /^(counting|[dn]\d)/.test(field)),
+      [],
+    );
+  });
+
+  it('announce each filling, also of a quota that was inactive in between', async () => {
+    const surveyId = await survey([quota(1, { limit: 1 })]);
+    const from = await position(surveyId);
+    await send(surveyId, [1]);
+    await announceSurvey(open.intake, { id: surveyId, revision: 2, cellQuotas: [] });
+    await announceSurvey(open.intake, { id: surveyId, revision: 3, cellQuotas: [quota(1, { limit: 2, version: 2 })] });
+    await count(surveyId, [{ code: 1, count: 1 }]);
+    await send(surveyId, [1], { revision: 3 });
+    assert.deepEqual((await stored(surveyId, from)).reached, [
+      [1, 1],
+      [1, 2],
+    ]);
+  });
+
+  it('name the same quota to a repeat, whatever has been filled since', async () => {
+    const surveyId = await survey([quota(1, { limit: 1 }), quota(2, { limit: 0 })]);
+    const repeat = { key: 'again', digest: 'again', responseId: newId() };
+    assert.deepEqual(await send(surveyId, [1, 2], repeat).then(({ code, text }) => [code, text]), ['OVER_QUOTA', '2']);
+    await send(surveyId, [1]);
+    const replayed = await send(surveyId, [1, 2], repeat);
+    assert.equal(replayed.code, 'REPLAY');
+    assert.match(replayed.text, /^3 \S{8} 2$/);
+  });
+
   it('do not begin to count when the freeze is over', async () => {
     const surveyId = await survey([quota(1)]);
     const freeze = await open.intake.freeze(surveyId, 5000);
     await freeze?.release();
-    assert.equal(await open.intake.quotas.beginCount(surveyId, freeze?.frozen ?? ''), undefined);
+    assert.equal(
+      await open.intake.quotas.beginCount(surveyId, { frozen: freeze?.frozen ?? '', removals: '0' }),
+      undefined,
+    );
   });
 });

@@ -132,6 +132,7 @@ describe('a response that is continued from many places at once', () => {
     const compiled = {
       survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } },
       byId: new Map(),
+      notAskedWords: [],
       required: [],
       all: [],
       uploadIdsIn: () => [],
@@ -230,6 +231,7 @@ describe('the continuation of an evicted response', () => {
   const compiled = {
     survey: { slotCounts: { codes: 0, numbers: 0, texts: 0 } },
     byId: new Map(),
+    notAskedWords: [],
     required: [],
     all: [],
     uploadIdsIn: () => [],

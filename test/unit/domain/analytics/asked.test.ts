@@ -94,13 +94,13 @@ describe('the category of those who skipped', () => {
       if ('message' in dimension) throw new Error(dimension.message);
       return withSkipped(survey, dimension, question.id, row);
     };
-    assert.deepEqual(variable(first).skipped, { slots: [0], notAsked: [{ slot: 4, bit: 0 }], later: [0, 1, 2, 3] });
+    assert.deepEqual(variable(first).skipped, { slots: [0], notAsked: [{ slot: 4, mask: 1 }], later: [0, 1, 2, 3] });
     assert.deepEqual(variable(first).categories.at(-1), { code: skippedCode, value: skippedValue, text: 'Skipped' });
     assert.deepEqual(variable(grid, grid.rows[1]?.value).skipped, {
       slots: [2],
       notAsked: [
-        { slot: 4, bit: 1 },
-        { slot: 4, bit: 2 },
+        { slot: 4, mask: 2 },
+        { slot: 4, mask: 4 },
       ],
       later: [1, 2, 3],
     });

@@ -1,0 +1,121 @@
+import { type Invitation, invitationStatusAt } from '../../domain/invitation.ts';
+import { invitationPrefix } from '../../domain/submission/submission.ts';
+import type { Problem } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import { invitedResponseId } from '../../platform/ids.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { createSemaphore } from '../../platform/semaphore.ts';
+import type { InvitationStore } from '../../stores/postgres/invitations.ts';
+import { refusal } from './refusals.ts';
+
+/** What follows from the token of an invitation without looking it up. */
+export interface InvitationToken {
+  hash: Buffer;
+  /** Set in the intake once an anonymous survey has a response for it; it cannot be computed from the hash. */
+  mark: string;
+  /** Id of its response, unless the survey is anonymous. */
+  responseId: string;
+}
+
+/** What submissions need of invitations. */
+export interface InvitationAccess {
+  read(token: string): InvitationToken;
+  /** The invitation of a survey that the token opens. Found by its keyed hash, so that time tells nothing of others. */
+  find(surveyId: string, token: string): Promise<Invitation | undefined>;
+  /** An anonymous survey has accepted a response for the invitation. */
+  noteUse(use: AnonymousUse): void;
+}
+
+export interface AnonymousUse {
+  /** Of the invitation. */
+  id: string;
+  isComplete: boolean;
+}
+
+export interface InvitationsDeps {
+  secrets: Pick<Secrets, 'invitationHash' | 'invitationMark'>;
+  invitations: Pick<InvitationStore, 'findByToken' | 'recordAnonymousUses'>;
+  now(): number;
+  log: Pick<Log, 'warn'>;
+  /** How long uses in anonymous surveys are gathered before they are recorded. */
+  recordAfterMs?: number;
+}
+
+/** Bounds lookups that anybody can cause by naming tokens. */
+const lookupLimits = { concurrency: 6, maxQueued: 5000, queueFullMessage: 'Too many invitations are being looked up' };
+const defaultRecordAfterMs = 60_000;
+/** As many uses are recorded before their time. */
+const maxGathered = 10_000;
+
+/**
+ * Looks invitations up, and records their use in anonymous surveys: some time later and in the order of their ids, so
+ * that neither time nor order ties an invitation to a response. What a crash loses is refused all the same, by its mark
+ * in the intake; such an invitation is listed as unused until its token is shown again.
+ */
+export function createInvitations(deps: InvitationsDeps) {
+  const { secrets, invitations, now, log, recordAfterMs = defaultRecordAfterMs } = deps;
+  const lookups = createSemaphore(lookupLimits);
+  let gathered = new Map<string, AnonymousUse>();
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+
+  const record = async (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    const uses = gathered;
+    gathered = new Map();
+    if (uses.size === 0) return;
+    try {
+      await invitations.recordAnonymousUses([...uses.values()], new Date(now()).toISOString().slice(0, 10));
+    } catch (error) {
+      log.warn({ err: error }, 'the use of invitations could not be recorded yet');
+      for (const [id, use] of uses) if (!gathered.has(id)) gathered.set(id, use);
+      schedule();
+    }
+  };
+  const schedule = (): void => {
+    if (isStopped) return;
+    timer ??= setTimeout(() => void record(), recordAfterMs);
+    timer.unref();
+  };
+
+  return {
+    read(token: string): InvitationToken {
+      const hash = secrets.invitationHash(token);
+      return { hash, mark: secrets.invitationMark(token), responseId: invitedResponseId(hash) };
+    },
+    find: (surveyId: string, token: string) =>
+      lookups.run(() => invitations.findByToken(surveyId, secrets.invitationHash(token))),
+    noteUse(use: AnonymousUse): void {
+      gathered.set(use.id, use);
+      if (gathered.size >= maxGathered) void record();
+      else schedule();
+    },
+    /** Records what is gathered. */
+    async stop(): Promise<void> {
+      isStopped = true;
+      await record();
+    },
+  } satisfies InvitationAccess & { stop(): Promise<void> };
+}
+
+export type Invitations = ReturnType<typeof createInvitations>;
+
+/**
+ * Why an invitation takes no submission at this moment. That it is used once is decided by the intake; what is stored
+ * of its use comes later. In an anonymous survey it only opens, so one that was STARTED is used.
+ */
+export function invitationProblem(
+  invitation: Invitation,
+  { nowMs, isAnonymous }: { nowMs: number; isAnonymous: boolean },
+): Problem | undefined {
+  if (invitation.status === 'COMPLETED' || (isAnonymous && invitation.status === 'STARTED'))
+    return refusal('invitationUsed');
+  const status = invitationStatusAt(invitation, nowMs);
+  if (status === 'REVOKED') return refusal('invitationRevoked');
+  return status === 'EXPIRED' ? refusal('invitationExpired') : undefined;
+}
+
+/** The metadata of an invitation as a response has it. */
+export const invitedMetadata = ({ metadata }: Pick<Invitation, 'metadata'>): Record<string, string> =>
+  Object.fromEntries(Object.entries(metadata).map(([key, text]) => [invitationPrefix + key, text]));

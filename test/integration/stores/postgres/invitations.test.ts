@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { newId } from '../../../../src/platform/ids.ts';
+import { createInvitationStore, type InvitationToAdd } from '../../../../src/stores/postgres/invitations.ts';
+import { createSurveyStore } from '../../../../src/stores/postgres/surveys.ts';
+import { analysedSurvey, type OwnedDatabase, ownedDatabase } from '../../../support/owned-database.ts';
+
+describe('invitations in PostgreSQL', () => {
+  let database: OwnedDatabase;
+  before(async () => {
+    database = await ownedDatabase();
+  });
+  after(() => database?.drop());
+
+  const at = new Date('2026-06-01T12:00:00.000Z');
+  const hashOf = (name: string) => createHash('sha256').update(name).digest();
+  const row = (name: string, more: Partial<InvitationToAdd> = {}): InvitationToAdd => ({
+    id: newId(),
+    tokenHash: hashOf(name),
+    reference: name,
+    language: null,
+    expiresAt: null,
+    metadata: {},
+    ...more,
+  });
+  const setUp = async () => {
+    const { surveyId } = await analysedSurvey(database, '');
+    const survey = await createSurveyStore(database.sql).load(surveyId);
+    const collectorId = survey?.collectors?.[0]?.id ?? '';
+    return { surveyId, collectorId, at, invitations: createInvitationStore(database.sql) };
+  };
+  const all = { page: 1, limit: 1000, now: at };
+
+  it('are 100,000 at once, in the order of their rows', async () => {
+    const { invitations, ...place } = await setUp();
+    const rows = Array.from({ length: 100_000 }, (_, n) => row(`${place.surveyId} ${n}`, { metadata: { n: `${n}` } }));
+    const startedAt = performance.now();
+    await invitations.add(place, rows);
+    const tookMs = performance.now() - startedAt;
+    assert.ok(tookMs < 30_000, `took ${tookMs} ms`);
+    const { items, total } = await invitations.list({ ...place, ...all, page: 100 });
+    assert.deepEqual(
+      [total, items.map(({ metadata }) => metadata['n'])],
+      [100_000, Array.from({ length: 1000 }, (_, n) => `${99_000 + n}`)],
+    );
+  });
+
+  it('are stored all or none', async () => {
+    const { invitations, ...place } = await setUp();
+    const twice = row('twice');
+    await assert.rejects(invitations.add(place, [row('once'), twice, { ...twice, id: newId() }]));
+    assert.equal((await invitations.list({ ...place, ...all })).total, 0);
+    await assert.rejects(invitations.add({ ...place, collectorId: newId() }, [row('nowhere')]), { code: 'NOT_FOUND' });
+  });
+
+  it('are found by the hash of their token, in their survey alone', async () => {
+    const { invitations, ...place } = await setUp();
+    const expiresAt = new Date('2026-07-01T00:00:00.000Z');
+    const given = row(newId(), { language: 'de', expiresAt, metadata: { 'a"b': '\\' } });
+    await invitations.add(place, [given]);
+    const found = await invitations.findByToken(place.surveyId, given.tokenHash);
+    assert.deepEqual(
+      [found?.id, found?.language, found?.expiresAt, found?.metadata, found?.status],
+      [given.id, 'de', expiresAt, { 'a"b': '\\' }, 'UNUSED'],
+    );
+    assert.equal(await invitations.findByToken(newId(), given.tokenHash), undefined);
+    assert.equal(await invitations.findByToken(place.surveyId, hashOf('another')), undefined);
+  });
+
+  it('are started, completed, revoked and expire', async () => {
+    const { invitations, ...place } = await setUp();
+    const names = ['started', 'both', 'late', 'revoked', 'expired', 'unused'].map(
+      (name) => `${name} ${place.surveyId}`,
+    );
+    const rows = names.map((name) =>
+      row(name, name.startsWith('expired') ? { expiresAt: new Date(at.getTime() - 1) } : {}),
+    );
+    await invitations.add(place, rows);
+    const [started, both, late, revoked] = rows;
+    const later = new Date(at.getTime() + 60_000);
+    const use = (given: InvitationToAdd | undefined, completedAt: Date | null, startedAt = at) => ({
+      tokenHash: Buffer.from(given?.tokenHash ?? []).toString('hex'),
+      responseId: newId(),
+      startedAt,
+      completedAt,
+    });
+    const ids = { revoked: revoked?.id ?? '', late: late?.id ?? '' };
+    const revoke = (id: string) => invitations.revoke(place.collectorId, id, { at, isAnonymous: false });
+    assert.equal((await revoke(ids.revoked))?.status, 'REVOKED');
+    assert.equal((await revoke(ids.late))?.status, 'REVOKED');
+    assert.equal(await revoke(newId()), undefined);
+    await invitations.recordUses([use(started, null), use(both, null)]);
+    await invitations.recordUses([use(both, later, later), use(late, later), use(revoked, null)]);
+    const { items } = await invitations.list({ ...place, ...all });
+    assert.deepEqual(
+      items.map((item) => [item.reference?.split(' ')[0], item.status, item.startedAt, item.completedAt, item.usedOn]),
+      [
+        ['started', 'STARTED', at, null, '2026-06-01'],
+        ['both', 'COMPLETED', at, later, '2026-06-01'],
+        ['late', 'COMPLETED', at, later, '2026-06-01'],
+        ['revoked', 'REVOKED', at, null, '2026-06-01'],
+        ['expired', 'UNUSED', null, null, null],
+        ['unused', 'UNUSED', null, null, null],
+      ],
+    );
+    const expected = { UNUSED: 1, STARTED: 1, COMPLETED: 2, REVOKED: 1, EXPIRED: 1 };
+    assert.deepEqual(await invitations.counts(place.collectorId, at), expected);
+    for (const [status, total] of Object.entries(expected))
+      assert.equal((await invitations.list({ ...place, ...all, status: status as 'UNUSED' })).total, total, status);
+  });
+
+  it('keep of their use in an anonymous survey the day alone', async () => {
+    const { invitations, ...place } = await setUp();
+    const given = row(newId());
+    await invitations.add(place, [given]);
+    await invitations.recordAnonymousUses([{ id: given.id, isComplete: true }], '2026-06-02');
+    const { items } = await invitations.list({ ...place, ...all });
+    assert.deepEqual(
+      items.map((item) => [item.status, item.usedOn, item.startedAt, item.completedAt, item.responseId]),
+      [['COMPLETED', '2026-06-02', null, null, null]],
+    );
+    assert.equal(
+      (await invitations.revoke(place.collectorId, given.id, { at, isAnonymous: true }))?.status,
+      'COMPLETED',
+    );
+  });
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { withNotAskedBits } from '../../../../src/domain/not-asked.ts';
+import type { AnswerRow, GivenAnswer } from '../../../../src/domain/questions/contract.ts';
+import { checkAnswers, compileSurvey, readAnswers } from '../../../../src/domain/submission/answers.ts';
+import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { surveyOf, withFields } from '../../../support/path-surveys.ts';
+
+const uploads = new Map();
+const context = { language: 'en', metadata: {} };
+const labels = ['a', 'b', 'c', 'd'].map((value) => ({ text: value, value }));
+
+function check(
+  survey: SurveyWithQuestions,
+  answers: readonly GivenAnswer[],
+  { isComplete = true, previous }: { isComplete?: boolean; previous?: AnswerRow } = {},
+) {
+  return checkAnswers(compileSurvey(survey), answers, { isComplete, uploads, context, previous });
+}
+
+describe('answers to questions that offer only some of their options', () => {
+  /** At least three of what was chosen before. */
+  const chain = () => {
+    const { survey, questions } = surveyOf([
+      { type: 'CHECKBOXES', options: labels },
+      (before) => ({
+        type: 'CHECKBOXES',
+        options: labels,
+        isRequired: true,
+        settings: { minSelections: 3 },
+        optionsFrom: { questionId: before[0]?.id ?? '', which: 'selected' },
+      }),
+    ]);
+    const choose = (place: number, ...options: number[]): GivenAnswer[] =>
+      options.map((option) => ({
+        questionId: questions[place]?.id ?? '',
+        optionId: questions[place]?.options[option]?.id as string,
+      }));
+    return { survey: withNotAskedBits(survey), choose, id: questions[1]?.id };
+  };
+
+  it('need no more than are offered', () => {
+    const { survey, choose } = chain();
+    assert.equal(check(survey, [...choose(0, 0, 1), ...choose(1, 0, 1)]).ok, true);
+    assert.equal(check(survey, [...choose(0, 2), ...choose(1, 2)]).ok, true);
+    const all = [0, 1, 2, 3];
+    assert.deepEqual(check(survey, [...choose(0, ...all), ...choose(1, 0, 1)]), {
+      ok: false,
+      issues: [{ path: 'answers.4', message: 'choose at least 3' }],
+    });
+    assert.equal(check(survey, [...choose(0, ...all), ...choose(1, 0, 1, 2)]).ok, true);
+  });
+
+  it('are asked for again where hidden options of an earlier save leave too few', () => {
+    const { survey, choose, id } = chain();
+    const saved = check(survey, [...choose(0, 0, 1, 2, 3), ...choose(1, 0, 1, 2)], { isComplete: false });
+    assert.ok(saved.ok);
+    assert.deepEqual(check(survey, choose(0, 1, 2, 3), { previous: saved.row }), {
+      ok: false,
+      issues: [{ path: `answers.${id}`, message: 'choose at least 3' }],
+    });
+  });
+});
+
+describe('a response that was saved while its survey had paths', () => {
+  it('says nothing of unasked questions once every question is asked', () => {
+    const { survey: plain, questions } = surveyOf([
+      { type: 'YES_NO' },
+      (before) => ({
+        type: 'SHORT_TEXT',
+        visibleIf: { questionId: before[0]?.id ?? '', operator: 'answered' },
+      }),
+    ]);
+    const survey = withNotAskedBits(plain);
+    const saved = check(survey, [], { isComplete: false });
+    assert.ok(saved.ok);
+    assert.ok(saved.row.codes.some((code) => code !== 0));
+    const { visibleIf: _, ...open } = survey.questions[1] as (typeof survey.questions)[number];
+    const later = { ...withFields(survey, questions[1]?.id ?? '', {}), questions: [survey.questions[0], open] };
+    const done = check(later as SurveyWithQuestions, [], { previous: saved.row });
+    assert.ok(done.ok);
+    assert.deepEqual(readAnswers(compileSurvey(later as SurveyWithQuestions), done.row), []);
+    assert.ok(done.row.codes.every((code) => code === 0));
+  });
+});

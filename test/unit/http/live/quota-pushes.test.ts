@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createQuotaPushes } from '../../../../src/http/live/quota-pushes.ts';
+import { createLog } from '../../../../src/log.ts';
+import { eventually } from '../../../support/eventually.ts';
+
+/** A second in the service. */
+const everyMs = 40;
+
+function createPushes({ hasQuotas = true } = {}) {
+  const [reads, published]: [number[], number[]] = [[], []];
+  const watchers = new Set<() => void>();
+  const state = { count: 0, isSettled: true, fails: false };
+  const pushes = createQuotaPushes({
+    log: createLog('silent'),
+    minIntervalMs: everyMs,
+    feed: {
+      onStored: async (_surveyId, touched) => {
+        watchers.add(touched);
+        return () => watchers.delete(touched);
+      },
+    },
+    read: async () => {
+      reads.push(performance.now());
+      if (state.fails) throw new Error('away');
+      const quotas = [{ id: 'q', count: state.count, limit: 9 }];
+      return hasQuotas ? { quotas, isSettled: state.isSettled } : undefined;
+    },
+    publish: () => void published.push(pushes.latest('s')?.[0]?.count ?? -1),
+  });
+  const touch = (): void => {
+    for (const touched of watchers) touched();
+  };
+  return { pushes, reads, published, watchers, state, touch };
+}
+
+describe('counts of quotas by cell for live connections', () => {
+  it('are read at most once an interval, and published when they have changed', async () => {
+    const { pushes, reads, published, state, touch } = createPushes();
+    const stop = await pushes.subscribe('s');
+    assert.deepEqual(pushes.latest('s'), [{ id: 'q', count: 0, limit: 9 }]);
+    for (let n = 1; n <= 50; n += 1) {
+      state.count = n;
+      touch();
+    }
+    await eventually(() => assert.equal(published.at(-1), 50));
+    const gaps = reads.slice(1).map((at, index) => at - (reads[index] ?? 0));
+    assert.ok(
+      gaps.every((gap) => gap >= everyMs - 2),
+      JSON.stringify(gaps),
+    );
+    assert.ok(reads.length <= 4, `${reads.length} reads`);
+    stop();
+  });
+
+  it('are not read without subscribers', async () => {
+    const { pushes, reads, watchers, touch } = createPushes();
+    const stops = await Promise.all([pushes.subscribe('s'), pushes.subscribe('s')]);
+    for (const stop of stops) stop();
+    touch();
+    pushes.touch('s');
+    assert.equal(watchers.size, 0);
+    assert.equal(pushes.latest('s'), undefined);
+    assert.equal(reads.length, 1);
+  });
+
+  it('are not watched for a survey that has none', async () => {
+    const { pushes, watchers, published } = createPushes({ hasQuotas: false });
+    const stop = await pushes.subscribe('s');
+    assert.equal(watchers.size, 0);
+    assert.deepEqual(published, []);
+    stop();
+  });
+
+  it('are read again while stored responses are being counted, and after failures', async () => {
+    const { pushes, reads, published, state } = createPushes();
+    state.isSettled = false;
+    const stop = await pushes.subscribe('s');
+    await eventually(() => assert.ok(reads.length > 2));
+    state.fails = true;
+    const before = reads.length;
+    await eventually(() => assert.ok(reads.length > before));
+    Object.assign(state, { fails: false, isSettled: true, count: 7 });
+    await eventually(() => assert.equal(published.at(-1), 7));
+    stop();
+  });
+});
