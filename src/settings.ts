@@ -265,7 +265,7 @@ const accessSettings = {
   ADMIN_RESET: textOrOff.optional().meta(
     documented({
       description:
-        'Any word, when nobody can sign in any more. At the next start the user of ADMIN_EMAIL (made if missing) becomes an ADMIN with ADMIN_PASSWORD or a printed password, and all sessions of that user end. Each word works once for an address; another reset needs another word. `false`, `0`, `no` and `off` mean no.',
+        'Any word, when nobody can sign in any more. At the next start the user of ADMIN_EMAIL (made if missing) becomes an ADMIN with ADMIN_PASSWORD or a printed password, and all sessions and API keys of that user end. Each word works once for an address; another reset needs another word. `false`, `0`, `no` and `off` mean no.',
       unit: 'characters',
     }),
   ),
@@ -333,7 +333,7 @@ const apiKeySettings = {
     .meta(
       documented({
         description:
-          'Calls of all API keys of one user together, and the highest limit of one of them. An ADMIN may set another for a user (`apiKeyRequestsPerMinute`), and has none.',
+          'Calls of all API keys of one user together, and the highest limit of one of them. An ADMIN may set another for a user (`apiKeyRequestsPerMinute`), also for an ADMIN.',
         unit: 'requests a minute',
       }),
     ),

@@ -100,15 +100,19 @@ export async function createApiServer(options: ApiServerOptions) {
     ...aiRoutes(options, access, wording),
   ];
   const rootRoutes = createRootRoutes({ ...options, authenticate, limits, isDraining: () => isStopping });
-  const openApi = openApiRoute({
-    document: () =>
+  let openApiJson: string | undefined;
+  const openApiText = (): string => {
+    openApiJson ??= JSON.stringify(
       createOpenApi({
         routes: [...routes, openApi],
         rootRoutes,
         publicUrl: settings.publicUrl,
         version: packageVersion(),
       }),
-  });
+    );
+    return openApiJson;
+  };
+  const openApi = openApiRoute({ openApiText });
 
   const server = createServer({
     api: createRouteTable([...withAudit(routes, audit), openApi]),
@@ -123,7 +127,11 @@ export async function createApiServer(options: ApiServerOptions) {
     submitFastPath: createSubmitFastPath({ submit: core.submit, limits, addressOf, corsOrigins, log, metrics }),
   });
   return {
-    listen: server.listen,
+    listen(host: string, port: number): ReturnType<typeof server.listen> {
+      // Making it takes 100 ms: not at the first request, which others would wait behind.
+      openApiText();
+      return server.listen(host, port);
+    },
     /** Subscribes to notifications of other processes; resolves when they can arrive. */
     subscribe: live.subscribe,
     /**

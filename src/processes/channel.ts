@@ -1,37 +1,39 @@
 import type { MetricFamilies } from '../metrics.ts';
 import type { StoreUrls } from '../stores/stores.ts';
 
-/** What the main process hands an HTTP process in its environment, beside the settings. */
+/**
+ * What the main process hands an HTTP process as the first message. Not in its environment, which other programs on the
+ * machine may read: settings contain passwords and keys.
+ */
 export interface HttpProcessStart {
   urls: StoreUrls;
   name: string;
+  /** The settings, as an environment has them. */
+  env: Readonly<Record<string, string>>;
   /** How long it waits for the first answers of the stores; the default if absent. */
   storesTimeoutMs?: number | undefined;
 }
 
-const [urlsVariable, nameVariable, storesTimeoutVariable] = [
-  'SURVEY_WORKER_URLS',
-  'SURVEY_WORKER_NAME',
-  'SURVEY_WORKER_STORES_TIMEOUT_MS',
-];
+/** Tells a process that it is an HTTP process. */
+const nameVariable = 'SURVEY_HTTP_PROCESS';
 
-export function writeHttpProcessStart({ urls, name, storesTimeoutMs }: HttpProcessStart): Record<string, string> {
-  return {
-    [urlsVariable]: JSON.stringify(urls),
-    [nameVariable]: name,
-    ...(storesTimeoutMs !== undefined && { [storesTimeoutVariable]: String(storesTimeoutMs) }),
-  };
-}
+/** The environment that makes a process an HTTP process, which waits for its start message. */
+export const httpProcessEnvironment = (name: string): Record<string, string> => ({ [nameVariable]: name });
 
-/** Undefined: this is the main process. */
-export function readHttpProcessStart(env: NodeJS.ProcessEnv): HttpProcessStart | undefined {
-  const [urls, storesTimeoutMs] = [env[urlsVariable], env[storesTimeoutVariable]];
-  if (urls === undefined) return undefined;
-  return {
-    urls: JSON.parse(urls) as StoreUrls,
-    name: env[nameVariable] ?? 'http',
-    storesTimeoutMs: storesTimeoutMs === undefined ? undefined : Number(storesTimeoutMs),
-  };
+export const isHttpProcess = (env: NodeJS.ProcessEnv): boolean =>
+  env[nameVariable] !== undefined && process.send !== undefined;
+
+/** Waits for the start message. Rejects if the main process ends before. */
+export function readHttpProcessStart(): Promise<HttpProcessStart> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (message: ToHttpProcess): void => {
+      if (message.kind !== 'start') return;
+      process.off('disconnect', onEnd).off('message', onMessage);
+      resolve(message.start);
+    };
+    const onEnd = (): void => reject(new Error('the main process has ended'));
+    process.on('message', onMessage).once('disconnect', onEnd);
+  });
 }
 
 /** Messages of an HTTP process to the main process. `requestId` pairs a request with its reply. */
@@ -42,6 +44,7 @@ export type FromHttpProcess =
 
 /** Messages of the main process to an HTTP process. */
 export type ToHttpProcess =
+  | { kind: 'start'; start: HttpProcessStart }
   | { kind: 'metrics requested'; requestId: number }
   | { kind: 'all metrics'; requestId: number; metrics: MetricFamilies[] };
 
@@ -85,7 +88,7 @@ export function createMainProcessClient() {
     answerMetricsRequests(collectOwnMetrics: () => Promise<MetricFamilies>): void {
       process.on('message', (message: ToHttpProcess) => {
         if (message.kind === 'all metrics') pending.resolve(message.requestId, message.metrics);
-        else
+        else if (message.kind === 'metrics requested')
           void collectOwnMetrics().then((metrics) => send({ kind: 'metrics', requestId: message.requestId, metrics }));
       });
     },

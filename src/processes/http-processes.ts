@@ -3,13 +3,20 @@ import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../log.ts';
 import type { MetricFamilies } from '../metrics.ts';
+import { childEnvironment } from '../platform/child-environment.ts';
 import { StartError } from '../platform/start-error.ts';
-import { createPendingRequests, type FromHttpProcess, type ToHttpProcess } from './channel.ts';
+import {
+  createPendingRequests,
+  type FromHttpProcess,
+  type HttpProcessStart,
+  httpProcessEnvironment,
+  type ToHttpProcess,
+} from './channel.ts';
 
 export interface HttpProcessesOptions {
   count: number;
-  /** Added to the environment of the process of this name. */
-  env(name: string): Record<string, string>;
+  /** What the process of this name is told at its start. */
+  startOf(name: string): HttpProcessStart;
   /** The metrics of this process, which are shown with those of the others. */
   collectOwnMetrics(): Promise<MetricFamilies>;
   log: Log;
@@ -30,7 +37,7 @@ const main = fileURLToPath(new URL('../main.js', import.meta.url));
 /**
  * Processes that share one port; the kernel spreads connections over them. One that dies is restarted under its name.
  */
-export function createHttpProcesses({ count, env, collectOwnMetrics, log }: HttpProcessesOptions): HttpProcesses {
+export function createHttpProcesses({ count, startOf, collectOwnMetrics, log }: HttpProcessesOptions): HttpProcesses {
   const children = new Map<string, ChildProcess>();
   const pending = createPendingRequests<MetricFamilies>(metricsTimeoutMs);
   let isStopping = false;
@@ -65,10 +72,10 @@ export function createHttpProcesses({ count, env, collectOwnMetrics, log }: Http
       };
       try {
         // Metrics contain NaN, which JSON cannot carry.
-        // Only the main process makes the first ADMIN.
-        const { ADMIN_PASSWORD: _, ...inherited } = process.env;
-        const child = fork(main, { env: { ...inherited, ...env(name) }, serialization: 'advanced' });
+        const env = { ...childEnvironment(process.env, 'node'), ...httpProcessEnvironment(name) };
+        const child = fork(main, { env, serialization: 'advanced' });
         children.set(name, child);
+        send(child, { kind: 'start', start: startOf(name) });
         child.on('message', (message: FromHttpProcess) => handleMessage(child, message, resolve));
         child.once('exit', (code, signal) => ended(signal ?? `code ${code}`));
         child.once('error', (error) => ended(error.message));

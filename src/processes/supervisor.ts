@@ -6,12 +6,7 @@ import { misspelledSettings, readSettings, type Settings, SettingsError } from '
 import { isUnreachableError } from '../stores/connections/probe.ts';
 import { type EmbeddedStores, StartError, startEmbeddedStores } from '../stores/embedded/start-stores.ts';
 import type { StoreUrls } from '../stores/stores.ts';
-import {
-  createMainProcessClient,
-  type HttpProcessStart,
-  readHttpProcessStart,
-  writeHttpProcessStart,
-} from './channel.ts';
+import { createMainProcessClient, type HttpProcessStart, isHttpProcess, readHttpProcessStart } from './channel.ts';
 import { createHttpProcesses, freePort } from './http-processes.ts';
 import { createShutdown, type Shutdown } from './shutdown.ts';
 
@@ -27,10 +22,12 @@ const stopDeadlineMs = 10_000;
  * SIGTERM stands in `shutdown.ts`.
  */
 export async function startSupervisor(): Promise<void> {
-  const httpProcess = readHttpProcessStart(process.env);
-  const shutdown = createShutdown(httpProcess !== undefined);
+  const shutdown = createShutdown(isHttpProcess(process.env));
   let log: Log | undefined;
   try {
+    const httpProcess = isHttpProcess(process.env) ? await readHttpProcessStart() : undefined;
+    // Libraries read their own settings there, such as the credentials of AWS.
+    Object.assign(process.env, httpProcess?.env);
     const settings = readSettings(process.env);
     await checkSettings(settings);
     log = createLog(settings.logLevel, httpProcess ? { part: httpProcess.name } : {});
@@ -96,20 +93,25 @@ async function startHttpProcesses(
   const port = await freePort(settings.host, settings.port);
   const processes = createHttpProcesses({
     count: settings.workers,
-    env: (name) => ({
-      ...writeHttpProcessStart({
-        urls,
-        name,
-        storesTimeoutMs: service.storeProblems().length > 0 ? shortStoresTimeoutMs : undefined,
-      }),
-      PORT: String(port),
-      DATA_DIR: settings.dataDir,
+    startOf: (name) => ({
+      urls,
+      name,
+      storesTimeoutMs: service.storeProblems().length > 0 ? shortStoresTimeoutMs : undefined,
+      env: { ...settingsOfHttpProcesses(), PORT: String(port), DATA_DIR: settings.dataDir },
     }),
     collectOwnMetrics: service.collectOwnMetrics,
     log,
   });
   shutdown.add(processes.stop);
   return processes.start();
+}
+
+/** The environment of this process without what only the main process needs: it makes the first ADMIN. */
+function settingsOfHttpProcesses(): Record<string, string> {
+  const { ADMIN_PASSWORD: _, ADMIN_RESET: __, ...rest } = process.env;
+  return Object.fromEntries(
+    Object.entries(rest).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 async function startHttpProcess(

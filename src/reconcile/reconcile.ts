@@ -1,6 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { activeQuotas } from '../domain/cell-quota.ts';
 import { idsOfLine } from '../domain/response-row.ts';
+import { compileSurvey } from '../domain/submission/answers.ts';
 import type { RetainedRowsCheck } from '../pipelines/ingest/retained-rows-check.ts';
+import { cellsOf } from '../pipelines/maintenance/count-quotas.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { SavedCounts, SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
@@ -11,9 +14,9 @@ export interface ReconcileOptions {
   shards: Shards;
   stream: Pick<Stream, 'newestId' | 'acknowledged' | 'findDeadLetters'>;
   retentionCheck: RetainedRowsCheck;
-  intake: Pick<Intake, 'counts'>;
-  responses: Pick<ResponseStore, 'insertBatch' | 'countBySurvey'>;
-  surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts'>;
+  intake: Pick<Intake, 'counts' | 'quotas'>;
+  responses: Pick<ResponseStore, 'insertBatch' | 'countBySurvey' | 'snapshot'>;
+  surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts' | 'load'>;
   isRepairing: boolean;
   surveyId: string | undefined;
   after: string | undefined;
@@ -130,7 +133,7 @@ async function findSavedCounts(
 
 /** The differences that responses accepted meanwhile do not explain, each as a sentence. */
 async function findDifferences(
-  { intake, responses, stream, shards }: ReconcileOptions,
+  { intake, responses, surveys, stream, shards }: ReconcileOptions,
   saved: SavedCounts,
 ): Promise<string[]> {
   const { surveyId } = saved;
@@ -157,7 +160,33 @@ async function findDifferences(
     );
   if (saved.isOpen && saved.quota !== null && Math.min(before.completed, after.completed) > saved.quota)
     differences.push(`${after.completed} complete responses are more than its quota of ${saved.quota}`);
+  if (differences.length === 0)
+    differences.push(...(await findQuotaDifferences({ intake, responses, surveys }, surveyId)));
   return differences;
+}
+
+/** Quotas by cell whose count no response that was accepted or deleted meanwhile explains. */
+async function findQuotaDifferences(
+  { intake, responses, surveys }: Pick<ReconcileOptions, 'intake' | 'responses' | 'surveys'>,
+  surveyId: string,
+): Promise<string[]> {
+  const survey = await surveys.load(surveyId);
+  const quotas = activeQuotas(survey?.quotas);
+  const before = await intake.quotas.state(surveyId);
+  if (!survey || quotas.length === 0 || !before.isSettled) return [];
+  const compiled = compileSurvey(survey);
+  const stored = new Map<number, number>();
+  for await (const batch of responses.snapshot(surveyId, survey.slotCounts.codes))
+    for (const response of batch)
+      for (const code of cellsOf(compiled, response)) stored.set(code, (stored.get(code) ?? 0) + 1);
+  const after = await intake.quotas.state(surveyId);
+  if (!after.isSettled) return [];
+  return quotas.flatMap(({ name, code }) => {
+    const [first, last] = [before.counts.get(code)?.count, after.counts.get(code)?.count];
+    const found = stored.get(code) ?? 0;
+    if (first === undefined || last === undefined || first !== last || found === last) return [];
+    return [`the intake counts ${last} in its quota ${JSON.stringify(name)}, the response store holds ${found}`];
+  });
 }
 
 /** Accepted rows that the response store could not read: they are neither stored nor lost. */

@@ -111,6 +111,16 @@ describe('quotas by cell', () => {
     await eventually(async () => assert.equal((await admin.get(`/surveys/${id}`)).status, 'CLOSED'));
   });
 
+  it('count stored responses by the path of then, although the survey hides the question from them now', async () => {
+    const { id, sex, age, is, submit } = await survey();
+    await admin.create(`/surveys/${id}/quotas`, { name: 'Before', limit: 9, where: is(age, 0) });
+    await counted(id);
+    await submit(0, 0);
+    await admin.put(`/surveys/questions/${age.id}`, { visibleIf: is(sex, 1) });
+    await admin.create(`/surveys/${id}/quotas`, { name: 'After', limit: 9, where: is(age, 0) });
+    assert.deepEqual(await counted(id), { Before: 1, After: 1 });
+  });
+
   it('are named on the path of who fits a full one', async () => {
     const { id, sex, is, submit } = await survey();
     const { id: quotaId } = await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 1, where: is(sex, 0) });

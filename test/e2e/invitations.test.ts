@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
+import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
+import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import { hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
+import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { exportFile } from '../support/exports.ts';
+import { forgetRecord } from '../support/intake.ts';
 import { makeInvitations, uploadInvitations } from '../support/invitations.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { callOnce, type OneReply } from '../support/one-connection.ts';
 import type { RunningService } from '../support/service.ts';
+import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('invitations', () => {
   let service: RunningService;
   let admin: Client;
+  before(async () => void (await sharedStores()));
   useService(
     (served) => {
       ({ service, admin } = served);
@@ -171,6 +178,44 @@ describe('invitations', () => {
       [response.answers.map(({ textValue, optionId }: any) => textValue ?? Boolean(optionId)), response.metadata],
       [['desk', true], { 'invitation:team': 'A' }],
     );
+  });
+
+  it('work alike when the intake has evicted what it knew of their response', async () => {
+    const made = await makeSurvey();
+    const redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
+    await redis.connect();
+    const forget = async (responseId: string) => {
+      await redis.del(answersKey(responseId), responseKey(responseId));
+      await forgetRecord(redis, hashOfResponseId(responseId));
+    };
+    const isStored = (responseId: string) =>
+      eventually(async () => assert.equal((await admin.call('GET', `/responses/${responseId}`)).status, 200));
+    // Continued before and after the use of the invitation was recorded, and by two devices at once.
+    for (const isRecorded of [false, true]) {
+      const token = await inviteOne(made.collectorId, { reference: `recorded ${isRecorded}` });
+      const save = (textValue: string, isComplete: boolean) =>
+        submit(made.id, { invitation: token, isComplete, answers: answer(made, textValue) });
+      const first = await save('part', false);
+      const { responseId } = first.body.data;
+      await isStored(responseId);
+      if (isRecorded) {
+        const path = `/collectors/${made.collectorId}/invitations?reference=recorded%20true`;
+        await eventually(async () => assert.equal((await admin.get(path))[0].status, 'STARTED'));
+      }
+      await forget(responseId);
+      assert.deepEqual((await save('part', false)).body, first.body, 'a repeat');
+      const both = await Promise.all([save('one', true), save('other', true)]);
+      assert.deepEqual(both.map(outcomeOf).sort(), [201, '409 INVITATION_USED']);
+      const winner = both.find(({ status }) => status === 201);
+      assert.equal(winner?.body.data.responseId, responseId);
+      await isStored(responseId);
+      await forget(responseId);
+      assert.equal(outcomeOf(await save('late', true)), '409 INVITATION_USED');
+      const text = (await admin.get(`/responses/${responseId}`)).answers[0].textValue;
+      assert.deepEqual((await save(text, true)).body, winner?.body, 'a repeat of what completed it');
+    }
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${made.id}`)).totalResponses, 2));
+    await redis.quit();
   });
 
   it('bring their language and metadata, which respondents cannot override, to responses, filters and exports', async () => {

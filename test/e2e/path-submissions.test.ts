@@ -178,4 +178,28 @@ describe('submissions to a survey with paths', () => {
     assert.equal(done.outcome, 'COMPLETED');
     assert.equal((await admin.get(`/responses/${responseId}`)).surveyVersion, version);
   });
+
+  it('that end a response which was saved before are replayed with the same reply', async () => {
+    const { id, answer, make } = await carSurvey();
+    const responseId = newId();
+    const saved = await submitted(id, {
+      responseId,
+      isComplete: false,
+      answers: [answer.age(40), answer.car(true), answer.make('Trabant')],
+    });
+    const end = { responseId, resumeToken: saved.resumeToken, answers: [answer.car(false)] };
+    const [first, again] = [await admin.submit(id, end), await admin.submit(id, end)];
+    assert.deepEqual(first.body.data.ignored, [{ questionId: make.id, reason: 'NOT_ON_PATH' }]);
+    assert.deepEqual(again.body, first.body);
+  });
+
+  it('are replayed with the same reply after the survey has changed', async () => {
+    const { id, answer, last, make } = await carSurvey();
+    const responseId = newId();
+    const body = { responseId, answers: [answer.age(40), answer.car(false), answer.make('Trabant')] };
+    const first = await admin.submit(id, body);
+    assert.deepEqual(first.body.data.ignored, [{ questionId: make.id, reason: 'NOT_ON_PATH' }]);
+    await admin.put(`/surveys/questions/${last.id}`, { isRequired: true });
+    assert.deepEqual((await admin.submit(id, body)).body, first.body);
+  });
 });

@@ -8,6 +8,7 @@ import { connectStores } from '../../src/reconcile/connect.ts';
 import { type ClickHouse, createClickHouse } from '../../src/stores/clickhouse/client.ts';
 import { runningStores } from '../../src/stores/embedded/start-stores.ts';
 import { createPostgres, type Sql } from '../../src/stores/postgres/client.ts';
+import { createSharedRedis } from '../../src/stores/redis/clients.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { temporaryDataDir } from '../support/data-dir.ts';
 import { eventually } from '../support/eventually.ts';
@@ -176,6 +177,33 @@ describe('npm run reconcile', () => {
       await clickhouse.select(`SELECT 1 FROM ${clickhouse.table('responses')} WHERE survey_id = '${gone.id}' LIMIT 1`),
       [],
     );
+  });
+
+  it('reports a quota by cell whose counter differs from the stored responses', async () => {
+    const { id } = await survey(3);
+    const { id: quotaId } = await admin.create(`/surveys/${id}/quotas`, {
+      name: 'English',
+      limit: 9,
+      where: { language: ['en'] },
+    });
+    await eventually(async () => {
+      const [quota] = await admin.get(`/surveys/${id}/quotas`);
+      assert.deepEqual([quota.id, quota.isCounting, quota.count], [quotaId, false, 3]);
+    });
+    assert.equal((await run('--survey', id)).code, 0);
+    const { redis: url = '' } = runningStores(dataDir);
+    const redis = createSharedRedis(url, log);
+    await redis.connect();
+    const [key = ''] = await redis.keys(`*quotas:${id}`);
+    // The service's own comparison would correct the count. Its first one, seconds after the start, was long ago here.
+    const toCount = key.replace(`quotas:${id}`, 'quotas-to-count');
+    await eventually(async () => assert.equal(await redis.scard(toCount), 0), 30_000);
+    await redis.hset(key, 'c1', 5);
+    const { code, said } = await run('--survey', id);
+    await redis.hset(key, 'c1', 3);
+    redis.disconnect();
+    assert.equal(code, 1, said);
+    assert.match(said, /the intake counts 5 in its quota "English", the response store holds 3/);
   });
 
   it('prints its usage, and explains wrong arguments and missing stores', async () => {

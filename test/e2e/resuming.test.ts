@@ -85,6 +85,7 @@ describe('resuming a response long after it was saved', () => {
         {
           ...before,
           isComplete: true,
+          outcome: 'COMPLETED',
           completedAt: null,
           metadata: { from: 'page 2', kept: 'ä "b"' },
           answers: expected,

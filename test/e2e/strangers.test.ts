@@ -5,6 +5,7 @@ import type { Route } from '../../src/http/routing/route.ts';
 import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { everyRoute } from '../support/every-route.ts';
+import { makeInvitations } from '../support/invitations.ts';
 import { openLive } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
 import { png } from '../support/pixel.ts';
@@ -59,6 +60,10 @@ describe('callers without rights to a survey', () => {
     const key = await owner.create('/api-keys', { name: word, role: 'VIEWER' });
     const { exportId } = (await owner.call('POST', `/exports/surveys/${surveyId}`, { body: { format: 'JSON' } })).body
       .data;
+    const list = { name: word, kind: 'INVITATION' };
+    const { id: collectorId } = await owner.create(`/surveys/${surveyId}/collectors`, list);
+    await makeInvitations(service, owner, collectorId, [{ reference: word }]);
+    const [invitation] = await owner.get(`/collectors/${collectorId}/invitations`);
     const deliveries = await eventually(async () => {
       const list = await owner.get(`/webhooks/${hook.id}/deliveries`);
       assert.ok(list.length > 0);
@@ -70,6 +75,8 @@ describe('callers without rights to a survey', () => {
       uploadId,
       responseId,
       exportId,
+      collectorId,
+      invitationId: invitation.id,
       userId: member.id,
       deliveryId: deliveries[0].id,
       language: 'de',

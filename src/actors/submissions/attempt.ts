@@ -9,7 +9,7 @@ import type { CachedSurvey } from '../survey-cache.ts';
 import type { IdCheckDeps } from './continued-response.ts';
 import type { PlanContext, PlanDeps, SubmissionPlan, UploadReservations } from './plan.ts';
 import { bodyDigest, digestOf, type FindReplayDeps, keyHashOf } from './repeats.ts';
-import { type PathReply, replyText } from './reply-text.ts';
+import { ignoredText, type PathReply, replyText } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse, RestoredResponse } from './saved-response.ts';
 
@@ -95,6 +95,7 @@ export function append(
     invited: plan.invited,
     cells: plan.cells,
     heldCells: plan.heldCells,
+    ignored: ignoredText(plan.path),
     responseId: plan.responseId,
     idHash: plan.idHash,
     observedVersion: plan.observedVersion,

@@ -25,6 +25,24 @@ export interface PathReply {
   ignored?: readonly { questionId: string; reason: 'NOT_ON_PATH' }[];
 }
 
+/** Digits of a question's id by which a repeat's reply finds it; the questions of a survey differ in them. */
+const idDigits = 12;
+
+/** What a reply says of answers off the path, as the intake keeps it for repeats: a slash and the ends of the ids. */
+export const ignoredText = (path: PathReply | undefined): string =>
+  path ? `/${(path.ignored ?? []).map(({ questionId }) => questionId.slice(-idDigits)).join('')}` : '';
+
+/** The same read again; undefined where the text says nothing of paths. */
+export function readIgnored(text: string, questions: readonly { id: string }[]): PathReply['ignored'] | undefined {
+  const start = text.startsWith('{') ? -1 : text.indexOf('/');
+  if (start < 0) return undefined;
+  const ends = text.slice(start + 1).match(new RegExp(`.{${idDigits}}`, 'g')) ?? [];
+  return ends.flatMap((end) => {
+    const question = questions.find(({ id }) => id.endsWith(end));
+    return question ? [{ questionId: question.id, reason: 'NOT_ON_PATH' as const }] : [];
+  });
+}
+
 /** The `data` of a reply as JSON text. Nothing is escaped: ids, times and tokens hold no character that needs it. */
 export function replyText(
   responseId: string,
@@ -79,7 +97,7 @@ export function replayedReplyFrom(
   path?: PathReply,
 ): string {
   if (!text.startsWith('{')) {
-    const [outcome, submittedAt = ''] = text.split(' ');
+    const [outcome, submittedAt = ''] = text.split(/[ /]/);
     const accepted = { outcome: outcomeOfNumber(Number(outcome)), submittedAtMs: decodeMoment(submittedAt) };
     return replayedReply(deps, request, keyHash, accepted, path);
   }

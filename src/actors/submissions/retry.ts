@@ -18,7 +18,7 @@ import type { FrozenSubmissions } from './frozen-submissions.ts';
 import { planSubmission, type SubmissionPlan } from './plan.ts';
 import { intakeRefusal, refusal } from './refusals.ts';
 import { findReplay } from './repeats.ts';
-import { type PathReply, replayedReply, replayedReplyFrom } from './reply-text.ts';
+import { type PathReply, readIgnored, replayedReply, replayedReplyFrom } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse } from './saved-response.ts';
 
@@ -181,11 +181,15 @@ async function handleResult(
 async function repeatedPath(
   { quotaCounts }: RetryDeps,
   { survey }: CachedSurvey,
-  { path, cells = [] }: SubmissionPlan,
+  { path: planned, cells = [] }: SubmissionPlan,
   text: string,
 ): Promise<PathReply | undefined> {
-  if (!path || outcomeOfNumber(Number(text.slice(0, 1))) !== 'OVER_QUOTA') return path;
-  const [, , knownCode] = text.split(' ');
+  const ignored = readIgnored(text, survey.questions);
+  const outcome = outcomeOfNumber(Number(text.slice(0, 1)));
+  // Without it the text is of an earlier version.
+  const path: PathReply | undefined = ignored ? { outcome, ...(ignored.length > 0 && { ignored }) } : planned;
+  if (!path || outcome !== 'OVER_QUOTA') return path;
+  const [, , knownCode] = (text.split('/', 1)[0] ?? '').split(' ');
   const counts = knownCode === undefined ? await quotaCounts(survey.id) : undefined;
   const full = survey.quotas?.find(({ code, limit, whenFull }) =>
     counts

@@ -2,6 +2,7 @@ import type { ValidationIssue } from '../../errors.ts';
 import { activeQuotas, type CellQuota } from '../cell-quota.ts';
 import { hasPathFeatures, notAskedPlace, wholeQuestion } from '../not-asked.ts';
 import { compileCondition, type Test } from '../path/conditions.ts';
+import type { PathDefinition } from '../path/definition.ts';
 import { compilePaths, type Walk, walkOf } from '../path/path.ts';
 import { pathDefinitionOf } from '../path-definition.ts';
 import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract.ts';
@@ -48,17 +49,20 @@ export interface JudgeOptions {
 export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: readonly CompiledQuestion[]) {
   const quotas = activeQuotas(survey.quotas);
   if (quotas.length === 0 && !hasPathFeatures(survey)) return undefined;
-  const paths = compilePaths(pathDefinitionOf(survey));
+  const definition = pathDefinitionOf(survey);
+  const paths = compilePaths(definition);
+  const unbranched = paths.isBranched && quotas.length > 0 ? compilePaths(withoutRules(definition)) : paths;
   const cells = quotas.map(({ code, where, counts }) => ({ code, counts, test: compileCondition(where, paths) }));
   const words = notAskedWords(survey);
   const answersIn = createRowPathAnswers(survey, paths);
-  const walk = (row: AnswerRow, { language, metadata }: RespondentContext): Walk =>
-    walkOf(paths, answersIn(row), {
-      language,
-      surveyLanguage: survey.language,
-      metadata,
-      invitation: invitationOf(metadata),
-    });
+  const pathContext = ({ language, metadata }: RespondentContext) => ({
+    language,
+    surveyLanguage: survey.language,
+    metadata,
+    invitation: invitationOf(metadata),
+  });
+  const walk = (row: AnswerRow, context: RespondentContext): Walk =>
+    walkOf(paths, answersIn(row), pathContext(context));
   return {
     paths,
     /** Judges the answers of a row, and leaves in it what is stored. */
@@ -72,13 +76,34 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
       markNotAsked(walked, visible, row, { words, isComplete: options.isComplete });
       return judged;
     },
-    /** Codes of the quotas by cell in which a stored response counts; `isStarted`: of those that count started ones. */
+    /**
+     * Codes of the quotas by cell in which a stored response counts; `isStarted`: it is open, and counts in those of
+     * started ones. All answers of a completed one were on its path, which the survey may have changed since.
+     */
     cells: (row: AnswerRow, context: RespondentContext, { isStarted }: { isStarted: boolean }): number[] => {
       const counting = isStarted ? cells.filter(({ counts }) => counts === 'STARTED') : cells;
-      return counting.length === 0 ? [] : cellsIn(counting, walk(row, context));
+      if (counting.length === 0) return [];
+      return cellsIn(
+        counting,
+        isStarted ? walk(row, context) : walkOf(unbranched, answersIn(row), pathContext(context)),
+      );
     },
   };
 }
+
+/** The same sections, questions, options and rows, all of them on every path. */
+const withoutRules = (definition: PathDefinition): PathDefinition => ({
+  ...definition,
+  sections: (definition.sections ?? []).map(({ visibleIf: _, ...section }) => section),
+  questions: definition.questions.map(({ visibleIf: _, skips: __, optionsFrom: ___, ...question }) => ({
+    ...question,
+    options: question.options.map(({ visibleIf: ____, ...option }) => option),
+    settings: {
+      ...question.settings,
+      ...(question.settings.rows && { rows: question.settings.rows.map(({ visibleIf: ____, ...row }) => row) }),
+    },
+  })),
+});
 
 export type SubmissionPaths = NonNullable<ReturnType<typeof compileSubmissionPaths>>;
 

@@ -6,7 +6,6 @@ import type { ApiKey, ApiKeyStore } from '../../stores/postgres/api-keys.ts';
 import type { UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import { objectFromPath } from '../routing/audit.ts';
-import { keyCeilingOf } from '../routing/authenticator.ts';
 import type { Principal } from '../routing/principal.ts';
 import { created, ok, page, type Route, route } from '../routing/route.ts';
 import { apiKeySchema, roleSchema } from '../schemas/accounts.ts';
@@ -93,8 +92,8 @@ function createRoute({ apiKeys, users, keyLimits, newId }: ApiKeyRoutesDeps): Ro
         throw new Problem('FORBIDDEN', 'A key cannot have a stronger role than its creator');
       const user = await users.find(principal.userId);
       if (!user) throw notFound('user');
-      const ceiling = keyCeilingOf(user, keyLimits.requestsPerMinute);
-      if (ceiling !== null && (requestsPerMinute ?? 0) > ceiling)
+      const ceiling = user.apiKeyRequestsPerMinute ?? keyLimits.requestsPerMinute;
+      if ((requestsPerMinute ?? 0) > ceiling)
         throw validationProblem([
           { path: 'requestsPerMinute', message: `must be at most ${ceiling}, which an ADMIN can raise for a user` },
         ]);

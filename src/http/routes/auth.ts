@@ -30,7 +30,11 @@ const loginBody = z.strictObject({
   password: givenPasswordField,
 });
 const refreshTokenField = z.string().min(1).max(512);
-const passwordBody = z.strictObject({ currentPassword: givenPasswordField, newPassword: newPasswordField });
+const passwordBody = z.strictObject({
+  currentPassword: givenPasswordField,
+  newPassword: newPasswordField,
+  keepApiKeys: z.boolean().optional().describe('The API keys of the user go on; by default they end'),
+});
 
 export function authRoutes(deps: AuthRoutesDeps): Route[] {
   return [loginRoute(deps), refreshRoute(deps), logoutRoute(deps), meRoute(deps), passwordRoute(deps)];
@@ -133,7 +137,8 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
     operationId: 'changePassword',
     tag: 'Authentication',
     summary: 'Change your password',
-    description: 'Ends all other sessions of the user. A wrong `currentPassword` is a VALIDATION_ERROR.',
+    description:
+      'Ends all other sessions of the user and, without `keepApiKeys`, deletes its API keys. A wrong `currentPassword` is a VALIDATION_ERROR.',
     access: { kind: 'user' },
     limit: 'api',
     body: passwordBody,
@@ -159,6 +164,7 @@ function passwordRoute(deps: AuthRoutesDeps): Route {
           from: user.passwordHash,
           to: await passwords.hash(body.newPassword),
           keptSessionId,
+          endsApiKeys: body.keepApiKeys !== true,
         }));
       if (!isChanged) throw validationProblem([{ path: 'currentPassword', message: 'is not the current password' }]);
       rightsChanged({ userId: user.id });

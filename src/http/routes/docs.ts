@@ -2,19 +2,17 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { notFound } from '../../errors.ts';
 import { assetPath } from '../../platform/assets.ts';
-import type { OpenApiDocument } from '../reference/openapi.ts';
 import { type Outcome, type Route, route } from '../routing/route.ts';
 
 export interface DocsRoutesDeps {
-  /** Called once, at the first request. */
-  document(): OpenApiDocument;
+  /** The document in JSON; called at every request. */
+  openApiText(): string;
 }
 
 const common = { method: 'GET', tag: 'Reference', access: { kind: 'public' }, reply: null, replyStatus: 200 } as const;
 
 /** GET /openapi.json, below the base address. */
-export function openApiRoute({ document }: DocsRoutesDeps): Route {
-  const text = memoize(() => JSON.stringify(document()));
+export function openApiRoute({ openApiText }: DocsRoutesDeps): Route {
   return route({
     ...common,
     path: '/openapi.json',
@@ -26,7 +24,7 @@ export function openApiRoute({ document }: DocsRoutesDeps): Route {
     handle: async () => ({
       kind: 'text',
       status: 200,
-      text: text(),
+      text: openApiText(),
       mediaType: 'application/json; charset=utf-8',
       headers: [['cache-control', 'no-cache']],
     }),
@@ -149,12 +147,4 @@ function asset({ mediaType, bytes }: Asset, headers: readonly (readonly [string,
 
 async function* singleChunk(bytes: Buffer): AsyncIterable<Uint8Array> {
   yield bytes;
-}
-
-function memoize<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { editionsOf, type KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
-import { parseFilter } from '../../domain/analytics/filter.ts';
+import { type ParsedFilter, parseFilter } from '../../domain/analytics/filter.ts';
 import { exportFileTypes, metadataPrefix, responseFieldNames } from '../../domain/export-formats.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { conflict, notFound, Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
@@ -140,7 +140,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
         const survey = await deps.surveys.load(params['surveyId'] ?? '');
         if (!survey) throw notFound('survey');
         const known = await deps.annotations.findByNames(survey.id, body.filters);
-        assertColumnsAndFilters(survey, body, known);
+        const conditions = resolveFilters(survey, body, known);
         const record = {
           id: deps.newId(),
           surveyId: survey.id,
@@ -154,6 +154,7 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
             isComplete: body.isComplete,
             outcomes: body.outcome,
             filters: body.filters,
+            conditions,
             editions: editionsOf(known),
             columns: body.columns,
             labels: body.labels,
@@ -267,15 +268,26 @@ export function exportRoutes(deps: ExportRoutesDeps): Route[] {
   ];
 }
 
-function assertColumnsAndFilters(
+/**
+ * Checks columns and filters. Returns what the filters select, so that later changes of the survey, or other rules of a
+ * newer version, do not change the file. Each keeps only the category that it names.
+ */
+function resolveFilters(
   survey: SurveyWithQuestions,
   { filters, columns = [] }: { filters: readonly string[]; columns?: readonly string[] | undefined },
   known: KnownAnnotations,
-): void {
+): ParsedFilter[] {
   const issues: ValidationIssue[] = [];
+  const conditions: ParsedFilter[] = [];
   for (const [index, text] of filters.entries()) {
     const parsed = parseFilter(survey, text, known);
-    if ('message' in parsed) issues.push({ path: `filters.${index}`, message: parsed.message });
+    if ('message' in parsed) {
+      issues.push({ path: `filters.${index}`, message: parsed.message });
+      continue;
+    }
+    const { source, categories } = parsed.dimension;
+    const named = categories.filter(({ code }) => code === parsed.code);
+    conditions.push({ dimension: { source, categories: named }, code: parsed.code });
   }
   for (const [index, name] of columns.entries()) {
     const isField = responseFieldNames.some((field) => field === name) || name.startsWith(metadataPrefix);
@@ -286,6 +298,7 @@ function assertColumnsAndFilters(
       issues.push({ path: `columns.${index}`, message: 'is not known of an anonymous survey' });
   }
   if (issues.length > 0) throw validationProblem(issues);
+  return conditions;
 }
 
 /** The title of a survey as a part of a file name: no path, no control characters, at most 80 characters. */

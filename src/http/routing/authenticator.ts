@@ -1,6 +1,6 @@
 import type { AccessTokens } from '../../auth/access-tokens.ts';
 import { hashOpaqueToken, isOpaqueToken } from '../../auth/opaque-tokens.ts';
-import { lesserRole, type UserRole } from '../../auth/roles.ts';
+import { lesserRole } from '../../auth/roles.ts';
 import { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { createAtMostOnce } from '../../platform/at-most-once.ts';
@@ -96,16 +96,8 @@ function keyPrincipal(
     sessionId: null,
     keyId,
     requestsPerMinute,
-    keyCeiling: keyCeilingOf({ role: userRole, apiKeyRequestsPerMinute: userRequestsPerMinute }, keyRequestsPerMinute),
+    keyCeiling: userRequestsPerMinute ?? keyRequestsPerMinute,
   };
-}
-
-/** Calls a minute of all API keys of a user together; null: no ceiling. An ADMIN has none unless one is set. */
-export function keyCeilingOf(
-  { role, apiKeyRequestsPerMinute }: { role: UserRole; apiKeyRequestsPerMinute: number | null },
-  general: number,
-): number | null {
-  return apiKeyRequestsPerMinute ?? (role === 'ADMIN' ? null : general);
 }
 
 /** Records the use of a key at most once a minute, without waiting. */

@@ -9,7 +9,7 @@ export interface Principal {
   keyId: string | null;
   /** The API key's own rate limit; null: the general one. */
   requestsPerMinute: number | null;
-  /** Calls a minute of all API keys of the user together; null: no ceiling, or a session. */
+  /** Calls a minute of all API keys of the user together; null: a session. */
   keyCeiling: number | null;
 }
 

@@ -51,9 +51,7 @@ export const userSchema = z
       .number()
       .int()
       .nullable()
-      .describe(
-        'Calls a minute of all API keys of the user together; null: API_KEY_REQUESTS_PER_MINUTE, and no ceiling for an ADMIN',
-      ),
+      .describe('Calls a minute of all API keys of the user together; null: API_KEY_REQUESTS_PER_MINUTE'),
     createdAt: timeSchema,
     updatedAt: timeSchema,
   })

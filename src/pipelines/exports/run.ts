@@ -1,5 +1,4 @@
 import { readThemes, type Theme } from '../../ai/analysis-results.ts';
-import type { KnownAnnotations } from '../../domain/analytics/annotation-variables.ts';
 import { parseFilter } from '../../domain/analytics/filter.ts';
 import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
@@ -9,7 +8,7 @@ import type { Condition, TotalsStore } from '../../stores/clickhouse/counts/tota
 import type { ExportRows } from '../../stores/clickhouse/read/export-rows.ts';
 import type { ExportFiles } from '../../stores/export-files.ts';
 import type { AiStore } from '../../stores/postgres/ai/jobs.ts';
-import type { ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
+import type { ExportOptions, ExportRecord, ExportStore } from '../../stores/postgres/exports.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { layoutOf } from './columns.ts';
 import { writers } from './format-writers.ts';
@@ -50,11 +49,7 @@ export async function runExport(deps: RunExportDeps, exportId: string): Promise<
   const survey = await loadWording(deps, record);
   const { format, options, createdAt } = record;
   const writer = await writers[format]();
-  const selection = selectionOf(
-    survey,
-    record,
-    await deps.annotations.findByEditions(survey.id, options.editions ?? {}),
-  );
+  const selection = selectionOf(record, options.conditions ?? (await parseFilters(deps, survey, options)));
   const metadataKeys =
     options.columns === undefined && hasColumns(format)
       ? await deps.rows.metadataKeys(selection, maxMetadataColumns)
@@ -132,16 +127,21 @@ async function themesOf(
   return topic === undefined ? [] : readThemes(ai, { surveyId, topic }, themesShown);
 }
 
-function selectionOf(
+/** For requests of versions that did not store what the filters mean. */
+async function parseFilters(
+  { annotations }: Pick<RunExportDeps, 'annotations'>,
   survey: SurveyWithQuestions,
-  { surveyId, options, createdAt }: ExportRecord,
-  known: KnownAnnotations,
-) {
-  const conditions = options.filters.map((text): Condition => {
+  { filters, editions = {} }: ExportOptions,
+): Promise<Condition[]> {
+  const known = await annotations.findByEditions(survey.id, editions);
+  return filters.map((text) => {
     const parsed = parseFilter(survey, text, known);
     if ('message' in parsed) throw new PermanentFailure(`the filter ${text} ${parsed.message}`);
     return parsed;
   });
+}
+
+function selectionOf({ surveyId, options, createdAt }: ExportRecord, conditions: readonly Condition[]) {
   // Responses that come in later are left out, so that a repeated run gives the same rows.
   const lastMs = createdAt.getTime() + 1;
   const endDate = new Date(options.endDate === undefined ? lastMs : Math.min(Date.parse(options.endDate), lastMs));

@@ -115,7 +115,10 @@ export function createCountQuotas(deps: CountQuotasDeps) {
 }
 
 /** Codes of the quotas that a stored response counts for. */
-function cellsOf({ paths }: CompiledSurvey, { outcome, row, language, metadata }: ResponseRecord): readonly number[] {
+export function cellsOf(
+  { paths }: CompiledSurvey,
+  { outcome, row, language, metadata }: ResponseRecord,
+): readonly number[] {
   if (!paths || (outcome !== 'COMPLETED' && outcome !== 'PARTIAL')) return [];
   return paths.cells(row, { language, metadata }, { isStarted: outcome === 'PARTIAL' });
 }

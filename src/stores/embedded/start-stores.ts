@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Log } from '../../log.ts';
+import { childEnvironment } from '../../platform/child-environment.ts';
 import { makeDataDir } from '../../platform/data-dir.ts';
 import { errorMessage, StartError } from '../../platform/start-error.ts';
 import type { SupervisedChild } from './child-process.ts';
@@ -103,7 +104,7 @@ async function startNeeded(
 ): Promise<void> {
   const { needed, log, env } = options;
   const ports = createPorts();
-  const common = { ports, env: childEnvironment(env), log };
+  const common = { ports, env: childEnvironment(env, 'program'), log };
   const dirOf = (name: string, mode = 0o700) => openStoreDir(join(dataDir, name), mode);
   const program = needed.redis || needed.redisJobs ? findRedis(env, dataDir, log) : '';
   const redis = { ...common, program };
@@ -149,13 +150,6 @@ function urls(
     ...(adminUrl === undefined ? {} : { databaseAdminUrl: adminUrl }),
     ...(clickhouse === undefined ? {} : { clickhouseUrl: clickhouse }),
   };
-}
-
-/** What the stores' programs need. Settings of the service are secrets, which their users could read in /proc. */
-const passedVariables = ['PATH', 'LANG', 'LC_ALL', 'TMPDIR', 'LD_LIBRARY_PATH', 'LD_PRELOAD', 'SystemRoot'];
-
-function childEnvironment(env: EmbeddedStoresOptions['env']): Record<string, string | undefined> {
-  return Object.fromEntries(passedVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
 }
 
 function openDataDir(path: string): string {

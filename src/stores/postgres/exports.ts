@@ -2,6 +2,7 @@ import type { Editions } from '../../domain/analytics/annotation-variables.ts';
 import type { ExportFormat } from '../../domain/export-formats.ts';
 import type { Outcome } from '../../domain/outcome.ts';
 import type { Question } from '../../domain/survey.ts';
+import type { Condition } from '../clickhouse/read/selection.ts';
 import { type Sql, withPostgres } from './client.ts';
 import { writeOutbox } from './surveys.ts';
 import type { OwnedDataTransfer } from './users.ts';
@@ -17,7 +18,10 @@ export interface ExportOptions {
   isComplete?: boolean | undefined;
   /** Any of these; undefined: all. */
   outcomes?: readonly Outcome[] | undefined;
+  /** As the client wrote them. */
   filters: readonly string[];
+  /** What the filters mean, resolved at the request; undefined in requests of former versions. */
+  conditions?: readonly Condition[] | undefined;
   /** Editions of the AI annotations that filters name, fixed at the request. */
   editions?: Editions | undefined;
   /** Names of columns and ids of questions, in order; undefined: all. */

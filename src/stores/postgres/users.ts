@@ -134,6 +134,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
           WHERE email_key = ${user.emailKey} RETURNING id`;
         if (!found) return { userId: (await insert(tx, user)).id };
         await endSessions(tx, found.id, null);
+        await endApiKeys(tx, found.id);
         return { userId: found.id };
       }),
 
@@ -160,7 +161,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         >`UPDATE users SET ${tx(columns)}, updated_at = now() WHERE id = ${id} RETURNING *`;
         if (given.passwordHash !== undefined || next.is_disabled)
           await endSessions(tx, id, next.is_disabled ? null : keptSessionId);
-        if (given.endsApiKeys) await tx`DELETE FROM api_keys WHERE user_id = ${id}`;
+        if (given.endsApiKeys) await endApiKeys(tx, id);
         return userOf(saved ?? row);
       }),
 
@@ -188,13 +189,14 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
      */
     changePassword: (
       id: string,
-      change: { from: string; to: string; keptSessionId: string | null },
+      change: { from: string; to: string; keptSessionId: string | null; endsApiKeys: boolean },
     ): Promise<boolean> =>
       inUserTransaction(async (tx) => {
         const saved = await tx`UPDATE users SET password_hash = ${change.to}, updated_at = now()
             WHERE id = ${id} AND password_hash = ${change.from}`;
         if (saved.count === 0) return false;
         await endSessions(tx, id, change.keptSessionId);
+        if (change.endsApiKeys) await endApiKeys(tx, id);
         return true;
       }),
 
@@ -210,6 +212,10 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
 export type UserStore = ReturnType<typeof createUserStore>;
 
 const isActiveAdmin = (row: Pick<UserRow, 'role' | 'is_disabled'>) => row.role === 'ADMIN' && !row.is_disabled;
+
+async function endApiKeys(tx: Tx, userId: string): Promise<void> {
+  await tx`DELETE FROM api_keys WHERE user_id = ${userId}`;
+}
 
 async function findOtherAdmin(tx: Tx, id: string): Promise<string> {
   const [other] = await tx<

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { loadOrCreateSecret } from '../../../src/platform/secrets.ts';
+import { createSecrets, loadOrCreateSecret } from '../../../src/platform/secrets.ts';
 
 describe('a secret of an installation', () => {
   const place = mkdtempSync(join(tmpdir(), 'survey-secrets-'));
@@ -18,5 +18,21 @@ describe('a secret of an installation', () => {
       (statSync(path).mode & 0o777).toString(8),
     );
     assert.deepEqual(modes, ['711', '711', '700', '600']);
+  });
+});
+
+describe('the hashes of an invitation’s token', () => {
+  it('are the same in every process with the key, and neither shows the other or the token', () => {
+    const [one, same, other] = [createSecrets('a key'), createSecrets('a key'), createSecrets('another key')];
+    const token = 'abcdefghijklmnopqrstuv';
+    assert.deepEqual(one.invitationHash(token), same.invitationHash(token));
+    assert.equal(one.invitationMark(token), same.invitationMark(token));
+    assert.notDeepEqual(one.invitationHash(token), other.invitationHash(token));
+    assert.notEqual(one.invitationMark(token), other.invitationMark(token));
+    const texts = (['hex', 'base64url', 'latin1'] as const).map((encoding) =>
+      one.invitationHash(token).toString(encoding),
+    );
+    assert.ok(texts.every((text) => !text.includes(one.invitationMark(token)) && !text.includes(token)));
+    assert.equal(one.invitationMark(token).length, 16);
   });
 });

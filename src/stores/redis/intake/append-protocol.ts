@@ -22,6 +22,8 @@ export interface IntakeSubmission {
   cells?: readonly number[] | undefined;
   /** The same of what was saved of the response before. */
   heldCells?: readonly number[] | undefined;
+  /** What its reply says of answers off the path, for its repeats (`ignoredText`); '' = its survey has no paths. */
+  ignored?: string | undefined;
   /** Code of the collector whose completed responses are counted; undefined where the survey counts none. */
   collector?: number | undefined;
   /** Set where it comes with an invitation. */
@@ -115,7 +117,8 @@ export interface AppendResult {
   resetMs: number;
   /**
    * For a REPLAY: the number of the first submission's outcome and when it was submitted, as in `1 mwsgqb0z` (see
-   * `decodeMoment`). A text that begins with a brace is the reply as an earlier version stored it.
+   * `decodeMoment`), then the code of a full quota, then `ignored`. A text that begins with a brace is the reply as an
+   * earlier version stored it.
    */
   text: string;
 }
@@ -216,10 +219,10 @@ function encodeIdentity(submission: IntakeSubmission): string {
   return `${flags}${encodeMoment(submittedAtMs)}${hashes}${observedVersion ?? ''}${legacyIdentity}${cells}`;
 }
 
-const encodeCells = ({ cells = [], heldCells = [], invited }: IntakeSubmission): string =>
-  cells.length + heldCells.length === 0 && !invited
+const encodeCells = ({ cells = [], heldCells = [], invited, ignored = '' }: IntakeSubmission): string =>
+  cells.length + heldCells.length === 0 && !invited && ignored === ''
     ? ''
-    : `\t${cells.join(',')}\t${heldCells.join(',')}${invited ? `\t${invited.mark}${invited.burns ? 1 : 0}${invited.tokenHash}` : ''}`;
+    : `\t${cells.join(',')}\t${heldCells.join(',')}\t${invited ? `${invited.mark}${invited.burns ? 1 : 0}${invited.tokenHash}` : ''}\t${ignored}`;
 
 /** Whether the script keeps, or may have kept, a state of the response beside its row. */
 const hasState = ({ observedVersion, savedState }: IntakeSubmission): boolean =>

@@ -299,14 +299,14 @@ local function placeOf(key) return tonumber(string.sub(key, 1, 8), 16) end
 local function numberOf(key) return string.format('%.0f', tonumber(string.sub(key, 9, 16), 16) - 2147483648) end
 
 -- The variable parts of the reply to a repeat.
-local function acceptedText(outcome, submittedAt, quotaCode)
+local function acceptedText(outcome, submittedAt, quotaCode, ignored)
   local text = outcome .. ' ' .. submittedAt
-  return quotaCode ~= '' and text .. ' ' .. quotaCode or text
+  return (quotaCode ~= '' and text .. ' ' .. quotaCode or text) .. ignored
 end
 
 -- Marks a key as used, and finds its earlier use. Returns nothing for a new key, otherwise the code of the submission.
 -- `unmarkKey` takes the mark back. A record: digest (12), outcome, submitted at (8); for the id of a response also
--- the end of its survey's id; over quota also a colon and the code of the quota.
+-- the end of its survey's id; over quota also a colon and the code of the quota; of surveys with paths also `ignored`.
 local function findRecord(key, digest, isLookupDone, surveyEnd)
   local sets, place, number = openIdempotency(), placeOf(key), numberOf(key)
   local wasUsed = redis.call('SADD', sets.present .. place % sets.buckets, number) == 0
@@ -324,9 +324,9 @@ local function findRecord(key, digest, isLookupDone, surveyEnd)
   for generation = sets.generation, math.max(0, sets.generation - tonumber(redis.call('LLEN', 'idem:closed'))), -1 do
     local record = redis.call('HGET', recentName(generation, place), fieldOf(key))
     if record then
-      local recordEnd, quotaCode = string.match(record, '^([^:]*):?(%d*)$', 22)
+      local recordEnd, quotaCode, ignored = string.match(record, '^([^:/]*):?(%d*)(.*)$', 22)
       if string.sub(record, 1, 12) ~= digest or recordEnd ~= surveyEnd then return MISMATCH, '' end
-      return REPLAY, acceptedText(string.sub(record, 13, 13), string.sub(record, 14, 21), quotaCode)
+      return REPLAY, acceptedText(string.sub(record, 13, 13), string.sub(record, 14, 21), quotaCode, ignored)
     end
   end
   if isLookupDone then return nil end
@@ -342,17 +342,19 @@ end
 
 local function saveRecord(key, record)
   redis.call('HSET', recentName(idempotency.generation, placeOf(key)), fieldOf(key), record)
-  idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + 48
+  idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + #record + 18
 end
 
 -- The state of a response that is or was open. An earlier version stored its whole reply in `reply`.
 local function readState(responseId)
   local fields =
-    redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at', 'out')
+    redis.call('HMGET', 'response:' .. responseId, 'n', 'done', 'digest', 'reply', 'survey', 'first', 'v', 'at', 'out',
+      'ignored')
   return {
     version = fields[1], isComplete = fields[2] == '1', digest = fields[3], legacyReply = fields[4],
     surveyId = fields[5], firstDigest = fields[6], format = fields[7], submittedAt = fields[8],
     outcome = fields[9] and string.sub(fields[9], 1, 1), fullQuota = fields[9] and string.sub(fields[9], 3) or '',
+    ignored = fields[10] or '',
   }
 end
 
@@ -365,6 +367,7 @@ local function saveState(survey, item, state)
   redis.call('HSET', stateName, 'n', n, 'done', item.isComplete and '1' or '0', 'digest', item.digest, 'at', item.at,
     'survey', survey.id, 'gen', generation)
   if item.outcome > '1' then redis.call('HSET', stateName, 'out', item.outcome .. item.fullQuota) end
+  if item.ignored ~= '' then redis.call('HSET', stateName, 'ignored', item.ignored) end
   if state.version == '1' then redis.call('HSET', stateName, 'first', string.sub(state.digest, 1, 12)) end
   -- An earlier version stored the answers, and a reply, in the state.
   if state.version then redis.call('HDEL', stateName, 'data', 'reply') end
@@ -392,7 +395,7 @@ end
 local function replyOf(state, isComplete)
   if state.submittedAt then
     return acceptedText(isComplete and (state.outcome or '1') or '0', state.submittedAt,
-      isComplete and state.fullQuota or '')
+      isComplete and state.fullQuota or '', isComplete and state.ignored or string.sub(state.ignored, 1, 1))
   end
   if isComplete then return state.legacyReply end
   return (string.gsub(state.legacyReply, '"isComplete":true', '"isComplete":false', 1))
@@ -512,8 +515,8 @@ local function decide(survey, collector, item)
   end
   addRows(survey, item.row, 1)
   local record = item.digest .. item.outcome .. item.at
-  if item.key then saveRecord(item.key, record .. item.fullQuota) end
-  if item.isIdMarked then saveRecord(item.idKey, record .. string.sub(survey.id, -8) .. item.fullQuota) end
+  if item.key then saveRecord(item.key, record .. item.fullQuota .. item.ignored) end
+  if item.isIdMarked then saveRecord(item.idKey, record .. string.sub(survey.id, -8) .. item.fullQuota .. item.ignored) end
   -- A response that is complete at once needs no state: its record is enough.
   if isSave or state.version or not isFirst then saveState(survey, item, state) end
   if item.records ~= '' then records[#records + 1] = item.records end
@@ -544,12 +547,12 @@ local function readItem(i)
     isLookupDone = string.byte(identity, 2) == 49, mustRefuse = string.byte(identity, 3) == 49,
     at = string.sub(identity, 5, 12), digest = string.sub(identity, 13, 24),
     key = fixedField(identity, 25, 48), idKey = fixedField(identity, 49, 72), observedVersion = '', savedState = '',
-    cells = '', heldCells = '', fullQuota = '',
+    cells = '', heldCells = '', fullQuota = '', ignored = '',
   }
   if #identity > 72 then
-    local observedVersion, legacy, cells, heldCells, invited =
-      string.match(identity, '^(%-?%d*) ?([^\t]*)\t?([^\t]*)\t?([^\t]*)\t?(.*)$', 73)
-    item.observedVersion, item.cells, item.heldCells = observedVersion, cells, heldCells
+    local observedVersion, legacy, cells, heldCells, invited, ignored =
+      string.match(identity, '^(%-?%d*) ?([^\t]*)\t?([^\t]*)\t?([^\t]*)\t?([^\t]*)\t?(.*)$', 73)
+    item.observedVersion, item.cells, item.heldCells, item.ignored = observedVersion, cells, heldCells, ignored
     if invited ~= '' then
       item.mark, item.mustMark, item.tokenHash =
         string.sub(invited, 1, 16), string.byte(invited, 17) == 49, string.sub(invited, 18)

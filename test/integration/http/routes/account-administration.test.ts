@@ -403,6 +403,48 @@ describe('API keys', () => {
     assert.equal((await admin.call('PUT', `/users/${user.id}`, { body: { keepApiKeys: true } })).status, 400);
   });
 
+  it('end when their user changes the password, unless they are kept, and at ADMIN_RESET', async () => {
+    const { client } = await person('EDITOR');
+    const make = async () => (await client.create('/api-keys', { name: 'program', role: 'VIEWER' })).key;
+    const status = async (key: string) => (await createClient(server, key).call('GET', '/auth/me')).status;
+    const change = (currentPassword: string, newPassword: string, more: object = {}) =>
+      client.post('/auth/password', { currentPassword, newPassword, ...more });
+    const key = await make();
+    await change(password, 'a wholly different one', { keepApiKeys: true });
+    assert.equal(await status(key), 200);
+    await change('a wholly different one', 'and one more that differs');
+    assert.equal(await status(key), 401);
+    const { email } = await client.get('/auth/me');
+    const lasting = await make();
+    const reset = await ensureFirstAdmin(
+      {
+        users: server.users,
+        passwords: createPasswords(),
+        newId,
+        audit: createAudit(server.sql, createLog('silent')),
+        log: createLog('silent'),
+      },
+      { email, password: 'given by the operator', resetWord: 'once' },
+    );
+    assert.deepEqual(reset, {});
+    await eventually(async () => assert.equal(await status(lasting), 401));
+  });
+
+  it('of an ADMIN have the same ceiling, which an ADMIN may raise for a user', async () => {
+    const { user, client } = await person('ADMIN');
+    const post = (requestsPerMinute: number) =>
+      client.call('POST', '/api-keys', { body: { name: 'x', role: 'ADMIN', requestsPerMinute } });
+    assert.equal((await post(10_001)).status, 400);
+    await client.put(`/users/${user.id}`, { apiKeyRequestsPerMinute: 20_000 });
+    assert.equal((await post(10_001)).status, 201);
+    await client.put(`/users/${user.id}`, { apiKeyRequestsPerMinute: 4 });
+    const { key } = await client.create('/api-keys', { name: 'y', role: 'ADMIN' });
+    const statuses = await Promise.all(
+      Array.from({ length: 6 }, () => createClient(server, key).call('GET', '/auth/me')),
+    );
+    assert.equal(statuses.filter((reply) => reply.status === 429).length, 2);
+  });
+
   it('of an ADMIN make no users and keys, and change none', async () => {
     const { user } = await person('EDITOR');
     const { key } = await admin.create('/api-keys', { name: 'x', role: 'ADMIN' });

@@ -25,6 +25,7 @@ const declared: Readonly<Record<string, string>> = {
     'POST /auth/refresh',
     'GET /openapi.json',
     'GET /public/surveys/{id}',
+    'GET /public/collectors/{link}',
     'POST /public/surveys/{id}/path',
     'POST /responses/surveys/{surveyId}/submit',
     'POST /uploads/surveys/{surveyId}/questions/{questionId}',
@@ -79,6 +80,11 @@ const declared: Readonly<Record<string, string>> = {
     'GET /surveys/{id}',
     'POST /surveys/{id}/duplicate',
     'GET /surveys/{id}/live',
+    'GET /surveys/{surveyId}/quotas',
+    'GET /surveys/{id}/collectors',
+    'GET /collectors/{collectorId}',
+    'GET /collectors/{collectorId}/invitations',
+    'GET /collectors/{collectorId}/invitations/counts',
     'GET /surveys/{id}/translations',
     'GET /surveys/{id}/translations/{language}',
     'GET /responses/surveys/{surveyId}',
@@ -112,6 +118,15 @@ const declared: Readonly<Record<string, string>> = {
     'PUT /surveys/{surveyId}/sections/{sectionId}',
     'DELETE /surveys/{surveyId}/sections/{sectionId}',
     'POST /surveys/{surveyId}/sections/reorder',
+    'POST /surveys/{surveyId}/quotas',
+    'POST /surveys/{surveyId}/quotas/grid',
+    'PUT /surveys/{surveyId}/quotas/{quotaId}',
+    'DELETE /surveys/{surveyId}/quotas/{quotaId}',
+    'POST /surveys/{id}/collectors',
+    'PUT /collectors/{collectorId}',
+    'DELETE /collectors/{collectorId}',
+    'POST /collectors/{collectorId}/invitations',
+    'POST /collectors/{collectorId}/invitations/{invitationId}/revoke',
     'PUT /surveys/{id}/translations/{language}',
     'DELETE /surveys/{id}/translations/{language}',
     'DELETE /surveys/{id}/respondents/{respondent}',
@@ -226,7 +241,13 @@ describe('authorisation of every route', () => {
     const inSurvey = async () => survey.id;
     const access = createSurveyAccess({
       surveys: people.surveys,
-      lookups: { responseId: inSurvey, exportId: inSurvey, uploadId: inSurvey, suggestionId: inSurvey },
+      lookups: {
+        responseId: inSurvey,
+        exportId: inSurvey,
+        uploadId: inSurvey,
+        suggestionId: inSurvey,
+        collectorId: inSurvey,
+      },
     });
     const log = createLog('error');
     const metrics = createMetrics();

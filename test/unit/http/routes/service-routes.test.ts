@@ -12,17 +12,14 @@ type Server = Awaited<ReturnType<typeof startLoopback>>;
 
 describe('the reference page', () => {
   let server: Server;
-  let asked = 0;
   before(async () => {
-    const document = () => {
-      asked += 1;
-      return createOpenApi({ routes: [], version: '1.2.3' });
-    };
-    server = await startLoopback({ api: [openApiRoute({ document })], root: docsRoutes() });
+    const text = JSON.stringify(createOpenApi({ routes: [], version: '1.2.3' }));
+    const openApiText = () => text;
+    server = await startLoopback({ api: [openApiRoute({ openApiText })], root: docsRoutes() });
   });
   after(() => server.stop());
 
-  it('is served beside the document, which is made once', async () => {
+  it('is served beside the document', async () => {
     for (let time = 0; time < 2; time += 1) {
       const reply = await fetch(`${server.origin}/api/v1/openapi.json`);
       assert.match(reply.headers.get('content-type') ?? '', /^application\/json/);
@@ -30,7 +27,6 @@ describe('the reference page', () => {
       const document: any = await reply.json();
       assert.deepEqual([document.openapi, document.info.version], ['3.1.0', '1.2.3']);
     }
-    assert.equal(asked, 1);
   });
 
   it('is the same with and without a slash at its end, and finds its files from both', async () => {

@@ -6,8 +6,13 @@ import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type RunExportDeps, runExport } from '../../../../src/pipelines/exports/run.ts';
 import { createExportFiles } from '../../../../src/stores/export-files.ts';
-import type { ExportRecord, ExportStatus, FinishedExport } from '../../../../src/stores/postgres/exports.ts';
-import { blankSurvey } from '../../../support/questions.ts';
+import type {
+  ExportOptions,
+  ExportRecord,
+  ExportStatus,
+  FinishedExport,
+} from '../../../../src/stores/postgres/exports.ts';
+import { blankSurvey, withQuestion } from '../../../support/questions.ts';
 
 const survey = blankSurvey();
 const exportId = '01900000-0000-7000-8000-000000000001';
@@ -19,7 +24,7 @@ after(() => rmSync(dataDir, { recursive: true }));
  * One export's row in memory and its file on disk; `whileReading` happens when a run has begun and not yet ended, and
  * gives what it reads.
  */
-function setUp(whileReading: () => Promise<string> | string) {
+function setUp(whileReading: () => Promise<string> | string, options: Partial<ExportOptions> = {}) {
   const row: { status: ExportStatus; file?: FinishedExport } = { status: 'PENDING' };
   const isOpen = () => row.status === 'PENDING' || row.status === 'PROCESSING';
   const record = () =>
@@ -27,7 +32,7 @@ function setUp(whileReading: () => Promise<string> | string) {
       id: exportId,
       surveyId: survey.id,
       format: 'CSV',
-      options: { filters: [], labels: 'text' },
+      options: { filters: [], labels: 'text', ...options },
       surveyVersion: 1,
       createdAt: new Date(0),
       status: row.status,
@@ -80,6 +85,26 @@ function setUp(whileReading: () => Promise<string> | string) {
 }
 
 describe('a run of an export', () => {
+  it('selects by the conditions of the request, whatever their texts mean now; of former versions, by the texts', async () => {
+    const { question } = withQuestion(survey, { type: 'YES_NO', text: 'Come again?' });
+    const conditions = [
+      {
+        dimension: { source: { kind: 'code', slot: 7 } as const, categories: [{ code: 2, value: 'no', text: 'Nein' }] },
+        code: 2,
+      },
+    ];
+    const { deps } = setUp(() => '', { filters: [`${question.id}:Nein`], conditions });
+    const asked: unknown[] = [];
+    deps.totals.countSurvey = async (query) => {
+      asked.push(query.filters);
+      return { total: 0 } as never;
+    };
+    assert.equal(await runExport(deps, exportId), 'completed');
+    assert.deepEqual(asked, [conditions]);
+    const former = setUp(() => '', { filters: [`${question.id}:Nein`] });
+    await assert.rejects(runExport(former.deps, exportId), /the filter .* must be questionId:optionValue/);
+  });
+
   it('keeps the file that another run of the same export has finished', async () => {
     let other: Promise<string> | undefined;
     const { deps, assertKept } = setUp(async () => {

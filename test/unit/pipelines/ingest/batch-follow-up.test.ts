@@ -87,6 +87,31 @@ describe('the follow-up of stored batches', () => {
     assert.equal(saved, 2);
   });
 
+  it('records one use of each invitation, with its first save and its completion', async () => {
+    const recorded: unknown[] = [];
+    const { followUp } = scene({ invitations: { recordUses: async (uses) => void recorded.push(...uses) } });
+    const use = (tokenHash: string, isComplete: boolean) => ({ tokenHash, responseId: `of ${tokenHash}`, isComplete });
+    await followUp.recordInvitations([
+      streamEntry('1000-0', { invited: [use('a', false), use('b', true)] }),
+      streamEntry('2000-3', { invited: [use('a', false)] }),
+      streamEntry('3000-0', { invited: [use('a', true)] }),
+    ]);
+    const at = (ms: number) => new Date(ms);
+    assert.deepEqual(
+      (recorded as any[]).map(({ tokenHash, responseId, startedAt, completedAt }) => [
+        tokenHash,
+        responseId,
+        startedAt,
+        completedAt,
+      ]),
+      [
+        ['a', 'of a', at(1000), at(3000)],
+        ['b', 'of b', at(1000), at(1000)],
+      ],
+    );
+    followUp.stop();
+  });
+
   it('closes every survey that can be closed, and retries one that cannot without delaying others', async () => {
     const { state, followUp } = scene();
     state.cannotClose.add('new');
