@@ -81,11 +81,16 @@ describe('limits of accepted input', () => {
         events: ['quota.reached'],
         surveyId,
       });
+      const { id: collectorId } = await admin.create(`/surveys/${surveyId}/collectors`, {
+        name: 'List',
+        kind: 'INVITATION',
+      });
       const lists = api.filter(({ method, isPaged }) => method === 'GET' && isPaged === true);
       assert.ok(lists.length >= 12, `${lists.length} lists`);
       for (const { path } of lists) {
         const filled = path
           .replace('{surveyId}', surveyId)
+          .replace('{collectorId}', collectorId)
           .replace('{id}', path.startsWith('/webhooks') ? hookId : surveyId);
         const ask = async (query: string) => {
           const reply = await admin.call('GET', `${filled}?${query}`);

@@ -109,7 +109,7 @@ export async function runQuotaChaos({
     const { totalResponses } = await admin.get(`/analytics/surveys/${id}`);
     if (totalResponses < count) throw new Error(`${totalResponses} of ${count} responses are stored`);
   }, 120_000);
-  const quotas = await admin.get(`/surveys/${id}/quotas?limit=1000`);
+  const quotas = await admin.get(`/surveys/${id}/quotas?limit=100`);
   compare(
     faults,
     'the intake',
@@ -151,7 +151,7 @@ async function makeSurvey(admin: Client, limit: number): Promise<{ id: string; q
   });
   await admin.post(`/surveys/${id}/publish`);
   await eventually(async () => {
-    const quotas: { isCounting: boolean }[] = await admin.get(`/surveys/${id}/quotas?limit=1000`);
+    const quotas: { isCounting: boolean }[] = await admin.get(`/surveys/${id}/quotas?limit=100`);
     if (quotas.length !== side * side || quotas.some(({ isCounting }) => isCounting)) throw new Error('still counting');
   }, 60_000);
   return { id, questions };

@@ -110,7 +110,7 @@ export function invitationRoutes(deps: InvitationRoutesDeps): Route[] {
       access: { kind: 'survey', right: 'read', by: 'collectorId' },
       limit: 'api',
       query: z.strictObject({
-        ...pageFields(1000),
+        ...pageFields(100),
         status: z.enum(invitationStatuses).optional(),
         reference: z.string().min(1).max(200).optional().describe('Exactly this reference'),
       }),

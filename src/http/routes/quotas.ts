@@ -68,7 +68,7 @@ export function quotaRoutes({ actors, counts, now, newId }: QuotaRoutesDeps): Ro
       summary: 'List the quotas by cell with their counts',
       description:
         'Counts are exact and include what is not stored in ClickHouse yet. Seats of deleted responses come back within seconds.',
-      query: z.strictObject(pageFields(1000)),
+      query: z.strictObject(pageFields(100)),
       reply: z.array(quotaSchema),
       isPaged: true,
       replyStatus: 200,

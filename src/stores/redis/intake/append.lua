@@ -342,7 +342,7 @@ end
 
 local function saveRecord(key, record)
   redis.call('HSET', recentName(idempotency.generation, placeOf(key)), fieldOf(key), record)
-  idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + #record + 18
+  idempotency.newKeys, idempotency.newBytes = idempotency.newKeys + 1, idempotency.newBytes + #record + 27
 end
 
 -- The state of a response that is or was open. An earlier version stored its whole reply in `reply`.
