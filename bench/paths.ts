@@ -104,7 +104,7 @@ function makeSurvey(count: number, leaves: number): SurveyWithQuestions {
         {
           ...defined.question,
           slots,
-          ...(rest.length > 0 && { visibleIf: { any: rest } satisfies Condition }),
+          ...(rest.length > 0 && { visibleIf: { all: rest } satisfies Condition }),
           ...(skipLeaf && { skips: [{ if: { not: { any: [skipLeaf] } }, to: skipToEnd }] satisfies Skip[] }),
         },
       ],

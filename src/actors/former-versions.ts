@@ -10,6 +10,12 @@ export interface JudgingSurvey {
   compiled: CompiledSurvey;
 }
 
+interface LoadedVersion {
+  judging: JudgingSurvey;
+  /** Until when it may be submitted to. */
+  endsAtMs: number;
+}
+
 export interface FormerVersionsDeps {
   versions: Pick<SurveyVersions, 'find'>;
   now(): number;
@@ -23,13 +29,15 @@ const maxCached = 64;
 /** Former versions of surveys, prepared for judging submissions of respondents who saw them. */
 export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
   /** By survey, revision and version; the last used ones last. */
-  const cache = new Map<string, JudgingSurvey | undefined>();
+  const cache = new Map<string, LoadedVersion | undefined>();
 
-  const load = async ({ survey }: CachedSurvey, version: number): Promise<JudgingSurvey | undefined> => {
+  const load = async ({ survey }: CachedSurvey, version: number): Promise<LoadedVersion | undefined> => {
     const found = await versions.find(survey.id, version);
-    if (!found || (found.replacedAt && now() - found.replacedAt.getTime() > acceptedForMs)) return undefined;
+    if (!found) return undefined;
+    const endsAtMs = found.replacedAt ? found.replacedAt.getTime() + acceptedForMs : Number.POSITIVE_INFINITY;
     const former = { ...survey, ...found.definition, version };
-    return keepsItsMeaning(former, survey) ? { survey: former, compiled: compileSurvey(former) } : undefined;
+    if (!keepsItsMeaning(former, survey)) return undefined;
+    return { judging: { survey: former, compiled: compileSurvey(former) }, endsAtMs };
   };
 
   return async (cached: CachedSurvey, version: number): Promise<JudgingSurvey | 'never was' | 'gone'> => {
@@ -42,7 +50,7 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
     cache.set(name, known);
     const [oldest] = cache.keys();
     if (cache.size > maxCached && oldest !== undefined) cache.delete(oldest);
-    return known ?? 'gone';
+    return known && now() <= known.endsAtMs ? known.judging : 'gone';
   };
 }
 

@@ -159,6 +159,7 @@ describe('the columns of a file', () => {
       'durationSeconds',
       'language',
       'respondent',
+      'outcome',
       'metadata (2)',
       'id (2)',
       'surveyId (2)',

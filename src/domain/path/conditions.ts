@@ -1,6 +1,6 @@
 import { foldedTextOf, type PathAnswer, withSeconds } from './answers.ts';
 import { type AnswerLeaf, type Condition, type KeyLeaf, otherOption, type TextTest } from './definition.ts';
-import type { QuestionShapes } from './question-shape.ts';
+import type { QuestionShape, QuestionShapes } from './question-shape.ts';
 import { folded } from './text-match.ts';
 
 /** What is known where a condition is evaluated. Questions are named by their index in the designed order. */
@@ -19,125 +19,130 @@ export type Test = (known: Known) => boolean;
 
 /** Compiles a condition. Questions, options and rows that do not exist count as never answered and never chosen. */
 export function compileCondition(condition: Condition, shapes: QuestionShapes): Test {
-  const compileEach = (list: readonly Condition[]) => list.map((inner) => compileCondition(inner, shapes));
-  if ('all' in condition) {
-    const tests = compileEach(condition.all);
-    return (known) => {
-      for (const test of tests) if (!test(known)) return false;
-      return true;
-    };
-  }
-  if ('any' in condition) {
-    const tests = compileEach(condition.any);
-    return (known) => {
-      for (const test of tests) if (test(known)) return true;
-      return false;
-    };
-  }
-  if ('not' in condition) {
-    const test = compileCondition(condition.not, shapes);
-    return (known) => !test(known);
-  }
-  if ('questionId' in condition) return compileAnswerLeaf(condition, shapes);
-  if ('language' in condition) {
-    const tags = condition.language.map((tag) => tag.toLowerCase());
-    return ({ language }) => tags.some((tag) => language === tag || language.startsWith(`${tag}-`));
-  }
-  return compileKeyLeaf(condition);
+  const node = compileNode(condition, shapes);
+  return (known) => evaluate(node, known);
 }
 
-/** The leaf's value without an answer. */
-const valueUnanswered = ({ operator }: AnswerLeaf): boolean =>
-  operator === 'notAnswered' || operator === 'isNoneOf' || operator === 'includesNone' || operator === 'notEquals';
+const noMask = new Uint8Array(0);
+const noNodes: readonly Node[] = [];
+const [nowhere, unbounded] = [-1, Number.POSITIVE_INFINITY];
 
-function compileAnswerLeaf(leaf: AnswerLeaf, shapes: QuestionShapes): Test {
-  const question = shapes.indexOf.get(leaf.questionId);
-  const unanswered = valueUnanswered(leaf);
-  if (question === undefined) return () => unanswered;
-  if (leaf.rowId === undefined) {
-    if (leaf.operator === 'answered') return (known) => known.isAnswered(question);
-    if (leaf.operator === 'notAnswered') return (known) => !known.isAnswered(question);
+/**
+ * A compiled condition as data. All nodes have the same fields, whatever they need of them: one function that evaluates
+ * objects of one shape takes half the time of a closure for each leaf.
+ */
+class Node {
+  readonly operator: NodeOperator;
+  /** all, any */
+  inner = noNodes;
+  /** Index of the question; −1 for other leaves. */
+  question = nowhere;
+  /** Index of the row of a MATRIX; −1 without one. */
+  row = nowhere;
+  /** What the comparison must give for the leaf to be true, and its value without an answer. */
+  expected = true;
+  unanswered = false;
+  /** 1 for each option that is named. */
+  mask = noMask;
+  namesOther = false;
+  /** Index of the option of a RANKING. */
+  option = nowhere;
+  /** Ends of numbers and counts, both included. */
+  low = -unbounded;
+  high = unbounded;
+  /** Ends of texts; undefined: none. */
+  lowText: string | undefined = undefined;
+  highText: string | undefined = undefined;
+  text = '';
+  /** Leaves about something else than answers. */
+  test: Test | undefined = undefined;
+
+  constructor(operator: NodeOperator) {
+    this.operator = operator;
   }
-  const isTrueOf = compileAnswerTest(leaf, shapes, question);
-  return (known) => {
-    const answer = known.answer(question);
-    return answer ? isTrueOf(answer) : unanswered;
-  };
+}
+
+type NodeOperator =
+  | 'all'
+  | 'any'
+  | 'test'
+  | 'answered'
+  | 'rowAnswered'
+  | 'chosen'
+  | 'allChosen'
+  | 'count'
+  | 'rank'
+  | 'number'
+  | 'textBetween'
+  | 'text'
+  | TextTest['operator'];
+
+const nodeOf = (operator: NodeOperator, fields: Partial<Omit<Node, 'operator'>>): Node =>
+  Object.assign(new Node(operator), fields);
+
+function compileNode(condition: Condition, shapes: QuestionShapes): Node {
+  const each = (list: readonly Condition[]) => list.map((inner) => compileNode(inner, shapes));
+  if ('all' in condition) return nodeOf('all', { inner: each(condition.all) });
+  if ('any' in condition) return nodeOf('any', { inner: each(condition.any) });
+  if ('not' in condition) return nodeOf('all', { inner: each([condition.not]), expected: false });
+  if ('questionId' in condition) return compileAnswerLeaf(condition, shapes);
+  return nodeOf('test', { test: 'language' in condition ? languageTest(condition.language) : keyTest(condition) });
+}
+
+function evaluate(node: Node, known: Known): boolean {
+  switch (node.operator) {
+    case 'all':
+      for (const inner of node.inner) if (!evaluate(inner, known)) return !node.expected;
+      return node.expected;
+    case 'any':
+      for (const inner of node.inner) if (evaluate(inner, known)) return node.expected;
+      return !node.expected;
+    case 'test':
+      return node.test?.(known) === true;
+    case 'answered':
+      return known.isAnswered(node.question) === node.expected;
+    default: {
+      const answer = known.answer(node.question);
+      return answer === undefined ? node.unanswered : isTrueOf(node, answer);
+    }
+  }
 }
 
 const noOptions: readonly number[] = [];
 
-function compileAnswerTest(
-  leaf: AnswerLeaf,
-  { shapes }: QuestionShapes,
-  question: number,
-): (answer: PathAnswer) => boolean {
-  const { optionIndexes, rowIndexes, options, pointNear } = shapes[question] as QuestionShapes['shapes'][number];
-  const row = leaf.rowId === undefined ? undefined : (rowIndexes.get(leaf.rowId) ?? -1);
-  const chosen = ({ options: own, rows }: PathAnswer) => (row === undefined ? own : (rows[row] ?? noOptions));
-  /** Which options are named, and how many of them. */
-  const named = (ids: readonly string[]) => {
-    const mask = new Uint8Array(options.length);
-    for (const id of ids) {
-      const index = optionIndexes.get(id);
-      if (index !== undefined) mask[index] = 1;
+/** Whether a leaf about an answer is true of one. */
+function isTrueOf(node: Node, answer: PathAnswer): boolean {
+  const chosen = node.row < 0 ? answer.options : (answer.rows[node.row] ?? noOptions);
+  switch (node.operator) {
+    case 'chosen':
+      return (countNamed(chosen, node.mask) > 0 || (node.namesOther && answer.isOther)) === node.expected;
+    case 'number':
+      return (answer.number >= node.low && answer.number <= node.high) === node.expected;
+    case 'allChosen':
+      return countNamed(chosen, node.mask) >= node.low;
+    case 'count':
+      return chosen.length > 0 && chosen.length >= node.low && chosen.length <= node.high;
+    case 'rowAnswered':
+      return chosen.length > 0 === node.expected;
+    case 'rank': {
+      const place = answer.options.indexOf(node.option);
+      return place >= 0 && (answer.ranks[place] ?? unbounded) <= node.high;
     }
-    return mask;
-  };
-  switch (leaf.operator) {
-    case 'answered':
-      return (answer) => chosen(answer).length > 0;
-    case 'notAnswered':
-      return (answer) => chosen(answer).length === 0;
-    case 'isAnyOf':
-    case 'isNoneOf': {
-      const mask = named(leaf.optionIds);
-      const namesOther = leaf.optionIds.includes(otherOption);
-      const isAny = leaf.operator === 'isAnyOf';
-      return (answer) => (hasNamed(chosen(answer), mask) || (namesOther && answer.isOther)) === isAny;
-    }
-    case 'includesAny':
-    case 'includesNone': {
-      const mask = named(leaf.optionIds);
-      const isAny = leaf.operator === 'includesAny';
-      return (answer) => hasNamed(chosen(answer), mask) === isAny;
-    }
-    case 'includesAll': {
-      const mask = named(leaf.optionIds);
-      const needed = new Set(leaf.optionIds).size;
-      return (answer) => countNamed(chosen(answer), mask) === needed;
-    }
-    case 'countBetween': {
-      const { min = 0, max = Number.POSITIVE_INFINITY } = leaf;
-      return (answer) => {
-        const count = chosen(answer).length;
-        return count > 0 && count >= min && count <= max;
-      };
-    }
-    case 'rankedAtMost': {
-      const option = optionIndexes.get(leaf.optionId);
-      return ({ options: own, ranks }) => {
-        const place = option === undefined ? -1 : own.indexOf(option);
-        return place >= 0 && (ranks[place] ?? 0) <= leaf.rank;
-      };
-    }
-    case 'between':
-      return compileBetween(leaf, pointNear);
-    case 'equals':
-    case 'notEquals': {
-      const isEqual = compileEquals(typeof leaf.value === 'number' ? pointNear(leaf.value) : leaf.value);
-      return leaf.operator === 'equals' ? isEqual : (answer) => !isEqual(answer);
-    }
-    default: {
-      const matches = compileTextTest(leaf);
-      return (answer) => matches(foldedTextOf(answer));
-    }
+    case 'text':
+      return (answer.text === node.text) === node.expected;
+    case 'textBetween':
+      return (
+        answer.text !== '' &&
+        (node.lowText === undefined || answer.text >= node.lowText) &&
+        (node.highText === undefined || answer.text <= node.highText)
+      );
+    case 'equalsText':
+    case 'containsText':
+    case 'startsWithText':
+      return textMatches(node.operator, foldedTextOf(answer), node.text);
+    default:
+      return false;
   }
-}
-
-function hasNamed(chosen: readonly number[], mask: Uint8Array): boolean {
-  for (const option of chosen) if (mask[option] === 1) return true;
-  return false;
 }
 
 function countNamed(chosen: readonly number[], mask: Uint8Array): number {
@@ -146,48 +151,104 @@ function countNamed(chosen: readonly number[], mask: Uint8Array): number {
   return count;
 }
 
-type Ends = Extract<AnswerLeaf, { operator: 'between' }>;
+/** Both texts folded. */
+function textMatches(operator: TextTest['operator'], text: string, wanted: string): boolean {
+  if (operator === 'equalsText') return text === wanted;
+  return operator === 'containsText' ? text.includes(wanted) : text.startsWith(wanted);
+}
 
-/** Ends of another kind than the answer make it false. */
-function compileBetween({ min, max }: Ends, pointNear: (end: number) => number): (answer: PathAnswer) => boolean {
-  if (typeof min === 'string' || typeof max === 'string') {
-    const low = typeof min === 'string' ? withSeconds(min) : undefined;
-    const high = typeof max === 'string' ? withSeconds(max) : undefined;
-    return ({ text }) => text !== '' && (low === undefined || text >= low) && (high === undefined || text <= high);
+function compileAnswerLeaf(leaf: AnswerLeaf, { shapes, indexOf }: QuestionShapes): Node {
+  const question = indexOf.get(leaf.questionId) ?? nowhere;
+  const shape = shapes[question];
+  const row = leaf.rowId === undefined ? nowhere : (shape?.rowIndexes.get(leaf.rowId) ?? unbounded);
+  const about = { question, row };
+  switch (leaf.operator) {
+    case 'answered':
+      return nodeOf(leaf.rowId === undefined ? 'answered' : 'rowAnswered', about);
+    case 'notAnswered': {
+      const none = { ...about, expected: false, unanswered: true };
+      return nodeOf(leaf.rowId === undefined ? 'answered' : 'rowAnswered', none);
+    }
+    case 'isAnyOf':
+    case 'includesAny':
+      return nodeOf('chosen', { ...about, ...namedOptions(leaf.optionIds, shape) });
+    case 'isNoneOf':
+    case 'includesNone':
+      return nodeOf('chosen', { ...about, ...namedOptions(leaf.optionIds, shape), expected: false, unanswered: true });
+    case 'includesAll':
+      // Options that do not exist are never chosen.
+      return nodeOf('allChosen', {
+        ...about,
+        ...namedOptions(leaf.optionIds, shape),
+        low: new Set(leaf.optionIds).size,
+      });
+    case 'countBetween':
+      return nodeOf('count', { ...about, ...endsOf(leaf) });
+    case 'rankedAtMost':
+      return nodeOf('rank', { ...about, option: shape?.optionIndexes.get(leaf.optionId) ?? nowhere, high: leaf.rank });
+    case 'between':
+      return typeof (leaf.min ?? leaf.max) === 'string'
+        ? nodeOf('textBetween', { ...about, lowText: textEnd(leaf.min), highText: textEnd(leaf.max) })
+        : nodeOf('number', { ...about, ...endsOf(leaf, shape) });
+    case 'equals':
+      return equalsNode(leaf.value, shape, about);
+    case 'notEquals':
+      return equalsNode(leaf.value, shape, { ...about, expected: false, unanswered: true });
+    default:
+      return nodeOf(leaf.operator, { ...about, text: folded(leaf.value) });
   }
-  const low = min === undefined ? Number.NEGATIVE_INFINITY : pointNear(min);
-  const high = max === undefined ? Number.POSITIVE_INFINITY : pointNear(max);
-  return ({ number }) => number >= low && number <= high;
 }
 
-function compileEquals(value: number | string): (answer: PathAnswer) => boolean {
-  if (typeof value === 'number') return ({ number }) => number === value;
-  const text = withSeconds(value);
-  return (answer) => answer.text === text;
-}
-
-function compileTextTest({ operator, value }: TextTest): (text: string) => boolean {
-  const wanted = folded(value);
-  switch (operator) {
-    case 'equalsText':
-      return (text) => text === wanted;
-    case 'containsText':
-      return (text) => text.includes(wanted);
-    case 'startsWithText':
-      return (text) => text.startsWith(wanted);
+function namedOptions(ids: readonly string[], shape: QuestionShape | undefined): Pick<Node, 'mask' | 'namesOther'> {
+  const mask = new Uint8Array(shape?.options.length ?? 0);
+  for (const id of ids) {
+    const index = shape?.optionIndexes.get(id);
+    if (index !== undefined) mask[index] = 1;
   }
+  return { mask, namesOther: ids.includes(otherOption) };
 }
 
-function compileKeyLeaf(leaf: KeyLeaf): Test {
-  const [source, key] =
-    'metadata' in leaf ? (['metadata', leaf.metadata] as const) : (['invitation', leaf.invitation] as const);
-  const textIn = (known: Known) => valueOfKey(known[source], key);
+interface Ends {
+  min?: number | string | undefined;
+  max?: number | string | undefined;
+}
+
+const textEnd = (end: number | string | undefined): string | undefined =>
+  typeof end === 'string' ? withSeconds(end) : undefined;
+
+/** Ends on a scale are its points where they are meant to be. */
+function endsOf({ min, max }: Ends, shape?: QuestionShape): Partial<Pick<Node, 'low' | 'high'>> {
+  const numberOf = (end: number) => shape?.pointNear(end) ?? end;
+  return {
+    ...(typeof min === 'number' && { low: numberOf(min) }),
+    ...(typeof max === 'number' && { high: numberOf(max) }),
+  };
+}
+
+const equalsNode = (
+  value: number | string,
+  shape: QuestionShape | undefined,
+  fields: Partial<Omit<Node, 'operator'>>,
+): Node =>
+  typeof value === 'number'
+    ? nodeOf('number', { ...fields, ...endsOf({ min: value, max: value }, shape) })
+    : nodeOf('text', { ...fields, text: withSeconds(value) });
+
+function languageTest(languages: readonly string[]): Test {
+  const tags = languages.map((tag) => tag.toLowerCase());
+  return ({ language }) => tags.some((tag) => language === tag || language.startsWith(`${tag}-`));
+}
+
+function keyTest(leaf: KeyLeaf): Test {
+  const textIn = (known: Known) =>
+    'metadata' in leaf ? valueOfKey(known.metadata, leaf.metadata) : valueOfKey(known.invitation, leaf.invitation);
   if (leaf.operator === 'answered') return (known) => textIn(known) !== undefined;
   if (leaf.operator === 'notAnswered') return (known) => textIn(known) === undefined;
-  const matches = compileTextTest(leaf as TextTest);
+  const { operator, value } = leaf as TextTest;
+  const wanted = folded(value);
   return (known) => {
     const text = textIn(known);
-    return text !== undefined && matches(folded(text));
+    return text !== undefined && textMatches(operator, folded(text), wanted);
   };
 }
 

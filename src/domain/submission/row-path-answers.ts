@@ -4,8 +4,14 @@ import type { AnswerRow } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../survey.ts';
 
-/** Decoded answers that are kept for a survey; most questions have few codes, and decoding takes half of a walk. */
+/**
+ * Decoded answers that are kept for a question and for a survey: most respondents give one of a few, and decoding takes
+ * half of a walk.
+ */
+const maxKeptOfQuestion = 64;
 const maxKeptAnswers = 4096;
+/** Code positions of a question whose answers are kept. */
+const maxKeyPositions = 16;
 
 /**
  * Stored rows as a source of answers for paths. Only questions that conditions, skips or `optionsFrom` name are decoded.
@@ -23,12 +29,13 @@ export function createRowPathAnswers(
   let kept = 0;
 
   function decode({ question, shape, kept: answers, codes }: StoredQuestion, row: AnswerRow): PathAnswer | undefined {
-    const code = row.codes[codes[0] as number] ?? 0;
-    const known = answers?.get(code);
+    if (!answers) return readAnswer(shape, registry[question.type].write(question, row));
+    const key = keyOf(codes, row);
+    const known = answers.get(key);
     if (known) return known;
     const answer = readAnswer(shape, registry[question.type].write(question, row));
-    if (answers && answer && kept < maxKeptAnswers) {
-      answers.set(code, answer);
+    if (answer && answers.size < maxKeptOfQuestion && kept < maxKeptAnswers) {
+      answers.set(key, answer);
       kept += 1;
     }
     return answer;
@@ -48,16 +55,24 @@ interface StoredQuestion {
   shape: QuestionShape;
   /** Code positions. */
   codes: readonly number[];
-  /** Answers by code, if the code alone says the answer. */
-  kept: Map<number, PathAnswer> | undefined;
+  /** Answers by their codes, if a few codes alone say the answer. */
+  kept: Map<number | string, PathAnswer> | undefined;
 }
 
 function storedQuestion(question: Question, shape: QuestionShape): StoredQuestion {
   const [codes, numbers, texts] = [question.slots.codes, question.slots.numbers, question.slots.texts].map((slots) =>
     Object.values(slots),
   ) as [number[], number[], number[]];
-  const isOneCode = codes.length === 1 && numbers.length === 0 && texts.length === 0;
-  return { question, shape, codes, kept: isOneCode ? new Map() : undefined };
+  const isCoded = codes.length <= maxKeyPositions && numbers.length === 0 && texts.length === 0;
+  return { question, shape, codes, kept: isCoded ? new Map() : undefined };
+}
+
+function keyOf(codes: readonly number[], row: AnswerRow): number | string {
+  const first = row.codes[codes[0] as number] ?? 0;
+  if (codes.length === 1) return first;
+  let key = `${first}`;
+  for (let index = 1; index < codes.length; index += 1) key += `,${row.codes[codes[index] as number] ?? 0}`;
+  return key;
 }
 
 function hasCode({ codes }: StoredQuestion, row: AnswerRow): boolean {

@@ -90,6 +90,7 @@ describe('a response whose last save is a dead letter', () => {
     respondent: 'me',
     metadata: {},
     row: { codes: [0, 3, 0], numbers: [], texts: ['buried'] },
+    surveyVersion: 1,
   };
 
   it('is continued from the dead letter', async () => {
