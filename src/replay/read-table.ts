@@ -24,8 +24,8 @@ export interface ReadOptions {
 }
 
 /**
- * Reads a file of responses: text of separated cells, an Excel workbook (.xlsx) or an SPSS system file (.sav, .zsav), as
- * its first bytes say. Throws an Error that says why it cannot be read.
+ * Reads a file of responses: text of separated cells, an Excel workbook (.xlsx) or an SPSS system file (.sav, .zsav),
+ * as its first bytes say. Throws an Error that says why it cannot be read.
  */
 export async function readTable(path: string, options: ReadOptions = {}): Promise<TableFile> {
   const bytes = readFileSync(path);

@@ -38,9 +38,9 @@ export const isSpssFile = (bytes: Uint8Array): boolean =>
   /^\$FL[23]$/.test(Buffer.from(bytes.subarray(0, 4)).toString('latin1'));
 
 /**
- * Reads an SPSS system file (.sav or .zsav), as documented in the PSPP Developers Guide, “System File Format”: both byte
- * orders, uncompressed, compressed by bytecodes or by zlib, with long names, very long texts, labels of values, missing
- * values and multiple response sets. Throws an Error that says what is wrong with a damaged file.
+ * Reads an SPSS system file (.sav or .zsav), as documented in the PSPP Developers Guide, “System File Format”: both
+ * byte orders, uncompressed, compressed by bytecodes or by zlib, with long names, very long texts, labels of values,
+ * missing values and multiple response sets. Throws an Error that says what is wrong with a damaged file.
  */
 export function readSpssFile(bytes: Uint8Array): SpssFile {
   const input = createInput(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));

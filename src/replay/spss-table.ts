@@ -66,7 +66,9 @@ function readVariable({ cases }: SpssFile, variable: SpssVariable, place: number
   return { remarks, cells: values.map((value) => (value === null ? '' : textOf(value, variable))) };
 }
 
-/** Unique labels by value, in the order of the values; without missing values, and empty if each label is its number. */
+/**
+ * Unique labels by value, in the order of the values; without missing values, and empty if each label is its number.
+ */
 function optionsOf({ labels, isUserMissing }: SpssVariable): Map<number | string, string> {
   const sorted = [...labels]
     .filter(([value]) => !isUserMissing(value))
@@ -113,8 +115,8 @@ interface Sheet {
 const choiceMark = '\u001f';
 
 /**
- * Makes the variables of a set one question. Those of dichotomies become its options, their cells the option's text where
- * it is chosen. Those of categories are merged into the cells of the first.
+ * Makes the variables of a set one question. Those of dichotomies become its options, their cells the option's text
+ * where it is chosen. Those of categories are merged into the cells of the first.
  */
 function applySet({ columns, rows }: Sheet, { label, variables, counted }: SpssSet, file: SpssFile): Sheet {
   const members = variables.flatMap((index) => columns.find((column) => column.index === index) ?? []);

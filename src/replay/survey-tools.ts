@@ -67,8 +67,8 @@ const tools: readonly SurveyTool[] = [
 ];
 
 /**
- * Gives columns their roles in an export of a known survey tool, and brings together neighbouring columns of one question
- * that are named “question [option]”, or as the tool does.
+ * Gives columns their roles in an export of a known survey tool, and brings together neighbouring columns of one
+ * question that are named “question [option]”, or as the tool does.
  */
 export function recogniseTool(table: Table): Table {
   const columns = table.columns.map(withoutCode);
@@ -164,7 +164,9 @@ function groupYesNo(columns: readonly Column[], { rows }: Table): Column[] {
   );
 }
 
-/** Neighbouring columns of Typeform whose only answer is their own name are the options of a question without a name. */
+/**
+ * Neighbouring columns of Typeform whose only answer is their own name are the options of a question without a name.
+ */
 function groupOwnNames(columns: readonly Column[], { rows }: Table): Column[] {
   const isTick = ({ question, part, role, index }: Column): boolean =>
     part === '' &&

@@ -45,9 +45,9 @@ const leastExpected = 5;
  * 1965, §12.4). Where an expected count is below 5, it is Fisher's exact test, two-sided (R. A. Fisher, Statistical
  * Methods for Research Workers, 5th ed. 1934, §21.02), of whole numbers nearest to effective counts. For overlapping
  * columns it is `overlapTest` then, and also if fewer than 10 respondents in, or outside, the row are expected among
- * those in only one of the two columns; they are not tested if that takes too long. Corrections are Bonferroni's (p times the tests of the row) and
- * that of Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's `pairwise.prop.test(correct =
- * FALSE)`.
+ * those in only one of the two columns; they are not tested if that takes too long. Corrections are Bonferroni's (p
+ * times the tests of the row) and that of Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57, 1995), as in R's
+ * `pairwise.prop.test(correct = FALSE)`.
  */
 export function* compareColumns(
   columns: readonly ComparedColumn[],
@@ -162,11 +162,11 @@ export function fisherTest([a, b]: readonly [number, number], [c, d]: readonly [
 }
 
 /**
- * The two-sided p-value of the difference between two columns that share respondents: the probability, with the number of
- * respondents in the row fixed, that chance alone makes a difference of the shares as great as this one. How many of the
- * shared respondents are in the row is not known: it is the greatest p-value over all numbers that are possible, so that
- * false alarms stay below the level. Undefined if no number is possible (counts of weights are rounded) or it would take
- * too long.
+ * The two-sided p-value of the difference between two columns that share respondents: the probability, with the number
+ * of respondents in the row fixed, that chance alone makes a difference of the shares as great as this one. How many of
+ * the shared respondents are in the row is not known: it is the greatest p-value over all numbers that are possible, so
+ * that false alarms stay below the level. Undefined if no number is possible (counts of weights are rounded) or it
+ * would take too long.
  */
 export function overlapTest(
   [inOne, notInOne]: readonly [number, number],

@@ -14,7 +14,9 @@ const skip = 'missing' in program ? program.missing : false;
 
 const longText = `${'abcdefghij'.repeat(60)}ü end`;
 
-/** Data with what a survey's file has: long names, labels, missing values of all kinds, sets, days, times, long texts. */
+/**
+ * Data with what a survey's file has: long names, labels, missing values of all kinds, sets, days, times, long texts.
+ */
 const syntax = `
 SET DECIMAL=DOT.
 DATA LIST LIST NOTABLE /id (F8.0) SatisfactionWithTheWholeService (F1.0) age (F3.0) income (F8.2) born (ADATE10)

@@ -269,7 +269,9 @@ interface Overlap {
   otherRow: number;
 }
 
-/** The greatest p-value over all numbers in the row among those in both columns, by drawing every set of respondents. */
+/**
+ * The greatest p-value over all numbers in the row among those in both columns, by drawing every set of respondents.
+ */
 function leastFavourable({ onlyOne, both, onlyOther, row, otherRow }: Overlap): number {
   const all = onlyOne + both + onlyOther;
   const difference = (inOne: number, inOther: number) =>

@@ -1,0 +1,63 @@
+import createFetchClient, { type Client, type ClientOptions } from 'openapi-fetch';
+import type { components, paths } from './schema.ts';
+
+export type { components, operations, paths } from './schema.ts';
+
+/** A failure as the service replies it. */
+export type ProblemBody = components['schemas']['Problem'];
+
+export interface SurveyClientOptions extends Pick<ClientOptions, 'fetch'> {
+  /** Such as http://127.0.0.1:3000, without a path. */
+  origin: string;
+  /** An access token or API key; a function is called before each request. Respondents need none. */
+  token?: string | (() => string | Promise<string>);
+}
+
+export type SurveyClient = Client<paths>;
+
+/**
+ * A client whose paths, bodies and replies are those of the OpenAPI document: `client.GET('/surveys/{id}', { params })`
+ * resolves with `data`, or `error` for a refusal.
+ */
+export function createSurveyClient({ origin, token, ...options }: SurveyClientOptions): SurveyClient {
+  const client = createFetchClient<paths>({ ...options, baseUrl: `${origin.replace(/\/+$/, '')}/api/v1` });
+  if (token !== undefined)
+    client.use({
+      async onRequest({ request }) {
+        request.headers.set('authorization', `Bearer ${typeof token === 'string' ? token : await token()}`);
+        return request;
+      },
+    });
+  return client;
+}
+
+/** A refusal of the service. */
+export class SurveyApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly details: unknown;
+  readonly requestId: string;
+
+  constructor(status: number, { message, code, details, requestId }: ProblemBody) {
+    super(message);
+    this.name = 'SurveyApiError';
+    this.status = status;
+    this.code = code;
+    this.details = details;
+    this.requestId = requestId;
+  }
+}
+
+/** What openapi-fetch resolves with. */
+interface Result<Body> {
+  data?: Body | undefined;
+  error?: unknown;
+  response: Response;
+}
+
+/** The `data` of a successful reply. Throws a SurveyApiError for a refusal. */
+export async function dataOf<Data>(call: Promise<Result<{ data: Data }>>): Promise<Data> {
+  const { data, error, response } = await call;
+  if (data !== undefined) return data.data;
+  throw new SurveyApiError(response.status, error as ProblemBody);
+}
