@@ -81,22 +81,25 @@ describe('uploads of invitations', () => {
 
   it('that are slow keep a place each, which others do not wait for, and leave nothing if they break off', async () => {
     const collectorId = await makeCollector();
-    const senders: ReadableStreamDefaultController[] = [];
+    /** A slow upload; again if another one had its place just then. */
+    const slow = () => {
+      let sender: ReadableStreamDefaultController | undefined;
+      const send = async (): Promise<Awaited<ReturnType<typeof upload>>> => {
+        const start = (controller: ReadableStreamDefaultController) => {
+          controller.enqueue(Buffer.from('{"reference":"slow'));
+          sender = controller;
+        };
+        const cancel = () => (sender = undefined);
+        const reply = await upload(collectorId, new ReadableStream({ start, cancel }));
+        return reply.status === 503 ? send() : reply;
+      };
+      return { reply: send(), sender: () => sender };
+    };
+    const [first, second] = [slow(), slow()];
     // A character now and then, so that the connection is not idle.
     const dripping = setInterval(() => {
-      for (const sender of senders) sender.enqueue(Buffer.from('o'));
+      for (const { sender } of [first, second]) sender()?.enqueue(Buffer.from('o'));
     }, 200).unref();
-    const slow = () =>
-      upload(
-        collectorId,
-        new ReadableStream({
-          start: (controller) => {
-            controller.enqueue(Buffer.from('{"reference":"slow'));
-            senders.push(controller);
-          },
-        }),
-      );
-    const [first, second] = [slow(), slow()];
     const refused = await eventually(async () => {
       const reply = await upload(collectorId, '{"reference":"next"}\n');
       assert.equal(reply.status, 503);
@@ -105,11 +108,11 @@ describe('uploads of invitations', () => {
     assert.equal(refused.body.code, 'SERVICE_UNAVAILABLE');
     const before = await total(collectorId);
     clearInterval(dripping);
-    senders[0]?.enqueue(Buffer.from('ly"}\n'));
-    senders[0]?.close();
-    assert.equal((await first).status, 201);
-    senders[1]?.error(new Error('broken off'));
-    await assert.rejects(second);
+    first.sender()?.enqueue(Buffer.from('ly"}\n'));
+    first.sender()?.close();
+    assert.equal((await first.reply).status, 201);
+    second.sender()?.error(new Error('broken off'));
+    await assert.rejects(second.reply);
     await eventually(async () => assert.equal((await upload(collectorId, '{"reference":"last"}\n')).status, 201));
     assert.equal(await total(collectorId), before + 2);
   });
