@@ -129,6 +129,7 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       access: { kind: 'public' },
       limit: 'api',
       body: pathBody,
+      refusals: ['FORBIDDEN'],
       reply: respondentPathSchema,
       replyStatus: 200,
       handle: async ({ params, body: { invitation: token, ...given }, header }) => {
