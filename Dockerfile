@@ -3,14 +3,18 @@ FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY client/package.json ./client/
+COPY web/package.json ./web/
 # The second where a registry lacks an optional package of another system that the lock names: the same locked versions.
 RUN npm ci || npm install --no-save
 COPY tsconfig.json ./
 COPY src ./src
+COPY web ./web
+COPY client/src ./client/src
 COPY scripts/correct-engine.mjs scripts/correct-postgres.mjs ./scripts/
 RUN npx tsc -p tsconfig.json \
  && node scripts/correct-engine.mjs \
  && node scripts/correct-postgres.mjs \
+ && node web/build.mjs dist/web \
  && npm prune --omit=dev \
  && rm -rf node_modules/@survey-service
 # The engines of the embedded stores (600 MB), and the HTTP engine's builds for other systems and other Node versions.

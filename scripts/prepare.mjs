@@ -37,8 +37,8 @@ export function stop(message) {
 
 function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number);
-  const isKnown = (major === 20 && minor >= 18) || major === 21 || major === 22;
-  if (!isKnown) stop(`Node ${process.versions.node} is not supported: use Node 20 (20.18 or newer)`);
+  const isKnown = (major === 20 && minor >= 19) || major === 21 || major === 22;
+  if (!isKnown) stop(`Node ${process.versions.node} is not supported: use Node 20 (20.19 or newer)`);
 }
 
 function installPackages() {
@@ -68,11 +68,11 @@ function build() {
   // from dist is without its files for an instant only.
   const draft = inRoot(`dist.${process.pid}`);
   const state = sourceState();
-  const done = spawnSync(process.execPath, [compiler(), '-p', inRoot('tsconfig.json'), '--outDir', draft], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-  });
-  if (done.status === 0) {
+  const node = (...args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] }).status === 0;
+  const isBuilt =
+    node(compiler(), '-p', inRoot('tsconfig.json'), '--outDir', draft) &&
+    node(inRoot('web', 'build.mjs'), join(draft, 'web'));
+  if (isBuilt) {
     correctEngine(draft);
     correctPostgres(draft);
     writeFileSync(join(draft, '.built'), state);
@@ -91,7 +91,7 @@ function compiler() {
 
 /** Name, size and time of every file that the build reads: a moved or deleted one counts as a change too. */
 function sourceState() {
-  const files = ['src', 'test', 'bench', 'replay'].flatMap((dir) => filesBelow(inRoot(dir)));
+  const files = ['src', 'test', 'bench', 'web', 'client/src'].flatMap((dir) => filesBelow(inRoot(dir)));
   const corrections = ['correct-engine.mjs', 'correct-postgres.mjs'].map((name) => inRoot('scripts', name));
   const engine = existsSync(originalEngine) ? [originalEngine] : [];
   return [...files, ...corrections, ...engine, inRoot('tsconfig.json'), inRoot('package-lock.json')]
@@ -103,8 +103,9 @@ function sourceState() {
 function filesBelow(dir) {
   if (!existsSync(dir)) return [];
   return readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(ts|mts|json)$/.test(entry.name))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+    .filter((entry) => entry.isFile() && /\.(ts|tsx|mjs|json|css|html|svg)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !/[/\\](node_modules|dist)[/\\]/.test(file));
 }
 
 function changedAt(file) {

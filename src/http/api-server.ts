@@ -30,6 +30,7 @@ import { createAddressReader } from './server/client-address.ts';
 import { basePath, createServer } from './server/server.ts';
 import { assertNativeServer, warnOfTrimmedHeaders } from './server/uwebsockets.ts';
 import { createSubmitFastPath } from './submit/fast-path.ts';
+import { webFilesRoute } from './web-files.ts';
 
 /** Moves what a deleted user owned, besides surveys. */
 const handOver: OwnedDataTransfer = async (tx, fromUserId, toUserId) => {
@@ -116,7 +117,7 @@ export async function createApiServer(options: ApiServerOptions) {
 
   const server = createServer({
     api: createRouteTable([...withAudit(routes, audit), openApi]),
-    root: createRouteTable([...rootRoutes, ...docsRoutes()]),
+    root: createRouteTable([...rootRoutes, ...docsRoutes(), webFilesRoute()]),
     dispatch: createDispatch({ authenticate, access, limits, log, metrics, auditRefusal: createRefusalAudit(audit) }),
     addressOf,
     corsOrigins,
