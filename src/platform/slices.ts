@@ -15,12 +15,25 @@ export function runAtOnce<Result>(work: SlicedWork<Result>): Result {
 
 /** Runs the work in slices of 3 ms, between which the event loop turns. */
 export async function runInSlices<Result>(work: SlicedWork<Result>): Promise<Result> {
-  let until = performance.now() + firstSliceMs;
+  const pauseIfDue = createPauses();
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;
-    if (performance.now() < until) continue;
-    await nextTurn();
-    until = performance.now() + sliceMs;
+    const pause = pauseIfDue();
+    if (pause) await pause;
   }
+}
+
+/**
+ * Returns a function that long work calls now and then: where 3 ms have passed since the last pause it resolves after a
+ * turn of the event loop, else there is nothing to wait for.
+ */
+export function createPauses(): () => Promise<void> | undefined {
+  let until = performance.now() + firstSliceMs;
+  return () => {
+    if (performance.now() < until) return undefined;
+    return nextTurn().then(() => {
+      until = performance.now() + sliceMs;
+    });
+  };
 }

@@ -61,6 +61,12 @@ export type Outcome =
     }
   | { kind: 'text'; status: number; text: string; mediaType: string; headers?: readonly (readonly [string, string])[] }
   | {
+      kind: 'bytes';
+      status: number;
+      bytes: Uint8Array;
+      headers: readonly (readonly [string, string])[];
+    }
+  | {
       kind: 'stream';
       status: number;
       headers: readonly (readonly [string, string])[];
@@ -73,13 +79,15 @@ export type Outcome =
   | { kind: 'written' };
 
 export const ok = (data: unknown): Outcome => ({ kind: 'json', status: 200, data });
-/** `ok` for data of megabytes: the text is made in slices, so that other calls are answered meanwhile. */
+/** `ok` for data of megabytes: its JSON is made in slices, so that other calls are answered meanwhile. */
 export const okInSlices = async (data: unknown): Promise<Outcome> => ({
-  kind: 'text',
+  kind: 'bytes',
   status: 200,
-  mediaType: 'application/json; charset=utf-8',
-  headers: [['cache-control', 'no-store']],
-  text: await runInSlices(sliceJson({ success: true, data })),
+  headers: [
+    ['content-type', 'application/json; charset=utf-8'],
+    ['cache-control', 'no-store'],
+  ],
+  bytes: await runInSlices(sliceJson({ success: true, data })),
 });
 export const created = (data: unknown): Outcome => ({ kind: 'json', status: 201, data });
 export const accepted = (data: unknown): Outcome => ({ kind: 'json', status: 202, data });

@@ -22,7 +22,7 @@ export interface ReplyChannel {
     totalBytes?: number,
   ): Promise<void>;
   /** Sends the reply and closes the connection, for requests whose body was not read to its end. */
-  sendAndClose(status: number, headers: readonly Header[], body: string): void;
+  sendAndClose(status: number, headers: readonly Header[], body: string | Uint8Array): void;
   /** Sends the headers and keeps the body open; undefined if the client has gone. */
   open(status: number, headers: readonly Header[]): StreamingBody | undefined;
 }

@@ -2,47 +2,78 @@ import type { SlicedWork } from '../../platform/slices.ts';
 
 /** Items of an array that are written without a pause. */
 const itemsAtOnce = 200;
+/** Characters that are turned into bytes at once. */
+const charactersAtOnce = 65_536;
 
-/** The text of `JSON.stringify` for plain data, for replies of megabytes: arrays are written some items at a time. */
-export function* sliceJson(value: unknown): SlicedWork<string> {
-  const pieces: string[] = [];
-  yield* write(value, pieces);
-  return pieces.join('');
+/**
+ * The text of `JSON.stringify` for plain data, in UTF-8, for replies of megabytes: arrays are written some items at a
+ * time, and what is written becomes bytes piece by piece.
+ */
+export function* sliceJson(value: unknown): SlicedWork<Buffer> {
+  const text = new SlicedText();
+  yield* write(value, text);
+  return text.bytes();
 }
 
-function* write(value: unknown, pieces: string[]): SlicedWork<void> {
-  if (Array.isArray(value)) yield* writeArray(value, pieces);
+/** Texts one behind the other. One string of megabytes would have to be put together and converted in one go. */
+class SlicedText {
+  readonly #done: Buffer[] = [];
+  #pieces: string[] = [];
+  #length = 0;
+
+  add(...pieces: readonly string[]): void {
+    for (const piece of pieces) {
+      this.#pieces.push(piece);
+      this.#length += piece.length;
+    }
+    if (this.#length >= charactersAtOnce) this.#convert();
+  }
+
+  bytes(): Buffer {
+    this.#convert();
+    return this.#done.length === 1 && this.#done[0] ? this.#done[0] : Buffer.concat(this.#done);
+  }
+
+  #convert(): void {
+    this.#done.push(Buffer.from(this.#pieces.join('')));
+    this.#pieces = [];
+    this.#length = 0;
+  }
+}
+
+function* write(value: unknown, text: SlicedText): SlicedWork<void> {
+  if (Array.isArray(value)) yield* writeArray(value, text);
   else if (typeof value === 'object' && value !== null) {
     let separator = '{';
     for (const [key, item] of Object.entries(value)) {
       if (item === undefined) continue;
-      pieces.push(separator, JSON.stringify(key), ':');
-      yield* write(item, pieces);
+      text.add(separator, JSON.stringify(key), ':');
+      yield* write(item, text);
       separator = ',';
     }
-    pieces.push(separator === '{' ? '{}' : '}');
-  } else pieces.push(JSON.stringify(value) ?? 'null');
+    text.add(separator === '{' ? '{}' : '}');
+  } else text.add(JSON.stringify(value) ?? 'null');
 }
 
 /** Lines of tables, and tables of a banner, are written one by one; other items are small. */
-function* writeArray(items: readonly unknown[], pieces: string[]): SlicedWork<void> {
+function* writeArray(items: readonly unknown[], text: SlicedText): SlicedWork<void> {
   const [first] = items;
   if (
     Array.isArray(first) ||
     (typeof first === 'object' && first !== null && Object.values(first).some(Array.isArray) && items.length <= 20)
   ) {
     for (const [index, item] of items.entries()) {
-      pieces.push(index === 0 ? '[' : ',');
-      yield* write(item, pieces);
+      text.add(index === 0 ? '[' : ',');
+      yield* write(item, text);
     }
-    pieces.push(']');
+    text.add(']');
     return;
   }
-  pieces.push('[');
+  text.add('[');
   for (let at = 0; at < items.length; at += itemsAtOnce) {
-    if (at > 0) pieces.push(',');
-    pieces.push(JSON.stringify(items.slice(at, at + itemsAtOnce)).slice(1, -1));
+    if (at > 0) text.add(',');
+    text.add(JSON.stringify(items.slice(at, at + itemsAtOnce)).slice(1, -1));
     yield;
   }
-  pieces.push(']');
+  text.add(']');
 }

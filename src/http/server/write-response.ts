@@ -41,7 +41,10 @@ export async function writeResponse(
     else await reply.stream(outcome.status, [...outcome.headers, ...headers], outcome.source, outcome.totalBytes);
     return outcome.status;
   }
-  writeText(reply, textReply(outcome, headers), context);
+  if (outcome.kind === 'bytes') {
+    const { status, bytes } = outcome;
+    writeWhole(reply, { status, headers: [nosniff, ...outcome.headers, ...headers], body: bytes }, context);
+  } else writeWhole(reply, textReply(outcome, headers), context);
   return outcome.status;
 }
 
@@ -77,9 +80,9 @@ export function bodyText(outcome: Outcome): string {
 export const problemText = ({ message, code, details }: Problem, requestId: string): string =>
   JSON.stringify({ success: false, message, code, requestId, ...(details && { details }) });
 
-function writeText(
+function writeWhole(
   reply: ReplyChannel,
-  { status, headers, body }: TextReply,
+  { status, headers, body }: Pick<TextReply, 'status' | 'headers'> & { body: string | Uint8Array },
   { isHead, mustClose = false }: ResponseContext,
 ): void {
   if (mustClose) reply.sendAndClose(status, headers, body);
@@ -94,6 +97,6 @@ function writeProblem(reply: ReplyChannel, problem: Problem, extraHeaders: Heade
   const { status } = problem;
   const body = problemText(problem, context.requestId);
   // The unread rest of a body would be taken for the next request.
-  writeText(reply, { status, headers, body }, { ...context, mustClose: status === 413 || context.mustClose === true });
+  writeWhole(reply, { status, headers, body }, { ...context, mustClose: status === 413 || context.mustClose === true });
   return problem.status;
 }

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { unavailable } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { createPauses } from '../../platform/slices.ts';
 import { CallTimeout, isUnreachable, toProblem } from './errors.ts';
 import { createServerHealth, type ServerHealthOptions } from './server-health.ts';
 import { sqlName, sqlString } from './sql-literals.ts';
@@ -94,7 +95,13 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
             clickhouse_settings: { ...parserLimits, ...cancelOnDisconnect },
           });
           signal.addEventListener('abort', () => result.close());
-          return result.json<Row>();
+          const rows: Row[] = [];
+          const pauseIfDue = createPauses();
+          for await (const read of result.stream<Row>()) {
+            for (const row of read) rows.push(row.json<Row>());
+            await pauseIfDue();
+          }
+          return rows;
         }, end),
       );
     },

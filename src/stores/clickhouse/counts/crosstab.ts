@@ -208,21 +208,22 @@ function crosstabStatement({ rows, columns, weight }: CrosstabQuery, source: str
         'countIf(NOT usable) AS unweightable',
         ...names.map((name) => `sumIf(${name}, usable) AS ${name}_sum`),
       ]
-    : ['count() AS responses', '0 AS unweightable'];
-  const figures = ['responses', 'unweightable', ...names.map((name) => `${name}_sum`)];
+    : ['count() AS responses'];
+  const figures = weight ? ['responses', 'unweightable', ...names.map((name) => `${name}_sum`)] : ['responses'];
   const groups = [...rowNames, ...columnNames].join(', ');
   const counted = weight
     ? `(SELECT ${words.join(', ')}, ${value} AS value, ${isUsable} AS usable, value AS weight, value * value AS square, ${terms.map(({ name, expression }) => `${expression} AS ${name}`).join(', ')} FROM ${source})`
     : source;
-  const totalOf = (term: string): string =>
-    weight ? `sum(${term}_high_sum) + (sum(${term}_low_sum) + sum(${term}_rest_sum))` : '0.';
+  const totalOf = (term: string): string => `sum(${term}_high_sum) + (sum(${term}_low_sum) + sum(${term}_rest_sum))`;
+  // Without a weight they are as many as the cells: nothing is sent that nobody reads.
+  const weightFigures = weight ? [totalOf('weight'), totalOf('square'), 'toFloat64(sum(unweightable))'] : [];
   const cells = countsOverlaps({ rows, columns })
     ? `arrayJoin(if(isInBoth, arrayConcat(
           arrayFlatten(arrayMap(r -> arrayMap(c -> (r, c), arrayPushFront(columnCodes, toUInt32(${allCodes}))), arrayPushFront(rowCodes, toUInt32(${allCodes})))),
           arrayFlatten(arrayMap(one -> arrayMap(other -> (toUInt32(${overlapRow} + one), other), arrayFilter(code -> code > one, columnCodes)), columnCodes))
         ), [])) AS cell, cell.1 AS row, cell.2 AS column`
     : `arrayJoin(if(isInBoth, arrayPushFront(rowCodes, toUInt32(${allCodes})), [])) AS row, arrayJoin(arrayPushFront(columnCodes, toUInt32(${allCodes}))) AS column`;
-  return `SELECT row AS place, column AS code, '' AS label, [toFloat64(sum(responses)), ${totalOf('weight')}, ${totalOf('square')}, toFloat64(sum(unweightable))] AS figures FROM
+  return `SELECT row AS place, column AS code, '' AS label, [${['toFloat64(sum(responses))', ...weightFigures].join(', ')}] AS figures FROM
     (SELECT
         ${cells},
         ${figures.join(', ')} FROM
