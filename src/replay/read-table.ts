@@ -4,7 +4,8 @@ import { parse } from 'csv-parse/sync';
 import { decodeText } from './decode.ts';
 import { type Separator, separatorOf, separators } from './separator.ts';
 import { isExcelFile, readSheet } from './spreadsheet.ts';
-import { isSpssFile, spssTable } from './spss-table.ts';
+import { isSpssFile } from './spss/file.ts';
+import { spssTable } from './spss/table.ts';
 import { recogniseTool } from './survey-tools.ts';
 import { type Table, tableOf } from './table.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { detect } from '../../../src/replay/detect.ts';
 import { readTable } from '../../../src/replay/read-table.ts';
-import { readSpssFile } from '../../../src/replay/spss-file.ts';
+import { readSpssFile } from '../../../src/replay/spss/file.ts';
 import { debianProgram } from '../../support/debian-program.ts';
 
 const program = debianProgram('pspp');

@@ -1,7 +1,8 @@
-import { readSpssFile, type SpssFile, type SpssSet, type SpssValue, type SpssVariable } from './spss-file.ts';
-import { type Column, oneLine, type Row, type Table } from './table.ts';
-
-export { isSpssFile } from './spss-file.ts';
+import { type Column, oneLine, type Row, type Table } from '../table.ts';
+import type { SpssValue } from './cases.ts';
+import { readSpssFile, type SpssFile } from './file.ts';
+import type { SpssSet } from './sets.ts';
+import type { SpssVariable } from './variables.ts';
 
 /**
  * The table of an SPSS file. A column's question is the label of its variable, or its name. Its cells are the labels of
