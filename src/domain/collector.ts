@@ -33,6 +33,28 @@ export const maxCollectors = 1000;
 
 export const isDefaultCollector = ({ code }: Pick<Collector, 'code'>): boolean => code === defaultCollectorCode;
 
+/** An open collector as it is made, without limits. */
+export function blankCollector({
+  nowMs,
+  ...ids
+}: Pick<Collector, 'id' | 'surveyId' | 'code' | 'linkId'> & { nowMs: number }): Collector {
+  const at = new Date(nowMs);
+  return {
+    ...ids,
+    name: '',
+    kind: 'OPEN',
+    isActive: true,
+    opensAt: null,
+    closesAt: null,
+    responseQuota: null,
+    language: null,
+    metadata: {},
+    isDeleted: false,
+    createdAt: at,
+    updatedAt: at,
+  };
+}
+
 /** Whether a collector takes submissions at a moment; everything but `open` is the reason why it does not. */
 export type CollectorOpenness = 'open' | 'paused' | 'scheduled' | 'ended' | 'deleted';
 

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { notFound, type ValidationIssue, validationProblem } from '../errors.ts';
 import { type CellQuota, maxCellQuotas } from './cell-quota.ts';
+import { choosesOneOption } from './path/answer-kinds.ts';
 import type { Condition } from './path/definition.ts';
 import { checkElements } from './path-checks.ts';
 import { elementsOf } from './path-elements.ts';
 import { conditionInput } from './path-inputs.ts';
 import { wordingSchema } from './questions/option-list.ts';
-import type { QuestionTypeName } from './questions/type-names.ts';
+import { questionTypeNames } from './questions/type-names.ts';
 import { type Option, type Question, type SurveyWithQuestions, visibleOptions } from './survey.ts';
 
 const limitInput = z.number().int().min(0).max(1_000_000_000).describe('Number of responses that it takes');
@@ -122,7 +123,7 @@ export function removeQuota(survey: SurveyWithQuestions, id: string): SurveyWith
   return { ...survey, quotas: (survey.quotas ?? []).filter((quota) => quota.id !== removedId) };
 }
 
-const oneChoice: ReadonlySet<QuestionTypeName> = new Set(['MULTIPLE_CHOICE', 'DROPDOWN', 'YES_NO', 'LIKERT_SCALE']);
+const oneChoiceTypes = questionTypeNames.filter(choosesOneOption);
 
 /** The interlocked cells of one to three questions, named by the wording of their options. */
 export function gridQuotas(
@@ -135,8 +136,8 @@ export function gridQuotas(
   const known = questionIds.flatMap((id, index) => {
     const question = survey.questions.find((other) => other.id === id && !other.isHidden);
     if (!question) issues.push({ path: `questionIds.${index}`, message: 'is not a question of this survey' });
-    else if (!oneChoice.has(question.type))
-      issues.push({ path: `questionIds.${index}`, message: `must be one of ${[...oneChoice].join(', ')}` });
+    else if (!choosesOneOption(question.type))
+      issues.push({ path: `questionIds.${index}`, message: `must be one of ${oneChoiceTypes.join(', ')}` });
     return question ?? [];
   });
   if (issues.length > 0) throw validationProblem(issues);

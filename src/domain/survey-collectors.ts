@@ -82,3 +82,9 @@ export function addCollector(survey: SurveyWithQuestions, collector: Collector):
     slotCounts: { ...slotCounts, codes: slotCounts.codes + 1 },
   };
 }
+
+/** The survey with a collector of the same id put in its place. */
+export const replaceCollector = (survey: SurveyWithQuestions, changed: Collector): SurveyWithQuestions => ({
+  ...survey,
+  collectors: (survey.collectors ?? []).map((collector) => (collector.id === changed.id ? changed : collector)),
+});

@@ -1,3 +1,4 @@
+import { choosesOneOption } from '../domain/path/answer-kinds.ts';
 import type { Api } from './api.ts';
 import { type Comparison, compareCells, mergeComparisons } from './compare.ts';
 import type { DetectedQuestion } from './recognise.ts';
@@ -13,8 +14,6 @@ export interface Variable {
   item: string | undefined;
   title: string;
 }
-
-const singleChoiceTypes: readonly string[] = ['YES_NO', 'MULTIPLE_CHOICE', 'DROPDOWN', 'LIKERT_SCALE'];
 
 /**
  * Finds a variable by name: the wording of a question or a unique part of it, or the text of a matrix row or ranked
@@ -47,7 +46,7 @@ export function findVariable(questions: readonly DetectedQuestion[], name: strin
 /** The first and the last single-choice question; undefined if there are not two. */
 export function defaultVariables(questions: readonly DetectedQuestion[]): [Variable, Variable] | undefined {
   const able = questions.flatMap((question, place) =>
-    singleChoiceTypes.includes(question.type) ? [{ place, item: undefined, title: question.text }] : [],
+    choosesOneOption(question.type) ? [{ place, item: undefined, title: question.text }] : [],
   );
   const [first, last] = [able[0], able.at(-1)];
   return first && last && first !== last ? [first, last] : undefined;

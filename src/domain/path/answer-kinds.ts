@@ -49,3 +49,6 @@ export const answerKinds = {
 /** The kind of a question type by name; a type that is not known counts as free text. */
 export const answerKindOf = (type: string): AnswerKind =>
   Object.hasOwn(answerKinds, type) ? answerKinds[type as keyof typeof answerKinds] : 'text';
+
+/** Whether an answer to such a question chooses one option. */
+export const choosesOneOption = (type: string): boolean => ['choice', 'yesNo', 'points'].includes(answerKindOf(type));

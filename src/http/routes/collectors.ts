@@ -5,6 +5,7 @@ import { collectorStates, isInvited } from '../../actors/submissions/refusals.ts
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
 import {
+  blankCollector,
   type Collector,
   type CollectorOpenness,
   collectorOpennessOf,
@@ -13,7 +14,7 @@ import {
 import { opennessOf } from '../../domain/openness.ts';
 import { isQuotaReached } from '../../domain/quota.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { addCollector, nextCollectorCode } from '../../domain/survey-collectors.ts';
+import { addCollector, nextCollectorCode, replaceCollector } from '../../domain/survey-collectors.ts';
 import { notFound } from '../../errors.ts';
 import type { CollectorStore } from '../../stores/postgres/collectors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
@@ -37,8 +38,8 @@ export interface CollectorRoutesDeps {
   newId(): string;
 }
 
-/** Bytes of a link's id: ten characters. */
-const linkIdBytes = 7;
+/** Ten characters. */
+const newLinkId = (): string => randomBytes(7).toString('base64url');
 
 export function collectorRoutes({ surveys, actors, intake, now, newId }: CollectorRoutesDeps): Route[] {
   const present = async (survey: SurveyWithQuestions, collectors: readonly Collector[]) => {
@@ -99,7 +100,7 @@ export function collectorRoutes({ surveys, actors, intake, now, newId }: Collect
         const id = newId();
         const survey = await save(params['id'] ?? '', (current) => {
           const code = nextCollectorCode(current.collectors ?? []);
-          const blank = blankCollector({ id, surveyId: current.id, code, nowMs: now() });
+          const blank = blankCollector({ id, surveyId: current.id, code, linkId: newLinkId(), nowMs: now() });
           return addCollector(
             current,
             changeCollector(blank, { ...named(body), isActive: body.isActive ?? true }, now()),
@@ -232,35 +233,11 @@ type Fields = z.output<typeof collectorChangeBody>;
 const named = (body: Fields): Partial<Collector> =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 
-function blankCollector({ nowMs, ...ids }: Pick<Collector, 'id' | 'surveyId' | 'code'> & { nowMs: number }): Collector {
-  const at = new Date(nowMs);
-  return {
-    ...ids,
-    linkId: randomBytes(linkIdBytes).toString('base64url'),
-    name: '',
-    kind: 'OPEN',
-    isActive: true,
-    opensAt: null,
-    closesAt: null,
-    responseQuota: null,
-    language: null,
-    metadata: {},
-    isDeleted: false,
-    createdAt: at,
-    updatedAt: at,
-  };
-}
-
 function findCollector({ collectors = [] }: SurveyWithQuestions, id: string): Collector {
   const found = collectors.find((collector) => collector.id === id && !collector.isDeleted);
   if (!found) throw notFound('collector');
   return found;
 }
-
-const replaceCollector = (survey: SurveyWithQuestions, changed: Collector): SurveyWithQuestions => ({
-  ...survey,
-  collectors: (survey.collectors ?? []).map((collector) => (collector.id === changed.id ? changed : collector)),
-});
 
 /** Complete responses by collector code; a survey that does not count them by collector has the default one alone. */
 async function completedOf(
