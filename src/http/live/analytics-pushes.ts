@@ -1,6 +1,7 @@
 import type { Log } from '../../log.ts';
 import { type ClientStream, createLiveMessage, type LiveMessage } from './client-stream.ts';
 import type { Feed } from './feed.ts';
+import { createPacedWork, type PacedWork } from './paced-work.ts';
 
 export interface AnalyticsPushesDeps {
   feed: Pick<Feed, 'onStored'>;
@@ -21,10 +22,7 @@ interface SubscriberGroup {
   /** Congested clients, which get the latest message when they have room again. */
   waiting: Set<ClientStream>;
   latest: LiveMessage | undefined;
-  isStale: boolean;
-  isComputing: boolean;
-  computedAtMs: number;
-  timer: NodeJS.Timeout | undefined;
+  computing: PacedWork;
   unwatch: Promise<() => void>;
 }
 
@@ -32,33 +30,13 @@ interface SubscriberGroup {
 export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log }: AnalyticsPushesDeps) {
   const groups = new Map<string, SubscriberGroup>();
 
-  const schedule = (surveyId: string, group: SubscriberGroup): void => {
-    if (group.timer || group.isComputing || group.clients.size === 0) return;
-    group.timer = setTimeout(
-      () => void refresh(surveyId, group),
-      Math.max(0, group.computedAtMs + minIntervalMs - performance.now()),
-    );
-  };
-
   const refresh = async (surveyId: string, group: SubscriberGroup): Promise<void> => {
-    group.timer = undefined;
-    group.isComputing = true;
-    group.isStale = false;
-    group.computedAtMs = performance.now();
-    try {
-      // Subscribed before computing, so that no change is missed in between.
-      await group.unwatch;
-      const analytics = await compute(surveyId);
-      if (analytics) {
-        group.latest = createLiveMessage('analytics', { surveyId, ...analytics });
-        for (const client of group.clients) sendLatest(group, client);
-      }
-    } catch (error) {
-      group.isStale = true;
-      log.warn({ err: error, surveyId }, 'analytics for live connections could not be computed');
-    }
-    group.isComputing = false;
-    if (group.isStale) schedule(surveyId, group);
+    // Subscribed before computing, so that no change is missed in between.
+    await group.unwatch;
+    const analytics = await compute(surveyId);
+    if (!analytics) return;
+    group.latest = createLiveMessage('analytics', { surveyId, ...analytics });
+    for (const client of group.clients) sendLatest(group, client);
   };
 
   /** A congested client gets the latest message when it has room again. */
@@ -82,10 +60,10 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
       clients: new Set(),
       waiting: new Set(),
       latest: undefined,
-      isStale: true,
-      isComputing: false,
-      computedAtMs: -minIntervalMs,
-      timer: undefined,
+      computing: createPacedWork(() => refresh(surveyId, group), {
+        minIntervalMs,
+        onFailure: (err) => log.warn({ err, surveyId }, 'analytics for live connections could not be computed'),
+      }),
       unwatch: watch(surveyId, () => groups.has(surveyId)),
     };
     groups.set(surveyId, group);
@@ -103,25 +81,19 @@ export function createAnalyticsPushes({ feed, compute, minIntervalMs = 1000, log
       }
   };
 
-  const touch = (surveyId: string): void => {
-    const group = groups.get(surveyId);
-    if (!group) return;
-    group.isStale = true;
-    schedule(surveyId, group);
-  };
+  const touch = (surveyId: string): void => groups.get(surveyId)?.computing.touch();
 
   return {
     /** Sends the analytics now and after every change. Returns a function that ends the subscription. */
     subscribe(surveyId: string, client: ClientStream): () => void {
       const group = groups.get(surveyId) ?? open(surveyId);
       group.clients.add(client);
-      if (group.latest && !group.isStale) sendLatest(group, client);
-      else schedule(surveyId, group);
+      if (group.latest && !group.computing.isStale) sendLatest(group, client);
+      else group.computing.touch();
       return () => {
         group.clients.delete(client);
         if (group.clients.size > 0) return;
-        clearTimeout(group.timer);
-        group.timer = undefined;
+        group.computing.end();
         if (groups.get(surveyId) === group) groups.delete(surveyId);
         void group.unwatch.then((unwatch) => unwatch());
       };

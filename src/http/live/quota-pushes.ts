@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Feed } from './feed.ts';
+import { createPacedWork, type PacedWork } from './paced-work.ts';
 
 /** A quota by cell, as `status` messages show it. */
 export interface LiveQuota {
@@ -25,10 +26,7 @@ export interface QuotaPushesDeps {
 interface WatchedSurvey {
   subscribers: number;
   latest: readonly LiveQuota[] | undefined;
-  readAtMs: number;
-  isReading: boolean;
-  isStale: boolean;
-  timer: NodeJS.Timeout | undefined;
+  reading: PacedWork;
   /** Ends the watch of stored rows; undefined while the survey has no quotas. */
   unwatch: (() => void) | undefined;
 }
@@ -42,20 +40,7 @@ export function createQuotaPushes({ feed, read, publish, minIntervalMs = 1000, l
 
   const isWatched = (surveyId: string, survey: WatchedSurvey): boolean => watched.get(surveyId) === survey;
 
-  const schedule = (surveyId: string, survey: WatchedSurvey): void => {
-    survey.isStale = true;
-    if (survey.timer || survey.isReading || !isWatched(surveyId, survey)) return;
-    survey.timer = setTimeout(
-      () => void refresh(surveyId, survey),
-      Math.max(0, survey.readAtMs + minIntervalMs - performance.now()),
-    );
-    survey.timer.unref();
-  };
-
-  const touch = (surveyId: string): void => {
-    const survey = watched.get(surveyId);
-    if (survey) schedule(surveyId, survey);
-  };
+  const touch = (surveyId: string): void => watched.get(surveyId)?.reading.touch();
 
   /** Surveys without quotas are not watched, so that they cost nothing. */
   const watch = async (surveyId: string, survey: WatchedSurvey): Promise<void> => {
@@ -66,38 +51,28 @@ export function createQuotaPushes({ feed, read, publish, minIntervalMs = 1000, l
   };
 
   const refresh = async (surveyId: string, survey: WatchedSurvey): Promise<void> => {
-    survey.timer = undefined;
-    survey.isReading = true;
-    survey.isStale = false;
-    survey.readAtMs = performance.now();
-    try {
-      const found = await read(surveyId);
-      const isChanged = JSON.stringify(found?.quotas) !== JSON.stringify(survey.latest);
-      survey.latest = found?.quotas;
-      // A count of stored responses ends without a stored row.
-      if (found && !found.isSettled) survey.isStale = true;
-      if (found && !survey.unwatch) {
-        await watch(surveyId, survey);
-        // What was stored before the watch began.
-        survey.isStale = true;
-      }
-      if (isChanged && isWatched(surveyId, survey)) publish(surveyId);
-    } catch (error) {
-      survey.isStale = true;
-      log.debug({ err: error, surveyId }, 'counts of quotas by cell for live connections could not be read');
+    const found = await read(surveyId);
+    const isChanged = JSON.stringify(found?.quotas) !== JSON.stringify(survey.latest);
+    survey.latest = found?.quotas;
+    // A count of stored responses ends without a stored row.
+    if (found && !found.isSettled) survey.reading.touch();
+    if (found && !survey.unwatch) {
+      await watch(surveyId, survey);
+      // What was stored before the watch began.
+      survey.reading.touch();
     }
-    survey.isReading = false;
-    if (survey.isStale) schedule(surveyId, survey);
+    if (isChanged && isWatched(surveyId, survey)) publish(surveyId);
   };
 
   const open = (surveyId: string): WatchedSurvey => {
     const survey: WatchedSurvey = {
       subscribers: 0,
       latest: undefined,
-      readAtMs: -minIntervalMs,
-      isReading: false,
-      isStale: true,
-      timer: undefined,
+      reading: createPacedWork(() => refresh(surveyId, survey), {
+        minIntervalMs,
+        onFailure: (err) =>
+          log.debug({ err, surveyId }, 'counts of quotas by cell for live connections could not be read'),
+      }),
       unwatch: undefined,
     };
     watched.set(surveyId, survey);
@@ -112,11 +87,11 @@ export function createQuotaPushes({ feed, read, publish, minIntervalMs = 1000, l
       const known = watched.get(surveyId);
       const survey = known ?? open(surveyId);
       survey.subscribers += 1;
-      if (!known) await refresh(surveyId, survey);
+      if (!known) await survey.reading.runNow();
       return () => {
         survey.subscribers -= 1;
         if (survey.subscribers > 0) return;
-        clearTimeout(survey.timer);
+        survey.reading.end();
         if (isWatched(surveyId, survey)) watched.delete(surveyId);
         survey.unwatch?.();
       };

@@ -1,0 +1,62 @@
+/** Work that is done again after something has changed, but not more often than it may be. */
+export interface PacedWork {
+  /** What was done last is out of date, or nothing was done yet. */
+  readonly isStale: boolean;
+  /** To be called after a change: the work is done as soon as it may be, after that which runs. */
+  touch(): void;
+  /** Does the work now; resolves when it is done, also if it failed. */
+  runNow(): Promise<void>;
+  /** Nothing is done any more. */
+  end(): void;
+}
+
+/**
+ * Does work at most once in `minIntervalMs`, and never twice at once. Work during which something changed, or which
+ * failed, is done again. Pending work does not keep the process alive.
+ */
+export function createPacedWork(
+  work: () => Promise<void>,
+  { minIntervalMs, onFailure }: { minIntervalMs: number; onFailure(error: unknown): void },
+): PacedWork {
+  let isStale = true;
+  let isRunning = false;
+  let isEnded = false;
+  let ranAtMs = -minIntervalMs;
+  let timer: NodeJS.Timeout | undefined;
+
+  const schedule = (): void => {
+    if (timer || isRunning || isEnded) return;
+    timer = setTimeout(() => void runNow(), Math.max(0, ranAtMs + minIntervalMs - performance.now()));
+    timer.unref();
+  };
+
+  const runNow = async (): Promise<void> => {
+    timer = undefined;
+    isRunning = true;
+    isStale = false;
+    ranAtMs = performance.now();
+    try {
+      await work();
+    } catch (error) {
+      isStale = true;
+      onFailure(error);
+    }
+    isRunning = false;
+    if (isStale) schedule();
+  };
+
+  return {
+    get isStale() {
+      return isStale;
+    },
+    touch() {
+      isStale = true;
+      schedule();
+    },
+    runNow,
+    end() {
+      isEnded = true;
+      clearTimeout(timer);
+    },
+  };
+}
