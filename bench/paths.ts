@@ -1,14 +1,14 @@
 import { blankSurvey } from '../src/domain/blank-survey.ts';
 import { type Condition, type Skip, skipToEnd } from '../src/domain/path/definition.ts';
 import { compilePaths, givenAnswers, pathOf, walkOf } from '../src/domain/path/path.ts';
-import { checkPaths } from '../src/domain/path-checks.ts';
-import { pathDefinitionOf } from '../src/domain/path-definition.ts';
 import type { GivenAnswer } from '../src/domain/questions/contract.ts';
 import { defineQuestion } from '../src/domain/questions/question-definition.ts';
 import { allocateSlots } from '../src/domain/questions/slot-allocation.ts';
 import { checkAnswers, compileSurvey } from '../src/domain/submission/answers.ts';
 import { createRowPathAnswers } from '../src/domain/submission/row-path-answers.ts';
 import type { SurveyWithQuestions } from '../src/domain/survey.ts';
+import { checkPaths } from '../src/domain/survey-paths/path-checks.ts';
+import { pathDefinitionOf } from '../src/domain/survey-paths/path-definition.ts';
 import { newId } from '../src/platform/ids.ts';
 import { machineLine, option } from './support/machine.ts';
 

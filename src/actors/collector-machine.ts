@@ -1,5 +1,5 @@
 import { setup, transition } from 'xstate';
-import { type Collector, collectorOpennessOf, isDefaultCollector } from '../domain/collector.ts';
+import { type Collector, collectorOpennessOf, isDefaultCollector } from '../domain/collectors/collector.ts';
 import { conflict, validationProblem } from '../errors.ts';
 import { refusal } from './submissions/refusals.ts';
 

@@ -1,4 +1,4 @@
-import { defaultCollectorCode } from '../domain/collector.ts';
+import { defaultCollectorCode } from '../domain/collectors/collector.ts';
 import { type DeadLetterRow, mayNameRespondent } from '../domain/dead-letter-row.ts';
 import { isCompleteOutcome } from '../domain/outcome.ts';
 import { encodeTombstone, type ResponseHead } from '../domain/response-row.ts';

@@ -1,6 +1,6 @@
-import { activeQuotas } from '../domain/cell-quota.ts';
+import { indexCollectors } from '../domain/collectors/survey-collectors.ts';
+import { activeQuotas } from '../domain/quotas/cell-quota.ts';
 import type { SurveyWithQuestions } from '../domain/survey.ts';
-import { indexCollectors } from '../domain/survey-collectors.ts';
 import { Problem } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';

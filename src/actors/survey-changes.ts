@@ -1,4 +1,4 @@
-import { isFilledByChange, isQuotaReached } from '../domain/quota.ts';
+import { isFilledByChange, isQuotaReached } from '../domain/quotas/quota.ts';
 import type { SurveyStatus, SurveyWithQuestions } from '../domain/survey.ts';
 import type { Log } from '../log.ts';
 import type { Audit } from '../stores/postgres/audit.ts';

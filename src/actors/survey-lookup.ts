@@ -1,5 +1,5 @@
+import { collectorIdOf, isOfUnknownCollector } from '../domain/collectors/survey-collectors.ts';
 import type { AnswerRow } from '../domain/questions/contract.ts';
-import { collectorIdOf, isOfUnknownCollector } from '../domain/survey-collectors.ts';
 import { createSingleFlight } from '../platform/single-flight.ts';
 import type { SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';

@@ -1,6 +1,6 @@
 import { withNotAskedBits } from './not-asked.ts';
-import { brokenBy, settledPaths, withoutBrokenPlaceholders } from './path-changes.ts';
 import type { SurveyWithQuestions } from './survey.ts';
+import { brokenBy, settledPaths, withoutBrokenPlaceholders } from './survey-paths/path-changes.ts';
 import type { TranslatedString, Translation } from './translation/translation.ts';
 
 export interface SettleOptions {

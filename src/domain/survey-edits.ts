@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { conflict, notFound, validationProblem } from '../errors.ts';
 import type { Section } from './path/definition.ts';
-import { conditionInput } from './path-inputs.ts';
 import {
   changeQuestion,
   defineQuestion,
@@ -12,6 +11,7 @@ import { allocateSlots } from './questions/slot-allocation.ts';
 import { isPlainText } from './questions/text-checks.ts';
 import { checkStepsIssue } from './submission/answers.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from './survey.ts';
+import { conditionInput } from './survey-paths/path-inputs.ts';
 
 /**
  * What an author's calls make of a survey. All throw VALIDATION_ERROR or NOT_FOUND; none looks at what the change

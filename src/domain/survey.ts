@@ -1,7 +1,7 @@
-import type { CellQuota } from './cell-quota.ts';
-import type { Collector } from './collector.ts';
+import type { Collector } from './collectors/collector.ts';
 import type { Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
 import type { QuestionTypeName } from './questions/type-names.ts';
+import type { CellQuota } from './quotas/cell-quota.ts';
 
 export const surveyStatuses = ['DRAFT', 'ACTIVE', 'PAUSED', 'CLOSED'] as const;
 export type SurveyStatus = (typeof surveyStatuses)[number];

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
-import { maxInvitations, type NewInvitation, readInvitation } from '../domain/invitation.ts';
+import { maxInvitations, type NewInvitation, readInvitation } from '../domain/collectors/invitation.ts';
 import { Problem, type ValidationIssue, validationProblem } from '../errors.ts';
 
 /** A row of a file, as JSON would have it, and the line on which it ends, from 1. */

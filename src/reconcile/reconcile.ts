@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { activeQuotas } from '../domain/cell-quota.ts';
+import { activeQuotas } from '../domain/quotas/cell-quota.ts';
 import { idsOfLine } from '../domain/response-row.ts';
 import { compileSurvey } from '../domain/submission/answers.ts';
 import type { RetainedRowsCheck } from '../pipelines/ingest/retained-rows-check.ts';

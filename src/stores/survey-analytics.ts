@@ -1,6 +1,6 @@
 import { askedQuestions, type Base } from '../domain/analytics/asked.ts';
 import { type Answered, interpretQuestion, surveyHead } from '../domain/analytics/statistics.ts';
-import { defaultCollectorCode } from '../domain/collector.ts';
+import { defaultCollectorCode } from '../domain/collectors/collector.ts';
 import { registry } from '../domain/questions/registry.ts';
 import { type Question, type SurveyWithQuestions, visibleQuestions } from '../domain/survey.ts';
 import type { SurveyCountQuery, SurveyCounts, TotalsStore } from './clickhouse/counts/totals.ts';

@@ -1,4 +1,4 @@
-import { blankCollector, type Collector } from '../../src/domain/collector.ts';
+import { blankCollector, type Collector } from '../../src/domain/collectors/collector.ts';
 import { nextId } from './questions.ts';
 
 /** The default collector of a survey as it is made, unless `more` says otherwise. */

@@ -1,7 +1,7 @@
 import type { Section } from '../../src/domain/path/definition.ts';
 import { compilePaths, givenAnswers, type PathContext, pathOf, type Walk, walkOf } from '../../src/domain/path/path.ts';
-import { pathDefinitionOf } from '../../src/domain/path-definition.ts';
 import type { Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
+import { pathDefinitionOf } from '../../src/domain/survey-paths/path-definition.ts';
 import { blankSurvey, nextId, withQuestion } from './questions.ts';
 
 type Body = Parameters<typeof withQuestion>[1];

@@ -1,11 +1,11 @@
 import type { AnswerLeaf, AnswerTest, Condition, Section, Skip } from '../../src/domain/path/definition.ts';
-import { withoutBroken } from '../../src/domain/path-changes.ts';
-import { checkElements } from '../../src/domain/path-checks.ts';
-import { elementsOf } from '../../src/domain/path-elements.ts';
 import type { GivenAnswer } from '../../src/domain/questions/contract.ts';
 import { openPoints } from '../../src/domain/questions/ordered-options.ts';
 import type { QuestionTypeName } from '../../src/domain/questions/type-names.ts';
 import type { Option, Question, SurveyWithQuestions } from '../../src/domain/survey.ts';
+import { withoutBroken } from '../../src/domain/survey-paths/path-changes.ts';
+import { checkElements } from '../../src/domain/survey-paths/path-checks.ts';
+import { elementsOf } from '../../src/domain/survey-paths/path-elements.ts';
 import { type Chance, createChance } from '../fuzz/chance.ts';
 import { blankSurvey, nextId, withQuestion } from './questions.ts';
 import type { Came } from './slow-path.ts';

@@ -1,7 +1,7 @@
-import { type Collector, collectorOpennessOf, defaultCollectorCode } from '../../domain/collector.ts';
+import { type Collector, collectorOpennessOf, defaultCollectorCode } from '../../domain/collectors/collector.ts';
+import { type CollectorIndex, collectorCodeOf } from '../../domain/collectors/survey-collectors.ts';
 import type { AnswerRow } from '../../domain/questions/contract.ts';
 import type { Submission } from '../../domain/submission/submission.ts';
-import { type CollectorIndex, collectorCodeOf } from '../../domain/survey-collectors.ts';
 import type { Problem, ValidationIssue } from '../../errors.ts';
 import { collectorProblem, refusal } from './refusals.ts';
 

@@ -1,4 +1,4 @@
-import { type Invitation, invitationStatusAt } from '../../domain/invitation.ts';
+import { type Invitation, invitationStatusAt } from '../../domain/collectors/invitation.ts';
 import { invitationPrefix } from '../../domain/submission/submission.ts';
 import type { Problem } from '../../errors.ts';
 import type { Log } from '../../log.ts';

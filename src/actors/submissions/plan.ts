@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { defaultCollectorCode } from '../../domain/collector.ts';
-import type { Invitation } from '../../domain/invitation.ts';
+import { defaultCollectorCode } from '../../domain/collectors/collector.ts';
+import type { Invitation } from '../../domain/collectors/invitation.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import { opennessOf } from '../../domain/openness.ts';
 import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';

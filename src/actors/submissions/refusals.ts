@@ -1,4 +1,4 @@
-import type { CollectorOpenness } from '../../domain/collector.ts';
+import type { CollectorOpenness } from '../../domain/collectors/collector.ts';
 import { type Openness, opennessOf } from '../../domain/openness.ts';
 import { maxRowBytes } from '../../domain/response-row.ts';
 import type { Survey, SurveyWithQuestions } from '../../domain/survey.ts';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { blankSurvey } from '../../domain/blank-survey.ts';
 import { withNotAskedBits } from '../../domain/not-asked.ts';
-import { checkPaths } from '../../domain/path-checks.ts';
 import { defineQuestion, newQuestionBody } from '../../domain/questions/question-definition.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import { allocateSlots } from '../../domain/questions/slot-allocation.ts';
 import { questionTypeNames } from '../../domain/questions/type-names.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
+import { checkPaths } from '../../domain/survey-paths/path-checks.ts';
 import { validationProblem } from '../../errors.ts';
 import { newId as randomId } from '../../platform/ids.ts';
 import type { ProviderName } from '../../settings.ts';

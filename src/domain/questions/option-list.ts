@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ValidationIssue } from '../../errors.ts';
-import { conditionInput } from '../path-inputs.ts';
 import type { Option } from '../survey.ts';
+import { conditionInput } from '../survey-paths/path-inputs.ts';
 import { otherValue } from './contract.ts';
 import { isPlainText } from './text-checks.ts';
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ValidationIssue } from '../../errors.ts';
 import { validate } from '../../platform/zod-messages.ts';
-import { conditionInput, optionsFromInput, skipsInput } from '../path-inputs.ts';
 import { type MatrixRow, type Option, type Question, visibleOptions, visibleRows } from '../survey.ts';
+import { conditionInput, optionsFromInput, skipsInput } from '../survey-paths/path-inputs.ts';
 import type { QuestionType } from './contract.ts';
 import {
   mergeOptions,

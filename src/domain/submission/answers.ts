@@ -1,8 +1,8 @@
 import type { ValidationIssue } from '../../errors.ts';
+import { type CollectorIndex, indexCollectors } from '../collectors/survey-collectors.ts';
 import type { AnswerRow, GivenAnswer, KnownUpload, PlacedAnswer, ReadContext } from '../questions/contract.ts';
 import { registry } from '../questions/registry.ts';
 import type { Question, SlotCounts, SurveyWithQuestions } from '../survey.ts';
-import { type CollectorIndex, indexCollectors } from '../survey-collectors.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import {
   compileSubmissionPaths,

@@ -1,12 +1,12 @@
 import type { ValidationIssue } from '../../errors.ts';
-import { activeQuotas, type CellQuota } from '../cell-quota.ts';
 import { hasPathFeatures, notAskedPlace, wholeQuestion } from '../not-asked.ts';
 import { compileCondition, type Test } from '../path/conditions.ts';
 import type { PathDefinition } from '../path/definition.ts';
 import { compilePaths, type Walk, walkOf } from '../path/path.ts';
-import { pathDefinitionOf } from '../path-definition.ts';
 import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract.ts';
+import { activeQuotas, type CellQuota } from '../quotas/cell-quota.ts';
 import { type Option, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
+import { pathDefinitionOf } from '../survey-paths/path-definition.ts';
 import { type CompiledQuestion, clear, isAnswered, missingMessage } from './compiled-question.ts';
 import { createRowPathAnswers } from './row-path-answers.ts';
 import { invitationPrefix } from './submission.ts';

@@ -1,7 +1,7 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { type NewIds, textWithNewIds } from '../new-ids.ts';
-import { checkTranslation } from '../path-checks.ts';
 import { type SurveyWithQuestions, visibleOptions, visibleQuestions, visibleRows } from '../survey.ts';
+import { checkTranslation } from '../survey-paths/path-checks.ts';
 
 /** The languages that a survey can be translated to. */
 export const translationLanguages = [

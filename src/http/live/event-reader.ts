@@ -1,8 +1,8 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
+import { collectorIdOf, isOfUnknownCollector } from '../../domain/collectors/survey-collectors.ts';
 import { encodeLiveCursor, type LivePosition } from '../../domain/live-cursor.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { type CompiledSurvey, readAnswers } from '../../domain/submission/answers.ts';
-import { collectorIdOf, isOfUnknownCollector } from '../../domain/survey-collectors.ts';
 import type { Log } from '../../log.ts';
 import { decodeRowsOf, type EntryRow } from '../../stores/redis/intake/entry-rows.ts';
 import type { StreamEntry } from '../../stores/redis/intake/stream.ts';

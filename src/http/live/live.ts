@@ -1,6 +1,6 @@
 import type { TemplatedApp } from 'uWebSockets.js';
 import type { Core } from '../../actors/core.ts';
-import { activeQuotas } from '../../domain/cell-quota.ts';
+import { activeQuotas } from '../../domain/quotas/cell-quota.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
 import { createTickets } from '../../stores/redis/websocket-tickets.ts';

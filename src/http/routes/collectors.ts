@@ -10,11 +10,11 @@ import {
   type CollectorOpenness,
   collectorOpennessOf,
   isDefaultCollector,
-} from '../../domain/collector.ts';
+} from '../../domain/collectors/collector.ts';
+import { addCollector, nextCollectorCode, replaceCollector } from '../../domain/collectors/survey-collectors.ts';
 import { opennessOf } from '../../domain/openness.ts';
-import { isQuotaReached } from '../../domain/quota.ts';
+import { isQuotaReached } from '../../domain/quotas/quota.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
-import { addCollector, nextCollectorCode, replaceCollector } from '../../domain/survey-collectors.ts';
 import { notFound } from '../../errors.ts';
 import type { CollectorStore } from '../../stores/postgres/collectors.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { refusal } from '../../actors/submissions/refusals.ts';
-import type { Collector } from '../../domain/collector.ts';
+import type { Collector } from '../../domain/collectors/collector.ts';
 import {
   type InvitationStatus,
   invitationStatusAt,
   invitationStatuses,
   maxInvitations,
-} from '../../domain/invitation.ts';
+} from '../../domain/collectors/invitation.ts';
 import { notFound, Problem, unavailable, validationProblem } from '../../errors.ts';
 import type { Secrets } from '../../platform/secrets.ts';
 import { createSemaphore } from '../../platform/semaphore.ts';

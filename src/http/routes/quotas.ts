@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
-import type { CellQuota } from '../../domain/cell-quota.ts';
+import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import {
   addQuotas,
   editQuota,
@@ -10,7 +10,7 @@ import {
   quotaChangeBody,
   quotaGridBody,
   removeQuota,
-} from '../../domain/quota-edits.ts';
+} from '../../domain/quotas/quota-edits.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import { notFound } from '../../errors.ts';
 import type { IntakeQuotas, QuotaCount } from '../../stores/redis/intake/quotas.ts';

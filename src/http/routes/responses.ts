@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ConsistentReads } from '../../actors/consistent-reads.ts';
 import type { ResponseErasure } from '../../actors/erasure.ts';
+import { collectorIdOf } from '../../domain/collectors/survey-collectors.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
-import { collectorIdOf } from '../../domain/survey-collectors.ts';
 import { notFound } from '../../errors.ts';
 import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { collectorKinds } from '../../domain/collector.ts';
-import { invitationStatuses } from '../../domain/invitation.ts';
+import { collectorKinds } from '../../domain/collectors/collector.ts';
+import { invitationStatuses } from '../../domain/collectors/invitation.ts';
 import { countSchema, daySchema, idSchema, languageField, languageSchema, timeSchema } from './common.ts';
 import { timestampField } from './query-fields.ts';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { registry } from '../../domain/questions/registry.ts';
+import { type QuestionTypeName, questionTypeNames } from '../../domain/questions/type-names.ts';
 import {
   conditionInput as conditionSchema,
   optionsFromInput as optionsFromSchema,
   skipsInput as skipsSchema,
-} from '../../domain/path-inputs.ts';
-import { registry } from '../../domain/questions/registry.ts';
-import { type QuestionTypeName, questionTypeNames } from '../../domain/questions/type-names.ts';
+} from '../../domain/survey-paths/path-inputs.ts';
 import { countSchema, idSchema } from './common.ts';
 
 export const questionTypeSchema = z.enum(questionTypeNames).meta({

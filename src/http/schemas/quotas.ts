@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { conditionInput } from '../../domain/path-inputs.ts';
+import { conditionInput } from '../../domain/survey-paths/path-inputs.ts';
 import { countSchema, idSchema } from './common.ts';
 
 export const quotaSchema = z

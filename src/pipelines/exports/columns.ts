@@ -6,12 +6,12 @@ import {
   createStatusReader,
   type StoredStatuses,
 } from '../../domain/analytics/asked.ts';
+import { type CollectorIndex, collectorIdOf, indexCollectors } from '../../domain/collectors/survey-collectors.ts';
 import { metadataPrefix, type ResponseFieldName } from '../../domain/export-formats.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import { bitsPerWord, type ExportColumn } from '../../domain/questions/contract.ts';
 import { registry } from '../../domain/questions/registry.ts';
 import type { Question, SurveyWithQuestions } from '../../domain/survey.ts';
-import { type CollectorIndex, collectorIdOf, indexCollectors } from '../../domain/survey-collectors.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 
 export type Labels = 'text' | 'value';

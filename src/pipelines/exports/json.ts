@@ -1,10 +1,10 @@
 import { type AskedQuestion, createStatusReader } from '../../domain/analytics/asked.ts';
+import { type CollectorIndex, collectorIdOf } from '../../domain/collectors/survey-collectors.ts';
 import type { ResponseFieldName } from '../../domain/export-formats.ts';
 import { isCompleteOutcome } from '../../domain/outcome.ts';
 import type { GivenAnswer } from '../../domain/questions/contract.ts';
 import { compileSurvey, readAnswers } from '../../domain/submission/answers.ts';
 import type { Question } from '../../domain/survey.ts';
-import { type CollectorIndex, collectorIdOf } from '../../domain/survey-collectors.ts';
 import type { ResponseRecord } from '../../stores/clickhouse/responses.ts';
 import type { Layout } from './columns.ts';
 import type { FileContent, Writer } from './writer.ts';

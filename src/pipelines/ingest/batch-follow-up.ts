@@ -1,5 +1,5 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
-import type { CellQuota } from '../../domain/cell-quota.ts';
+import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import type { Log } from '../../log.ts';
 import type { InvitationStore, InvitationUse } from '../../stores/postgres/invitations.ts';
 import type { OutboxEvent, SurveyStore } from '../../stores/postgres/surveys.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConsistentReads } from '../../actors/consistent-reads.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
-import { activeQuotas } from '../../domain/cell-quota.ts';
+import { activeQuotas } from '../../domain/quotas/cell-quota.ts';
 import type { CompiledSurvey } from '../../domain/submission/answers.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import type { Log } from '../../log.ts';

@@ -1,5 +1,5 @@
 import type { SurveyActors } from '../../actors/survey-actors.ts';
-import { isQuotaReached } from '../../domain/quota.ts';
+import { isQuotaReached } from '../../domain/quotas/quota.ts';
 import type { Log } from '../../log.ts';
 import type { SavedCounts, SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';

@@ -1,4 +1,4 @@
-import type { Collector, CollectorKind } from '../../domain/collector.ts';
+import type { Collector, CollectorKind } from '../../domain/collectors/collector.ts';
 import { type Sql, type Tx, withPostgres } from './client.ts';
 
 interface CollectorRow {

@@ -1,4 +1,9 @@
-import type { Invitation, InvitationStatus, NewInvitation, StoredInvitationStatus } from '../../domain/invitation.ts';
+import type {
+  Invitation,
+  InvitationStatus,
+  NewInvitation,
+  StoredInvitationStatus,
+} from '../../domain/collectors/invitation.ts';
 import { notFound } from '../../errors.ts';
 import { type Sql, withPostgres } from './client.ts';
 

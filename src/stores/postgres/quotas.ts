@@ -1,5 +1,5 @@
-import type { CellQuota } from '../../domain/cell-quota.ts';
 import type { Condition } from '../../domain/path/definition.ts';
+import type { CellQuota } from '../../domain/quotas/cell-quota.ts';
 import type { Sql, Tx } from './client.ts';
 
 interface QuotaRow {

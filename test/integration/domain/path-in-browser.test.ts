@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { it } from 'node:test';
 import { compilePaths, givenAnswers, pathOf } from '../../../src/domain/path/path.ts';
-import { pathDefinitionOf } from '../../../src/domain/path-definition.ts';
+import { pathDefinitionOf } from '../../../src/domain/survey-paths/path-definition.ts';
 import { assetPath } from '../../../src/platform/assets.ts';
 import { debianProgram } from '../../support/debian-program.ts';
 import { randomPaths } from '../../support/random-paths.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createActor } from 'xstate';
 import { changeCollector, collectorMachine, deleteCollector } from '../../../src/actors/collector-machine.ts';
-import { type Collector, collectorOpennessOf } from '../../../src/domain/collector.ts';
+import { type Collector, collectorOpennessOf } from '../../../src/domain/collectors/collector.ts';
 import { Problem } from '../../../src/errors.ts';
 import { collectorWith } from '../../support/collectors.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { maxInvitations } from '../../../src/domain/invitation.ts';
+import { maxInvitations } from '../../../src/domain/collectors/invitation.ts';
 import { Problem } from '../../../src/errors.ts';
 import { readInvitationRows } from '../../../src/http/invitation-rows.ts';
 

@@ -7,7 +7,7 @@ import {
   type SeatCount,
   type SeatDecision,
   takeSeat,
-} from '../../../../src/domain/quota.ts';
+} from '../../../../src/domain/quotas/quota.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
 import { announceSurvey, appendix, type OpenIntake, openIntake, submittedAt } from '../../../support/intake.ts';
@@ -105,7 +105,7 @@ describe('the scripts of the intake', () => {
     }
   }
 
-  it('take and free the seats of a quota as src/domain/quota.ts does, in random orders of events', async () => {
+  it('take and free the seats of a quota as src/domain/quotas/quota.ts does, in random orders of events', async () => {
     await Promise.all(Array.from({ length: sequences }, (_, seed) => compareSequence(seed + 1)));
   });
 });

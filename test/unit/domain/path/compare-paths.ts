@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { compilePaths, givenAnswers, type Path, pathOf } from '../../../../src/domain/path/path.ts';
-import { checkPaths } from '../../../../src/domain/path-checks.ts';
-import { pathDefinitionOf } from '../../../../src/domain/path-definition.ts';
 import type { AnswerRow, GivenAnswer } from '../../../../src/domain/questions/contract.ts';
 import { checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
 import { createRowPathAnswers } from '../../../../src/domain/submission/row-path-answers.ts';
 import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { checkPaths } from '../../../../src/domain/survey-paths/path-checks.ts';
+import { pathDefinitionOf } from '../../../../src/domain/survey-paths/path-definition.ts';
 import { type RandomPaths, randomPaths } from '../../../support/random-paths.ts';
 import { slowPath } from '../../../support/slow-path.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Condition } from '../../../../src/domain/path/definition.ts';
 import { compilePaths, givenAnswers, pathOf } from '../../../../src/domain/path/path.ts';
-import { pathDefinitionOf } from '../../../../src/domain/path-definition.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { pathDefinitionOf } from '../../../../src/domain/survey-paths/path-definition.ts';
 import { pathIn, questionIdsOf, sectionOf, surveyOf, walkIn, withFields } from '../../../support/path-surveys.ts';
 
 const labels = ['ant', 'bee', 'cat'].map((text) => ({ text, value: text }));

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compilePaths, givenAnswers, type PathContext, walkOf } from '../../../../src/domain/path/path.ts';
 import { createPiping, type PipingOptions } from '../../../../src/domain/path/piping.ts';
-import { pathDefinitionOf } from '../../../../src/domain/path-definition.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { pathDefinitionOf } from '../../../../src/domain/survey-paths/path-definition.ts';
 import { surveyOf, withFields } from '../../../support/path-surveys.ts';
 
 const labels = ['Ant', 'Bee', 'Cat'].map((text) => ({ text }));

@@ -1,9 +1,9 @@
+import { compileCondition, type Test } from '../path/conditions.ts';
+import { givenAnswers, walkOf } from '../path/path.ts';
+import type { SurveyWithQuestions } from '../survey.ts';
+import { compiledPathsOf } from '../survey-paths/path-definition.ts';
+import type { Respondent } from '../survey-paths/rendered-path.ts';
 import { activeQuotas, type CellQuota } from './cell-quota.ts';
-import { compileCondition, type Test } from './path/conditions.ts';
-import { givenAnswers, walkOf } from './path/path.ts';
-import { compiledPathsOf } from './path-definition.ts';
-import type { Respondent } from './rendered-path.ts';
-import type { SurveyWithQuestions } from './survey.ts';
 
 interface CompiledQuota {
   quota: CellQuota;

@@ -1,6 +1,6 @@
-import type { ValidationIssue } from '../errors.ts';
-import type { AnswerKind } from './path/answer-kinds.ts';
-import { withSeconds } from './path/answers.ts';
+import type { ValidationIssue } from '../../errors.ts';
+import type { AnswerKind } from '../path/answer-kinds.ts';
+import { withSeconds } from '../path/answers.ts';
 import {
   type AnswerLeaf,
   type Condition,
@@ -9,10 +9,12 @@ import {
   type Skip,
   skipToEnd,
   skipToScreenOut,
-} from './path/definition.ts';
-import { type Placeholder, placeholdersIn } from './path/placeholders.ts';
-import { type QuestionShape, shapeOf } from './path/question-shape.ts';
-import { indexOn, pointAt, pointCount, type Scale } from './path/scale-points.ts';
+} from '../path/definition.ts';
+import { type Placeholder, placeholdersIn } from '../path/placeholders.ts';
+import { type QuestionShape, shapeOf } from '../path/question-shape.ts';
+import { indexOn, pointAt, pointCount, type Scale } from '../path/scale-points.ts';
+import { isCalendarDay, isClockTime } from '../questions/text-checks.ts';
+import type { SurveyWithQuestions } from '../survey.ts';
 import { pathDefinitionOf } from './path-definition.ts';
 import {
   type BesideSurvey,
@@ -21,8 +23,6 @@ import {
   type PathElement,
   type TranslatedTexts,
 } from './path-elements.ts';
-import { isCalendarDay, isClockTime } from './questions/text-checks.ts';
-import type { SurveyWithQuestions } from './survey.ts';
 
 /**
  * Checks what conditions, skips, `optionsFrom` and texts name: whether it exists, stands earlier (a skip's target:

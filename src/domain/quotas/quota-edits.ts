@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { notFound, type ValidationIssue, validationProblem } from '../errors.ts';
+import { notFound, type ValidationIssue, validationProblem } from '../../errors.ts';
+import { choosesOneOption } from '../path/answer-kinds.ts';
+import type { Condition } from '../path/definition.ts';
+import { wordingSchema } from '../questions/option-list.ts';
+import { questionTypeNames } from '../questions/type-names.ts';
+import { type Option, type Question, type SurveyWithQuestions, visibleOptions } from '../survey.ts';
+import { checkElements } from '../survey-paths/path-checks.ts';
+import { elementsOf } from '../survey-paths/path-elements.ts';
+import { conditionInput } from '../survey-paths/path-inputs.ts';
 import { type CellQuota, maxCellQuotas } from './cell-quota.ts';
-import { choosesOneOption } from './path/answer-kinds.ts';
-import type { Condition } from './path/definition.ts';
-import { checkElements } from './path-checks.ts';
-import { elementsOf } from './path-elements.ts';
-import { conditionInput } from './path-inputs.ts';
-import { wordingSchema } from './questions/option-list.ts';
-import { questionTypeNames } from './questions/type-names.ts';
-import { type Option, type Question, type SurveyWithQuestions, visibleOptions } from './survey.ts';
 
 const limitInput = z.number().int().min(0).max(1_000_000_000).describe('Number of responses that it takes');
 const ruleFields = {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { AnswerTest, Condition } from '../../../src/domain/path/definition.ts';
-import { checkPaths, placeholderIssue, surveyLeavesAtMost } from '../../../src/domain/path-checks.ts';
-import { questionTypeNames } from '../../../src/domain/questions/type-names.ts';
-import type { Question, SurveyWithQuestions } from '../../../src/domain/survey.ts';
-import type { TypeName } from '../../support/every-type.ts';
-import { sectionOf, surveyOf, withFields } from '../../support/path-surveys.ts';
-import { fullSurvey, withQuestion } from '../../support/questions.ts';
+import type { AnswerTest, Condition } from '../../../../src/domain/path/definition.ts';
+import { questionTypeNames } from '../../../../src/domain/questions/type-names.ts';
+import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { checkPaths, placeholderIssue, surveyLeavesAtMost } from '../../../../src/domain/survey-paths/path-checks.ts';
+import type { TypeName } from '../../../support/every-type.ts';
+import { sectionOf, surveyOf, withFields } from '../../../support/path-surveys.ts';
+import { fullSurvey, withQuestion } from '../../../support/questions.ts';
 
 const issuesOf = (survey: SurveyWithQuestions, beside = {}): string[] =>
   checkPaths(survey, beside).map(({ path, message }) => `${path}: ${message}`);

@@ -1,9 +1,9 @@
-import { Problem, type ValidationIssue, validationProblem } from '../errors.ts';
-import type { Section } from './path/definition.ts';
-import { type Placeholder, partsOf } from './path/placeholders.ts';
+import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
+import type { Section } from '../path/definition.ts';
+import { type Placeholder, partsOf } from '../path/placeholders.ts';
+import type { Option, Question, SurveyWithQuestions } from '../survey.ts';
 import { checkElements, type ElementIssue, leavesIssue, placeholderIssue, surveyLeaves } from './path-checks.ts';
 import { type BesideSurvey, type ElementPlace, elementsOf, type PathElement } from './path-elements.ts';
-import type { Option, Question, SurveyWithQuestions } from './survey.ts';
 
 /** What a change would break: where it stands, and why. As `details.broken` of a refusal shows it. */
 export interface BrokenElement extends ElementPlace {

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { compileCondition } from '../../../src/domain/path/conditions.ts';
-import type { Condition } from '../../../src/domain/path/definition.ts';
-import { conditionInput, leavesAtMost, optionsFromInput, skipsInput } from '../../../src/domain/path-inputs.ts';
-import { validate } from '../../../src/platform/zod-messages.ts';
+import { compileCondition } from '../../../../src/domain/path/conditions.ts';
+import type { Condition } from '../../../../src/domain/path/definition.ts';
+import {
+  conditionInput,
+  leavesAtMost,
+  optionsFromInput,
+  skipsInput,
+} from '../../../../src/domain/survey-paths/path-inputs.ts';
+import { validate } from '../../../../src/platform/zod-messages.ts';
 
 /** Paths and messages of the issues of a condition. */
 function issuesOf(condition: unknown): string[] {

@@ -1,4 +1,4 @@
-import type { Condition } from './path/definition.ts';
+import type { Condition } from '../path/definition.ts';
 
 /** A quota by cell: at most `limit` responses for which a condition holds. */
 export interface CellQuota {

@@ -1,6 +1,6 @@
-import type { ValidationIssue } from '../errors.ts';
-import { canonicalLanguage, languageMessage } from './language.ts';
-import { parseTimestamp } from './submission/submission.ts';
+import type { ValidationIssue } from '../../errors.ts';
+import { canonicalLanguage, languageMessage } from '../language.ts';
+import { parseTimestamp } from '../submission/submission.ts';
 
 /** Statuses as they are stored; a stored one that has expired is shown as EXPIRED. */
 export const storedInvitationStatuses = ['UNUSED', 'STARTED', 'COMPLETED', 'REVOKED'] as const;

@@ -1,4 +1,4 @@
-import { type Outcome, takesSeat } from './outcome.ts';
+import { type Outcome, takesSeat } from '../outcome.ts';
 
 /**
  * The rule of the quota. A survey with a quota has that many seats; each COMPLETED response takes one. The last seat

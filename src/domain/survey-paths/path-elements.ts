@@ -1,4 +1,4 @@
-import type { Condition, OptionsFrom, Skip } from './path/definition.ts';
+import type { Condition, OptionsFrom, Skip } from '../path/definition.ts';
 import {
   type Option,
   type Question,
@@ -6,7 +6,7 @@ import {
   visibleOptions,
   visibleQuestions,
   visibleRows,
-} from './survey.ts';
+} from '../survey.ts';
 
 /** A condition that belongs to a survey, but stands outside of its questions: it may name any of them. */
 export interface NamedCondition {

@@ -1,8 +1,8 @@
-import { validationProblem } from '../errors.ts';
+import { validationProblem } from '../../errors.ts';
+import type { AnswerRow } from '../questions/contract.ts';
+import { maxCodePositions } from '../questions/slot-allocation.ts';
+import type { SurveyWithQuestions } from '../survey.ts';
 import { type Collector, defaultCollectorCode, maxCollectors } from './collector.ts';
-import type { AnswerRow } from './questions/contract.ts';
-import { maxCodePositions } from './questions/slot-allocation.ts';
-import type { SurveyWithQuestions } from './survey.ts';
 
 /** The collectors of a survey, prepared for submissions. */
 export interface CollectorIndex {

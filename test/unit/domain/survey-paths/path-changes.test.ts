@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Condition } from '../../../src/domain/path/definition.ts';
-import { brokenBy, settledPaths, withoutBroken } from '../../../src/domain/path-changes.ts';
-import { checkPaths } from '../../../src/domain/path-checks.ts';
-import type { Question, SurveyWithQuestions } from '../../../src/domain/survey.ts';
-import { Problem } from '../../../src/errors.ts';
-import { sectionOf, surveyOf, withFields } from '../../support/path-surveys.ts';
-import { withQuestion } from '../../support/questions.ts';
+import type { Condition } from '../../../../src/domain/path/definition.ts';
+import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { brokenBy, settledPaths, withoutBroken } from '../../../../src/domain/survey-paths/path-changes.ts';
+import { checkPaths } from '../../../../src/domain/survey-paths/path-checks.ts';
+import { Problem } from '../../../../src/errors.ts';
+import { sectionOf, surveyOf, withFields } from '../../../support/path-surveys.ts';
+import { withQuestion } from '../../../support/questions.ts';
 
 const answered = ({ id }: Question): Condition => ({ questionId: id, operator: 'answered' });
 const labels = ['ant', 'bee'].map((text) => ({ text }));

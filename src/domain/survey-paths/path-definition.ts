@@ -1,8 +1,8 @@
-import { type AnswerKind, answerKinds } from './path/answer-kinds.ts';
-import type { MatchedOptionsFrom, PathDefinition, PathItem, PathQuestion } from './path/definition.ts';
-import { type CompiledPaths, compilePaths } from './path/path.ts';
-import { pointsOf } from './questions/ordered-options.ts';
-import type { QuestionTypeName } from './questions/type-names.ts';
+import { type AnswerKind, answerKinds } from '../path/answer-kinds.ts';
+import type { MatchedOptionsFrom, PathDefinition, PathItem, PathQuestion } from '../path/definition.ts';
+import { type CompiledPaths, compilePaths } from '../path/path.ts';
+import { pointsOf } from '../questions/ordered-options.ts';
+import type { QuestionTypeName } from '../questions/type-names.ts';
 import {
   type Option,
   type Question,
@@ -10,7 +10,7 @@ import {
   visibleOptions,
   visibleQuestions,
   visibleRows,
-} from './survey.ts';
+} from '../survey.ts';
 
 /** The kind of every question type; the compiler reports a missing one. */
 export const kindOfType: Readonly<Record<QuestionTypeName, AnswerKind>> = answerKinds;

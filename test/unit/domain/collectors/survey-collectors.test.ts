@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { chooseCollector } from '../../../src/actors/submissions/collector-choice.ts';
-import { maxCollectors } from '../../../src/domain/collector.ts';
+import { chooseCollector } from '../../../../src/actors/submissions/collector-choice.ts';
+import { maxCollectors } from '../../../../src/domain/collectors/collector.ts';
 import {
   addCollector,
   collectorIdOf,
   indexCollectors,
   isOfUnknownCollector,
   nextCollectorCode,
-} from '../../../src/domain/survey-collectors.ts';
-import { collectorWith } from '../../support/collectors.ts';
-import { blankSurvey } from '../../support/questions.ts';
+} from '../../../../src/domain/collectors/survey-collectors.ts';
+import { collectorWith } from '../../../support/collectors.ts';
+import { blankSurvey } from '../../../support/questions.ts';
 
 const nowMs = Date.parse('2026-06-01T12:00:00Z');
 

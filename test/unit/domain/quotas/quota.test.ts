@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isFilledByChange, isQuotaReached } from '../../../src/domain/quota.ts';
+import { isFilledByChange, isQuotaReached } from '../../../../src/domain/quotas/quota.ts';
 
 describe('the rule of the quota', () => {
   it('is reached when as many responses are complete as it has seats, and never without a quota', () => {

@@ -1,9 +1,9 @@
-import { givenAnswers, type PathContext, pathOf, walkOf } from './path/path.ts';
-import { createPiping } from './path/piping.ts';
-import { partsOf } from './path/placeholders.ts';
+import { givenAnswers, type PathContext, pathOf, walkOf } from '../path/path.ts';
+import { createPiping } from '../path/piping.ts';
+import { partsOf } from '../path/placeholders.ts';
+import { type Question, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
+import { directionOf } from '../translation/translation.ts';
 import { compiledPathsOf } from './path-definition.ts';
-import { type Question, type SurveyWithQuestions, visibleOptions, visibleRows } from './survey.ts';
-import { directionOf } from './translation/translation.ts';
 
 /** What a respondent has answered so far, and what came with them. Answers that nobody can give do not exist. */
 export interface Respondent extends Omit<PathContext, 'surveyLanguage'> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { canonicalLanguage, languageMessage } from './language.ts';
-import type { Condition, OptionsFrom, Skip } from './path/definition.ts';
-import { isPlainText } from './questions/text-checks.ts';
+import { canonicalLanguage, languageMessage } from '../language.ts';
+import type { Condition, OptionsFrom, Skip } from '../path/definition.ts';
+import { isPlainText } from '../questions/text-checks.ts';
 
 /**
  * Request schemas of what an author sends about paths. They check the form alone; whether what is named exists, stands
