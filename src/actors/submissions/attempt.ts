@@ -7,11 +7,12 @@ import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { SurveyActors } from '../survey-actors.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
 import type { IdCheckDeps } from './continued-response.ts';
-import type { PlanContext, PlanDeps, SubmissionPlan, UploadReservations } from './plan.ts';
+import type { PlanContext, PlanDeps, UploadReservations } from './plan.ts';
 import { bodyDigest, digestOf, type FindReplayDeps, keyHashOf } from './repeats.ts';
 import { ignoredText, type PathReply, replyText } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse, RestoredResponse } from './saved-response.ts';
+import type { SubmissionPlan } from './submission-plan.ts';
 
 export interface SubmissionsDeps extends PlanDeps, IdCheckDeps, Pick<FindReplayDeps, 'findRecords'> {
   actors: Pick<SurveyActors, 'peek' | 'lookUp' | 'renew' | 'announce' | 'quotaFilled'>;

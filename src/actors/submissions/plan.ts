@@ -1,35 +1,36 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { defaultCollectorCode } from '../../domain/collectors/collector.ts';
 import type { Invitation } from '../../domain/collectors/invitation.ts';
-import { canonicalLanguage } from '../../domain/language.ts';
 import { opennessOf } from '../../domain/openness.ts';
-import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
-import type { AnswerRow, KnownUpload } from '../../domain/questions/contract.ts';
-import { encodeResponse, maxRowBytes, type ResponseHead } from '../../domain/response-row.ts';
+import type { KnownUpload } from '../../domain/questions/contract.ts';
 import {
   type CheckedAnswers,
   type CheckOptions,
   checkAnswers,
   checkAnswersInSlices,
 } from '../../domain/submission/answers.ts';
-import { durationMs, type Submission } from '../../domain/submission/submission.ts';
-import type { JudgedPath, RespondentContext } from '../../domain/submission/submission-paths.ts';
+import type { Submission } from '../../domain/submission/submission.ts';
 import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
 import { isServerGeneratedId } from '../../platform/ids.ts';
 import type { Secrets } from '../../platform/secrets.ts';
-import { encodeRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
-import type { InvitedSubmission } from '../../stores/redis/intake/append-protocol.ts';
-import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
 import type { FormerVersions, JudgingSurvey } from '../former-versions.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
-import { type CollectorChoice, chooseCollector } from './collector-choice.ts';
-import { type ContinuedResponse, type ContinuedResponseDeps, findContinued } from './continued-response.ts';
-import { type InvitationAccess, invitationProblem, invitedMetadata } from './invitation.ts';
+import { chooseCollector } from './collector-choice.ts';
+import { type ContinuedResponseDeps, findContinued } from './continued-response.ts';
+import { encodePlan, respondentOf } from './encode-plan.ts';
+import { type InvitationAccess, invitationProblem } from './invitation.ts';
 import { closedProblem, isInvited, refusal } from './refusals.ts';
 import { bodyDigest } from './repeats.ts';
-import { type PathReply, replyText } from './reply-text.ts';
 import type { SubmissionRequest, UnparsedSubmission } from './request.ts';
-import type { EvictedResponse, RestoredResponse, SavedResponse } from './saved-response.ts';
+import type { RestoredResponse } from './saved-response.ts';
+import {
+  type AnswerInput,
+  emptyPlan,
+  idHashOf,
+  outcomeOfSubmission,
+  type RowInput,
+  refusedPlan,
+  type SubmissionPlan,
+} from './submission-plan.ts';
 
 /** Finished uploads that a submission names are reserved for its response until it is accepted or they are released. */
 export interface UploadReservations {
@@ -48,38 +49,6 @@ export interface PlanDeps extends ContinuedResponseDeps {
   /** Without this no invitation is taken. */
   invitations?: InvitationAccess;
   now(): number;
-}
-
-/** A submission encoded for the intake, or the problem for which it is refused. */
-export interface SubmissionPlan {
-  problem: Problem | undefined;
-  /** It names an id of the service's own form: `idTakenProblem` must be asked before it can be accepted. */
-  needsIdCheck?: boolean;
-  /** Its invitation must be looked up before it can be accepted. */
-  needsInvitation?: boolean;
-  /** The invitation by which it comes, as the intake must know it. */
-  invited?: InvitedSubmission;
-  /** It continues a response whose answers must be restored from the response store before it can be accepted. */
-  evicted?: EvictedResponse;
-  responseId: string;
-  observedVersion: number | null;
-  outcome: Outcome;
-  /** Code of the collector, where complete responses are counted by collector. */
-  collector?: number | undefined;
-  submittedAtMs: number;
-  /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
-  idHash: string;
-  row: string;
-  reply: string;
-  /** What the reply says of the path; undefined for surveys without paths and quotas by cell. */
-  path?: PathReply | undefined;
-  state: string;
-  /** Idempotency records for the response store, a line each. */
-  records: string;
-  /** Codes of the quotas by cell that it counts for, and that its earlier saves counted for. */
-  cells?: readonly number[] | undefined;
-  heldCells?: readonly number[] | undefined;
-  uploadIds: readonly string[];
 }
 
 /** What earlier attempts of the same submission have found out. */
@@ -194,27 +163,6 @@ export interface FastPlan {
 const namesRespondent = ({ respondent }: Submission, { survey }: JudgingSurvey): boolean =>
   survey.isAnonymous && respondent !== undefined;
 
-function emptyPlan(responseId: string, observedVersion: number | null): SubmissionPlan {
-  return {
-    problem: undefined,
-    responseId,
-    observedVersion,
-    outcome: 'PARTIAL',
-    submittedAtMs: 0,
-    idHash: '',
-    row: '',
-    reply: '',
-    state: '',
-    records: '',
-    uploadIds: [],
-  };
-}
-
-const refusedPlan = (responseId: string, observedVersion: number | null, problem: Problem): SubmissionPlan => ({
-  ...emptyPlan(responseId, observedVersion),
-  problem,
-});
-
 /**
  * A submission that shows the token of an invitation. The first plan only finds out whether it is a repeat, and counts
  * the submission limit; then the invitation is looked up. Outside anonymous surveys the token names the response, and
@@ -325,36 +273,13 @@ const tokenProblem = (
 ): Problem | undefined =>
   isInvited(survey, surveyToken ?? submission?.surveyToken) ? undefined : refusal('surveyTokenNeeded');
 
-interface AnswerInput {
-  request: SubmissionRequest;
-  submission: Submission;
-  /** Of the version that the respondent saw. */
-  cached: JudgingSurvey;
-  responseId: string;
-  context: Pick<PlanContext, 'keyHash' | 'digest'>;
-  continued: ContinuedResponse;
-  choice: CollectorChoice;
-  invitation?: Invitation | undefined;
-  nowMs: number;
-}
-
 type ContinuedInput = Omit<AnswerInput, 'continued' | 'choice' | 'cached'> & {
   cached: CachedSurvey;
   context: PlanContext;
 };
-type RowInput = Omit<AnswerInput, 'request'>;
-
-/** Only ids that clients made are remembered by hash: for ids of the service's own form the response store is asked. */
-function idHashOf(
-  { submission: { responseId } }: Pick<AnswerInput, 'submission'>,
-  { observedVersion }: ContinuedResponse,
-): string {
-  return responseId !== undefined && observedVersion === 0 && !isServerGeneratedId(responseId)
-    ? hashOfResponseId(responseId)
-    : '';
-}
-
 type Uploads = ReadonlyMap<string, KnownUpload>;
+
+const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
 
 /** Checks the answers by the version that the respondent saw. */
 function planAnswers(
@@ -426,141 +351,6 @@ function planChecked(
     ...refusedPlan(responseId, continued.observedVersion, validationProblem(issues)),
     idHash: idHashOf(input, continued),
     outcome: outcomeOfSubmission(submission),
-    uploadIds,
-  };
-}
-
-const outcomeOfSubmission = ({ isComplete }: Pick<Submission, 'isComplete'>): Outcome =>
-  isComplete ? 'COMPLETED' : 'PARTIAL';
-
-const noMetadata: Readonly<Record<string, string>> = {};
-const noUploads: ReadonlyMap<string, KnownUpload> = new Map();
-
-/** Language and metadata of a response, as it is stored with what this submission gives. */
-function storedRespondentOf(input: RowInput): RespondentContext {
-  const { submission, cached, continued, choice } = input;
-  const { saved } = continued;
-  // An anonymous survey keeps nothing of the invitation.
-  const invitation = cached.survey.isAnonymous ? undefined : input.invitation;
-  const given = saved ? { ...saved.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata);
-  return {
-    // Responses that earlier versions saved may hold a language that is not canonical.
-    language:
-      submission.language ??
-      (saved && (canonicalLanguage(saved.language) ?? saved.language)) ??
-      invitation?.language ??
-      choice.collector?.language ??
-      cached.survey.language,
-    metadata: invitation ? { ...given, ...invitedMetadata(invitation) } : given,
-  };
-}
-
-/** The same as conditions read it: with the invitation's metadata, also where that is not stored. */
-function respondentOf(input: RowInput): RespondentContext {
-  const stored = storedRespondentOf(input);
-  return input.invitation && input.cached.survey.isAnonymous
-    ? { ...stored, metadata: { ...stored.metadata, ...invitedMetadata(input.invitation) } }
-    : stored;
-}
-
-interface JudgedAnswers {
-  row: AnswerRow;
-  path?: JudgedPath | undefined;
-}
-
-/** Undefined where a reply says nothing of paths. */
-function pathReply(outcome: Outcome, path: JudgedPath | undefined): PathReply | undefined {
-  if (!path) return undefined;
-  const ignored = path.ignored.map((questionId) => ({ questionId, reason: 'NOT_ON_PATH' as const }));
-  return { outcome, ...(ignored.length > 0 && { ignored }) };
-}
-
-/** The cells in which an earlier save of a response counts. */
-function heldCells({ cached, continued: { saved } }: RowInput): number[] | undefined {
-  if (!saved || !cached.compiled.paths) return undefined;
-  return cached.compiled.paths.cells(saved.row, saved, { isStarted: true });
-}
-
-function encodePlan(
-  deps: PlanDeps,
-  input: RowInput,
-  uploadIds: readonly string[],
-  { row, path }: JudgedAnswers,
-): SubmissionPlan {
-  const { submission, cached, responseId, context, continued, choice, nowMs } = input;
-  const { saved, observedVersion } = continued;
-  const { survey, compiled } = cached;
-  const outcome = path?.isScreenedOut === true ? 'SCREENED_OUT' : outcomeOfSubmission(submission);
-  const isComplete = isCompleteOutcome(outcome);
-  const { collector } = choice;
-  const { slot, isCounted } = compiled.collectors;
-  if (slot !== null && collector) row.codes[slot] = collector.code;
-  const submittedAtMs = saved?.submittedAtMs ?? nowMs;
-  const startedAtMs = saved?.startedAtMs ?? submission.startedAtMs;
-  const { language, metadata } = storedRespondentOf(input);
-  const respondent = submission.respondent ?? saved?.respondent ?? '';
-  const tookMs = durationMs(startedAtMs, submittedAtMs);
-  const head: ResponseHead = {
-    surveyId: survey.id,
-    responseId,
-    submittedAtMs,
-    version: (observedVersion ?? 0) + 1,
-    surveyVersion: survey.version,
-    outcome,
-    completedAtMs: isComplete ? nowMs : 0,
-    durationMs: tookMs,
-    language,
-    respondent,
-    metadata,
-  };
-  const state: SavedResponse | undefined = isComplete
-    ? undefined
-    : {
-        submittedAtMs,
-        startedAtMs: tookMs < 0 ? undefined : startedAtMs,
-        language,
-        respondent,
-        metadata,
-        row,
-        ...(compiled.paths?.paths.isBranched === true && { surveyVersion: survey.version }),
-      };
-  const line = encodeResponse(head, row);
-  if (line.length > maxRowBytes / 3 && Buffer.byteLength(line) > maxRowBytes)
-    return {
-      ...refusedPlan(responseId, observedVersion, refusal('responseTooLarge')),
-      idHash: idHashOf({ submission }, continued),
-      outcome,
-      uploadIds,
-    };
-  // A response that is complete at once under an id that the service gave can only be repeated by its key.
-  const isKnownById = submission.responseId !== undefined || !isComplete;
-  const hashes: string[] = [];
-  if (context.keyHash !== '') hashes.push(context.keyHash);
-  if (isKnownById) hashes.push(hashOfResponseId(responseId));
-  const shownPath = pathReply(outcome, path);
-  const held = heldCells(input);
-  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, outcome };
-  return {
-    problem: undefined,
-    responseId,
-    observedVersion,
-    outcome,
-    collector: isCounted ? (collector?.code ?? defaultCollectorCode) : undefined,
-    submittedAtMs,
-    idHash: idHashOf({ submission }, continued),
-    row: line,
-    reply: replyText(
-      responseId,
-      submittedAtMs,
-      isComplete ? undefined : deps.secrets.resumeToken(survey.id, responseId),
-      shownPath,
-    ),
-    path: shownPath,
-    cells: path?.cells,
-    heldCells: held,
-    state: state ? JSON.stringify(state) : '',
-    // Most submissions leave none.
-    records: hashes.length === 0 ? '' : hashes.map((hash) => encodeRecord({ hash, ...record })).join('\n'),
     uploadIds,
   };
 }

@@ -15,12 +15,13 @@ import {
 } from './attempt.ts';
 import { idTakenProblem } from './continued-response.ts';
 import type { FrozenSubmissions } from './frozen-submissions.ts';
-import { planSubmission, type SubmissionPlan } from './plan.ts';
+import { planSubmission } from './plan.ts';
 import { intakeRefusal, refusal } from './refusals.ts';
 import { findReplay } from './repeats.ts';
 import { type PathReply, readIgnored, replayedReply, replayedReplyFrom } from './reply-text.ts';
 import type { SubmissionOutcome, SubmissionRateLimitStatus, SubmissionRequest } from './request.ts';
 import type { EvictedResponse } from './saved-response.ts';
+import type { SubmissionPlan } from './submission-plan.ts';
 
 export type RetryDeps = SubmissionsDeps & { frozenSubmissions: FrozenSubmissions };
 

@@ -1,0 +1,149 @@
+import { defaultCollectorCode } from '../../domain/collectors/collector.ts';
+import { canonicalLanguage } from '../../domain/language.ts';
+import { isCompleteOutcome, type Outcome } from '../../domain/outcome.ts';
+import type { AnswerRow } from '../../domain/questions/contract.ts';
+import { encodeResponse, maxRowBytes, type ResponseHead } from '../../domain/response-row.ts';
+import { durationMs } from '../../domain/submission/submission.ts';
+import type { JudgedPath, RespondentContext } from '../../domain/submission/submission-paths.ts';
+import type { Secrets } from '../../platform/secrets.ts';
+import { encodeRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
+import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
+import { invitedMetadata } from './invitation.ts';
+import { refusal } from './refusals.ts';
+import { type PathReply, replyText } from './reply-text.ts';
+import type { SavedResponse } from './saved-response.ts';
+import { idHashOf, outcomeOfSubmission, type RowInput, refusedPlan, type SubmissionPlan } from './submission-plan.ts';
+
+const noMetadata: Readonly<Record<string, string>> = {};
+
+/** Language and metadata of a response, as it is stored with what this submission gives. */
+function storedRespondentOf(input: RowInput): RespondentContext {
+  const { submission, cached, continued, choice } = input;
+  const { saved } = continued;
+  // An anonymous survey keeps nothing of the invitation.
+  const invitation = cached.survey.isAnonymous ? undefined : input.invitation;
+  const given = saved ? { ...saved.metadata, ...submission.metadata } : (submission.metadata ?? noMetadata);
+  return {
+    // Responses that earlier versions saved may hold a language that is not canonical.
+    language:
+      submission.language ??
+      (saved && (canonicalLanguage(saved.language) ?? saved.language)) ??
+      invitation?.language ??
+      choice.collector?.language ??
+      cached.survey.language,
+    metadata: invitation ? { ...given, ...invitedMetadata(invitation) } : given,
+  };
+}
+
+/** The same as conditions read it: with the invitation's metadata, also where that is not stored. */
+export function respondentOf(input: RowInput): RespondentContext {
+  const stored = storedRespondentOf(input);
+  return input.invitation && input.cached.survey.isAnonymous
+    ? { ...stored, metadata: { ...stored.metadata, ...invitedMetadata(input.invitation) } }
+    : stored;
+}
+
+interface JudgedAnswers {
+  row: AnswerRow;
+  path?: JudgedPath | undefined;
+}
+
+/** Undefined where a reply says nothing of paths. */
+function pathReply(outcome: Outcome, path: JudgedPath | undefined): PathReply | undefined {
+  if (!path) return undefined;
+  const ignored = path.ignored.map((questionId) => ({ questionId, reason: 'NOT_ON_PATH' as const }));
+  return { outcome, ...(ignored.length > 0 && { ignored }) };
+}
+
+/** The cells in which an earlier save of a response counts. */
+function heldCells({ cached, continued: { saved } }: RowInput): number[] | undefined {
+  if (!saved || !cached.compiled.paths) return undefined;
+  return cached.compiled.paths.cells(saved.row, saved, { isStarted: true });
+}
+
+/**
+ * The row, the state of an open response and the reply, as the intake stores them. Refused where the row is too large.
+ */
+export function encodePlan(
+  { secrets }: { secrets: Pick<Secrets, 'resumeToken'> },
+  input: RowInput,
+  uploadIds: readonly string[],
+  { row, path }: JudgedAnswers,
+): SubmissionPlan {
+  const { submission, cached, responseId, context, continued, choice, nowMs } = input;
+  const { saved, observedVersion } = continued;
+  const { survey, compiled } = cached;
+  const outcome = path?.isScreenedOut === true ? 'SCREENED_OUT' : outcomeOfSubmission(submission);
+  const isComplete = isCompleteOutcome(outcome);
+  const { collector } = choice;
+  const { slot, isCounted } = compiled.collectors;
+  if (slot !== null && collector) row.codes[slot] = collector.code;
+  const submittedAtMs = saved?.submittedAtMs ?? nowMs;
+  const startedAtMs = saved?.startedAtMs ?? submission.startedAtMs;
+  const { language, metadata } = storedRespondentOf(input);
+  const respondent = submission.respondent ?? saved?.respondent ?? '';
+  const tookMs = durationMs(startedAtMs, submittedAtMs);
+  const head: ResponseHead = {
+    surveyId: survey.id,
+    responseId,
+    submittedAtMs,
+    version: (observedVersion ?? 0) + 1,
+    surveyVersion: survey.version,
+    outcome,
+    completedAtMs: isComplete ? nowMs : 0,
+    durationMs: tookMs,
+    language,
+    respondent,
+    metadata,
+  };
+  const state: SavedResponse | undefined = isComplete
+    ? undefined
+    : {
+        submittedAtMs,
+        startedAtMs: tookMs < 0 ? undefined : startedAtMs,
+        language,
+        respondent,
+        metadata,
+        row,
+        ...(compiled.paths?.paths.isBranched === true && { surveyVersion: survey.version }),
+      };
+  const line = encodeResponse(head, row);
+  if (line.length > maxRowBytes / 3 && Buffer.byteLength(line) > maxRowBytes)
+    return {
+      ...refusedPlan(responseId, observedVersion, refusal('responseTooLarge')),
+      idHash: idHashOf({ submission }, continued),
+      outcome,
+      uploadIds,
+    };
+  // A response that is complete at once under an id that the service gave can only be repeated by its key.
+  const isKnownById = submission.responseId !== undefined || !isComplete;
+  const hashes: string[] = [];
+  if (context.keyHash !== '') hashes.push(context.keyHash);
+  if (isKnownById) hashes.push(hashOfResponseId(responseId));
+  const shownPath = pathReply(outcome, path);
+  const held = heldCells(input);
+  const record = { version: head.version, digest: context.digest, surveyId: survey.id, submittedAtMs, outcome };
+  return {
+    problem: undefined,
+    responseId,
+    observedVersion,
+    outcome,
+    collector: isCounted ? (collector?.code ?? defaultCollectorCode) : undefined,
+    submittedAtMs,
+    idHash: idHashOf({ submission }, continued),
+    row: line,
+    reply: replyText(
+      responseId,
+      submittedAtMs,
+      isComplete ? undefined : secrets.resumeToken(survey.id, responseId),
+      shownPath,
+    ),
+    path: shownPath,
+    cells: path?.cells,
+    heldCells: held,
+    state: state ? JSON.stringify(state) : '',
+    // Most submissions leave none.
+    records: hashes.length === 0 ? '' : hashes.map((hash) => encodeRecord({ hash, ...record })).join('\n'),
+    uploadIds,
+  };
+}

@@ -1,0 +1,97 @@
+import type { Invitation } from '../../domain/collectors/invitation.ts';
+import type { Outcome } from '../../domain/outcome.ts';
+import type { Submission } from '../../domain/submission/submission.ts';
+import type { Problem } from '../../errors.ts';
+import { isServerGeneratedId } from '../../platform/ids.ts';
+import type { InvitedSubmission } from '../../stores/redis/intake/append-protocol.ts';
+import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
+import type { JudgingSurvey } from '../former-versions.ts';
+import type { CollectorChoice } from './collector-choice.ts';
+import type { ContinuedResponse } from './continued-response.ts';
+import type { PathReply } from './reply-text.ts';
+import type { SubmissionRequest } from './request.ts';
+import type { EvictedResponse } from './saved-response.ts';
+
+/** A submission encoded for the intake, or the problem for which it is refused. */
+export interface SubmissionPlan {
+  problem: Problem | undefined;
+  /** It names an id of the service's own form: `idTakenProblem` must be asked before it can be accepted. */
+  needsIdCheck?: boolean;
+  /** Its invitation must be looked up before it can be accepted. */
+  needsInvitation?: boolean;
+  /** The invitation by which it comes, as the intake must know it. */
+  invited?: InvitedSubmission;
+  /** It continues a response whose answers must be restored from the response store before it can be accepted. */
+  evicted?: EvictedResponse;
+  responseId: string;
+  observedVersion: number | null;
+  outcome: Outcome;
+  /** Code of the collector, where complete responses are counted by collector. */
+  collector?: number | undefined;
+  submittedAtMs: number;
+  /** Hash of the response's id where the client made it; '' = the service did, or the response is continued. */
+  idHash: string;
+  row: string;
+  reply: string;
+  /** What the reply says of the path; undefined for surveys without paths and quotas by cell. */
+  path?: PathReply | undefined;
+  state: string;
+  /** Idempotency records for the response store, a line each. */
+  records: string;
+  /** Codes of the quotas by cell that it counts for, and that its earlier saves counted for. */
+  cells?: readonly number[] | undefined;
+  heldCells?: readonly number[] | undefined;
+  uploadIds: readonly string[];
+}
+
+export function emptyPlan(responseId: string, observedVersion: number | null): SubmissionPlan {
+  return {
+    problem: undefined,
+    responseId,
+    observedVersion,
+    outcome: 'PARTIAL',
+    submittedAtMs: 0,
+    idHash: '',
+    row: '',
+    reply: '',
+    state: '',
+    records: '',
+    uploadIds: [],
+  };
+}
+
+export const refusedPlan = (responseId: string, observedVersion: number | null, problem: Problem): SubmissionPlan => ({
+  ...emptyPlan(responseId, observedVersion),
+  problem,
+});
+
+/** A submission whose survey, version and earlier save are known. */
+export interface AnswerInput {
+  request: SubmissionRequest;
+  submission: Submission;
+  /** Of the version that the respondent saw. */
+  cached: JudgingSurvey;
+  responseId: string;
+  /** Hash of the idempotency key and digest of the body; '' = none. */
+  context: { keyHash: string; digest: string };
+  continued: ContinuedResponse;
+  choice: CollectorChoice;
+  invitation?: Invitation | undefined;
+  nowMs: number;
+}
+
+/** What is encoded once the answers are checked. */
+export type RowInput = Omit<AnswerInput, 'request'>;
+
+/** Only ids that clients made are remembered by hash: for ids of the service's own form the response store is asked. */
+export function idHashOf(
+  { submission: { responseId } }: Pick<AnswerInput, 'submission'>,
+  { observedVersion }: ContinuedResponse,
+): string {
+  return responseId !== undefined && observedVersion === 0 && !isServerGeneratedId(responseId)
+    ? hashOfResponseId(responseId)
+    : '';
+}
+
+export const outcomeOfSubmission = ({ isComplete }: Pick<Submission, 'isComplete'>): Outcome =>
+  isComplete ? 'COMPLETED' : 'PARTIAL';
