@@ -19,6 +19,7 @@ import {
 import { createAuthentication } from './authentication.ts';
 import { createLive } from './live/live.ts';
 import { createOpenApi } from './reference/openapi.ts';
+import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes, openApiRoute } from './routes/docs.ts';
 import { withAudit } from './routing/audit.ts';
 import { createDispatch } from './routing/dispatch.ts';
@@ -117,7 +118,7 @@ export async function createApiServer(options: ApiServerOptions) {
 
   const server = createServer({
     api: createRouteTable([...withAudit(routes, audit), openApi]),
-    root: createRouteTable([...rootRoutes, ...docsRoutes(), webFilesRoute()]),
+    root: createRouteTable([...rootRoutes, ...docsRoutes(), ...consoleRoutes(), webFilesRoute()]),
     dispatch: createDispatch({ authenticate, access, limits, log, metrics, auditRefusal: createRefusalAudit(audit) }),
     addressOf,
     corsOrigins,

@@ -22,6 +22,8 @@ import { memberRoutes } from './routes/members.ts';
 import { userRoutes } from './routes/users.ts';
 import { createAuthenticator } from './routing/authenticator.ts';
 import type { Route } from './routing/route.ts';
+import { basePath } from './server/server.ts';
+import { createSessionCookie } from './session-cookie.ts';
 
 export interface AuthenticationDeps {
   sql: Sql;
@@ -31,7 +33,7 @@ export interface AuthenticationDeps {
   log: Log;
   settings: Pick<
     Settings,
-    'dataDir' | 'jwtPrivateKey' | 'accessTokenTtlSeconds' | 'refreshTokenTtlSeconds' | 'apiKeys'
+    'dataDir' | 'jwtPrivateKey' | 'accessTokenTtlSeconds' | 'refreshTokenTtlSeconds' | 'apiKeys' | 'publicUrl'
   >;
   /** Moves what a deleted user owned, besides surveys. */
   handOver?: OwnedDataTransfer;
@@ -101,6 +103,11 @@ export async function createAuthentication(deps: AuthenticationDeps) {
     rightsChanged,
     signIn,
     refresh,
+    sessionCookie: createSessionCookie({
+      publicUrl: settings.publicUrl,
+      ttlSeconds: settings.refreshTokenTtlSeconds,
+      path: `${basePath}/auth/refresh`,
+    }),
     newId,
     keyLimits: settings.apiKeys,
   };

@@ -80,6 +80,7 @@ export async function startAuthServer({
     newId,
     settings: {
       dataDir: '/nonexistent',
+      publicUrl: undefined,
       jwtPrivateKey: signingKey,
       accessTokenTtlSeconds,
       refreshTokenTtlSeconds: 3600,

@@ -3,16 +3,17 @@ import type { AccountGuard } from '../../auth/account-guard.ts';
 import { hashOpaqueToken, isOpaqueToken } from '../../auth/opaque-tokens.ts';
 import type { Passwords } from '../../auth/passwords.ts';
 import type { Refresh } from '../../auth/refresh.ts';
-import type { SignIn } from '../../auth/sign-in.ts';
+import type { SignIn, TokenPair } from '../../auth/sign-in.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { SessionStore } from '../../stores/postgres/sessions.ts';
 import type { UserStore } from '../../stores/postgres/users.ts';
 import type { PermissionChange } from '../../stores/redis/permission-notifications.ts';
 import type { Principal } from '../routing/principal.ts';
-import { ok, type Route, route } from '../routing/route.ts';
+import { type Outcome, ok, type Route, route } from '../routing/route.ts';
 import { givenPasswordField, newPasswordField, roleSchema, tokenPairFields, userSchema } from '../schemas/accounts.ts';
 import { idSchema } from '../schemas/common.ts';
 import { rateLimitKeyOf } from '../server/client-address.ts';
+import type { SessionCookie } from '../session-cookie.ts';
 import { assertNotOwnAddress, presentUser } from './users.ts';
 
 export interface AuthRoutesDeps {
@@ -23,11 +24,18 @@ export interface AuthRoutesDeps {
   passwords: Passwords;
   accountGuard: AccountGuard;
   rightsChanged(change: PermissionChange): void;
+  sessionCookie: SessionCookie;
 }
 
 const loginBody = z.strictObject({
   email: z.string().min(1, 'must not be empty').max(320),
   password: givenPasswordField,
+  session: z
+    .enum(['token', 'cookie'])
+    .default('token')
+    .describe(
+      '`cookie`, for browsers: the refresh token comes as an HttpOnly cookie, which POST /auth/refresh takes, and not in the reply',
+    ),
 });
 const refreshTokenField = z.string().min(1).max(512);
 const passwordBody = z.strictObject({
@@ -40,7 +48,7 @@ export function authRoutes(deps: AuthRoutesDeps): Route[] {
   return [loginRoute(deps), refreshRoute(deps), logoutRoute(deps), meRoute(deps), passwordRoute(deps)];
 }
 
-function loginRoute({ signIn }: AuthRoutesDeps): Route {
+function loginRoute({ signIn, sessionCookie }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/login',
@@ -55,11 +63,15 @@ function loginRoute({ signIn }: AuthRoutesDeps): Route {
     body: loginBody,
     replyStatus: 200,
     reply: z.object({ ...tokenPairFields, user: z.object({ id: idSchema, email: z.string(), role: roleSchema }) }),
-    handle: async ({ body, address }) => ok(await signIn({ ...body, address: rateLimitKeyOf(address) })),
+    handle: async ({ body: { session, ...credentials }, address, header }) => {
+      if (session === 'cookie') sessionCookie.assertSameOrigin({ origin: header('origin'), host: header('host') });
+      const signedIn = await signIn({ ...credentials, address: rateLimitKeyOf(address) });
+      return session === 'cookie' ? withCookie(sessionCookie, signedIn) : ok(signedIn);
+    },
   });
 }
 
-function refreshRoute({ refresh }: AuthRoutesDeps): Route {
+function refreshRoute({ refresh, sessionCookie }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/refresh',
@@ -67,18 +79,24 @@ function refreshRoute({ refresh }: AuthRoutesDeps): Route {
     tag: 'Authentication',
     summary: 'Exchange a refresh token for new tokens',
     description:
-      'A refresh token can be used once. Sending it again within 10 seconds, while its successor is unused, gives the same successor; any other reuse ends the session with all ' +
+      'Without a body the refresh token of the cookie is taken, from pages of the service itself only. A refresh token can be used once. Sending it again within 10 seconds, while its successor is unused, gives the same successor; any other reuse ends the session with all ' +
       'its tokens. The session ends REFRESH_TOKEN_TTL_SECONDS after the sign-in.',
     access: { kind: 'public' },
     limit: 'auth',
-    body: z.strictObject({ refreshToken: refreshTokenField }),
+    isBodyOptional: true,
+    body: z.strictObject({ refreshToken: refreshTokenField.optional() }),
     reply: z.object(tokenPairFields),
     replyStatus: 200,
-    handle: async ({ body }) => ok(await refresh(body.refreshToken)),
+    refusals: ['UNAUTHORIZED', 'FORBIDDEN'],
+    handle: async ({ body: { refreshToken }, header }) => {
+      if (refreshToken !== undefined) return ok(await refresh(refreshToken));
+      sessionCookie.assertSameOrigin({ origin: header('origin'), host: header('host') });
+      return withCookie(sessionCookie, await refresh(sessionCookie.read(header('cookie')) ?? ''));
+    },
   });
 }
 
-function logoutRoute({ sessions, rightsChanged }: AuthRoutesDeps): Route {
+function logoutRoute({ sessions, rightsChanged, sessionCookie }: AuthRoutesDeps): Route {
   return route({
     method: 'POST',
     path: '/auth/logout',
@@ -104,9 +122,17 @@ function logoutRoute({ sessions, rightsChanged }: AuthRoutesDeps): Route {
         await sessions.endByToken(hashOpaqueToken(refreshToken), principal.userId, 'signed out');
       await sessions.end(sessionId, 'signed out');
       rightsChanged({ userId: principal.userId });
-      return ok({ ended: true });
+      return { ...ok({ ended: true }), headers: [sessionCookie.clear()] };
     },
   });
+}
+
+/** The refresh token goes into the cookie instead of the reply. */
+function withCookie<Tokens extends TokenPair>(
+  sessionCookie: SessionCookie,
+  { refreshToken, ...shown }: Tokens,
+): Outcome {
+  return { kind: 'json', status: 200, data: shown, headers: [sessionCookie.set(refreshToken)] };
 }
 
 function meRoute({ users }: AuthRoutesDeps): Route {

@@ -49,21 +49,6 @@ export function docsRoutes(): Route[] {
         ]),
     });
   return [
-    route({
-      ...common,
-      path: '/',
-      summary: 'Leads to the reference',
-      limit: 'none',
-      ignoresQuery: true,
-      replyStatus: 302,
-      handle: async () => ({
-        kind: 'text',
-        status: 302,
-        text: '',
-        mediaType: 'text/plain; charset=utf-8',
-        headers: [['location', '/docs']],
-      }),
-    }),
     page('/docs', 'docs/'),
     page('/docs/', ''),
     route({

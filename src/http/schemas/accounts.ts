@@ -37,7 +37,7 @@ export const givenPasswordField = z
 
 export const tokenPairFields = {
   accessToken: z.string().describe('For the header `Authorization: Bearer …`'),
-  refreshToken: z.string().describe('For POST /auth/refresh, once'),
+  refreshToken: z.string().optional().describe('For POST /auth/refresh, once; left out for a session by cookie'),
   expiresIn: z.number().int().describe('Lifetime of the access token in seconds'),
 };
 

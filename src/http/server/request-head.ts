@@ -9,7 +9,7 @@ import { newId } from '../../platform/ids.ts';
  * - `refused`: VALIDATION_ERROR.
  * - `exact`: passed on. The reader compares the whole value or matches it against an ASCII pattern, so it is treated as
  * any wrong value:
- *   plain bytes for accept-encoding, 401 for authorization, 415 for content-type, 403 for x-survey-token,
+ *   plain bytes for accept-encoding, 401 for authorization and cookie, 415 for content-type, 403 for x-survey-token,
  *   400 for x-filename;
  *   x-forwarded-for is ignored, and x-request-id is replaced.
  * - `present`: only whether the header is there counts.
@@ -22,6 +22,7 @@ const headerRules = {
   'content-encoding': 'refused',
   'content-length': 'refused',
   'content-type': 'exact',
+  cookie: 'exact',
   expect: 'refused',
   forwarded: 'present',
   host: 'refused',

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { type AuthServer, password, startAuthServer } from '../../../support/auth-server.ts';
+
+const email = 'a@example.org';
+let server: AuthServer;
+before(async () => {
+  server = await startAuthServer();
+  await server.addUser(email, 'EDITOR');
+});
+after(() => server.stop());
+
+const post = (path: string, body?: object, headers: Record<string, string> = {}) =>
+  fetch(`${server.base}${path}`, {
+    method: 'POST',
+    headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+const cookieOf = (reply: Response): string => reply.headers.getSetCookie()[0] ?? '';
+const pairOf = (cookie: string): string => cookie.split(';')[0] ?? '';
+const signIn = () => post('/auth/login', { email, password, session: 'cookie' });
+
+describe('a session in a cookie', () => {
+  it('has its refresh token in an HttpOnly cookie for the refresh path, and not in the reply', async () => {
+    const reply = await signIn();
+    const { data } = (await reply.json()) as { data: Record<string, unknown> };
+    assert.deepEqual(Object.keys(data).sort(), ['accessToken', 'expiresIn', 'user']);
+    assert.match(
+      cookieOf(reply),
+      /^survey_session=[\w-]{20,}; Max-Age=\d+; Path=\/api\/v1\/auth\/refresh; HttpOnly; SameSite=Strict$/,
+    );
+  });
+
+  it('goes on by the cookie alone, each value once', async () => {
+    const first = pairOf(cookieOf(await signIn()));
+    const reply = await post('/auth/refresh', undefined, { cookie: `theme=dark; ${first}` });
+    assert.equal(reply.status, 200);
+    const { data } = (await reply.json()) as { data: { accessToken: string } };
+    const me = await fetch(`${server.base}/auth/me`, { headers: { authorization: `Bearer ${data.accessToken}` } });
+    assert.equal(me.status, 200);
+    assert.notEqual(pairOf(cookieOf(reply)), first);
+  });
+
+  it('is refused without a cookie, and to pages of other sites', async () => {
+    const cookie = pairOf(cookieOf(await signIn()));
+    assert.equal((await post('/auth/refresh')).status, 401);
+    assert.equal((await post('/auth/refresh', undefined, { cookie: 'survey_session=rt_guess' })).status, 401);
+    const foreign = { cookie, origin: 'https://elsewhere.example' };
+    assert.equal((await post('/auth/refresh', undefined, foreign)).status, 403);
+    assert.equal((await post('/auth/login', { email, password, session: 'cookie' }, foreign)).status, 403);
+    const own = { cookie, origin: new URL(server.base).origin };
+    assert.equal((await post('/auth/refresh', undefined, own)).status, 200);
+  });
+
+  it('ends everywhere when it is signed out, and its cookie with it', async () => {
+    const signedIn = await signIn();
+    const { data } = (await signedIn.json()) as { data: { accessToken: string } };
+    const out = await post('/auth/logout', undefined, { authorization: `Bearer ${data.accessToken}` });
+    assert.match(cookieOf(out), /^survey_session=; Max-Age=0;/);
+    assert.equal((await post('/auth/refresh', undefined, { cookie: pairOf(cookieOf(signedIn)) })).status, 401);
+  });
+});
