@@ -17,6 +17,7 @@ export interface Visibility {
 export interface BenchService {
   port: number;
   pid: number;
+  redisPid: number;
   client: Client;
   peerDatabaseUrl: string;
   clickhouseUrl: string;
@@ -48,6 +49,7 @@ export async function startBenchService(dataDir: string, env: Record<string, str
   return {
     port: service.port,
     pid: service.pid,
+    redisPid: stores.pid('redis') ?? 0,
     client,
     peerDatabaseUrl: databaseUrl,
     clickhouseUrl,

@@ -180,7 +180,7 @@ function withPaths(
   };
 }
 
-function randomCondition(chance: Chance, about: readonly Question[], level = 1): Condition {
+export function randomCondition(chance: Chance, about: readonly Question[], level = 1): Condition {
   const inner = () => randomCondition(chance, about, level + 1);
   const list = () => Array.from({ length: 1 + chance.below(3) }, inner);
   if (level < 5 && chance.is(0.35))

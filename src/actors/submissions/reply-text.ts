@@ -51,9 +51,13 @@ export function replyText(
   path?: PathReply,
 ): string {
   const token = resumeToken === undefined ? '' : `,"resumeToken":"${resumeToken}"`;
-  const more = path ? `,${JSON.stringify(path).slice(1, -1)}` : '';
+  const more = path ? `,${pathText(path)}` : '';
   return `{"responseId":"${responseId}","isComplete":${resumeToken === undefined},"submittedAt":"${isoTime(submittedAtMs)}"${token}${more}}`;
 }
+
+/** Most replies have the outcome only, which needs no escaping. */
+const pathText = (path: PathReply): string =>
+  path.quota || path.ignored ? JSON.stringify(path).slice(1, -1) : `"outcome":"${path.outcome}"`;
 
 let lastIso = { ms: Number.NaN, text: '' };
 

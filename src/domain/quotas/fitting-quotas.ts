@@ -1,32 +1,35 @@
-import { compileCondition, type Test } from '../path/conditions.ts';
+import { type ConditionIndex, indexConditions } from '../path/condition-index.ts';
 import { givenAnswers, walkOf } from '../path/path.ts';
 import type { SurveyWithQuestions } from '../survey.ts';
 import { compiledPathsOf } from '../survey-paths/path-definition.ts';
 import type { Respondent } from '../survey-paths/rendered-path.ts';
 import { activeQuotas, type CellQuota } from './cell-quota.ts';
 
-interface CompiledQuota {
-  quota: CellQuota;
-  test: Test;
+interface CompiledQuotas {
+  quotas: readonly CellQuota[];
+  fitting: ConditionIndex;
 }
 
-const compiledQuotas = new WeakMap<SurveyWithQuestions, readonly CompiledQuota[]>();
+const compiledQuotas = new WeakMap<SurveyWithQuestions, CompiledQuotas>();
 
 /** The active quotas by cell that a respondent with these answers counts for. */
 export function fittingQuotas(survey: SurveyWithQuestions, { answers, ...context }: Respondent): CellQuota[] {
-  const quotas = compiledQuotasOf(survey);
+  const { quotas, fitting } = compiledQuotasOf(survey);
   if (quotas.length === 0) return [];
   const compiled = compiledPathsOf(survey);
   const walk = walkOf(compiled, givenAnswers(compiled, answers), { ...context, surveyLanguage: survey.language });
-  return quotas.filter(({ test }) => test(walk)).map(({ quota }) => quota);
+  return fitting(walk).map((place) => quotas[place] as CellQuota);
 }
 
-function compiledQuotasOf(survey: SurveyWithQuestions): readonly CompiledQuota[] {
-  const known = compiledQuotas.get(survey);
-  if (known) return known;
-  const active = activeQuotas(survey.quotas);
-  const paths = active.length > 0 ? compiledPathsOf(survey) : undefined;
-  const compiled = paths ? active.map((quota) => ({ quota, test: compileCondition(quota.where, paths) })) : [];
-  compiledQuotas.set(survey, compiled);
+function compiledQuotasOf(survey: SurveyWithQuestions): CompiledQuotas {
+  let compiled = compiledQuotas.get(survey);
+  if (!compiled) {
+    const quotas = activeQuotas(survey.quotas);
+    const conditions = quotas.map(({ where }) => where);
+    // A survey without quotas need not have its paths compiled.
+    const fitting = quotas.length === 0 ? () => [] : indexConditions(conditions, compiledPathsOf(survey));
+    compiled = { quotas, fitting };
+    compiledQuotas.set(survey, compiled);
+  }
   return compiled;
 }

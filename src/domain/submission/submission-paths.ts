@@ -1,8 +1,8 @@
 import type { ValidationIssue } from '../../errors.ts';
 import { hasPathFeatures, notAskedPlace, wholeQuestion } from '../not-asked.ts';
-import { compileCondition, type Test } from '../path/conditions.ts';
+import { indexConditions } from '../path/condition-index.ts';
 import type { PathDefinition } from '../path/definition.ts';
-import { compilePaths, type Walk, walkOf } from '../path/path.ts';
+import { type CompiledPaths, compilePaths, type Walk, walkOf } from '../path/path.ts';
 import type { AnswerRow, GivenAnswer, PlacedAnswer } from '../questions/contract.ts';
 import { activeQuotas, type CellQuota } from '../quotas/cell-quota.ts';
 import { type Option, type SurveyWithQuestions, visibleOptions, visibleRows } from '../survey.ts';
@@ -52,7 +52,9 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
   const definition = pathDefinitionOf(survey);
   const paths = compilePaths(definition);
   const unbranched = paths.isBranched && quotas.length > 0 ? compilePaths(withoutRules(definition)) : paths;
-  const cells = quotas.map(({ code, where, counts }) => ({ code, counts, test: compileCondition(where, paths) }));
+  const started = quotas.filter(({ counts }) => counts === 'STARTED');
+  const cellsIn = compileCells(quotas, paths);
+  const startedCellsIn = started.length > 0 ? compileCells(started, paths) : undefined;
   const words = notAskedWords(survey);
   const answersIn = createRowPathAnswers(survey, paths);
   const pathContext = ({ language, metadata }: RespondentContext) => ({
@@ -72,7 +74,7 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
       if (paths.isBranched || visible.some(({ question }) => question.isRequired))
         for (const item of visible) judgeQuestion(walked, item, row, options, judged);
       judged.isScreenedOut = options.isComplete && walked.isScreenedOut;
-      judged.cells = cellsIn(cells, walked);
+      judged.cells = cellsIn(walked);
       markNotAsked(walked, visible, row, { words, isComplete: options.isComplete });
       return judged;
     },
@@ -80,14 +82,10 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
      * Codes of the quotas by cell in which a stored response counts; `isStarted`: it is open, and counts in those of
      * started ones. All answers of a completed one were on its path, which the survey may have changed since.
      */
-    cells: (row: AnswerRow, context: RespondentContext, { isStarted }: { isStarted: boolean }): number[] => {
-      const counting = isStarted ? cells.filter(({ counts }) => counts === 'STARTED') : cells;
-      if (counting.length === 0) return [];
-      return cellsIn(
-        counting,
-        isStarted ? walk(row, context) : walkOf(unbranched, answersIn(row), pathContext(context)),
-      );
-    },
+    cells: (row: AnswerRow, context: RespondentContext, { isStarted }: { isStarted: boolean }): number[] =>
+      isStarted
+        ? (startedCellsIn?.(walk(row, context)) ?? [])
+        : cellsIn(walkOf(unbranched, answersIn(row), pathContext(context))),
   };
 }
 
@@ -107,16 +105,14 @@ const withoutRules = (definition: PathDefinition): PathDefinition => ({
 
 export type SubmissionPaths = NonNullable<ReturnType<typeof compileSubmissionPaths>>;
 
-interface Cell {
-  code: number;
-  counts: CellQuota['counts'];
-  test: Test;
-}
-
-function cellsIn(cells: readonly Cell[], walk: Walk): number[] {
-  const found: number[] = [];
-  for (const { code, test } of cells) if (test(walk)) found.push(code);
-  return found;
+/** Prepares quotas by cell; the function gives the codes of those that a respondent counts for. */
+function compileCells(quotas: readonly CellQuota[], paths: CompiledPaths): (walk: Walk) => number[] {
+  if (quotas.length === 0) return () => [];
+  const index = indexConditions(
+    quotas.map(({ where }) => where),
+    paths,
+  );
+  return (walk) => index(walk).map((place) => quotas[place]?.code ?? 0);
 }
 
 function invitationOf(metadata: Readonly<Record<string, string>>): Record<string, string> | undefined {

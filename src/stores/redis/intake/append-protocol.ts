@@ -156,6 +156,8 @@ interface SurveyBatch {
   index: number;
   surveyId: string;
   revision: number;
+  /** Codes of the quotas by cell that any submission names. */
+  cells: Set<number>;
   /** By caller, collector and cells, see `nameOf`. */
   bulkGroups: Map<string, BulkGroup>;
   /** By caller and collector. */
@@ -180,11 +182,14 @@ export function encodeBatch(batch: readonly QueuedSubmission[]): EncodedBatch {
   const surveyBatches = createSurveyBatches();
   for (const item of batch) {
     const surveyBatch = surveyBatches.of(item.submission);
+    const { cells, heldCells } = item.submission;
+    if (cells) for (const code of cells) surveyBatch.cells.add(code);
+    if (heldCells) for (const code of heldCells) surveyBatch.cells.add(code);
     if (fitsBulkGroup(item.submission)) addToBulkGroup(surveyBatch, item);
     else addToSingleGroup(surveyBatch, item);
   }
   const fields: (string | number)[] = [surveyBatches.all.length];
-  for (const { surveyId, revision } of surveyBatches.all) fields.push(surveyId, revision);
+  for (const { surveyId, revision, cells } of surveyBatches.all) fields.push(surveyId, revision, [...cells].join(','));
   const groups: BulkGroup[] = [];
   for (const surveyBatch of surveyBatches.all)
     for (const group of surveyBatch.bulkGroups.values()) {
@@ -259,7 +264,14 @@ function createSurveyBatches() {
       const name = `${surveyId} ${revision}`;
       last = byName.get(name);
       if (!last) {
-        last = { index: all.length + 1, surveyId, revision, bulkGroups: new Map(), singleGroups: new Map() };
+        last = {
+          index: all.length + 1,
+          surveyId,
+          revision,
+          cells: new Set(),
+          bulkGroups: new Map(),
+          singleGroups: new Map(),
+        };
         all.push(last);
         byName.set(name, last);
       }
@@ -302,8 +314,17 @@ function resolveAll(
   for (const [index, item] of singles.entries()) report(resolveSingle(item, results[groups.length + index] ?? ''), 1);
 }
 
-/** Reads `reset counted passed accepted code isFilled seated fullCode`. */
+/** Reads `reset counted passed accepted code isFilled seated fullCode`, or `reset counted` where all are accepted. */
 function resolveBulkGroup({ limit, members }: BulkGroup, result: string, report: ReportOutcome): void {
+  const end = result.indexOf(' ');
+  if (result.indexOf(' ', end + 1) < 0) {
+    resolveAccepted(
+      { limit, members },
+      { resetMs: Number(result.slice(0, end)), counted: Number(result.slice(end + 1)) },
+    );
+    report('ACCEPTED', members.length);
+    return;
+  }
   const [resetMs = 0, counted = 0, passed = 0, accepted = 0, number = -1, isFilled = 0, seated = 0, full = 0] = result
     .split(' ')
     .map(Number);
@@ -329,6 +350,17 @@ function resolveBulkGroup({ limit, members }: BulkGroup, result: string, report:
   report('OVER_QUOTA', accepted - seated);
   report(between, passed - accepted);
   report('LIMITED', members.length - passed);
+}
+
+function resolveAccepted(
+  { limit, members }: Pick<BulkGroup, 'limit' | 'members'>,
+  { resetMs, counted }: { resetMs: number; counted: number },
+): void {
+  let left = limit - counted + members.length;
+  for (const { resolve } of members) {
+    left -= 1;
+    resolve({ code: 'ACCEPTED', remaining: counted < 0 ? -1 : Math.max(0, left), resetMs, text: '' });
+  }
 }
 
 /** Reads `code remaining reset text`. */

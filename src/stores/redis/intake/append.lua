@@ -5,7 +5,8 @@
 --   4 seconds for which answers of open responses are kept
 --   5 bytes that a survey may have waiting for the response store (-1: any number)
 --   6 bytes that a caller may send in large rows in a window
---   7 number of surveys, then for each: survey id, expected revision
+--   7 number of surveys, then for each: survey id, expected revision, codes of the quotas by cell that any of its
+--     submissions names, by commas
 --   then groups of submissions, each either whole responses under new ids of one caller, with no key and in the same
 --   cells, in seven fields:
 --     1 survey index (from 1) · 2 caller under which the limit is counted ('' = it was counted before) · 3 limit
@@ -26,7 +27,8 @@
 --       ('0': the stream names the token's hash), the token's hash ('' with '1')
 --     2 row · 3 idempotency records for the response store, one a line ('' = none)
 --     and where hasState is set: 4 response id · 5 state to save for resuming ('' = none)
--- Returns one text for each group: 'ms-until-the-window-ends counted passed accepted code isFilled seated fullCode'.
+-- Returns one text for each group: 'ms-until-the-window-ends counted passed accepted code isFilled seated fullCode', or
+--   only 'ms-until-the-window-ends counted' where all of it is accepted with a seat, and fills nothing.
 --   Of its submissions, in order, those past `passed` are over the limit, the first `accepted` are accepted (the last of
 --   those seated fills the survey if isFilled is 1), and `code` is for those between. The accepted ones past `seated`
 --   are over quota: the quota by cell with this code was full.
@@ -53,9 +55,70 @@ local function isFrozen(key, frozenUntil)
   return untilMs > nowMs
 end
 
+-- Numbers of arguments and texts of whole numbers. Lua reads and writes numbers as floating-point ones, which takes
+-- longer than all else for a small group.
+local numbers = {}
+local function numberOfText(text)
+  local number = numbers[text]
+  if not number then
+    number = tonumber(text)
+    numbers[text] = number
+  end
+  return number
+end
+local function whole(number) return string.format('%d', number) end
+
+-- Quotas by cell. announce-survey.lua writes the hash of a survey's quotas; of the quota with code N: `cN` count, `lN`
+-- limit, `rN` rule (first letter: C counts completed responses, S started ones; second: what happens when it is full,
+-- O over quota, C the survey closes, N nothing), `nN` set while the responses of before are being counted, `fN` how
+-- often it was reached. While they are being counted `dN` is what was added meanwhile, and `counting` is set.
+-- Those that a batch names are read with one command and written with one.
+local function readCellQuotas(id, cells)
+  local quotas = {}
+  if cells == '' then return quotas end
+  local codes, fields = {}, {}
+  for code in string.gmatch(cells, '%d+') do
+    local n = #fields
+    codes[#codes + 1] = code
+    fields[n + 1], fields[n + 2], fields[n + 3], fields[n + 4] = 'c' .. code, 'l' .. code, 'r' .. code, 'n' .. code
+  end
+  local values = redis.call('HMGET', prefix .. 'quotas:' .. id, unpack(fields))
+  for i, code in ipairs(codes) do
+    local rule = values[i * 4 - 1]
+    -- A quota that was deleted meanwhile has none: the revision of the survey has changed, so nothing is accepted.
+    if rule then
+      quotas[code] = {
+        code = code, count = tonumber(values[i * 4 - 3] or 0), limit = numberOfText(values[i * 4 - 2]), added = 0,
+        countsStarted = string.byte(rule, 1) == 83, whenFull = string.sub(rule, 2, 2), isCounting = values[i * 4],
+      }
+    end
+  end
+  return quotas
+end
+
+local function cellQuotasOf(survey, cells)
+  local found = {}
+  for code in string.gmatch(cells, '%d+') do found[#found + 1] = survey.cellQuotas[code] end
+  return found
+end
+
+local function writeCellQuotas(survey)
+  local name, written, added = prefix .. 'quotas:' .. survey.id, {}, {}
+  for code, quota in pairs(survey.cellQuotas) do
+    if quota.added ~= 0 then
+      written[#written + 1], written[#written + 2] = 'c' .. code, whole(quota.count + quota.added)
+      added[#added + 1] = quota
+    end
+  end
+  if #added == 0 then return end
+  redis.call('HSET', name, unpack(written))
+  if redis.call('HEXISTS', name, 'counting') == 0 then return end
+  for _, quota in ipairs(added) do redis.call('HINCRBY', name, 'd' .. quota.code, quota.added) end
+end
+
 local surveys, nextArgument = {}, 8
 for i = 1, tonumber(ARGV[7]) do
-  local id, revision = ARGV[nextArgument], ARGV[nextArgument + 1]
+  local id, revision, cells = ARGV[nextArgument], ARGV[nextArgument + 1], ARGV[nextArgument + 2]
   local key = prefix .. 'survey:' .. id
   local fields = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes', 'held', 'pending')
   surveys[i] = {
@@ -63,9 +126,10 @@ for i = 1, tonumber(ARGV[7]) do
     quota = tonumber(fields[2] or ''), total = tonumber(fields[3] or 0), completed = tonumber(fields[4] or 0),
     isFilled = fields[5] == '1', codes = tonumber(fields[6] or 0),
     isOverPendingLimit = maxPendingBytes ~= nil and tonumber(fields[8] or 0) > maxPendingBytes,
-    newRows = 0, newTotal = 0, newCompleted = 0, newBytes = 0, cellQuotas = {},
+    newRows = 0, newTotal = 0, newCompleted = 0, newBytes = 0, counters = {},
+    cellQuotas = readCellQuotas(id, cells),
   }
-  nextArgument = nextArgument + 2
+  nextArgument = nextArgument + 3
 end
 
 local rows, rowCount, filledSurveys, results, codes, records = {}, 0, {}, {}, 0, {}
@@ -92,16 +156,17 @@ end
 local counters = {}
 local function countLimit(survey, caller, n)
   if caller == '' then return -1, 0 end
-  local name = prefix .. 'limit:' .. survey.id .. ':' .. caller
-  local counter = counters[name]
+  local counter = survey.counters[caller]
   if counter then
     counter.count, counter.unwritten = counter.count + n, counter.unwritten + n
     return counter.count, counter.left
   end
+  local name = prefix .. 'limit:' .. survey.id .. ':' .. caller
   local count = redis.call('INCRBY', name, n)
   local left = windowMs
   if count == n then redis.call('PEXPIRE', name, windowMs) else left = windowLeft(name) end
-  counters[name] = { count = count, left = left, unwritten = 0 }
+  counter = { name = name, count = count, left = left, unwritten = 0 }
+  survey.counters[caller], counters[#counters + 1] = counter, counter
   return count, left
 end
 
@@ -144,35 +209,6 @@ end
 -- Number of free seats of a survey or collector; nil: any number.
 local function freeSeatsOf(counted)
   return counted.quota and math.max(0, counted.quota - counted.completed - counted.newCompleted)
-end
-
--- Quotas by cell. announce-survey.lua writes the hash of a survey's quotas; of the quota with code N: `cN` count, `lN`
--- limit, `rN` rule (first letter: C counts completed responses, S started ones; second: what happens when it is full,
--- O over quota, C the survey closes, N nothing), `nN` set while the responses of before are being counted, `fN` how
--- often it was reached. While they are being counted `dN` is what was added meanwhile, and `counting` is set.
-local function cellQuotasOf(survey, cells)
-  local found, missing, fields = {}, {}, {}
-  for code in string.gmatch(cells, '%d+') do
-    if survey.cellQuotas[code] == nil then
-      missing[#missing + 1] = code
-      for _, letter in ipairs({ 'c', 'l', 'r', 'n' }) do fields[#fields + 1] = letter .. code end
-    end
-  end
-  if #missing > 0 then
-    local values = redis.call('HMGET', prefix .. 'quotas:' .. survey.id, unpack(fields))
-    for i, code in ipairs(missing) do
-      local rule = values[i * 4 - 1]
-      -- A quota that was deleted meanwhile: the revision of the survey has changed, so nothing is accepted.
-      survey.cellQuotas[code] = rule and {
-        code = code, count = tonumber(values[i * 4 - 3] or 0), limit = tonumber(values[i * 4 - 2]), added = 0,
-        countsStarted = string.sub(rule, 1, 1) == 'S', whenFull = string.sub(rule, 2, 2), isCounting = values[i * 4],
-      } or false
-    end
-  end
-  for code in string.gmatch(cells, '%d+') do
-    if survey.cellQuotas[code] then found[#found + 1] = survey.cellQuotas[code] end
-  end
-  return found
 end
 
 -- Seats that are free in all these cells, and the first quota that has the fewest; nothing where none is limited.
@@ -248,10 +284,11 @@ local function acceptGroup(survey, collector, passed, n, i)
 end
 
 local function processGroup(survey, i)
-  local n, limit = tonumber(ARGV[i + 4]), tonumber(ARGV[i + 2])
+  local n, limit = numberOfText(ARGV[i + 4]), numberOfText(ARGV[i + 2])
   local count, left = countLimit(survey, ARGV[i + 1], n)
   local passed = count < 0 and n or math.max(0, math.min(n, limit - count + n))
   local accepted, code, isFilled, seated, fullCode = acceptGroup(survey, collectorOf(survey, ARGV[i + 6]), passed, n, i)
+  if seated == n and isFilled == 0 then return string.format('%d %d', left, count) end
   return left .. ' ' .. count .. ' ' .. passed .. ' ' .. accepted .. ' ' .. code .. ' ' .. isFilled .. ' ' .. seated
     .. ' ' .. fullCode
 end
@@ -581,12 +618,12 @@ end
 
 local i = nextArgument
 while i <= #ARGV do
-  local survey = surveys[tonumber(ARGV[i])]
+  local survey = surveys[numberOfText(ARGV[i])]
   if ARGV[i + 3] ~= '' then
     results[#results + 1] = processGroup(survey, i)
     i = i + 7
   else
-    local caller, limit, item, number = ARGV[i + 1], tonumber(ARGV[i + 2]), nil, tonumber(ARGV[i + 4])
+    local caller, limit, item, number = ARGV[i + 1], numberOfText(ARGV[i + 2]), nil, numberOfText(ARGV[i + 4])
     local collector = collectorOf(survey, ARGV[i + 6])
     i = i + 7
     for _ = 1, number do
@@ -596,21 +633,14 @@ while i <= #ARGV do
   end
 end
 
-for name, counter in pairs(counters) do
-  if counter.unwritten > 0 then redis.call('INCRBY', name, counter.unwritten) end
+for _, counter in ipairs(counters) do
+  if counter.unwritten > 0 then redis.call('INCRBY', counter.name, counter.unwritten) end
 end
 
 local surveyIds, sizes, bytes = {}, {}, 0
 for i = 1, #surveys do
   local survey = surveys[i]
-  local quotasName, isCounting = prefix .. 'quotas:' .. survey.id, nil
-  for code, quota in pairs(survey.cellQuotas) do
-    if quota and quota.added ~= 0 then
-      redis.call('HINCRBY', quotasName, 'c' .. code, quota.added)
-      if isCounting == nil then isCounting = redis.call('HEXISTS', quotasName, 'counting') == 1 end
-      if isCounting then redis.call('HINCRBY', quotasName, 'd' .. code, quota.added) end
-    end
-  end
+  writeCellQuotas(survey)
   -- By rows, not by counts: a response that is continued and left open changes no count.
   if survey.newRows > 0 then
     redis.call('HINCRBY', survey.key, 'total', survey.newTotal)
