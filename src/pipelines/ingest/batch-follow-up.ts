@@ -88,9 +88,11 @@ export function createBatchFollowUp(deps: BatchFollowUpDeps) {
     },
     /** Announces quotas by cell that a batch has reached, each once; a quota that was deleted meanwhile is skipped. */
     async announceReachedQuotas(entries: readonly StreamEntry[]): Promise<void> {
-      for (const { surveyId, code, times } of entries.flatMap(({ reachedQuotas }) => reachedQuotas)) {
+      for (const { surveyId, code, times, count } of entries.flatMap(({ reachedQuotas }) => reachedQuotas)) {
         const quota = (await actors.sync(surveyId))?.survey.quotas?.find((other) => other.code === code);
-        if (quota) await surveys.addEvents([cellQuotaReached(surveyId, quota, { times, at: new Date(now()) })]);
+        if (!quota) continue;
+        const reached = { times, responseCount: count ?? quota.limit, at: new Date(now()) };
+        await surveys.addEvents([cellQuotaReached(surveyId, quota, reached)]);
       }
     },
     saveCounts(entries: readonly StreamEntry[]): Promise<void> {
@@ -129,7 +131,7 @@ function isNotFound(error: unknown): boolean {
 function cellQuotaReached(
   surveyId: string,
   { id, name, limit }: CellQuota,
-  { times, at }: { times: number; at: Date },
+  { times, responseCount, at }: { times: number; responseCount: number; at: Date },
 ): OutboxEvent {
   return {
     kind: 'quota.reached',
@@ -139,7 +141,7 @@ function cellQuotaReached(
       quotaId: id,
       quotaName: name,
       quota: limit,
-      responseCount: limit,
+      responseCount,
       reachedAt: at.toISOString(),
     },
   };

@@ -1,5 +1,6 @@
 -- Writes what the intake must know of a survey's row. KEYS[1] the survey's hash, KEYS[2] the hash of its quotas by cell
--- (append.lua says what stands there), KEYS[3] the set of surveys whose quotas must be counted.
+-- (append.lua says what stands there), KEYS[3] the set of surveys whose quotas must be counted,
+-- KEYS[4] the shard's stream.
 -- ARGV: revision, quota ('' = none), code positions, total and completed (used only where the intake does not know
 -- them),
 --   revision to be overruled ('' = none): that of a deleted survey which the database has again, the survey's id,
@@ -17,6 +18,7 @@ if rev then redis.call('HDEL', KEYS[1], 'held') end
 redis.call('HSET', KEYS[1], 'rev', ARGV[1], 'quota', ARGV[2], 'codes', ARGV[3], 'filled', '0')
 
 -- The count of a quota that is new or counts something else begins at 0; the responses of before are added later.
+local isFull, noteReached, announceReached = fillings(KEYS[2], KEYS[1], KEYS[4], ARGV[7])
 local known, mustCount = {}, false
 for _, field in ipairs(redis.call('HKEYS', KEYS[2])) do
   if string.sub(field, 1, 1) == 'v' then known[string.sub(field, 2)] = true end
@@ -24,8 +26,15 @@ end
 for i = 9, 9 + 4 * tonumber(ARGV[8]) - 4, 4 do
   local code = ARGV[i]
   known[code] = nil
+  local before = redis.call('HMGET', KEYS[2], 'v' .. code, 'c' .. code, 'l' .. code, 'n' .. code)
   redis.call('HSET', KEYS[2], 'l' .. code, ARGV[i + 1], 'r' .. code, ARGV[i + 2])
-  if redis.call('HGET', KEYS[2], 'v' .. code) ~= ARGV[i + 3] then
+  if before[1] == ARGV[i + 3] then
+    -- A limit that is lowered to the count fills the quota; of one that is being counted nobody knows yet.
+    local count = tonumber(before[2] or 0)
+    if not before[4] and isFull(count, tonumber(ARGV[i + 1])) and not isFull(count, tonumber(before[3])) then
+      noteReached(code, count)
+    end
+  else
     redis.call('HSET', KEYS[2], 'v' .. code, ARGV[i + 3], 'c' .. code, '0', 'n' .. code, '1')
     redis.call('HDEL', KEYS[2], 'd' .. code)
     mustCount = true
@@ -35,6 +44,7 @@ for code in pairs(known) do
   -- `f` stays: each time a quota is reached is announced under another number.
   redis.call('HDEL', KEYS[2], 'c' .. code, 'l' .. code, 'r' .. code, 'n' .. code, 'v' .. code, 'd' .. code)
 end
+announceReached()
 if mustCount then redis.call('SADD', KEYS[3], ARGV[7]) end
 
 -- Responses are counted by collector from its first announcement, when it has none yet. All that were accepted before

@@ -231,7 +231,7 @@ local function takeCells(survey, quotas, n)
     quota.added = quota.added + n
     if not quota.isCounting and before < quota.limit and before + n >= quota.limit then
       local times = redis.call('HINCRBY', prefix .. 'quotas:' .. survey.id, 'f' .. quota.code, 1)
-      reachedQuotas[#reachedQuotas + 1] = survey.id .. ':' .. quota.code .. ':' .. times
+      reachedQuotas[#reachedQuotas + 1] = survey.id .. ':' .. quota.code .. ':' .. times .. ':' .. before + n
       mustClose = mustClose or quota.whenFull == 'C'
     end
   end

@@ -1,5 +1,5 @@
 -- Ends a count of the stored responses in a survey's quotas by cell. KEYS[1] the hash of its quotas, KEYS[2] the
--- survey's hash, KEYS[3] the set of surveys whose quotas must be counted. ARGV: the name of this count, the survey's id,
+-- survey's hash, KEYS[3] the set of surveys whose quotas must be counted, KEYS[4] the shard's stream. ARGV: the name of this count, the survey's id,
 -- the number of deletions (field `removals`) when it was frozen for this count, then for each quota: code, version of the
 -- condition that was counted, number of stored responses in it.
 -- Returns the sum of the differences to the counts that were known and that no deletion explains, or nothing where
@@ -7,19 +7,23 @@
 if redis.call('HGET', KEYS[1], 'counting') ~= ARGV[1] then return nil end
 local removals = redis.call('HGET', KEYS[1], 'removals') or '0'
 local isExplained = removals ~= ARGV[3] or removals ~= (redis.call('HGET', KEYS[1], 'removalsCounted') or '0')
+local isFull, noteReached, announceReached = fillings(KEYS[1], KEYS[2], KEYS[4], ARGV[2])
 local difference = 0
 for i = 4, #ARGV, 3 do
   local code = ARGV[i]
-  local values = redis.call('HMGET', KEYS[1], 'v' .. code, 'c' .. code, 'n' .. code, 'd' .. code)
+  local values = redis.call('HMGET', KEYS[1], 'v' .. code, 'c' .. code, 'n' .. code, 'd' .. code, 'l' .. code)
   if values[1] == ARGV[i + 1] then
     local count = tonumber(ARGV[i + 2]) + tonumber(values[4] or 0)
     if not values[3] and not isExplained then difference = difference + math.abs(count - tonumber(values[2])) end
+    local limit = tonumber(values[5])
+    if isFull(count, limit) and (values[3] or not isFull(tonumber(values[2]), limit)) then noteReached(code, count) end
     redis.call('HSET', KEYS[1], 'c' .. code, count)
     redis.call('HDEL', KEYS[1], 'n' .. code)
   end
   redis.call('HDEL', KEYS[1], 'd' .. code)
 end
 redis.call('HDEL', KEYS[1], 'counting')
+announceReached()
 redis.call('HSET', KEYS[1], 'removalsCounted', ARGV[3])
 -- Whether the snapshot holds a response that was deleted meanwhile is unknown: then it is counted once more.
 local isCounted = removals == ARGV[3]

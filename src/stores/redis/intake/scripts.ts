@@ -78,9 +78,21 @@ export interface AppendLimits {
 
 type ScriptRedis = Redis & {
   appendBatch(stream: string, ...args: (string | number)[]): Promise<string[]>;
-  announceSurvey(key: string, quotas: string, toCount: string, ...args: (string | number)[]): Promise<number>;
+  announceSurvey(
+    key: string,
+    quotas: string,
+    toCount: string,
+    stream: string,
+    ...args: (string | number)[]
+  ): Promise<number>;
   beginQuotaCount(quotas: string, key: string, name: string, frozen: string): Promise<string[] | null>;
-  endQuotaCount(quotas: string, key: string, toCount: string, ...args: (string | number)[]): Promise<number | null>;
+  endQuotaCount(
+    quotas: string,
+    key: string,
+    toCount: string,
+    stream: string,
+    ...args: (string | number)[]
+  ): Promise<number | null>;
   deleteResponse(stream: string, ...args: (string | number)[]): Promise<number>;
   freezeSurvey(key: string, forMs: number, token: string): Promise<string[]>;
   releaseSurvey(key: string, frozen: string): Promise<number>;
@@ -92,10 +104,11 @@ type ScriptRedis = Redis & {
  */
 export function createIntakeScripts(plain: Redis) {
   const redis = plain as ScriptRedis;
+  const fillings = intakeScript('fillings');
   redis.defineCommand('appendBatch', { numberOfKeys: 1, lua: appendPrelude + intakeScript('append') });
-  redis.defineCommand('announceSurvey', { numberOfKeys: 3, lua: intakeScript('announce-survey') });
+  redis.defineCommand('announceSurvey', { numberOfKeys: 4, lua: fillings + intakeScript('announce-survey') });
   redis.defineCommand('beginQuotaCount', { numberOfKeys: 2, lua: intakeScript('begin-quota-count') });
-  redis.defineCommand('endQuotaCount', { numberOfKeys: 3, lua: intakeScript('end-quota-count') });
+  redis.defineCommand('endQuotaCount', { numberOfKeys: 4, lua: fillings + intakeScript('end-quota-count') });
   redis.defineCommand('freezeSurvey', { numberOfKeys: 1, lua: intakeScript('freeze-survey') });
   redis.defineCommand('releaseSurvey', { numberOfKeys: 1, lua: intakeScript('release-survey') });
   redis.defineCommand('deleteResponse', { numberOfKeys: 1, lua: intakeScript('delete-response') });
@@ -123,7 +136,12 @@ export function createIntakeScripts(plain: Redis) {
       const args = [revision, quota ?? '', codePositions, total, completed, overruledRevision ?? ''];
       const quotas = cellQuotas.flatMap((cell) => [cell.code, cell.limit, ruleOf(cell), cell.version]);
       const counted = collectors.flatMap((collector) => [collector.code, collector.quota ?? '', collector.completed]);
-      const keys = [surveyKey(shard, surveyId), quotasKey(shard, surveyId), quotasToCountKey(shard)] as const;
+      const keys = [
+        surveyKey(shard, surveyId),
+        quotasKey(shard, surveyId),
+        quotasToCountKey(shard),
+        shard.stream,
+      ] as const;
       return (await redis.announceSurvey(...keys, ...args, surveyId, cellQuotas.length, ...quotas, ...counted)) === 1;
     },
 
@@ -155,6 +173,7 @@ export function createIntakeScripts(plain: Redis) {
         quotasKey(shard, surveyId),
         surveyKey(shard, surveyId),
         quotasToCountKey(shard),
+        shard.stream,
         name,
         surveyId,
         removals,

@@ -29,7 +29,10 @@ export interface StreamEntry {
 export interface ReachedQuota {
   surveyId: string;
   code: number;
+  /** How often it was reached. */
   times: number;
+  /** Responses that it then counted; undefined in entries of earlier versions. */
+  count?: number;
 }
 
 /** A save of a response by the token of an invitation. */
@@ -275,8 +278,8 @@ export function isAtOrAfter(id: string, other: string): boolean {
   return aMs > bMs || (aMs === bMs && aSeq >= bSeq);
 }
 
-/** Reads `survey:code:times`. */
+/** Reads `survey:code:times:count`. */
 function readReachedQuota(text: string): ReachedQuota {
-  const [surveyId = '', code, times] = text.split(':');
-  return { surveyId, code: Number(code), times: Number(times) };
+  const [surveyId = '', code, times, count] = text.split(':');
+  return { surveyId, code: Number(code), times: Number(times), ...(count !== undefined && { count: Number(count) }) };
 }

@@ -92,6 +92,7 @@ describe('quotas by cell in the intake', () => {
     const entries = await open.stream.readAfter(shards.of(surveyId), from, 1000);
     const rows = entries
       .flatMap((entry) => entry.rows.toString().split('\n'))
+      .filter((line) => line !== '')
       .map((line) => JSON.parse(line) as unknown[])
       .filter(([id]) => id === surveyId);
     const reached = entries.flatMap((entry) => entry.reachedQuotas).filter((other) => other.surveyId === surveyId);
@@ -317,6 +318,73 @@ describe('quotas by cell in the intake', () => {
       [1, 1],
       [1, 2],
     ]);
+  });
+
+  it('announce a filling by the count of stored responses, once', async () => {
+    const surveyId = await announceSurvey(open.intake, {
+      cellQuotas: [quota(1), quota(2), quota(3, { limit: 0 }), quota(4)],
+    });
+    const from = await position(surveyId);
+    const stored3 = [1, 2, 3].map((code) => ({ code, count: code === 3 ? 0 : 2 }));
+    await count(surveyId, [...stored3, { code: 4, count: 1 }]);
+    assert.deepEqual((await stored(surveyId, from)).reached, [
+      [1, 1],
+      [2, 1],
+    ]);
+    await count(surveyId, [...stored3, { code: 4, count: 1 }]);
+    await send(surveyId, [4]);
+    await count(surveyId, [...stored3, { code: 4, count: 2 }]);
+    assert.deepEqual((await stored(surveyId, from)).reached.slice(2), [[4, 1]], 'it was reached by a submission');
+    // A seat that was given back and is taken again is another filling.
+    await count(surveyId, [{ code: 1, count: 1 }, ...stored3.slice(1), { code: 4, count: 2 }]);
+    await count(surveyId, [...stored3, { code: 4, count: 3 }]);
+    assert.deepEqual((await stored(surveyId, from)).reached.slice(3), [[1, 2]]);
+  });
+
+  it('announce a filling by a limit that is lowered to the count, once', async () => {
+    const surveyId = await survey([quota(1, { limit: 9 }), quota(2, { limit: 9 })]);
+    for (const cells of [[1], [1], [1, 2]]) await send(surveyId, cells);
+    const from = await position(surveyId);
+    const announce = (revision: number, limit: number) =>
+      announceSurvey(open.intake, { id: surveyId, revision, cellQuotas: [quota(1, { limit }), quota(2)] });
+    for (const [revision, limit] of [
+      [2, 4],
+      [3, 2],
+      [4, 1],
+      [4, 1],
+    ] as const)
+      await announce(revision, limit);
+    const entries = await open.stream.readAfter(shards.of(surveyId), from, 1000);
+    assert.deepEqual(
+      entries.flatMap(({ reachedQuotas }) => reachedQuotas),
+      [{ surveyId, code: 1, times: 1, count: 3 }],
+    );
+    await announce(5, 4);
+    await send(surveyId, [1], { revision: 5 });
+    assert.deepEqual((await stored(surveyId, from)).reached, [
+      [1, 1],
+      [1, 2],
+    ]);
+  });
+
+  it('close the survey when a count or a lowered limit fills one that does so', async () => {
+    const closing = quota(1, { whenFull: 'CLOSE' });
+    const surveyId = await announceSurvey(open.intake, { cellQuotas: [closing] });
+    const filledSince = async (from: string) =>
+      (await open.stream.readAfter(shards.of(surveyId), from, 1000)).flatMap(({ filled }) => filled);
+    const from = await position(surveyId);
+    await count(surveyId, [{ code: 1, count: 2 }]);
+    assert.deepEqual(await filledSince(from), [surveyId]);
+    assert.equal((await send(surveyId, [])).code, 'QUOTA');
+    await announceSurvey(open.intake, { id: surveyId, revision: 2, cellQuotas: [{ ...closing, limit: 3 }] });
+    assert.equal((await send(surveyId, [], { revision: 2 })).code, 'ACCEPTED');
+    const later = await position(surveyId);
+    await announceSurvey(open.intake, { id: surveyId, revision: 3, cellQuotas: [closing] });
+    assert.deepEqual(await filledSince(later), [surveyId]);
+    assert.equal((await send(surveyId, [], { revision: 3 })).code, 'QUOTA');
+    // Whoever opens the survey again may let it go on, until somebody comes who fits the full quota.
+    await announceSurvey(open.intake, { id: surveyId, revision: 4, cellQuotas: [closing] });
+    assert.equal((await send(surveyId, [], { revision: 4 })).code, 'ACCEPTED');
   });
 
   it('name the same quota to a repeat, whatever has been filled since', async () => {

@@ -1,0 +1,21 @@
+-- Goes before the scripts by which a quota by cell may become full without a submission. Returns three functions for the
+-- quotas of a survey: whether one is full; that one has become full; and, at the end, the one that announces those, as
+-- append.lua does with the submission that fills one. A quota that nobody counts for is not announced, whatever its
+-- limit is.
+local function fillings(quotas, surveyKey, stream, surveyId)
+  local reached, mustClose = {}, false
+  local function isFull(count, limit) return count > 0 and count >= limit end
+  local function noteReached(code, count)
+    local times = redis.call('HINCRBY', quotas, 'f' .. code, 1)
+    reached[#reached + 1] = string.format('%s:%s:%d:%d', surveyId, code, times, count)
+    mustClose = mustClose or string.sub(redis.call('HGET', quotas, 'r' .. code), 2, 2) == 'C'
+  end
+  local function announceReached()
+    if #reached == 0 then return end
+    if mustClose then redis.call('HSET', surveyKey, 'filled', '1') end
+    redis.call('XADD', stream, '*', 'n', 0, 'codes', 0, 'surveys', '', 'sizes', '',
+      'filled', mustClose and surveyId or '', 'rows', '', 'quotas', table.concat(reached, ','))
+  end
+  return isFull, noteReached, announceReached
+end
+
