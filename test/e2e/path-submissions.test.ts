@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Redis } from 'ioredis';
+import { createLog } from '../../src/log.ts';
 import { newId } from '../../src/platform/ids.ts';
+import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
+import { hashOfKey, hashOfResponseId } from '../../src/stores/redis/intake/idempotency.ts';
+import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { forgetRecord } from '../support/intake.ts';
+import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';
 
 describe('submissions to a survey with paths', () => {
@@ -201,5 +209,69 @@ describe('submissions to a survey with paths', () => {
     assert.deepEqual(first.body.data.ignored, [{ questionId: make.id, reason: 'NOT_ON_PATH' }]);
     await admin.put(`/surveys/questions/${last.id}`, { isRequired: true });
     assert.deepEqual((await admin.submit(id, body)).body, first.body);
+  });
+
+  describe('whose record only the response store has', () => {
+    let redis: Redis;
+    before(async () => {
+      redis = createIntakeRedis((await sharedStores()).redisUrl, createLog('silent'));
+      await redis.connect();
+    });
+    after(async () => {
+      await redis.quit();
+      await (await sharedStores()).stop();
+    });
+    /** As an hour later. */
+    const forget = async (surveyId: string, responseId: string, key: string, responses: number) => {
+      await eventually(async () =>
+        assert.equal((await admin.get(`/analytics/surveys/${surveyId}`)).totalResponses, responses),
+      );
+      for (const hash of [hashOfResponseId(responseId), hashOfKey(surveyId, key)]) await forgetRecord(redis, hash);
+      await redis.del(responseKey(responseId), answersKey(responseId));
+    };
+
+    it('are replayed with the same reply, although the path is another now', async () => {
+      const { id, answer, car, make } = await carSurvey();
+      const [responseId, key] = [randomUUID(), randomUUID()];
+      const body = { responseId, answers: [answer.age(40), answer.car(false), answer.make('Trabant')] };
+      const first = await admin.submit(id, body, { 'idempotency-key': key });
+      assert.deepEqual(first.body.data.ignored, [{ questionId: make.id, reason: 'NOT_ON_PATH' }]);
+      const saved = {
+        responseId: randomUUID(),
+        isComplete: false,
+        answers: [answer.make('Wartburg'), answer.car(true)],
+      };
+      const { resumeToken } = await submitted(id, saved);
+      const end = { responseId: saved.responseId, resumeToken, answers: [answer.age(40), answer.car(false)] };
+      const last = await admin.submit(id, end);
+      assert.equal(last.body.data.ignored.length, 1);
+      await admin.put(`/surveys/questions/${make.id}`, {
+        visibleIf: { questionId: car.id, operator: 'answered' },
+        isRequired: false,
+      });
+      await forget(id, responseId, key, 2);
+      await forget(id, saved.responseId, '', 2);
+      assert.deepEqual((await admin.submit(id, body, { 'idempotency-key': key })).body, first.body);
+      assert.deepEqual((await admin.submit(id, body)).body, first.body);
+      assert.deepEqual((await admin.submit(id, end)).body, last.body);
+    });
+
+    it('name the quota that was full then', async () => {
+      const { id, answer, car } = await carSurvey();
+      const where = { questionId: car.id, operator: 'answered' };
+      const make = (name: string, limit: number) => admin.create(`/surveys/${id}/quotas`, { name, limit, where });
+      const [full, later] = [await make('Full', 0), await make('Later', 9)];
+      await eventually(async () =>
+        assert.ok((await admin.get(`/surveys/${id}/quotas`)).every((quota: any) => !quota.isCounting)),
+      );
+      const [responseId, key] = [randomUUID(), randomUUID()];
+      const body = { responseId, answers: [answer.age(40), answer.car(false)] };
+      const first = await admin.submit(id, body, { 'idempotency-key': key });
+      assert.deepEqual(first.body.data.quota, { id: full.id, name: 'Full' });
+      await admin.put(`/surveys/${id}/quotas/${full.id}`, { limit: 9 });
+      await admin.put(`/surveys/${id}/quotas/${later.id}`, { limit: 0 });
+      await forget(id, responseId, key, 1);
+      assert.deepEqual((await admin.submit(id, body, { 'idempotency-key': key })).body, first.body);
+    });
   });
 });

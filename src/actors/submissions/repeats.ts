@@ -47,7 +47,8 @@ export interface PossibleRepeat {
   keyHash: string;
   idHash: string;
   digest: string;
-  path?: PathReply | undefined;
+  /** What the first reply said of the path. */
+  pathOf(record: IdempotencyRecord): Promise<PathReply | undefined>;
 }
 
 /**
@@ -56,7 +57,7 @@ export interface PossibleRepeat {
  */
 export async function findReplay(
   deps: FindReplayDeps,
-  { request, keyHash, idHash, digest, path }: PossibleRepeat,
+  { request, keyHash, idHash, digest, pathOf }: PossibleRepeat,
 ): Promise<string | Problem | undefined> {
   let records: IdempotencyRecord[];
   try {
@@ -72,5 +73,6 @@ export async function findReplay(
   const repeated = [known.at(-1), known[0]].find(
     (record) => record?.digest === digest && record.surveyId === request.surveyId,
   );
-  return repeated ? replayedReply(deps, request, keyHash, repeated, path) : refusal('otherBody');
+  if (!repeated) return refusal('otherBody');
+  return replayedReply(deps, request, keyHash, repeated, await pathOf(repeated));
 }

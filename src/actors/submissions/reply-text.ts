@@ -34,9 +34,8 @@ export const ignoredText = (path: PathReply | undefined): string =>
 
 /** The same read again; undefined where the text says nothing of paths. */
 export function readIgnored(text: string, questions: readonly { id: string }[]): PathReply['ignored'] | undefined {
-  const start = text.startsWith('{') ? -1 : text.indexOf('/');
-  if (start < 0) return undefined;
-  const ends = text.slice(start + 1).match(new RegExp(`.{${idDigits}}`, 'g')) ?? [];
+  if (text === '') return undefined;
+  const ends = text.slice(1).match(new RegExp(`.{${idDigits}}`, 'g')) ?? [];
   return ends.flatMap((end) => {
     const question = questions.find(({ id }) => id.endsWith(end));
     return question ? [{ questionId: question.id, reason: 'NOT_ON_PATH' as const }] : [];

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { outcomeOfNumber } from '../../domain/outcome.ts';
+import { type Outcome, outcomeOfNumber } from '../../domain/outcome.ts';
 import { Problem } from '../../errors.ts';
+import type { IdempotencyRecord } from '../../stores/clickhouse/write/idempotency-records.ts';
 import type { AppendCode, AppendResult } from '../../stores/redis/intake/append-protocol.ts';
 import { hashOfResponseId } from '../../stores/redis/intake/idempotency.ts';
 import type { CachedSurvey } from '../survey-cache.ts';
@@ -113,7 +114,7 @@ async function handleResult(
           requestOf(attempt, plan),
           attempt.keyHash,
           result.text,
-          await repeatedPath(deps, cached, plan, result.text),
+          await repeatedPath(deps, cached, plan, readRepeat(result.text)),
         ),
       );
     case 'MISMATCH':
@@ -139,7 +140,7 @@ async function handleResult(
         return problem ? refuse(problem) : 'again';
       }
       const found = plan.evicted
-        ? await restoreEvicted(deps, attempt, plan, plan.evicted)
+        ? await restoreEvicted(deps, attempt, { cached, plan }, plan.evicted)
         : await idTakenProblem(deps, cached.survey.id, plan.responseId);
       if (found === undefined) return 'again';
       return typeof found === 'string' ? replay(found) : refuse(found);
@@ -147,7 +148,7 @@ async function handleResult(
     case 'LOOKUP': {
       const keyHash = isNamedByInvitation(plan) ? '' : attempt.keyHash;
       const repeat = { request: requestOf(attempt, plan), keyHash, idHash: plan.idHash, digest: attempt.digest };
-      const found = await findReplay(deps, { ...repeat, path: plan.path });
+      const found = await findReplay(deps, { ...repeat, pathOf: (record) => recordedPath(deps, cached, plan, record) });
       attempt.isLookedUp = true;
       if (found === undefined) return 'again';
       if (typeof found !== 'string' && isNamedByInvitation(plan)) {
@@ -175,27 +176,59 @@ async function handleResult(
   }
 }
 
+/** What is known of the first reply to a repeated submission. */
+interface Repeat {
+  outcome: Outcome;
+  /** Code of the quota by cell that was full, if it is known. */
+  quotaCode: number | undefined;
+  /** `ignoredText`; '' where the survey had no paths, or an earlier version kept it. */
+  ignored: string;
+}
+
+/** Reads the text of the intake's REPLAY. */
+function readRepeat(text: string): Repeat {
+  const slash = text.startsWith('{') ? -1 : text.indexOf('/');
+  const [outcome, , code] = (slash < 0 ? text : text.slice(0, slash)).split(' ');
+  return {
+    outcome: outcomeOfNumber(Number(outcome)),
+    quotaCode: code === undefined ? undefined : Number(code),
+    ignored: slash < 0 ? '' : text.slice(slash),
+  };
+}
+
+/** The same of a record of the response store. */
+async function recordedPath(
+  deps: RetryDeps,
+  cached: CachedSurvey,
+  plan: SubmissionPlan,
+  { outcome, reply }: IdempotencyRecord,
+): Promise<PathReply | undefined> {
+  const [, code, ignored = ''] = /^(?::(\d+))?(\/.*)?$/.exec(reply) ?? [];
+  return repeatedPath(deps, cached, plan, {
+    outcome,
+    quotaCode: code === undefined ? undefined : Number(code),
+    ignored,
+  });
+}
+
 /**
- * What the first reply said of the path. Where the intake does not know any more which quota by cell was full, it is one
- * that is full now.
+ * What the first reply said of the path. Where nothing is kept of that, as by earlier versions, it is what a first reply
+ * would say now: of the present path, and of a quota by cell that is full now.
  */
 async function repeatedPath(
   { quotaCounts }: RetryDeps,
   { survey }: CachedSurvey,
   { path: planned, cells = [] }: SubmissionPlan,
-  text: string,
+  { outcome, quotaCode, ignored: kept }: Repeat,
 ): Promise<PathReply | undefined> {
-  const ignored = readIgnored(text, survey.questions);
-  const outcome = outcomeOfNumber(Number(text.slice(0, 1)));
-  // Without it the text is of an earlier version.
+  const ignored = readIgnored(kept, survey.questions);
   const path: PathReply | undefined = ignored ? { outcome, ...(ignored.length > 0 && { ignored }) } : planned;
   if (!path || outcome !== 'OVER_QUOTA') return path;
-  const [, , knownCode] = (text.split('/', 1)[0] ?? '').split(' ');
-  const counts = knownCode === undefined ? await quotaCounts(survey.id) : undefined;
+  const counts = quotaCode === undefined ? await quotaCounts(survey.id) : undefined;
   const full = survey.quotas?.find(({ code, limit, whenFull }) =>
     counts
       ? cells.includes(code) && whenFull === 'OVER_QUOTA' && (counts.get(code)?.count ?? 0) >= limit
-      : code === Number(knownCode),
+      : code === quotaCode,
   );
   return { ...path, outcome: 'OVER_QUOTA', ...(full && { quota: { id: full.id, name: full.name } }) };
 }
@@ -205,9 +238,9 @@ async function repeatedPath(
  * ends the submission: a refusal, or the reply of an earlier submission that this one repeats.
  */
 async function restoreEvicted(
-  deps: SubmissionsDeps,
+  deps: RetryDeps,
   attempt: SubmissionAttempt,
-  plan: SubmissionPlan,
+  { cached, plan }: Pick<AttemptResult, 'cached' | 'plan'>,
   evicted: EvictedResponse,
 ): Promise<Problem | string | undefined> {
   try {
@@ -217,7 +250,10 @@ async function restoreEvicted(
     // Restoring has waited until the response store caught up, so the records are there too.
     const records = restored ? await deps.findRecords([hashOfResponseId(evicted.responseId)]) : [];
     const repeated = records.find(({ digest, surveyId }) => digest === attempt.digest && surveyId === evicted.surveyId);
-    if (repeated) return replayedReply(deps, requestOf(attempt, plan), attempt.keyHash, repeated);
+    if (repeated) {
+      const path = await recordedPath(deps, cached, plan, repeated);
+      return replayedReply(deps, requestOf(attempt, plan), attempt.keyHash, repeated, path);
+    }
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;

@@ -12,14 +12,29 @@ export interface IdempotencyRecord {
   surveyId: string;
   submittedAtMs: number;
   outcome: Outcome;
+  /**
+   * What the reply said of the path: `:` and the code of the quota by cell that was full, then `ignoredText`; '' where
+   * the survey had no paths, and in records of earlier versions.
+   */
+  reply: string;
 }
 
 const insertTimeoutMs = 15_000;
 /** Short, as a respondent waits for it. */
 const findTimeoutMs = 4000;
 
-/** A record as one line of JSONCompactEachRow, in the column order of the table. */
-export function encodeRecord({ hash, version, digest, surveyId, submittedAtMs, outcome }: IdempotencyRecord): string {
+/**
+ * A record as one line of JSONCompactEachRow, in the column order of the table. Without `reply`, which the intake adds
+ * in a field of its own: processes of earlier versions cannot insert lines of more columns.
+ */
+export function encodeRecord({
+  hash,
+  version,
+  digest,
+  surveyId,
+  submittedAtMs,
+  outcome,
+}: Omit<IdempotencyRecord, 'reply'>): string {
   return `["${hash}",${version},"${digest}","${surveyId}",${submittedAtMs},${numberOfOutcome(outcome)}]`;
 }
 
@@ -30,7 +45,7 @@ export function createIdempotencyRecords(clickhouse: ClickHouse) {
     /** Inserts lines of records; repeating it changes nothing. */
     insert: (lines: Buffer, signal?: AbortSignal): Promise<void> =>
       clickhouse.insert(
-        `INSERT INTO ${table} (hash, version, digest, survey_id, submitted_at, is_complete) SETTINGS insert_deduplicate = 0, async_insert = 0, max_partitions_per_insert_block = 0 FORMAT JSONCompactEachRow`,
+        `INSERT INTO ${table} (hash, version, digest, survey_id, submitted_at, is_complete, reply) SETTINGS input_format_json_compact_allow_variable_number_of_columns = 1, insert_deduplicate = 0, async_insert = 0, max_partitions_per_insert_block = 0 FORMAT JSONCompactEachRow`,
         [lines],
         { timeoutMs: insertTimeoutMs, ...(signal && { signal }) },
       ),
@@ -38,17 +53,18 @@ export function createIdempotencyRecords(clickhouse: ClickHouse) {
     /** The records of these hashes, in order of hash and version. */
     async find(hashes: readonly string[]): Promise<IdempotencyRecord[]> {
       if (hashes.length === 0) return [];
-      const rows = await clickhouse.select<[string, number, string, string, number, number]>(
-        `SELECT hash, version, digest, survey_id, toUnixTimestamp64Milli(submitted_at), is_complete FROM ${table} WHERE hash IN (${hashes.map(sqlString).join(', ')}) ORDER BY hash, version, accepted_at DESC LIMIT 1 BY hash, version`,
+      const rows = await clickhouse.select<[string, number, string, string, number, number, string]>(
+        `SELECT hash, version, digest, survey_id, toUnixTimestamp64Milli(submitted_at), is_complete, reply FROM ${table} WHERE hash IN (${hashes.map(sqlString).join(', ')}) ORDER BY hash, version, accepted_at DESC LIMIT 1 BY hash, version`,
         { timeoutMs: findTimeoutMs },
       );
-      return rows.map(([hash, version, digest, surveyId, submittedAtMs, outcome]) => ({
+      return rows.map(([hash, version, digest, surveyId, submittedAtMs, outcome, reply]) => ({
         hash,
         version,
         digest,
         surveyId,
         submittedAtMs,
         outcome: outcomeOfNumber(outcome),
+        reply,
       }));
     },
   };

@@ -133,7 +133,7 @@ for i = 1, tonumber(ARGV[7]) do
 end
 
 local rows, rowCount, filledSurveys, results, codes, records = {}, 0, {}, {}, 0, {}
-local reachedQuotas, usedInvitations = {}, {}
+local reachedQuotas, usedInvitations, replies, hasReplies = {}, {}, {}, false
 
 local function markFilled(survey)
   survey.isFilled = true
@@ -507,6 +507,13 @@ local function takeCellsOfItem(survey, item)
   return nil, takeCells(survey, taken, 1)
 end
 
+-- Records for the response store, a line each, and for each what its reply said of the path.
+local function addRecords(lines, reply)
+  records[#records + 1] = lines
+  for _ in string.gmatch(lines, '[^\n]+') do replies[#replies + 1] = reply end
+  hasReplies = hasReplies or reply ~= ''
+end
+
 local function decide(survey, collector, item)
   if item.key then
     local code, text = findRecord(item.key, item.digest, item.isLookupDone, '')
@@ -556,7 +563,7 @@ local function decide(survey, collector, item)
   if item.isIdMarked then saveRecord(item.idKey, record .. string.sub(survey.id, -8) .. item.fullQuota .. item.ignored) end
   -- A response that is complete at once needs no state: its record is enough.
   if isSave or state.version or not isFirst then saveState(survey, item, state) end
-  if item.records ~= '' then records[#records + 1] = item.records end
+  if item.records ~= '' then addRecords(item.records, item.fullQuota .. item.ignored) end
   if item.mustMark then redis.call('SADD', prefix .. 'spent:' .. survey.id, item.mark)
   elseif item.mark then
     usedInvitations[#usedInvitations + 1] = item.tokenHash .. ':' .. item.responseId .. ':' .. item.outcome
@@ -668,6 +675,10 @@ if rowCount > 0 or #filledSurveys > 0 then
   if #records > 0 then
     entry[#entry + 1] = 'records'
     entry[#entry + 1] = table.concat(records, '\n')
+    if hasReplies then
+      entry[#entry + 1] = 'replies'
+      entry[#entry + 1] = table.concat(replies, '\n')
+    end
   end
   if #usedInvitations > 0 then
     entry[#entry + 1] = 'invited'

@@ -254,8 +254,16 @@ function readEntry(item: unknown): StreamEntry {
     reachedQuotas: listOf(fields.get('quotas')).map(readReachedQuota),
     invited: listOf(fields.get('invited')).map(readUsedInvitation),
     rows,
-    records: fields.get('records') ?? emptyBuffer,
+    records: withReplies(fields.get('records') ?? emptyBuffer, fields.get('replies')),
   };
+}
+
+/** Adds to each record, as a further column, what its reply said of the path. */
+function withReplies(records: Buffer, replies: Buffer | undefined): Buffer {
+  if (!replies) return records;
+  const texts = replies.toString().split('\n');
+  const lines = records.toString().split('\n');
+  return Buffer.from(lines.map((line, index) => `${line.slice(0, -1)},"${texts[index] ?? ''}"]`).join('\n'));
 }
 
 function bytesBySurvey(entries: readonly Pick<StreamEntry, 'surveyIds' | 'sizes'>[]): Map<string, number> {

@@ -1,0 +1,1 @@
+ALTER TABLE {{records}} {{on_cluster}} ADD COLUMN IF NOT EXISTS reply String DEFAULT ''
