@@ -133,6 +133,11 @@ function answerTo(
     else if (question.type === 'MULTIPLE_CHOICE' || question.type === 'DROPDOWN') answer.other = textValue as string;
     else if (textValue !== undefined && textValue.trim() !== '') answer.text = textValue;
   }
+  if (given.some(({ optionId }) => !offers(optionId)))
+    for (const [index, [optionId]] of Object.entries(answer.ranks)
+      .sort(([, one], [, other]) => one - other)
+      .entries())
+      answer.ranks[optionId] = index + 1;
   const isEmpty =
     answer.chosen.length === 0 &&
     Object.keys(answer.rows).length === 0 &&

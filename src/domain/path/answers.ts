@@ -183,7 +183,7 @@ export function offeredPart(
   return answerOf({
     ...answer,
     options: kept.map((place) => answer.options[place] as number),
-    ranks: answer.ranks.length === 0 ? none : kept.map((place) => answer.ranks[place] as number),
+    ranks: answer.ranks.length === 0 ? none : kept.map((_, place) => place + 1),
   });
 }
 

@@ -192,7 +192,11 @@ function keepOffered(
     return false;
   }
   clear(row, { question, type, ...positions });
-  const kept = stored.filter(stays).map((answer, index) => ({ index, answer: { questionId: question.id, ...answer } }));
+  // A RANKING is written in the order of its ranks: without the hidden items they are counted anew, as the path does.
+  const kept = stored.filter(stays).map((answer, index) => ({
+    index,
+    answer: { questionId: question.id, ...answer, ...(answer.rank !== undefined && { rank: index + 1 }) },
+  }));
   if (kept.length > 0) type.read(question, kept, row, { uploads: new Map(), report: () => undefined });
   return true;
 }

@@ -62,6 +62,52 @@ describe('answers to questions that offer only some of their options', () => {
   });
 });
 
+describe('a ranking of an earlier save of which an item is hidden', () => {
+  const { survey: plain, questions } = surveyOf([
+    { type: 'CHECKBOXES', options: labels },
+    (before) => ({
+      type: 'RANKING',
+      options: labels,
+      optionsFrom: { questionId: before[0]?.id ?? '', which: 'selected' },
+    }),
+    (before) => ({
+      type: 'SHORT_TEXT',
+      visibleIf: {
+        questionId: before[1]?.id ?? '',
+        operator: 'rankedAtMost',
+        optionId: before[1]?.options[2]?.id ?? '',
+        rank: 1,
+      },
+    }),
+  ]);
+  const survey = withNotAskedBits(plain);
+  const [chosen, ranked, text] = questions.map(({ id }) => id) as [string, string, string];
+  const options = (place: number, ...values: number[]): GivenAnswer[] =>
+    values.map((value) => ({
+      questionId: questions[place]?.id ?? '',
+      optionId: questions[place]?.options[value]?.id as string,
+    }));
+
+  it('has ranks without a gap, and the path sees the same ones', () => {
+    const saved = check(survey, [...options(0, 0, 1, 2), ...options(1, 1, 2, 0)], { isComplete: false });
+    assert.ok(saved.ok);
+    const done = check(survey, [...options(0, 0, 2), { questionId: text, textValue: 'why' }], { previous: saved.row });
+    assert.ok(done.ok, JSON.stringify(done));
+    assert.deepEqual(done.path?.ignored, []);
+    const answers = readAnswers(compileSurvey(survey), done.row);
+    const [, , third = assert.fail()] = questions[1]?.options ?? [];
+    assert.deepEqual(
+      answers.filter(({ questionId }) => questionId === ranked),
+      [
+        { questionId: ranked, optionId: third.id, rank: 1 },
+        { questionId: ranked, optionId: questions[1]?.options[0]?.id, rank: 2 },
+      ],
+    );
+    assert.equal(answers.filter(({ questionId }) => questionId === chosen).length, 2);
+    assert.equal(answers.at(-1)?.textValue, 'why');
+  });
+});
+
 describe('a response that was saved while its survey had paths', () => {
   it('says nothing of unasked questions once every question is asked', () => {
     const { survey: plain, questions } = surveyOf([
