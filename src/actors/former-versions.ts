@@ -21,7 +21,7 @@ export interface FormerVersionsDeps {
   now(): number;
 }
 
-/** How long a version may be submitted to after it was replaced. */
+/** How long a version may be submitted to after it was replaced, and a response continued after its last save. */
 const acceptedForMs = 30 * 24 * 3600 * 1000;
 /** Definitions of 500 questions take about 2 MB when compiled. */
 const maxCached = 64;
@@ -40,7 +40,12 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
     return { judging: { survey: former, compiled: compileSurvey(former) }, endsAtMs };
   };
 
-  return async (cached: CachedSurvey, version: number): Promise<JudgingSurvey | 'never was' | 'gone'> => {
+  /** `savedAtMs`: last save of the response that is continued, where the respondent names no version. */
+  return async (
+    cached: CachedSurvey,
+    version: number,
+    savedAtMs?: number,
+  ): Promise<JudgingSurvey | 'never was' | 'gone'> => {
     const { survey } = cached;
     if (version > survey.version) return 'never was';
     if (version <= survey.version - keptVersions) return 'gone';
@@ -50,7 +55,10 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
     cache.set(name, known);
     const [oldest] = cache.keys();
     if (cache.size > maxCached && oldest !== undefined) cache.delete(oldest);
-    return known && now() <= known.endsAtMs ? known.judging : 'gone';
+    if (!known) return 'gone';
+    const isReplaced = Number.isFinite(known.endsAtMs);
+    const endsAtMs = isReplaced && savedAtMs !== undefined ? savedAtMs + acceptedForMs : known.endsAtMs;
+    return now() <= endsAtMs ? known.judging : 'gone';
   };
 }
 

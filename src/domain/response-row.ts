@@ -14,6 +14,8 @@ export interface ResponseHead {
   outcome: Outcome;
   /** Unix milliseconds; 0 if PARTIAL. */
   completedAtMs: number;
+  /** When a PARTIAL one was saved, in surveys with paths: how long it may be continued counts from then. */
+  savedAtMs?: number;
   /** −1 if unknown. */
   durationMs: number;
   language: string;
@@ -49,7 +51,12 @@ const columns = {
   surveyVersion: { name: 'survey_version', sqlType: 'UInt32', encode: (head) => `${head.surveyVersion}` },
   /** The outcome's number. Before there were outcomes, 1 stood for a complete response and 0 for a partial one. */
   outcome: { name: 'is_complete', sqlType: 'UInt8', encode: (head) => `${numberOfOutcome(head.outcome)}` },
-  completedAtMs: { name: 'completed_at', sqlType: "DateTime64(3, 'UTC')", encode: (head) => `${head.completedAtMs}` },
+  /** Of a PARTIAL response `savedAtMs`. */
+  completedAtMs: {
+    name: 'completed_at',
+    sqlType: "DateTime64(3, 'UTC')",
+    encode: ({ completedAtMs, savedAtMs = 0 }) => `${completedAtMs || savedAtMs}`,
+  },
   durationMs: { name: 'duration_ms', sqlType: 'Int64', encode: (head) => `${head.durationMs}` },
   language: { name: 'language', sqlType: 'LowCardinality(String)', encode: (head) => quoted(head.language) },
   respondent: { name: 'respondent', sqlType: 'String', encode: (head) => quoted(head.respondent) },
@@ -189,6 +196,10 @@ export function decodeResponse(line: string): DecodedResponse {
 
 /** Converts values in column order, as the intake or ClickHouse returns them; their types are not checked. */
 export function decodeValues(values: readonly unknown[], codes: number[]): DecodedResponse {
+  const outcome = outcomeOfNumber(values[fieldIndex.outcome] as number);
+  const isDeleted = values[fieldIndex.isDeleted] === 1;
+  const endedAtMs = values[fieldIndex.completedAtMs] as number;
+  const isOpen = outcome === 'PARTIAL' && !isDeleted && isTimestamp(endedAtMs);
   return {
     head: {
       surveyId: values[fieldIndex.surveyId] as string,
@@ -196,8 +207,9 @@ export function decodeValues(values: readonly unknown[], codes: number[]): Decod
       submittedAtMs: values[fieldIndex.submittedAtMs] as number,
       version: values[fieldIndex.version] as number,
       surveyVersion: values[fieldIndex.surveyVersion] as number,
-      outcome: outcomeOfNumber(values[fieldIndex.outcome] as number),
-      completedAtMs: values[fieldIndex.completedAtMs] as number,
+      outcome,
+      completedAtMs: isOpen ? 0 : endedAtMs,
+      ...(isOpen && endedAtMs > 0 && { savedAtMs: endedAtMs }),
       durationMs: values[fieldIndex.durationMs] as number,
       language: values[fieldIndex.language] as string,
       respondent: values[fieldIndex.respondent] as string,
@@ -208,7 +220,7 @@ export function decodeValues(values: readonly unknown[], codes: number[]): Decod
       numbers: values[fieldIndex.numbers] as number[],
       texts: values[fieldIndex.texts] as string[],
     },
-    isDeleted: values[fieldIndex.isDeleted] === 1,
+    isDeleted,
   };
 }
 

@@ -83,6 +83,7 @@ export function encodePlan(
   const { language, metadata } = storedRespondentOf(input);
   const respondent = submission.respondent ?? saved?.respondent ?? '';
   const tookMs = durationMs(startedAtMs, submittedAtMs);
+  const isBranched = compiled.paths?.paths.isBranched === true;
   const head: ResponseHead = {
     surveyId: survey.id,
     responseId,
@@ -91,6 +92,7 @@ export function encodePlan(
     surveyVersion: survey.version,
     outcome,
     completedAtMs: isComplete ? nowMs : 0,
+    ...(!isComplete && isBranched && { savedAtMs: nowMs }),
     durationMs: tookMs,
     language,
     respondent,
@@ -105,7 +107,7 @@ export function encodePlan(
         respondent,
         metadata,
         row,
-        ...(compiled.paths?.paths.isBranched === true && { surveyVersion: survey.version }),
+        ...(isBranched && { surveyVersion: survey.version, savedAtMs: nowMs }),
       };
   const line = encodeResponse(head, row);
   if (line.length > maxRowBytes / 3 && Buffer.byteLength(line) > maxRowBytes)

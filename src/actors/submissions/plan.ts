@@ -291,7 +291,8 @@ function planAnswers(
   const { cached } = input;
   const version = versionSeen(input);
   if (version === undefined || version === cached.survey.version) return planJudged(deps, input, uploadIds, uploads);
-  return deps.formerVersions(cached, version).then((former) => {
+  const savedAtMs = input.submission.surveyVersion === undefined ? input.continued.saved?.savedAtMs : undefined;
+  return deps.formerVersions(cached, version, savedAtMs).then((former) => {
     if (typeof former !== 'string') return planJudged(deps, { ...input, cached: former }, uploadIds, uploads);
     const problem =
       former === 'gone'

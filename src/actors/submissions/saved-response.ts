@@ -17,6 +17,8 @@ export interface SavedResponse {
   row: AnswerRow;
   /** The version by which it was judged; absent for surveys without paths. */
   surveyVersion?: number;
+  /** When it was saved; absent for surveys without paths, and for responses that earlier versions saved. */
+  savedAtMs?: number;
 }
 
 /** A response whose saved answers the intake no longer holds. */
@@ -121,6 +123,7 @@ export function savedFromRecord({
   metadata,
   row,
   surveyVersion,
+  savedAtMs,
 }: ResponseRecord): SavedResponse {
   const submittedAtMs = submittedAt.getTime();
   return {
@@ -131,12 +134,13 @@ export function savedFromRecord({
     metadata,
     row,
     surveyVersion,
+    ...(savedAtMs !== undefined && { savedAtMs }),
   };
 }
 
 /** The same from an accepted row, which leaves out empty positions at its end. */
 function savedFromRow(
-  { submittedAtMs, durationMs, language, respondent, metadata, surveyVersion }: ResponseHead,
+  { submittedAtMs, durationMs, language, respondent, metadata, surveyVersion, savedAtMs }: ResponseHead,
   { codes, numbers, texts }: AnswerRow,
   codePositions: number,
 ): SavedResponse {
@@ -149,5 +153,6 @@ function savedFromRow(
     metadata,
     row: { codes: padded, numbers, texts },
     surveyVersion,
+    ...(savedAtMs !== undefined && { savedAtMs }),
   };
 }

@@ -79,6 +79,7 @@ describe('the saved state of an open response', () => {
       surveyVersion: 1,
       outcome: 'PARTIAL' as const,
       completedAtMs: 0,
+      ...(version % 2 === 0 && { savedAtMs: givenStart + version }),
       durationMs: durationMs(startedAtMs, givenStart),
       language,
       respondent,
@@ -102,6 +103,7 @@ describe('the saved state of an open response', () => {
       assert.ok(found);
       const { saved } = found;
       assert.deepEqual([found.observedVersion, found.isComplete, saved.submittedAtMs], [version, false, givenStart]);
+      assert.equal(saved.savedAtMs, version % 2 === 0 ? givenStart + version : undefined);
       assert.deepEqual(
         { language: saved.language, respondent: saved.respondent, metadata: { ...saved.metadata } },
         { language, respondent, metadata: { ...metadata } },

@@ -25,3 +25,19 @@ it('a former version is gone thirty days after it was replaced, also if it was l
   assert.equal(await judgedBy(cached, 4), 'never was');
   assert.equal(await judgedBy({ survey: { ...survey, version: 30 } } as CachedSurvey, 10), 'gone');
 });
+
+it('a response that is continued may be for thirty days from its last save', async () => {
+  const survey = { ...blankSurvey(), version: 3 };
+  const judgedBy = createFormerVersions({
+    versions: {
+      find: async (_, version) => ({ definition: survey, replacedAt: version === 2 ? new Date(50 * day) : null }),
+    },
+    now: () => 90 * day,
+  });
+  const cached = { survey } as CachedSurvey;
+  assert.equal(await judgedBy(cached, 2), 'gone');
+  assert.equal(typeof (await judgedBy(cached, 2, 61 * day)), 'object');
+  assert.equal(await judgedBy(cached, 2, 59 * day), 'gone');
+  // A version that nothing has replaced is as good as the present one.
+  assert.equal(typeof (await judgedBy(cached, 1, 1 * day)), 'object');
+});

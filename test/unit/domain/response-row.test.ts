@@ -42,6 +42,16 @@ describe('response row', () => {
     );
   });
 
+  it('says when an open response was saved, and when a complete one was completed', () => {
+    const row = { codes: [1], numbers: [], texts: [] };
+    const open = { ...head, outcome: 'PARTIAL' as const, completedAtMs: 0 };
+    for (const one of [head, open, { ...open, savedAtMs: 5 }])
+      assert.deepEqual(decodeResponse(encodeResponse(one, row)).head, one);
+    // What the intake makes of an open response that finds its quota full.
+    const ended = encodeResponse({ ...open, savedAtMs: 5 }, row).replace(',0,1,0,5,', ',0,1,3,5,');
+    assert.deepEqual(decodeResponse(ended).head, { ...head, outcome: 'OVER_QUOTA', completedAtMs: 5 });
+  });
+
   it('begins with the ids and the time that the append script and readers of undecodable lines expect', () => {
     const { surveyId, responseId, submittedAtMs } = head;
     assert.deepEqual([fieldIndex.surveyId, fieldIndex.responseId, fieldIndex.submittedAtMs], [0, 1, 2]);

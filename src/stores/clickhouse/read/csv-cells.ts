@@ -48,7 +48,7 @@ const fieldExpressions: Readonly<Record<StoredField, string>> = {
   surveyId: 'survey_id',
   surveyVersion: 'survey_version',
   submittedAt: momentText('submitted_at'),
-  completedAt: `if(toUnixTimestamp64Milli(completed_at) = 0, '', ${momentText('completed_at')})`,
+  completedAt: `if(is_complete = 0 OR toUnixTimestamp64Milli(completed_at) = 0, '', ${momentText('completed_at')})`,
   isComplete: "if(is_complete = 0, 'false', 'true')",
   durationSeconds: `if(duration_ms < 0, '', ${numberText('duration_ms / 1000')})`,
   language: spreadsheetSafe('language'),

@@ -11,6 +11,8 @@ export interface ResponseRecord {
   surveyVersion: number;
   outcome: Outcome;
   completedAt: Date | null;
+  /** When a PARTIAL one was saved, where that is known. */
+  savedAtMs?: number;
   durationMs: number | null;
   language: string;
   /** '' if none was given. */
@@ -52,6 +54,7 @@ export function toRecord(cells: RecordCells): ResponseRecord {
     surveyVersion: head.surveyVersion,
     outcome: head.outcome,
     completedAt: head.completedAtMs === 0 ? null : new Date(head.completedAtMs),
+    ...(head.savedAtMs !== undefined && { savedAtMs: head.savedAtMs }),
     durationMs: head.durationMs < 0 ? null : head.durationMs,
     language: head.language,
     respondent: head.respondent,

@@ -147,6 +147,7 @@ describe('CSV lines that ClickHouse writes', () => {
         surveyId: survey.id,
         submittedAtMs: givenStart + n * 997,
         completedAtMs: n % 7 === 0 ? 0 : givenStart + n * 1009,
+        ...(n % 14 === 0 && { savedAtMs: givenStart + n }),
         outcome: n % 7 !== 0 ? 'COMPLETED' : 'PARTIAL',
         durationMs: n % 5 === 0 ? -1 : n * 13,
         language: ['en', '', 'zh-Hans', '=x', 'a"b'][n % 5] ?? '',

@@ -81,6 +81,7 @@ test('the schema can be migrated repeatedly and by two processes at once', async
       ['004_no_deduplication.sql'],
       ['005_idempotency_records.sql'],
       ['006_lightweight_deletes.sql'],
+      ['007_record_replies.sql'],
     ],
   );
 });
