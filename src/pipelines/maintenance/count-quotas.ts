@@ -18,12 +18,17 @@ export interface CountQuotasDeps extends CountCellsDeps {
   metrics: Pick<Metrics, 'quotaDifference'>;
   log: Log;
   monotonicMs?(): number;
+  /** Default: longer than ingest and the beginning of a query take while the stores work normally. */
+  freezeMs?: number;
 }
 
-/** Longer than ingest and the beginning of a query take while the stores work normally. */
-const freezeMs = 8000;
-/** Counting again after deletions, or to compare, takes at most this share of the time, and is at least this far apart. */
-const [busyShare, minPauseMs] = [0.1, 5000];
+const defaultFreezeMs = 8000;
+/**
+ * Counting again after deletions, or to compare, takes at most this share of the time, and is at least this far apart;
+ * so does any count after one that failed, since submissions wait for each, but that is not put off for longer than the
+ * last.
+ */
+const [busyShare, minPauseMs, maxRetryMs] = [0.1, 5000, 30_000];
 
 /**
  * Counts the stored responses of surveys in their quotas by cell: of quotas that are new or count something else, after
@@ -32,11 +37,14 @@ const [busyShare, minPauseMs] = [0.1, 5000];
  * next run.
  */
 export function createCountQuotas(deps: CountQuotasDeps) {
-  const { intake, log, monotonicMs = () => performance.now() } = deps;
+  const { intake, log, monotonicMs = () => performance.now(), freezeMs = defaultFreezeMs } = deps;
   /** When a survey whose counts are only compared may be counted again. */
   const notBefore = new Map<string, number>();
+  /** When one may be counted at all whose last count has failed. */
+  const retryAt = new Map<string, number>();
 
   const mayBegin = async (surveyId: string): Promise<boolean> => {
+    if (monotonicMs() < (retryAt.get(surveyId) ?? 0)) return false;
     if (monotonicMs() >= (notBefore.get(surveyId) ?? 0)) return true;
     return [...(await intake.quotas.counts(surveyId)).values()].some(({ isCounting }) => isCounting);
   };
@@ -46,10 +54,16 @@ export function createCountQuotas(deps: CountQuotasDeps) {
     if (!cached || activeQuotas(cached.survey.quotas).length === 0) return intake.quotas.dropRequest(surveyId);
     if (!(await mayBegin(surveyId))) return;
     const beganAt = monotonicMs();
-    await countFrozen(cached).finally(() => {
+    try {
+      await countFrozen(cached);
+      retryAt.delete(surveyId);
+    } catch (error) {
+      retryAt.set(surveyId, monotonicMs() + Math.min(maxRetryMs, (monotonicMs() - beganAt) / busyShare));
+      throw error;
+    } finally {
       const tookMs = monotonicMs() - beganAt;
       notBefore.set(surveyId, monotonicMs() + Math.max(minPauseMs, tookMs / busyShare));
-    });
+    }
   };
 
   const countFrozen = async (cached: CachedSurvey): Promise<void> => {

@@ -19,13 +19,14 @@ redis.call('HSET', KEYS[1], 'rev', ARGV[1], 'quota', ARGV[2], 'codes', ARGV[3], 
 
 -- The count of a quota that is new or counts something else begins at 0; the responses of before are added later.
 local isFull, noteReached, announceReached = fillings(KEYS[2], KEYS[1], KEYS[4], ARGV[7])
-local known, mustCount = {}, false
+local known, mustCount, isLimited = {}, false, false
 for _, field in ipairs(redis.call('HKEYS', KEYS[2])) do
   if string.sub(field, 1, 1) == 'v' then known[string.sub(field, 2)] = true end
 end
 for i = 9, 9 + 4 * tonumber(ARGV[8]) - 4, 4 do
   local code = ARGV[i]
   known[code] = nil
+  isLimited = isLimited or string.sub(ARGV[i + 2], 2, 2) ~= 'N'
   local before = redis.call('HMGET', KEYS[2], 'v' .. code, 'c' .. code, 'l' .. code, 'n' .. code)
   redis.call('HSET', KEYS[2], 'l' .. code, ARGV[i + 1], 'r' .. code, ARGV[i + 2])
   if before[1] == ARGV[i + 3] then
@@ -45,6 +46,9 @@ for code in pairs(known) do
   redis.call('HDEL', KEYS[2], 'c' .. code, 'l' .. code, 'r' .. code, 'n' .. code, 'v' .. code, 'd' .. code)
 end
 announceReached()
+-- An intake that was emptied has lost the seats that were taken: nothing is accepted until they are counted again.
+if not isLimited then redis.call('HDEL', KEYS[1], 'uncounted')
+elseif isNew and tonumber(ARGV[4]) > 0 then redis.call('HSET', KEYS[1], 'uncounted', '1') end
 if mustCount then redis.call('SADD', KEYS[3], ARGV[7]) end
 
 -- Responses are counted by collector from its first announcement, when it has none yet. All that were accepted before

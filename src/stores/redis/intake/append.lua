@@ -40,8 +40,8 @@ local maxPendingBytes, maxLargeBytes = tonumber(ARGV[5]), tonumber(ARGV[6])
 if maxPendingBytes < 0 then maxPendingBytes = nil end
 local largeRow = 16384
 
--- While a survey is frozen nothing is accepted: its change is saved only if nobody has answered. `frozenUntil`: the
--- survey's field `held`. After the clock was set back a freeze lasts a minute at most from when that is noticed.
+-- While a survey is frozen nothing is accepted: its change is saved only if nobody has answered, or the seats of its
+-- quotas by cell are not known (`uncounted`, see announce-survey.lua). `frozenUntil`: the survey's field `held`. After the clock was set back a freeze lasts a minute at most from when that is noticed.
 local maxFreezeMs = 60000
 local function isFrozen(key, frozenUntil)
   if not frozenUntil then return false end
@@ -120,9 +120,10 @@ local surveys, nextArgument = {}, 8
 for i = 1, tonumber(ARGV[7]) do
   local id, revision, cells = ARGV[nextArgument], ARGV[nextArgument + 1], ARGV[nextArgument + 2]
   local key = prefix .. 'survey:' .. id
-  local fields = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes', 'held', 'pending')
+  local fields = redis.call('HMGET', key, 'rev', 'quota', 'total', 'completed', 'filled', 'codes', 'held', 'pending',
+    'uncounted')
   surveys[i] = {
-    id = id, key = key, isKnown = fields[1], isCurrent = fields[1] == revision, isFrozen = isFrozen(key, fields[7]),
+    id = id, key = key, isKnown = fields[1], isCurrent = fields[1] == revision, isFrozen = fields[9] == '1' or isFrozen(key, fields[7]),
     quota = tonumber(fields[2] or ''), total = tonumber(fields[3] or 0), completed = tonumber(fields[4] or 0),
     isFilled = fields[5] == '1', codes = tonumber(fields[6] or 0),
     isOverPendingLimit = maxPendingBytes ~= nil and tonumber(fields[8] or 0) > maxPendingBytes,

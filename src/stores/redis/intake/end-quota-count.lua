@@ -26,9 +26,10 @@ redis.call('HDEL', KEYS[1], 'counting')
 announceReached()
 redis.call('HSET', KEYS[1], 'removalsCounted', ARGV[3])
 -- Whether the snapshot holds a response that was deleted meanwhile is unknown: then it is counted once more.
-local isCounted = removals == ARGV[3]
+local isKnown = true
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if string.sub(field, 1, 1) == 'n' then isCounted = false end
+  if string.sub(field, 1, 1) == 'n' then isKnown = false end
 end
-if isCounted then redis.call('SREM', KEYS[3], ARGV[2]) end
+if isKnown then redis.call('HDEL', KEYS[2], 'uncounted') end
+if isKnown and removals == ARGV[3] then redis.call('SREM', KEYS[3], ARGV[2]) end
 return difference

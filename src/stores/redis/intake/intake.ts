@@ -112,8 +112,9 @@ export function createIntake({ redis, shards, metrics, memory = unlimitedMemory 
 
     /** Whether the survey is frozen right now, by the clock of the intake. */
     isFrozen: async (surveyId: string): Promise<boolean> => {
-      const results = await orUnavailable(redis.multi().hget(keyOf(surveyId), 'held').time().exec());
-      const [frozen, time] = valuesOf(results) as [string | null, [string, string]];
+      const results = await orUnavailable(redis.multi().hmget(keyOf(surveyId), 'held', 'uncounted').time().exec());
+      const [[frozen, uncounted], time] = valuesOf(results) as [[string | null, string | null], [string, string]];
+      if (uncounted === '1') return true;
       const leftMs = Number(frozen ?? 0) - Number(time[0]) * 1000 - Number(time[1]) / 1000;
       // More is left only after the clock was set back: the next submission bounds it.
       return leftMs > 0 && leftMs <= maxFreezeMs;

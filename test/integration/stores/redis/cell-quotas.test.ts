@@ -397,6 +397,34 @@ describe('quotas by cell in the intake', () => {
     assert.match(replayed.text, /^3 \S{8} 2$/);
   });
 
+  it('let nothing be decided after the intake was emptied until the seats are counted again', async () => {
+    const lost = async (cellQuotas: readonly AnnouncedQuota[], total = 2) => {
+      const surveyId = newId();
+      const facts = { surveyId, revision: 1, quota: null, codePositions: 3, completed: total };
+      await open.intake.announce({ ...facts, total, cellQuotas });
+      return surveyId;
+    };
+    const surveyId = await lost([quota(1)]);
+    assert.equal((await send(surveyId, [1])).code, 'FROZEN');
+    assert.equal((await send(surveyId, [])).code, 'FROZEN');
+    assert.equal(await open.intake.isFrozen(surveyId), true);
+    const counting = await begin(surveyId);
+    assert.equal((await send(surveyId, [1])).code, 'FROZEN');
+    await counting?.end([{ code: 1, version: 1, count: 2 }]);
+    assert.equal(await open.intake.isFrozen(surveyId), false);
+    assert.equal((await send(surveyId, [1])).code, 'OVER_QUOTA');
+    const changed = await lost([quota(1)]);
+    const stale = await begin(changed);
+    await announceSurvey(open.intake, { id: changed, revision: 2, cellQuotas: [quota(1, { version: 2 })] });
+    await stale?.end([{ code: 1, version: 1, count: 2 }]);
+    assert.equal((await send(changed, [1], { revision: 2 })).code, 'FROZEN', 'what it counts now is not known yet');
+    await announceSurvey(open.intake, { id: changed, revision: 3, cellQuotas: [] });
+    assert.equal((await send(changed, [], { revision: 3 })).code, 'ACCEPTED');
+    for (const free of [await lost([quota(1)], 0), await lost([quota(1, { whenFull: 'COUNT_ONLY' })]), await lost([])])
+      assert.equal((await send(free, [])).code, 'ACCEPTED');
+    for (const id of await open.intake.quotas.surveysToCount()) await open.intake.quotas.dropRequest(id);
+  });
+
   it('do not begin to count when the freeze is over', async () => {
     const surveyId = await survey([quota(1)]);
     const freeze = await open.intake.freeze(surveyId, 5000);
