@@ -99,6 +99,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
   const restore = createRestore({ responses, deadLetters, reading });
   const lookupSemaphore = createSemaphore(lookupLimits);
   const invitations = createInvitations({ secrets, invitations: stores.invitations, now, log });
+  const formerVersions = createFormerVersions({ versions: createSurveyVersions(stores.sql), now });
   const submit = createSubmissions({
     invitations,
     actors,
@@ -106,7 +107,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     uploads,
     secrets,
     quotaCounts: intake.quotas.counts,
-    formerVersions: createFormerVersions({ versions: createSurveyVersions(stores.sql), now }),
+    formerVersions,
     submitLimit: settings.rateLimits.submit,
     pressure: stores.pressure.refusal,
     mayHaveLegacyKeys: stores.mayHaveLegacyKeys,
@@ -127,6 +128,7 @@ export function createCore({ settings, stores, metrics, secrets, log }: CoreOpti
     erasure,
     postgresFallback,
     invitations,
+    formerVersions,
     collectorIdOf: createCollectorIds(actors),
     currentSurvey: createCurrentSurvey({ actors, surveys, intake, postgresFallback }),
     /**

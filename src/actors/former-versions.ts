@@ -2,7 +2,6 @@ import { meansTheSame } from '../domain/questions/question-meaning.ts';
 import { type CompiledSurvey, compileSurvey } from '../domain/submission/answers.ts';
 import type { SurveyWithQuestions } from '../domain/survey.ts';
 import { keptVersions, type SurveyVersions } from '../stores/postgres/survey-versions.ts';
-import type { CachedSurvey } from './survey-cache.ts';
 
 /** What a submission is judged by: the survey with the questions of the version that the respondent saw. */
 export interface JudgingSurvey {
@@ -31,7 +30,7 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
   /** By survey, revision and version; the last used ones last. */
   const cache = new Map<string, LoadedVersion | undefined>();
 
-  const load = async ({ survey }: CachedSurvey, version: number): Promise<LoadedVersion | undefined> => {
+  const load = async ({ survey }: JudgingSurvey, version: number): Promise<LoadedVersion | undefined> => {
     const found = await versions.find(survey.id, version);
     if (!found) return undefined;
     const endsAtMs = found.replacedAt ? found.replacedAt.getTime() + acceptedForMs : Number.POSITIVE_INFINITY;
@@ -40,25 +39,42 @@ export function createFormerVersions({ versions, now }: FormerVersionsDeps) {
     return { judging: { survey: former, compiled: compileSurvey(former) }, endsAtMs };
   };
 
-  /** `savedAtMs`: last save of the response that is continued, where the respondent names no version. */
-  return async (
-    cached: CachedSurvey,
-    version: number,
-    savedAtMs?: number,
-  ): Promise<JudgingSurvey | 'never was' | 'gone'> => {
-    const { survey } = cached;
-    if (version > survey.version) return 'never was';
-    if (version <= survey.version - keptVersions) return 'gone';
+  const find = async (present: JudgingSurvey, version: number): Promise<LoadedVersion | undefined> => {
+    const { survey } = present;
     const name = `${survey.id} ${survey.revision} ${version}`;
-    const known = cache.has(name) ? cache.get(name) : await load(cached, version);
+    const known = cache.has(name) ? cache.get(name) : await load(present, version);
     cache.delete(name);
     cache.set(name, known);
     const [oldest] = cache.keys();
     if (cache.size > maxCached && oldest !== undefined) cache.delete(oldest);
-    if (!known) return 'gone';
-    const isReplaced = Number.isFinite(known.endsAtMs);
-    const endsAtMs = isReplaced && savedAtMs !== undefined ? savedAtMs + acceptedForMs : known.endsAtMs;
-    return now() <= endsAtMs ? known.judging : 'gone';
+    return known;
+  };
+
+  return {
+    /**
+     * By what a submission is judged. `savedAtMs`: last save of the response that is continued, where the respondent
+     * names no version.
+     */
+    async forSubmission(
+      present: JudgingSurvey,
+      version: number,
+      savedAtMs?: number,
+    ): Promise<JudgingSurvey | 'never was' | 'gone'> {
+      const { survey } = present;
+      if (version > survey.version) return 'never was';
+      if (version <= survey.version - keptVersions) return 'gone';
+      const known = await find(present, version);
+      if (!known) return 'gone';
+      const isReplaced = Number.isFinite(known.endsAtMs);
+      const endsAtMs = isReplaced && savedAtMs !== undefined ? savedAtMs + acceptedForMs : known.endsAtMs;
+      return now() <= endsAtMs ? known.judging : 'gone';
+    },
+
+    /** By what a saved response was judged, however long ago; the present survey where that is not known any more. */
+    async ofResponse(present: JudgingSurvey, version: number): Promise<JudgingSurvey> {
+      if (version === present.survey.version) return present;
+      return (await find(present, version))?.judging ?? present;
+    },
   };
 }
 

@@ -1,9 +1,12 @@
+import { createDeadLetters } from '../actors/dead-letters.ts';
+import { createFormerVersions } from '../actors/former-versions.ts';
 import type { Log } from '../log.ts';
 import { createBatchCheck } from '../pipelines/ingest/batch-check.ts';
 import { createRetainedRowsCheck } from '../pipelines/ingest/retained-rows-check.ts';
 import { createClickHouse } from '../stores/clickhouse/client.ts';
 import { createResponseStore } from '../stores/clickhouse/responses.ts';
 import { createPostgres } from '../stores/postgres/client.ts';
+import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import { createSurveyStore } from '../stores/postgres/surveys.ts';
 import { createSharedRedis } from '../stores/redis/clients.ts';
 import { createIntake } from '../stores/redis/intake/intake.ts';
@@ -42,6 +45,8 @@ export async function connectStores({
     responses,
     stream,
     surveys: createSurveyStore(sql),
+    deadLetters: createDeadLetters({ stream, shards }),
+    formerVersions: createFormerVersions({ versions: createSurveyVersions(sql), now: Date.now }),
     retentionCheck: createRetainedRowsCheck({
       stream,
       sink: { missing: createBatchCheck(responses.storedRows) },

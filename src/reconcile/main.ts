@@ -8,7 +8,7 @@ import { reconcile } from './reconcile.ts';
 const usage = `npm run reconcile [-- options]
 
 Compares accepted responses with stored ones while the service runs: the rows in the retention window of the streams, by
-their ids; and for each survey the counters of the intake, those of its quotas by cell, the stored responses, and the
+their ids; and for each survey the counters of the intake, those of its collectors and quotas by cell, the stored responses, and the
 counts in the survey's row. The exit code is 1 if they differ.
 
   --repair        stores missing rows again from the streams, and corrects the counts in the rows of surveys

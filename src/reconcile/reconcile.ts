@@ -1,21 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { defaultCollectorCode } from '../domain/collectors/collector.ts';
+import { collectorCodeOf, indexCollectors } from '../domain/collectors/survey-collectors.ts';
 import { activeQuotas } from '../domain/quotas/cell-quota.ts';
 import { idsOfLine } from '../domain/response-row.ts';
 import { compileSurvey } from '../domain/submission/answers.ts';
+import type { SurveyWithQuestions } from '../domain/survey.ts';
 import type { RetainedRowsCheck } from '../pipelines/ingest/retained-rows-check.ts';
-import { cellsOf } from '../pipelines/maintenance/count-quotas.ts';
+import { type CountCellsDeps, countCells } from '../pipelines/maintenance/count-cells.ts';
 import type { ResponseStore } from '../stores/clickhouse/responses.ts';
 import type { SavedCounts, SurveyStore } from '../stores/postgres/surveys.ts';
 import type { Intake } from '../stores/redis/intake/intake.ts';
 import type { Shard, Shards } from '../stores/redis/intake/shards.ts';
 import { isAtOrAfter, type Stream } from '../stores/redis/intake/stream.ts';
 
-export interface ReconcileOptions {
+export interface ReconcileOptions extends CountCellsDeps {
   shards: Shards;
   stream: Pick<Stream, 'newestId' | 'acknowledged' | 'findDeadLetters'>;
   retentionCheck: RetainedRowsCheck;
-  intake: Pick<Intake, 'counts' | 'quotas'>;
-  responses: Pick<ResponseStore, 'insertBatch' | 'countBySurvey' | 'snapshot'>;
+  intake: Pick<Intake, 'counts' | 'completedByCollector' | 'quotas'>;
+  responses: Pick<ResponseStore, 'insertBatch' | 'countBySurvey' | 'countCompleteByCode' | 'snapshot' | 'wasDeleted'>;
   surveys: Pick<SurveyStore, 'savedCounts' | 'saveCounts' | 'load'>;
   isRepairing: boolean;
   surveyId: string | undefined;
@@ -132,10 +135,8 @@ async function findSavedCounts(
 }
 
 /** The differences that responses accepted meanwhile do not explain, each as a sentence. */
-async function findDifferences(
-  { intake, responses, surveys, stream, shards }: ReconcileOptions,
-  saved: SavedCounts,
-): Promise<string[]> {
+async function findDifferences(options: ReconcileOptions, saved: SavedCounts): Promise<string[]> {
+  const { intake, responses, surveys, stream, shards } = options;
   const { surveyId } = saved;
   const before = await intake.counts(surveyId);
   // The intake does not know a survey that was never announced: there is nothing to compare.
@@ -160,26 +161,49 @@ async function findDifferences(
     );
   if (saved.isOpen && saved.quota !== null && Math.min(before.completed, after.completed) > saved.quota)
     differences.push(`${after.completed} complete responses are more than its quota of ${saved.quota}`);
-  if (differences.length === 0)
-    differences.push(...(await findQuotaDifferences({ intake, responses, surveys }, surveyId)));
+  const survey = differences.length === 0 ? await surveys.load(surveyId) : undefined;
+  if (survey) differences.push(...(await findCollectorDifferences(options, survey)));
+  if (survey) differences.push(...(await findQuotaDifferences(options, survey)));
   return differences;
 }
 
-/** Quotas by cell whose count no response that was accepted or deleted meanwhile explains. */
-async function findQuotaDifferences(
-  { intake, responses, surveys }: Pick<ReconcileOptions, 'intake' | 'responses' | 'surveys'>,
-  surveyId: string,
+/** Collectors whose count no response that was accepted or deleted meanwhile explains. */
+async function findCollectorDifferences(
+  { intake, responses, deadLetters }: ReconcileOptions,
+  survey: SurveyWithQuestions,
 ): Promise<string[]> {
-  const survey = await surveys.load(surveyId);
-  const quotas = activeQuotas(survey?.quotas);
-  const before = await intake.quotas.state(surveyId);
-  if (!survey || quotas.length === 0 || !before.isSettled) return [];
-  const compiled = compileSurvey(survey);
-  const stored = new Map<number, number>();
-  for await (const batch of responses.snapshot(surveyId, survey.slotCounts.codes))
-    for (const response of batch)
-      for (const code of cellsOf(compiled, response)) stored.set(code, (stored.get(code) ?? 0) + 1);
-  const after = await intake.quotas.state(surveyId);
+  const index = indexCollectors(survey);
+  const collectors = survey.collectors ?? [];
+  const codes = collectors.map(({ code }) => code);
+  const before = index.isCounted ? await intake.completedByCollector(survey.id, codes) : undefined;
+  if (!before) return [];
+  const stored =
+    index.slot === null
+      ? new Map([[defaultCollectorCode, (await responses.countBySurvey([survey.id])).get(survey.id)?.complete ?? 0]])
+      : await responses.countCompleteByCode(survey.id, index.slot);
+  const ofDeadLetters = new Map<number, number>();
+  for (const { row } of await deadLetters.ofSurvey(survey.id)) {
+    if (row.head?.outcome !== 'COMPLETED' || !row.answers) continue;
+    const code = collectorCodeOf(index, row.answers.codes);
+    ofDeadLetters.set(code, (ofDeadLetters.get(code) ?? 0) + 1);
+  }
+  const after = (await intake.completedByCollector(survey.id, codes)) ?? before;
+  return collectors.flatMap(({ name, code }) => {
+    const [first, last, found] = [before.get(code), after.get(code), stored.get(code) ?? 0];
+    const isSame = found + (ofDeadLetters.get(code) ?? 0) === last;
+    if (first !== last || isSame) return [];
+    return [`the intake counts ${last} by the collector ${JSON.stringify(name)}, the response store holds ${found}`];
+  });
+}
+
+/** Quotas by cell whose count no response that was accepted or deleted meanwhile explains. */
+async function findQuotaDifferences(options: ReconcileOptions, survey: SurveyWithQuestions): Promise<string[]> {
+  const { intake } = options;
+  const quotas = activeQuotas(survey.quotas);
+  const before = await intake.quotas.state(survey.id);
+  if (quotas.length === 0 || !before.isSettled) return [];
+  const stored = await countCells(options, { survey, compiled: compileSurvey(survey) });
+  const after = await intake.quotas.state(survey.id);
   if (!after.isSettled) return [];
   return quotas.flatMap(({ name, code }) => {
     const [first, last] = [before.counts.get(code)?.count, after.counts.get(code)?.count];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { liveServerMessageSchema } from '../../src/http/schemas/live.ts';
+import { newId } from '../../src/platform/ids.ts';
 import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { openLive } from '../support/live-client.ts';
@@ -121,6 +122,32 @@ describe('quotas by cell', () => {
     assert.deepEqual(await counted(id), { Before: 1, After: 1 });
   });
 
+  it('count an open response by the version of its last save, until it is continued by another', async () => {
+    const { id, sex, age, is } = await survey();
+    const quota = (name: string) =>
+      admin.create(`/surveys/${id}/quotas`, { name, limit: 9, where: is(age, 0), counts: 'STARTED' });
+    await admin.put(`/surveys/questions/${sex.id}`, { visibleIf: { language: ['en', 'de'] } });
+    await quota('Before');
+    await counted(id);
+    const responseId = newId();
+    const answers = [
+      { questionId: sex.id, optionId: sex.options[0].id },
+      { questionId: age.id, optionId: age.options[0].id },
+    ];
+    const { body } = await admin.submit(id, { responseId, answers, isComplete: false });
+    assert.deepEqual(await counted(id), { Before: 1 });
+    await admin.put(`/surveys/questions/${age.id}`, { visibleIf: is(sex, 1) });
+    await quota('After');
+    assert.deepEqual(await counted(id), { Before: 1, After: 1 });
+    const { version: surveyVersion } = await admin.get(`/surveys/${id}`);
+    const next = { responseId, resumeToken: body.data.resumeToken, answers: [], isComplete: false };
+    assert.equal((await admin.submit(id, next)).status, 201);
+    assert.deepEqual(await counted(id), { Before: 1, After: 1 });
+    const byPresent = { ...next, metadata: { page: '2' }, surveyVersion };
+    assert.equal((await admin.submit(id, byPresent)).status, 201);
+    assert.deepEqual(await counted(id), { Before: 0, After: 0 });
+  });
+
   it('are named on the path of who fits a full one', async () => {
     const { id, sex, is, submit } = await survey();
     const { id: quotaId } = await admin.create(`/surveys/${id}/quotas`, { name: 'Women', limit: 1, where: is(sex, 0) });
@@ -161,6 +188,24 @@ describe('quotas by cell', () => {
     second.send({ type: 'subscribe', surveyId: id, channels: ['status'] });
     assert.equal((await second.next('status'))['quotas'][0].count, 5);
     for (const { socket } of [live, second]) socket.terminate();
+  });
+
+  it('cannot name the invitation in an anonymous survey, which keeps nothing of it', async () => {
+    const { id } = await survey();
+    const where = { all: [{ language: ['en'] }, { invitation: 'group', operator: 'equalsText', value: 'A' }] };
+    const make = () => admin.call('POST', `/surveys/${id}/quotas`, { body: { name: 'Group A', limit: 1, where } });
+    const switchTo = (isAnonymous: boolean, query = '') =>
+      admin.call('PUT', `/surveys/${id}${query}`, { body: { isAnonymous } });
+    assert.equal((await make()).status, 201);
+    const refused = await switchTo(true);
+    assert.deepEqual([refused.status, refused.body.details.reason], [409, 'CONDITION_BROKEN']);
+    assert.equal(refused.body.details.broken[0].kind, 'quota');
+    assert.equal((await switchTo(true, '?removeConditions=true')).status, 200);
+    assert.deepEqual(await admin.get(`/surveys/${id}/quotas`), []);
+    const odd = await make();
+    assert.deepEqual([odd.status, odd.body.details[0].path], [400, 'where.all.1.invitation']);
+    assert.equal((await switchTo(false)).status, 200);
+    assert.equal((await make()).status, 201);
   });
 
   it('refuse conditions that do not fit', async () => {

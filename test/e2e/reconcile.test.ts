@@ -206,6 +206,24 @@ describe('npm run reconcile', () => {
     assert.match(said, /the intake counts 5 in its quota "English", the response store holds 3/);
   });
 
+  it('reports a collector whose counter differs from the stored responses', async () => {
+    const { id } = await survey(2);
+    const { id: collectorId } = await admin.create(`/surveys/${id}/collectors`, { name: 'Panel', responseQuota: 9 });
+    await admin.submit(id, { answers: [], collectorId });
+    await eventually(async () => assert.equal((await admin.get(`/analytics/surveys/${id}`)).totalResponses, 3));
+    assert.equal((await run('--survey', id)).code, 0);
+    const redis = createSharedRedis(runningStores(dataDir).redis ?? '', log);
+    await redis.connect();
+    const [key = ''] = await redis.keys(`*survey:${id}`);
+    await redis.hset(key, 'completed:1', 4);
+    const { code, said } = await run('--survey', id);
+    await redis.hset(key, 'completed:1', 1);
+    redis.disconnect();
+    assert.equal(code, 1, said);
+    assert.match(said, /the intake counts 4 by the collector "Panel", the response store holds 1/);
+    assert.equal((await run('--survey', id)).code, 0);
+  });
+
   it('prints its usage, and explains wrong arguments and missing stores', async () => {
     assert.match((await run('--help')).said, /npm run reconcile/);
     assert.equal((await run('--mend')).code, 2);

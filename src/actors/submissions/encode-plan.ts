@@ -55,10 +55,9 @@ function pathReply(outcome: Outcome, path: JudgedPath | undefined): PathReply | 
   return { outcome, ...(ignored.length > 0 && { ignored }) };
 }
 
-/** The cells in which an earlier save of a response counts. */
-function heldCells({ cached, continued: { saved } }: RowInput): number[] | undefined {
-  if (!saved || !cached.compiled.paths) return undefined;
-  return cached.compiled.paths.cells(saved.row, saved, { isStarted: true });
+/** The cells in which an earlier save of a response counts: those of the path by which it was judged then. */
+function heldCells({ cached, savedBy = cached, continued: { saved } }: RowInput): number[] | undefined {
+  return saved && savedBy.compiled.paths?.cells(saved.row, saved, { isStarted: true });
 }
 
 /**

@@ -288,23 +288,37 @@ function planAnswers(
   uploadIds: readonly string[],
   uploads: Uploads,
 ): SubmissionPlan | Promise<SubmissionPlan> {
-  const { cached } = input;
-  const version = versionSeen(input);
-  if (version === undefined || version === cached.survey.version) return planJudged(deps, input, uploadIds, uploads);
-  const savedAtMs = input.submission.surveyVersion === undefined ? input.continued.saved?.savedAtMs : undefined;
-  return deps.formerVersions(cached, version, savedAtMs).then((former) => {
-    if (typeof former !== 'string') return planJudged(deps, { ...input, cached: former }, uploadIds, uploads);
-    const problem =
-      former === 'gone'
-        ? refusal('versionGone')
-        : validationProblem([{ path: 'surveyVersion', message: 'is not a version of this survey' }]);
-    return {
-      ...refusedPlan(input.responseId, input.continued.observedVersion, problem),
-      idHash: idHashOf(input, input.continued),
-      outcome: outcomeOfSubmission(input.submission),
-      uploadIds,
-    };
-  });
+  const { cached, continued } = input;
+  const present = cached.survey.version;
+  const version = versionSeen(input) ?? present;
+  const savedVersion = cached.compiled.paths?.countsStarted === true ? continued.saved?.surveyVersion : undefined;
+  if (version === present && (savedVersion ?? present) === present) return planJudged(deps, input, uploadIds, uploads);
+  return planByVersions(deps, input, { version, savedVersion }).then((judged) =>
+    judged instanceof Problem
+      ? {
+          ...refusedPlan(input.responseId, continued.observedVersion, judged),
+          idHash: idHashOf(input, continued),
+          outcome: outcomeOfSubmission(input.submission),
+          uploadIds,
+        }
+      : planJudged(deps, { ...input, ...judged }, uploadIds, uploads),
+  );
+}
+
+/** Loads the version that the respondent saw, and that by which the last save was judged. */
+async function planByVersions(
+  { formerVersions }: PlanDeps,
+  { cached, submission, continued }: AnswerInput,
+  { version, savedVersion }: { version: number; savedVersion: number | undefined },
+): Promise<Pick<AnswerInput, 'cached' | 'savedBy'> | Problem> {
+  const savedAtMs = submission.surveyVersion === undefined ? continued.saved?.savedAtMs : undefined;
+  const judging =
+    version === cached.survey.version ? cached : await formerVersions.forSubmission(cached, version, savedAtMs);
+  if (judging === 'gone') return refusal('versionGone');
+  if (judging === 'never was')
+    return validationProblem([{ path: 'surveyVersion', message: 'is not a version of this survey' }]);
+  if (savedVersion === undefined || savedVersion === version) return { cached: judging };
+  return { cached: judging, savedBy: await formerVersions.ofResponse(cached, savedVersion) };
 }
 
 /** A response that is continued is judged by the version of its last save, unless the respondent has seen another. */

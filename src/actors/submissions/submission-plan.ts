@@ -75,6 +75,8 @@ export interface AnswerInput {
   /** Hash of the idempotency key and digest of the body; '' = none. */
   context: { keyHash: string; digest: string };
   continued: ContinuedResponse;
+  /** By what the last save was judged, where that is another version. */
+  savedBy?: JudgingSurvey | undefined;
   choice: CollectorChoice;
   invitation?: Invitation | undefined;
   nowMs: number;

@@ -37,6 +37,21 @@ export function takeSeat(seats: SeatCount, outcome: Outcome): [SeatDecision, Sea
   return [isFilled ? 'filled' : 'accepted', { ...seats, completed, isFilled }];
 }
 
+/** The quota of a collector: full by its count alone, and closes nothing. */
+export type CollectorSeats = Pick<SeatCount, 'quota' | 'completed'>;
+
+/** The same by a collector whose responses are counted: the survey's seats decide first. */
+export function takeCollectorSeat(
+  seats: SeatCount,
+  collector: CollectorSeats,
+  outcome: Outcome,
+): [SeatDecision | 'collector full', SeatCount, CollectorSeats] {
+  const [decision, next] = takeSeat(seats, outcome);
+  if (decision === 'refused') return [decision, next, collector];
+  if (isQuotaReached(collector.quota, collector.completed)) return ['collector full', seats, collector];
+  return [decision, next, takesSeat(outcome) ? { ...collector, completed: collector.completed + 1 } : collector];
+}
+
 /** After a COMPLETED response was deleted. The survey stays filled. */
 export const giveSeatBack = (seats: SeatCount): SeatCount => ({
   ...seats,

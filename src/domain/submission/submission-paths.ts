@@ -67,6 +67,8 @@ export function compileSubmissionPaths(survey: SurveyWithQuestions, visible: rea
     walkOf(paths, answersIn(row), pathContext(context));
   return {
     paths,
+    /** Whether any quota by cell counts started responses. */
+    countsStarted: started.length > 0,
     /** Judges the answers of a row, and leaves in it what is stored. */
     judge(row: AnswerRow, options: JudgeOptions): JudgedPath {
       const walked = walk(row, options.context);

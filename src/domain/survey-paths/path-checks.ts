@@ -177,7 +177,12 @@ function createElementCheck(survey: SurveyWithQuestions): ElementCheck {
     if ('all' in condition) return condition.all.flatMap((inner, index) => inside(inner, `all.${index}`));
     if ('any' in condition) return condition.any.flatMap((inner, index) => inside(inner, `any.${index}`));
     if ('not' in condition) return inside(condition.not, 'not');
-    if (!('questionId' in condition)) return [];
+    if (!('questionId' in condition)) {
+      // An anonymous survey keeps nothing of invitations, so a count of its stored responses could not evaluate it.
+      const isLost = scope === anyQuestion && survey.isAnonymous && 'invitation' in condition;
+      const message = 'cannot be counted: an anonymous survey keeps nothing of invitations';
+      return isLost ? [{ path: path === '' ? 'invitation' : `${path}.invitation`, message }] : [];
+    }
     const question = known.get(condition.questionId);
     const message = questionProblem(scope, question);
     const found = message === undefined && question ? leafProblem(condition, question) : undefined;

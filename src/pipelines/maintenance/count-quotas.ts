@@ -1,21 +1,18 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ConsistentReads } from '../../actors/consistent-reads.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { CachedSurvey } from '../../actors/survey-cache.ts';
 import { activeQuotas } from '../../domain/quotas/cell-quota.ts';
-import type { CompiledSurvey } from '../../domain/submission/answers.ts';
 import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import type { Log } from '../../log.ts';
 import type { Metrics } from '../../metrics.ts';
-import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import type { QuotaCounting } from '../../stores/redis/intake/quotas.ts';
+import { type CountCellsDeps, countCells } from './count-cells.ts';
 
-export interface CountQuotasDeps {
+export interface CountQuotasDeps extends CountCellsDeps {
   actors: Pick<SurveyActors, 'sync'>;
   intake: Pick<Intake, 'freeze' | 'quotas'>;
-  responses: Pick<ResponseStore, 'snapshot'>;
   reading: Pick<ConsistentReads, 'caughtUp'>;
   surveys: Pick<SurveyStore, 'idsWithQuotas'>;
   metrics: Pick<Metrics, 'quotaDifference'>;
@@ -35,7 +32,7 @@ const [busyShare, minPauseMs] = [0.1, 5000];
  * next run.
  */
 export function createCountQuotas(deps: CountQuotasDeps) {
-  const { intake, responses, log, monotonicMs = () => performance.now() } = deps;
+  const { intake, log, monotonicMs = () => performance.now() } = deps;
   /** When a survey whose counts are only compared may be counted again. */
   const notBefore = new Map<string, number>();
 
@@ -71,31 +68,13 @@ export function createCountQuotas(deps: CountQuotasDeps) {
       await deps.reading.caughtUp(surveyId);
       const counting = await intake.quotas.beginCount(surveyId, { frozen: freeze.frozen, removals });
       if (!counting) return;
-      const counts = await countStored(cached, release);
+      const counts = await countCells(deps, cached, release);
       const difference = await counting.end(countedQuotas(survey, counting, counts));
       if (difference === undefined) return;
       deps.metrics.quotaDifference(difference);
       if (difference > 0) log.error({ surveyId, difference }, 'quotas by cell differed from the stored responses');
     } finally {
       await release().catch(() => undefined);
-    }
-  };
-
-  /** Number of stored responses by the quota's code. `onBegun` is called once nothing later can be among them. */
-  const countStored = async ({ survey, compiled }: CachedSurvey, onBegun: () => Promise<void>) => {
-    const counts = new Map<number, number>();
-    const batches = responses.snapshot(survey.id, survey.slotCounts.codes);
-    try {
-      for (let next = await batches.next(); ; next = await batches.next()) {
-        await onBegun();
-        if (next.done) return counts;
-        for (const response of next.value)
-          for (const code of cellsOf(compiled, response)) counts.set(code, (counts.get(code) ?? 0) + 1);
-        await nextTurn();
-      }
-    } finally {
-      // Ends the query where the count was given up.
-      await batches.return(undefined);
     }
   };
 
@@ -112,15 +91,6 @@ export function createCountQuotas(deps: CountQuotasDeps) {
       for (const surveyId of await deps.surveys.idsWithQuotas()) await intake.quotas.requestCount(surveyId);
     },
   };
-}
-
-/** Codes of the quotas that a stored response counts for. */
-export function cellsOf(
-  { paths }: CompiledSurvey,
-  { outcome, row, language, metadata }: ResponseRecord,
-): readonly number[] {
-  if (!paths || (outcome !== 'COMPLETED' && outcome !== 'PARTIAL')) return [];
-  return paths.cells(row, { language, metadata }, { isStarted: outcome === 'PARTIAL' });
 }
 
 /** Only quotas whose condition is the one that was counted. */

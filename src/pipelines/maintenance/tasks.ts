@@ -66,7 +66,7 @@ export function maintenanceTasks({ stores, core, log, stopping }: MaintenanceDep
 
 /** Periodic tasks that also need ClickHouse. */
 export function responseMaintenanceTasks({ stores, core, metrics, log, stopping }: MaintenanceDeps): ScheduledTask[] {
-  const countQuotas = createCountQuotas({ ...stores, ...core, metrics, log });
+  const countQuotas = createCountQuotas({ ...stores, ...core, deadLetters: createDeadLetters(stores), metrics, log });
   return [
     {
       name: 'count stored responses in quotas by cell',

@@ -101,7 +101,7 @@ describe('definitions of open surveys in Redis', () => {
       submitLimit: 1000,
       pressure: () => undefined,
       quotaCounts: async () => new Map(),
-      formerVersions: async () => 'gone',
+      formerVersions: { forSubmission: async () => 'gone', ofResponse: async (present) => present },
       mayHaveLegacyKeys: () => false,
       now: Date.now,
       newId: () => newResponseId(),

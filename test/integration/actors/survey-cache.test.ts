@@ -90,7 +90,7 @@ describe('cached surveys and the intake', () => {
       submitLimit: 1000,
       pressure: () => undefined,
       quotaCounts: async () => new Map(),
-      formerVersions: async () => 'gone',
+      formerVersions: { forSubmission: async () => 'gone', ofResponse: async (present) => present },
       mayHaveLegacyKeys: () => false,
       now: Date.now,
       secrets: { resumeToken: () => 't', isResumeToken: () => true, keyedHash: (address) => address },

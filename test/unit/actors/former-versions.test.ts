@@ -9,7 +9,7 @@ const day = 24 * 3600 * 1000;
 it('a former version is gone thirty days after it was replaced, also if it was loaded before', async () => {
   const survey = { ...blankSurvey(), version: 3 };
   let [nowMs, loads] = [29 * day, 0];
-  const judgedBy = createFormerVersions({
+  const { forSubmission: judgedBy } = createFormerVersions({
     versions: {
       find: async () => {
         loads += 1;
@@ -28,7 +28,7 @@ it('a former version is gone thirty days after it was replaced, also if it was l
 
 it('a response that is continued may be for thirty days from its last save', async () => {
   const survey = { ...blankSurvey(), version: 3 };
-  const judgedBy = createFormerVersions({
+  const { forSubmission: judgedBy } = createFormerVersions({
     versions: {
       find: async (_, version) => ({ definition: survey, replacedAt: version === 2 ? new Date(50 * day) : null }),
     },

@@ -11,7 +11,7 @@ if redis.call('XDEL', ARGV[1] .. 'dead', ARGV[2]) == 0 then return 0 end
 -- Without this mark the row becomes a dead letter again if it fails again.
 redis.call('DEL', ARGV[1] .. 'buried:' .. redis.sha1hex(ARGV[6]))
 redis.call('XADD', KEYS[1], '*', 'n', ARGV[3], 'codes', ARGV[4], 'surveys', ARGV[5], 'filled', '', 'rows', ARGV[6])
--- Its seats in quotas by cell were given back if the stored responses were counted meanwhile.
+-- Of a row that could not be read a count of the stored responses has left out the seats in quotas by cell.
 for surveyId in string.gmatch(ARGV[5], '[^,]+') do
   local quotas = ARGV[1] .. 'quotas:' .. surveyId
   if redis.call('EXISTS', quotas) == 1 then

@@ -3,10 +3,11 @@ import { after, before, describe, it } from 'node:test';
 import { type Outcome, outcomes, takesSeat } from '../../../../src/domain/outcome.ts';
 import {
   announceQuota,
+  type CollectorSeats,
   giveSeatBack,
   type SeatCount,
   type SeatDecision,
-  takeSeat,
+  takeCollectorSeat,
 } from '../../../../src/domain/quotas/quota.ts';
 import { newId } from '../../../../src/platform/ids.ts';
 import { createShards } from '../../../../src/stores/redis/intake/shards.ts';
@@ -24,7 +25,31 @@ function chanceOf(seed: number) {
   };
 }
 
-const codeOf: Record<SeatDecision, string> = { accepted: 'ACCEPTED', filled: 'FILLED', refused: 'QUOTA' };
+const codeOf: Record<SeatDecision | 'collector full', string> = {
+  accepted: 'ACCEPTED',
+  filled: 'FILLED',
+  refused: 'QUOTA',
+  'collector full': 'COLLECTOR_FULL',
+};
+
+interface Given {
+  responseId: string;
+  outcome: Outcome;
+  /** Code of its collector. */
+  collector: number;
+}
+
+/**
+ * The order in which the script takes the submissions of a tick: groups of complete ones before single ones, and each by
+ * collector, in the order in which these come.
+ */
+function inScriptOrder(given: readonly Given[]): Given[] {
+  const nameOf = ({ outcome, collector }: Given) => `${outcome === 'COMPLETED'} ${collector}`;
+  const names = [...new Set(given.map(nameOf))].sort(
+    (one, other) => Number(other.startsWith('true')) - Number(one.startsWith('true')),
+  );
+  return names.flatMap((name) => given.filter((one) => nameOf(one) === name));
+}
 
 describe('the scripts of the intake', () => {
   const shards = createShards(2);
@@ -35,44 +60,46 @@ describe('the scripts of the intake', () => {
   });
   after(() => close?.());
 
-  /** Random submissions, deletions and changes of the quota, each in Redis and in the model. */
+  /** Random submissions, deletions and changes of the quotas, each in Redis and in the model. */
   async function compareSequence(seed: number): Promise<void> {
     const chance = chanceOf(seed);
+    const anyQuota = (most: number) => (chance(4) === 0 ? null : 1 + chance(most));
     let revision = 1;
-    let seats: SeatCount = { quota: chance(4) === 0 ? null : 1 + chance(8), completed: 0, isFilled: false };
-    const surveyId = await announceSurvey(intake, seats.quota === null ? {} : { quota: seats.quota });
-    const accepted: { responseId: string; outcome: Outcome }[] = [];
+    let seats: SeatCount = { quota: anyQuota(8), completed: 0, isFilled: false };
+    let collectors: CollectorSeats[] = [0, 1, 2].map(() => ({ quota: anyQuota(5), completed: 0 }));
+    const announced = () => collectors.map(({ quota }, code) => ({ code, quota, completed: 0 }));
+    const surveyId = await announceSurvey(intake, {
+      ...(seats.quota !== null && { quota: seats.quota }),
+      collectors: announced(),
+    });
+    const accepted: Given[] = [];
     const happened: string[] = [];
 
     const submit = async (): Promise<void> => {
-      // Submissions of one tick: complete ones without a state travel as a group, the others one by one.
       const isGroup = chance(2) === 0;
-      const given = Array.from({ length: 1 + chance(5) }, (): { responseId: string; outcome: Outcome } => ({
-        responseId: newId(),
-        outcome: isGroup ? 'COMPLETED' : (outcomes[chance(outcomes.length)] ?? 'COMPLETED'),
-      }));
-      const results = await Promise.all(
-        given.map((one) =>
-          intake.append(
-            appendix(surveyId, {
-              revision,
-              ...one,
-              ...(one.outcome === 'PARTIAL' ? { observedVersion: 0, savedState: '{}' } : {}),
-            }),
-          ),
-        ),
+      const given = Array.from(
+        { length: 1 + chance(5) },
+        (): Given => ({
+          responseId: newId(),
+          outcome: isGroup ? 'COMPLETED' : (outcomes[chance(outcomes.length)] ?? 'COMPLETED'),
+          collector: chance(collectors.length),
+        }),
       );
-      // The script takes groups before single submissions.
-      const order = [...given.keys()].sort(
-        (a, b) => Number(given[b]?.outcome === 'COMPLETED') - Number(given[a]?.outcome === 'COMPLETED'),
+      const codes = new Map<Given, string>();
+      await Promise.all(
+        given.map(async (one) => {
+          const state = one.outcome === 'PARTIAL' ? { observedVersion: 0, savedState: '{}' } : {};
+          codes.set(one, (await intake.append(appendix(surveyId, { revision, ...one, ...state }))).code);
+        }),
       );
-      for (const index of order) {
-        const { responseId, outcome } = given[index] ?? { responseId: '', outcome: 'PARTIAL' };
-        const [decision, next] = takeSeat(seats, outcome);
+      for (const one of inScriptOrder(given)) {
+        const ofCollector = collectors[one.collector] ?? assert.fail();
+        const [decision, next, nextOfCollector] = takeCollectorSeat(seats, ofCollector, one.outcome);
         seats = next;
-        happened.push(`${outcome}: ${decision}`);
-        assert.equal(results[index]?.code, codeOf[decision], `seed ${seed}: ${happened.join(', ')}`);
-        if (decision !== 'refused') accepted.push({ responseId, outcome });
+        collectors = collectors.with(one.collector, nextOfCollector);
+        happened.push(`${one.outcome} by ${one.collector}: ${decision}`);
+        assert.equal(codes.get(one), codeOf[decision], `seed ${seed}: ${happened.join(', ')}`);
+        if (decision === 'accepted' || decision === 'filled') accepted.push(one);
       }
     };
 
@@ -80,16 +107,22 @@ describe('the scripts of the intake', () => {
       const [response] = accepted.splice(chance(accepted.length), 1);
       if (!response) return;
       await intake.deleteResponse({ surveyId, submittedAtMs: submittedAt, row: '["gone"]', ...response });
-      if (takesSeat(response.outcome)) seats = giveSeatBack(seats);
+      if (takesSeat(response.outcome)) {
+        seats = giveSeatBack(seats);
+        const { quota, completed } = collectors[response.collector] ?? assert.fail();
+        collectors = collectors.with(response.collector, { quota, completed: completed - 1 });
+      }
       happened.push(`deleted one that is ${response.outcome}`);
     };
 
     const announce = async (): Promise<void> => {
       revision += 1;
-      const quota = chance(4) === 0 ? null : 1 + chance(12);
-      await intake.announce({ surveyId, revision, quota, codePositions: 3, total: 0, completed: 0 });
-      seats = announceQuota(seats, quota);
-      happened.push(`quota ${quota}`);
+      seats = announceQuota(seats, anyQuota(12));
+      collectors = collectors.map(({ completed }) => ({ quota: anyQuota(8), completed }));
+      const counts = { total: 0, completed: 0 };
+      const { quota } = seats;
+      await intake.announce({ surveyId, revision, quota, codePositions: 3, ...counts, collectors: announced() });
+      happened.push(`quota ${quota}, of collectors ${collectors.map((one) => one.quota).join(' ')}`);
     };
 
     for (let step = 0; step < steps; step += 1) {
@@ -97,15 +130,20 @@ describe('the scripts of the intake', () => {
       await (choice < 6 ? submit() : choice < 8 ? remove() : announce());
       const counts = await intake.counts(surveyId);
       const filledRevision = await intake.quotaFilledRevision(surveyId);
+      const byCollector = await intake.completedByCollector(surveyId, [0, 1, 2]);
       assert.deepEqual(
-        { counts, isFilled: filledRevision !== undefined },
-        { counts: { total: accepted.length, completed: seats.completed }, isFilled: seats.isFilled },
+        { counts, isFilled: filledRevision !== undefined, byCollector: [...(byCollector?.values() ?? [])] },
+        {
+          counts: { total: accepted.length, completed: seats.completed },
+          isFilled: seats.isFilled,
+          byCollector: collectors.map(({ completed }) => completed),
+        },
         `seed ${seed}: ${happened.join(', ')}`,
       );
     }
   }
 
-  it('take and free the seats of a quota as src/domain/quotas/quota.ts does, in random orders of events', async () => {
+  it('take and free the seats of a survey and of its collectors as src/domain/quotas/quota.ts does, in random orders of events', async () => {
     await Promise.all(Array.from({ length: sequences }, (_, seed) => compareSequence(seed + 1)));
   });
 });

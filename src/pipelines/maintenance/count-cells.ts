@@ -1,0 +1,88 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DeadLetters } from '../../actors/dead-letters.ts';
+import type { FormerVersions, JudgingSurvey } from '../../actors/former-versions.ts';
+import type { ResponseRecord, ResponseStore } from '../../stores/clickhouse/responses.ts';
+
+export interface CountCellsDeps {
+  responses: Pick<ResponseStore, 'snapshot' | 'wasDeleted'>;
+  deadLetters: Pick<DeadLetters, 'ofSurvey'>;
+  formerVersions: Pick<FormerVersions, 'ofResponse'>;
+}
+
+/** What decides in which quotas by cell a response counts. */
+type CountedResponse = Pick<ResponseRecord, 'version' | 'surveyVersion' | 'outcome' | 'row' | 'language' | 'metadata'>;
+
+/**
+ * Number of accepted responses by the code of the quota by cell that they count for: the stored ones, and those that the
+ * response store could not take, which keep their seats as dead letters. `onBegun` is called once nothing that is
+ * accepted later can be among them.
+ */
+export async function countCells(
+  deps: CountCellsDeps,
+  present: JudgingSurvey,
+  onBegun: () => Promise<void> = async () => undefined,
+): Promise<Map<number, number>> {
+  const { survey } = present;
+  const counts = new Map<number, number>();
+  const count = async (response: CountedResponse): Promise<void> => {
+    for (const code of await cellsOf(deps, present, response)) counts.set(code, (counts.get(code) ?? 0) + 1);
+  };
+  const unstored = await newestDeadLetters(deps, survey.id);
+  const batches = deps.responses.snapshot(survey.id, survey.slotCounts.codes);
+  try {
+    for (let next = await batches.next(); ; next = await batches.next()) {
+      await onBegun();
+      if (next.done) break;
+      for (const response of next.value) {
+        const key = keyOf(response.responseId, response.submittedAt.getTime());
+        const deadLetter = unstored.get(key);
+        unstored.delete(key);
+        await count(deadLetter && deadLetter.version > response.version ? deadLetter : response);
+      }
+      await nextTurn();
+    }
+  } finally {
+    // Ends the query where the count was given up.
+    await batches.return(undefined);
+  }
+  for (const deadLetter of unstored.values())
+    if (!(await deps.responses.wasDeleted(deadLetter.responseId, deadLetter.submittedAtMs))) await count(deadLetter);
+  return counts;
+}
+
+const none: readonly number[] = [];
+
+/** Codes of the quotas that an accepted response counts for. An open one is judged by the version of its last save. */
+function cellsOf(
+  { formerVersions }: CountCellsDeps,
+  present: JudgingSurvey,
+  { outcome, surveyVersion, row, language, metadata }: CountedResponse,
+): readonly number[] | Promise<readonly number[]> {
+  const { paths } = present.compiled;
+  const isStarted = outcome === 'PARTIAL';
+  if (!paths || (isStarted ? !paths.countsStarted : outcome !== 'COMPLETED')) return none;
+  const cellsBy = ({ compiled }: JudgingSurvey): readonly number[] =>
+    compiled.paths?.cells(row, { language, metadata }, { isStarted }) ?? none;
+  return isStarted && surveyVersion !== present.survey.version
+    ? formerVersions.ofResponse(present, surveyVersion).then(cellsBy)
+    : cellsBy(present);
+}
+
+type UnstoredResponse = CountedResponse & { responseId: string; submittedAtMs: number };
+
+/** The last save of each response among the dead letters. Of a row that cannot be read nobody knows its cells. */
+async function newestDeadLetters(
+  { deadLetters }: CountCellsDeps,
+  surveyId: string,
+): Promise<Map<string, UnstoredResponse>> {
+  const newest = new Map<string, UnstoredResponse>();
+  for (const { row } of await deadLetters.ofSurvey(surveyId)) {
+    const { head, answers } = row;
+    if (!head || !answers) continue;
+    const key = keyOf(head.responseId, head.submittedAtMs);
+    if (head.version > (newest.get(key)?.version ?? 0)) newest.set(key, { ...head, row: answers });
+  }
+  return newest;
+}
+
+const keyOf = (responseId: string, submittedAtMs: number): string => `${submittedAtMs} ${responseId}`;

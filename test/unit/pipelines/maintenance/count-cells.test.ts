@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { JudgingSurvey } from '../../../../src/actors/former-versions.ts';
+import { readDeadLetterRow } from '../../../../src/domain/dead-letter-row.ts';
+import type { Outcome } from '../../../../src/domain/outcome.ts';
+import type { CellQuota } from '../../../../src/domain/quotas/cell-quota.ts';
+import { encodeResponse } from '../../../../src/domain/response-row.ts';
+import { checkAnswers, compileSurvey } from '../../../../src/domain/submission/answers.ts';
+import type { SurveyWithQuestions } from '../../../../src/domain/survey.ts';
+import { countCells } from '../../../../src/pipelines/maintenance/count-cells.ts';
+import { newId } from '../../../../src/platform/ids.ts';
+import type { ResponseRecord } from '../../../../src/stores/clickhouse/responses.ts';
+import { surveyOf, withFields } from '../../../support/path-surveys.ts';
+
+const labels = ['a', 'b'].map((value) => ({ text: value, value }));
+const { survey: plain, questions } = surveyOf([
+  { type: 'MULTIPLE_CHOICE', options: labels },
+  { type: 'MULTIPLE_CHOICE', options: labels },
+]);
+const chose = (place: number, option: number) => ({
+  questionId: questions[place]?.id ?? '',
+  operator: 'isAnyOf' as const,
+  optionIds: [questions[place]?.options[option]?.id ?? ''],
+});
+const quota = (code: number, where: CellQuota['where'], counts: CellQuota['counts']): CellQuota => ({
+  id: newId(),
+  code,
+  name: String(code),
+  limit: 9,
+  where,
+  counts,
+  whenFull: 'OVER_QUOTA',
+  isActive: true,
+  version: 1,
+});
+const withQuotas = (survey: SurveyWithQuestions, version: number): JudgingSurvey => {
+  const quotas = [quota(1, chose(1, 0), 'STARTED'), quota(2, chose(1, 0), 'COMPLETED')];
+  const judged = { ...survey, version, quotas };
+  return { survey: judged, compiled: compileSurvey(judged) };
+};
+/** The second question is asked of nobody any more who chose the first option of the first. */
+const [former, present] = [
+  withQuotas(plain, 1),
+  withQuotas(withFields(plain, questions[1]?.id ?? '', { visibleIf: chose(0, 1) }), 2),
+];
+
+function responseOf(outcome: Outcome, more: { version?: number; surveyVersion?: number; second?: number } = {}) {
+  const { version = 1, surveyVersion = 2, second = 0 } = more;
+  const answers = [0, second].map((option, place) => ({
+    questionId: questions[place]?.id ?? '',
+    optionId: questions[place]?.options[option]?.id ?? '',
+  }));
+  const checked = checkAnswers(former.compiled, answers, { isComplete: false, uploads: new Map() });
+  assert.ok(checked.ok);
+  const record: ResponseRecord = {
+    surveyId: plain.id,
+    responseId: newId(),
+    submittedAt: new Date(1_750_000_000_000),
+    version,
+    surveyVersion,
+    outcome,
+    completedAt: null,
+    durationMs: null,
+    language: 'en',
+    respondent: '',
+    metadata: {},
+    row: checked.row,
+  };
+  return record;
+}
+
+function deadLetterOf({ submittedAt, completedAt: _, durationMs: __, row, ...head }: ResponseRecord) {
+  const line = encodeResponse({ ...head, submittedAtMs: submittedAt.getTime(), completedAtMs: 0, durationMs: -1 }, row);
+  return { id: `${head.version}-1`, row: readDeadLetterRow(Buffer.from(line)) };
+}
+
+const count = (
+  stored: readonly ResponseRecord[],
+  { deadLetters = [], deleted = [] }: { deadLetters?: readonly ResponseRecord[]; deleted?: readonly string[] } = {},
+) =>
+  countCells(
+    {
+      responses: {
+        async *snapshot() {
+          yield [...stored];
+        },
+        wasDeleted: async (responseId) => deleted.includes(responseId),
+      },
+      deadLetters: { ofSurvey: async () => deadLetters.map(deadLetterOf) },
+      formerVersions: { ofResponse: async (judging, version) => (version === 1 ? former : judging) },
+    },
+    present,
+  ).then((counts) => Object.fromEntries(counts));
+
+describe('the count of stored responses in quotas by cell', () => {
+  it('judges an open response by the version of its last save, and a complete one by what it answered', async () => {
+    const open = (surveyVersion: number) => responseOf('PARTIAL', { surveyVersion });
+    assert.deepEqual(await count([open(1)]), { 1: 1 });
+    assert.deepEqual(await count([open(2)]), {}, 'the question is off its path');
+    assert.deepEqual(await count([responseOf('COMPLETED', { surveyVersion: 1 })]), { 1: 1, 2: 1 });
+    assert.deepEqual(await count([responseOf('SCREENED_OUT'), responseOf('OVER_QUOTA')]), {});
+  });
+
+  it('counts accepted responses that could not be stored, each in its last save', async () => {
+    const done = (more: object = {}) => responseOf('COMPLETED', more);
+    const lost = done();
+    assert.deepEqual(await count([done()], { deadLetters: [lost] }), { 1: 2, 2: 2 });
+    assert.deepEqual(await count([], { deadLetters: [lost], deleted: [lost.responseId] }), {});
+    const saved = responseOf('PARTIAL', { surveyVersion: 1 });
+    const ended = { ...saved, version: 2, outcome: 'COMPLETED' as const };
+    assert.deepEqual(await count([saved], { deadLetters: [ended] }), { 1: 1, 2: 1 });
+    assert.deepEqual(await count([ended], { deadLetters: [saved] }), { 1: 1, 2: 1 });
+    assert.deepEqual(await count([], { deadLetters: [ended, saved] }), { 1: 1, 2: 1 });
+    // Another response may have had the same id.
+    const other = { ...done(), responseId: lost.responseId, submittedAt: new Date(1) };
+    assert.deepEqual(await count([other], { deadLetters: [lost] }), { 1: 2, 2: 2 });
+  });
+});
