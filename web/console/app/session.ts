@@ -65,7 +65,10 @@ export async function resume(): Promise<boolean> {
 
 export async function signOut(): Promise<void> {
   const token = access?.token;
-  if (token) await createSurveyClient({ origin: location.origin, token }).POST('/auth/logout').catch(() => undefined);
+  if (token)
+    await createSurveyClient({ origin: location.origin, token })
+      .POST('/auth/logout')
+      .catch(() => undefined);
   endHere();
 }
 
