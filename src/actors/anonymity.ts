@@ -56,12 +56,18 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
     return { saved, pending };
   };
 
-  const finish = (begun: SurveyWithQuestions, decide: Decide): Promise<SurveyWithQuestions> =>
+  const finish = (
+    begun: SurveyWithQuestions,
+    decide: Decide,
+    pending: Exclude<PendingStep, 'none'>,
+  ): Promise<SurveyWithQuestions> =>
     change(begun.id, (current) => {
       // After a revert and a new first step by others, respondents may have been named in between.
       if (!current.isAnonymous || (isAnonymityPending(current) && current.anonymityBegun !== begun.anonymityBegun))
         throw tooManyConflicts('survey');
-      const decided = decide(current) ?? { survey: current, isWordingChanged: false };
+      // What a survey that becomes anonymous may not have was still allowed before the own first step.
+      const before = pending === 'own' ? { ...current, isAnonymous: false } : current;
+      const decided = decide(before) ?? { survey: current, isWordingChanged: false };
       return { ...decided, survey: { ...decided.survey, anonymityBegun: null } };
     });
 
@@ -88,7 +94,7 @@ export function createAnonymity({ intake, countResponses, change, announce, log 
       if (pending === 'none') return saved;
       try {
         await announce(saved);
-        if (await isUnanswered(surveyId)) return await finish(saved, decide);
+        if (await isUnanswered(surveyId)) return await finish(saved, decide, pending);
       } catch (error) {
         if (pending === 'own') await revert(saved);
         throw error;
