@@ -1,0 +1,85 @@
+import { createSurveyClient, dataOf, SurveyApiError } from '../../../client/src/index.ts';
+
+/**
+ * The session of this tab. The access token is held in memory alone; the refresh token is a cookie that scripts cannot
+ * read, so a reload goes on and nothing is left for another script to find.
+ */
+export interface SignedIn {
+  id: string;
+  email: string;
+  role: 'ADMIN' | 'EDITOR' | 'VIEWER';
+}
+
+/** Renewed when it has less than this left. */
+const renewBeforeMs = 30_000;
+
+const anyone = createSurveyClient({ origin: location.origin });
+let access: { token: string; untilMs: number } | undefined;
+let renewing: Promise<void> | undefined;
+const endListeners = new Set<() => void>();
+
+const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: number }): void => {
+  access = { token: accessToken, untilMs: Date.now() + expiresIn * 1000 };
+};
+
+/** Throws a SurveyApiError for a wrong e-mail or password. */
+export async function signIn(email: string, password: string): Promise<void> {
+  keep(await dataOf(anyone.POST('/auth/login', { body: { email, password, session: 'cookie' } })));
+}
+
+/** The token for a call. Throws a SurveyApiError, and tells the listeners, where the session has ended. */
+export async function accessToken(): Promise<string> {
+  if (!access || access.untilMs - Date.now() < renewBeforeMs) await renew();
+  return access?.token ?? '';
+}
+
+/** Several calls wait for the same renewal; so do several tabs, since each token can be used once. */
+function renew(): Promise<void> {
+  renewing ??= inOneTab(async () => keep(await dataOf(anyone.POST('/auth/refresh'))))
+    .catch((error: unknown) => {
+      if (error instanceof SurveyApiError && error.status < 500 && error.status !== 429) endHere();
+      throw error;
+    })
+    .finally(() => {
+      renewing = undefined;
+    });
+  return renewing;
+}
+
+async function inOneTab(work: () => Promise<void>): Promise<void> {
+  // Browsers have locks on https and on this machine only; elsewhere the service forgives for ten seconds.
+  if ('locks' in navigator) await navigator.locks.request('survey-session', work);
+  else await work();
+}
+
+/** Whether a session of before goes on. */
+export async function resume(): Promise<boolean> {
+  try {
+    await accessToken();
+    return true;
+  } catch (error) {
+    if (error instanceof SurveyApiError && error.status < 500) return false;
+    throw error;
+  }
+}
+
+export async function signOut(): Promise<void> {
+  const token = access?.token;
+  if (token)
+    await createSurveyClient({ origin: location.origin, token })
+      .POST('/auth/logout')
+      .catch(() => undefined);
+  endHere();
+}
+
+/** Forgets the session in this tab. */
+export function endHere(): void {
+  access = undefined;
+  for (const listener of endListeners) listener();
+}
+
+/** Calls the listener when the session has ended. Returns a function that ends the subscription. */
+export function onSessionEnd(listener: () => void): () => void {
+  endListeners.add(listener);
+  return () => endListeners.delete(listener);
+}

@@ -1,0 +1,28 @@
+import { createSurveyClient, SurveyApiError } from '../../../client/src/index.ts';
+import { accessToken, endHere } from '../app/session.ts';
+
+export type { components } from '../../../client/src/index.ts';
+export { dataOf, SurveyApiError } from '../../../client/src/index.ts';
+
+/** Every call of the console: the public REST API with the token of the session. */
+export const api = createSurveyClient({ origin: location.origin, token: accessToken });
+api.use({
+  onResponse({ response }) {
+    if (response.status === 401) endHere();
+  },
+});
+
+interface Pagination {
+  page: number;
+  limit: number;
+  total: number;
+}
+
+/** `data` and `pagination` of a list. Throws a SurveyApiError for a refusal. */
+export async function pageOf<Item>(
+  call: Promise<{ data?: { data: Item[]; pagination: Pagination }; error?: unknown; response: Response }>,
+): Promise<{ items: Item[]; total: number }> {
+  const { data, error, response } = await call;
+  if (data) return { items: data.data, total: data.pagination.total };
+  throw new SurveyApiError(response.status, error as ConstructorParameters<typeof SurveyApiError>[1]);
+}
