@@ -12,15 +12,23 @@ export interface CountCellsDeps {
 /** What decides in which quotas by cell a response counts. */
 type CountedResponse = Pick<ResponseRecord, 'version' | 'surveyVersion' | 'outcome' | 'row' | 'language' | 'metadata'>;
 
+/** When the count is given up: `beginMs` without a first row, and as long as this without a next one. */
+const stallMs = 30_000;
+
+interface CountCellsOptions {
+  /** Called once nothing that is accepted later can be among the counted. */
+  onBegun?(): Promise<void>;
+  beginMs?: number;
+}
+
 /**
  * Number of accepted responses by the code of the quota by cell that they count for: the stored ones, and those that the
- * response store could not take, which keep their seats as dead letters. `onBegun` is called once nothing that is
- * accepted later can be among them.
+ * response store could not take, which keep their seats as dead letters.
  */
 export async function countCells(
   deps: CountCellsDeps,
   present: JudgingSurvey,
-  onBegun: () => Promise<void> = async () => undefined,
+  { onBegun = async () => undefined, beginMs = stallMs }: CountCellsOptions = {},
 ): Promise<Map<number, number>> {
   const { survey } = present;
   const counts = new Map<number, number>();
@@ -28,9 +36,14 @@ export async function countCells(
     for (const code of await cellsOf(deps, present, response)) counts.set(code, (counts.get(code) ?? 0) + 1);
   };
   const unstored = await newestDeadLetters(deps, survey.id);
-  const batches = deps.responses.snapshot(survey.id, survey.slotCounts.codes);
+  const givingUp = new AbortController();
+  const batches = deps.responses.snapshot(survey.id, survey.slotCounts.codes, { signal: givingUp.signal });
+  const nextWithin = (ms: number) => {
+    const timer = setTimeout(() => givingUp.abort(), ms);
+    return batches.next().finally(() => clearTimeout(timer));
+  };
   try {
-    for (let next = await batches.next(); ; next = await batches.next()) {
+    for (let next = await nextWithin(beginMs); ; next = await nextWithin(stallMs)) {
       await onBegun();
       if (next.done) break;
       for (const response of next.value) {

@@ -82,7 +82,7 @@ export function createCountQuotas(deps: CountQuotasDeps) {
       await deps.reading.caughtUp(surveyId);
       const counting = await intake.quotas.beginCount(surveyId, { frozen: freeze.frozen, removals });
       if (!counting) return;
-      const counts = await countCells(deps, cached, release);
+      const counts = await countCells(deps, cached, { onBegun: release, beginMs: freezeMs });
       const difference = await counting.end(countedQuotas(survey, counting, counts));
       if (difference === undefined) return;
       deps.metrics.quotaDifference(difference);

@@ -24,9 +24,12 @@ export interface ClickHouse {
   select<Row extends readonly unknown[]>(sql: string, options?: SelectOptions): Promise<Row[]>;
   /**
    * The same rows as they come, for results that need not fit into memory. All are of one moment: when the first of them
-   * arrives, or the end, nothing that is written later can be among them.
+   * arrives, or the end, nothing that is written later can be among them. `signal` gives the query up.
    */
-  stream<Row extends readonly unknown[]>(sql: string, options?: SelectOptions): AsyncGenerator<Row[]>;
+  stream<Row extends readonly unknown[]>(
+    sql: string,
+    options?: SelectOptions & { signal?: AbortSignal | undefined },
+  ): AsyncGenerator<Row[]>;
   /** The bytes of a whole result in a ClickHouse format. */
   bytes(sql: string, format: string, options?: SelectOptions): Promise<Uint8Array[]>;
   command(sql: string, options?: { timeoutMs?: number }): Promise<void>;
@@ -107,12 +110,14 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
     },
     async *stream<Row extends readonly unknown[]>(
       sql: string,
-      { timeoutMs = readTimeoutMs, settings = {} }: SelectOptions = {},
+      { timeoutMs = readTimeoutMs, settings = {}, signal }: SelectOptions & { signal?: AbortSignal | undefined } = {},
     ) {
       const query = `${sql} SETTINGS ${inlineSettings({ ...defaultSettings, ...settings, max_execution_time: Math.ceil(timeoutMs / 1000) })}`;
       const { client } = serverAt(servers, current % servers.length);
       const stopping = new AbortController();
-      const timer = setTimeout(() => stopping.abort(), timeoutMs);
+      const stop = () => stopping.abort();
+      const timer = setTimeout(stop, timeoutMs);
+      signal?.addEventListener('abort', stop);
       try {
         const result = await client.query({
           query,
@@ -127,6 +132,7 @@ export function createClickHouse({ urls, log, healthOptions = {} }: ClickHouseOp
         throw toProblem(error);
       } finally {
         clearTimeout(timer);
+        signal?.removeEventListener('abort', stop);
         stopping.abort();
       }
     },

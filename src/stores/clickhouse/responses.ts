@@ -73,11 +73,19 @@ export function createResponseStore({ clickhouse, cluster }: { clickhouse: Click
     },
 
     /** All responses of a survey at one moment, in no order: see `ClickHouse.stream`. */
-    async *snapshot(surveyId: string, codeColumns: number): AsyncGenerator<ResponseRecord[]> {
+    async *snapshot(
+      surveyId: string,
+      codeColumns: number,
+      { signal }: { signal?: AbortSignal } = {},
+    ): AsyncGenerator<ResponseRecord[]> {
       const shown = await columnsToRead(codeColumns);
       const rows = clickhouse.stream<RecordCells>(
         `SELECT ${shown} FROM ${table} FINAL WHERE survey_id = ${sqlUuid(surveyId)} AND is_deleted = 0`,
-        { timeoutMs: snapshotTimeoutMs, settings: { do_not_merge_across_partitions_select_final: 1, max_threads: 1 } },
+        {
+          timeoutMs: snapshotTimeoutMs,
+          settings: { do_not_merge_across_partitions_select_final: 1, max_threads: 1 },
+          signal,
+        },
       );
       for await (const cells of rows) yield cells.map(toRecord);
     },
