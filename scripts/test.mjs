@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { prepare, root, stop } from './prepare.mjs';
 
-const groups = ['unit', 'integration', 'e2e', 'fuzz', 'chaos'];
+const groups = ['unit', 'integration', 'e2e', 'browser', 'fuzz', 'chaos'];
 
 // A worker runs its files one after the other, on stores of its own.
 // Tests with stores wait more than they compute, so that four workers take little longer than one.

@@ -8,7 +8,8 @@ import type { Reply } from './client.ts';
 import { everyRoute } from './every-route.ts';
 
 const { api, root } = await everyRoute();
-const routes = new Map([...api, ...root].map((route) => [`${route.method} ${route.path}`, route]));
+// Views of the console have addresses like /audit; what is called below the base address is the API.
+const routes = new Map([...root, ...api].map((route) => [`${route.method} ${route.path}`, route]));
 
 /** Every route below the base address, as `METHOD /path/{id}`; for tests that want to have called all of them. */
 export const apiRouteNames: readonly string[] = api.map(({ method, path }) => `${method} ${path}`);

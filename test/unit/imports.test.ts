@@ -26,7 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   // A program that uses the service as a client does.
   replay: ['domain'],
   // A program that uses the stores of a running service.
-  reconcile: ['domain', 'stores', 'pipelines', ...base],
+  reconcile: ['domain', 'stores', 'actors', 'pipelines', ...base],
   'processes/supervisor.ts': ['service.ts', 'auth', 'processes', 'stores', ...base],
   processes: ['stores', ...base],
   'service.ts': [

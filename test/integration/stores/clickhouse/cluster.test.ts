@@ -45,7 +45,12 @@ test('on a cluster the schema is created on every server, with replicated rows a
   const made = Array.from({ length: 5 }, () => 'CREATE TABLE');
   assert.deepEqual(
     changes.map((statement) => /^(CREATE|ALTER) (DATABASE|TABLE)/.exec(statement)?.[0]),
-    ['CREATE DATABASE', ...made, 'ALTER TABLE', 'ALTER TABLE', 'CREATE TABLE', 'CREATE TABLE', 'ALTER TABLE'],
+    [
+      'CREATE DATABASE',
+      ...made,
+      ...['ALTER TABLE', 'ALTER TABLE', 'CREATE TABLE', 'CREATE TABLE'],
+      ...['ALTER TABLE', 'ALTER TABLE', 'ALTER TABLE'],
+    ],
   );
   for (const statement of changes) assert.match(statement, /ON CLUSTER `main-cluster`/);
   const [
@@ -59,6 +64,9 @@ test('on a cluster the schema is created on every server, with replicated rows a
     deduplication = '',
     records = '',
     allRecords = '',
+    erasing = '',
+    replies = '',
+    allReplies = '',
   ] = changes;
   assert.match(
     local,
@@ -93,6 +101,9 @@ test('on a cluster the schema is created on every server, with replicated rows a
     ),
   );
   assert.match(deduplication, /responses_local.*replicated_deduplication_window = 0/);
+  assert.match(erasing, /responses_local.*lightweight_mutation_projection_mode = 'rebuild'/);
+  assert.match(replies, /idempotency_records_local .*ADD COLUMN IF NOT EXISTS `?reply/);
+  assert.match(allReplies, /\.idempotency_records ON CLUSTER .*ADD COLUMN IF NOT EXISTS `?reply/);
 });
 
 test('on a cluster new columns are added to the local tables first, then to the distributed one', async () => {

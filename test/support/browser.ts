@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before } from 'node:test';
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { debianProgram } from './debian-program.ts';
+
+/** Why tests in a browser are skipped here; undefined: they run. */
+export const withoutBrowser: string | undefined = (() => {
+  const program = debianProgram('chromium');
+  return 'missing' in program ? `skipped: ${program.missing}` : undefined;
+})();
+
+export interface BrowserFixture {
+  /** A page of a browser without history, cookies or storage; everything that it reports is held against `faults`. */
+  open(options?: BrowserContextOptions): Promise<Page>;
+  /** A browser context, for several pages that share cookies and storage. */
+  context(options?: BrowserContextOptions): Promise<BrowserContext>;
+  /**
+   * What pages reported so far: errors in the console, exceptions, violations of the Content-Security-Policy, requests
+   * to other origins than the service's.
+   */
+  faults: readonly string[];
+  /** Forgets faults that a test provoked, such as the failed requests of a network that it cut. */
+  forgive(pattern: RegExp): void;
+}
+
+/**
+ * A Chromium for the tests of a file or suite, headless, which can reach this machine only. After the last test no page
+ * may have reported a fault.
+ */
+export function useBrowser(take: (browser: BrowserFixture) => void): void {
+  if (withoutBrowser !== undefined) return;
+  const profile = mkdtempSync(join(tmpdir(), 'browser-'));
+  let end: () => Promise<void> = async () => undefined;
+  const faults: string[] = [];
+  before(async () => {
+    const program = debianProgram('chromium');
+    const browser = await chromium.launch({
+      executablePath: 'path' in program ? program.path : '',
+      env: { ...process.env, HOME: profile },
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+      ],
+    });
+    end = () => browser.close();
+    const fixture: BrowserFixture = {
+      faults,
+      forgive(pattern) {
+        const others = faults.filter((fault) => !pattern.test(fault));
+        faults.splice(0, faults.length, ...others);
+      },
+      async context(options) {
+        const context = await browser.newContext(options);
+        context.setDefaultTimeout(20_000);
+        context.on('console', (message) => {
+          if (message.type() === 'error') faults.push(`console: ${message.text()} ${message.location().url}`);
+        });
+        context.on('weberror', (error) => faults.push(`exception: ${error.error().stack ?? error.error()}`));
+        context.on('request', (request) => {
+          const { protocol, hostname } = new URL(request.url());
+          if (/^https?:$/.test(protocol) && hostname !== '127.0.0.1' && hostname !== 'localhost')
+            faults.push(`foreign request: ${request.url()}`);
+        });
+        return context;
+      },
+      open: async (options) => (await fixture.context(options)).newPage(),
+    };
+    take(fixture);
+  });
+  after(async () => {
+    await end();
+    rmSync(profile, { recursive: true, force: true });
+    assert.deepEqual(faults, [], 'pages reported faults');
+  });
+}
