@@ -33,6 +33,7 @@ import { erasureRoutes } from './routes/erasure.ts';
 import { exportRoutes } from './routes/exports.ts';
 import { healthRoutes } from './routes/health.ts';
 import { invitationRoutes } from './routes/invitations.ts';
+import { logoRoutes } from './routes/logos.ts';
 import { surveyOwnerRoute } from './routes/members.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
@@ -77,7 +78,8 @@ export function authoringRoutes(
   const { surveys, translations } = stores;
   const { actors, responseCount, reading, now } = core;
   return [
-    ...surveyRoutes({ surveys, actors, translations, responseCount, now, newId: id }),
+    ...surveyRoutes({ surveys, actors, translations, logos: stores.logos, responseCount, now, newId: id }),
+    ...logoRoutes({ actors, logos: stores.logos, now }),
     surveyOwnerRoute({ members, rightsChanged, responseCount, now }),
     ...questionRoutes({
       actors,
