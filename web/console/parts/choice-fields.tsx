@@ -219,7 +219,13 @@ export function ComboBox<Value extends string>({
   onChange,
   placeholder,
   ...props
-}: OptionsProps<Value> & { value: Value | null; onChange(value: Value | null): void; placeholder?: string }) {
+}: OptionsProps<Value> & {
+  value: Value | null;
+  onChange(value: Value | null): void;
+  onInputChange?(text: string): void;
+  placeholder?: string;
+  autoFocus?: boolean;
+}) {
   return (
     <AriaComboBox
       {...props}

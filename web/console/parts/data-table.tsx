@@ -77,8 +77,15 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   };
 
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: an area that scrolls must be reached by keyboard.
-    <div ref={scroller} className={styles.scroller} style={{ maxBlockSize: height }} tabIndex={0} role="region" aria-label={label}>
+    // An area that scrolls can be focused, so that arrow keys move it.
+    <div
+      ref={scroller}
+      className={styles.scroller}
+      style={{ maxBlockSize: height }}
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+    >
       {/* Roles are given, since `display: grid` takes those of a table away. */}
       <div role="table" aria-label={label} aria-rowcount={(props.rowCount ?? rows.length) + 1} className={styles.table}>
         <div role="rowgroup" className={styles.head}>

@@ -100,7 +100,15 @@ export function Disclosure({ title, children, isOpen }: { title: string; childre
 }
 
 /** Copies a text and says so. */
-export function CopyButton({ text, children = 'Copy', look }: { text: string; children?: ReactNode; look?: ButtonLook }) {
+export function CopyButton({
+  text,
+  children = 'Copy',
+  look,
+}: {
+  text: string;
+  children?: ReactNode;
+  look?: ButtonLook;
+}) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
