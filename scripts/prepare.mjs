@@ -105,7 +105,7 @@ function filesBelow(dir) {
   return readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(ts|tsx|mjs|json|css|html|svg)$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !/[/\\](node_modules|dist)[/\\]/.test(file));
+    .filter((file) => !/[/\\](node_modules|dist)[/\\]|client[/\\]src[/\\]schema\.ts$/.test(file));
 }
 
 function changedAt(file) {

@@ -43,6 +43,7 @@ export const conflictReasons = [
   'NO_RESPONSES',
   'NOT_ACCEPTED',
   'QUESTION_CHANGED',
+  'CHANGED_MEANWHILE',
   'CONDITION_BROKEN',
   'VERSION_GONE',
   'TOO_MANY_WEBHOOKS',

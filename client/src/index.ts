@@ -37,14 +37,17 @@ export class SurveyApiError extends Error {
   readonly code: string;
   readonly details: unknown;
   readonly requestId: string;
+  /** When to try again, for 429 and 503. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(status: number, { message, code, details, requestId }: ProblemBody) {
+  constructor(status: number, { message, code, details, requestId }: ProblemBody, retryAfterSeconds?: number) {
     super(message);
     this.name = 'SurveyApiError';
     this.status = status;
     this.code = code;
     this.details = details;
     this.requestId = requestId;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
@@ -59,5 +62,15 @@ interface Result<Body> {
 export async function dataOf<Data>(call: Promise<Result<{ data: Data }>>): Promise<Data> {
   const { data, error, response } = await call;
   if (data !== undefined) return data.data;
-  throw new SurveyApiError(response.status, error as ProblemBody);
+  throw refusalOf(response, error);
+}
+
+/** The error for a reply that is no success. */
+export function refusalOf(response: Response, error: unknown): SurveyApiError {
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  return new SurveyApiError(
+    response.status,
+    error as ProblemBody,
+    Number.isFinite(retryAfter) ? retryAfter : undefined,
+  );
 }

@@ -11,6 +11,8 @@ interface NewAdmin {
   emailKey: string;
   passwordHash: string;
   role: UserRole;
+  /** Whether the password was generated, and printed where others may read it. */
+  mustChangePassword: boolean;
 }
 
 export interface FirstAdminDeps {
@@ -132,6 +134,7 @@ async function adminOf(
       emailKey: emailKey(email),
       passwordHash: await passwords.hash(password),
       role: 'ADMIN',
+      mustChangePassword: given.password === undefined,
     },
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert';
 import type { Core } from '../actors/core.ts';
+import { createEditConflicts } from '../actors/edit-conflicts.ts';
 import type { WordingChanges } from '../actors/wording-changes.ts';
 import { createAi } from '../ai/ai.ts';
 import type { DrawReport } from '../ai/tasks/report.ts';
@@ -14,6 +15,7 @@ import { createAiStore } from '../stores/postgres/ai/jobs.ts';
 import { createReportStore } from '../stores/postgres/ai/reports.ts';
 import { createAiSettingsStore } from '../stores/postgres/ai/settings.ts';
 import { createSuggestionStore } from '../stores/postgres/ai/suggestions.ts';
+import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createGuard } from '../webhooks/guard.ts';
 import type { Authentication } from './authentication.ts';
@@ -42,6 +44,7 @@ import { quotaRoutes } from './routes/quotas.ts';
 import { respondentPageRoute } from './routes/respondent-page.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { sectionRoutes } from './routes/sections.ts';
+import { surveyVersionRoutes } from './routes/survey-versions.ts';
 import { surveyRoutes } from './routes/surveys.ts';
 import { translationRoutes } from './routes/translations.ts';
 import { uploadRoutes } from './routes/uploads.ts';
@@ -79,18 +82,22 @@ export function authoringRoutes(
 ): Route[] {
   const { surveys, translations } = stores;
   const { actors, responseCount, reading, now } = core;
+  const versions = createSurveyVersions(stores.sql);
+  const editConflicts = createEditConflicts({ versions });
   return [
-    ...surveyRoutes({ surveys, actors, translations, responseCount, now, newId: id }),
+    ...surveyRoutes({ surveys, actors, translations, editConflicts, responseCount, now, newId: id }),
+    ...surveyVersionRoutes({ versions }),
     surveyOwnerRoute({ members, rightsChanged, responseCount, now }),
     ...questionRoutes({
       actors,
       hasAnswers: reading.hasAnswers,
       freezeSubmissions: stores.intake.freeze,
       wording,
+      editConflicts,
       newId: id,
     }),
     ...quotaRoutes({ actors, counts: stores.intake.quotas.counts, now, newId: id }),
-    ...sectionRoutes({ wording, newId: id }),
+    ...sectionRoutes({ wording, editConflicts, newId: id }),
     ...translationRoutes({ surveys, translations, now }),
     ...collectorRoutes({ surveys, actors, intake: stores.intake, now, newId: id }),
     ...invitationRoutes({ invitations: stores.invitations, surveys, secrets, now, newId: id }),

@@ -156,7 +156,7 @@ describe('live streams over WebSocket', () => {
     assert.ok(liveServerMessageSchema.safeParse(last).success);
   });
 
-  it('push the status with its reason when it changes, and only then', async () => {
+  it('push the status with its reason and the version of the wording when one changes, and only then', async () => {
     const survey = await numberSurvey({ responseQuota: 1 });
     const live = await connect();
     live.send({ type: 'subscribe', surveyId: survey.id, channels: ['status'] });
@@ -165,8 +165,11 @@ describe('live streams over WebSocket', () => {
       surveyId: survey.id,
       status: 'ACTIVE',
       reason: null,
+      version: 2,
     });
-    await admin.put(`/surveys/${survey.id}`, { title: 'Another title' });
+    const { version } = await admin.put(`/surveys/${survey.id}`, { title: 'Another title' });
+    await live.next('status', (message) => message['version'] === version);
+    await admin.put(`/surveys/${survey.id}`, { responseQuota: 1 });
     await admin.put(`/surveys/${survey.id}`, { status: 'PAUSED' });
     await live.next('status', ({ status }) => status === 'PAUSED');
     await admin.post(`/surveys/${survey.id}/publish`);
@@ -174,7 +177,7 @@ describe('live streams over WebSocket', () => {
     assert.equal((await live.next('status', ({ status }) => status === 'CLOSED'))['reason'], 'QUOTA');
     assert.deepEqual(
       live.messages.filter(({ type }) => type === 'status').map(({ status }) => status),
-      ['ACTIVE', 'PAUSED', 'ACTIVE', 'CLOSED'],
+      ['ACTIVE', 'ACTIVE', 'PAUSED', 'ACTIVE', 'CLOSED'],
     );
   });
 

@@ -124,7 +124,7 @@ export async function startAuthServer({
     signingKey,
     databaseUrl: database.url,
     addUser: (email: string, role: UserRole) =>
-      users.create({ id: newId(), email, emailKey: emailKey(email), passwordHash, role }),
+      users.create({ id: newId(), email, emailKey: emailKey(email), passwordHash, role, mustChangePassword: false }),
     async stop() {
       await server.drain(2000);
       redis.disconnect();

@@ -1,4 +1,32 @@
+import '../shared/tokens.css';
+import './app/base.css';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { RouterProvider as LinkProvider } from 'react-aria-components';
 import { createRoot } from 'react-dom/client';
+import { router } from './app/router.tsx';
+import { applyTheme } from './app/theme.ts';
+import { queryClient } from './data/query-client.ts';
+
+applyTheme();
+
+// After an upgrade the files of the build before are gone: the page is loaded anew, once.
+addEventListener('vite:preloadError', (event) => {
+  if (sessionStorage.getItem('reloaded') === location.href) return;
+  sessionStorage.setItem('reloaded', location.href);
+  event.preventDefault();
+  location.reload();
+});
 
 const root = document.getElementById('root');
-if (root) createRoot(root).render(<h1>Surveys</h1>);
+if (root)
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={queryClient}>
+        <LinkProvider navigate={(href) => void router.navigate({ href })}>
+          <RouterProvider router={router} />
+        </LinkProvider>
+      </QueryClientProvider>
+    </StrictMode>,
+  );

@@ -52,6 +52,7 @@ export function createHub({ authentication, access, now, maxStreamsPerUser, quot
       surveyId: survey.id,
       status,
       reason: status === 'CLOSED' ? (survey.closedReason ?? 'ENDED') : null,
+      version: survey.version,
       ...(quotas && { quotas }),
     });
   };

@@ -55,6 +55,7 @@ const pathParameterDescriptions: Readonly<Record<string, readonly [description: 
   '/analytics/surveys/{surveyId}/questions/{questionId} questionId': ['The question', exampleIds.again],
   sectionId: ['The section', exampleIds.stay],
   quotaId: ['The quota by cell', exampleIds.quota],
+  version: ['The version, by the `version` that lists and responses give', '1'],
   link: ['The `linkId` of the collector', 'k3Jd9_xQ2w'],
   collectorId: ['The collector', exampleIds.collector],
   invitationId: ['The invitation, by the `id` that lists give', exampleIds.invitation],

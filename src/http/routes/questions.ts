@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { EditConflicts } from '../../actors/edit-conflicts.ts';
 import { saveUnlessAnswered } from '../../actors/submissions/question-change.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import type { WordingChanges } from '../../actors/wording-changes.ts';
@@ -17,9 +18,9 @@ import {
 import { notFound, tooManyConflicts } from '../../errors.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
 import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
-import { created, ok, type Route, route } from '../routing/route.ts';
+import { created, ok, type Route, route, withVersion } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
-import { removeConditionsQuery } from '../schemas/query-fields.ts';
+import { editQuery, removeConditionsQuery } from '../schemas/query-fields.ts';
 import { questionSchema } from '../schemas/questions.ts';
 
 export interface QuestionRoutesDeps {
@@ -28,6 +29,7 @@ export interface QuestionRoutesDeps {
   hasAnswers(question: Question): Promise<boolean>;
   freezeSubmissions: Intake['freeze'];
   wording: Pick<WordingChanges, 'change'>;
+  editConflicts: EditConflicts;
   newId(): string;
 }
 
@@ -60,7 +62,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         const survey = await changeWording(params['surveyId'] ?? '', (current) =>
           addQuestion(current, body, { id, newId: deps.newId }),
         );
-        return created(describeQuestion(findQuestion(survey, id)));
+        return withVersion(survey, created(describeQuestion(findQuestion(survey, id))));
       },
     }),
     route({
@@ -73,7 +75,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         'Options and rows are matched by id, else by value; those left out are hidden. A question that has answers keeps its type and the meaning of its options (409 HAS_RESPONSES): each option keeps its value, and on a scale (LIKERT_SCALE, the columns of a MATRIX) its point 1…n. On such a scale labels may change, new options go last, and a hidden option still counts at its point if it was chosen; `numberValue` names a point of the visible options. Omitted conditions, skips and `optionsFrom` stay; null (`skips`: an empty list) removes them. In another section a question goes last, unless `order` is given. 409 CONDITION_BROKEN if conditions, skips, `optionsFrom` or placeholders elsewhere in the survey would then name what is not there, not earlier, or of another kind; `details.broken` lists them.',
       access: { kind: 'survey', right: 'edit', by: 'questionId' },
       limit: 'api',
-      query: removeConditionsQuery,
+      query: editQuery,
       body: questionChangeBody,
       reply: questionSchema,
       replyStatus: 200,
@@ -92,8 +94,11 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         if (!cached) throw notFound('question');
         const before = findQuestion(cached.survey, id);
         const isAnswered = await deps.hasAnswers(before);
-        const edit = (current: SurveyWithQuestions) =>
-          editQuestion(current, id, body, { isAnswered, newId: deps.newId });
+        const assertUnchanged = await deps.editConflicts.check(survey.id, query.ifUnchangedSince, contentOf(id));
+        const edit = (current: SurveyWithQuestions) => {
+          assertUnchanged(current);
+          return editQuestion(current, id, body, { isAnswered, newId: deps.newId });
+        };
         // What is refused for its conditions freezes no submissions.
         settleChange(cached.survey, edit(cached.survey), query);
         const isSafe = (current: SurveyWithQuestions) =>
@@ -104,7 +109,7 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
           if (!isSafe(current)) throw tooManyConflicts('survey');
         };
         const saved = isSafe(cached.survey) ? await save(assertSafe) : await saveUnlessAnswered(deps, before, save);
-        return ok(describeQuestion(findQuestion(saved, id)));
+        return withVersion(saved, ok(describeQuestion(findQuestion(saved, id))));
       },
     }),
     route({
@@ -117,14 +122,18 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
         'The question is hidden; its answers are kept. 409 CONDITION_BROKEN if conditions, skips, `optionsFrom` or placeholders name it.',
       access: { kind: 'survey', right: 'edit', by: 'surveyId' },
       limit: 'api',
-      query: removeConditionsQuery,
+      query: editQuery,
       reply: deletedSchema,
       replyStatus: 200,
       audit: { action: 'question.deleted', objectKind: 'question', describe: objectInSurvey('questionId') },
       handle: async ({ params, query }) => {
-        const id = params['questionId'] ?? '';
-        await changeWording(params['surveyId'] ?? '', (current) => hideQuestion(current, id), query);
-        return ok({ id, deleted: true });
+        const [surveyId = '', id = ''] = [params['surveyId'], params['questionId']];
+        const assertUnchanged = await deps.editConflicts.check(surveyId, query.ifUnchangedSince, contentOf(id));
+        const edit = (current: SurveyWithQuestions) => {
+          assertUnchanged(current);
+          return hideQuestion(current, id);
+        };
+        return withVersion(await changeWording(surveyId, edit, query), ok({ id, deleted: true }));
       },
     }),
     route({
@@ -145,8 +154,16 @@ export function questionRoutes(deps: QuestionRoutesDeps): Route[] {
       handle: async ({ params, query, body }) => {
         const edit = (current: SurveyWithQuestions) => reorderQuestions(current, body.questionIds);
         const saved = await changeWording(params['surveyId'] ?? '', edit, query);
-        return ok(visibleQuestions(saved).map(describeQuestion));
+        return withVersion(saved, ok(visibleQuestions(saved).map(describeQuestion)));
       },
     }),
   ];
 }
+
+/** A question of a version of the survey without its place, which changes with those before it. */
+const contentOf =
+  (id: string) =>
+  ({ questions }: Pick<SurveyWithQuestions, 'questions'>) => {
+    const question = questions.find((other) => other.id === id && !other.isHidden);
+    return question && { ...describeQuestion(question), order: 0 };
+  };

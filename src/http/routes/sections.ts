@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { EditConflicts } from '../../actors/edit-conflicts.ts';
 import type { WordingChanges } from '../../actors/wording-changes.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
 import {
   addSection,
   describeSection,
@@ -12,13 +14,14 @@ import {
   sectionChangeBody,
 } from '../../domain/survey-edits.ts';
 import { fieldNamesOf, objectFromPath, objectInSurvey } from '../routing/audit.ts';
-import { created, ok, type Route, route } from '../routing/route.ts';
+import { created, ok, type Route, route, withVersion } from '../routing/route.ts';
 import { deletedSchema } from '../schemas/common.ts';
-import { removeConditionsQuery } from '../schemas/query-fields.ts';
+import { editQuery, removeConditionsQuery } from '../schemas/query-fields.ts';
 import { sectionSchema } from '../schemas/questions.ts';
 
 export interface SectionRoutesDeps {
   wording: Pick<WordingChanges, 'change'>;
+  editConflicts: EditConflicts;
   newId(): string;
 }
 
@@ -28,7 +31,7 @@ const ofSurvey = {
   limit: 'api',
 } as const;
 
-export function sectionRoutes({ wording, newId }: SectionRoutesDeps): Route[] {
+export function sectionRoutes({ wording, editConflicts, newId }: SectionRoutesDeps): Route[] {
   const { change: changeWording } = wording;
   return [
     route({
@@ -50,7 +53,7 @@ export function sectionRoutes({ wording, newId }: SectionRoutesDeps): Route[] {
       handle: async ({ params, body }) => {
         const id = newId();
         const survey = await changeWording(params['surveyId'] ?? '', (current) => addSection(current, body, id));
-        return created(describeSection(findSection(survey, id)));
+        return withVersion(survey, created(describeSection(findSection(survey, id))));
       },
     }),
     route({
@@ -61,7 +64,7 @@ export function sectionRoutes({ wording, newId }: SectionRoutesDeps): Route[] {
       summary: 'Change a section',
       description:
         'With `order` the section moves with its questions. 409 CONDITION_BROKEN if a condition, skip or placeholder would then name a later question.',
-      query: removeConditionsQuery,
+      query: editQuery,
       body: sectionChangeBody,
       reply: sectionSchema,
       replyStatus: 200,
@@ -75,9 +78,14 @@ export function sectionRoutes({ wording, newId }: SectionRoutesDeps): Route[] {
       },
       handle: async ({ params, query, body }) => {
         const id = params['sectionId'] ?? '';
-        const edit = (current: Parameters<typeof editSection>[0]) => editSection(current, id, body);
-        const saved = await changeWording(params['surveyId'] ?? '', edit, query);
-        return ok(describeSection(findSection(saved, id)));
+        const surveyId = params['surveyId'] ?? '';
+        const assertUnchanged = await editConflicts.check(surveyId, query.ifUnchangedSince, contentOf(id));
+        const edit = (current: SurveyWithQuestions) => {
+          assertUnchanged(current);
+          return editSection(current, id, body);
+        };
+        const saved = await changeWording(surveyId, edit, query);
+        return withVersion(saved, ok(describeSection(findSection(saved, id))));
       },
     }),
     route({
@@ -94,8 +102,8 @@ export function sectionRoutes({ wording, newId }: SectionRoutesDeps): Route[] {
       audit: { action: 'section.deleted', objectKind: 'section', describe: objectInSurvey('sectionId') },
       handle: async ({ params, query }) => {
         const id = params['sectionId'] ?? '';
-        await changeWording(params['surveyId'] ?? '', (current) => removeSection(current, id), query);
-        return ok({ id, deleted: true });
+        const saved = await changeWording(params['surveyId'] ?? '', (current) => removeSection(current, id), query);
+        return withVersion(saved, ok({ id, deleted: true }));
       },
     }),
     route({
@@ -111,10 +119,18 @@ export function sectionRoutes({ wording, newId }: SectionRoutesDeps): Route[] {
       replyStatus: 200,
       audit: { action: 'sections.reordered', objectKind: 'survey', describe: objectFromPath('surveyId') },
       handle: async ({ params, query, body }) => {
-        const edit = (current: Parameters<typeof reorderSections>[0]) => reorderSections(current, body.sectionIds);
+        const edit = (current: SurveyWithQuestions) => reorderSections(current, body.sectionIds);
         const saved = await changeWording(params['surveyId'] ?? '', edit, query);
-        return ok((saved.sections ?? []).map(describeSection));
+        return withVersion(saved, ok((saved.sections ?? []).map(describeSection)));
       },
     }),
   ];
 }
+
+/** A section of a version of the survey without its place, which changes with those before it. */
+const contentOf =
+  (id: string) =>
+  ({ sections = [] }: Pick<SurveyWithQuestions, 'sections'>) => {
+    const section = sections.find((other) => other.id === id);
+    return section && { ...describeSection(section), order: 0 };
+  };

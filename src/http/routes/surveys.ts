@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import type { EditConflicts } from '../../actors/edit-conflicts.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { transitionSurvey } from '../../actors/survey-transitions.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
@@ -15,10 +16,11 @@ import {
 } from '../../domain/survey.ts';
 import { copyStrings } from '../../domain/translation/translation.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
+import type { SurveyDefinition } from '../../stores/postgres/survey-versions.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
 import { fieldNamesOf, objectFromPath } from '../routing/audit.ts';
-import { created, ok, page, type Route, type RouteRequest, route } from '../routing/route.ts';
+import { created, ok, page, type Route, type RouteRequest, route, withVersion } from '../routing/route.ts';
 import { deletedSchema, languageField } from '../schemas/common.ts';
 import {
   effectiveStatus,
@@ -26,13 +28,14 @@ import {
   presentSurveyWithHidden,
   presentSurveyWithQuestions,
 } from '../schemas/present-survey.ts';
-import { booleanField, pageFields, removeConditionsQuery, timestampField } from '../schemas/query-fields.ts';
+import { booleanField, editQuery, pageFields, timestampField } from '../schemas/query-fields.ts';
 import { surveyListItemSchema, surveySchema, surveyWithQuestionsSchema } from '../schemas/surveys.ts';
 
 export interface SurveyRoutesDeps {
   surveys: SurveyStore;
   actors: SurveyActors;
   translations: Pick<TranslationStore, 'all' | 'languages' | 'merge'>;
+  editConflicts: EditConflicts;
   /** Exact count of accepted responses. */
   responseCount(surveyId: string): Promise<number>;
   now(): number;
@@ -228,7 +231,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         'Takes any of the fields. Every `status` may be set from every other, except ACTIVE or PAUSED after `endsAt` (409 SURVEY_ENDED), and ACTIVE while the quota is full (409 QUOTA_REACHED); a later `endsAt` or a higher quota in the same request counts. Lowering the quota to the present number of complete responses, or below, closes an open survey and sends quota.reached. `isAnonymous` can be switched on only while there are no responses (409 HAS_RESPONSES), since these may name their respondents; it can be switched off at any time, for later responses. `isShuffled` is refused with 409 CONDITION_BROKEN if sections then shuffled name each other. `language` cannot be one that the survey has a translation to. A refused call changes no field, even if a response arrives at the same moment.',
       access: { kind: 'survey', right: 'edit', by: 'id' },
       limit: 'api',
-      query: removeConditionsQuery,
+      query: editQuery,
       body: surveyChangeBody,
       reply: surveyWithQuestionsSchema,
       replyStatus: 200,
@@ -250,7 +253,9 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         const { all, merge } = deps.translations;
         const translations = body.isShuffled === undefined ? [] : await all(id);
         let repairs: SettledChange['repairs'] = [];
+        const assertUnchanged = await deps.editConflicts.check(id, query.ifUnchangedSince, wordingNamedBy(body));
         const edit = (current: SurveyWithQuestions) => {
+          assertUnchanged(current);
           if (Object.keys(body).every((name) => name === 'status')) return current;
           const settled = settleChange(current, applyFields(current, body, deps.now()), { ...query, translations });
           repairs = settled.repairs;
@@ -262,7 +267,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
             : await deps.actors.setStatus(id, body.status, 'update', edit);
         for (const { language, strings } of repairs)
           await merge({ surveyId: id, language, strings, removedKeys: [], at: new Date(deps.now()) });
-        return ok(await presentWithQuestions(survey, right));
+        return withVersion(survey, ok(await presentWithQuestions(survey, right)));
       },
     }),
     route({
@@ -384,6 +389,12 @@ function statusChange(
   const from = effectiveStatus(survey, Date.now());
   return status === from ? {} : { status: { from, to: status } };
 }
+
+/** Those of the fields that a body names of which versions are kept. */
+const wordingNamedBy =
+  (body: SurveyFields) =>
+  ({ title, description, language, isShuffled = false }: SurveyDefinition): unknown =>
+    Object.entries({ title, description, language, isShuffled }).filter(([name]) => Object.hasOwn(body, name));
 
 interface CopyOptions {
   id: string;

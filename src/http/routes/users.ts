@@ -46,13 +46,15 @@ const common = { tag: 'Users', access: { kind: 'admin' }, limit: 'api' } as cons
 const commonOfChanges = { ...common, access: { kind: 'admin', refusesKeys: true } } as const;
 
 /** A user as the interface shows it. */
-export function presentUser({ id, email, role, isDisabled, apiKeyRequestsPerMinute, createdAt, updatedAt }: User) {
+export function presentUser({ createdAt, updatedAt, ...user }: User) {
+  const { id, email, role, isDisabled, apiKeyRequestsPerMinute, mustChangePassword } = user;
   return {
     id,
     email,
     role,
     isDisabled,
     apiKeyRequestsPerMinute,
+    mustChangePassword,
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
   };
@@ -111,6 +113,7 @@ function createRoute({ users, passwords, newId }: UserRoutesDeps): Route {
         emailKey: emailKey(email),
         passwordHash: await passwords.hash(password),
         role,
+        mustChangePassword: true,
       });
       return created(presentUser(user));
     },
@@ -154,7 +157,10 @@ function changeRoute({ users, passwords, rightsChanged }: UserRoutesDeps): Route
         assertNotOwnAddress(password, email ?? (await users.find(params['id'] ?? ''))?.email ?? '');
       const change: UserChange = {
         ...(email !== undefined && { email: { text: email, key: emailKey(email) } }),
-        ...(password !== undefined && { passwordHash: await passwords.hash(password) }),
+        ...(password !== undefined && {
+          passwordHash: await passwords.hash(password),
+          mustChangePassword: params['id'] !== principal.userId,
+        }),
         ...(role !== undefined && { role }),
         ...(isDisabled !== undefined && { isDisabled }),
         ...(apiKeyRequestsPerMinute !== undefined && { apiKeyRequestsPerMinute }),

@@ -98,6 +98,10 @@ export const page = (data: unknown, pagination: Pagination): Outcome => ({
   pagination,
 });
 
+/** The same outcome; its audit event also names the version of the survey that the call made. */
+export const withVersion = ({ version }: Survey, outcome: Outcome): Outcome =>
+  outcome.kind === 'json' ? { ...outcome, auditDetails: { ...outcome.auditDetails, version } } : outcome;
+
 /** The same outcome; its audit event also names the survey. Null or undefined: no survey, or all. */
 export const aboutSurvey = (surveyId: string | null | undefined, outcome: Outcome): Outcome =>
   outcome.kind === 'json' && surveyId ? { ...outcome, auditDetails: { surveyId } } : outcome;

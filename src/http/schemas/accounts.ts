@@ -52,6 +52,11 @@ export const userSchema = z
       .int()
       .nullable()
       .describe('Calls a minute of all API keys of the user together; null: API_KEY_REQUESTS_PER_MINUTE'),
+    mustChangePassword: z
+      .boolean()
+      .describe(
+        'Whether somebody else chose the password: the service at the first start, or an ADMIN. Interfaces for people ask for another; calls are not refused',
+      ),
     createdAt: timeSchema,
     updatedAt: timeSchema,
   })

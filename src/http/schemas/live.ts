@@ -66,6 +66,7 @@ export const liveServerMessageSchema = z
       surveyId: idSchema,
       status: surveyStatusSchema,
       reason: z.string().nullable(),
+      version: z.number().int().min(1).describe('Of the wording: a message comes with every change of it'),
       quotas: z
         .array(z.strictObject({ id: idSchema, count: z.number().int(), limit: countSchema }))
         .optional()

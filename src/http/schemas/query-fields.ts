@@ -42,6 +42,12 @@ function takesList(field: unknown): boolean {
 
 export const booleanField = z.enum(['true', 'false']).transform((text) => text === 'true');
 
+const ifUnchangedSince = integerText(1, 2_147_483_647)
+  .optional()
+  .describe(
+    'The version of the survey that the editor saw: 409 CHANGED_MEANWHILE if what this call replaces has changed since, whoever changed it. Changes elsewhere in the survey do no harm',
+  );
+
 /** Query of the calls that may break conditions. */
 export const removeConditionsQuery = z.strictObject({
   removeConditions: booleanField
@@ -50,6 +56,9 @@ export const removeConditionsQuery = z.strictObject({
       'Conditions, skips, `optionsFrom` and placeholders that this change breaks are removed with it; otherwise it is refused with 409 CONDITION_BROKEN',
     ),
 });
+
+/** Query of the calls that replace what another editor may have changed, and may break conditions. */
+export const editQuery = removeConditionsQuery.extend({ ifUnchangedSince });
 
 const dateText = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
   error: 'must be a date (YYYY-MM-DD) or an ISO 8601 time',

@@ -13,9 +13,51 @@ export type SurveyDefinition = Pick<
 
 export interface FormerVersion {
   definition: SurveyDefinition;
+  createdAt: Date;
   /** When the next version replaced it; null for the current one. */
   replacedAt: Date | null;
 }
+
+/** A call that made a version, as its audit event tells it. */
+export interface VersionChange {
+  at: Date;
+  action: string;
+  objectKind: string;
+  objectId: string;
+  /** Null: the service itself. */
+  actorId: string | null;
+  /** Null: the user was deleted since. */
+  actorEmail: string | null;
+  /** Names of the fields that the call gave. */
+  fields: string[];
+}
+
+export interface ListedVersion {
+  version: number;
+  createdAt: Date;
+  changes: VersionChange[];
+}
+
+interface ChangeRow {
+  version: number;
+  at: Date;
+  action: string;
+  object_kind: string;
+  object_id: string;
+  actor_id: string | null;
+  email: string | null;
+  fields: string[] | null;
+}
+
+const changeOf = ({ at, action, object_kind, object_id, actor_id, email, fields }: ChangeRow): VersionChange => ({
+  at,
+  action,
+  objectKind: object_kind,
+  objectId: object_id,
+  actorId: actor_id,
+  actorEmail: email,
+  fields: fields ?? [],
+});
 
 /** Former versions of surveys. Each is a whole definition, so unreferenced ones are removed to save disk space. */
 export function createSurveyVersions(sql: Sql) {
@@ -23,13 +65,37 @@ export function createSurveyVersions(sql: Sql) {
     /** A version; undefined if there never was one, or if it was removed. */
     find: (surveyId: string, version: number): Promise<FormerVersion | undefined> =>
       withPostgres(async () => {
-        const [row] = await sql<{ definition: SurveyDefinition; replaced_at: Date | null }[]>`
-          SELECT definition,
+        const [row] = await sql<{ definition: SurveyDefinition; created_at: Date; replaced_at: Date | null }[]>`
+          SELECT definition, created_at,
             (SELECT min(created_at) FROM survey_versions l WHERE l.survey_id = v.survey_id AND l.version > v.version)
               AS replaced_at
           FROM survey_versions v WHERE survey_id = ${surveyId} AND version = ${version}`;
         for (const question of row?.definition.questions ?? []) assertKnownType(question);
-        return row && { definition: row.definition, replacedAt: row.replaced_at };
+        return row && { definition: row.definition, createdAt: row.created_at, replacedAt: row.replaced_at };
+      }),
+
+    /** Versions that are kept, newest first, each with the calls that made it. */
+    list: (surveyId: string, { page, limit }: { page: number; limit: number }) =>
+      withPostgres(async (): Promise<{ items: ListedVersion[]; total: number }> => {
+        const [rows, [count]] = await Promise.all([
+          sql<{ version: number; created_at: Date }[]>`
+            SELECT version, created_at FROM survey_versions WHERE survey_id = ${surveyId}
+            ORDER BY version DESC LIMIT ${limit} OFFSET ${(page - 1) * limit}`,
+          sql<{ total: number }[]>`SELECT count(*) AS total FROM survey_versions WHERE survey_id = ${surveyId}`,
+        ]);
+        const changes = await sql<ChangeRow[]>`
+          SELECT (a.details->>'version')::integer AS version, a.at, a.action, a.object_kind, a.object_id,
+            a.actor_id, u.email, a.details->'fields' AS fields
+          FROM audit a LEFT JOIN users u ON u.id = a.actor_id
+          WHERE ((a.object_kind = 'survey' AND a.object_id = ${surveyId}) OR a.details->>'surveyId' = ${surveyId})
+            AND (a.details->>'version')::integer = ANY(${rows.map(({ version }) => version)}::integer[])
+          ORDER BY a.id`;
+        const items = rows.map(({ version, created_at }) => ({
+          version,
+          createdAt: created_at,
+          changes: changes.filter((change) => change.version === version).map(changeOf),
+        }));
+        return { items, total: count?.total ?? 0 };
       }),
 
     /** Surveys with more than `keptVersions` versions, with ids above `after`, by id. */

@@ -9,6 +9,8 @@ export interface User {
   isDisabled: boolean;
   /** Ceiling of all API keys of the user together; null: that of the settings. */
   apiKeyRequestsPerMinute: number | null;
+  /** Whether somebody else chose the password. */
+  mustChangePassword: boolean;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -22,11 +24,15 @@ export interface NewUser {
   emailKey: string;
   passwordHash: string;
   role: UserRole;
+  /** Whether the user has to choose another password: somebody else knows this one. */
+  mustChangePassword: boolean;
 }
 
 export interface UserChange {
   email?: { text: string; key: string };
   passwordHash?: string;
+  /** With a new password: whether the user has to choose another. */
+  mustChangePassword?: boolean;
   role?: UserRole;
   isDisabled?: boolean;
   apiKeyRequestsPerMinute?: number | null;
@@ -43,6 +49,7 @@ interface UserRow {
   role: UserRole;
   is_disabled: boolean;
   api_key_requests_per_minute: number | null;
+  must_change_password: boolean;
   created_at: Date;
   updated_at: Date;
   password_hash: string;
@@ -130,7 +137,8 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         const noted = await tx`INSERT INTO admin_resets (digest) VALUES (${digest}) ON CONFLICT DO NOTHING`;
         if (noted.count === 0) return undefined;
         const [found] = await tx<{ id: string }[]>`
-          UPDATE users SET role = 'ADMIN', is_disabled = false, password_hash = ${user.passwordHash}, updated_at = now()
+          UPDATE users SET role = 'ADMIN', is_disabled = false, password_hash = ${user.passwordHash},
+            must_change_password = ${user.mustChangePassword}, updated_at = now()
           WHERE email_key = ${user.emailKey} RETURNING id`;
         if (!found) return { userId: (await insert(tx, user)).id };
         await endSessions(tx, found.id, null);
@@ -151,6 +159,7 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
         const columns = {
           ...next,
           password_hash: given.passwordHash ?? row.password_hash,
+          must_change_password: given.mustChangePassword ?? row.must_change_password,
           ...(given.email && { email: given.email.text, email_key: given.email.key }),
           ...(given.apiKeyRequestsPerMinute !== undefined && {
             api_key_requests_per_minute: given.apiKeyRequestsPerMinute,
@@ -192,8 +201,9 @@ export function createUserStore(sql: Sql, transferOwnership: OwnedDataTransfer =
       change: { from: string; to: string; keptSessionId: string | null; endsApiKeys: boolean },
     ): Promise<boolean> =>
       inUserTransaction(async (tx) => {
-        const saved = await tx`UPDATE users SET password_hash = ${change.to}, updated_at = now()
-            WHERE id = ${id} AND password_hash = ${change.from}`;
+        const saved = await tx`
+          UPDATE users SET password_hash = ${change.to}, must_change_password = false, updated_at = now()
+          WHERE id = ${id} AND password_hash = ${change.from}`;
         if (saved.count === 0) return false;
         await endSessions(tx, id, change.keptSessionId);
         if (change.endsApiKeys) await endApiKeys(tx, id);
@@ -232,6 +242,7 @@ async function insert(tx: Tx, user: NewUser): Promise<User> {
     email_key: user.emailKey,
     password_hash: user.passwordHash,
     role: user.role,
+    must_change_password: user.mustChangePassword,
   };
   const [row] = await tx<UserRow[]>`INSERT INTO users ${tx(columns)} RETURNING *`;
   if (!row) throw new Error('the insert returned no row');
@@ -251,6 +262,7 @@ function userOf(row: UserRow): User {
     role: row.role,
     isDisabled: row.is_disabled,
     apiKeyRequestsPerMinute: row.api_key_requests_per_minute,
+    mustChangePassword: row.must_change_password,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -13,7 +13,7 @@ it('a former version is gone thirty days after it was replaced, also if it was l
     versions: {
       find: async () => {
         loads += 1;
-        return { definition: survey, replacedAt: new Date(0) };
+        return { definition: survey, createdAt: new Date(0), replacedAt: new Date(0) };
       },
     },
     now: () => nowMs,
@@ -30,7 +30,11 @@ it('a response that is continued may be for thirty days from its last save', asy
   const survey = { ...blankSurvey(), version: 3 };
   const { forSubmission: judgedBy } = createFormerVersions({
     versions: {
-      find: async (_, version) => ({ definition: survey, replacedAt: version === 2 ? new Date(50 * day) : null }),
+      find: async (_, version) => ({
+        definition: survey,
+        createdAt: new Date(0),
+        replacedAt: version === 2 ? new Date(50 * day) : null,
+      }),
     },
     now: () => 90 * day,
   });

@@ -18,7 +18,11 @@ let access: { token: string; untilMs: number } | undefined;
 let renewing: Promise<void> | undefined;
 const endListeners = new Set<() => void>();
 
+/** Whether this browser has a session, so that a first visit asks for none. It is no secret: the cookie is the session. */
+const markKey = 'has-session';
+
 const keep = ({ accessToken, expiresIn }: { accessToken: string; expiresIn: number }): void => {
+  localStorage.setItem(markKey, '1');
   access = { token: accessToken, untilMs: Date.now() + expiresIn * 1000 };
 };
 
@@ -54,6 +58,7 @@ async function inOneTab(work: () => Promise<void>): Promise<void> {
 
 /** Whether a session of before goes on. */
 export async function resume(): Promise<boolean> {
+  if (localStorage.getItem(markKey) === null) return false;
   try {
     await accessToken();
     return true;
@@ -75,6 +80,7 @@ export async function signOut(): Promise<void> {
 /** Forgets the session in this tab. */
 export function endHere(): void {
   access = undefined;
+  localStorage.removeItem(markKey);
   for (const listener of endListeners) listener();
 }
 

@@ -1,4 +1,4 @@
-import { createSurveyClient, SurveyApiError } from '../../../client/src/index.ts';
+import { createSurveyClient, refusalOf } from '../../../client/src/index.ts';
 import { accessToken, endHere } from '../app/session.ts';
 
 export type { components } from '../../../client/src/index.ts';
@@ -24,5 +24,5 @@ export async function pageOf<Item>(
 ): Promise<{ items: Item[]; total: number }> {
   const { data, error, response } = await call;
   if (data) return { items: data.data, total: data.pagination.total };
-  throw new SurveyApiError(response.status, error as ConstructorParameters<typeof SurveyApiError>[1]);
+  throw refusalOf(response, error);
 }

@@ -53,6 +53,7 @@ describe('users', () => {
         role: 'VIEWER',
         isDisabled: false,
         apiKeyRequestsPerMinute: null,
+        mustChangePassword: true,
         createdAt: '',
         updatedAt: '',
       },
@@ -227,6 +228,23 @@ describe('the first ADMIN', () => {
     assert.ok((told[0]?.length ?? 0) >= 20);
     assert.deepEqual(await users(), ['ADMIN admin@localhost']);
     assert.deepEqual(await start({ email: 'other@localhost' }), {});
+  });
+
+  it('has to change a password that was printed, not one that was configured', async () => {
+    const mustChange = async () =>
+      (await database.sql`SELECT email, must_change_password FROM users ORDER BY email`).map((user) => ({ ...user }));
+    await start({ email: 'admin@localhost' });
+    await start({ email: 'second@localhost', password, resetWord: 'second' });
+    assert.deepEqual(await mustChange(), [
+      { email: 'admin@localhost', must_change_password: true },
+      { email: 'second@localhost', must_change_password: false },
+    ]);
+    await start({ email: 'admin@localhost', password, resetWord: 'configured' });
+    await start({ email: 'second@localhost', resetWord: 'printed' });
+    assert.deepEqual(await mustChange(), [
+      { email: 'admin@localhost', must_change_password: false },
+      { email: 'second@localhost', must_change_password: true },
+    ]);
   });
 
   it('gets a configured password without showing it, and a bad address is refused by the name of its setting', async () => {

@@ -25,8 +25,9 @@ const anyone = () => createClient(server);
 
 async function signIn(
   email: string,
+  ownPassword = password,
 ): Promise<{ client: Client; tokens: { accessToken: string; refreshToken: string } }> {
-  const tokens = await anyone().post('/auth/login', { email, password });
+  const tokens = await anyone().post('/auth/login', { email, password: ownPassword });
   return { tokens, client: createClient(server, tokens.accessToken) };
 }
 
@@ -51,6 +52,7 @@ describe('signing in', () => {
       'email',
       'id',
       'isDisabled',
+      'mustChangePassword',
       'role',
       'updatedAt',
     ]);
@@ -274,6 +276,18 @@ describe('what ends a session counts within a second', () => {
     assert.equal(await status(person.client), 401);
     await admin.client.put(`/users/${admin.user.id}`, { password: 'set by an admin' });
     assert.equal(await status(admin.client), 200);
+  });
+
+  it('a password that somebody else has chosen is to be changed, until the user has', async () => {
+    const [admin, person] = [await signedIn('ADMIN'), await newPerson('EDITOR')];
+    const mustChange = async (client: Client) => (await client.get('/auth/me')).mustChangePassword;
+    await admin.client.put(`/users/${person.id}`, { password: 'set by an admin' });
+    const { client } = await signIn(person.email, 'set by an admin');
+    assert.equal(await mustChange(client), true);
+    await client.post('/auth/password', { currentPassword: 'set by an admin', newPassword: 'another good one' });
+    assert.equal(await mustChange(client), false);
+    await admin.client.put(`/users/${admin.user.id}`, { password: 'set by oneself' });
+    assert.equal(await mustChange(admin.client), false);
   });
 
   it('open connections can check their caller', async () => {

@@ -87,6 +87,8 @@ const declared: Readonly<Record<string, string>> = {
     'GET /collectors/{collectorId}/invitations/counts',
     'GET /surveys/{id}/translations',
     'GET /surveys/{id}/translations/{language}',
+    'GET /surveys/{id}/versions',
+    'GET /surveys/{id}/versions/{version}',
     'GET /responses/surveys/{surveyId}',
     'GET /responses/{responseId}',
     'GET /uploads/{uploadId}',

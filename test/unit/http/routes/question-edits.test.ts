@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createEditConflicts } from '../../../../src/actors/edit-conflicts.ts';
 import type { SurveyActors } from '../../../../src/actors/survey-actors.ts';
 import { createWordingChanges } from '../../../../src/actors/wording-changes.ts';
 import type { Question, SurveyWithQuestions } from '../../../../src/domain/survey.ts';
@@ -36,10 +37,16 @@ function setUp(start: { survey: SurveyWithQuestions; question: Question }, answe
     hasAnswers,
     freezeSubmissions,
     wording: createWordingChanges({ actors, translations, now: () => 0 }),
+    editConflicts: createEditConflicts({ versions: { find: async () => undefined } }),
     newId: nextId,
   }).find(({ method, path }) => method === 'PUT' && path.startsWith('/surveys/questions/'));
   const edit = (body: object) =>
-    route?.handle({ params: { questionId: start.question.id }, body, survey: start.survey } as never);
+    route?.handle({
+      params: { questionId: start.question.id },
+      query: { removeConditions: false },
+      body,
+      survey: start.survey,
+    } as never);
   return { state, did, edit, question: () => state.survey.questions.find(({ id }) => id === start.question.id) };
 }
 

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import { assertAccessible, fillSignIn, signedInPage } from '../support/console.ts';
+import { adminEmail, adminPassword, type RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('signing in to the console', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let browser: BrowserFixture;
+  useService((served) => ({ service } = served));
+  useBrowser((opened) => (browser = opened));
+
+  it('says the same for an unknown address and a wrong password, and lets the right one in', async () => {
+    const page = await browser.open();
+    await page.goto(`${service.origin}/surveys?status=DRAFT`);
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    const refusals = [];
+    for (const email of [adminEmail, 'nobody@example.org']) {
+      const reply = page.waitForResponse(/auth\/login/);
+      await fillSignIn(page, { email, password: 'wrong' });
+      assert.equal((await reply).status(), 401);
+      refusals.push(await page.getByRole('alert').textContent());
+    }
+    assert.deepEqual(refusals, ['E-mail or password is wrong.', 'E-mail or password is wrong.']);
+    await fillSignIn(page);
+    await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    assert.equal(new URL(page.url()).search, '?status=DRAFT', 'the address asked for at first is shown');
+    browser.forgive(/status of 401/);
+  });
+
+  it('works with the keyboard alone', async () => {
+    const page = await browser.open();
+    await page.goto(`${service.origin}/sign-in`);
+    await page.getByLabel('E-mail').waitFor();
+    await page.keyboard.type(adminEmail);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(adminPassword);
+    await page.keyboard.press('Enter');
+    await page.getByRole('navigation', { name: 'Console' }).waitFor();
+  });
+
+  it('keeps the session over a reload and ends it everywhere when the user signs out', async () => {
+    const page = await signedInPage(browser, service);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Surveys', exact: true }).waitFor();
+    const stored = await page.evaluate<string>(
+      'JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie',
+    );
+    assert.doesNotMatch(stored, /eyJ/, 'no token is stored where a script can read it');
+    await page.getByRole('button', { name: adminEmail }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+    await page.goto(`${service.origin}/surveys`);
+    await page.getByRole('heading', { name: 'Sign in to Surveys' }).waitFor();
+  });
+
+  it('asks for the password over the view when the session ends, and keeps what was typed', async () => {
+    const page = await signedInPage(browser, service);
+    await page.route('**/api/v1/surveys?**', (route) => route.fulfill({ status: 401, json: { code: 'UNAUTHORIZED' } }));
+    await page.getByLabel('Search surveys').fill('lunch');
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    await page.unroute('**/api/v1/surveys?**');
+    await dialog.getByLabel('Password').fill(adminPassword);
+    await dialog.getByRole('button', { name: 'Sign in' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(await page.getByLabel('Search surveys').inputValue(), 'lunch');
+    browser.forgive(/status of 401/);
+  });
+
+  it('is accessible in light, in dark and from right to left', async () => {
+    const page = await browser.open();
+    await page.goto(`${service.origin}/sign-in`);
+    await page.getByLabel('E-mail').waitFor();
+    await assertAccessible(page);
+  });
+});

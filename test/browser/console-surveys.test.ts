@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('the list of surveys', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  useService((served) => ({ service, admin } = served));
+  useBrowser((opened) => (browser = opened));
+
+  it('creates a blank survey, which leads into it', async () => {
+    const page = await signedInPage(browser, service);
+    await page.keyboard.press('n');
+    const dialog = page.getByRole('dialog', { name: 'New survey' });
+    await dialog.getByLabel('Title').fill('Lunch in the canteen');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/surveys\/[^/]+\/build$/);
+  });
+
+  it('is searched, filtered and sorted, and its address names what is seen', async () => {
+    for (const title of ['Alpha', 'Beta', 'Gamma']) await admin.create('/surveys', { title: `List ${title}` });
+    const page = await signedInPage(browser, service);
+    await page.getByLabel('Search surveys').fill('List');
+    await page.waitForURL(/search=List/);
+    await page.getByRole('button', { name: 'Title' }).click();
+    await page.waitForURL(/sort=title/);
+    const titles = () => page.getByRole('table').getByRole('link').allTextContents();
+    await eventually(async () => assert.deepEqual(await titles(), ['List Alpha', 'List Beta', 'List Gamma']));
+    await page.reload();
+    await eventually(async () => assert.deepEqual(await titles(), ['List Alpha', 'List Beta', 'List Gamma']));
+    assert.equal(await page.getByLabel('Search surveys').inputValue(), 'List');
+    await page.getByRole('button', { name: /Status/ }).click();
+    await page.getByRole('option', { name: 'Closed' }).click();
+    await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
+  });
+
+  it('brings a deleted survey back within some seconds', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Deleted by mistake' });
+    const page = await signedInPage(browser, service, { path: '/surveys?search=mistake' });
+    await page.getByRole('button', { name: 'Actions of Deleted by mistake' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByRole('link', { name: 'Deleted by mistake' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('link', { name: 'Deleted by mistake' }).waitFor();
+    assert.equal((await admin.get(`/surveys/${id}`)).title, 'Deleted by mistake');
+  });
+
+  it('deletes for good when the time to undo is over', async () => {
+    const { id } = await admin.create('/surveys', { title: 'Deleted for good' });
+    const page = await signedInPage(browser, service, { path: '/surveys?search=good' });
+    await page.getByRole('button', { name: 'Actions of Deleted for good' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await eventually(async () => assert.equal((await admin.call('GET', `/surveys/${id}`)).status, 404), 20_000);
+  });
+
+  it('says what went wrong, and loads when asked again', async () => {
+    const page = await signedInPage(browser, service, { path: '/surveys?search=broken' });
+    const problem = { message: 'no', code: 'FORBIDDEN', details: null, requestId: 'r' };
+    await page.route('**/api/v1/surveys?**', (route) => route.fulfill({ status: 403, json: problem }));
+    await page.getByLabel('Search surveys').fill('other');
+    await page.getByRole('heading', { name: 'This could not be loaded' }).waitFor();
+    await page.unroute('**/api/v1/surveys?**');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'No survey fits' }).waitFor();
+    browser.forgive(/status of 403/);
+  });
+
+  it('lists its keys, goes anywhere, and is accessible', async () => {
+    const page = await signedInPage(browser, service);
+    await page.getByRole('table', { name: 'Surveys' }).waitFor();
+    await assertAccessible(page);
+    await page.keyboard.press('?');
+    const keys = page.getByRole('dialog', { name: 'Keys' });
+    await keys.getByText('Go anywhere').waitFor();
+    await assertAccessible(page);
+    await page.keyboard.press('Escape');
+    await keys.waitFor({ state: 'detached' });
+    await page.keyboard.press('/');
+    assert.equal(await page.evaluate('document.activeElement.hasAttribute("data-main-search")'), true);
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Go to' }).waitFor();
+    await page.keyboard.type('canteen');
+    await page.getByRole('option', { name: 'Lunch in the canteen' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Lunch in the canteen' }).waitFor();
+  });
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Client } from '../support/client.ts';
+import { adminEmail } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+let admin: Client;
+useService((served) => {
+  ({ admin } = served);
+});
+
+async function twoQuestions() {
+  const survey = await admin.create('/surveys', { title: 'Lunch' });
+  const add = (text: string) => admin.create(`/surveys/${survey.id}/questions`, { type: 'YES_NO', text });
+  const [soup, pasta] = [await add('Soup?'), await add('Pasta?')];
+  const { version } = await admin.get(`/surveys/${survey.id}`);
+  return { id: String(survey.id), soup, pasta, version: Number(version) };
+}
+
+const outcomeOf = async (method: string, path: string, body?: unknown) => {
+  const reply = await admin.call(method, path, body === undefined ? {} : { body });
+  return [reply.status, reply.body.details?.reason ?? reply.body.details?.[0]?.path];
+};
+
+describe('versions of a survey', () => {
+  it('are listed with who changed what, newest first', async () => {
+    const { id, soup } = await twoQuestions();
+    const section = await admin.create(`/surveys/${id}/sections`, { title: 'Meals' });
+    await admin.put(`/surveys/questions/${soup.id}`, { text: 'Soup of the day?' });
+    await admin.put(`/surveys/${id}`, { title: 'Dinner' });
+    const reply = await admin.call('GET', `/surveys/${id}/versions?limit=3`);
+    assert.equal(reply.body.pagination.total, 6);
+    assert.deepEqual(
+      reply.body.data.map(({ version, changes }: any) => [
+        version,
+        changes.map(({ action, objectId, actorEmail, fields }: any) => [action, objectId, actorEmail, fields]),
+      ]),
+      [
+        [6, [['survey.changed', id, adminEmail, ['title']]]],
+        [5, [['question.changed', soup.id, adminEmail, ['text']]]],
+        [4, [['section.created', section.id, adminEmail, []]]],
+      ],
+    );
+  });
+
+  it('are read as they were', async () => {
+    const { id, soup, pasta, version } = await twoQuestions();
+    await admin.put(`/surveys/questions/${soup.id}`, { text: 'Soup of the day?' });
+    await admin.remove(`/surveys/${id}/questions/${pasta.id}`);
+    const texts = async (number: number) =>
+      (await admin.get(`/surveys/${id}/versions/${number}`)).questions.map(({ text }: any) => text);
+    assert.deepEqual(await texts(version), ['Soup?', 'Pasta?']);
+    assert.deepEqual(await texts(version + 2), ['Soup of the day?']);
+    const former = await admin.get(`/surveys/${id}/versions/${version}`);
+    assert.equal(former.replacedAt, (await admin.get(`/surveys/${id}/versions/${version + 1}`)).createdAt);
+    assert.equal((await admin.get(`/surveys/${id}/versions/${version + 2}`)).replacedAt, null);
+  });
+
+  it('that never were are not found', async () => {
+    const { id, version } = await twoQuestions();
+    for (const name of [version + 1, 0, -1, '1.5', '01', 'x', '99999999999'])
+      assert.equal((await admin.call('GET', `/surveys/${id}/versions/${name}`)).status, 404, String(name));
+  });
+});
+
+describe('an edit of what somebody else has changed since', () => {
+  it('is refused for a question, a section and the texts of the survey, and changes nothing', async () => {
+    const { id, soup, version } = await twoQuestions();
+    const section = await admin.create(`/surveys/${id}/sections`, { title: 'Meals' });
+    const seen = version + 1;
+    await admin.put(`/surveys/questions/${soup.id}`, { text: 'Theirs' });
+    await admin.put(`/surveys/${id}/sections/${section.id}`, { title: 'Theirs' });
+    await admin.put(`/surveys/${id}`, { title: 'Theirs' });
+    const conflict = [409, 'CHANGED_MEANWHILE'];
+    const since = `ifUnchangedSince=${seen}`;
+    assert.deepEqual(await outcomeOf('PUT', `/surveys/questions/${soup.id}?${since}`, { text: 'Mine' }), conflict);
+    assert.deepEqual(await outcomeOf('DELETE', `/surveys/${id}/questions/${soup.id}?${since}`), conflict);
+    assert.deepEqual(
+      await outcomeOf('PUT', `/surveys/${id}/sections/${section.id}?${since}`, { title: 'M' }),
+      conflict,
+    );
+    assert.deepEqual(await outcomeOf('PUT', `/surveys/${id}?${since}`, { title: 'Mine' }), conflict);
+    const survey = await admin.get(`/surveys/${id}`);
+    assert.deepEqual(
+      [survey.title, survey.sections[0].title, survey.questions[0].text, survey.version],
+      ['Theirs', 'Theirs', 'Theirs', seen + 3],
+    );
+  });
+
+  it('is taken where only other things have changed, also the place of the question', async () => {
+    const { id, soup, pasta, version } = await twoQuestions();
+    await admin.put(`/surveys/questions/${soup.id}`, { text: 'Theirs' });
+    await admin.create(`/surveys/${id}/questions`, { type: 'NPS', text: 'First', order: 0 });
+    await admin.put(`/surveys/${id}`, { description: 'Theirs' });
+    const since = `ifUnchangedSince=${version}`;
+    assert.deepEqual(await outcomeOf('PUT', `/surveys/questions/${pasta.id}?${since}`, { text: 'Mine' }), [
+      200,
+      undefined,
+    ]);
+    assert.deepEqual(await outcomeOf('PUT', `/surveys/${id}?${since}`, { title: 'Mine' }), [200, undefined]);
+  });
+
+  it('names a version that exists', async () => {
+    const { soup, version } = await twoQuestions();
+    const edit = (since: unknown) =>
+      outcomeOf('PUT', `/surveys/questions/${soup.id}?ifUnchangedSince=${since}`, { text: 'Mine' });
+    for (const since of [version + 1, 0, 'x'])
+      assert.deepEqual(await edit(since), [400, 'ifUnchangedSince'], String(since));
+    assert.deepEqual(await edit(version), [200, undefined]);
+  });
+});

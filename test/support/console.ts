@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { assetPath } from '../../src/platform/assets.ts';
+import type { BrowserFixture } from './browser.ts';
+import { adminEmail, adminPassword, type RunningService } from './service.ts';
+
+export interface Credentials {
+  email: string;
+  password: string;
+}
+
+const firstAdmin: Credentials = { email: adminEmail, password: adminPassword };
+
+/** Fills the form of the sign-in page and sends it. */
+export async function fillSignIn(page: Page, { email, password }: Credentials = firstAdmin): Promise<void> {
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+/** A page of the console, signed in as the first ADMIN unless others are named, at `path`. */
+export async function signedInPage(
+  browser: BrowserFixture,
+  { origin }: Pick<RunningService, 'origin'>,
+  { path = '/surveys', as = firstAdmin, ...options }: BrowserContextOptions & { path?: string; as?: Credentials } = {},
+): Promise<Page> {
+  const page = await browser.open({ viewport: { width: 1440, height: 900 }, ...options });
+  await page.goto(`${origin}/sign-in?next=${encodeURIComponent(path)}`);
+  await fillSignIn(page, as);
+  await page.getByRole('navigation', { name: 'Console' }).waitFor();
+  return page;
+}
+
+const axe = readFileSync(assetPath('node_modules/axe-core/axe.min.js'), 'utf8');
+
+interface AxeResults {
+  violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[];
+}
+
+/** Asserts that axe-core finds nothing on the page as it is: in light, in dark, and from right to left. */
+export async function assertAccessible(page: Page): Promise<void> {
+  for (const look of ['light', 'dark', 'rtl'] as const) {
+    await page.emulateMedia({ colorScheme: look === 'dark' ? 'dark' : 'light', reducedMotion: 'reduce' });
+    await page.evaluate(`document.documentElement.dir = '${look === 'rtl' ? 'rtl' : 'ltr'}'`);
+    // The protocol of the browser evaluates it: the policy of the page would refuse a script element.
+    const { violations } = (await page.evaluate(`${axe}; axe.run(document)`)) as AxeResults;
+    const found = violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id} (${help}): ${html}\n${failureSummary ?? ''}`),
+    );
+    assert.deepEqual(found, [], `axe-core in ${look}`);
+  }
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+  await page.evaluate(`document.documentElement.removeAttribute('dir')`);
+}

@@ -1,0 +1,45 @@
+import { useEffect } from 'react';
+
+export interface KeyBinding {
+  /** As `event.key` names it: `?`, `/`, `n`. `Mod+k` is Ctrl+K, and ⌘K on a Mac. */
+  key: string;
+  /** What it does, as the list of keys shows it. */
+  title: string;
+  run(): void;
+}
+
+const bindings: KeyBinding[] = [];
+
+/** Every key that works at present. */
+export const activeKeys = (): readonly KeyBinding[] => bindings;
+
+/** Registers a key while the part is shown. `run` may change between renders. */
+export function useKey(key: string, title: string, run: () => void): void {
+  useEffect(() => {
+    const binding = { key, title, run };
+    bindings.push(binding);
+    return () => {
+      bindings.splice(bindings.indexOf(binding), 1);
+    };
+  }, [key, title, run]);
+}
+
+/** Keys without a modifier are the text of a field while one has the focus. */
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'));
+
+/** Listens for the keys of all parts; the latest binding of a key wins. Returns a function that ends it. */
+export function listenForKeys(): () => void {
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.defaultPrevented || event.altKey) return;
+    const hasModifier = event.ctrlKey || event.metaKey;
+    const name = hasModifier ? `Mod+${event.key.toLowerCase()}` : event.key;
+    if (!hasModifier && (isTyping(event.target) || document.querySelector('[role=dialog], [role=alertdialog]'))) return;
+    const binding = bindings.findLast(({ key }) => key === name);
+    if (!binding) return;
+    event.preventDefault();
+    binding.run();
+  };
+  addEventListener('keydown', onKeyDown);
+  return () => removeEventListener('keydown', onKeyDown);
+}

@@ -1,0 +1,36 @@
+import { Activity, ClipboardList, History, KeyRound, type LucideIcon, Sparkles, Users, Webhook } from 'lucide-react';
+import type { CurrentUser } from '../data/me.ts';
+
+type Role = CurrentUser['role'];
+
+export interface Place {
+  title: string;
+  path: string;
+  icon: LucideIcon;
+  roles: readonly Role[];
+}
+
+const everyone: readonly Role[] = ['ADMIN', 'EDITOR', 'VIEWER'];
+
+/** The side navigation. A place is shown as soon as its route is in router.tsx. */
+export const places: readonly Place[] = [
+  { title: 'Surveys', path: '/surveys', icon: ClipboardList, roles: everyone },
+  { title: 'Webhooks', path: '/webhooks', icon: Webhook, roles: ['ADMIN', 'EDITOR'] },
+  { title: 'People', path: '/people', icon: Users, roles: ['ADMIN'] },
+  { title: 'Keys', path: '/keys', icon: KeyRound, roles: everyone },
+  { title: 'Audit', path: '/audit', icon: History, roles: ['ADMIN'] },
+  { title: 'AI', path: '/ai', icon: Sparkles, roles: ['ADMIN'] },
+  { title: 'Service', path: '/service', icon: Activity, roles: ['ADMIN'] },
+];
+
+/** The tabs within a survey, in order; each is shown as soon as its route is in router.tsx. */
+export const surveyTabs = [
+  { title: 'Build', view: 'build' },
+  { title: 'Publish', view: 'publish' },
+  { title: 'Results', view: 'results' },
+  { title: 'Crosstab', view: 'crosstab' },
+  { title: 'Texts', view: 'texts' },
+  { title: 'Responses', view: 'responses' },
+  { title: 'Exports', view: 'exports' },
+  { title: 'Settings', view: 'settings' },
+] as const;

@@ -1,0 +1,109 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from '../data/surveys.ts';
+import { Loading } from '../parts/feedback.tsx';
+import { NotFound, ScreenError } from './failures.tsx';
+import { oneOf, positive, text } from './search.ts';
+import { resume } from './session.ts';
+
+/** The `Screen` of a module, loaded when it is first shown. After an upgrade a missing module reloads the page. */
+const screen = <Module extends { Screen: () => React.ReactNode }>(load: () => Promise<Module>) =>
+  lazyRouteComponent(load, 'Screen');
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: (search): { next?: string } => ({ next: text(search.next) }),
+  component: screen(() => import('../screens/sign-in/sign-in.tsx')),
+});
+
+/** Everything behind the sign-in, within the side navigation. */
+const app = createRoute({
+  getParentRoute: () => root,
+  id: 'app',
+  beforeLoad: async ({ location }) => {
+    if (await resume()) return;
+    throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { next: location.href } });
+  },
+  component: lazyRouteComponent(() => import('./shell.tsx'), 'Shell'),
+});
+
+const home = createRoute({
+  getParentRoute: () => app,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/surveys' });
+  },
+});
+
+interface SurveysSearch {
+  search?: string | undefined;
+  status?: SurveyStatus | undefined;
+  sort?: SurveySort | undefined;
+  page?: number | undefined;
+}
+
+const surveys = createRoute({
+  getParentRoute: () => app,
+  path: '/surveys',
+  validateSearch: (search): SurveysSearch => ({
+    search: text(search.search),
+    status: oneOf(surveyStatuses, search.status),
+    sort: oneOf(surveySorts, search.sort),
+    page: positive(search.page),
+  }),
+  component: screen(() => import('../screens/surveys/surveys.tsx')),
+});
+
+const survey = createRoute({
+  getParentRoute: () => app,
+  path: '/surveys/$surveyId',
+  component: lazyRouteComponent(() => import('./survey-layout.tsx'), 'SurveyLayout'),
+});
+
+/*
+ * One route a screen. To add one, put it here and into the tree below; its place in the navigation (navigation.ts)
+ * appears by itself:
+ *
+ *   const audit = createRoute({
+ *     getParentRoute: () => app, // or survey, for a tab: path: '/results'
+ *     path: '/audit',
+ *     validateSearch: (search): { action?: string } => ({ action: text(search.action) }),
+ *     component: screen(() => import('../screens/audit/audit.tsx')),
+ *   });
+ */
+
+const routeTree = root.addChildren([
+  signIn,
+  app.addChildren([
+    home,
+    surveys,
+    // The screens of the service: webhooks, people, keys, audit, ai, service, account.
+    survey.addChildren([
+      // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
+    ]),
+  ]),
+]);
+
+export const router = createRouter({
+  routeTree,
+  defaultPreload: 'intent',
+  defaultPendingComponent: () => <Loading />,
+  defaultErrorComponent: ScreenError,
+  defaultNotFoundComponent: NotFound,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

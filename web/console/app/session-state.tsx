@@ -1,0 +1,46 @@
+import { useQuery } from '@tanstack/react-query';
+import { useRouter } from '@tanstack/react-router';
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
+import { type CurrentUser, meQuery } from '../data/me.ts';
+import { queryClient } from '../data/query-client.ts';
+import { onSessionEnd, signOut } from './session.ts';
+
+interface SessionState {
+  user: CurrentUser | undefined;
+  /** The session ended while a view was open: a dialog asks for the password and the view stays. */
+  isExpired: boolean;
+  /** After a sign-in. */
+  renew(): void;
+  /** Signs out. */
+  leave(): Promise<void>;
+}
+
+const Context = createContext<SessionState | undefined>(undefined);
+
+/** Keeps the signed-in user for the views below it. */
+export function SessionProvider({ children }: { children: ReactNode }) {
+  const [isExpired, setExpired] = useState(false);
+  const { data: user } = useQuery(meQuery());
+  const isLeaving = useRef(false);
+  const router = useRouter();
+  useEffect(() => onSessionEnd(() => setExpired(!isLeaving.current)), []);
+  const state = useMemo(() => {
+    const leave = async () => {
+      isLeaving.current = true;
+      await signOut();
+      await router.navigate({ to: '/sign-in' });
+      queryClient.clear();
+    };
+    return { user, isExpired, renew: () => setExpired(false), leave };
+  }, [user, isExpired, router]);
+  return <Context value={state}>{children}</Context>;
+}
+
+export function useSession(): SessionState {
+  const state = useContext(Context);
+  if (!state) throw new Error('useSession needs a SessionProvider above it');
+  return state;
+}
+
+/** The signed-in user; undefined until it is known. */
+export const useUser = (): CurrentUser | undefined => useSession().user;

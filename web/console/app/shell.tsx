@@ -1,0 +1,140 @@
+import { Link, Outlet, useLocation, useRouter } from '@tanstack/react-router';
+import { CircleUser, Command as CommandIcon } from 'lucide-react';
+import { lazy, Suspense, useCallback, useEffect, useState, useSyncExternalStore } from 'react';
+import { Button } from '../parts/button.tsx';
+import { Menu, MenuItem, MenuSeparator } from '../parts/menu.tsx';
+import { listenForKeys, useKey } from './keys.tsx';
+import { places } from './navigation.ts';
+import notices from './notices.module.css';
+import { SessionProvider, useSession, useUser } from './session-state.tsx';
+import styles from './shell.module.css';
+import { chooseTheme, chosenTheme, type Theme } from './theme.ts';
+import { Toasts } from './toasts.tsx';
+import { Tray } from './tray.tsx';
+
+const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
+const KeyList = lazy(async () => ({ default: (await import('./key-list.tsx')).KeyList }));
+const SignInAgain = lazy(async () => ({ default: (await import('./sign-in-again.tsx')).SignInAgain }));
+
+/** The frame of every view behind the sign-in. */
+export function Shell() {
+  return (
+    <SessionProvider>
+      <Frame />
+    </SessionProvider>
+  );
+}
+
+function Frame() {
+  const [open, setOpen] = useState<'commands' | 'keys'>();
+  const { isExpired } = useSession();
+  useEffect(listenForKeys, []);
+  useKey(
+    '?',
+    'List the keys',
+    useCallback(() => setOpen('keys'), []),
+  );
+  useKey(
+    'Mod+k',
+    'Go anywhere',
+    useCallback(() => setOpen('commands'), []),
+  );
+  useKey('/', 'Search in this view', focusSearch);
+  return (
+    <div className={styles.frame}>
+      <a className={styles.skip} href="#content">
+        Skip to the content
+      </a>
+      <SideNavigation onCommands={() => setOpen('commands')} />
+      <main id="content" className={styles.main} tabIndex={-1}>
+        <OfflineBanner />
+        <Outlet />
+      </main>
+      <Toasts />
+      <Suspense>
+        {open === 'commands' && <CommandPalette onClose={() => setOpen(undefined)} />}
+        {open === 'keys' && <KeyList onClose={() => setOpen(undefined)} />}
+        {isExpired && <SignInAgain />}
+      </Suspense>
+    </div>
+  );
+}
+
+const focusSearch = () => document.querySelector<HTMLInputElement>('[data-main-search]')?.focus();
+
+function SideNavigation({ onCommands }: { onCommands(): void }) {
+  const user = useUser();
+  const { routesByPath } = useRouter();
+  const { pathname } = useLocation();
+  const shown = places.filter(
+    ({ path, roles }) => Object.hasOwn(routesByPath, path) && user && roles.includes(user.role),
+  );
+  return (
+    <div className={styles.side}>
+      <nav aria-label="Console" className={styles.places}>
+        {shown.map(({ title, path, icon: Icon }) => (
+          <Link key={path} to={path} aria-current={pathname.startsWith(path) ? 'page' : undefined}>
+            <Icon aria-hidden />
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <Tray />
+      <Button look="quiet" icon={<CommandIcon aria-hidden />} onPress={onCommands}>
+        Go to …
+      </Button>
+      <UserMenu />
+    </div>
+  );
+}
+
+const themes: Record<Theme, string> = { light: 'Light', dark: 'Dark', system: 'As the system' };
+
+function UserMenu() {
+  const { user, leave } = useSession();
+  const [theme, setTheme] = useState(chosenTheme);
+  const { routesByPath } = useRouter();
+  const choose = (next: Theme) => {
+    chooseTheme(next);
+    setTheme(next);
+  };
+  return (
+    <Menu
+      label="You"
+      button={
+        <Button look="quiet" icon={<CircleUser aria-hidden />}>
+          <span className={styles.email}>{user?.email ?? 'Account'}</span>
+        </Button>
+      }
+    >
+      {Object.hasOwn(routesByPath, '/account') ? <MenuItem href="/account">Account</MenuItem> : null}
+      {(Object.keys(themes) as Theme[]).map((name) => (
+        <MenuItem key={name} textValue={`Look: ${themes[name]}`} onAction={() => choose(name)}>
+          Look: {themes[name]}
+          {name === theme ? ' ✓' : ''}
+        </MenuItem>
+      ))}
+      <MenuSeparator />
+      <MenuItem onAction={() => void leave()}>Sign out</MenuItem>
+    </Menu>
+  );
+}
+
+function subscribeToNetwork(listener: () => void): () => void {
+  addEventListener('online', listener);
+  addEventListener('offline', listener);
+  return () => {
+    removeEventListener('online', listener);
+    removeEventListener('offline', listener);
+  };
+}
+
+function OfflineBanner() {
+  const isOnline = useSyncExternalStore(subscribeToNetwork, () => navigator.onLine);
+  if (isOnline) return null;
+  return (
+    <p className={notices.banner} role="status">
+      There is no network. What you see may be out of date, and changes cannot be saved at the moment.
+    </p>
+  );
+}

@@ -1,0 +1,51 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useLocation, useParams, useRouter } from '@tanstack/react-router';
+import { surveyQuery } from '../data/surveys.ts';
+import { ErrorState, Loading } from '../parts/feedback.tsx';
+import { Page } from '../parts/page.tsx';
+import { SurveyStatusBadge } from '../screens/surveys/survey-status.tsx';
+import { surveyTabs } from './navigation.ts';
+import styles from './shell.module.css';
+
+/** The id of the survey in the address. */
+export function useSurveyId(): string {
+  const { surveyId } = useParams({ strict: false });
+  if (surveyId === undefined) throw new Error('this view is not within a survey');
+  return surveyId;
+}
+
+/** The head of every view of a survey: its title, status and tabs. */
+export function SurveyLayout() {
+  const surveyId = useSurveyId();
+  const { data: survey, error, refetch } = useQuery(surveyQuery(surveyId));
+  if (error && !survey) return <ErrorState error={error} onRetry={refetch} />;
+  if (!survey) return <Loading />;
+  return (
+    <Page
+      title={survey.title}
+      status={<SurveyStatusBadge status={survey.status} />}
+      tabs={<SurveyTabs id={surveyId} />}
+    >
+      <Outlet />
+    </Page>
+  );
+}
+
+function SurveyTabs({ id }: { id: string }) {
+  const { routesByPath } = useRouter();
+  const { pathname } = useLocation();
+  const tabs = surveyTabs.filter(({ view }) => Object.hasOwn(routesByPath, `/surveys/$surveyId/${view}`));
+  if (tabs.length === 0) return null;
+  return (
+    <nav aria-label="Survey" className={styles.tabs}>
+      {tabs.map(({ title, view }) => {
+        const href = `/surveys/${id}/${view}`;
+        return (
+          <Link key={view} to={href} aria-current={pathname.startsWith(href) ? 'page' : undefined}>
+            {title}
+          </Link>
+        );
+      })}
+    </nav>
+  );
+}

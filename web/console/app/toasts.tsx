@@ -1,0 +1,65 @@
+import { X } from 'lucide-react';
+import { useSyncExternalStore } from 'react';
+import { Button, IconButton } from '../parts/button.tsx';
+import styles from './notices.module.css';
+
+export interface Toast {
+  text: string;
+  isError?: boolean;
+  /** Such as Undo; the toast closes after it. */
+  action?: { label: string; run(): void };
+  /** How long it stays; errors stay until they are closed. */
+  seconds?: number;
+}
+
+type ShownToast = Toast & { id: number };
+
+let toasts: readonly ShownToast[] = [];
+let lastId = 0;
+const listeners = new Set<() => void>();
+
+function set(next: readonly ShownToast[]): void {
+  toasts = next;
+  for (const listener of listeners) listener();
+}
+
+/** Shows a short message in the corner. Returns a function that closes it. */
+export function toast(message: Toast): () => void {
+  const id = ++lastId;
+  const close = () => set(toasts.filter((shown) => shown.id !== id));
+  set([...toasts.slice(-3), { ...message, id }]);
+  if (!message.isError) setTimeout(close, (message.seconds ?? 6) * 1000);
+  return close;
+}
+
+const subscribe = (listener: () => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+/** Where toasts appear; screen readers read them when they do. */
+export function Toasts() {
+  const shown = useSyncExternalStore(subscribe, () => toasts);
+  const close = (id: number) => set(toasts.filter((other) => other.id !== id));
+  return (
+    <div className={styles.toasts} role="status" aria-live="polite" aria-label="Messages">
+      {shown.map(({ id, text, isError, action }) => (
+        <div key={id} className={styles.toast} data-error={isError || undefined}>
+          <span>{text}</span>
+          {action && (
+            <Button
+              look="quiet"
+              onPress={() => {
+                action.run();
+                close(id);
+              }}
+            >
+              {action.label}
+            </Button>
+          )}
+          <IconButton label="Close" icon={<X aria-hidden />} onPress={() => close(id)} />
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,129 @@
+import { api, type components, dataOf } from './api.ts';
+
+export type LiveMessage = components['schemas']['LiveServerMessage'];
+export type LiveChannel = 'responses' | 'analytics' | 'status' | 'jobs';
+
+interface Subscription {
+  surveyId: string;
+  channels: readonly LiveChannel[];
+  onMessage(message: LiveMessage): void;
+}
+
+export type LiveState = 'idle' | 'connecting' | 'open' | 'away';
+
+const longestPauseMs = 30_000;
+
+const subscriptions = new Set<Subscription>();
+/** The last cursor of each survey with a subscription to `responses`. */
+const cursors = new Map<string, string>();
+const stateListeners = new Set<() => void>();
+let socket: WebSocket | undefined;
+let state: LiveState = 'idle';
+let failures = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** The state of the connection, for `useSyncExternalStore(onLiveState, liveState)`. */
+export const liveState = (): LiveState => state;
+
+export function onLiveState(listener: () => void): () => void {
+  stateListeners.add(listener);
+  return () => stateListeners.delete(listener);
+}
+
+function setState(next: LiveState): void {
+  state = next;
+  for (const listener of stateListeners) listener();
+}
+
+/**
+ * Subscribes to channels of a survey over the one WebSocket of the page. After a break it reconnects and asks for the
+ * responses since the last cursor. Returns a function that ends the subscription.
+ */
+export function subscribeLive(
+  surveyId: string,
+  channels: readonly LiveChannel[],
+  onMessage: (message: LiveMessage) => void,
+): () => void {
+  const subscription = { surveyId, channels, onMessage };
+  subscriptions.add(subscription);
+  if (state === 'open') send(subscribeMessage(surveyId, channels));
+  else if (state === 'idle') void connect();
+  return () => {
+    subscriptions.delete(subscription);
+    const remaining = channelsOf(surveyId);
+    const ended = channels.filter((channel) => !remaining.has(channel));
+    if (remaining.size === 0) cursors.delete(surveyId);
+    if (ended.length > 0) send({ type: 'unsubscribe', surveyId, channels: ended });
+    if (subscriptions.size === 0) close();
+  };
+}
+
+function channelsOf(surveyId: string): Set<LiveChannel> {
+  return new Set([...subscriptions].filter((one) => one.surveyId === surveyId).flatMap(({ channels }) => channels));
+}
+
+function subscribeMessage(surveyId: string, channels: Iterable<LiveChannel>) {
+  return { type: 'subscribe', surveyId, channels: [...channels], after: cursors.get(surveyId) ?? null };
+}
+
+function send(message: object): void {
+  if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+}
+
+async function connect(): Promise<void> {
+  clearTimeout(timer);
+  setState('connecting');
+  try {
+    const { ticket } = await dataOf(api.POST('/live/tickets'));
+    if (subscriptions.size === 0) return setState('idle');
+    const address = new URL(`/api/v1/live?ticket=${encodeURIComponent(ticket)}`, location.href);
+    address.protocol = address.protocol.replace('http', 'ws');
+    open(new WebSocket(address, 'survey.v1'));
+  } catch {
+    reconnectLater();
+  }
+}
+
+function open(opened: WebSocket): void {
+  socket = opened;
+  let afterMs: number | undefined;
+  opened.onopen = () => {
+    failures = 0;
+    setState('open');
+    for (const surveyId of new Set([...subscriptions].map((one) => one.surveyId)))
+      send(subscribeMessage(surveyId, channelsOf(surveyId)));
+  };
+  opened.onmessage = ({ data }) => {
+    const message = JSON.parse(String(data)) as LiveMessage;
+    if (message.type === 'reconnect') afterMs = message.afterMs;
+    else deliver(message);
+  };
+  opened.onclose = () => {
+    if (socket === opened) reconnectLater(afterMs);
+  };
+}
+
+function deliver(message: LiveMessage): void {
+  if ('cursor' in message && message.cursor) cursors.set(message.surveyId, message.cursor);
+  const surveyId = 'surveyId' in message ? message.surveyId : undefined;
+  for (const subscription of subscriptions) if (subscription.surveyId === surveyId) subscription.onMessage(message);
+}
+
+function reconnectLater(afterMs = Math.min(longestPauseMs, 500 * 2 ** failures) * (0.5 + Math.random() / 2)): void {
+  socket = undefined;
+  if (subscriptions.size === 0) {
+    setState('idle');
+    return;
+  }
+  failures += 1;
+  setState('away');
+  timer = setTimeout(() => void connect(), afterMs);
+}
+
+function close(): void {
+  clearTimeout(timer);
+  const closed = socket;
+  socket = undefined;
+  closed?.close();
+  setState('idle');
+}

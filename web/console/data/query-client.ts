@@ -1,0 +1,31 @@
+import { QueryClient } from '@tanstack/react-query';
+import { SurveyApiError } from './api.ts';
+
+const mostRetries = 3;
+
+/**
+ * Replies are fresh for ten seconds, and kept for five minutes after the last view that shows them. A refusal (4xx) is
+ * final; for 429 and 503 the service's Retry-After is awaited, other failures wait 1, 2 and 4 seconds.
+ */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      gcTime: 5 * 60_000,
+      retry: (failures, error) => failures < mostRetries && isTemporary(error),
+      retryDelay: (failures, error) => retryAfterMs(error) ?? 1000 * 2 ** failures,
+    },
+    mutations: { retry: false },
+  },
+});
+
+function isTemporary(error: unknown): boolean {
+  if (error instanceof SurveyApiError) return error.status === 429 || error.status >= 500;
+  return error instanceof TypeError;
+}
+
+function retryAfterMs(error: unknown): number | undefined {
+  return error instanceof SurveyApiError && error.retryAfterSeconds !== undefined
+    ? error.retryAfterSeconds * 1000
+    : undefined;
+}

@@ -1,0 +1,65 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { accessToken } from '../app/session.ts';
+import { api, type components, dataOf, pageOf } from './api.ts';
+import { queryClient } from './query-client.ts';
+
+export type Survey = components['schemas']['Survey'];
+export type SurveyListItem = components['schemas']['SurveyListItem'];
+export type SurveyWithQuestions = components['schemas']['SurveyWithQuestions'];
+export type SurveyStatus = components['schemas']['SurveyStatus'];
+
+export interface SurveyListQuery {
+  page: number;
+  limit: number;
+  search?: string | undefined;
+  status?: SurveyStatus | undefined;
+  sort?: SurveySort | undefined;
+}
+
+export const surveySorts = ['createdAt', '-createdAt', 'title', '-title', 'responseCount', '-responseCount'] as const;
+export type SurveySort = (typeof surveySorts)[number];
+export const surveyStatuses = ['DRAFT', 'ACTIVE', 'PAUSED', 'CLOSED'] as const satisfies readonly SurveyStatus[];
+
+/** A page of the surveys that the user may see. */
+export const surveyListQuery = (query: SurveyListQuery) =>
+  queryOptions({
+    queryKey: ['surveys', 'list', query],
+    queryFn: ({ signal }) => pageOf(api.GET('/surveys', { params: { query }, signal })),
+    placeholderData: keepPreviousData,
+  });
+
+/** A survey with its sections and questions. */
+export const surveyQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['surveys', id],
+    queryFn: ({ signal }) => dataOf(api.GET('/surveys/{id}', { params: { path: { id } }, signal })),
+  });
+
+const listsChanged = () => queryClient.invalidateQueries({ queryKey: ['surveys', 'list'] });
+
+/** Keeps what the service replied for the survey, and marks lists as stale. */
+export function surveyChanged(survey: SurveyWithQuestions): SurveyWithQuestions {
+  queryClient.setQueryData(surveyQuery(survey.id).queryKey, survey);
+  void listsChanged();
+  return survey;
+}
+
+export async function createSurvey(title: string): Promise<SurveyWithQuestions> {
+  return surveyChanged(await dataOf(api.POST('/surveys', { body: { title } })));
+}
+
+export async function duplicateSurvey(id: string): Promise<SurveyWithQuestions> {
+  return surveyChanged(await dataOf(api.POST('/surveys/{id}/duplicate', { params: { path: { id } } })));
+}
+
+export async function deleteSurvey(id: string): Promise<void> {
+  await dataOf(api.DELETE('/surveys/{id}', { params: { path: { id } } }));
+  queryClient.removeQueries({ queryKey: ['surveys', id] });
+  await listsChanged();
+}
+
+/** Deletes a survey while the page is left: the browser sends the call after the page has gone. */
+export async function deleteSurveyWhileLeaving(id: string): Promise<void> {
+  const authorization = `Bearer ${await accessToken()}`;
+  await fetch(`/api/v1/surveys/${id}`, { method: 'DELETE', keepalive: true, headers: { authorization } });
+}

@@ -1,0 +1,58 @@
+import type { ReactNode } from 'react';
+import { Button as AriaButton, type ButtonProps as AriaButtonProps } from 'react-aria-components/Button';
+import { Link as AriaLink, type LinkProps as AriaLinkProps } from 'react-aria-components/Link';
+import styles from './button.module.css';
+import { cx } from './cx.ts';
+import { Tooltip } from './tooltip.tsx';
+
+/** primary: the one main action of a view; danger: cannot be undone; quiet: without a border. */
+export type ButtonLook = 'primary' | 'normal' | 'danger' | 'quiet';
+
+export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'style' | 'children'> {
+  look?: ButtonLook;
+  icon?: ReactNode;
+  children: ReactNode;
+}
+
+/** `isPending` shows that the action runs and takes no second press. */
+export function Button({ look = 'normal', icon, children, ...props }: ButtonProps) {
+  return (
+    <AriaButton {...props} className={cx(styles.button, styles[look])}>
+      {icon}
+      {props.isPending ? <span className={styles.pending}>{children}</span> : children}
+    </AriaButton>
+  );
+}
+
+export interface IconButtonProps extends Omit<AriaButtonProps, 'className' | 'style' | 'children'> {
+  /** The name for screen readers, shown as a tooltip. */
+  label: string;
+  icon: ReactNode;
+}
+
+/** A button that shows an icon only. */
+export function IconButton({ label, icon, ...props }: IconButtonProps) {
+  return (
+    <Tooltip text={label}>
+      <AriaButton {...props} aria-label={label} className={cx(styles.button, styles.quiet, styles.icon)}>
+        {icon}
+      </AriaButton>
+    </Tooltip>
+  );
+}
+
+export interface LinkButtonProps extends Omit<AriaLinkProps, 'className' | 'style' | 'children'> {
+  look?: ButtonLook;
+  icon?: ReactNode;
+  children: ReactNode;
+}
+
+/** A link that looks like a button. `href` is an address of the console or another one. */
+export function LinkButton({ look = 'normal', icon, children, ...props }: LinkButtonProps) {
+  return (
+    <AriaLink {...props} className={cx(styles.button, styles[look])}>
+      {icon}
+      {children}
+    </AriaLink>
+  );
+}

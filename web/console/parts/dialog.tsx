@@ -1,0 +1,91 @@
+import { type ReactNode, useState } from 'react';
+import { Dialog as AriaDialog } from 'react-aria-components/Dialog';
+import { Heading } from 'react-aria-components/Heading';
+import { Modal, ModalOverlay } from 'react-aria-components/Modal';
+import { problemText } from '../data/problems.ts';
+import { Button } from './button.tsx';
+import { cx } from './cx.ts';
+import { FormError } from './feedback.tsx';
+import styles from './overlay.module.css';
+
+export interface DialogProps {
+  title: string;
+  isOpen: boolean;
+  onClose(): void;
+  isWide?: boolean;
+  /** False: Escape and a press outside do not close it. */
+  isDismissable?: boolean;
+  role?: 'dialog' | 'alertdialog';
+  children: ReactNode;
+}
+
+/** A dialog over the page. Escape closes it, and the focus returns to where it was. Put buttons into DialogActions. */
+export function Dialog({ title, isOpen, onClose, isWide, isDismissable = true, role, children }: DialogProps) {
+  return (
+    <ModalOverlay
+      className={styles.backdrop}
+      isOpen={isOpen}
+      isDismissable={isDismissable}
+      isKeyboardDismissDisabled={!isDismissable}
+      onOpenChange={(open) => {
+        if (!open) onClose();
+      }}
+    >
+      <Modal className={cx(styles.modal, isWide && styles.wide)}>
+        <AriaDialog className={styles.dialog} role={role}>
+          <Heading slot="title" level={2}>
+            {title}
+          </Heading>
+          {children}
+        </AriaDialog>
+      </Modal>
+    </ModalOverlay>
+  );
+}
+
+/** The row of buttons at the end of a dialog, the main action last. */
+export function DialogActions({ children }: { children: ReactNode }) {
+  return <div className={styles.actions}>{children}</div>;
+}
+
+export interface ConfirmDialogProps {
+  title: string;
+  isOpen: boolean;
+  onClose(): void;
+  /** What the button says: the action, such as “Delete the key”. */
+  action: string;
+  isDangerous?: boolean;
+  /** Closes the dialog when it succeeds; a failure is shown in it. */
+  onConfirm(): Promise<unknown>;
+  children: ReactNode;
+}
+
+/** Asks before an action that cannot be undone. */
+export function ConfirmDialog({ action, isDangerous, onConfirm, children, ...dialog }: ConfirmDialogProps) {
+  const [isPending, setPending] = useState(false);
+  const [failure, setFailure] = useState<unknown>();
+  const confirm = async () => {
+    setPending(true);
+    setFailure(undefined);
+    try {
+      await onConfirm();
+      dialog.onClose();
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setPending(false);
+    }
+  };
+  return (
+    <Dialog {...dialog} role="alertdialog">
+      <div>{children}</div>
+      {failure !== undefined && <FormError>{problemText(failure).text}</FormError>}
+      <DialogActions>
+        <Button onPress={dialog.onClose}>Cancel</Button>
+        <Button look={isDangerous ? 'danger' : 'primary'} isPending={isPending} onPress={confirm}>
+          {action}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}

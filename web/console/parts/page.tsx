@@ -1,0 +1,137 @@
+import { Check, ChevronRight, Copy } from 'lucide-react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Button as AriaButton } from 'react-aria-components/Button';
+import { Disclosure as AriaDisclosure, DisclosurePanel } from 'react-aria-components/Disclosure';
+import { Heading } from 'react-aria-components/Heading';
+import { Tabs as AriaTabs, Tab, TabList, TabPanel } from 'react-aria-components/Tabs';
+import { Button, type ButtonLook } from './button.tsx';
+import { cx } from './cx.ts';
+import styles from './page.module.css';
+
+export interface PageProps {
+  title: string;
+  /** Beside the title, such as a Badge. */
+  status?: ReactNode;
+  /** Buttons at the end of the head. */
+  actions?: ReactNode;
+  /** Below the title, such as links to other views. */
+  tabs?: ReactNode;
+  /** The content takes the whole width without padding, as a builder does. */
+  isFull?: boolean;
+  children: ReactNode;
+}
+
+/** The frame of a screen: title (also of the browser's tab), actions, content. */
+export function Page({ title, status, actions, tabs, isFull, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Surveys`;
+  }, [title]);
+  return (
+    <>
+      <header className={styles.head}>
+        <h1>{title}</h1>
+        {status}
+        <div className={styles.actions}>{actions}</div>
+      </header>
+      {tabs}
+      <div className={cx(styles.content, isFull && styles.full)}>{children}</div>
+    </>
+  );
+}
+
+/** A surface of its own on a page. */
+export function Card({ title, actions, children }: { title?: string; actions?: ReactNode; children: ReactNode }) {
+  return (
+    <section className={styles.card}>
+      {(title !== undefined || actions !== undefined) && (
+        <header className={styles.cardHead}>
+          <h2>{title}</h2>
+          {actions}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** A row of controls above a list or chart. */
+export const Toolbar = ({ children }: { children: ReactNode }) => <div className={styles.toolbar}>{children}</div>;
+
+export interface TabsProps<Key extends string> {
+  label: string;
+  tabs: readonly { id: Key; title: string; content: ReactNode }[];
+  selected: Key;
+  onSelect(id: Key): void;
+}
+
+/** Views of one thing in one place. Keep `selected` in the address where a link to it is useful. */
+export function Tabs<Key extends string>({ label, tabs, selected, onSelect }: TabsProps<Key>) {
+  return (
+    <AriaTabs selectedKey={selected} onSelectionChange={(key) => onSelect(String(key) as Key)}>
+      <TabList aria-label={label} className={styles.tabs ?? ''}>
+        {tabs.map(({ id, title }) => (
+          <Tab key={id} id={id} className={styles.tab ?? ''}>
+            {title}
+          </Tab>
+        ))}
+      </TabList>
+      {tabs.map(({ id, content }) => (
+        <TabPanel key={id} id={id} className={styles.panel ?? ''}>
+          {content}
+        </TabPanel>
+      ))}
+    </AriaTabs>
+  );
+}
+
+/** A part that opens below its title. */
+export function Disclosure({ title, children, isOpen }: { title: string; children: ReactNode; isOpen?: boolean }) {
+  return (
+    <AriaDisclosure className={styles.disclosure ?? ''} defaultExpanded={isOpen ?? false}>
+      <Heading level={3}>
+        <AriaButton slot="trigger" className={styles.trigger ?? ''}>
+          <ChevronRight aria-hidden />
+          {title}
+        </AriaButton>
+      </Heading>
+      <DisclosurePanel className={styles.disclosed ?? ''}>{children}</DisclosurePanel>
+    </AriaDisclosure>
+  );
+}
+
+/** Copies a text and says so. */
+export function CopyButton({
+  text,
+  children = 'Copy',
+  look,
+}: {
+  text: string;
+  children?: ReactNode;
+  look?: ButtonLook;
+}) {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), 2000);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+  };
+  return (
+    <Button look={look ?? 'normal'} icon={isCopied ? <Check aria-hidden /> : <Copy aria-hidden />} onPress={copy}>
+      <span aria-live="polite">{isCopied ? 'Copied' : children}</span>
+    </Button>
+  );
+}
+
+/** Two parts side by side; below each other on narrow screens. `first` takes 3/5 of the width. */
+export function SplitPane({ first, second }: { first: ReactNode; second: ReactNode }) {
+  return (
+    <div className={styles.split}>
+      <div>{first}</div>
+      <div>{second}</div>
+    </div>
+  );
+}

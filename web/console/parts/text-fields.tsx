@@ -1,0 +1,158 @@
+import { Minus, Plus, Search, X } from 'lucide-react';
+import { type Ref, useId } from 'react';
+import { Button } from 'react-aria-components/Button';
+import { Group } from 'react-aria-components/Group';
+import { Input } from 'react-aria-components/Input';
+import { Label } from 'react-aria-components/Label';
+import { NumberField as AriaNumberField } from 'react-aria-components/NumberField';
+import { SearchField as AriaSearchField } from 'react-aria-components/SearchField';
+import { TextArea as AriaTextArea } from 'react-aria-components/TextArea';
+import { TextField as AriaTextField } from 'react-aria-components/TextField';
+import { cx } from './cx.ts';
+import styles from './field.module.css';
+import { FieldNotes, type FieldProps } from './field.tsx';
+
+export interface TextFieldProps extends FieldProps {
+  value: string;
+  onChange(value: string): void;
+  onBlur?(): void;
+  name?: string;
+  type?: 'text' | 'email' | 'password' | 'url';
+  autoComplete?: string;
+  autoFocus?: boolean;
+  placeholder?: string;
+  maxLength?: number;
+  isRequired?: boolean;
+  isDisabled?: boolean;
+  isReadOnly?: boolean;
+  inputRef?: Ref<HTMLInputElement>;
+}
+
+const labelClass = (isHidden: boolean | undefined) => (isHidden ? styles.hidden : styles.label);
+
+/** One line of text. */
+export function TextField({ label, isLabelHidden, hint, error, placeholder, inputRef, ...props }: TextFieldProps) {
+  return (
+    <AriaTextField {...props} className={styles.field} isInvalid={error !== undefined} validationBehavior="aria">
+      <Label className={labelClass(isLabelHidden)}>{label}</Label>
+      <Input ref={inputRef} className={styles.input} placeholder={placeholder} />
+      <FieldNotes hint={hint} error={error} />
+    </AriaTextField>
+  );
+}
+
+export interface TextAreaProps extends Omit<TextFieldProps, 'type' | 'inputRef' | 'autoComplete'> {
+  rows?: number;
+}
+
+/** Several lines of text. */
+export function TextArea({ label, isLabelHidden, hint, error, placeholder, rows = 3, ...props }: TextAreaProps) {
+  return (
+    <AriaTextField {...props} className={styles.field} isInvalid={error !== undefined} validationBehavior="aria">
+      <Label className={labelClass(isLabelHidden)}>{label}</Label>
+      <AriaTextArea className={styles.input} rows={rows} placeholder={placeholder} />
+      <FieldNotes hint={hint} error={error} />
+    </AriaTextField>
+  );
+}
+
+export interface NumberFieldProps extends FieldProps {
+  /** Null: empty. */
+  value: number | null;
+  onChange(value: number | null): void;
+  minValue?: number;
+  maxValue?: number;
+  step?: number;
+  name?: string;
+  isRequired?: boolean;
+  isDisabled?: boolean;
+}
+
+/** A number with buttons for one step down and up. */
+export function NumberField({ label, isLabelHidden, hint, error, value, onChange, ...props }: NumberFieldProps) {
+  return (
+    <AriaNumberField
+      {...props}
+      value={value ?? Number.NaN}
+      onChange={(next) => onChange(Number.isNaN(next) ? null : next)}
+      className={styles.field}
+      isInvalid={error !== undefined}
+      validationBehavior="aria"
+    >
+      <Label className={labelClass(isLabelHidden)}>{label}</Label>
+      <Group className={styles.group}>
+        <Input className={styles.input} />
+        <Button slot="decrement" className={styles.inner}>
+          <Minus aria-hidden />
+        </Button>
+        <Button slot="increment" className={styles.inner}>
+          <Plus aria-hidden />
+        </Button>
+      </Group>
+      <FieldNotes hint={hint} error={error} />
+    </AriaNumberField>
+  );
+}
+
+export interface SearchFieldProps {
+  label: string;
+  value: string;
+  onChange(value: string): void;
+  placeholder?: string;
+  /** The field that the key `/` focuses; one a view. */
+  isMain?: boolean;
+  autoFocus?: boolean;
+}
+
+/** A search field; Escape empties it. */
+export function SearchField({ label, placeholder, isMain = false, ...props }: SearchFieldProps) {
+  return (
+    <AriaSearchField {...props} aria-label={label} className={cx(styles.group, styles.search)}>
+      <Search className={styles.lead} aria-hidden />
+      <Input className={styles.input} placeholder={placeholder ?? label} data-main-search={isMain || undefined} />
+      <Button className={styles.inner}>
+        <X aria-hidden />
+      </Button>
+    </AriaSearchField>
+  );
+}
+
+export interface DateFieldProps extends FieldProps {
+  /** As an input holds it: `2026-01-31`, with a time `2026-01-31T08:00`; empty: none. */
+  value: string;
+  onChange(value: string): void;
+  hasTime?: boolean;
+  min?: string;
+  max?: string;
+  isDisabled?: boolean;
+  isRequired?: boolean;
+}
+
+/** The browser's own date field, in the time zone of the reader. */
+export function DateField(props: DateFieldProps) {
+  const { label, isLabelHidden, hint, error, value, onChange, hasTime, isDisabled, isRequired, ...range } = props;
+  const id = useId();
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id} className={labelClass(isLabelHidden)}>
+        {label}
+      </label>
+      <input
+        {...range}
+        id={id}
+        type={hasTime ? 'datetime-local' : 'date'}
+        className={styles.input}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        disabled={isDisabled}
+        required={isRequired}
+        aria-invalid={error !== undefined}
+        aria-describedby={`${id}-notes`}
+      />
+      <span id={`${id}-notes`}>
+        {hint !== undefined && <span className={styles.hint}>{hint}</span>}
+        {error !== undefined && <span className={styles.error}>{error}</span>}
+      </span>
+    </div>
+  );
+}

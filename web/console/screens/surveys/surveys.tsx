@@ -1,0 +1,220 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useRouter } from '@tanstack/react-router';
+import { Copy, Ellipsis, Plus, Trash2 } from 'lucide-react';
+import { useCallback, useEffect, useState } from 'react';
+import { useKey } from '../../app/keys.tsx';
+import { useUser } from '../../app/session-state.tsx';
+import { toast } from '../../app/toasts.tsx';
+import { canEdit, isAdmin } from '../../data/me.ts';
+import { problemText } from '../../data/problems.ts';
+import {
+  duplicateSurvey,
+  type SurveyListItem,
+  type SurveySort,
+  type SurveyStatus,
+  surveyListQuery,
+  surveyStatuses,
+} from '../../data/surveys.ts';
+import { userEmailsQuery } from '../../data/users.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Select } from '../../parts/choice-fields.tsx';
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { Menu, MenuItem } from '../../parts/menu.tsx';
+import { Page, Toolbar } from '../../parts/page.tsx';
+import { SearchField } from '../../parts/text-fields.tsx';
+import { useDeleteWithUndo } from './delete-with-undo.ts';
+import { NewSurvey } from './new-survey.tsx';
+import { SurveyStatusBadge, statusNames } from './survey-status.tsx';
+import styles from './surveys.module.css';
+
+const route = getRouteApi('/app/surveys');
+const pageSize = 50;
+const searchPauseMs = 250;
+
+const statusOptions = [
+  { value: 'ALL' as const, label: 'Every status' },
+  ...surveyStatuses.map((value) => ({ value, label: statusNames[value] })),
+];
+
+const day = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
+const count = new Intl.NumberFormat('en');
+
+export function Screen() {
+  const user = useUser();
+  const { search, status, sort = '-createdAt', page = 1 } = route.useSearch();
+  const navigate = route.useNavigate();
+  const router = useRouter();
+  const [isCreating, setCreating] = useState(false);
+  const { hidden, remove } = useDeleteWithUndo();
+  const { data, error, refetch } = useQuery(surveyListQuery({ page, limit: pageSize, search, status, sort }));
+  const owner = useOwnerName();
+  const create = useCallback(() => setCreating(true), []);
+  useKey('n', 'New survey', create);
+
+  const duplicate = async ({ id, title }: SurveyListItem) => {
+    try {
+      const copy = await duplicateSurvey(id);
+      toast({ text: `“${title}” is copied.` });
+      await router.navigate({ href: `/surveys/${copy.id}/build` });
+    } catch (failure) {
+      toast({ text: problemText(failure).text, isError: true });
+    }
+  };
+
+  const columns: Column<SurveyListItem>[] = [
+    {
+      id: 'title',
+      title: 'Title',
+      width: 'minmax(12rem, 3fr)',
+      isSortable: true,
+      cell: ({ id, title }) => (
+        <Link to="/surveys/$surveyId" params={{ surveyId: id }} className={styles.link}>
+          {title}
+        </Link>
+      ),
+    },
+    { id: 'status', title: 'Status', width: '7rem', cell: (survey) => <SurveyStatusBadge status={survey.status} /> },
+    {
+      id: 'responseCount',
+      title: 'Responses',
+      width: '7rem',
+      isNumber: true,
+      isSortable: true,
+      cell: ({ responseCount }) => count.format(responseCount),
+    },
+    { id: 'owner', title: 'Owner', width: 'minmax(8rem, 1fr)', cell: ({ ownerId }) => owner(ownerId) },
+    {
+      id: 'createdAt',
+      title: 'Created',
+      width: '8rem',
+      isSortable: true,
+      cell: ({ createdAt }) => <span className={styles.muted}>{day.format(new Date(createdAt))}</span>,
+    },
+    {
+      id: 'actions',
+      title: 'Actions',
+      width: '4rem',
+      isTitleHidden: true,
+      cell: (survey) => (
+        <Menu
+          label={`Actions of ${survey.title}`}
+          button={<IconButton label={`Actions of ${survey.title}`} icon={<Ellipsis aria-hidden />} />}
+        >
+          <MenuItem icon={<Copy aria-hidden />} isDisabled={!canEdit(user)} onAction={() => void duplicate(survey)}>
+            Duplicate
+          </MenuItem>
+          <MenuItem
+            icon={<Trash2 aria-hidden />}
+            isDangerous
+            isDisabled={!isAdmin(user) && survey.ownerId !== user?.id}
+            onAction={() => remove(survey.id, survey.title)}
+          >
+            Delete
+          </MenuItem>
+        </Menu>
+      ),
+    },
+  ];
+
+  const rows = data?.items.filter(({ id }) => !hidden.has(id)) ?? [];
+  const isFiltered = search !== undefined || status !== undefined;
+  const newButton = canEdit(user) && (
+    <Button look="primary" icon={<Plus aria-hidden />} onPress={create}>
+      New survey
+    </Button>
+  );
+  return (
+    <Page title="Surveys" actions={newButton}>
+      <Toolbar>
+        <div className={styles.search}>
+          <SearchBox
+            text={search ?? ''}
+            onSearch={(text) =>
+              void navigate({
+                search: (old) => ({ ...old, search: text || undefined, page: undefined }),
+                replace: true,
+              })
+            }
+          />
+        </div>
+        <Select
+          label="Status"
+          isLabelHidden
+          options={statusOptions}
+          value={status ?? 'ALL'}
+          onChange={(next: SurveyStatus | 'ALL') =>
+            void navigate({
+              search: (old) => ({ ...old, status: next === 'ALL' ? undefined : next, page: undefined }),
+            })
+          }
+        />
+      </Toolbar>
+      {error && !data ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading lines={8} />
+      ) : rows.length === 0 ? (
+        <EmptyState title={isFiltered ? 'No survey fits' : 'No surveys yet'} action={!isFiltered && newButton}>
+          {isFiltered
+            ? 'Try another search or status.'
+            : 'Surveys that you make or that are shared with you stand here.'}
+        </EmptyState>
+      ) : (
+        <DataTable
+          label="Surveys"
+          columns={columns}
+          rows={rows}
+          rowKey={({ id }) => id}
+          rowCount={data.total}
+          sort={{ column: sort.replace('-', ''), isDescending: sort.startsWith('-') }}
+          onSort={({ column, isDescending }) =>
+            void navigate({
+              search: (old) => ({ ...old, sort: `${isDescending ? '-' : ''}${column}` as SurveySort, page: undefined }),
+            })
+          }
+          onOpen={({ id }) => void router.navigate({ to: '/surveys/$surveyId', params: { surveyId: id } })}
+        />
+      )}
+      {data && data.total > pageSize && (
+        <nav className={styles.paging} aria-label="Pages">
+          <span className={styles.muted}>
+            {count.format((page - 1) * pageSize + 1)}–{count.format(Math.min(page * pageSize, data.total))} of{' '}
+            {count.format(data.total)}
+          </span>
+          <Button
+            isDisabled={page === 1}
+            onPress={() => void navigate({ search: (old) => ({ ...old, page: page - 1 }) })}
+          >
+            Previous
+          </Button>
+          <Button
+            isDisabled={page * pageSize >= data.total}
+            onPress={() => void navigate({ search: (old) => ({ ...old, page: page + 1 }) })}
+          >
+            Next
+          </Button>
+        </nav>
+      )}
+      {isCreating && <NewSurvey onClose={() => setCreating(false)} />}
+    </Page>
+  );
+}
+
+/** Searches after a pause in typing. */
+function SearchBox({ text, onSearch }: { text: string; onSearch(text: string): void }) {
+  const [typed, setTyped] = useState(text);
+  useEffect(() => {
+    if (typed.trim() === text) return;
+    const timer = setTimeout(() => onSearch(typed.trim()), searchPauseMs);
+    return () => clearTimeout(timer);
+  }, [typed, text, onSearch]);
+  return <SearchField label="Search surveys" value={typed} onChange={setTyped} isMain />;
+}
+
+/** The name of an owner: addresses of others are known to an ADMIN only. */
+function useOwnerName(): (ownerId: string) => string {
+  const user = useUser();
+  const { data: emails } = useQuery({ ...userEmailsQuery(), enabled: isAdmin(user) });
+  return (ownerId) => (ownerId === user?.id ? 'You' : (emails?.get(ownerId) ?? 'Another user'));
+}
