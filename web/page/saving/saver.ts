@@ -135,7 +135,8 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
     session.restore({ ...draft, entries: withWriting(draft) });
     const answers = session.answersToSend();
     const questions = [...new Set(answers.map(({ questionId }) => questionId))];
-    const cleared = draft.savedQuestions.filter((id) => !questions.includes(id));
+    const known = new Set(survey.questions.map(({ id }) => id));
+    const cleared = draft.savedQuestions.filter((id) => known.has(id) && !questions.includes(id));
     if (!isComplete && answers.length === 0 && cleared.length === 0) return undefined;
     const isInvited = tokens.invitation !== undefined && (form.isNamedByInvitation || !draft.resumeToken);
     const body = JSON.stringify({
