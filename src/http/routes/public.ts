@@ -15,6 +15,7 @@ import { notFound } from '../../errors.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';
 import { ok, type Route, route } from '../routing/route.ts';
+import { presentPublicAppearance } from '../schemas/present-survey.ts';
 import { submissionBodySchema } from '../schemas/responses.ts';
 import { publicSurveySchema, respondentPathSchema } from '../schemas/surveys.ts';
 
@@ -149,7 +150,7 @@ interface ShownSurvey extends Shown {
 }
 
 function present({ survey, language, languages }: ShownSurvey) {
-  const { id, title, description, isAnonymous, version } = survey;
+  const { id, title, description, isAnonymous, version, appearance } = survey;
   const { isShuffled, questions: paths } = pathDefinitionOf(survey);
   return {
     id,
@@ -161,6 +162,7 @@ function present({ survey, language, languages }: ShownSurvey) {
     isAnonymous,
     version,
     isShuffled,
+    appearance: presentPublicAppearance(appearance),
     sections: (survey.sections ?? []).map(({ order: _, ...section }) => describeSection(section)),
     questions: visibleQuestions(survey).map(({ text, description, order }, index) => ({
       ...paths[index],
