@@ -1,3 +1,4 @@
+import type { Appearance } from './appearance.ts';
 import type { Collector } from './collectors/collector.ts';
 import type { Condition, OptionsFrom, Section, Skip } from './path/definition.ts';
 import type { QuestionTypeName } from './questions/type-names.ts';
@@ -132,6 +133,8 @@ export interface Survey {
   quotaCodes?: number;
   /** Whether the sections are shown in an order that follows from the response's id; absent: no. */
   isShuffled?: boolean;
+  /** Absent: the default. */
+  appearance?: Appearance;
 }
 
 /** A survey with all its questions in order, including hidden ones. */

@@ -36,6 +36,7 @@ import { erasureRoutes } from './routes/erasure.ts';
 import { exportRoutes } from './routes/exports.ts';
 import { healthRoutes } from './routes/health.ts';
 import { invitationRoutes } from './routes/invitations.ts';
+import { logoRoutes } from './routes/logos.ts';
 import { surveyOwnerRoute } from './routes/members.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
@@ -85,7 +86,17 @@ export function authoringRoutes(
   const versions = createSurveyVersions(stores.sql);
   const editConflicts = createEditConflicts({ versions });
   return [
-    ...surveyRoutes({ surveys, actors, translations, editConflicts, responseCount, now, newId: id }),
+    ...surveyRoutes({
+      surveys,
+      actors,
+      translations,
+      logos: stores.logos,
+      editConflicts,
+      responseCount,
+      now,
+      newId: id,
+    }),
+    ...logoRoutes({ actors, logos: stores.logos, now }),
     ...surveyVersionRoutes({ versions }),
     surveyOwnerRoute({ members, rightsChanged, responseCount, now }),
     ...questionRoutes({

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { type Appearance, frameAncestorsOf } from '../domain/appearance.ts';
 import type { PageState } from './page-state.ts';
 import type { Outcome } from './routing/route.ts';
 import { acceptedEncoding, entryOf, webFolder } from './web-files.ts';
@@ -15,10 +16,8 @@ interface PageRenderer {
 export interface PageDocumentOptions {
   status: number;
   retryAfterSeconds?: number | undefined;
-  /** Declarations of the style sheet for `:root`, such as the survey's colours. */
-  rootStyle?: string | undefined;
-  /** Origins whose pages may show this one in a frame. */
-  frameAncestors?: readonly string[] | undefined;
+  /** How the survey wants to look; undefined: the page's own look. */
+  appearance?: Appearance | undefined;
 }
 
 const compressors = {
@@ -45,10 +44,12 @@ export function createPageDocument() {
   return {
     build: entry.script,
     async send(state: PageState, acceptEncoding: string | undefined, options: PageDocumentOptions): Promise<Outcome> {
-      const { rootStyle = '', frameAncestors = [] } = options;
+      const { appearance } = options;
       const { body, title, state: given } = (await load()).renderPage(state);
-      const style = rootStyle === '' ? '' : `:root{${rootStyle}}`;
-      const html = `<!doctype html><html lang="${escaped(state.language)}" dir="${state.direction}"><head><meta charset="utf-8"><title>${escaped(title)}</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><meta name="referrer" content="no-referrer"><link rel="icon" href="data:,">${links}${style === '' ? '' : `<style>${style}</style>`}</head><body><div id="page">${body}</div><script id="state" type="application/json">${scriptJson(given)}</script></body></html>`;
+      const style = appearance ? styleOf(appearance) : '';
+      // The colours behind the questions are made for dark text.
+      const theme = appearance?.backgroundColor ? ' data-theme="light"' : '';
+      const html = `<!doctype html><html lang="${escaped(state.language)}" dir="${state.direction}"${theme}><head><meta charset="utf-8"><title>${escaped(title)}</title><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><meta name="referrer" content="no-referrer"><link rel="icon" href="data:,">${links}${style === '' ? '' : `<style>${style}</style>`}</head><body><div id="page">${body}</div><script id="state" type="application/json">${scriptJson(given)}</script></body></html>`;
       const bytes = Buffer.from(html);
       const encoding = acceptedEncoding(acceptEncoding);
       return {
@@ -60,7 +61,7 @@ export function createPageDocument() {
           ['cache-control', 'no-store'],
           ['vary', 'accept-encoding, accept-language'],
           ['referrer-policy', 'no-referrer'],
-          ['content-security-policy', contentSecurityPolicy(style, frameAncestors)],
+          ['content-security-policy', contentSecurityPolicy(style, appearance)],
           ['x-page-build', entry.script],
           ...(encoding ? [['content-encoding', encoding] as const] : []),
           ...(options.retryAfterSeconds === undefined
@@ -74,8 +75,23 @@ export function createPageDocument() {
 
 export type PageDocument = ReturnType<typeof createPageDocument>;
 
+/** The survey's colours as tokens of the style sheet; in the dark, a tint of them that can be read there. */
+function styleOf({ primaryColor, backgroundColor }: Appearance): string {
+  const mixed = (share: number, other: string) => `color-mix(in srgb,${primaryColor} ${share}%,${other})`;
+  const accent = (color: string, hover: string, soft: string, on: string) =>
+    `--color-accent:${color};--color-focus:${color};--color-accent-hover:${hover};--color-accent-soft:${soft};--color-on-accent:${on}`;
+  const light = primaryColor ? accent(primaryColor, mixed(85, '#000'), mixed(10, '#fff'), '#fff') : '';
+  const dark = primaryColor ? accent(mixed(40, '#fff'), mixed(30, '#fff'), mixed(30, '#12161c'), '#0b1a30') : '';
+  const background = backgroundColor ? `--color-background:${backgroundColor}` : '';
+  if (light === '' && background === '') return '';
+  return [
+    `:root{${[light, background].filter((part) => part !== '').join(';')}}`,
+    `@media (prefers-color-scheme:dark){:root:not([data-theme="light"]){${dark}}}`,
+  ].join('');
+}
+
 /** Scripts and styles of this host only. The one style sheet within the document is named by its hash. */
-function contentSecurityPolicy(style: string, frameAncestors: readonly string[]): string {
+function contentSecurityPolicy(style: string, appearance: Appearance | undefined): string {
   const hash = style === '' ? '' : ` 'sha256-${createHash('sha256').update(style).digest('base64')}'`;
   return [
     "default-src 'none'",
@@ -86,7 +102,7 @@ function contentSecurityPolicy(style: string, frameAncestors: readonly string[])
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
-    `frame-ancestors ${frameAncestors.length === 0 ? "'none'" : frameAncestors.join(' ')}`,
+    frameAncestorsOf(appearance),
   ].join('; ');
 }
 

@@ -71,7 +71,7 @@ export interface PageSurvey extends PathDefinition {
   version: number;
   sections: readonly (PathSection & { title: string; description: string | null })[];
   questions: readonly PageQuestion[];
-  appearance?: PageAppearance;
+  appearance: PageAppearance;
 }
 
 export interface PageQuestion extends PathQuestion {
@@ -84,5 +84,5 @@ export interface PageAppearance {
   pageMode: 'SECTION' | 'QUESTION';
   closingText: string | null;
   redirectUrl: string | null;
-  logoUrl?: string | null;
+  logo: { url: string; width: number; height: number } | null;
 }

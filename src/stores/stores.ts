@@ -17,6 +17,7 @@ import { createPostgres } from './postgres/client.ts';
 import { createCollectorStore } from './postgres/collectors.ts';
 import { createExportStore } from './postgres/exports.ts';
 import { createInvitationStore } from './postgres/invitations.ts';
+import { createLogoStore } from './postgres/logos.ts';
 import { createSurveyStore } from './postgres/surveys.ts';
 import { createTranslationStore } from './postgres/translations.ts';
 import { createUploadRows } from './postgres/uploads.ts';
@@ -116,6 +117,7 @@ export async function openStores({ urls, settings, log, metrics }: OpenStoresOpt
     exports: createExportStore(sql),
     exportFiles: createExportFiles(settings.dataDir),
     translations: createTranslationStore(sql),
+    logos: createLogoStore(sql),
     uploadRows: createUploadRows(sql),
     uploadStorage,
     intake: createIntake({ redis: intakeRedis, shards, metrics, memory: pressure }),

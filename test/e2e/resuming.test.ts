@@ -7,7 +7,7 @@ import { createIntakeRedis } from '../../src/stores/redis/clients.ts';
 import { answersKey, responseKey } from '../../src/stores/redis/intake/shards.ts';
 import type { Client } from '../support/client.ts';
 import { answersOf, createFullSurvey, type FullSurvey } from '../support/every-type.ts';
-import { png } from '../support/pixel.ts';
+import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 import { useService } from '../support/use-service.ts';

@@ -17,7 +17,7 @@ import { createUploads } from '../../src/stores/uploads/uploads.ts';
 import { adminClient, type Client } from '../support/client.ts';
 import { eraseAllDeleted } from '../support/erase-all-deleted.ts';
 import { eventually } from '../support/eventually.ts';
-import { png } from '../support/pixel.ts';
+import { png } from '../support/pictures.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { openStoresOf } from '../support/service-stores.ts';
 import { sharedStores } from '../support/stores.ts';

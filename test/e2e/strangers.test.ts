@@ -8,7 +8,7 @@ import { everyRoute } from '../support/every-route.ts';
 import { makeInvitations } from '../support/invitations.ts';
 import { openLive } from '../support/live-client.ts';
 import { signInNewUser } from '../support/new-user.ts';
-import { png } from '../support/pixel.ts';
+import { png } from '../support/pictures.ts';
 import { type RunningService, startService } from '../support/service.ts';
 
 const { api } = await everyRoute();

@@ -149,6 +149,7 @@ describe('the public view of a survey', () => {
     await admin.submit(full.id, { answers: answersOf(full, 1) });
     const shown = await read(full.id);
     assert.deepEqual(Object.keys(shown).sort(), [
+      'appearance',
       'description',
       'direction',
       'id',

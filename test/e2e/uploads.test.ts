@@ -9,7 +9,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { adminClient, type Client, createClient } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { signInNewUser } from '../support/new-user.ts';
-import { png } from '../support/pixel.ts';
+import { png } from '../support/pictures.ts';
 import { type RunningService, startService } from '../support/service.ts';
 import { sharedStores } from '../support/stores.ts';
 

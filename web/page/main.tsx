@@ -59,6 +59,10 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
   if (!session) return;
   if (Object.keys(given).length > 0) await store.keepTokens(state.link, given);
   followHistory(session);
+  const { redirectUrl } = session.options.form.survey.appearance;
+  session.onChange(() => {
+    if (session.notice === 'thanks' && redirectUrl !== null) location.replace(redirectUrl);
+  });
   await startSaver({
     state,
     session,

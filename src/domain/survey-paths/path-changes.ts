@@ -1,4 +1,5 @@
 import { Problem, type ValidationIssue, validationProblem } from '../../errors.ts';
+import type { Appearance } from '../appearance.ts';
 import type { Section } from '../path/definition.ts';
 import { type Placeholder, partsOf } from '../path/placeholders.ts';
 import type { Option, Question, SurveyWithQuestions } from '../survey.ts';
@@ -105,11 +106,24 @@ export function withoutBroken(survey: SurveyWithQuestions, broken: readonly Brok
     }),
     questions: survey.questions.map((item) => repairQuestion(survey, item, ofQuestion(item.id))),
     ...repairTexts(survey, { title: survey.title, description: survey.description }, own.filter(isOfSurvey)),
+    ...(survey.appearance && { appearance: repairAppearance(survey, survey.appearance, own) }),
   };
 }
 
 const isOfSurvey = ({ sectionId, questionId }: ElementPlace): boolean =>
   sectionId === undefined && questionId === undefined;
+
+function repairAppearance(
+  survey: SurveyWithQuestions,
+  appearance: Appearance,
+  broken: readonly BrokenElement[],
+): Appearance {
+  const place = broken.find(({ kind }) => kind === 'closingText');
+  const { closingText } = appearance;
+  return place && closingText !== null
+    ? { ...appearance, closingText: withoutBrokenPlaceholders(survey, place, closingText) }
+    : appearance;
+}
 
 function repairSection(survey: SurveyWithQuestions, section: Section, broken: readonly BrokenElement[]): Section {
   if (broken.length === 0) return section;
@@ -171,11 +185,7 @@ function repairTexts<T extends Readonly<Record<string, string | null>>>(
 }
 
 /** A text whose broken placeholders are replaced by their fallbacks; an ellipsis where nothing would be left. */
-export function withoutBrokenPlaceholders(
-  survey: SurveyWithQuestions,
-  place: Omit<ElementPlace, 'kind'>,
-  text: string,
-): string {
+export function withoutBrokenPlaceholders(survey: SurveyWithQuestions, place: ElementPlace, text: string): string {
   const keep = (part: Placeholder) =>
     placeholderIssue(survey, place, part.source) === undefined ? part.source : part.fallback;
   const repaired = partsOf(text)

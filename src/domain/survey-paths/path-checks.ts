@@ -72,10 +72,10 @@ export function checkTranslation(
 }
 
 /** Whether a text in a translation names only what it may: the message, or undefined. */
-export function placeholderIssue(survey: SurveyWithQuestions, place: Omit<ElementPlace, 'kind'>, text: string) {
+export function placeholderIssue(survey: SurveyWithQuestions, place: ElementPlace, text: string) {
   if (!text.includes('{{')) return undefined;
   const check = elementCheckOf(survey);
-  return check({ text, place: { kind: 'text', ...place }, owner: '', field: '' })[0]?.message;
+  return check({ text, place, owner: '', field: '' })[0]?.message;
 }
 
 export function leavesIssue(survey: SurveyWithQuestions): ValidationIssue | undefined {
@@ -149,7 +149,7 @@ function createElementCheck(survey: SurveyWithQuestions): ElementCheck {
   };
 
   function scopeOf({ kind, questionId, sectionId }: ElementPlace): Scope {
-    if (kind === 'quota') return anyQuestion;
+    if (kind === 'quota' || kind === 'closingText') return anyQuestion;
     const question = questionId === undefined ? undefined : known.get(questionId);
     if (question)
       return { before: question.index + (kind === 'skip' ? 1 : 0), section: question.section, own: question.index };

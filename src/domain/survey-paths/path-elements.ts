@@ -29,7 +29,7 @@ export interface BesideSurvey {
 
 /** Where an element stands; ids of what it belongs to. */
 export interface ElementPlace {
-  kind: 'visibleIf' | 'skip' | 'optionsFrom' | 'text' | 'quota';
+  kind: 'visibleIf' | 'skip' | 'optionsFrom' | 'text' | 'closingText' | 'quota';
   sectionId?: string;
   questionId?: string;
   optionId?: string;
@@ -48,6 +48,9 @@ export type PathElement = ElementContent & {
   field: string;
 };
 
+/** Path of the closing text in a survey; as the key of its translation: `closingText`. */
+export const closingTextField = 'appearance.closingText';
+
 export type ElementContent =
   | { condition: Condition }
   | { skip: Skip }
@@ -61,6 +64,7 @@ export function elementsOf(
 ): PathElement[] {
   const elements: PathElement[] = [
     ...textElements('', { kind: 'text' }, { title: survey.title, description: survey.description }),
+    ...textElements('', { kind: 'closingText' }, { [closingTextField]: survey.appearance?.closingText ?? null }),
   ];
   for (const { id, title, description, visibleIf } of survey.sections ?? []) {
     const owner = `sections.${id}`;
@@ -153,6 +157,8 @@ function translatedElements(
     for (const { id } of visibleRows(question)) places.set(id, itemPlace(question.id, 'settings.rows', id));
   }
   return Object.entries(strings).flatMap(([key, { text }]) => {
+    if (key === 'closingText')
+      return textElements(`translations.${language}`, { kind: 'closingText', language }, { [key]: text });
     const place = places.get(key === 'title' || key === 'description' ? '' : (key.split('.')[0] ?? ''));
     return place ? textElements(`translations.${language}`, { kind: 'text', ...place, language }, { [key]: text }) : [];
   });

@@ -44,6 +44,7 @@ export function renderedPath(survey: SurveyWithQuestions, respondent: Respondent
     direction: directionOf(shown.language),
     title: render(shown.survey.title),
     description: optional(shown.survey.description),
+    closingText: optional(shown.survey.appearance?.closingText ?? null),
     sections: path.sections.map(({ id, questions: steps }) => {
       const { title = '', description = null } = sections.get(id ?? '') ?? {};
       return {

@@ -43,6 +43,7 @@ export interface Translation {
 export interface TranslationInput {
   title?: string | null | undefined;
   description?: string | null | undefined;
+  closingText?: string | null | undefined;
   sections?: readonly SectionTranslationInput[] | undefined;
   questions?: readonly QuestionTranslationInput[] | undefined;
 }
@@ -75,6 +76,7 @@ export function sourceStrings(survey: SurveyWithQuestions): SourceString[] {
   return [
     { key: 'title', path: 'title', text: survey.title },
     { key: 'description', path: 'description', text: survey.description ?? '' },
+    { key: 'closingText', path: 'closingText', text: survey.appearance?.closingText ?? '' },
     ...(survey.sections ?? []).flatMap((section) =>
       (['title', 'description'] as const).map((field) => ({
         key: keyOf(section, field),
@@ -128,6 +130,7 @@ export function readTranslation(
   };
   take('title', 'title', input.title);
   take('description', 'description', input.description);
+  take('closingText', 'closingText', input.closingText);
   for (const [index, given] of (input.sections ?? []).entries()) {
     const path = `sections.${index}`;
     if (!survey.sections?.some(({ id }) => id === given.id))
@@ -200,7 +203,11 @@ export function describeTranslation(
   return {
     language: translation.language,
     direction: directionOf(translation.language),
-    ...present({ title: textOf('title'), description: textOf('description') }),
+    ...present({
+      title: textOf('title'),
+      description: textOf('description'),
+      closingText: textOf('closingText'),
+    }),
     sections: sections.filter(isTranslated),
     questions: questions.filter(isTranslated),
     stale: sources
@@ -224,6 +231,12 @@ export function translateSurvey(survey: SurveyWithQuestions, translation: Transl
     ...survey,
     title: textOf('title', survey.title),
     description: optional('description', survey.description),
+    ...(survey.appearance && {
+      appearance: {
+        ...survey.appearance,
+        closingText: optional('closingText', survey.appearance.closingText),
+      },
+    }),
     ...(survey.sections && {
       sections: survey.sections.map((section) => ({
         ...section,
@@ -273,7 +286,7 @@ export function copyStrings(
 }
 
 function copiedKey(key: string, newIds: NewIds): string | undefined {
-  if (key === 'title' || key === 'description') return key;
+  if (key === 'title' || key === 'description' || key === 'closingText') return key;
   const [id = '', ...field] = key.split('.');
   const newId = newIds.get(id);
   return newId === undefined ? undefined : [newId, ...field].join('.');

@@ -22,7 +22,7 @@ export function untranslated(
 /** The same limits as for the author's own wording. */
 function maxLengthOf(key: string): number {
   if (key.endsWith('title')) return 300;
-  if (key.endsWith('description')) return 5000;
+  if (key.endsWith('description') || key === 'closingText') return 5000;
   return key.endsWith('.text') ? 2000 : 500;
 }
 

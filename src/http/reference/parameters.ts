@@ -57,6 +57,7 @@ const pathParameterDescriptions: Readonly<Record<string, readonly [description: 
   quotaId: ['The quota by cell', exampleIds.quota],
   version: ['The version, by the `version` that lists and responses give', '1'],
   link: ['The `linkId` of the collector', 'k3Jd9_xQ2w'],
+  hash: ['As `appearance.logo.url` of the survey ends'],
   collectorId: ['The collector', exampleIds.collector],
   invitationId: ['The invitation, by the `id` that lists give', exampleIds.invitation],
   responseId: ['The response: the `responseId` of the submission', exampleIds.response],

@@ -7,6 +7,11 @@ export const requestExamples: Readonly<Record<string, unknown>> = {
     title: 'How was your stay?',
     description: 'Six short questions',
     responseQuota: 500,
+    appearance: {
+      primaryColor: '#0b6e4f',
+      closingText: 'Thank you. We hope to see you again.',
+      allowedOrigins: ['https://www.example.org'],
+    },
     endsAt: '2027-01-31T23:00:00.000Z',
   },
   'PUT /surveys/{id}': { title: 'How was your stay with us?', status: 'ACTIVE' },

@@ -15,6 +15,7 @@ import { notFound } from '../../errors.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';
 import { ok, type Route, route } from '../routing/route.ts';
+import { presentPublicAppearance } from '../schemas/present-survey.ts';
 import { submissionBodySchema } from '../schemas/responses.ts';
 import { publicSurveySchema, respondentPathSchema } from '../schemas/surveys.ts';
 import { createTranslated, type ShownSurvey } from '../translated-survey.ts';
@@ -134,7 +135,7 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
 
 /** An open survey as respondents see it. */
 export function presentPublicSurvey({ survey, language, languages }: ShownSurvey) {
-  const { id, title, description, isAnonymous, version } = survey;
+  const { id, title, description, isAnonymous, version, appearance } = survey;
   const { isShuffled, questions: paths } = pathDefinitionOf(survey);
   return {
     id,
@@ -146,6 +147,7 @@ export function presentPublicSurvey({ survey, language, languages }: ShownSurvey
     isAnonymous,
     version,
     isShuffled,
+    appearance: presentPublicAppearance(appearance),
     sections: (survey.sections ?? []).map(({ order: _, ...section }) => describeSection(section)),
     questions: visibleQuestions(survey).map(({ text, description, order }, index) => ({
       ...paths[index],

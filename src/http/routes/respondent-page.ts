@@ -20,7 +20,7 @@ import { chooseLanguage, directionOf, translationLanguages } from '../../domain/
 import { isId } from '../../platform/ids.ts';
 import type { CollectorStore } from '../../stores/postgres/collectors.ts';
 import type { Intake } from '../../stores/redis/intake/intake.ts';
-import type { PageDocument } from '../page-document.ts';
+import type { PageDocument, PageDocumentOptions } from '../page-document.ts';
 import type { NoticeName, PageForm, PageState } from '../page-state.ts';
 import { toProblem } from '../routing/dispatch.ts';
 import type { RateLimits } from '../routing/rate-limits.ts';
@@ -122,16 +122,20 @@ export function respondentPageRoute(deps: RespondentPageDeps): Route {
     handle: async ({ params, query: asked, header, address, requestId }) => {
       const link = (params['link'] ?? '').slice(0, 100);
       const wanted = wantedLanguages(header('accept-language'));
-      const send = (state: PageState, retryAfterSeconds?: number): Promise<Outcome> =>
-        document.send(state, header('accept-encoding'), { status: statusOf(state.notice), retryAfterSeconds });
-      const refuse = (refusal: Refusal, retryAfterSeconds?: number) =>
-        send(noticeState(deps, { link, refusal, wanted: [asked.lang, ...wanted] }), retryAfterSeconds);
+      const send = (state: PageState, options: Pick<PageDocumentOptions, 'appearance' | 'retryAfterSeconds'>) =>
+        document.send(state, header('accept-encoding'), { status: statusOf(state.notice), ...options });
+      const refuse = (refusal: Refusal, retryAfterSeconds?: number): Promise<Outcome> =>
+        send(noticeState(deps, { link, refusal, wanted: [asked.lang, ...wanted] }), {
+          retryAfterSeconds,
+          appearance: refusal.survey?.appearance,
+        });
       try {
         const { isAllowed, retryAfterSeconds } = await limits.consume('api', rateLimitKeyOf(address));
         if (!isAllowed) return await refuse({ notice: 'tooMany' }, retryAfterSeconds);
         const found = await find(deps, link, asked);
         if ('notice' in found) return await refuse(found);
-        return await send(await formState(deps, { link, found, asked, wanted }));
+        const state = await formState(deps, { link, found, asked, wanted });
+        return await send(state, { appearance: found.survey.appearance });
       } catch (error) {
         const problem = toProblem(error, log, { requestId, route: '/s/{link}' });
         return refuse({ notice: 'unavailable' }, problem.retryAfterSeconds ?? 5);

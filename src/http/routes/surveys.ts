@@ -3,8 +3,15 @@ import { z } from 'zod';
 import type { EditConflicts } from '../../actors/edit-conflicts.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { transitionSurvey } from '../../actors/survey-transitions.ts';
+import { type Appearance, appearanceInput, changedAppearance } from '../../domain/appearance.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
-import { conditionWithNewIds, questionWithNewIds, sectionWithNewIds } from '../../domain/new-ids.ts';
+import {
+  conditionWithNewIds,
+  type NewIds,
+  questionWithNewIds,
+  sectionWithNewIds,
+  textWithNewIds,
+} from '../../domain/new-ids.ts';
 import { freePoints } from '../../domain/questions/ordered-options.ts';
 import { type SettledChange, settleChange } from '../../domain/settle-change.ts';
 import {
@@ -16,6 +23,7 @@ import {
 } from '../../domain/survey.ts';
 import { copyStrings } from '../../domain/translation/translation.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
+import type { LogoStore } from '../../stores/postgres/logos.ts';
 import type { SurveyDefinition } from '../../stores/postgres/survey-versions.ts';
 import type { SurveyStore } from '../../stores/postgres/surveys.ts';
 import { type TranslationStore, wordingHash } from '../../stores/postgres/translations.ts';
@@ -35,6 +43,7 @@ export interface SurveyRoutesDeps {
   surveys: SurveyStore;
   actors: SurveyActors;
   translations: Pick<TranslationStore, 'all' | 'languages' | 'merge'>;
+  logos: Pick<LogoStore, 'find' | 'add'>;
   editConflicts: EditConflicts;
   /** Exact count of accepted responses. */
   responseCount(surveyId: string): Promise<number>;
@@ -73,6 +82,7 @@ const fields = {
     .max(36_500)
     .nullable()
     .describe('Responses older than this are erased; null: the general setting'),
+  appearance: appearanceInput.describe('Any of its fields; those left out stay as they are'),
 };
 
 export const newSurveyBody = z
@@ -101,14 +111,19 @@ export function newAccessToken(): string {
   return randomBytes(24).toString('base64url');
 }
 
-/** Applies the given fields, except `status`. Throws VALIDATION_ERROR for a start after the end. */
+/** Applies the given fields, except `status`. Throws VALIDATION_ERROR for fields that do not fit each other. */
 export function applyFields(
   survey: SurveyWithQuestions,
-  { status: _, ...given }: SurveyFields,
+  { status: _, appearance, ...given }: SurveyFields,
   nowMs: number,
 ): SurveyWithQuestions {
   const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const next: SurveyWithQuestions = { ...survey, ...named, updatedAt: new Date(nowMs) };
+  const next: SurveyWithQuestions = {
+    ...survey,
+    ...named,
+    ...(appearance && { appearance: changedAppearance(survey.appearance, appearance) }),
+    updatedAt: new Date(nowMs),
+  };
   if (next.startsAt && next.endsAt && next.startsAt >= next.endsAt)
     throw validationProblem([{ path: 'endsAt', message: 'must be after startsAt' }]);
   return {
@@ -338,14 +353,17 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
         if (principal.role === 'VIEWER') throw new Problem('FORBIDDEN', 'A VIEWER may only read');
         const source = await deps.surveys.load(params['id'] ?? '');
         if (!source) throw notFound('survey');
+        const logo = source.appearance?.logo && (await deps.logos.find(source.appearance.logo.hash));
         const { copy, newIds } = copySurvey(source, {
           id: deps.newId(),
           ownerId: principal.userId,
           title: body.title,
           nowMs: deps.now(),
           newId: deps.newId,
+          hasLogo: Boolean(logo),
         });
         const saved = await deps.surveys.create(copy);
+        if (logo) await deps.logos.add(copy.id, logo);
         for (const { language, strings } of await deps.translations.all(source.id))
           await deps.translations.merge({
             surveyId: copy.id,
@@ -390,6 +408,12 @@ function statusChange(
   return status === from ? {} : { status: { from, to: status } };
 }
 
+const copiedAppearance = (appearance: Appearance, newIds: NewIds, hasLogo: boolean): Appearance => ({
+  ...appearance,
+  closingText: appearance.closingText && textWithNewIds(appearance.closingText, newIds),
+  logo: hasLogo ? appearance.logo : null,
+});
+
 /** Those of the fields that a body names of which versions are kept. */
 const wordingNamedBy =
   (body: SurveyFields) =>
@@ -402,12 +426,14 @@ interface CopyOptions {
   title: string | undefined;
   nowMs: number;
   newId(): string;
+  /** Whether the logo can be copied: another call may have removed it meanwhile. */
+  hasLogo: boolean;
 }
 
 /** A DRAFT with the same wording and positions but new ids; `newIds` maps the old ids to them. */
 function copySurvey(
   source: SurveyWithQuestions,
-  { id, ownerId, title: newTitle, nowMs, newId }: CopyOptions,
+  { id, ownerId, title: newTitle, nowMs, newId, hasLogo }: CopyOptions,
 ): { copy: SurveyWithQuestions; newIds: ReadonlyMap<string, string> } {
   const blank = blankSurvey(id, ownerId, nowMs);
   const newIds = new Map<string, string>();
@@ -442,6 +468,7 @@ function copySurvey(
     }),
     ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, newIds)) }),
     ...(source.isShuffled && { isShuffled: true }),
+    ...(source.appearance && { appearance: copiedAppearance(source.appearance, newIds, hasLogo) }),
     questions: copied.map((question, order) => ({
       ...questionWithNewIds({ ...question, options: freePoints(question.options) }, newIds),
       surveyId: id,

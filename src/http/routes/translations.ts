@@ -31,6 +31,7 @@ const body = z
   .strictObject({
     title: optionalText(300),
     description: optionalText(5000),
+    closingText: optionalText(5000),
     sections: z
       .array(z.strictObject({ id: z.string(), title: optionalText(300), description: optionalText(5000) }))
       .max(maxSections)

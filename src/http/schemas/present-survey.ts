@@ -1,3 +1,4 @@
+import { type Appearance, defaultAppearance, type Logo } from '../../domain/appearance.ts';
 import { describeQuestion, describeWithHidden } from '../../domain/questions/question-definition.ts';
 import {
   type Question,
@@ -43,6 +44,7 @@ export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenSho
     language: survey.language,
     isShuffled: survey.isShuffled ?? false,
     retentionDays: survey.retentionDays,
+    appearance: presentAppearance(survey.appearance),
     createdAt: survey.createdAt.toISOString(),
     updatedAt: survey.updatedAt.toISOString(),
     publishedAt: isoOrNull(survey.publishedAt),
@@ -51,6 +53,18 @@ export function presentSurvey(survey: Survey, { responseCount, nowMs, isTokenSho
     ownerId: survey.ownerId,
     version: survey.version,
   };
+}
+
+export function presentAppearance(appearance: Appearance = defaultAppearance) {
+  const { allowedOrigins } = appearance;
+  return { ...presentPublicAppearance(appearance), allowedOrigins };
+}
+
+const logoUrl = ({ hash }: Logo): string => `/api/v1/public/logos/${hash}`;
+
+/** As respondents see it. */
+export function presentPublicAppearance({ logo, allowedOrigins: _, ...rest }: Appearance = defaultAppearance) {
+  return { ...rest, logo: logo && { url: logoUrl(logo), width: logo.width, height: logo.height } };
 }
 
 export function presentSurveyWithQuestions(survey: SurveyWithQuestions, options: PresentOptions) {

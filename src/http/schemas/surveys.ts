@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { pageModes } from '../../domain/appearance.ts';
 import { surveyStatuses, visibilities } from '../../domain/survey.ts';
 import { countSchema, idSchema, languageSchema, timeSchema } from './common.ts';
 import {
@@ -17,6 +18,34 @@ export const surveyStatusSchema = z.enum(surveyStatuses).meta({
 export const visibilitySchema = z
   .enum(visibilities)
   .meta({ id: 'Visibility', description: 'A PRIVATE survey takes submissions only with its token.' });
+
+const logoSchema = z
+  .strictObject({
+    url: z.string().describe('Public address of the picture, below that of the service; it never changes its content'),
+    width: z.number().int().min(1).describe('Pixels'),
+    height: z.number().int().min(1).describe('Pixels'),
+  })
+  .meta({ id: 'Logo', description: 'The picture above a survey.' });
+
+const shownAppearance = {
+  pageMode: z.enum(pageModes).describe('What a page shows at once: a section or a question'),
+  primaryColor: z.string().nullable().describe('`#rrggbb`, of buttons, marks and focus; null: the page’s own'),
+  backgroundColor: z.string().nullable().describe('`#rrggbb`, behind the questions; null: the page’s own'),
+  closingText: z.string().nullable().describe('Shown when a response is complete; holds its placeholders'),
+  redirectUrl: z.string().nullable().describe('Where a respondent is sent at the end'),
+  logo: logoSchema.nullable(),
+};
+
+export const appearanceSchema = z
+  .strictObject({
+    ...shownAppearance,
+    allowedOrigins: z.array(z.string()).describe('Origins whose pages may embed the survey; `*`: any'),
+  })
+  .meta({ id: 'Appearance', description: 'How the respondent’s page shows a survey.' });
+
+export const publicAppearanceSchema = z
+  .strictObject(shownAppearance)
+  .meta({ id: 'PublicAppearance', description: 'How the respondent’s page shows a survey.' });
 
 const fields = {
   id: idSchema,
@@ -52,6 +81,7 @@ const fields = {
   isShuffled: z
     .boolean()
     .describe('Whether the sections are shown in an order that follows from the id of the response'),
+  appearance: appearanceSchema,
   createdAt: timeSchema,
   updatedAt: timeSchema,
   publishedAt: timeSchema
@@ -108,6 +138,7 @@ export const publicSurveySchema = z
     isShuffled: z
       .boolean()
       .describe('Whether the sections are shown in an order that follows from the id of the response'),
+    appearance: publicAppearanceSchema,
     sections: z.array(publicSectionSchema).describe('In their designed order'),
     questions: z.array(publicQuestionSchema).describe('In their designed order'),
   })
@@ -121,6 +152,7 @@ export const respondentPathSchema = z
     direction: directionSchema,
     title: z.string(),
     description: z.string().nullable(),
+    closingText: z.string().nullable().describe('For the end of the path'),
     sections: z
       .array(
         z.strictObject({
@@ -156,6 +188,7 @@ export const translationSchema = z
     direction: directionSchema,
     title: z.string().optional(),
     description: z.string().optional(),
+    closingText: z.string().optional(),
     sections: z.array(
       z.strictObject({ id: idSchema, title: z.string().optional(), description: z.string().optional() }),
     ),

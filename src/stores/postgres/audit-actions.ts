@@ -18,6 +18,8 @@ export const auditActions = [
   'survey.duplicated',
   'survey.token-rotated',
   'survey.handed-over',
+  'survey.logo-set',
+  'survey.logo-removed',
   'survey.closed',
   'survey.deleted',
   'member.set',

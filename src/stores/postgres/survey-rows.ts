@@ -1,3 +1,4 @@
+import type { Appearance } from '../../domain/appearance.ts';
 import { canonicalLanguage } from '../../domain/language.ts';
 import type { Condition, OptionsFrom, Section, Skip } from '../../domain/path/definition.ts';
 import { registry } from '../../domain/questions/registry.ts';
@@ -49,6 +50,7 @@ export interface SurveyRow {
   sections: Section[] | null;
   is_shuffled: boolean;
   quota_codes: number;
+  appearance: Appearance | null;
 }
 
 export interface QuestionRow {
@@ -105,6 +107,7 @@ export function surveyFromRow(row: SurveyRow): Survey {
     ...(row.sections && { sections: row.sections }),
     ...(row.is_shuffled && { isShuffled: true }),
     ...(row.quota_codes > 0 && { quotaCodes: row.quota_codes }),
+    ...(row.appearance && { appearance: row.appearance }),
   };
 }
 
@@ -140,6 +143,7 @@ export function surveyToColumns(survey: Survey, json: ToJson) {
     sections: survey.sections?.length ? json(survey.sections) : null,
     is_shuffled: survey.isShuffled ?? false,
     quota_codes: survey.quotaCodes ?? 0,
+    appearance: survey.appearance ? json(survey.appearance) : null,
   };
 }
 

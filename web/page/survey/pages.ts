@@ -45,7 +45,7 @@ export function createPages(form: PageForm, language: string) {
   const compiled = compilePaths(survey);
   const questions = new Map(survey.questions.map((question) => [question.id, question]));
   const sections = new Map(survey.sections.map((section) => [section.id, section]));
-  const isOneByOne = survey.appearance?.pageMode === 'QUESTION';
+  const isOneByOne = survey.appearance.pageMode === 'QUESTION';
 
   /** `isCounted`: whether the entry at a question is an answer that the service would take. */
   return (entries: Entries, responseId: string, isCounted: (question: PageQuestion) => boolean): ShownSurvey => {
@@ -85,7 +85,7 @@ export function createPages(form: PageForm, language: string) {
     return {
       title: render(survey.title),
       description: optional(survey.description),
-      closingText: optional(survey.appearance?.closingText),
+      closingText: optional(survey.appearance.closingText),
       pages,
       outcome: path.outcome,
       progress: path.progress,

@@ -20,11 +20,11 @@ export function App({ state, words, session, surveyToken, addressIn }: AppProps)
   useEffect(() => session?.onChange(() => redraw(undefined)), [session]);
   const title = session?.shown.title ?? state.title;
   const notice = session?.notice ?? state.notice;
-  const logo = state.form?.survey.appearance?.logoUrl;
+  const logo = state.form?.survey.appearance.logo;
   return (
     <div class="page">
       <header class="head">
-        {logo && <img class="logo" src={logo} alt="" />}
+        {logo && <img class="logo" src={logo.url} width={logo.width} height={logo.height} alt="" />}
         {state.languages.length > 1 && !notice && (
           <Languages state={state} label={words.language} addressIn={addressIn} />
         )}

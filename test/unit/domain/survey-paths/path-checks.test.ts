@@ -351,8 +351,11 @@ describe('placeholders', () => {
       checkPaths(survey, { translations: [{ language: 'de', strings }] }).map(({ path }) => path),
       ['translations.de.title', `translations.de.${yesNo.id}.text`, `translations.de.${own.options[0]?.id}`],
     );
-    assert.equal(placeholderIssue(survey, { questionId: own.id }, `{{question:${yesNo.id}}}`), undefined);
-    assert.match(placeholderIssue(survey, {}, `{{question:${yesNo.id}}}`) ?? '', /must be an earlier question$/);
+    assert.equal(placeholderIssue(survey, { kind: 'text', questionId: own.id }, `{{question:${yesNo.id}}}`), undefined);
+    assert.match(
+      placeholderIssue(survey, { kind: 'text' }, `{{question:${yesNo.id}}}`) ?? '',
+      /must be an earlier question$/,
+    );
   });
 });
 

@@ -95,7 +95,11 @@ describe('a body', () => {
       writing
         .filter(({ body, bodyKind }) => body === undefined && bodyKind !== undefined && bodyKind !== 'json')
         .map(nameOf),
-      ['POST /collectors/{collectorId}/invitations', 'POST /uploads/surveys/{surveyId}/questions/{questionId}'],
+      [
+        'POST /collectors/{collectorId}/invitations',
+        'PUT /surveys/{id}/logo',
+        'POST /uploads/surveys/{surveyId}/questions/{questionId}',
+      ],
     );
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { inspectContent } from '../../../../src/stores/uploads/media-type.ts';
-import { png } from '../../../support/pixel.ts';
+import { png } from '../../../support/pictures.ts';
 
 async function typeOf(
   bytes: Buffer,

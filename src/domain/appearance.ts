@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { type ValidationIssue, validationProblem } from '../errors.ts';
+import { isPlainText } from './questions/text-checks.ts';
+
+/** How the respondent's page shows a survey, and what follows after the last question. */
+
+export const pageModes = ['SECTION', 'QUESTION'] as const;
+/** What a page shows at once: a section or a question. */
+export type PageMode = (typeof pageModes)[number];
+
+/** A picture above the survey. Its bytes are stored apart; `hash` names them in their public address. */
+export interface Logo {
+  hash: string;
+  width: number;
+  height: number;
+}
+
+export interface Appearance {
+  pageMode: PageMode;
+  /** `#rrggbb`, of buttons, marks and focus; null: the page's own colour. */
+  primaryColor: string | null;
+  /** `#rrggbb`, behind the questions; null: the page's own colour. */
+  backgroundColor: string | null;
+  /** Shown when a response is complete; may have placeholders. */
+  closingText: string | null;
+  /** Where a respondent is sent after a complete response. */
+  redirectUrl: string | null;
+  /** Origins whose pages may show the survey in a frame; `*`: any. */
+  allowedOrigins: readonly string[];
+  logo: Logo | null;
+}
+
+export const defaultAppearance: Appearance = {
+  pageMode: 'SECTION',
+  primaryColor: null,
+  backgroundColor: null,
+  closingText: null,
+  redirectUrl: null,
+  allowedOrigins: [],
+  logo: null,
+};
+
+/** Colours of the respondent's page in light; web/shared/tokens.css has the same, and a test compares them. */
+export const pageColors = {
+  background: '#f6f7f9',
+  accent: '#1f5fbf',
+  onAccent: '#ffffff',
+  text: '#1b2330',
+  mutedText: '#566070',
+  errorText: '#b3261e',
+} as const;
+
+/** WCAG 2.2, 1.4.3, for text of usual size. */
+const leastContrast = 4.5;
+
+/** The contrast of two colours `#rrggbb` by WCAG 2.2: from 1 to 21. */
+export function contrastOf(one: string, other: string): number {
+  const [dark = 0, light = 0] = [luminanceOf(one), luminanceOf(other)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminanceOf(color: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const value = Number.parseInt(color.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+/**
+ * Colours on which the page's texts cannot be read. Colours without such an issue have a contrast of at least 3:1 to
+ * each other, as marks and focus need it.
+ */
+export function colorIssues({ primaryColor, backgroundColor }: Appearance): ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
+  const compare = (field: string, color: string, text: string, what: string) => {
+    const contrast = contrastOf(color, text);
+    if (contrast >= leastContrast) return;
+    // Rounded down, so that 4.499 is not shown as 4.5.
+    const shown = Math.floor(contrast * 100) / 100;
+    const message = `${what} (${text}) has a contrast of ${shown}:1 to it; at least ${leastContrast}:1 is needed`;
+    issues.push({ path: `appearance.${field}`, message });
+  };
+  const { onAccent, text, mutedText, errorText } = pageColors;
+  if (primaryColor !== null) compare('primaryColor', primaryColor, onAccent, 'the text on buttons');
+  if (backgroundColor !== null) {
+    compare('backgroundColor', backgroundColor, text, 'the text');
+    compare('backgroundColor', backgroundColor, mutedText, 'the text of descriptions');
+    compare('backgroundColor', backgroundColor, errorText, 'the text of errors');
+  }
+  return issues;
+}
+
+const colorField = z
+  .string()
+  .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #1f5fbf')
+  .transform((color) => color.toLowerCase())
+  .nullable();
+
+const maxUrlLength = 2000;
+
+/** The address in its normal form; undefined unless it is http(s) and names neither user nor password. */
+function webAddress(text: string): URL | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+  return isWeb && url.username === '' && url.password === '' ? url : undefined;
+}
+
+const redirectField = z
+  .string()
+  .max(maxUrlLength)
+  .refine((text) => (webAddress(text)?.href.length ?? Number.POSITIVE_INFINITY) <= maxUrlLength, {
+    error: `must be an http or https address of at most ${maxUrlLength} characters without user and password`,
+  })
+  .transform((text) => webAddress(text)?.href ?? text)
+  .nullable();
+
+/** Only what can stand in a Content-Security-Policy as it is: other hosts could add sources or directives to it. */
+const originPattern = /^https?:\/\/[a-z0-9.-]+(:\d{1,5})?$/;
+
+/** Scheme, host and port, as browsers write them; undefined if the text says more or less than an origin. */
+function originOf(text: string): string | undefined {
+  const url = webAddress(text);
+  const isBare = url?.pathname === '/' && url.search === '' && url.hash === '';
+  return isBare && originPattern.test(url.origin) ? url.origin : undefined;
+}
+
+const originField = z
+  .string()
+  .max(300)
+  .refine((text) => text === '*' || originOf(text) !== undefined, {
+    error: 'must be an origin such as https://www.example.org, or *',
+  })
+  .transform((text) => originOf(text) ?? text);
+
+export const maxAllowedOrigins = 20;
+
+/** `appearance` of a survey in the bodies of calls: each field replaces the former one. */
+export const appearanceInput = z
+  .strictObject({
+    pageMode: z.enum(pageModes).describe('What a page shows at once: a section, the default, or a question'),
+    primaryColor: colorField.describe('Buttons, marks and focus; the white text on it needs a contrast of 4.5:1'),
+    backgroundColor: colorField.describe('Behind the questions; the dark texts on it need a contrast of 4.5:1'),
+    closingText: z
+      .string()
+      .max(5000)
+      .refine(isPlainText, 'holds a lone surrogate or a NUL character')
+      .nullable()
+      .describe('Shown when a response is complete; may have placeholders of all questions'),
+    redirectUrl: redirectField.describe('An http or https address to which a respondent is sent at the end'),
+    allowedOrigins: z
+      .array(originField)
+      .max(maxAllowedOrigins)
+      .transform((origins) => [...new Set(origins)])
+      .refine((origins) => !origins.includes('*') || origins.length === 1, '* stands alone')
+      .describe('Origins whose pages may embed the survey, such as `https://www.example.org`; `*` alone: any'),
+  })
+  .partial();
+
+/** The appearance with the given fields. Throws VALIDATION_ERROR for colours without contrast. */
+export function changedAppearance(
+  current: Appearance | undefined,
+  given: z.output<typeof appearanceInput>,
+): Appearance {
+  const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const next: Appearance = { ...defaultAppearance, ...current, ...named };
+  const issues = colorIssues(next);
+  if (issues.length > 0) throw validationProblem(issues);
+  return next;
+}
+
+/** The directive of a Content-Security-Policy that says which pages may show the survey in a frame. */
+export function frameAncestorsOf({ allowedOrigins }: Pick<Appearance, 'allowedOrigins'> = defaultAppearance): string {
+  // The console of this host previews the page.
+  return `frame-ancestors ${allowedOrigins.includes('*') ? '*' : ["'self'", ...allowedOrigins].join(' ')}`;
+}

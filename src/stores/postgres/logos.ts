@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { type Sql, type Tx, withPostgres } from './client.ts';
+
+export interface StoredLogo {
+  mediaType: string;
+  bytes: Buffer;
+}
+
+/** Names the bytes of a logo; whoever has seen it knows its address. */
+export const logoHash = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('base64url');
+
+/** The bytes of surveys' logos; `appearance.logo` of the survey names them. */
+export function createLogoStore(sql: Sql) {
+  return {
+    /** By the hash in its address; undefined if no survey has it any more. */
+    find: (hash: string): Promise<StoredLogo | undefined> =>
+      withPostgres(async () => {
+        const [row] = await sql<{ media_type: string; bytes: Buffer }[]>`
+          SELECT l.media_type, l.bytes FROM survey_logos l JOIN surveys s ON s.id = l.survey_id
+          WHERE l.hash = ${hash} AND s.deleted_at IS NULL LIMIT 1`;
+        return row && { mediaType: row.media_type, bytes: row.bytes };
+      }),
+
+    /** Replaces that of a survey, in the transaction that changes the survey. */
+    save: (tx: Tx, surveyId: string, logo: StoredLogo): Promise<void> => write(tx, surveyId, logo),
+
+    /** For the copy of a survey. */
+    add: (surveyId: string, logo: StoredLogo): Promise<void> => withPostgres(() => write(sql, surveyId, logo)),
+
+    remove: async (tx: Tx, surveyId: string): Promise<void> => {
+      await tx`DELETE FROM survey_logos WHERE survey_id = ${surveyId}`;
+    },
+  };
+}
+
+async function write(db: Sql | Tx, surveyId: string, { mediaType, bytes }: StoredLogo): Promise<void> {
+  const columns = { survey_id: surveyId, hash: logoHash(bytes), media_type: mediaType, bytes };
+  await db`INSERT INTO survey_logos ${db(columns)} ON CONFLICT (survey_id) DO UPDATE SET ${db(columns)}`;
+}
+
+export type LogoStore = ReturnType<typeof createLogoStore>;
