@@ -1,4 +1,5 @@
 # The service alone: in containers the stores are servers of their own (see docker-compose.yml), so the embedded ones are left out.
+# Node 20, although its support ended in April 2026: the HTTP engine has no fit build for 22 and 24 (decision 023).
 FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

@@ -91,7 +91,12 @@ function refreshRoute({ refresh, sessionCookie }: AuthRoutesDeps): Route {
     handle: async ({ body: { refreshToken }, header }) => {
       if (refreshToken !== undefined) return ok(await refresh(refreshToken));
       sessionCookie.assertSameOrigin({ origin: header('origin'), host: header('host') });
-      return withCookie(sessionCookie, await refresh(sessionCookie.read(header('cookie')) ?? ''));
+      try {
+        return withCookie(sessionCookie, await refresh(sessionCookie.read(header('cookie')) ?? ''));
+      } catch (error) {
+        // The session has ended: its cookie goes too.
+        throw error instanceof Problem && error.code === 'UNAUTHORIZED' ? error.with([sessionCookie.clear()]) : error;
+      }
     },
   });
 }

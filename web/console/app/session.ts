@@ -68,8 +68,9 @@ export async function resume(): Promise<boolean> {
   }
 }
 
+/** Ends the session in the service and here. An access token that has expired is renewed for it. */
 export async function signOut(): Promise<void> {
-  const token = access?.token;
+  const token = await accessToken().catch(() => undefined);
   if (token)
     await createSurveyClient({ origin: location.origin, token })
       .POST('/auth/logout')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { createSessionCookie } from '../../../../src/http/session-cookie.ts';
 import { type AuthServer, password, startAuthServer } from '../../../support/auth-server.ts';
 
 const email = 'a@example.org';
@@ -58,5 +59,43 @@ describe('a session in a cookie', () => {
     const out = await post('/auth/logout', undefined, { authorization: `Bearer ${data.accessToken}` });
     assert.match(cookieOf(out), /^survey_session=; Max-Age=0;/);
     assert.equal((await post('/auth/refresh', undefined, { cookie: pairOf(cookieOf(signedIn)) })).status, 401);
+  });
+
+  it('is refused where a neighbouring host has set a second cookie of the name', async () => {
+    const [own, planted] = [pairOf(cookieOf(await signIn())), pairOf(cookieOf(await signIn()))];
+    for (const cookie of [`${planted}; ${own}`, `${own}; ${planted}`])
+      assert.equal((await post('/auth/refresh', undefined, { cookie })).status, 401);
+    assert.equal((await post('/auth/refresh', undefined, { cookie: own })).status, 200);
+  });
+
+  it('leaves no cookie behind once the session has ended', async () => {
+    const reply = await post('/auth/refresh', undefined, { cookie: 'survey_session=rt_ended' });
+    assert.equal(reply.status, 401);
+    assert.match(cookieOf(reply), /^survey_session=; Max-Age=0;/);
+  });
+});
+
+describe('the cookie of a session behind https', () => {
+  const cookie = createSessionCookie({
+    publicUrl: 'https://surveys.example.org',
+    ttlSeconds: 60,
+    path: '/api/v1/auth/refresh',
+  });
+
+  it('belongs to the host alone, which no other host can write', () => {
+    assert.equal(
+      cookie.set('rt_a')[1],
+      '__Host-survey_session=rt_a; Max-Age=60; Path=/; HttpOnly; SameSite=Strict; Secure',
+    );
+    assert.equal(cookie.read('survey_session=rt_planted'), undefined);
+    assert.equal(cookie.read('a=b; __Host-survey_session=rt_a'), 'rt_a');
+  });
+
+  it('is refused to the page of the same host without https, and to pages without an origin', () => {
+    const host = 'surveys.example.org';
+    for (const origin of ['http://surveys.example.org', 'null', '', 'https://surveys.example.org.evil.example'])
+      for (const given of [host, '', undefined])
+        assert.throws(() => cookie.assertSameOrigin({ origin, host: given }), /pages of the service itself only/);
+    for (const origin of [undefined, 'https://surveys.example.org']) cookie.assertSameOrigin({ origin, host });
   });
 });
