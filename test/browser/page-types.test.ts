@@ -5,7 +5,7 @@ import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/brow
 import type { Client } from '../support/client.ts';
 import { createFullSurvey, type FullSurvey } from '../support/every-type.ts';
 import { axeFindings, storedResponses, thanked } from '../support/page-fixture.ts';
-import { png } from '../support/pixel.ts';
+import { png } from '../support/pictures.ts';
 import type { RunningService } from '../support/service.ts';
 import { useService } from '../support/use-service.ts';
 
@@ -96,7 +96,7 @@ describe('all question types on the respondent’s page', { skip: withoutBrowser
       const html = page.locator('html');
       assert.deepEqual([await html.getAttribute('lang'), await html.getAttribute('dir')], [language, direction]);
       await answerAll(page, survey);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
       assert.ok(width <= 360, `the page is ${width} px wide`);
       await page.locator('button[type=submit]').tap();
       await thanked(page);
