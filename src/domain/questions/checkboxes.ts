@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Question, visibleOptions } from '../survey.ts';
+import { type AllowedFields, refuseExtraFields } from './answer-fields.ts';
 import {
   bitsOf,
   bitWordKeys,
@@ -17,7 +18,6 @@ import {
 } from './choice.ts';
 import type { QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
-import { type AllowedFields, refuseExtraFields } from './text-checks.ts';
 
 const optionOnly: AllowedFields = { value: ['optionId'] };
 const count = z.number().int().min(1).max(200);

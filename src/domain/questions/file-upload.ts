@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { refuseExtraFields, singleAnswer } from './answer-fields.ts';
 import type { QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
 import { slotAt, textSlotAt } from './slots.ts';
 import { keyedCounts } from './text.ts';
-import { refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 const maxUploadBytes = 25 * 1024 * 1024;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refuseExtraFields, singleAnswer } from './answer-fields.ts';
 import {
   chosenIn,
   codesOf,
@@ -14,7 +15,6 @@ import type { QuestionType } from './contract.ts';
 import { blankStatistic, box, momentsOf } from './numbers.ts';
 import { inScaleOrder, openPoints, optionAt, pointsOf } from './ordered-options.ts';
 import { slotAt } from './slots.ts';
-import { refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 /**
  * Agreement on an ordered scale; the answer is an option's id or its point (1…n). Points are fixed once there are

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { MatrixRow, Option, Question } from '../survey.ts';
+import { refuseExtraFields } from './answer-fields.ts';
 import {
   bitsOf,
   bitWordKeys,
@@ -20,7 +21,6 @@ import type { AnswerRow, CountRequest, ExportColumn, QuestionType, ReadAnswer } 
 import { blankStatistic } from './numbers.ts';
 import { inScaleOrder, pointsOf } from './ordered-options.ts';
 import { oncePerQuestion, slotAt, slotsAt } from './slots.ts';
-import { refuseExtraFields } from './text-checks.ts';
 
 const isMultiple = ({ settings }: Question): boolean => settings['multiple'] === true;
 const rowKey = (row: MatrixRow): string => `r${row.code}`;

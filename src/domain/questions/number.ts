@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Question } from '../survey.ts';
+import { refuseExtraFields, singleAnswer } from './answer-fields.ts';
 import type { NumberBounds, QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
 import { numberStatistic } from './scale.ts';
 import { numberSlotAt, slotAt } from './slots.ts';
-import { refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 const bound = z.number().min(-1e15).max(1e15);
 

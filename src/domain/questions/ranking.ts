@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Option, type Question, visibleOptions } from '../survey.ts';
+import { refuseExtraFields } from './answer-fields.ts';
 import {
   chosenIn,
   codesOf,
@@ -12,7 +13,6 @@ import {
 import type { PlacedAnswer, QuestionType, ReadContext } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
 import { oncePerQuestion, slotAt } from './slots.ts';
-import { refuseExtraFields } from './text-checks.ts';
 
 const key = (option: Option): string => `o${option.code}`;
 

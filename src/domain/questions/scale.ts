@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { indexOn, pointAt, pointCount, roundTo, type Scale, sizeOf } from '../path/scale-points.ts';
 import type { Question } from '../survey.ts';
+import { type AllowedFields, refuseExtraFields, singleAnswer } from './answer-fields.ts';
 import { codesOf } from './choice.ts';
 import type { Category, CountResult, QuestionType, TypeStatistic } from './contract.ts';
 import { binDistribution, binKey, blankStatistic, box, edgeDigits, maxBins, momentsOf } from './numbers.ts';
 import { numberSlotAt, slotAt } from './slots.ts';
-import { type AllowedFields, refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 export type { Scale } from '../path/scale-points.ts';
 

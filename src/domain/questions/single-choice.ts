@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Question } from '../survey.ts';
+import { type AllowedFields, refuseExtraFields, singleAnswer } from './answer-fields.ts';
 import {
   chosenIn,
   codesOf,
@@ -15,7 +16,7 @@ import {
 import { type Category, otherCode, otherValue, type QuestionType } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
 import { slotAt, textSlotAt } from './slots.ts';
-import { type AllowedFields, isPlainText, refuseExtraFields, singleAnswer } from './text-checks.ts';
+import { isPlainText } from './text-checks.ts';
 
 const maxOtherLength = 500;
 const optionOnly: AllowedFields = { value: ['optionId'] };

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Question } from '../survey.ts';
+import { type AllowedFields, refuseExtraFields, singleAnswer } from './answer-fields.ts';
 import type { ChartKind, CountResult, QuestionType, TextForm, TextKey, TypeStatistic } from './contract.ts';
 import { blankStatistic } from './numbers.ts';
 import { matchesPattern, patternLengthProblem, patternProblem, patternSteps } from './patterns.ts';
 import { slotAt, textSlotAt } from './slots.ts';
-import { type AllowedFields, isPlainText, refuseExtraFields, singleAnswer } from './text-checks.ts';
+import { isPlainText } from './text-checks.ts';
 
 export interface TextTypeOptions {
   settings: QuestionType['settings'];

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { type AllowedFields, refuseExtraFields, singleAnswer } from './answer-fields.ts';
 import { findOption, shuffleSetting } from './choice.ts';
 import type { QuestionType } from './contract.ts';
 import { singleChoice } from './single-choice.ts';
 import { slotAt } from './slots.ts';
-import { type AllowedFields, refuseExtraFields, singleAnswer } from './text-checks.ts';
 
 const optionOrText: AllowedFields = { value: ['optionId', 'textValue'] };
 
