@@ -153,16 +153,16 @@ function changesOf(
   fields: readonly string[],
   title: string,
 ): Difference[] {
-  const valueOf = (thing: object, field: string) => (thing as Record<string, unknown>)[field];
+  const fieldOf = (thing: object, field: string) => (thing as Record<string, unknown>)[field];
   return fields
-    .filter((field) => JSON.stringify(valueOf(old, field)) !== JSON.stringify(valueOf(now, field)))
+    .filter((field) => JSON.stringify(fieldOf(old, field)) !== JSON.stringify(fieldOf(now, field)))
     .map((field) => ({
       kind: 'changed',
-      id: String(valueOf(now, 'id')),
+      id: String(fieldOf(now, 'id')),
       title,
       field,
-      before: fieldText(before, field, valueOf(old, field)),
-      after: fieldText(after, field, valueOf(now, field)),
+      before: fieldText(before, field, fieldOf(old, field)),
+      after: fieldText(after, field, fieldOf(now, field)),
     }));
 }
 

@@ -98,7 +98,10 @@ export class Editing {
     const all = { ...draft.edits, ...changes };
     // What goes back to the base during a save is no edit of the base any more.
     const edits = draft.state === 'saving' ? all : withoutSame(all, draft.base);
-    if (Object.keys(edits).length === 0 && draft.state !== 'saving') return this.discard(id);
+    if (Object.keys(edits).length === 0 && draft.state !== 'saving') {
+      this.discard(id);
+      return;
+    }
     const invalid = invalidField(edits);
     const isHeld = draft.state === 'saving' || draft.state === 'conflict';
     this.#set(id, {
@@ -124,8 +127,14 @@ export class Editing {
     const base = { ...draft.base, [field]: draft.theirs[field] };
     const edits = choice === 'mine' ? draft.edits : without(draft.edits, field);
     const theirs = without(draft.theirs, field);
-    if (Object.keys(theirs).length > 0) return this.#set(id, { ...draft, base, edits, theirs });
-    if (Object.keys(edits).length === 0) return this.discard(id);
+    if (Object.keys(theirs).length > 0) {
+      this.#set(id, { ...draft, base, edits, theirs });
+      return;
+    }
+    if (Object.keys(edits).length === 0) {
+      this.discard(id);
+      return;
+    }
     this.#set(id, { ...draft, base, edits, theirs: undefined, state: 'waiting' });
     this.#schedule(id, 0);
   }
@@ -148,7 +157,10 @@ export class Editing {
         .filter((field) => !isSame(fresh[field], draft.base[field]))
         .map((field) => [field, fresh[field]]),
     );
-    if (Object.keys(edits).length === 0) return this.discard(id);
+    if (Object.keys(edits).length === 0) {
+      this.discard(id);
+      return;
+    }
     if (Object.keys(theirs).length === 0) {
       const isOver = draft.state === 'conflict';
       this.#set(id, { ...draft, base: fresh, version, edits, theirs: undefined, ...(isOver && { state: 'waiting' }) });
@@ -221,7 +233,10 @@ export class Editing {
     const survey = await refreshSurvey(this.#surveyId);
     const draft = this.#drafts.get(id);
     const fresh = draft && (thingOf(survey, draft) as Fields | undefined);
-    if (!draft || !fresh) return this.discard(id);
+    if (!draft || !fresh) {
+      this.discard(id);
+      return;
+    }
     this.#set(id, { ...draft, state: 'waiting' });
     this.#rebaseOne({ ...draft, state: 'waiting' }, fresh, survey.version);
     if (this.#drafts.get(id)?.state === 'waiting') this.#schedule(id, pauseMs);

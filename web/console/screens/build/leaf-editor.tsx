@@ -155,8 +155,11 @@ function Operands({ question, leaf, onChange }: AnswerTestProps) {
         onChange={(value) => onChange({ ...leaf, value: value ?? (isTextual(question) ? '' : Number.NaN) })}
       />
     );
-  if (leaf.operator === 'answered' || leaf.operator === 'notAnswered') return null;
-  return <TextField label="Text" isLabelHidden value={leaf.value} onChange={(value) => onChange({ ...leaf, value })} />;
+  if (leaf.operator === 'equalsText' || leaf.operator === 'containsText' || leaf.operator === 'startsWithText')
+    return (
+      <TextField label="Text" isLabelHidden value={leaf.value} onChange={(value) => onChange({ ...leaf, value })} />
+    );
+  return null;
 }
 
 interface ValueFieldProps {

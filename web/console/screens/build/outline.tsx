@@ -82,7 +82,7 @@ export function Outline(props: OutlineProps) {
     if (row && to >= 0 && to !== from) move(row, from, Math.max(1, to));
   };
 
-  const tabStop = selectedIndex >= 0 ? selectedIndex : 0;
+  const tabStop = Math.max(selectedIndex, 0);
   return (
     <DndContext sensors={sensors} collisionDetection={closestCenter} onDragEnd={onDragEnd}>
       <SortableContext items={ids} strategy={verticalListSortingStrategy}>
