@@ -12,8 +12,9 @@ describe('building a survey', { skip: withoutBrowser }, () => {
   let service: RunningService;
   let admin: Client;
   let browser: BrowserFixture;
-  useService((served) => ({ service, admin } = served));
+  // The browser is closed before the service: pages would report that they cannot reconnect.
   useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
   const questionsOf = async (id: string): Promise<any[]> => (await admin.get(`/surveys/${id}`)).questions;
 
   it('adds, edits, moves, duplicates and deletes questions with the keyboard alone', async () => {
@@ -79,7 +80,7 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await assertAccessible(page);
     await logic.getByRole('button', { name: 'Edit condition' }).click();
     const dialog = page.getByRole('dialog', { name: 'Show if' });
-    await dialog.getByRole('checkbox', { name: 'No' }).check({ force: true });
+    await dialog.getByRole('checkbox', { name: 'No', exact: true }).check({ force: true });
     await dialog.getByText('Did you have breakfast? is Yes or No').waitFor();
     await dialog.getByRole('button', { name: 'Add condition' }).click();
     await dialog.getByText('The condition is not complete yet.').waitFor();

@@ -116,3 +116,17 @@ export async function deleteQuestionWhileLeaving(surveyId: string, id: string): 
   const address = `/api/v1/surveys/${surveyId}/questions/${id}?removeConditions=true`;
   await fetch(address, { method: 'DELETE', keepalive: true, headers: { authorization } });
 }
+
+/** Puts a question or section as the service has just replied it into the survey that is shown. */
+export function keepReply(
+  surveyId: string,
+  kind: 'question' | 'section',
+  reply: Readonly<Record<string, unknown>>,
+): void {
+  const list = kind === 'question' ? 'questions' : 'sections';
+  queryClient.setQueryData(surveyQuery(surveyId).queryKey, (old) => {
+    if (!old) return old;
+    const things: readonly { id: string }[] = old[list];
+    return { ...old, [list]: things.map((thing) => (thing.id === reply['id'] ? { ...thing, ...reply } : thing)) };
+  });
+}

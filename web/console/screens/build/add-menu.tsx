@@ -26,7 +26,7 @@ export function AddMenu({ isOpen, onOpenChange, onAdd, onAddSection }: AddMenuPr
         Add
       </AriaButton>
       <Popover className={overlay.popover ?? ''} placement="bottom start">
-        <Menu aria-label="Add" className={cx(overlay.list, styles.types)}>
+        <Menu aria-label="Add" autoFocus="first" className={cx(overlay.list, styles.types)}>
           {groups.map((group) => (
             <MenuSection key={group}>
               <Header className={styles.group}>{group}</Header>

@@ -7,6 +7,7 @@ import {
   type Definition,
   type EditOptions,
   type Item,
+  keepReply,
   type Question,
   refreshSurvey,
   type Section,
@@ -188,6 +189,8 @@ export class Editing {
     this.#set(id, { ...draft, state: 'saving', problem: undefined, details: undefined, broken: undefined });
     try {
       const reply = await this.#send(draft, { ...options, ifUnchangedSince: draft.version });
+      // The reply is shown before the survey is read anew: a field that is typed in stays.
+      if (draft.kind !== 'survey') keepReply(this.#surveyId, draft.kind, reply);
       this.#adopt(id, sent, reply);
       this.savedAt = Date.now();
       await this.#compareAgain(id);
