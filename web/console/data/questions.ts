@@ -1,3 +1,4 @@
+import { notifyManager } from '@tanstack/react-query';
 import type { Condition, OptionsFrom, Skip } from '../../../src/domain/path/definition.ts';
 import { accessToken } from '../app/session.ts';
 import { api, type components, dataOf } from './api.ts';
@@ -52,8 +53,13 @@ export const definitionOf = (survey: SurveyWithQuestions): Definition => survey 
 
 /** Reads a survey anew, for a change that its reply does not show as a whole. */
 export async function refreshSurvey(id: string): Promise<Definition> {
-  return definitionOf(await queryClient.fetchQuery({ ...surveyQuery(id), staleTime: 0 }));
+  const survey = await queryClient.fetchQuery({ ...surveyQuery(id), staleTime: 0 });
+  await viewsAreTold();
+  return definitionOf(survey);
 }
+
+/** Resolves when the views have what was put into the cache before: they are told about it a moment later. */
+export const viewsAreTold = () => new Promise<void>((resolve) => notifyManager.schedule(resolve));
 
 export interface EditOptions {
   /** The version of the survey that the editor saw. */

@@ -11,6 +11,7 @@ import {
   type Question,
   refreshSurvey,
   type Section,
+  viewsAreTold,
 } from '../../data/questions.ts';
 
 /** The pause in typing after which an edit is saved. */
@@ -191,6 +192,7 @@ export class Editing {
       const reply = await this.#send(draft, { ...options, ifUnchangedSince: draft.version });
       // The reply is shown before the survey is read anew: a field that is typed in stays.
       if (draft.kind !== 'survey') keepReply(this.#surveyId, draft.kind, reply);
+      await viewsAreTold();
       this.#adopt(id, sent, reply);
       this.savedAt = Date.now();
       await this.#compareAgain(id);
