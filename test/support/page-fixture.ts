@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import type { Client } from './client.ts';
 import { eventually } from './eventually.ts';
@@ -33,11 +35,12 @@ interface StoredResponse {
   metadata: Record<string, string>;
 }
 
-/** The stored responses of a survey, once there are as many. */
+/** The stored responses of a survey, once there are as many and all are complete. */
 export async function storedResponses(admin: Client, surveyId: string, count: number): Promise<StoredResponse[]> {
   return eventually(async () => {
-    const found: StoredResponse[] = await admin.get(`/responses/surveys/${surveyId}`);
+    const found: StoredResponse[] = await admin.get(`/responses/surveys/${surveyId}?limit=1000`);
     assert.equal(found.length, count, JSON.stringify(found).slice(0, 500));
+    assert.ok(found.every(({ isComplete }) => isComplete));
     return found;
   });
 }
@@ -47,3 +50,19 @@ export const questionAt = (page: Page, text: string) => page.locator('.question'
 
 /** Waits for the page after a response that was received. */
 export const thanked = (page: Page) => page.locator('[data-notice="thanks"]').waitFor();
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe-core finds on a page by the rules of WCAG 2.2 AA and its best practices. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  // Evaluated as text, which the Content-Security-Policy of the page does not concern.
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { violations } = await (
+      globalThis as unknown as {
+        axe: { run(): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> };
+      }
+    ).axe.run();
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+  });
+}

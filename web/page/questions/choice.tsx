@@ -96,6 +96,14 @@ const emptyOther: Pick<PageType, 'missingPart'> = {
 
 export const singleChoice: PageType = { Control: SingleChoice, isField: false, ...emptyOther };
 
+const maxInRow = 7;
+/** Letters of the longest word that fits into a column. */
+const longestInRow = 12;
+
+const fitsInRow = (options: readonly ShownItem[]): boolean =>
+  options.length <= maxInRow &&
+  options.every(({ text }) => text.split(/\s/).every((word) => word.length <= longestInRow));
+
 /** Options side by side where there is room, as for an ordered scale or yes and no. */
 function RowChoice(props: ControlProps) {
   const { question, entry, change } = props;
@@ -103,7 +111,7 @@ function RowChoice(props: ControlProps) {
     <Choices
       props={props}
       kind="radio"
-      className="choices choices-row"
+      className={fitsInRow(question.options) ? 'choices choices-row' : 'choices'}
       items={question.options}
       isChosen={({ id }) => chosenId(entry) === id}
       choose={({ id }) => change({ answers: [{ optionId: id }] })}

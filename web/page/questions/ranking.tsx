@@ -50,7 +50,7 @@ function Ranking({ question, entry, change, words, controlId, describedBy, isInv
               <button
                 type="button"
                 class="ranked-handle"
-                aria-label={say(words.drag, { item: item.text })}
+                aria-label={`${index + 1}. ${say(words.drag, { item: item.text })}`}
                 onKeyDown={(event) => keys(event, item, index)}
                 onPointerDown={(event) => {
                   event.currentTarget.setPointerCapture(event.pointerId);
@@ -101,9 +101,7 @@ function Ranking({ question, entry, change, words, controlId, describedBy, isInv
                 disabled={ranked.length >= most}
                 onClick={() => take([...ranked, item], item)}
               >
-                <span class="unranked-place" aria-hidden="true">
-                  {ranked.length < most ? ranked.length + 1 : ''}
-                </span>
+                <span class="unranked-place" aria-hidden="true" />
                 <span dir="auto">{item.text}</span>
               </button>
             </li>

@@ -62,7 +62,7 @@ export function startSaver({ state, session, store, tokens, reload }: SaverOptio
 
   const persistence: Persistence = {
     keep(questionId, entry) {
-      session.setStatus('kept');
+      if (failures === 0) session.setStatus('kept');
       writing.set(questionId, (writing.get(questionId) ?? 0) + 1);
       void edit((draft) => ({
         ...draft,

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import type { Page, Route } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { type AskedQuestion, publishedSurvey, storedResponses, thanked } from '../support/page-fixture.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+const questionCount = 20;
+const pagesAtOnce = 4;
+/** Longer than the pause after which the page saves, and than its first waits after a failure. */
+const longPauseMs = 2_500;
+const submitCalls = '**/submit';
+
+describe('a network that is cut while a survey is answered', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  let survey: { id: string; questions: AskedQuestion[] };
+  useService((served) => ({ service, admin } = served));
+  useBrowser((opened) => (browser = opened));
+  before(async () => {
+    survey = await publishedSurvey(
+      admin,
+      { title: 'Twenty questions' },
+      Array.from({ length: questionCount }, (_, index) =>
+        index % 2 === 0
+          ? { type: 'SHORT_TEXT', text: `Text ${index}`, isRequired: true }
+          : { type: 'YES_NO', text: `Choice ${index}`, isRequired: true },
+      ),
+    );
+  });
+
+  const answer = async (page: Page, index: number, by: string) => {
+    const question = page.locator('.question').nth(index);
+    if (index % 2 === 0) await question.getByRole('textbox').fill(`${by} says ${index}`);
+    else await question.getByRole('radio').first().check();
+  };
+
+  /** Answers all questions. From one step on a request loses its reply, the next does not arrive, later ones do. */
+  const answerWithCutAt = async (step: number): Promise<void> => {
+    const page = await browser.open();
+    let cuts = 0;
+    let isCut = false;
+    await page.route(submitCalls, async (route: Route) => {
+      if (!isCut || cuts === 2) return route.continue();
+      cuts += 1;
+      if (cuts === 1) await route.fetch();
+      return route.abort('connectionreset');
+    });
+    await page.clock.install();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    const save = async (status: 'saved' | 'offline') => {
+      await page.clock.fastForward(longPauseMs);
+      await page.locator(`.status[data-status=${status}]`).waitFor({ state: 'attached' });
+    };
+    for (let index = 0; index < questionCount; index += 1) {
+      await answer(page, index, `cut at ${step}`);
+      if (index === step - 1) await save('saved');
+      if (index !== step) continue;
+      isCut = true;
+      await save('offline');
+    }
+    isCut = true;
+    await page.getByRole('button', { name: 'Send' }).click();
+    await eventually(async () => {
+      await page.clock.fastForward(longPauseMs);
+      assert.ok(await page.locator('[data-notice="thanks"]').isVisible());
+    });
+    assert.equal(cuts, 2);
+    await page.context().close();
+  };
+
+  it('at every step leaves one response with every answer', async () => {
+    const steps = Array.from({ length: questionCount + 1 }, (_, step) => step);
+    const next = steps.values();
+    await Promise.all(
+      Array.from({ length: pagesAtOnce }, async () => {
+        for (const step of next) await answerWithCutAt(step);
+      }),
+    );
+    const stored = await storedResponses(admin, survey.id, steps.length);
+    for (const step of steps) {
+      const own = stored.filter(({ answers }) => answers[0]?.['textValue'] === `cut at ${step} says 0`);
+      assert.equal(own.length, 1, `cut at ${step}`);
+      assert.equal(own[0]?.outcome, 'COMPLETED');
+      assert.deepEqual(
+        own[0]?.answers,
+        survey.questions.map(({ id, options }, index) =>
+          index % 2 === 0
+            ? { questionId: id, textValue: `cut at ${step} says ${index}` }
+            : { questionId: id, optionId: options[0]?.id },
+        ),
+      );
+    }
+    browser.forgive(/ERR_CONNECTION_RESET/);
+  });
+
+  it('is said calmly, and the answers are sent after the browser was closed and opened again', async () => {
+    const offline = await publishedSurvey(admin, { title: 'Offline' }, [
+      { type: 'SHORT_TEXT', text: 'Your name?', isRequired: true },
+      { type: 'NUMBER', text: 'Your age?' },
+    ]);
+    const context = await browser.context();
+    const page = await context.newPage();
+    await page.goto(`${service.origin}/s/${offline.id}`);
+    await context.setOffline(true);
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.getByLabel('Your age?').fill('36');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('Sending your answers').waitFor();
+    await page.getByRole('status').filter({ hasText: 'No connection' }).waitFor();
+    assert.equal(await page.locator('[data-notice]').count(), 0);
+    await page.close();
+    await context.setOffline(false);
+
+    const later = await context.newPage();
+    await later.goto(`${service.origin}/s/${offline.id}`);
+    await thanked(later);
+    const [stored] = await storedResponses(admin, offline.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ textValue, numberValue }) => textValue ?? numberValue),
+      ['Ada', 36],
+    );
+    assert.deepEqual(await keptOn(later), []);
+    browser.forgive(/ERR_INTERNET_DISCONNECTED/);
+    await context.close();
+  });
+
+  it('keeps half a survey on the device, where it goes on as it was left', async () => {
+    const context = await browser.context();
+    const page = await context.newPage();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    for (const index of [0, 1, 2]) await answer(page, index, 'half');
+    await page.close({ runBeforeUnload: false });
+    const later = await context.newPage();
+    await later.goto(`${service.origin}/s/${survey.id}`);
+    await eventually(async () => {
+      assert.equal(await later.locator('.question').nth(2).getByRole('textbox').inputValue(), 'half says 2');
+    });
+    assert.ok(await later.locator('.question').nth(1).getByRole('radio').first().isChecked());
+    await context.close();
+  });
+
+  it('or a service that is busy is asked again no earlier than it wants', async () => {
+    const page = await browser.open();
+    const calls: number[] = [];
+    await page.route(submitCalls, async (route) => {
+      calls.push(Date.now());
+      if (calls.length > 1) return route.continue();
+      return route.fulfill({
+        status: 429,
+        headers: { 'retry-after': '3' },
+        contentType: 'application/json',
+        body: JSON.stringify({ success: false, code: 'RATE_LIMITED', message: 'Too many requests' }),
+      });
+    });
+    const busy = await publishedSurvey(admin, { title: 'Busy' }, [{ type: 'SHORT_TEXT', text: 'Your name?' }]);
+    await page.goto(`${service.origin}/s/${busy.id}`);
+    await page.getByLabel('Your name?').fill('Ada');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('status').filter({ hasText: 'The service is busy' }).waitFor();
+    // Neither impatience nor a network that came back changes that.
+    await page.evaluate("dispatchEvent(new Event('online'))");
+    await thanked(page);
+    assert.equal(calls.length, 2);
+    assert.ok(Number(calls[1]) - Number(calls[0]) >= 3000, String(calls));
+    await storedResponses(admin, busy.id, 1);
+    browser.forgive(/status of 429/);
+    await page.context().close();
+  });
+
+  it('never makes two tabs fight: they show one draft and send one response', async () => {
+    const two = await publishedSurvey(admin, { title: 'Two tabs' }, [
+      { type: 'SHORT_TEXT', text: 'First?' },
+      { type: 'SHORT_TEXT', text: 'Second?' },
+    ]);
+    const context = await browser.context();
+    const [one, other] = [await context.newPage(), await context.newPage()];
+    for (const page of [one, other]) await page.goto(`${service.origin}/s/${two.id}`);
+    await one.getByLabel('First?').fill('from one');
+    await other.getByLabel('Second?').fill('from the other');
+    await eventually(async () => {
+      assert.equal(await other.getByLabel('First?').inputValue(), 'from one');
+      assert.equal(await one.getByLabel('Second?').inputValue(), 'from the other');
+    });
+    // Both save by themselves, and one sends.
+    await other.getByRole('button', { name: 'Send' }).click();
+    await Promise.all([thanked(one), thanked(other)]);
+    const [stored] = await storedResponses(admin, two.id, 1);
+    assert.deepEqual(
+      stored?.answers.map(({ textValue }) => textValue),
+      ['from one', 'from the other'],
+    );
+    await context.close();
+  });
+
+  it('an answer that is taken back after it was saved is not stored', async () => {
+    const page = await browser.open();
+    const back = await publishedSurvey(admin, { title: 'Back' }, [
+      { type: 'YES_NO', text: 'Sure?' },
+      { type: 'SHORT_TEXT', text: 'Why?' },
+    ]);
+    await page.goto(`${service.origin}/s/${back.id}`);
+    await page.getByRole('radio', { name: 'Yes' }).check();
+    await page.getByLabel('Why?').fill('because');
+    await page.locator('.status[data-status=saved]').waitFor();
+    await page.getByRole('button', { name: 'Clear answer' }).click();
+    await page.getByRole('button', { name: 'Send' }).click();
+    await thanked(page);
+    const [stored] = await storedResponses(admin, back.id, 1);
+    assert.deepEqual(stored?.answers, [{ questionId: back.questions[1]?.id, textValue: 'because' }]);
+    await page.context().close();
+  });
+});
+
+/** Keys of everything that the page keeps on the device. */
+const keptOn = (page: Page): Promise<string[]> =>
+  page.evaluate(
+    () =>
+      new Promise<string[]>((resolve, reject) => {
+        type Request = { result: any; onsuccess: () => void; onerror: () => void };
+        const { indexedDB } = globalThis as unknown as { indexedDB: { open(name: string): Request } };
+        const opening = indexedDB.open('survey-answers');
+        opening.onerror = () => reject(new Error('the database cannot be opened'));
+        opening.onsuccess = () => {
+          const stores = ['drafts', 'links'].map((name) =>
+            opening.result.transaction(name).objectStore(name).getAllKeys(),
+          );
+          stores[1].onsuccess = () => resolve(stores.flatMap(({ result }) => result as string[]));
+        };
+      }),
+  );

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { createFullSurvey, type FullSurvey } from '../support/every-type.ts';
+import { axeFindings, storedResponses, thanked } from '../support/page-fixture.ts';
+import { png } from '../support/pictures.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+const phone = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+
+/** Answers every question as a thumb would, by the controls of its type. */
+async function answerAll(page: Page, { questions }: FullSurvey): Promise<void> {
+  const at = (type: keyof FullSurvey['questions']) => page.locator(`[id="q-${questions[type].id}"]`);
+  await at('MULTIPLE_CHOICE').getByRole('radio').nth(3).check();
+  await at('MULTIPLE_CHOICE').getByRole('textbox').fill('Violet');
+  await at('CHECKBOXES').getByRole('checkbox').nth(0).check();
+  await at('CHECKBOXES').getByRole('checkbox').nth(2).check();
+  await at('DROPDOWN').getByRole('combobox').selectOption({ index: 2 });
+  await at('RATING_SCALE').getByRole('radio').nth(3).check();
+  await at('NPS').getByRole('radio').nth(9).check();
+  await at('MATRIX').getByRole('radiogroup').nth(0).getByRole('radio').nth(1).check();
+  await at('MATRIX').getByRole('radiogroup').nth(1).getByRole('radio').nth(0).check();
+  for (const place of [2, 0, 0]) await at('RANKING').locator('.unranked-item').nth(place).tap();
+  await at('SHORT_TEXT').getByRole('textbox').fill('Zoë “1” 😀');
+  await at('LONG_TEXT').getByRole('textbox').fill('It was\na long day.');
+  await at('EMAIL').getByRole('textbox').fill('person@example.org');
+  await at('NUMBER').getByRole('textbox').fill('42');
+  await at('DATE').locator('input').fill('2024-02-29');
+  await at('TIME').locator('input').fill('23:59');
+  await at('FILE_UPLOAD')
+    .locator('input')
+    .setInputFiles({ name: 'a picture.png', mimeType: 'image/png', buffer: Buffer.from(png) });
+  await at('FILE_UPLOAD').getByText('a picture.png').waitFor();
+  await at('SLIDER').getByRole('slider').fill('70');
+  await at('YES_NO').getByRole('radio').nth(1).check();
+  await at('LIKERT_SCALE').getByRole('radio').nth(4).check();
+}
+
+function expectedAnswers({ questions }: FullSurvey, uploadId: unknown): Record<string, unknown>[] {
+  const option = (type: keyof FullSurvey['questions'], index: number) => ({
+    questionId: questions[type].id,
+    optionId: questions[type].options[index]?.id,
+  });
+  const of = (type: keyof FullSurvey['questions']) => ({ questionId: questions[type].id });
+  const rows = questions.MATRIX.settings.rows ?? [];
+  return [
+    { ...of('MULTIPLE_CHOICE'), textValue: 'Violet' },
+    option('CHECKBOXES', 0),
+    option('CHECKBOXES', 2),
+    option('DROPDOWN', 1),
+    { ...of('RATING_SCALE'), numberValue: 4 },
+    { ...of('NPS'), numberValue: 9 },
+    { ...option('MATRIX', 1), rowId: rows[0]?.id },
+    { ...option('MATRIX', 0), rowId: rows[1]?.id },
+    { ...option('RANKING', 2), rank: 1 },
+    { ...option('RANKING', 0), rank: 2 },
+    { ...option('RANKING', 1), rank: 3 },
+    { ...of('SHORT_TEXT'), textValue: 'Zoë “1” 😀' },
+    { ...of('LONG_TEXT'), textValue: 'It was\na long day.' },
+    { ...of('EMAIL'), textValue: 'person@example.org' },
+    { ...of('NUMBER'), numberValue: 42 },
+    { ...of('DATE'), textValue: '2024-02-29' },
+    { ...of('TIME'), textValue: '23:59' },
+    { ...of('FILE_UPLOAD'), textValue: uploadId },
+    { ...of('SLIDER'), numberValue: 70 },
+    option('YES_NO', 1),
+    option('LIKERT_SCALE', 4),
+  ];
+}
+
+describe('all question types on the respondent’s page', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  let surveys: Record<'en' | 'ar', FullSurvey>;
+  useService((served) => ({ service, admin } = served));
+  useBrowser((opened) => (browser = opened));
+  before(async () => {
+    surveys = {
+      en: await createFullSurvey(admin),
+      ar: await createFullSurvey(admin, { title: 'كل الأنواع', language: 'ar' }),
+    };
+  });
+
+  for (const [language, direction] of [
+    ['en', 'ltr'],
+    ['ar', 'rtl'],
+  ] as const)
+    it(`are answered on a phone of 360 px, ${direction}`, async () => {
+      const survey = surveys[language];
+      const page = await browser.open(phone);
+      await page.goto(`${service.origin}/s/${survey.id}`);
+      const html = page.locator('html');
+      assert.deepEqual([await html.getAttribute('lang'), await html.getAttribute('dir')], [language, direction]);
+      await answerAll(page, survey);
+      const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+      assert.ok(width <= 360, `the page is ${width} px wide`);
+      await page.locator('button[type=submit]').tap();
+      await thanked(page);
+      const [stored] = await storedResponses(admin, survey.id, 1);
+      const upload = stored?.answers.find(({ questionId }) => questionId === survey.questions.FILE_UPLOAD.id);
+      assert.deepEqual(stored?.answers, expectedAnswers(survey, upload?.['textValue']));
+      assert.equal(stored?.language, language);
+      await page.context().close();
+    });
+
+  for (const [what, language, options] of [
+    ['in light', 'en', { colorScheme: 'light' }],
+    ['in the dark', 'en', { colorScheme: 'dark' }],
+    ['from right to left', 'ar', { colorScheme: 'light', ...phone }],
+  ] as const)
+    it(`have no finding of axe-core ${what}, before and with errors`, async () => {
+      const page = await browser.open(options);
+      await page.goto(`${service.origin}/s/${surveys[language].id}`);
+      await page.locator('.question').first().waitFor();
+      assert.deepEqual(await axeFindings(page), []);
+      const at = (type: keyof FullSurvey['questions']) =>
+        page.locator(`[id="q-${surveys[language].questions[type].id}"]`);
+      await at('EMAIL').getByRole('textbox').fill('nobody');
+      await at('RANKING').locator('.unranked-item').first().click();
+      await at('NPS').getByRole('radio').nth(3).check();
+      await page.locator('button[type=submit]').click();
+      await page.locator('.error').first().waitFor();
+      assert.deepEqual(await axeFindings(page), []);
+      await page.context().close();
+    });
+
+  it('keep a ranking that is changed by drag, buttons and keys', async () => {
+    const survey = surveys.en;
+    const page = await browser.open();
+    await page.goto(`${service.origin}/s/${survey.id}`);
+    const ranking = page.locator(`[id="q-${survey.questions.RANKING.id}"]`);
+    const order = () => ranking.locator('.ranked-text').allTextContents();
+    for (let item = 0; item < 3; item += 1) await ranking.locator('.unranked-item').first().click();
+    assert.deepEqual(await order(), ['One', 'Two', 'Three']);
+    await ranking.getByRole('button', { name: 'Move up: Three' }).click();
+    assert.deepEqual(await order(), ['One', 'Three', 'Two']);
+    await ranking.getByRole('button', { name: '1. Move: One' }).press('ArrowDown');
+    assert.deepEqual(await order(), ['Three', 'One', 'Two']);
+    const handle = await ranking.getByRole('button', { name: '3. Move: Two' }).boundingBox();
+    const target = await ranking.getByRole('button', { name: '1. Move: Three' }).boundingBox();
+    assert.ok(handle && target);
+    await page.mouse.move(handle.x + 10, handle.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(target.x + 10, target.y + 4, { steps: 8 });
+    await page.mouse.up();
+    assert.deepEqual(await order(), ['Two', 'Three', 'One']);
+    await ranking.getByRole('button', { name: 'Remove: Three' }).click();
+    assert.deepEqual(await order(), ['Two', 'One']);
+    await page.context().close();
+  });
+});
