@@ -9,7 +9,7 @@ import {
 import { type SurveySort, type SurveyStatus, surveySorts, surveyStatuses } from '../data/surveys.ts';
 import { Loading } from '../parts/feedback.tsx';
 import { NotFound, ScreenError } from './failures.tsx';
-import { oneOf, positive, text } from './search.ts';
+import { type BuildPane, buildPanes, oneOf, positive, text } from './search.ts';
 import { resume } from './session.ts';
 
 /** The `Screen` of a module, loaded when it is first shown. After an upgrade a missing module reloads the page. */
@@ -81,6 +81,16 @@ const survey = createRoute({
  *   });
  */
 
+const build = createRoute({
+  getParentRoute: () => survey,
+  path: '/build',
+  validateSearch: (search): { item?: string | undefined; pane?: BuildPane | undefined } => ({
+    item: text(search.item),
+    pane: oneOf(buildPanes, search.pane),
+  }),
+  component: screen(() => import('../screens/build/build.tsx')),
+});
+
 const routeTree = root.addChildren([
   signIn,
   app.addChildren([
@@ -89,6 +99,7 @@ const routeTree = root.addChildren([
     // The screens of the service: webhooks, people, keys, audit, ai, service, account.
     survey.addChildren([
       // The tabs of a survey: build, publish, results, crosstab, texts, responses, exports, settings.
+      build,
     ]),
   ]),
 ]);

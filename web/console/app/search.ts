@@ -25,3 +25,7 @@ export function texts(value: unknown): string[] | undefined {
   const list = (Array.isArray(value) ? value : [value]).flatMap((item) => text(item) ?? []);
   return list.length > 0 ? list : undefined;
 }
+
+/** What stands beside the editor in Build. */
+export const buildPanes = ['path', 'versions'] as const;
+export type BuildPane = (typeof buildPanes)[number];

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { assertAccessible, signedInPage } from '../support/console.ts';
+import { eventually } from '../support/eventually.ts';
+import { hotelSurvey } from '../support/hotel-survey.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('building a survey', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  // The browser is closed before the service: pages would report that they cannot reconnect.
+  useBrowser((opened) => (browser = opened));
+  useService((served) => ({ service, admin } = served));
+  const questionsOf = async (id: string): Promise<any[]> => (await admin.get(`/surveys/${id}`)).questions;
+
+  it('adds, edits, moves, duplicates and deletes questions with the keyboard alone', async () => {
+    const { id } = await admin.create('/surveys', { title: 'By keyboard' });
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build` });
+    await page.getByRole('heading', { name: 'No questions yet' }).waitFor();
+    await page.keyboard.press('a');
+    await page.getByRole('menuitem', { name: 'Multiple choice' }).waitFor();
+    await page.keyboard.press('Enter');
+    const text = page.getByRole('textbox', { name: 'Text', exact: true });
+    await text.waitFor();
+    await eventually(async () => assert.equal(await page.evaluate('document.activeElement.value'), 'New question'));
+    await page.keyboard.type('Which dish?');
+    await eventually(async () => assert.equal((await questionsOf(id))[0]?.text, 'Which dish?'));
+
+    await page.getByRole('textbox', { name: 'Option 1' }).focus();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('Soup');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('Pasta');
+    await eventually(async () =>
+      assert.deepEqual(
+        (await questionsOf(id))[0]?.options.map((option: any) => option.text),
+        ['Soup', 'Pasta', 'Option 2'],
+      ),
+    );
+    await page.keyboard.type(' with cheese');
+    await eventually(async () => {
+      const [question] = await questionsOf(id);
+      assert.deepEqual(
+        question.options.map((option: any) => option.text),
+        ['Soup', 'Pasta with cheese', 'Option 2'],
+        'an option that is still typed in is one option',
+      );
+    });
+
+    const outline = page.getByRole('list', { name: 'Outline' });
+    await outline.getByRole('button', { name: /Which dish/ }).focus();
+    await page.keyboard.press('Control+d');
+    await eventually(async () => assert.equal((await questionsOf(id)).length, 2));
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('Which drink?');
+    await eventually(async () => assert.equal((await questionsOf(id))[1]?.text, 'Which drink?'));
+    await outline.getByRole('button', { name: /Which drink/ }).focus();
+    await page.keyboard.press('Alt+ArrowUp');
+    await eventually(async () => assert.equal((await questionsOf(id))[0]?.text, 'Which drink?'));
+    await eventually(async () =>
+      assert.match(String(await page.evaluate('document.activeElement.textContent')), /Which drink/),
+    );
+    await page.keyboard.press('Delete');
+    await outline.getByRole('button', { name: /Which drink/ }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await outline.getByRole('button', { name: /Which drink/ }).waitFor();
+    await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
+    assert.equal((await questionsOf(id)).length, 2);
+  });
+
+  it('says conditions in sentences, and edits them', async () => {
+    const { id, questions } = await hotelSurvey(admin);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.dishes.id}` });
+    const logic = page.getByRole('region', { name: 'Logic' });
+    await logic.getByText('Show if Did you have breakfast? is Yes.').waitFor();
+    await assertAccessible(page);
+    await logic.getByRole('button', { name: 'Edit condition' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Show if' });
+    await dialog.getByRole('checkbox', { name: 'No', exact: true }).check({ force: true });
+    await dialog.getByText('Did you have breakfast? is Yes or No').waitFor();
+    await dialog.getByRole('button', { name: 'Add condition' }).click();
+    await dialog.getByText('The condition is not complete yet.').waitFor();
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: 'Remove condition 2' }).click();
+    await dialog.getByRole('button', { name: 'Use it' }).click();
+    await eventually(async () => {
+      const dishes = (await questionsOf(id)).find((question) => question.id === questions.dishes.id);
+      assert.equal(dishes.visibleIf.optionIds.length, 2);
+    });
+  });
+
+  it('lists what the deletion of a question would break', async () => {
+    const { id, questions } = await hotelSurvey(admin);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.dishes.id}` });
+    await page.getByRole('button', { name: 'Delete the question' }).click();
+    const dialog = page.getByRole('alertdialog');
+    await dialog.getByText('a skip of “Why').waitFor();
+    await dialog.getByText('the choice of options of “Which was best?”').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal((await questionsOf(id)).length, 7);
+  });
+
+  it('shows the path and the versions', async () => {
+    const { id, questions } = await hotelSurvey(admin);
+    const page = await signedInPage(browser, service, { path: `/surveys/${id}/build?item=${questions.name.id}` });
+    await page
+      .getByRole('list', { name: 'Path' })
+      .getByText(/only if Did you have breakfast/)
+      .first()
+      .waitFor();
+    await page.getByRole('textbox', { name: 'Text', exact: true }).fill('What is your name?');
+    await page.getByRole('status').filter({ hasText: 'Saved' }).waitFor();
+    await page.getByRole('tab', { name: 'Versions' }).click();
+    const differences = page.getByRole('region', { name: 'Differences' });
+    await differences.getByText('What is your name?').first().waitFor();
+    await differences.getByText('Your name?').first().waitFor();
+    await assertAccessible(page);
+  });
+});

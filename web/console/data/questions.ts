@@ -1,0 +1,138 @@
+import { notifyManager } from '@tanstack/react-query';
+import type { Condition, OptionsFrom, Skip } from '../../../src/domain/path/definition.ts';
+import { accessToken } from '../app/session.ts';
+import { api, type components, dataOf } from './api.ts';
+import { queryClient } from './query-client.ts';
+import { type SurveyWithQuestions, surveyQuery } from './surveys.ts';
+
+type Schemas = components['schemas'];
+export type QuestionTypeName = Schemas['QuestionType'];
+
+/** An option, or a row of a MATRIX. */
+export interface Item {
+  id: string;
+  text: string;
+  /** The stored value; undefined: the service makes one of the text. */
+  value?: string | undefined;
+  visibleIf?: Condition | null | undefined;
+  isAnchored?: boolean | undefined;
+}
+
+export interface QuestionSettings {
+  rows?: Item[] | undefined;
+  [name: string]: unknown;
+}
+
+/** A question with the types of its conditions, which the reference describes by reference to themselves. */
+export interface Question
+  extends Omit<Schemas['Question'], 'visibleIf' | 'skips' | 'optionsFrom' | 'options' | 'settings' | 'isHidden'> {
+  options: Item[];
+  settings: QuestionSettings;
+  visibleIf: Condition | null;
+  skips: Skip[];
+  optionsFrom: OptionsFrom | null;
+}
+
+export interface Section extends Omit<Schemas['Section'], 'visibleIf'> {
+  visibleIf: Condition | null;
+}
+
+/** What a survey asks: the part of it that Build edits. */
+export interface Definition {
+  id: string;
+  title: string;
+  description: string | null;
+  language: string;
+  isShuffled: boolean;
+  version: number;
+  sections: Section[];
+  questions: Question[];
+}
+
+export const definitionOf = (survey: SurveyWithQuestions): Definition => survey as unknown as Definition;
+
+/** Reads a survey anew, for a change that its reply does not show as a whole. */
+export async function refreshSurvey(id: string): Promise<Definition> {
+  const survey = await queryClient.fetchQuery({ ...surveyQuery(id), staleTime: 0 });
+  await viewsAreTold();
+  return definitionOf(survey);
+}
+
+/** Resolves when the views have what was put into the cache before: they are told about it a moment later. */
+export const viewsAreTold = () => new Promise<void>((resolve) => notifyManager.schedule(resolve));
+
+export interface EditOptions {
+  /** The version of the survey that the editor saw. */
+  ifUnchangedSince?: number;
+  removeConditions?: boolean;
+}
+
+type ChangeBody = Parameters<typeof putQuestion>[1];
+export type NewQuestion = Partial<Question> & Pick<Question, 'type' | 'text'>;
+
+const putQuestion = (questionId: string, body: Record<string, unknown>, query: EditOptions) =>
+  dataOf(
+    api.PUT('/surveys/questions/{questionId}', { params: { path: { questionId }, query }, body: body as never }),
+  ) as unknown as Promise<Question>;
+
+export const changeQuestion = (id: string, body: ChangeBody, options: EditOptions = {}) =>
+  putQuestion(id, body, options);
+
+export async function createQuestion(surveyId: string, body: object): Promise<Question> {
+  const created = await dataOf(
+    api.POST('/surveys/{surveyId}/questions', { params: { path: { surveyId } }, body: body as never }),
+  );
+  return created as unknown as Question;
+}
+
+export const deleteQuestion = (surveyId: string, questionId: string, query: EditOptions = {}) =>
+  dataOf(
+    api.DELETE('/surveys/{surveyId}/questions/{questionId}', { params: { path: { surveyId, questionId }, query } }),
+  );
+
+export async function createSection(surveyId: string, body: { title: string; order?: number }): Promise<Section> {
+  const created = await dataOf(api.POST('/surveys/{surveyId}/sections', { params: { path: { surveyId } }, body }));
+  return created as unknown as Section;
+}
+
+export async function changeSection(
+  surveyId: string,
+  sectionId: string,
+  body: object,
+  query: EditOptions = {},
+): Promise<Section> {
+  const path = { surveyId, sectionId };
+  const changed = await dataOf(
+    api.PUT('/surveys/{surveyId}/sections/{sectionId}', { params: { path, query }, body: body as never }),
+  );
+  return changed as unknown as Section;
+}
+
+export const deleteSection = (surveyId: string, sectionId: string, query: Pick<EditOptions, 'removeConditions'> = {}) =>
+  dataOf(api.DELETE('/surveys/{surveyId}/sections/{sectionId}', { params: { path: { surveyId, sectionId }, query } }));
+
+export async function changeSurveyTexts(id: string, body: object, query: EditOptions = {}): Promise<Definition> {
+  const changed = await dataOf(api.PUT('/surveys/{id}', { params: { path: { id }, query }, body: body as never }));
+  return definitionOf(changed);
+}
+
+/** Deletes a question while the page is left: the browser sends the call after the page has gone. */
+export async function deleteQuestionWhileLeaving(surveyId: string, id: string): Promise<void> {
+  const authorization = `Bearer ${await accessToken()}`;
+  const address = `/api/v1/surveys/${surveyId}/questions/${id}?removeConditions=true`;
+  await fetch(address, { method: 'DELETE', keepalive: true, headers: { authorization } });
+}
+
+/** Puts a question or section as the service has just replied it into the survey that is shown. */
+export function keepReply(
+  surveyId: string,
+  kind: 'question' | 'section',
+  reply: Readonly<Record<string, unknown>>,
+): void {
+  const list = kind === 'question' ? 'questions' : 'sections';
+  queryClient.setQueryData(surveyQuery(surveyId).queryKey, (old) => {
+    if (!old) return old;
+    const things: readonly { id: string }[] = old[list];
+    return { ...old, [list]: things.map((thing) => (thing.id === reply['id'] ? { ...thing, ...reply } : thing)) };
+  });
+}

@@ -1,0 +1,198 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { ArrowLeft } from 'lucide-react';
+import { useCallback, useEffect, useMemo, useState, useSyncExternalStore } from 'react';
+import { useKey } from '../../app/keys.tsx';
+import { useUser } from '../../app/session-state.tsx';
+import { useSurveyId } from '../../app/survey-layout.tsx';
+import { subscribeLive } from '../../data/live.ts';
+import { canEdit as mayEdit } from '../../data/me.ts';
+import { queryClient } from '../../data/query-client.ts';
+import { type Definition, definitionOf, type QuestionTypeName } from '../../data/questions.ts';
+import { surveyQuery } from '../../data/surveys.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { cx } from '../../parts/cx.ts';
+import { EmptyState, ErrorState, Loading } from '../../parts/feedback.tsx';
+import { AddMenu } from './add-menu.tsx';
+import { BrokenDialog } from './broken-dialog.tsx';
+import styles from './build.module.css';
+import { copyOf, newQuestionOf, useChanges, useWaitingDeletions } from './changes.ts';
+import { editingOf, withEdits } from './editing.ts';
+import { Outline } from './outline.tsx';
+import { moveTarget, placeAt, type Row, rowsOf } from './outline-rows.ts';
+import { QuestionEditor } from './question-editor.tsx';
+import { SaveState } from './save-state.tsx';
+import { SectionEditor, SurveyEditor } from './section-editor.tsx';
+import { SidePane } from './side-pane.tsx';
+
+const route = getRouteApi('/app/surveys/$surveyId/build');
+
+/** Edits what a survey asks: its outline, the selected part of it, and what respondents will see. */
+export function Screen() {
+  const surveyId = useSurveyId();
+  const { data, error, refetch } = useQuery(surveyQuery(surveyId));
+  if (error && !data) return <ErrorState error={error} onRetry={refetch} />;
+  if (!data) return <Loading lines={8} />;
+  return <Builder key={surveyId} stored={definitionOf(data)} />;
+}
+
+function Builder({ stored }: { stored: Definition }) {
+  const { id: surveyId } = stored;
+  const editing = editingOf(surveyId);
+  const drafts = useSyncExternalStore(editing.subscribe, editing.drafts);
+  const waiting = useWaitingDeletions();
+  const survey = useMemo(() => {
+    const shown = { ...stored, questions: stored.questions.filter(({ id }) => !waiting.has(id)) };
+    return withEdits(shown, drafts);
+  }, [stored, drafts, waiting]);
+  const rows = useMemo(() => rowsOf(survey), [survey]);
+  const user = useUser();
+  const canEdit = mayEdit(user);
+  const { item, pane } = route.useSearch();
+  const navigate = route.useNavigate();
+  const changes = useChanges(surveyId);
+  const [focusRequest, setFocusRequest] = useState(0);
+  const [isAdding, setAdding] = useState(false);
+
+  useEffect(() => editing.rebase(stored), [editing, stored]);
+  useEffect(() => () => void editing.flush(), [editing]);
+  useEffect(
+    () =>
+      subscribeLive(surveyId, ['status'], (message) => {
+        const known = queryClient.getQueryData(surveyQuery(surveyId).queryKey)?.version ?? 0;
+        if (message.type === 'status' && message.version > known)
+          void queryClient.invalidateQueries({ queryKey: surveyQuery(surveyId).queryKey });
+      }),
+    [surveyId],
+  );
+
+  const selected = rows.find(({ id }) => id === item) ?? rows.find(({ kind }) => kind === 'question') ?? rows[0];
+  const select = useCallback(
+    (id: string) => void navigate({ search: (old) => ({ ...old, item: id }), replace: true }),
+    [navigate],
+  );
+  const open = (id: string) => {
+    select(id);
+    setFocusRequest((count) => count + 1);
+  };
+  const add = async (type: QuestionTypeName) => {
+    const index = selected ? rows.indexOf(selected) + 1 : rows.length;
+    const isAtTop = selected?.kind === 'survey';
+    const question = await changes.add(newQuestionOf(type, placeAt(rows, isAtTop ? rows.length : index)));
+    if (question) open(question.id);
+  };
+  const addSection = async () => {
+    const id = await changes.addSection();
+    if (id !== undefined) open(id);
+  };
+  const duplicate = async (row: Row | undefined) => {
+    if (row?.kind !== 'question') return;
+    await editing.flush();
+    const copy = await changes.add(copyOf(row.question));
+    if (copy) open(copy.id);
+  };
+  const remove = (row: Row | undefined) => {
+    if (row?.kind === 'section') void changes.removeSection(row.id);
+    if (row?.kind !== 'question') return;
+    const index = rows.indexOf(row);
+    const next = [rows[index + 1], rows[index - 1]].find((other) => other?.kind === 'question');
+    if (row.id === selected?.id && next) select(next.id);
+    changes.remove(survey, row.question);
+  };
+  const move = (id: string, from: number, to: number) => {
+    const target = moveTarget(rows, from, to);
+    if (target) void changes.move(id, target);
+  };
+  const openAdd = useCallback(() => {
+    if (canEdit) setAdding(true);
+  }, [canEdit]);
+  useKey('a', 'Add a question', openAdd);
+
+  const draft = selected && drafts.get(selected.id);
+  const hasItem = item !== undefined;
+  return (
+    <div className={cx(styles.build, hasItem && styles.hasItem)}>
+      <section className={styles.outline} aria-label="Questions">
+        <div className={styles.bar}>
+          {canEdit && (
+            <AddMenu
+              isOpen={isAdding}
+              onOpenChange={setAdding}
+              onAdd={(type) => void add(type)}
+              onAddSection={() => void addSection()}
+            />
+          )}
+          {canEdit && <SaveState drafts={drafts} onRetry={() => void retryAll(surveyId)} />}
+        </div>
+        <Outline
+          survey={survey}
+          rows={rows}
+          drafts={drafts}
+          selected={selected?.id}
+          canEdit={canEdit}
+          onSelect={select}
+          onOpen={open}
+          onMove={move}
+          onDelete={remove}
+          onDuplicate={(row) => void duplicate(row)}
+        />
+      </section>
+      <section className={styles.middle} aria-label="Editor">
+        <span className={styles.back}>
+          <IconButton
+            label="Back to the outline"
+            icon={<ArrowLeft aria-hidden />}
+            onPress={() => void navigate({ search: (old) => ({ ...old, item: undefined }) })}
+          />
+        </span>
+        {survey.questions.length === 0 && selected?.kind === 'survey' && (
+          <EmptyState
+            title="No questions yet"
+            action={canEdit && <Button onPress={openAdd}>Add the first question</Button>}
+          >
+            A question is one of 17 types; press A to add one.
+          </EmptyState>
+        )}
+        {selected?.kind === 'question' && (
+          <QuestionEditor
+            key={selected.id}
+            survey={survey}
+            question={selected.question}
+            number={selected.number}
+            draft={draft}
+            isReadOnly={!canEdit}
+            focusRequest={focusRequest}
+            onDuplicate={() => void duplicate(selected)}
+            onDelete={() => remove(selected)}
+          />
+        )}
+        {selected?.kind === 'section' && (
+          <SectionEditor
+            key={selected.id}
+            survey={survey}
+            section={selected.section}
+            draft={draft}
+            isReadOnly={!canEdit}
+            focusRequest={focusRequest}
+            onDelete={() => remove(selected)}
+          />
+        )}
+        {selected?.kind === 'survey' && <SurveyEditor survey={survey} draft={draft} isReadOnly={!canEdit} />}
+      </section>
+      <SidePane
+        survey={survey}
+        stored={stored}
+        selected={selected}
+        pane={pane ?? 'path'}
+        onPane={(next) => void navigate({ search: (old) => ({ ...old, pane: next }), replace: true })}
+        onSelect={select}
+      />
+      {changes.breaking && <BrokenDialog survey={survey} change={changes.breaking} onClose={changes.closeBreaking} />}
+    </div>
+  );
+}
+
+async function retryAll(surveyId: string): Promise<void> {
+  const editing = editingOf(surveyId);
+  await Promise.all([...editing.drafts().values()].map(({ id }) => editing.save(id)));
+}

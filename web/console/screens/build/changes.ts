@@ -1,0 +1,203 @@
+import { useCallback, useState, useSyncExternalStore } from 'react';
+import { toast } from '../../app/toasts.tsx';
+import { problemText } from '../../data/problems.ts';
+import { queryClient } from '../../data/query-client.ts';
+import {
+  changeQuestion,
+  changeSection,
+  createQuestion,
+  createSection,
+  type Definition,
+  deleteQuestion,
+  deleteQuestionWhileLeaving,
+  deleteSection,
+  type Item,
+  type Question,
+  type QuestionTypeName,
+  refreshSurvey,
+} from '../../data/questions.ts';
+import { surveyQuery } from '../../data/surveys.ts';
+import { type BrokenPlace, brokenPlacesOf, editingOf } from './editing.ts';
+import { type Place, withMove } from './outline-rows.ts';
+import { typeOf } from './question-types.ts';
+import { placesNaming } from './references.ts';
+
+const undoSeconds = 8;
+
+/** A change that would break conditions; the author decides whether they go with it. */
+export interface BreakingChange {
+  title: string;
+  broken: readonly BrokenPlace[];
+  /** The same change, which removes them. */
+  confirm(): Promise<void>;
+}
+
+let waiting: ReadonlyMap<string, { surveyId: string; timer: ReturnType<typeof setTimeout> }> = new Map();
+const listeners = new Set<() => void>();
+
+function setWaiting(change: (next: Map<string, { surveyId: string; timer: ReturnType<typeof setTimeout> }>) => void) {
+  const next = new Map(waiting);
+  change(next);
+  waiting = next;
+  for (const listener of listeners) listener();
+}
+
+const subscribe = (listener: () => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+// A page that is left does not take a deletion back.
+addEventListener('pagehide', () => {
+  for (const [id, { surveyId, timer }] of waiting) {
+    clearTimeout(timer);
+    void deleteQuestionWhileLeaving(surveyId, id);
+  }
+});
+
+/** Questions that are deleted in a moment: their deletion can still be taken back. */
+export const useWaitingDeletions = () => useSyncExternalStore(subscribe, () => waiting);
+
+/** The changes of a survey's structure. Each shows itself at once and is taken back if the service refuses it. */
+export function useChanges(surveyId: string) {
+  const [breaking, setBreaking] = useState<BreakingChange>();
+
+  const run = useCallback(
+    async (title: string, change: (options: { removeConditions?: boolean }) => Promise<unknown>) => {
+      try {
+        await change({});
+      } catch (error) {
+        const broken = brokenPlacesOf(error);
+        if (broken)
+          setBreaking({
+            title,
+            broken,
+            confirm: async () => {
+              await change({ removeConditions: true });
+              await refreshSurvey(surveyId);
+            },
+          });
+        else toast({ text: problemText(error).text, isError: true });
+      }
+      await refreshSurvey(surveyId).catch(() => undefined);
+    },
+    [surveyId],
+  );
+
+  const add = useCallback(
+    async (body: object): Promise<Question | undefined> => {
+      try {
+        const question = await createQuestion(surveyId, body);
+        await refreshSurvey(surveyId);
+        return question;
+      } catch (error) {
+        toast({ text: problemText(error).text, isError: true });
+        return undefined;
+      }
+    },
+    [surveyId],
+  );
+
+  const addSection = useCallback(
+    async (order?: number): Promise<string | undefined> => {
+      try {
+        const { id } = await createSection(surveyId, { title: 'New section', ...(order !== undefined && { order }) });
+        await refreshSurvey(surveyId);
+        return id;
+      } catch (error) {
+        toast({ text: problemText(error).text, isError: true });
+        return undefined;
+      }
+    },
+    [surveyId],
+  );
+
+  const move = useCallback(
+    async (id: string, target: Place | { order: number }) => {
+      await editingOf(surveyId).flush();
+      queryClient.setQueryData(surveyQuery(surveyId).queryKey, (old) =>
+        old ? (withMove(old as unknown as Definition, id, target) as unknown as typeof old) : old,
+      );
+      await run('Move it?', (options) =>
+        'sectionId' in target
+          ? changeQuestion(id, { ...target }, options)
+          : changeSection(surveyId, id, target, options),
+      );
+    },
+    [surveyId, run],
+  );
+
+  const remove = useCallback(
+    (survey: Definition, question: Question) => {
+      const start = () => {
+        const timer = setTimeout(async () => {
+          try {
+            await deleteQuestion(surveyId, question.id, { removeConditions: true });
+          } catch (error) {
+            toast({ text: `“${question.text}” was not deleted. ${problemText(error).text}`, isError: true });
+          }
+          await refreshSurvey(surveyId).catch(() => undefined);
+          setWaiting((next) => next.delete(question.id));
+        }, undoSeconds * 1000);
+        editingOf(surveyId).discard(question.id);
+        setWaiting((next) => next.set(question.id, { surveyId, timer }));
+        toast({
+          text: `“${question.text}” is deleted.`,
+          seconds: undoSeconds,
+          action: {
+            label: 'Undo',
+            run: () => {
+              clearTimeout(timer);
+              setWaiting((next) => next.delete(question.id));
+            },
+          },
+        });
+      };
+      const broken = placesNaming(survey, question.id);
+      if (broken.length === 0) start();
+      else setBreaking({ title: `Delete “${question.text}”?`, broken, confirm: async () => start() });
+    },
+    [surveyId],
+  );
+
+  const removeSection = useCallback(
+    (id: string) => run('Delete the section?', (options) => deleteSection(surveyId, id, options)),
+    [surveyId, run],
+  );
+
+  return { add, addSection, move, remove, removeSection, breaking, closeBreaking: () => setBreaking(undefined) };
+}
+
+export type Changes = ReturnType<typeof useChanges>;
+
+/** The body of a new question of a type. */
+export const newQuestionOf = (type: QuestionTypeName, place: Place) => ({
+  type,
+  text: 'New question',
+  ...typeOf(type).initial,
+  ...place,
+});
+
+const copyOfItem = ({ text, value, visibleIf, isAnchored }: Item) => ({ text, value, visibleIf, isAnchored });
+
+/** The body of a copy of a question, which stands right after it. */
+export function copyOf(question: Question): object {
+  const { type, text, description, isRequired, isAnchored, sectionId, visibleIf, optionsFrom, settings } = question;
+  const { rows } = settings;
+  const names = new RegExp(question.id, 'g');
+  return {
+    type,
+    text,
+    description,
+    isRequired,
+    isAnchored,
+    sectionId,
+    visibleIf,
+    optionsFrom,
+    order: question.order + 1,
+    // A skip that names the question itself would name the original.
+    skips: question.skips.filter((skip) => !names.test(JSON.stringify(skip))),
+    settings: { ...settings, ...(rows && { rows: rows.map(copyOfItem) }) },
+    ...(typeOf(type).options && { options: question.options.map(copyOfItem) }),
+  };
+}

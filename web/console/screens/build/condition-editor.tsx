@@ -1,0 +1,113 @@
+import { ListPlus, Plus, X } from 'lucide-react';
+import type { Condition } from '../../../../src/domain/path/definition.ts';
+import type { Definition, Question } from '../../data/questions.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Checkbox, Select } from '../../parts/choice-fields.tsx';
+import styles from './build.module.css';
+import { firstCondition, levelsAtMost } from './condition-forms.ts';
+import { LeafEditor } from './leaf-editor.tsx';
+
+interface ConditionEditorProps {
+  survey: Definition;
+  earlier: readonly Question[];
+  condition: Condition;
+  onChange(condition: Condition): void;
+  /** From 1; the service takes five levels. */
+  level: number;
+}
+
+const joinOptions = [
+  { value: 'all' as const, label: 'All of these hold' },
+  { value: 'any' as const, label: 'At least one of these holds' },
+];
+
+/** A condition and all that lies within it. */
+export function ConditionEditor({ survey, earlier, condition, onChange, level }: ConditionEditorProps) {
+  if ('not' in condition)
+    return (
+      <div className={styles.negated}>
+        <span className={styles.not}>not</span>
+        <ConditionEditor
+          survey={survey}
+          earlier={earlier}
+          condition={condition.not}
+          onChange={(not) => onChange({ not })}
+          level={level + 1}
+        />
+      </div>
+    );
+  if (!('all' in condition) && !('any' in condition)) {
+    if (level > 1) return <LeafEditor survey={survey} earlier={earlier} leaf={condition} onChange={onChange} />;
+    return (
+      <ConditionEditor
+        survey={survey}
+        earlier={earlier}
+        condition={{ all: [condition] }}
+        onChange={onChange}
+        level={level}
+      />
+    );
+  }
+  const join = 'all' in condition ? 'all' : 'any';
+  const list = 'all' in condition ? condition.all : condition.any;
+  const set = (next: readonly Condition[], how: 'all' | 'any' = join) =>
+    onChange(how === 'all' ? { all: next } : { any: next });
+  const change = (index: number, next: Condition) => set(list.map((inner, at) => (at === index ? next : inner)));
+  return (
+    <fieldset className={styles.conditionGroup}>
+      <legend className="visually-hidden">{level === 1 ? 'Condition' : 'Group of conditions'}</legend>
+      <Select
+        label="How the conditions are joined"
+        isLabelHidden
+        options={joinOptions}
+        value={join}
+        onChange={(how) => set(list, how)}
+      />
+      <ul className={styles.conditions}>
+        {list.map((inner, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: conditions have no identity but their place.
+          <li key={index} className={styles.condition}>
+            <ConditionEditor
+              survey={survey}
+              earlier={earlier}
+              condition={inner}
+              onChange={(next) => change(index, next)}
+              level={level + 1}
+            />
+            <span className={styles.conditionButtons}>
+              <Checkbox
+                isSelected={'not' in inner}
+                onChange={(isNegated) => change(index, isNegated ? { not: inner } : 'not' in inner ? inner.not : inner)}
+                isDisabled={!('not' in inner) && level + 1 >= levelsAtMost}
+              >
+                not
+              </Checkbox>
+              <IconButton
+                label={`Remove condition ${index + 1}`}
+                icon={<X aria-hidden />}
+                isDisabled={list.length === 1 && level === 1}
+                onPress={() => set(list.toSpliced(index, 1))}
+              />
+            </span>
+          </li>
+        ))}
+      </ul>
+      <div className={styles.buttons}>
+        <Button look="quiet" icon={<Plus aria-hidden />} onPress={() => set([...list, firstCondition(earlier)])}>
+          Add condition
+        </Button>
+        {level + 2 <= levelsAtMost && (
+          <Button
+            look="quiet"
+            icon={<ListPlus aria-hidden />}
+            onPress={() =>
+              set([...list, join === 'all' ? { any: [firstCondition(earlier)] } : { all: [firstCondition(earlier)] }])
+            }
+          >
+            Add group
+          </Button>
+        )}
+      </div>
+    </fieldset>
+  );
+}

@@ -1,0 +1,375 @@
+import { SurveyApiError } from '../../data/api.ts';
+import { problemText } from '../../data/problems.ts';
+import {
+  changeQuestion,
+  changeSection,
+  changeSurveyTexts,
+  type Definition,
+  type EditOptions,
+  type Item,
+  keepReply,
+  type Question,
+  refreshSurvey,
+  type Section,
+  viewsAreTold,
+} from '../../data/questions.ts';
+
+/** The pause in typing after which an edit is saved. */
+const pauseMs = 600;
+const retryMs = 5000;
+
+export type Kind = 'question' | 'section' | 'survey';
+/** A question, section, or the survey's own texts, as fields by name. */
+export type Thing = Question | Section | Definition;
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Something else in the survey that an edit would break, as the service lists it. */
+export interface BrokenPlace {
+  kind: string;
+  questionId?: string;
+  sectionId?: string;
+  optionId?: string;
+  rowId?: string;
+  quotaName?: string;
+  language?: string;
+  path: string;
+  message: string;
+}
+
+export interface Draft {
+  kind: Kind;
+  id: string;
+  /** What the service had when the edit began, or the last time it was compared. */
+  base: Fields;
+  version: number;
+  edits: Fields;
+  state: 'waiting' | 'saving' | 'failed' | 'conflict' | 'broken' | 'invalid';
+  problem?: string | undefined;
+  /** Fields that the service refuses, by path. */
+  details?: { path: string; message: string }[] | undefined;
+  /** What somebody else has made of the fields meanwhile. */
+  theirs?: Fields | undefined;
+  broken?: BrokenPlace[] | undefined;
+}
+
+export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+export const brokenPlacesOf = (error: unknown): BrokenPlace[] | undefined => {
+  if (!(error instanceof SurveyApiError)) return undefined;
+  const { reason, broken } = Object(error.details) as { reason?: string; broken?: BrokenPlace[] };
+  return reason === 'CONDITION_BROKEN' ? broken : undefined;
+};
+
+const isChangedMeanwhile = (error: unknown): boolean =>
+  error instanceof SurveyApiError && (Object(error.details) as { reason?: string }).reason === 'CHANGED_MEANWHILE';
+
+/** What an author has typed and the service does not have yet, for one survey. It outlives the view. */
+export class Editing {
+  readonly #surveyId: string;
+  #drafts: ReadonlyMap<string, Draft> = new Map();
+  readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+  readonly #listeners = new Set<() => void>();
+  /** The first id of an item that was added here, by the one that the service gave it: its field keeps the focus. */
+  readonly #firstIds = new Map<string, string>();
+  savedAt = 0;
+
+  constructor(surveyId: string) {
+    this.#surveyId = surveyId;
+  }
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  drafts = (): ReadonlyMap<string, Draft> => this.#drafts;
+
+  keyOf = (id: string): string => this.#firstIds.get(id) ?? id;
+
+  /** Changes fields of a question, section or of the survey, and saves them after a pause. */
+  edit(kind: Kind, current: Thing, version: number, changes: Fields): void {
+    const { id } = current;
+    const draft = this.#drafts.get(id) ?? {
+      kind,
+      id,
+      base: current as unknown as Fields,
+      version,
+      edits: {},
+      state: 'waiting' as const,
+    };
+    const all = { ...draft.edits, ...changes };
+    // What goes back to the base during a save is no edit of the base any more.
+    const edits = draft.state === 'saving' ? all : withoutSame(all, draft.base);
+    if (Object.keys(edits).length === 0 && draft.state !== 'saving') {
+      this.discard(id);
+      return;
+    }
+    const invalid = invalidField(edits);
+    const isHeld = draft.state === 'saving' || draft.state === 'conflict';
+    this.#set(id, {
+      ...draft,
+      edits,
+      state: isHeld ? draft.state : invalid ? 'invalid' : 'waiting',
+      details: invalid ? [invalid] : undefined,
+      problem: undefined,
+      broken: undefined,
+    });
+    if (!isHeld && !invalid) this.#schedule(id, pauseMs);
+  }
+
+  discard(id: string): void {
+    clearTimeout(this.#timers.get(id));
+    this.#set(id, undefined);
+  }
+
+  /** Takes a field of somebody else's instead of what was typed here, or keeps the own one over it. */
+  resolve(id: string, field: string, choice: 'mine' | 'theirs'): void {
+    const draft = this.#drafts.get(id);
+    if (!draft?.theirs) return;
+    const base = { ...draft.base, [field]: draft.theirs[field] };
+    const edits = choice === 'mine' ? draft.edits : without(draft.edits, field);
+    const theirs = without(draft.theirs, field);
+    if (Object.keys(theirs).length > 0) {
+      this.#set(id, { ...draft, base, edits, theirs });
+      return;
+    }
+    if (Object.keys(edits).length === 0) {
+      this.discard(id);
+      return;
+    }
+    this.#set(id, { ...draft, base, edits, theirs: undefined, state: 'waiting' });
+    this.#schedule(id, 0);
+  }
+
+  /** Compares what is typed with what the service has now: fields that only one side changed are merged. */
+  rebase(survey: Definition): void {
+    for (const [id, draft] of this.#drafts) {
+      if (draft.state === 'saving' || survey.version < draft.version) continue;
+      const fresh = thingOf(survey, draft) as Fields | undefined;
+      if (!fresh) this.#set(id, { ...draft, state: 'failed', problem: 'Somebody else has deleted this.' });
+      else this.#rebaseOne(draft, fresh, survey.version);
+    }
+  }
+
+  #rebaseOne(draft: Draft, fresh: Fields, version: number): void {
+    const { id } = draft;
+    const edits = withoutSame(draft.edits, fresh);
+    const theirs = Object.fromEntries(
+      Object.keys(edits)
+        .filter((field) => !isSame(fresh[field], draft.base[field]))
+        .map((field) => [field, fresh[field]]),
+    );
+    if (Object.keys(edits).length === 0) {
+      this.discard(id);
+      return;
+    }
+    if (Object.keys(theirs).length === 0) {
+      const isOver = draft.state === 'conflict';
+      this.#set(id, { ...draft, base: fresh, version, edits, theirs: undefined, ...(isOver && { state: 'waiting' }) });
+      if (isOver) this.#schedule(id, pauseMs);
+      return;
+    }
+    clearTimeout(this.#timers.get(id));
+    // The base of a field in conflict stays until somebody chooses.
+    const base = { ...fresh, ...Object.fromEntries(Object.keys(theirs).map((field) => [field, draft.base[field]])) };
+    this.#set(id, { ...draft, base, version, edits, theirs, state: 'conflict' });
+  }
+
+  /** Saves at once what waits for a pause in typing. */
+  async flush(): Promise<void> {
+    await Promise.all(
+      [...this.#drafts.values()].filter(({ state }) => state === 'waiting').map(({ id }) => this.save(id)),
+    );
+  }
+
+  async save(id: string, options: Pick<EditOptions, 'removeConditions'> = {}): Promise<void> {
+    clearTimeout(this.#timers.get(id));
+    const draft = this.#drafts.get(id);
+    if (!draft || draft.state === 'saving' || draft.state === 'conflict' || draft.state === 'invalid') return;
+    const sent = draft.edits;
+    this.#set(id, { ...draft, state: 'saving', problem: undefined, details: undefined, broken: undefined });
+    try {
+      const reply = await this.#send(draft, { ...options, ifUnchangedSince: draft.version });
+      // The reply is shown before the survey is read anew: a field that is typed in stays.
+      if (draft.kind !== 'survey') keepReply(this.#surveyId, draft.kind, reply);
+      await viewsAreTold();
+      this.#adopt(id, sent, reply);
+      this.savedAt = Date.now();
+      await this.#compareAgain(id);
+    } catch (error) {
+      await this.#failed(id, error);
+    }
+  }
+
+  async #send({ kind, id, base, edits }: Draft, options: EditOptions): Promise<Fields> {
+    const body = bodyOf(edits, base);
+    if (kind === 'survey') return (await changeSurveyTexts(id, body, options)) as unknown as Fields;
+    if (kind === 'section') return (await changeSection(this.#surveyId, id, body, options)) as unknown as Fields;
+    return (await changeQuestion(id, body, options)) as unknown as Fields;
+  }
+
+  /** After a save: what was sent is the service's now; what was typed meanwhile is still to be saved. */
+  #adopt(id: string, sent: Fields, reply: Fields): void {
+    const draft = this.#drafts.get(id);
+    if (!draft) return;
+    const newIds = this.#newIds(sent, reply);
+    const left = Object.fromEntries(
+      Object.entries(draft.edits)
+        .filter(([field, value]) => value !== sent[field])
+        .map(([field, value]) => [field, withIds(value, newIds)]),
+    );
+    this.#set(id, { ...draft, base: { ...draft.base, ...reply }, edits: left });
+  }
+
+  /** Ids that the service gave to items which were added here. */
+  #newIds(sent: Fields, reply: Fields): Map<string, string> {
+    const ids = new Map<string, string>();
+    for (const list of [itemsIn, rowsIn])
+      for (const [index, item] of (list(sent) ?? []).entries()) {
+        const given = list(reply)?.[index]?.id;
+        if (!isNewId(item.id) || given === undefined) continue;
+        ids.set(item.id, given);
+        this.#firstIds.set(given, item.id);
+      }
+    return ids;
+  }
+
+  async #compareAgain(id: string): Promise<void> {
+    const survey = await refreshSurvey(this.#surveyId);
+    const draft = this.#drafts.get(id);
+    const fresh = draft && (thingOf(survey, draft) as Fields | undefined);
+    if (!draft || !fresh) {
+      this.discard(id);
+      return;
+    }
+    this.#set(id, { ...draft, state: 'waiting' });
+    this.#rebaseOne({ ...draft, state: 'waiting' }, fresh, survey.version);
+    if (this.#drafts.get(id)?.state === 'waiting') this.#schedule(id, pauseMs);
+  }
+
+  async #failed(id: string, error: unknown): Promise<void> {
+    const draft = this.#drafts.get(id);
+    if (!draft) return;
+    if (isChangedMeanwhile(error)) {
+      await this.#compareAgain(id).catch((failure: unknown) => this.#failed(id, failure));
+      return;
+    }
+    const { text, details, isTemporary } = problemText(error);
+    const broken = brokenPlacesOf(error);
+    this.#set(id, { ...draft, state: broken ? 'broken' : 'failed', problem: text, details, broken });
+    if (isTemporary) this.#schedule(id, retryMs);
+  }
+
+  #schedule(id: string, ms: number): void {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.set(
+      id,
+      setTimeout(() => void this.save(id), ms),
+    );
+  }
+
+  #set(id: string, draft: Draft | undefined): void {
+    const next = new Map(this.#drafts);
+    if (draft) next.set(id, draft);
+    else next.delete(id);
+    this.#drafts = next;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const editings = new Map<string, Editing>();
+
+/** The edits of a survey: the same object wherever it is asked for. */
+export function editingOf(surveyId: string): Editing {
+  let editing = editings.get(surveyId);
+  if (!editing) {
+    editing = new Editing(surveyId);
+    editings.set(surveyId, editing);
+  }
+  return editing;
+}
+
+// The browser asks before it throws away what could not be saved.
+addEventListener('beforeunload', (event) => {
+  for (const editing of editings.values()) {
+    if (editing.drafts().size === 0) continue;
+    void editing.flush();
+    event.preventDefault();
+  }
+});
+
+/** The survey as it will be when everything that is typed is saved. */
+export function withEdits(survey: Definition, drafts: ReadonlyMap<string, Draft>): Definition {
+  if (drafts.size === 0) return survey;
+  const edited = <T extends { id: string }>(thing: T): T => {
+    const draft = drafts.get(thing.id);
+    return draft ? { ...thing, ...draft.edits } : thing;
+  };
+  return { ...edited(survey), sections: survey.sections.map(edited), questions: survey.questions.map(edited) };
+}
+
+const newIdPrefix = 'new-';
+let lastNewId = 0;
+/** An id for an item until the service gives it one. */
+export const newItemId = (): string => `${newIdPrefix}${++lastNewId}`;
+export const isNewId = (id: string): boolean => id.startsWith(newIdPrefix);
+
+const itemsIn = (fields: Fields) => fields['options'] as readonly Item[] | undefined;
+const rowsIn = (fields: Fields) => (fields['settings'] as { rows?: readonly Item[] } | undefined)?.rows;
+
+function withIds(value: unknown, ids: ReadonlyMap<string, string>): unknown {
+  if (ids.size === 0) return value;
+  const rename = (item: Item): Item => ({ ...item, id: ids.get(item.id) ?? item.id });
+  if (Array.isArray(value)) return value.map((item) => ('text' in Object(item) ? rename(item as Item) : item));
+  const { rows } = Object(value) as { rows?: Item[] };
+  return rows ? { ...(value as object), rows: rows.map(rename) } : value;
+}
+
+const without = (fields: Fields, name: string): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([field]) => field !== name));
+
+const withoutSame = (edits: Fields, base: Fields): Fields =>
+  Object.fromEntries(Object.entries(edits).filter(([field, value]) => !isSame(value, base[field])));
+
+const thingOf = (survey: Definition, { kind, id }: Draft): Thing | undefined => {
+  if (kind === 'survey') return survey;
+  const things: readonly Thing[] = kind === 'section' ? survey.sections : survey.questions;
+  return things.find((thing) => thing.id === id);
+};
+
+const bodyItem = ({ id, text, value, visibleIf, isAnchored }: Item) => ({
+  ...(!isNewId(id) && { id }),
+  text,
+  ...(value !== undefined && value !== '' && { value }),
+  visibleIf: visibleIf ?? null,
+  isAnchored: isAnchored ?? false,
+});
+
+/** The body of a PUT: omitted settings would stay, so those that were taken away are null. */
+function bodyOf(edits: Fields, base: Fields): Record<string, unknown> {
+  const body: Record<string, unknown> = { ...edits };
+  const options = itemsIn(edits);
+  if (options) body['options'] = options.map(bodyItem);
+  if (edits['settings']) {
+    const before = Object.keys(Object(base['settings'])).map((name) => [name, null]);
+    const settings: Record<string, unknown> = { ...Object.fromEntries(before), ...(edits['settings'] as object) };
+    const rows = rowsIn(edits);
+    if (rows) settings['rows'] = rows.map(bodyItem);
+    body['settings'] = Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, value ?? null]));
+  }
+  return body;
+}
+
+/** What need not be sent to be known as wrong. */
+function invalidField(edits: Fields): { path: string; message: string } | undefined {
+  const isEmpty = (value: unknown) => typeof value === 'string' && value.trim() === '';
+  if (isEmpty(edits['text'])) return { path: 'text', message: 'A question needs a text.' };
+  for (const [path, list] of [
+    ['options', itemsIn(edits)],
+    ['settings.rows', rowsIn(edits)],
+  ] as const) {
+    const index = list?.findIndex(({ text }) => isEmpty(text)) ?? -1;
+    if (index >= 0) return { path: `${path}.${index}.text`, message: 'This needs a text.' };
+  }
+  return undefined;
+}

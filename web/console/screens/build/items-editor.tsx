@@ -1,0 +1,173 @@
+import { Anchor, ArrowDown, ArrowUp, GitBranch, Plus, X } from 'lucide-react';
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import type { Item } from '../../data/questions.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { Switch } from '../../parts/choice-fields.tsx';
+import { TextField } from '../../parts/text-fields.tsx';
+import styles from './build.module.css';
+import { newItemId } from './editing.ts';
+
+interface ItemsEditorProps {
+  /** What one of them is called: option, row, column. */
+  noun: string;
+  items: readonly Item[];
+  onChange(items: Item[]): void;
+  isReadOnly: boolean;
+  /** Only the labels can change. */
+  isFixed?: boolean;
+  keyOf(id: string): string;
+  /** What the service says about one of them. */
+  problemOf(index: number, field: string): string | undefined;
+  /** Opens the conditions of an item. */
+  onCondition(item: Item): void;
+}
+
+const title = (noun: string) => noun.charAt(0).toUpperCase() + noun.slice(1);
+
+/** The options of a question or the rows of a matrix. Enter adds one below, Alt with arrows moves one. */
+export function ItemsEditor(props: ItemsEditorProps) {
+  const { noun, items, onChange, isReadOnly, isFixed = false, keyOf, problemOf, onCondition } = props;
+  const [showsValues, setShowsValues] = useState(false);
+  const list = useRef<HTMLOListElement>(null);
+  const [focused, setFocused] = useState<string>();
+
+  useEffect(() => {
+    if (focused === undefined) return;
+    const input = list.current?.querySelector<HTMLInputElement>(`[data-item="${focused}"] input`);
+    input?.focus();
+    input?.select();
+    setFocused(undefined);
+  }, [focused]);
+
+  const change = (index: number, changes: Partial<Item>) =>
+    onChange(items.map((item, at) => (at === index ? { ...item, ...changes } : item)));
+  const add = (index: number) => {
+    const id = newItemId();
+    onChange(items.toSpliced(index, 0, { id, text: `${title(noun)} ${items.length + 1}` }));
+    setFocused(id);
+  };
+  const move = (index: number, to: number) => {
+    const item = items[index];
+    if (!item || to < 0 || to >= items.length) return;
+    onChange(items.toSpliced(index, 1).toSpliced(to, 0, item));
+    setFocused(keyOf(item.id));
+  };
+  const remove = (index: number) => {
+    onChange(items.toSpliced(index, 1));
+    const next = items[index + 1] ?? items[index - 1];
+    if (next) setFocused(keyOf(next.id));
+  };
+  const onKeyDown = (event: KeyboardEvent, index: number) => {
+    if (isReadOnly || isFixed) return;
+    if (event.altKey && event.key === 'ArrowUp') move(index, index - 1);
+    else if (event.altKey && event.key === 'ArrowDown') move(index, index + 1);
+    else if (event.key === 'Enter' && event.target instanceof HTMLInputElement) add(index + 1);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <section className={styles.part} aria-label={`${title(noun)}s`}>
+      <header className={styles.partHead}>
+        <h3>{title(noun)}s</h3>
+        <Switch isSelected={showsValues} onChange={setShowsValues}>
+          Show values
+        </Switch>
+      </header>
+      <ol ref={list} className={styles.items}>
+        {items.map((item, index) => (
+          <li
+            key={keyOf(item.id)}
+            data-item={keyOf(item.id)}
+            className={styles.item}
+            onKeyDown={(event) => onKeyDown(event, index)}
+          >
+            <TextField
+              label={`${title(noun)} ${index + 1}`}
+              isLabelHidden
+              value={item.text}
+              onChange={(text) => change(index, { text })}
+              maxLength={500}
+              isReadOnly={isReadOnly}
+              error={problemOf(index, 'text')}
+            />
+            {showsValues && (
+              <TextField
+                label={`Value of ${noun} ${index + 1}`}
+                isLabelHidden
+                value={item.value ?? ''}
+                placeholder="Made of the text"
+                onChange={(value) => change(index, { value })}
+                maxLength={200}
+                isReadOnly={isReadOnly || isFixed}
+                error={problemOf(index, 'value')}
+              />
+            )}
+            {!isReadOnly && !isFixed && (
+              <span className={styles.itemButtons}>
+                <ItemMark
+                  isOn={item.visibleIf != null}
+                  label={`Condition of ${item.text}`}
+                  icon={<GitBranch aria-hidden />}
+                  onPress={() => onCondition(item)}
+                />
+                <ItemMark
+                  isOn={item.isAnchored === true}
+                  isToggle
+                  label={`Keep ${item.text} in its place when shuffled`}
+                  icon={<Anchor aria-hidden />}
+                  onPress={() => change(index, { isAnchored: item.isAnchored !== true })}
+                />
+                <IconButton
+                  label={`Move ${item.text} up`}
+                  icon={<ArrowUp aria-hidden />}
+                  isDisabled={index === 0}
+                  onPress={() => move(index, index - 1)}
+                />
+                <IconButton
+                  label={`Move ${item.text} down`}
+                  icon={<ArrowDown aria-hidden />}
+                  isDisabled={index === items.length - 1}
+                  onPress={() => move(index, index + 1)}
+                />
+                <IconButton
+                  label={`Remove ${item.text}`}
+                  icon={<X aria-hidden />}
+                  isDisabled={items.length === 1}
+                  onPress={() => remove(index)}
+                />
+              </span>
+            )}
+          </li>
+        ))}
+      </ol>
+      {!isReadOnly && !isFixed && (
+        <Button look="quiet" icon={<Plus aria-hidden />} onPress={() => add(items.length)}>
+          Add {noun}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+interface ItemMarkProps {
+  isOn: boolean;
+  isToggle?: boolean;
+  label: string;
+  icon: React.ReactNode;
+  onPress(): void;
+}
+
+/** A button that shows whether something is set on an item; a dot beside the icon says so without colour. */
+function ItemMark({ isOn, isToggle, label, icon, onPress }: ItemMarkProps) {
+  return (
+    <span className={isOn ? styles.on : undefined}>
+      <IconButton
+        label={isOn && !isToggle ? `${label} (set)` : label}
+        icon={icon}
+        onPress={onPress}
+        {...(isToggle && { 'aria-pressed': isOn })}
+      />
+    </span>
+  );
+}

@@ -1,0 +1,83 @@
+import type { Definition, Question, Section } from '../../data/questions.ts';
+
+/** A line of the outline. */
+export type Row =
+  | { kind: 'survey'; id: string }
+  | { kind: 'section'; id: string; section: Section }
+  | { kind: 'question'; id: string; question: Question; number: number };
+
+/** The survey in its designed order: its own line, questions without a section, then section by section. */
+export function rowsOf(survey: Definition): Row[] {
+  const bySection = new Map<string | null, Question[]>();
+  const known = new Set(survey.sections.map(({ id }) => id));
+  for (const question of survey.questions) {
+    const sectionId = question.sectionId !== null && known.has(question.sectionId) ? question.sectionId : null;
+    const list = bySection.get(sectionId);
+    if (list) list.push(question);
+    else bySection.set(sectionId, [question]);
+  }
+  let number = 0;
+  const questionRows = (sectionId: string | null): Row[] =>
+    (bySection.get(sectionId) ?? []).map((question) => {
+      number += 1;
+      return { kind: 'question', id: question.id, question, number };
+    });
+  return [
+    { kind: 'survey', id: survey.id },
+    ...questionRows(null),
+    ...survey.sections.flatMap((section): Row[] => [
+      { kind: 'section', id: section.id, section },
+      ...questionRows(section.id),
+    ]),
+  ];
+}
+
+export interface Place {
+  sectionId: string | null;
+  /** Zero-based among the survey's other questions. */
+  order: number;
+}
+
+/** The place of a question that stands at `index` of these rows. */
+export function placeAt(rows: readonly Row[], index: number): Place {
+  const before = rows.slice(0, index);
+  const section = before.findLast(({ kind }) => kind === 'section');
+  return { sectionId: section?.id ?? null, order: before.filter(({ kind }) => kind === 'question').length };
+}
+
+/** The rows with one of them at another index. */
+export function movedRow(rows: readonly Row[], from: number, to: number): Row[] {
+  const next = rows.filter((_, index) => index !== from);
+  const row = rows[from];
+  return row ? next.toSpliced(Math.max(1, to), 0, row) : [...rows];
+}
+
+/** Where a question or section goes when the row at `from` moves to `to`. */
+export function moveTarget(rows: readonly Row[], from: number, to: number): Place | { order: number } | undefined {
+  const row = rows[from];
+  const index = Math.max(1, Math.min(rows.length - 1, to));
+  if (!row || row.kind === 'survey' || index === from) return undefined;
+  const moved = movedRow(rows, from, index);
+  if (row.kind === 'question') return placeAt(moved, moved.indexOf(row));
+  return { order: moved.slice(0, moved.indexOf(row)).filter(({ kind }) => kind === 'section').length };
+}
+
+/** The survey with a question or section at its new place, until the service says the same. */
+export function withMove(survey: Definition, id: string, target: Place | { order: number }): Definition {
+  const section = survey.sections.find((one) => one.id === id);
+  if (section) {
+    const others = survey.sections.filter((one) => one !== section);
+    return inOrder({ ...survey, sections: others.toSpliced(target.order, 0, section) });
+  }
+  const question = survey.questions.find((one) => one.id === id);
+  if (!question || !('sectionId' in target)) return survey;
+  const others = survey.questions.filter((one) => one !== question);
+  const moved = { ...question, sectionId: target.sectionId };
+  return inOrder({ ...survey, questions: others.toSpliced(target.order, 0, moved) });
+}
+
+function inOrder(survey: Definition): Definition {
+  const sections = survey.sections.map((section, order) => ({ ...section, order }));
+  const questions = rowsOf({ ...survey, sections }).flatMap((row) => (row.kind === 'question' ? [row.question] : []));
+  return { ...survey, sections, questions: questions.map((question, order) => ({ ...question, order })) };
+}

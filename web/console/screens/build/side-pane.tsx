@@ -1,0 +1,37 @@
+import type { BuildPane } from '../../app/search.ts';
+import type { Definition } from '../../data/questions.ts';
+import { Tabs } from '../../parts/page.tsx';
+import styles from './build.module.css';
+import type { Row } from './outline-rows.ts';
+import { PathMap } from './path-map.tsx';
+import { Versions } from './versions.tsx';
+
+interface SidePaneProps {
+  survey: Definition;
+  stored: Definition;
+  selected: Row | undefined;
+  pane: BuildPane;
+  onPane(pane: BuildPane): void;
+  onSelect(id: string): void;
+}
+
+/** What stands beside the editor: the path through the survey, or its versions. */
+export function SidePane({ survey, stored, selected, pane, onPane, onSelect }: SidePaneProps) {
+  return (
+    <aside className={styles.side} aria-label="Beside the editor">
+      <Tabs
+        label="Beside the editor"
+        selected={pane}
+        onSelect={onPane}
+        tabs={[
+          {
+            id: 'path',
+            title: 'Path',
+            content: <PathMap survey={survey} selected={selected?.id} onSelect={onSelect} />,
+          },
+          { id: 'versions', title: 'Versions', content: <Versions survey={stored} /> },
+        ]}
+      />
+    </aside>
+  );
+}
