@@ -55,6 +55,9 @@ describe('building a survey', { skip: withoutBrowser }, () => {
     await outline.getByRole('button', { name: /Which dish/ }).focus();
     await page.keyboard.press('Control+d');
     await eventually(async () => assert.equal((await questionsOf(id)).length, 2));
+    await eventually(async () =>
+      assert.equal(await page.evaluate('document.activeElement.value'), 'Which dish?', 'the copy is edited'),
+    );
     await page.keyboard.press('Control+a');
     await page.keyboard.type('Which drink?');
     await eventually(async () => assert.equal((await questionsOf(id))[1]?.text, 'Which drink?'));

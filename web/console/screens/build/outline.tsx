@@ -46,6 +46,8 @@ export function Outline(props: OutlineProps) {
     if (selectedIndex >= 0) virtualizer.scrollToIndex(selectedIndex);
   }, [selectedIndex, virtualizer]);
 
+  /** A row that was moved by keys, until it stands at its new place: the focus goes with it. */
+  const moving = useRef<{ id: string; to: number } | undefined>(undefined);
   const focusRow = (index: number) => {
     virtualizer.scrollToIndex(index);
     requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-row="${index}"]`)?.focus());
@@ -59,9 +61,15 @@ export function Outline(props: OutlineProps) {
   };
   const move = (row: Row, from: number, to: number) => {
     if (!canEdit || row.kind === 'survey' || to < 1 || to >= rows.length) return;
+    moving.current = { id: row.id, to };
     onMove(row.id, from, to);
-    focusRow(to);
   };
+  useEffect(() => {
+    const { id, to } = moving.current ?? {};
+    if (to === undefined || rows[to]?.id !== id) return;
+    moving.current = undefined;
+    focusRow(to);
+  });
 
   const onKeyDown = (event: KeyboardEvent, index: number, row: Row) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
