@@ -21,6 +21,7 @@ import { createLive } from './live/live.ts';
 import { createOpenApi } from './reference/openapi.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes, openApiRoute } from './routes/docs.ts';
+import { embedRoute } from './routes/embed.ts';
 import { withAudit } from './routing/audit.ts';
 import { createDispatch } from './routing/dispatch.ts';
 import { createRateLimits } from './routing/rate-limits.ts';
@@ -118,7 +119,7 @@ export async function createApiServer(options: ApiServerOptions) {
 
   const server = createServer({
     api: createRouteTable([...withAudit(routes, audit), openApi]),
-    root: createRouteTable([...rootRoutes, ...docsRoutes(), ...consoleRoutes(), webFilesRoute()]),
+    root: createRouteTable([...rootRoutes, ...docsRoutes(), ...consoleRoutes(), embedRoute(), webFilesRoute()]),
     dispatch: createDispatch({ authenticate, access, limits, log, metrics, auditRefusal: createRefusalAudit(audit) }),
     addressOf,
     corsOrigins,

@@ -3,7 +3,14 @@ import { readdirSync } from 'node:fs';
 import type { Route } from '../../src/http/routing/route.ts';
 
 /** Modules whose routes lie at the root, not below the base address; of `docs`, only the document itself lies below. */
-const rootMakers = new Set(['consoleRoutes', 'docsRoutes', 'healthRoutes', 'metricsRoute', 'webFilesRoute']);
+const rootMakers = new Set([
+  'consoleRoutes',
+  'docsRoutes',
+  'embedRoute',
+  'healthRoutes',
+  'metricsRoute',
+  'webFilesRoute',
+]);
 
 /**
  * Every route that the modules of `src/http/routes` make, built without anything behind it: what they are given stands
