@@ -86,7 +86,7 @@ describe('the list of surveys', { skip: withoutBrowser }, () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog', { name: 'Go to' }).waitFor();
     await page.keyboard.type('canteen');
-    await page.getByRole('option', { name: 'Lunch in the canteen' }).waitFor();
+    await page.getByRole('menuitem', { name: 'Lunch in the canteen' }).waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Lunch in the canteen' }).waitFor();

@@ -14,12 +14,20 @@ export interface ButtonProps extends Omit<AriaButtonProps, 'className' | 'style'
   children: ReactNode;
 }
 
-/** `isPending` shows that the action runs and takes no second press. */
-export function Button({ look = 'normal', icon, children, ...props }: ButtonProps) {
+/**
+ * `isPending` shows that the action runs and takes no second press; the focus stays. React Aria's own announcement of it
+ * would outlive the button, without a name.
+ */
+export function Button({ look = 'normal', icon, children, isPending = false, ...props }: ButtonProps) {
+  const { onPress, type = 'button', ...others } = props;
   return (
-    <AriaButton {...props} className={cx(styles.button, styles[look])}>
+    <AriaButton
+      {...others}
+      {...(isPending ? { type: 'button', 'aria-disabled': true } : { type, ...(onPress && { onPress }) })}
+      className={cx(styles.button, styles[look])}
+    >
       {icon}
-      {props.isPending ? <span className={styles.pending}>{children}</span> : children}
+      <span className={isPending ? styles.pending : undefined}>{children}</span>
     </AriaButton>
   );
 }

@@ -13,8 +13,6 @@ export interface Column<Row> {
   isNumber?: boolean;
   /** A press on the head sorts by this column. */
   isSortable?: boolean;
-  /** Left out on narrow screens. */
-  isMinor?: boolean;
   /** The title is read out but not shown, as for a column of menus. */
   isTitleHidden?: boolean;
 }
@@ -137,8 +135,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
-const cellClass = <Row,>({ isNumber, isMinor }: Column<Row>) =>
-  cx(styles.cell, isNumber && styles.number, isMinor && styles.minor);
+const cellClass = <Row,>({ isNumber }: Column<Row>) => cx(styles.cell, isNumber && styles.number);
 
 interface HeadCellProps<Row> {
   column: Column<Row>;
