@@ -1,8 +1,20 @@
 // The set-up that every command shares: right Node, locked packages, a build of the present sources.
 // Plain JavaScript without dependencies: it runs on a bare checkout.
 import { spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { correctEngine, originalEngine } from './correct-engine.mjs';
 import { correctPostgres } from './correct-postgres.mjs';
@@ -61,27 +73,70 @@ function npm(...args) {
   );
 }
 
+/**
+ * Builds in `dist.cache`, where the compiler finds what it made before and only does what has changed, and copies the
+ * result. The copy is made beside dist and then swapped: deleted sources leave nothing behind, a failed build changes
+ * nothing, and a service that runs from dist is without its files for an instant only.
+ */
 function build() {
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === sourceState()) return;
-  process.stderr.write('Building …\n');
-  // Beside, then swapped: deleted sources leave nothing behind, a failed build changes nothing, and a service that runs
-  // from dist is without its files for an instant only.
-  const draft = inRoot(`dist.${process.pid}`);
   const state = sourceState();
-  const node = (...args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] }).status === 0;
-  const isBuilt =
-    node(compiler(), '-p', inRoot('tsconfig.json'), '--outDir', draft) &&
-    node(inRoot('web', 'build.mjs'), join(draft, 'web'));
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === state.join('\n')) return;
+  process.stderr.write('Building …\n');
+  const [cache, draft] = [inRoot(`dist.${process.pid}.cache`), inRoot(`dist.${process.pid}`)];
+  // A second build at the same time finds no cache, and makes one of its own.
+  if (existsSync(inRoot('dist.cache'))) tryRename(inRoot('dist.cache'), cache);
+  const isBuilt = compile(cache) && buildWeb(cache, state);
   if (isBuilt) {
+    copyBuild(cache, draft);
     correctEngine(draft);
     correctPostgres(draft);
-    writeFileSync(join(draft, '.built'), state);
+    writeFileSync(join(draft, '.built'), state.join('\n'));
     rmSync(inRoot('dist'), { recursive: true, force: true });
     renameSync(draft, inRoot('dist'));
-    return;
   }
-  rmSync(draft, { recursive: true, force: true });
-  stop('The build failed');
+  if (!tryRename(cache, inRoot('dist.cache'))) rmSync(cache, { recursive: true, force: true });
+  if (!isBuilt) stop('The build failed');
+}
+
+const node = (...args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] }).status === 0;
+
+const compile = (cache) =>
+  node(
+    compiler(),
+    ...['-p', inRoot('tsconfig.json'), '--outDir', cache],
+    ...['--incremental', '--tsBuildInfoFile', join(cache, '.tsbuildinfo')],
+  );
+
+/** Builds the pages again if anything that they are made of has changed. */
+function buildWeb(cache, state) {
+  const webState = state.filter((line) => /^(web|client|src[/\\]domain|package-lock)/.test(line)).join('\n');
+  const stamp = join(cache, '.web-built');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === webState) return true;
+  rmSync(stamp, { force: true });
+  const isBuilt = node(inRoot('web', 'build.mjs'), join(cache, 'web'));
+  if (isBuilt) writeFileSync(stamp, webState);
+  return isBuilt;
+}
+
+/** Copies what was made of sources that are still there. */
+function copyBuild(cache, draft) {
+  const compiled = ['src', 'test', 'bench']
+    .flatMap((dir) => filesBelow(inRoot(dir)))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
+    .map((file) => file.slice(root.length).replace(/\.ts$/, '.js'))
+    .flatMap((file) => [file, `${file}.map`]);
+  for (const dir of new Set(compiled.map(dirname))) mkdirSync(join(draft, dir), { recursive: true });
+  for (const file of compiled) copyFileSync(join(cache, file), join(draft, file));
+  cpSync(join(cache, 'web'), join(draft, 'web'), { recursive: true });
+}
+
+function tryRename(from, to) {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function compiler() {
@@ -96,8 +151,7 @@ function sourceState() {
   const engine = existsSync(originalEngine) ? [originalEngine] : [];
   return [...files, ...corrections, ...engine, inRoot('tsconfig.json'), inRoot('package-lock.json')]
     .map((file) => [file.slice(root.length), statSync(file).size, changedAt(file)].join(' '))
-    .sort()
-    .join('\n');
+    .sort();
 }
 
 function filesBelow(dir) {

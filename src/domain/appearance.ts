@@ -170,27 +170,8 @@ export function changedAppearance(
   return next;
 }
 
-/** Sources for `frame-ancestors` of a Content-Security-Policy: the pages that may show the survey in a frame. */
-export function frameAncestorsOf({ allowedOrigins } = defaultAppearance): readonly string[] {
+/** The directive of a Content-Security-Policy that says which pages may show the survey in a frame. */
+export function frameAncestorsOf({ allowedOrigins }: Pick<Appearance, 'allowedOrigins'> = defaultAppearance): string {
   // The console of this host previews the page.
-  return allowedOrigins.includes('*') ? ['*'] : ["'self'", ...allowedOrigins];
-}
-
-/**
- * Declarations for `:root` that put the survey's colours in the place of those of web/shared/tokens.css. In dark the
- * style sheet's own colours have the higher specificity.
- */
-export function rootStyleOf({ primaryColor, backgroundColor } = defaultAppearance): string {
-  const declarations = [
-    ...(primaryColor === null
-      ? []
-      : [
-          `--color-accent:${primaryColor}`,
-          `--color-accent-hover:color-mix(in srgb,${primaryColor} 80%,#000)`,
-          `--color-accent-soft:color-mix(in srgb,${primaryColor} 10%,#fff)`,
-          `--color-focus:${primaryColor}`,
-        ]),
-    ...(backgroundColor === null ? [] : [`--color-background:${backgroundColor}`]),
-  ];
-  return declarations.join(';');
+  return `frame-ancestors ${allowedOrigins.includes('*') ? '*' : ["'self'", ...allowedOrigins].join(' ')}`;
 }

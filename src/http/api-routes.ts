@@ -19,6 +19,7 @@ import { createSurveyVersions } from '../stores/postgres/survey-versions.ts';
 import type { Stores } from '../stores/stores.ts';
 import { createGuard } from '../webhooks/guard.ts';
 import type { Authentication } from './authentication.ts';
+import { createPageDocument } from './page-document.ts';
 import { aiAnalysisRoutes } from './routes/ai-analysis.ts';
 import { aiConversationRoutes } from './routes/ai-conversations.ts';
 import { aiGenerationRoutes } from './routes/ai-generation.ts';
@@ -41,6 +42,7 @@ import { metricsRoute } from './routes/metrics.ts';
 import { publicSurveyRoutes } from './routes/public.ts';
 import { questionRoutes } from './routes/questions.ts';
 import { quotaRoutes } from './routes/quotas.ts';
+import { respondentPageRoute } from './routes/respondent-page.ts';
 import { responseRoutes } from './routes/responses.ts';
 import { sectionRoutes } from './routes/sections.ts';
 import { surveyVersionRoutes } from './routes/survey-versions.ts';
@@ -54,6 +56,7 @@ import type { RateLimits } from './routing/rate-limits.ts';
 import type { Route } from './routing/route.ts';
 import type { SurveyAccess } from './routing/survey-access.ts';
 import { submitRoute } from './submit/submit-route.ts';
+import { createTranslated } from './translated-survey.ts';
 
 /** What the HTTP interface of a process needs from the other rooms. */
 export interface ApiServerOptions {
@@ -134,6 +137,25 @@ export function respondentRoutes({ settings, stores, core, secrets }: ApiServerO
       unclaimedMinutes: settings.uploadUnclaimedMinutes,
       now,
       newId: id,
+    }),
+  ];
+}
+
+/** The page on which respondents answer, beside the base address. */
+export function respondentPageRoutes({ settings, stores, core, log }: ApiServerOptions, limits: RateLimits): Route[] {
+  const { currentSurvey, postgresFallback, invitations, now } = core;
+  return [
+    respondentPageRoute({
+      currentSurvey,
+      collectors: stores.collectors,
+      invitations,
+      intake: stores.intake,
+      translated: createTranslated({ postgresFallback, translations: stores.translations }),
+      limits,
+      document: createPageDocument(),
+      maxUploadBytes: settings.uploadMaxBytes,
+      log,
+      now,
     }),
   ];
 }

@@ -12,6 +12,7 @@ import {
   aiRoutes,
   authoringRoutes,
   createRootRoutes,
+  respondentPageRoutes,
   respondentRoutes,
   resultRoutes,
   webhookApiRoutes,
@@ -119,7 +120,14 @@ export async function createApiServer(options: ApiServerOptions) {
 
   const server = createServer({
     api: createRouteTable([...withAudit(routes, audit), openApi]),
-    root: createRouteTable([...rootRoutes, ...docsRoutes(), ...consoleRoutes(), embedRoute(), webFilesRoute()]),
+    root: createRouteTable([
+      ...rootRoutes,
+      ...docsRoutes(),
+      ...consoleRoutes(),
+      ...respondentPageRoutes(options, limits),
+      embedRoute(),
+      webFilesRoute(),
+    ]),
     dispatch: createDispatch({ authenticate, access, limits, log, metrics, auditRefusal: createRefusalAudit(audit) }),
     addressOf,
     corsOrigins,

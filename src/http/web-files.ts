@@ -75,7 +75,7 @@ export function sendWebFile(
   cacheControl: string,
   headers: readonly (readonly [string, string])[] = [],
 ): Outcome {
-  const encoding = (['br', 'gzip'] as const).find((name) => compressed[name] && takes(acceptEncoding, name));
+  const encoding = acceptedEncoding(acceptEncoding, (name) => compressed[name] !== undefined);
   const body = (encoding && compressed[encoding]) ?? bytes;
   return {
     kind: 'stream',
@@ -92,6 +92,12 @@ export function sendWebFile(
     ],
   };
 }
+
+/** The best coding that the client takes, among those that are there. */
+export const acceptedEncoding = (
+  acceptEncoding: string | undefined,
+  isThere: (encoding: Encoding) => boolean = () => true,
+): Encoding | undefined => (['br', 'gzip'] as const).find((name) => isThere(name) && takes(acceptEncoding, name));
 
 /** Whether Accept-Encoding (RFC 9110 §12.5.3) names a coding without refusing it. */
 function takes(acceptEncoding: string | undefined, coding: Encoding): boolean {

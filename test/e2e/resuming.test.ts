@@ -42,6 +42,26 @@ describe('resuming a response long after it was saved', () => {
     everything: (id: string) => redis.del(answersKey(id), responseKey(id)),
   };
 
+  it('takes back the saved answers that a later save clears', async () => {
+    const { MATRIX, NPS, SHORT_TEXT, YES_NO } = survey.questions;
+    const saved = await admin.submit(survey.id, { isComplete: false, answers: answersOf(survey, 5) });
+    const { responseId, resumeToken } = saved.body.data;
+    const more = { responseId, resumeToken, isComplete: false };
+    const cleared = await admin.submit(survey.id, {
+      ...more,
+      answers: [{ questionId: NPS.id, numberValue: 1 }],
+      cleared: [NPS.id, SHORT_TEXT.id, MATRIX.id],
+    });
+    assert.equal(cleared.status, 201, JSON.stringify(cleared.body));
+    const { answers } = await admin.get(`/responses/${responseId}`);
+    const answered = (id: string) => answers.filter(({ questionId }: { questionId: string }) => questionId === id);
+    assert.deepEqual([answered(SHORT_TEXT.id), answered(MATRIX.id)], [[], []]);
+    assert.deepEqual(answered(NPS.id), [{ questionId: NPS.id, numberValue: 1 }]);
+    assert.equal(answered(YES_NO.id).length, 1);
+    for (const wrong of [[randomUUID()], 'x', [1]])
+      assert.equal((await admin.submit(survey.id, { ...more, answers: [], cleared: wrong })).status, 400);
+  });
+
   for (const [what, letGo] of Object.entries(forget))
     it(`merges with all that was saved after the intake has evicted its ${what}`, async () => {
       const startedAt = new Date(Date.now() - 90_000).toISOString();

@@ -88,7 +88,7 @@ function importsOf(file: string): Import[] {
   ];
   const seen = text
     .split('\n')
-    .filter((line) => /^(?:import|export|\}).*\bfrom '|^import '|\bimport\(/.test(line)).length;
+    .filter((line) => /^(?:import|export|\}).*\bfrom '|^import '|\bimport\('/.test(line)).length;
   assert.equal(found.length, seen, `${file}: ${seen} lines look like imports, ${found.length} were read`);
   return found.map(({ specifier, isTypeOnly }) => {
     const isRelative = specifier.startsWith('.');

@@ -339,6 +339,7 @@ function planJudged(
     isComplete: submission.isComplete,
     uploads,
     previous: continued.saved?.row,
+    cleared: submission.cleared,
     ...(compiled.paths && { isStrict: submission.isStrict, context: respondentOf(input) }),
   };
   if (!compiled.isSlowToCheck)

@@ -45,6 +45,8 @@ export interface CheckOptions {
   uploads: ReadonlyMap<string, KnownUpload>;
   /** The stored row of a resumed response: questions answered now are replaced, the others stay. */
   previous?: AnswerRow | undefined;
+  /** Ids of questions whose answers in `previous` are taken back. */
+  cleared?: readonly string[] | undefined;
 }
 
 /** `path`: of surveys with paths or quotas by cell. */
@@ -144,10 +146,16 @@ export async function checkAnswersInSlices(
 }
 
 function beginCheck(compiled: CompiledSurvey, given: unknown, options: CheckOptions) {
-  const { isComplete, uploads, previous, context: respondent = noContext, isStrict = false } = options;
+  const { isComplete, uploads, previous, cleared = [], context: respondent = noContext, isStrict = false } = options;
   const issues: ValidationIssue[] = [];
   const { answered, answers, misshaped } = groupAnswers(compiled, given, issues);
   const row = initialRow(compiled, previous);
+  for (const [index, id] of cleared.entries()) {
+    const item = compiled.byId.get(id);
+    if (item) clear(row, item);
+    else if (issues.length < maxIssues)
+      issues.push({ path: `cleared.${index}`, message: 'is not a question of this survey' });
+  }
   const context: ReadContext = {
     uploads,
     report: (index, field, message) =>

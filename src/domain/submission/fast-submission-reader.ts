@@ -153,6 +153,7 @@ function completeSubmission(fields: Fields): Submission | undefined {
 
 const answersOnly: Submission = {
   answers: [],
+  cleared: undefined,
   isComplete: true,
   responseId: undefined,
   resumeToken: undefined,

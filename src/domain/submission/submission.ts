@@ -6,6 +6,8 @@ import { isCalendarDay } from '../questions/text-checks.ts';
 /** The validated fields of a submission; `answers` is checked against the survey later (`checkAnswers`). */
 export interface Submission {
   answers: unknown;
+  /** Questions whose saved answers are taken back. */
+  cleared?: readonly string[] | undefined;
   isComplete: boolean;
   responseId: string | undefined;
   resumeToken: string | undefined;
@@ -26,6 +28,7 @@ export interface Submission {
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 const knownFields = new Set([
   'answers',
+  'cleared',
   'isComplete',
   'responseId',
   'resumeToken',
@@ -63,6 +66,7 @@ export function readSubmission(value: unknown, issues: ValidationIssue[]): Submi
   if (!('answers' in body)) issues.push({ path: 'answers', message: 'is missing' });
   return {
     answers: body['answers'],
+    cleared: readCleared(body['cleared'], issues),
     isComplete: readFlag(body['isComplete'], 'isComplete', true, issues),
     responseId: readText(body['responseId'], 'responseId', issues, responseIdProblem)?.toLowerCase(),
     resumeToken: readText(body['resumeToken'], 'resumeToken', issues, (text) =>
@@ -112,6 +116,16 @@ function readFlag(value: unknown, path: string, byDefault: boolean, issues: Vali
   if (value === undefined) return byDefault;
   if (typeof value !== 'boolean') issues.push({ path, message: 'must be true or false' });
   return value !== false;
+}
+
+/** A survey has no more questions than that. */
+const maxCleared = 5000;
+
+function readCleared(value: unknown, issues: ValidationIssue[]): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  if (Array.isArray(value) && value.length <= maxCleared && value.every((id) => typeof id === 'string')) return value;
+  issues.push({ path: 'cleared', message: `must be a list of at most ${maxCleared} ids of questions` });
+  return undefined;
 }
 
 function readVersion(value: unknown, issues: ValidationIssue[]): number | undefined {

@@ -9,8 +9,8 @@ import { fittingQuotas } from '../../domain/quotas/fitting-quotas.ts';
 import { type SurveyWithQuestions, visibleQuestions } from '../../domain/survey.ts';
 import { describeSection } from '../../domain/survey-edits.ts';
 import { pathDefinitionOf } from '../../domain/survey-paths/path-definition.ts';
-import { type Respondent, renderedPath, type Shown } from '../../domain/survey-paths/rendered-path.ts';
-import { chooseLanguage, directionOf, translateSurvey } from '../../domain/translation/translation.ts';
+import { type Respondent, renderedPath } from '../../domain/survey-paths/rendered-path.ts';
+import { directionOf } from '../../domain/translation/translation.ts';
 import { notFound } from '../../errors.ts';
 import type { TranslationStore } from '../../stores/postgres/translations.ts';
 import type { IntakeQuotas } from '../../stores/redis/intake/quotas.ts';
@@ -18,6 +18,7 @@ import { ok, type Route, route } from '../routing/route.ts';
 import { presentPublicAppearance } from '../schemas/present-survey.ts';
 import { submissionBodySchema } from '../schemas/responses.ts';
 import { publicSurveySchema, respondentPathSchema } from '../schemas/surveys.ts';
+import { createTranslated, type ShownSurvey } from '../translated-survey.ts';
 
 export interface PublicRoutesDeps {
   currentSurvey: CurrentSurvey;
@@ -75,20 +76,7 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
     return found.metadata;
   };
 
-  /** The survey in the language that fits best, with all its languages; untranslated while PostgreSQL is away. */
-  const translated = (survey: SurveyWithQuestions, lang: string | undefined) =>
-    postgresFallback.ask(
-      async () => {
-        const others = (await translations.languages(survey.id)).filter((language) => language !== survey.language);
-        const languages = [survey.language, ...others];
-        const language = chooseLanguage(lang, languages) ?? survey.language;
-        const translation = language === survey.language ? undefined : await translations.find(survey.id, language);
-        return translation
-          ? { survey: translateSurvey(survey, translation), language: translation.language, languages }
-          : { survey, language: survey.language, languages };
-      },
-      async () => ({ survey, language: survey.language, languages: [survey.language] }),
-    );
+  const translated = createTranslated({ postgresFallback, translations });
 
   /** The full ones among the quotas by cell that the answers so far count for. */
   const fullQuotas = async (survey: SurveyWithQuestions, respondent: Respondent) => {
@@ -117,7 +105,7 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       reply: publicSurveySchema,
       replyStatus: 200,
       handle: async ({ params, query: { lang }, header }) =>
-        ok(present(await translated(await openSurvey(params['id'], header('x-survey-token')), lang))),
+        ok(presentPublicSurvey(await translated(await openSurvey(params['id'], header('x-survey-token')), [lang]))),
     }),
     route({
       method: 'POST',
@@ -136,7 +124,7 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
       handle: async ({ params, body: { invitation: token, ...given }, header }) => {
         const survey = await openSurvey(params['id'], header('x-survey-token'));
         const invitation = await invitationOf(survey.id, token);
-        const shown = await translated(survey, given.language);
+        const shown = await translated(survey, [given.language]);
         const respondent = { ...given, invitation };
         const path = renderedPath(survey, respondent, shown);
         return ok({ ...path, fullQuotas: await fullQuotas(survey, respondent) });
@@ -145,11 +133,8 @@ export function publicSurveyRoutes(deps: PublicRoutesDeps): Route[] {
   ];
 }
 
-interface ShownSurvey extends Shown {
-  languages: readonly string[];
-}
-
-function present({ survey, language, languages }: ShownSurvey) {
+/** An open survey as respondents see it. */
+export function presentPublicSurvey({ survey, language, languages }: ShownSurvey) {
   const { id, title, description, isAnonymous, version, appearance } = survey;
   const { isShuffled, questions: paths } = pathDefinitionOf(survey);
   return {

@@ -111,6 +111,11 @@ const boundedText = (maxLength: number, shortest = 0) =>
 export const submissionBodySchema = z
   .strictObject({
     answers: z.array(submittedAnswerSchema).max(5000),
+    cleared: z
+      .array(z.string())
+      .max(5000)
+      .optional()
+      .describe('Ids of questions whose saved answers are taken back; answers in the same body count'),
     isComplete: z.boolean().default(true).describe('`false` saves progress: required answers may be missing'),
     responseId: z
       .string()

@@ -9,7 +9,8 @@ import { newId } from '../../platform/ids.ts';
  * - `refused`: VALIDATION_ERROR.
  * - `exact`: passed on. The reader compares the whole value or matches it against an ASCII pattern, so it is treated as
  * any wrong value:
- *   plain bytes for accept-encoding, 401 for authorization and cookie, 415 for content-type, 403 for x-survey-token,
+ *   plain bytes for accept-encoding, no wish for accept-language, 401 for authorization and cookie, 415 for
+ *   content-type, 403 for x-survey-token,
  *   400 for x-filename;
  *   x-forwarded-for is ignored, and x-request-id is replaced.
  * - `present`: only whether the header is there counts.
@@ -17,6 +18,7 @@ import { newId } from '../../platform/ids.ts';
 const headerRules = {
   accept: 'refused',
   'accept-encoding': 'exact',
+  'accept-language': 'exact',
   'access-control-request-method': 'refused',
   authorization: 'exact',
   'content-encoding': 'refused',

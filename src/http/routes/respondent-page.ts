@@ -1,0 +1,281 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type InvitationAccess, invitationProblem } from '../../actors/submissions/invitation.ts';
+import { isInvited } from '../../actors/submissions/refusals.ts';
+import type { CachedSurvey } from '../../actors/survey-cache.ts';
+import type { CurrentSurvey } from '../../actors/survey-lookup.ts';
+import {
+  type Collector,
+  type CollectorOpenness,
+  collectorOpennessOf,
+  defaultCollectorCode,
+  isDefaultCollector,
+} from '../../domain/collectors/collector.ts';
+import type { Invitation } from '../../domain/collectors/invitation.ts';
+import { type Openness, opennessOf } from '../../domain/openness.ts';
+import { isQuotaReached } from '../../domain/quotas/quota.ts';
+import { invitationPrefix } from '../../domain/submission/submission.ts';
+import type { SurveyWithQuestions } from '../../domain/survey.ts';
+import { chooseLanguage, directionOf, translationLanguages } from '../../domain/translation/translation.ts';
+import { isId } from '../../platform/ids.ts';
+import type { CollectorStore } from '../../stores/postgres/collectors.ts';
+import type { Intake } from '../../stores/redis/intake/intake.ts';
+import type { PageDocument, PageDocumentOptions } from '../page-document.ts';
+import type { NoticeName, PageForm, PageState } from '../page-state.ts';
+import { toProblem } from '../routing/dispatch.ts';
+import type { RateLimits } from '../routing/rate-limits.ts';
+import { type Outcome, type Route, route } from '../routing/route.ts';
+import { rateLimitKeyOf } from '../server/client-address.ts';
+import type { Translated } from '../translated-survey.ts';
+import { presentPublicSurvey } from './public.ts';
+
+export interface RespondentPageDeps {
+  currentSurvey: CurrentSurvey;
+  collectors: Pick<CollectorStore, 'findByLink'>;
+  invitations: Pick<InvitationAccess, 'find' | 'read'>;
+  intake: Pick<Intake, 'completedByCollector'>;
+  translated: Translated;
+  limits: Pick<RateLimits, 'consume'>;
+  document: PageDocument;
+  maxUploadBytes: number;
+  log: Parameters<typeof toProblem>[1];
+  now(): number;
+}
+
+const optionalText = (maxLength: number) => z.string().min(1).max(maxLength).optional().catch(undefined);
+
+/** Links come with more parameters, such as those of campaigns, which are ignored. */
+const query = z.looseObject({
+  lang: z
+    .string()
+    .max(35)
+    .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/)
+    .optional()
+    .catch(undefined),
+  invitation: optionalText(200),
+  surveyToken: optionalText(200),
+});
+type Query = z.output<typeof query>;
+
+/** A refusal, with what the page may show of the survey. */
+interface Refusal {
+  notice: NoticeName;
+  survey?: SurveyWithQuestions | undefined;
+}
+
+interface Found {
+  survey: SurveyWithQuestions;
+  collector: Collector | undefined;
+  invitation: Invitation | undefined;
+}
+
+const statuses: Readonly<Partial<Record<NoticeName, number>>> = {
+  unknown: 404,
+  private: 403,
+  invitationNeeded: 403,
+  wrongInvitation: 403,
+  tooMany: 429,
+  unavailable: 503,
+};
+const statusOf = (notice: NoticeName | null): number => (notice === null ? 200 : (statuses[notice] ?? 409));
+
+/** A draft is not to be seen, so its link does not exist yet. */
+const noticeByOpenness = {
+  open: undefined,
+  draft: 'unknown',
+  scheduled: 'notOpenYet',
+  paused: 'paused',
+  closed: 'closed',
+  full: 'full',
+  ended: 'ended',
+} as const satisfies Record<Openness, NoticeName | undefined>;
+
+const noticeByCollector = {
+  open: undefined,
+  scheduled: 'notOpenYet',
+  paused: 'paused',
+  ended: 'ended',
+  deleted: 'ended',
+} as const satisfies Record<CollectorOpenness, NoticeName | undefined>;
+
+const noticeByReason: Readonly<Record<string, NoticeName>> = {
+  INVITATION_USED: 'usedInvitation',
+  INVITATION_REVOKED: 'revokedInvitation',
+  INVITATION_EXPIRED: 'expiredInvitation',
+};
+
+/** GET /s/{link}: the page on which respondents answer. */
+export function respondentPageRoute(deps: RespondentPageDeps): Route {
+  const { document, limits, log } = deps;
+  return route({
+    method: 'GET',
+    path: '/s/{link}',
+    tag: 'Reference',
+    summary: 'The page on which respondents answer a survey',
+    access: { kind: 'public' },
+    // Counted by the handler, which refuses with a page.
+    limit: 'none',
+    query,
+    reply: null,
+    replyMediaType: 'text/html',
+    replyStatus: 200,
+    handle: async ({ params, query: asked, header, address, requestId }) => {
+      const link = (params['link'] ?? '').slice(0, 100);
+      const wanted = wantedLanguages(header('accept-language'));
+      const send = (state: PageState, options: Pick<PageDocumentOptions, 'appearance' | 'retryAfterSeconds'>) =>
+        document.send(state, header('accept-encoding'), { status: statusOf(state.notice), ...options });
+      const refuse = (refusal: Refusal, retryAfterSeconds?: number): Promise<Outcome> =>
+        send(noticeState(deps, { link, refusal, wanted: [asked.lang, ...wanted] }), {
+          retryAfterSeconds,
+          appearance: refusal.survey?.appearance,
+        });
+      try {
+        const { isAllowed, retryAfterSeconds } = await limits.consume('api', rateLimitKeyOf(address));
+        if (!isAllowed) return await refuse({ notice: 'tooMany' }, retryAfterSeconds);
+        const found = await find(deps, link, asked);
+        if ('notice' in found) return await refuse(found);
+        const state = await formState(deps, { link, found, asked, wanted });
+        return await send(state, { appearance: found.survey.appearance });
+      } catch (error) {
+        const problem = toProblem(error, log, { requestId, route: '/s/{link}' });
+        return refuse({ notice: 'unavailable' }, problem.retryAfterSeconds ?? 5);
+      }
+    },
+  });
+}
+
+/** The open survey of a link, or why there is none for this respondent. */
+async function find(deps: RespondentPageDeps, link: string, asked: Query): Promise<Found | Refusal> {
+  const nowMs = deps.now();
+  const named = isId(link.toLowerCase()) ? undefined : await deps.collectors.findByLink(link);
+  const surveyId = named?.surveyId ?? (isId(link.toLowerCase()) ? link.toLowerCase() : undefined);
+  const cached = surveyId === undefined ? undefined : await deps.currentSurvey(surveyId);
+  const linked = cached?.compiled.collectors.byId.get(named?.id ?? '');
+  if (!cached || (named && !linked)) return { notice: 'unknown' };
+  const { survey } = cached;
+  const openness = noticeByOpenness[opennessOf(survey, nowMs)];
+  if (openness === 'unknown') return { notice: openness };
+  if (!isInvited(survey, asked.surveyToken)) return { notice: 'private' };
+  if (openness) return { notice: openness, survey };
+  const invited = await findInvitation(deps, cached, asked.invitation);
+  if ('notice' in invited) return invited;
+  const { invitation } = invited;
+  const { byId, byCode } = cached.compiled.collectors;
+  const collector = invitation ? byId.get(invitation.collectorId) : (linked ?? byCode.get(defaultCollectorCode));
+  if (collector?.kind === 'INVITATION' && !invitation) return { notice: 'invitationNeeded', survey };
+  const notice = collector && (await collectorNotice(deps, survey.id, collector));
+  return notice ? { notice, survey } : { survey, collector, invitation };
+}
+
+async function findInvitation(
+  { invitations, now }: RespondentPageDeps,
+  { survey, compiled }: CachedSurvey,
+  token: string | undefined,
+): Promise<{ invitation: Invitation | undefined } | Refusal> {
+  if (token === undefined) return { invitation: undefined };
+  const invitation = compiled.collectors.takesInvitations ? await invitations.find(survey.id, token) : undefined;
+  if (!invitation) return { notice: 'wrongInvitation', survey };
+  const problem = invitationProblem(invitation, { nowMs: now(), isAnonymous: survey.isAnonymous });
+  const { reason } = { reason: '', ...problem?.details };
+  return problem ? { notice: noticeByReason[reason] ?? 'wrongInvitation', survey } : { invitation };
+}
+
+async function collectorNotice(
+  { intake, now }: RespondentPageDeps,
+  surveyId: string,
+  collector: Collector,
+): Promise<NoticeName | undefined> {
+  const notice = noticeByCollector[collectorOpennessOf(collector, now())];
+  if (notice || collector.responseQuota === null) return notice;
+  const completed = await intake.completedByCollector(surveyId, [collector.code]);
+  return isQuotaReached(collector.responseQuota, completed?.get(collector.code) ?? 0) ? 'full' : undefined;
+}
+
+interface FormInput {
+  link: string;
+  found: Found;
+  asked: Query;
+  /** Languages that the browser asks for. */
+  wanted: readonly string[];
+}
+
+async function formState(deps: RespondentPageDeps, { link, found, asked, wanted }: FormInput): Promise<PageState> {
+  const { survey, collector, invitation } = found;
+  const shown = await deps.translated(survey, [asked.lang, invitation?.language, collector?.language, ...wanted]);
+  const { language, direction, languages, ...presented } = presentPublicSurvey(shown);
+  const token = invitation && asked.invitation ? asked.invitation : undefined;
+  const isNamedByInvitation = token !== undefined && !survey.isAnonymous;
+  const collectorId = collector && !isDefaultCollector(collector) && !token ? collector.id : null;
+  const form: PageForm = {
+    survey: presented as PageForm['survey'],
+    surveyLanguage: survey.language,
+    responseId: isNamedByInvitation ? deps.invitations.read(token).responseId : randomUUID(),
+    isNamedByInvitation,
+    collectorId,
+    invitation: invitation ? invitation.metadata : null,
+    metadata: metadataOf(asked),
+    draftKey: [survey.id, collectorId ?? '', token === undefined ? '' : shortHash(token)].join('/'),
+    maxUploadBytes: deps.maxUploadBytes,
+  };
+  return {
+    build: deps.document.build,
+    link,
+    language,
+    direction,
+    languages,
+    title: presented.title,
+    notice: null,
+    form,
+  };
+}
+
+function noticeState(
+  { document }: RespondentPageDeps,
+  { link, refusal, wanted }: { link: string; refusal: Refusal; wanted: readonly (string | undefined)[] },
+): PageState {
+  const { notice, survey } = refusal;
+  const language =
+    wanted.map((tag) => chooseLanguage(tag, translationLanguages)).find((found) => found !== undefined) ??
+    survey?.language ??
+    'en';
+  return {
+    build: document.build,
+    link,
+    language,
+    direction: directionOf(language),
+    languages: [],
+    title: survey?.title ?? null,
+    notice,
+    form: null,
+  };
+}
+
+const shortHash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16);
+
+const metadataPrefix = 'metadata.';
+const maxMetadataPairs = 20;
+
+/** `?metadata.source=poster`: what the sender of the link says of it. What a submission could not have is ignored. */
+function metadataOf(asked: Query): Record<string, string> {
+  const pairs = Object.entries(asked).flatMap(([name, value]): [string, string][] => {
+    const key = name.startsWith(metadataPrefix) ? name.slice(metadataPrefix.length) : '';
+    const isTaken = key !== '' && key.length <= 100 && !key.startsWith(invitationPrefix);
+    return isTaken && typeof value === 'string' && value.length <= 1000 ? [[key, value]] : [];
+  });
+  return Object.fromEntries(pairs.slice(0, maxMetadataPairs));
+}
+
+/** The language tags of Accept-Language (RFC 9110 §12.5.4), the most wanted first. */
+export function wantedLanguages(acceptLanguage: string | undefined): string[] {
+  return (acceptLanguage ?? '')
+    .slice(0, 1000)
+    .split(',')
+    .map((item) => {
+      const [tag = '', weight = ''] = item.split(';').map((part) => part.trim());
+      const quality = /^q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/i.exec(weight)?.[1];
+      return { tag, weight: quality === undefined ? 1 : Number(quality) };
+    })
+    .filter(({ tag, weight }) => /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(tag) && weight > 0)
+    .sort((one, other) => other.weight - one.weight)
+    .map(({ tag }) => tag);
+}

@@ -1,0 +1,46 @@
+import type { ComponentType } from 'preact';
+import type { Entry } from '../survey/entries.ts';
+import type { ShownQuestion } from '../survey/pages.ts';
+import type { Words } from '../words/en.ts';
+
+/** What a control gets. It never keeps an answer itself. */
+export interface ControlProps {
+  question: ShownQuestion;
+  entry: Entry;
+  words: Words;
+  language: string;
+  /** Ids of the elements that name and describe the question, for `aria-labelledby` and `aria-describedby`. */
+  labelId: string;
+  describedBy: string | undefined;
+  /** Id of the control that the label names and errors focus. */
+  controlId: string;
+  isInvalid: boolean;
+  change(entry: Entry): void;
+  /** The respondent has left a field: what is wrong in it may be said. */
+  leave(): void;
+  /** What an upload needs to know. */
+  upload: UploadTarget;
+}
+
+export interface UploadTarget {
+  surveyId: string;
+  surveyToken: string | undefined;
+  maxBytes: number;
+  /** An upload has begun (true) or ended; answers are not sent meanwhile. */
+  report(questionId: string, isRunning: boolean): void;
+}
+
+/** What the page knows of a question type. */
+export interface PageType {
+  Control: ComponentType<ControlProps>;
+  /** The label of the question names one field; otherwise it names a group of them. */
+  isField: boolean;
+  /** What is wrong with an entry that is touched, in the respondent's words; undefined: the service will take it. */
+  problemOf?(question: ShownQuestion, entry: Entry, words: Words, language: string): string | undefined;
+  /** What is missing from an entry that is touched but not whole, where the question must be answered. */
+  missingPart?(question: ShownQuestion, entry: Entry, words: Words): string | undefined;
+  /** A line below the question, before anything is entered. */
+  hint?(question: ShownQuestion, words: Words, language: string, maxUploadBytes: number): string | undefined;
+  /** The control has a way of its own to take an answer back. */
+  clearsItself?: boolean;
+}

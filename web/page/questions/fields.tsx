@@ -1,0 +1,220 @@
+import { isCalendarDay, isClockTime, isEmailAddress } from '../../../src/domain/questions/text-checks.ts';
+import type { Entry } from '../survey/entries.ts';
+import type { ShownQuestion } from '../survey/pages.ts';
+import { numberFormat, say } from '../words/say.ts';
+import type { ControlProps, PageType } from './contract.ts';
+
+type Problem = NonNullable<PageType['problemOf']>;
+
+const textOf = ({ raw, answers }: Entry): string => raw ?? answers[0]?.textValue ?? '';
+const textEntry = (text: string): Entry =>
+  text.trim() === ''
+    ? text === ''
+      ? { answers: [] }
+      : { answers: [], raw: text }
+    : { answers: [{ textValue: text }] };
+
+/** What all fields have in common. */
+const common = ({ question, controlId, describedBy, isInvalid, leave }: ControlProps) => ({
+  class: 'field',
+  id: controlId,
+  name: question.id,
+  required: question.isRequired,
+  'aria-describedby': describedBy,
+  'aria-invalid': isInvalid || undefined,
+  onBlur: leave,
+});
+
+function inputOf(attributes: Readonly<Record<string, string>>) {
+  return (props: ControlProps) => (
+    <input
+      {...common(props)}
+      {...attributes}
+      value={textOf(props.entry)}
+      onInput={(event) => props.change(textEntry(event.currentTarget.value))}
+    />
+  );
+}
+
+const lengthOf = (text: string): number => [...text].length;
+const maxLengthOf = ({ settings }: ShownQuestion): number => Number(settings['maxLength'] ?? 10_000);
+/** From how many characters before the limit on they are counted down. */
+const countedDown = 50;
+
+const limited: Problem = (question, entry, words) => {
+  const limit = maxLengthOf(question);
+  return lengthOf(textOf(entry)) > limit ? say(words.errorLong, { n: limit }) : undefined;
+};
+
+function Left({ question, entry, words }: ControlProps) {
+  const left = maxLengthOf(question) - lengthOf(textOf(entry));
+  return (
+    <p class="left" aria-live="polite">
+      {left <= countedDown && textOf(entry) !== '' ? say(words.left, { n: left }) : ''}
+    </p>
+  );
+}
+
+const ShortInput = inputOf({ type: 'text', dir: 'auto' });
+
+export const shortText: PageType = {
+  Control: (props) => (
+    <>
+      <ShortInput {...props} />
+      <Left {...props} />
+    </>
+  ),
+  isField: true,
+  clearsItself: true,
+  problemOf: limited,
+};
+
+export const longText: PageType = {
+  Control: (props) => (
+    <>
+      <textarea
+        {...common(props)}
+        dir="auto"
+        rows={5}
+        value={textOf(props.entry)}
+        onInput={(event) => props.change(textEntry(event.currentTarget.value))}
+      />
+      <Left {...props} />
+    </>
+  ),
+  isField: true,
+  clearsItself: true,
+  problemOf: limited,
+};
+
+export const email: PageType = {
+  Control: (props) => (
+    <input
+      {...common(props)}
+      type="email"
+      inputMode="email"
+      autocomplete="email"
+      dir="ltr"
+      value={textOf(props.entry)}
+      onInput={({ currentTarget: { value } }) => props.change({ ...textEntry(value.trim()), raw: value })}
+    />
+  ),
+  isField: true,
+  clearsItself: true,
+  problemOf: (_question, { answers }, words) =>
+    isEmailAddress(answers[0]?.textValue ?? '') ? undefined : words.errorEmail,
+};
+
+/** Digits of other scripts, and a decimal comma, as their keyboards give them. */
+export function readNumber(text: string): number | undefined {
+  const plain = text
+    .trim()
+    .replace(/[٠-٩]/g, (digit) => String(digit.charCodeAt(0) - 0x660))
+    .replace(/[۰-۹]/g, (digit) => String(digit.charCodeAt(0) - 0x6f0))
+    .replace(/[\u2212\uff0d]/g, '-')
+    .replace(/[,٫]/, '.');
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)$/.test(plain)) return undefined;
+  const value = Number(plain);
+  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? value + 0 : undefined;
+}
+
+const numberEntry = (raw: string): Entry => {
+  const value = readNumber(raw);
+  return value === undefined ? { answers: [], raw } : { answers: [{ numberValue: value }], raw };
+};
+
+const limitsOf = ({ settings: { min, max } }: ShownQuestion) => ({
+  min: typeof min === 'number' ? min : undefined,
+  max: typeof max === 'number' ? max : undefined,
+});
+
+export const number: PageType = {
+  Control: (props) => (
+    <input
+      {...common(props)}
+      type="text"
+      inputMode={
+        props.question.settings['integer'] === true && Number(props.question.settings.min) >= 0 ? 'numeric' : 'decimal'
+      }
+      autocomplete="off"
+      dir="ltr"
+      value={props.entry.raw ?? props.entry.answers[0]?.numberValue ?? ''}
+      onInput={(event) => props.change(numberEntry(event.currentTarget.value))}
+    />
+  ),
+  isField: true,
+  clearsItself: true,
+  problemOf(question, { answers }, words, language) {
+    const value = answers[0]?.numberValue;
+    const { min, max } = limitsOf(question);
+    const format = numberFormat(language);
+    if (value === undefined) return words.errorNumber;
+    if (question.settings['integer'] === true && !Number.isInteger(value)) return words.errorWhole;
+    if (min !== undefined && value < min) return say(words.errorFrom, { n: format(min) });
+    return max !== undefined && value > max ? say(words.errorTo, { n: format(max) }) : undefined;
+  },
+  hint(question, words, language) {
+    const { min, max } = limitsOf(question);
+    const format = numberFormat(language);
+    if (min !== undefined && max !== undefined) return say(words.numberBetween, { n: format(min), m: format(max) });
+    if (min !== undefined) return say(words.numberFrom, { n: format(min) });
+    return max === undefined ? undefined : say(words.numberTo, { n: format(max) });
+  },
+};
+
+/** A field of the browser's own for a date or a time of day. What is entered by half it does not give away. */
+function momentInput(type: 'date' | 'time') {
+  return (props: ControlProps) => {
+    const { min, max } = props.question.settings;
+    return (
+      <input
+        {...common(props)}
+        class="field field-short"
+        type={type}
+        min={typeof min === 'string' ? min : undefined}
+        max={typeof max === 'string' ? max : undefined}
+        step={type === 'time' && textOf(props.entry).length > 5 ? 1 : undefined}
+        value={textOf(props.entry)}
+        onInput={(event) => props.change(textEntry(event.currentTarget.value))}
+      />
+    );
+  };
+}
+
+const padded = (text: string): string => (/^\d\d:\d\d$/.test(text) ? `${text}:00` : text);
+
+function momentProblem(isValid: (text: string) => boolean, error: 'errorDate' | 'errorTime'): Problem {
+  return ({ settings: { min, max } }, { answers }, words, language) => {
+    const text = answers[0]?.textValue ?? '';
+    if (!isValid(text)) return words[error];
+    if (typeof min === 'string' && padded(text) < padded(min))
+      return say(words.errorNotBefore, { n: momentText(min, language) });
+    return typeof max === 'string' && padded(text) > padded(max)
+      ? say(words.errorNotAfter, { n: momentText(max, language) })
+      : undefined;
+  };
+}
+
+/** A date as the language writes it; a time as it is. */
+function momentText(text: string, language: string): string {
+  if (!isCalendarDay(text)) return text;
+  try {
+    return new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(`${text}T00:00Z`));
+  } catch {
+    return text;
+  }
+}
+
+export const date: PageType = {
+  Control: momentInput('date'),
+  isField: true,
+  clearsItself: true,
+  problemOf: momentProblem(isCalendarDay, 'errorDate'),
+};
+
+export const time: PageType = {
+  Control: momentInput('time'),
+  isField: true,
+  clearsItself: true,
+  problemOf: momentProblem(isClockTime, 'errorTime'),
+};

@@ -1,0 +1,133 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ShownQuestion } from '../survey/pages.ts';
+import { say, sizeText } from '../words/say.ts';
+import type { ControlProps, PageType } from './contract.ts';
+
+type Progress = { kind: 'running'; percent: number } | { kind: 'failed'; message: string | undefined };
+
+const maxBytesOf = ({ settings: { maxBytes } }: ShownQuestion, limit: number): number =>
+  typeof maxBytes === 'number' ? Math.min(maxBytes, limit) : limit;
+
+/** A file is sent when it is chosen, with its progress; the sending can be cancelled and tried again. */
+function FileUpload(props: ControlProps) {
+  const { question, entry, change, words, language, controlId, describedBy, isInvalid, upload } = props;
+  const [file, setFile] = useState<File>();
+  const [progress, setProgress] = useState<Progress>();
+  const running = useRef<XMLHttpRequest>(null);
+  const limit = maxBytesOf(question, upload.maxBytes);
+  useEffect(() => () => running.current?.abort(), []);
+
+  const stop = () => {
+    running.current?.abort();
+    running.current = null;
+    upload.report(question.id, false);
+  };
+  const fail = (message?: string) => setProgress({ kind: 'failed', message });
+  const send = (chosen: File) => {
+    stop();
+    setFile(chosen);
+    if (chosen.size > limit) return fail(say(words.errorFileSize, { n: sizeText(limit, language) }));
+    const request = new XMLHttpRequest();
+    running.current = request;
+    upload.report(question.id, true);
+    setProgress({ kind: 'running', percent: 0 });
+    request.upload.onprogress = ({ loaded, total }) =>
+      setProgress({ kind: 'running', percent: Math.floor((100 * loaded) / Math.max(1, total)) });
+    request.onloadend = () => {
+      if (running.current !== request) return;
+      upload.report(question.id, false);
+      const messages: Readonly<Record<number, string>> = {
+        413: say(words.errorFileSize, { n: sizeText(limit, language) }),
+        415: words.errorFileType,
+      };
+      if (request.status !== 201) return fail(messages[request.status]);
+      const { data } = JSON.parse(request.responseText) as { data: { uploadId: string } };
+      setProgress(undefined);
+      change({ answers: [{ textValue: data.uploadId }], file: { name: chosen.name, size: chosen.size } });
+    };
+    request.open('POST', `/api/v1/uploads/surveys/${upload.surveyId}/questions/${question.id}`);
+    request.setRequestHeader('content-type', chosen.type || 'application/octet-stream');
+    request.setRequestHeader('x-filename', encodeURIComponent(chosen.name.replace(/[\ud800-\udfff]/gu, '_')));
+    if (upload.surveyToken) request.setRequestHeader('x-survey-token', upload.surveyToken);
+    request.send(chosen);
+  };
+
+  if (entry.answers.length > 0)
+    return (
+      <div class="upload">
+        <span class="upload-name" dir="auto">
+          {entry.file?.name}
+        </span>
+        {entry.file && <span class="muted">{sizeText(entry.file.size, language)}</span>}
+        <button
+          type="button"
+          class="link"
+          id={controlId}
+          aria-label={say(words.remove, { item: entry.file?.name ?? '' })}
+          onClick={() => change({ answers: [] })}
+        >
+          {say(words.remove, { item: '' }).replace(/[\s:：]+$/, '')}
+        </button>
+      </div>
+    );
+  if (progress?.kind === 'running')
+    return (
+      <div class="upload">
+        <label class="upload-progress">
+          <span dir="auto">{say(words.uploading, { item: file?.name ?? '', n: progress.percent })}</span>
+          <progress max={100} value={progress.percent} />
+        </label>
+        <button
+          type="button"
+          class="link"
+          id={controlId}
+          onClick={() => {
+            stop();
+            setProgress(undefined);
+          }}
+        >
+          {words.cancel}
+        </button>
+      </div>
+    );
+  return (
+    <div class="upload">
+      <label class="button upload-choose">
+        <input
+          type="file"
+          id={controlId}
+          aria-describedby={describedBy}
+          aria-invalid={isInvalid || undefined}
+          accept={acceptOf(question)}
+          onChange={({ currentTarget }) => {
+            const [chosen] = currentTarget.files ?? [];
+            if (chosen) send(chosen);
+          }}
+        />
+        {words.chooseFile}
+      </label>
+      {progress?.kind === 'failed' && (
+        <p class="error" role="alert">
+          {progress.message ?? say(words.uploadFailed, { item: file?.name ?? '' })}{' '}
+          {progress.message === undefined && file && (
+            <button type="button" class="link" onClick={() => send(file)}>
+              {words.retry}
+            </button>
+          )}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function acceptOf({ settings: { mimeTypes } }: ShownQuestion): string | undefined {
+  return Array.isArray(mimeTypes) ? mimeTypes.join(',') : undefined;
+}
+
+export const fileUpload: PageType = {
+  Control: FileUpload,
+  isField: false,
+  clearsItself: true,
+  hint: (question, words, language, maxUploadBytes) =>
+    say(words.fileLimit, { n: sizeText(maxBytesOf(question, maxUploadBytes), language) }),
+};

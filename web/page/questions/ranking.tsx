@@ -1,0 +1,157 @@
+import { useRef, useState } from 'preact/hooks';
+import type { ShownItem } from '../survey/pages.ts';
+import { say } from '../words/say.ts';
+import type { ControlProps, PageType } from './contract.ts';
+
+/** The ranked items by drag, by buttons or by the arrow keys; below them those that are not ranked yet. */
+function Ranking({ question, entry, change, words, controlId, describedBy, isInvalid }: ControlProps) {
+  const list = useRef<HTMLOListElement>(null);
+  const [dragged, setDragged] = useState<string>();
+  const [spoken, setSpoken] = useState('');
+  const { maxRanked } = question.settings;
+  const most = typeof maxRanked === 'number' ? Math.min(maxRanked, question.options.length) : question.options.length;
+  const byId = new Map(question.options.map((option) => [option.id, option]));
+  const ranked = entry.answers.flatMap(({ optionId }) => byId.get(optionId ?? '') ?? []);
+  const free = question.options.filter((option) => !ranked.includes(option));
+
+  const take = (items: readonly ShownItem[], moved?: ShownItem) => {
+    change({ answers: items.map(({ id }, index) => ({ optionId: id, rank: index + 1 })) });
+    if (moved && items.includes(moved))
+      setSpoken(say(words.rankedAt, { item: moved.text, n: items.indexOf(moved) + 1, m: items.length }));
+  };
+  const move = (item: ShownItem, to: number) => {
+    const others = ranked.filter((other) => other !== item);
+    const place = Math.max(0, Math.min(others.length, to));
+    take([...others.slice(0, place), item, ...others.slice(place)], item);
+  };
+  const drag = (event: PointerEvent, item: ShownItem) => {
+    if (dragged !== item.id || !list.current) return;
+    const rows = [...list.current.children];
+    const before = rows.filter((row, index) => {
+      const { top, height } = row.getBoundingClientRect();
+      return ranked[index] !== item && event.clientY > top + height / 2;
+    });
+    if (before.length !== ranked.indexOf(item)) move(item, before.length);
+  };
+  const keys = (event: KeyboardEvent, item: ShownItem, index: number) => {
+    const steps: Readonly<Record<string, number>> = { ArrowUp: -1, ArrowDown: 1 };
+    const step = steps[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    move(item, index + step);
+  };
+
+  return (
+    <div class="ranking">
+      {ranked.length > 0 && (
+        <ol class="ranked" ref={list}>
+          {ranked.map((item, index) => (
+            <li class="ranked-item" key={item.id} data-dragged={dragged === item.id || undefined}>
+              <button
+                type="button"
+                class="ranked-handle"
+                aria-label={say(words.drag, { item: item.text })}
+                onKeyDown={(event) => keys(event, item, index)}
+                onPointerDown={(event) => {
+                  event.currentTarget.setPointerCapture(event.pointerId);
+                  setDragged(item.id);
+                }}
+                onPointerMove={(event) => drag(event, item)}
+                onPointerUp={() => setDragged(undefined)}
+                onPointerCancel={() => setDragged(undefined)}
+              >
+                <span class="ranked-place">{index + 1}</span>
+              </button>
+              <span class="ranked-text" dir="auto">
+                {item.text}
+              </span>
+              <span class="ranked-buttons">
+                <IconButton
+                  label={say(words.moveUp, { item: item.text })}
+                  icon="M4 10l4-4 4 4"
+                  isOff={index === 0}
+                  press={() => move(item, index - 1)}
+                />
+                <IconButton
+                  label={say(words.moveDown, { item: item.text })}
+                  icon="M4 6l4 4 4-4"
+                  isOff={index === ranked.length - 1}
+                  press={() => move(item, index + 1)}
+                />
+                <IconButton
+                  label={say(words.remove, { item: item.text })}
+                  icon="M4 4l8 8M12 4l-8 8"
+                  press={() => take(ranked.filter((other) => other !== item))}
+                />
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+      {free.length > 0 && (
+        <ul class="unranked">
+          {free.map((item, index) => (
+            <li key={item.id}>
+              <button
+                type="button"
+                class="unranked-item"
+                id={index === 0 ? controlId : undefined}
+                aria-describedby={index === 0 ? describedBy : undefined}
+                data-invalid={isInvalid || undefined}
+                disabled={ranked.length >= most}
+                onClick={() => take([...ranked, item], item)}
+              >
+                <span class="unranked-place" aria-hidden="true">
+                  {ranked.length < most ? ranked.length + 1 : ''}
+                </span>
+                <span dir="auto">{item.text}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="hidden" aria-live="polite">
+        {spoken}
+      </p>
+    </div>
+  );
+}
+
+function IconButton({
+  label,
+  icon,
+  isOff = false,
+  press,
+}: {
+  label: string;
+  /** Path of a drawing of 16 × 16 units. */
+  icon: string;
+  isOff?: boolean;
+  press(): void;
+}) {
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      aria-disabled={isOff}
+      onClick={isOff ? undefined : press}
+    >
+      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+        <path d={icon} fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" />
+      </svg>
+    </button>
+  );
+}
+
+export const ranking: PageType = {
+  Control: Ranking,
+  isField: false,
+  clearsItself: true,
+  hint: ({ settings: { maxRanked }, options }, words) =>
+    [
+      words.rankHint,
+      ...(typeof maxRanked === 'number' && maxRanked < options.length ? [say(words.rankAtMost, { n: maxRanked })] : []),
+      words.rankMove,
+    ].join(' '),
+};

@@ -1,0 +1,107 @@
+import { pointAt, pointCount, type Scale } from '../../../src/domain/path/scale-points.ts';
+import type { ShownQuestion } from '../survey/pages.ts';
+import { numberFormat } from '../words/say.ts';
+import type { ControlProps, PageType } from './contract.ts';
+
+function scaleOf({ settings: { min, max, step } }: ShownQuestion): Scale {
+  return typeof min === 'number' && typeof max === 'number' && typeof step === 'number'
+    ? { min, max, step }
+    : { min: 0, max: 10, step: 1 };
+}
+
+/** More points than this do not fit side by side on a phone, even in rows. */
+const maxButtons = 21;
+
+/** One button for each point, as a group of radio buttons. */
+function Points(props: ControlProps & { ends?: readonly [string, string] }) {
+  const { question, entry, change, controlId, describedBy, isInvalid, language, ends } = props;
+  const scale = scaleOf(question);
+  const count = pointCount(scale);
+  if (count > maxButtons) return <Slider {...props} />;
+  const format = numberFormat(language);
+  return (
+    <>
+      <div class="points">
+        {Array.from({ length: count }, (_, index) => pointAt(scale, index)).map((point, index) => (
+          <label class="point" key={point}>
+            <input
+              type="radio"
+              id={index === 0 ? controlId : undefined}
+              name={question.id}
+              checked={entry.answers[0]?.numberValue === point}
+              aria-invalid={isInvalid || undefined}
+              aria-describedby={index === 0 ? describedBy : undefined}
+              onChange={() => change({ answers: [{ numberValue: point }] })}
+            />
+            <span class="point-text">{format(point)}</span>
+          </label>
+        ))}
+      </div>
+      {ends && (
+        <p class="ends">
+          <span>{ends[0]}</span>
+          <span>{ends[1]}</span>
+        </p>
+      )}
+    </>
+  );
+}
+
+export const ratingScale: PageType = { Control: Points, isField: false };
+
+export const nps: PageType = {
+  Control: (props) => <Points {...props} ends={[props.words.unlikely, props.words.likely]} />,
+  isField: false,
+};
+
+/** A slider with its number. Until it is moved or pressed there is no answer. */
+function Slider({
+  question,
+  entry,
+  change,
+  controlId,
+  labelId,
+  describedBy,
+  isInvalid,
+  language,
+  words,
+}: ControlProps) {
+  const scale = scaleOf(question);
+  const last = pointCount(scale) - 1;
+  const value = entry.answers[0]?.numberValue;
+  const format = numberFormat(language);
+  // The range counts points, so that rounding of steps such as 0.1 never leaves the scale.
+  const index = value === undefined ? Math.floor(last / 2) : Math.round((value - scale.min) / scale.step);
+  const take = (text: string) => change({ answers: [{ numberValue: pointAt(scale, Number(text)) }] });
+  return (
+    <div class="slider" data-empty={value === undefined || undefined}>
+      <output class="slider-value" for={controlId}>
+        {value === undefined ? '–' : format(value)}
+      </output>
+      <input
+        type="range"
+        id={controlId}
+        name={question.id}
+        min={0}
+        max={last}
+        step={1}
+        value={index}
+        aria-labelledby={labelId}
+        aria-describedby={describedBy}
+        aria-invalid={isInvalid || undefined}
+        aria-valuetext={value === undefined ? words.notAnswered : format(value)}
+        onInput={(event) => take(event.currentTarget.value)}
+        onPointerUp={(event) => take(event.currentTarget.value)}
+        onKeyUp={(event) => {
+          if (event.key === ' ' || event.key === 'Enter') take(event.currentTarget.value);
+        }}
+      />
+      <p class="ends">
+        <span>{format(scale.min)}</span>
+        <span>{format(pointAt(scale, last))}</span>
+      </p>
+    </div>
+  );
+}
+
+export const slider: PageType = { Control: Slider, isField: true };

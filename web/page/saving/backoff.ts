@@ -1,0 +1,20 @@
+const firstMs = 1000;
+const longestMs = 60_000;
+
+/**
+ * How long to wait before the next attempt: doubling with full jitter, at least half of each step, at most a minute.
+ * What the service asked for (`Retry-After`, in seconds) is never undercut; browsers that were refused together spread
+ * over some seconds more.
+ */
+export function retryDelayMs(failures: number, retryAfterSeconds: number | undefined, random: () => number): number {
+  const step = Math.min(longestMs, firstMs * 2 ** Math.max(0, failures - 1));
+  const jittered = step / 2 + (random() * step) / 2;
+  return retryAfterSeconds === undefined ? jittered : retryAfterSeconds * 1000 + random() * Math.min(step, 5000);
+}
+
+/** The seconds of a Retry-After header, or those until its date. */
+export function retryAfterOf(header: string | null, nowMs: number): number | undefined {
+  if (header === null) return undefined;
+  const seconds = /^\d+$/.test(header.trim()) ? Number(header) : (Date.parse(header) - nowMs) / 1000;
+  return Number.isFinite(seconds) ? Math.min(3600, Math.max(0, seconds)) : undefined;
+}

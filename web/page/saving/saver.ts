@@ -1,0 +1,338 @@
+import type { NoticeName, PageState } from '../../../src/http/page-state.ts';
+import type { Entry } from '../survey/entries.ts';
+import type { Persistence, Session } from '../survey/session.ts';
+import { retryDelayMs } from './backoff.ts';
+import type { Draft, DraftStore, Tokens } from './draft-store.ts';
+import { type SubmitResult, submit } from './submit.ts';
+
+export interface SaverOptions {
+  state: PageState;
+  session: Session;
+  store: DraftStore;
+  tokens: Tokens;
+  /** Loads the page anew, with the tokens of its link. */
+  reload(): void;
+}
+
+/** A pause of this length after a change begins a save. */
+const pauseMs = 1500;
+/** While somebody goes on typing, a save begins after this time at the latest. */
+const longestPauseMs = 10_000;
+
+/**
+ * Keeps every change on the device at once, saves to the service after a pause, and sends the whole in the end. A
+ * request is written down before it is sent, and repeated as it was until there is a reply, so that it counts once.
+ * Tabs with the same survey share one draft; one of them sends at a time.
+ */
+export function startSaver({ state, session, store, tokens, reload }: SaverOptions) {
+  const form = session.options.form;
+  const { survey, draftKey } = form;
+  /** In an anonymous survey a token opens one request only, and saved parts could not show it again. */
+  const savesParts = !(survey.isAnonymous && tokens.invitation !== undefined);
+  const tabs = new BroadcastChannel(`survey-answers:${draftKey}`);
+  const startedAt = new Date().toISOString();
+  /** Changes that are being written; what another tab says of them is older. */
+  const writing = new Map<string, number>();
+  let failures = 0;
+  let newIds = 0;
+  let notBefore = 0;
+  /** What the service asked for, which nothing undercuts. */
+  let refusedUntil = 0;
+  let firstChangeAt: number | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isEnded = false;
+
+  const blank = (): Draft => ({
+    key: draftKey,
+    responseId: form.responseId,
+    startedAt,
+    changedAt: Date.now(),
+    entries: {},
+    revision: 0,
+    savedRevision: 0,
+    savedQuestions: [],
+    isFinishing: false,
+  });
+  const edit = (change: (draft: Draft) => Draft): Promise<Draft | undefined> =>
+    store.change(draftKey, (draft) => {
+      // After the end a late change must not begin a new response.
+      if (isEnded) return draft;
+      return { ...change(draft ?? blank()), changedAt: Date.now() };
+    });
+
+  const persistence: Persistence = {
+    keep(questionId, entry) {
+      session.setStatus('kept');
+      writing.set(questionId, (writing.get(questionId) ?? 0) + 1);
+      void edit((draft) => ({
+        ...draft,
+        entries: { ...draft.entries, [questionId]: entry },
+        revision: draft.revision + 1,
+      }))
+        .catch(() => session.keepsNothing())
+        .finally(() => {
+          writing.set(questionId, (writing.get(questionId) ?? 1) - 1);
+          tabs.postMessage({ kind: 'changed' });
+        });
+      if (!savesParts) return;
+      firstChangeAt ??= Date.now();
+      schedule(Math.min(pauseMs, Math.max(0, firstChangeAt + longestPauseMs - Date.now())));
+    },
+    keepPage: (page) => void edit((draft) => ({ ...draft, page })).catch(() => undefined),
+    finish: () => void finish(),
+  };
+
+  async function finish(): Promise<void> {
+    await edit((draft) => ({ ...draft, entries: session.entries, isFinishing: true }));
+    tabs.postMessage({ kind: 'changed' });
+    await run();
+  }
+
+  /** The next attempt, never before the service wants to be asked again. */
+  function schedule(delayMs: number): void {
+    if (isEnded) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => void run(), Math.max(delayMs, notBefore - Date.now()));
+  }
+
+  async function run(): Promise<void> {
+    clearTimeout(timer);
+    if (isEnded) return;
+    firstChangeAt = undefined;
+    const isMore = await inOneTab(draftKey, step).catch(() => {
+      schedule(pauseMs);
+      return false;
+    });
+    if (isMore) await run();
+  }
+
+  /** Sends one request, if there is something to send. True: there may be more. */
+  async function step(): Promise<boolean> {
+    if (notBefore > Date.now()) {
+      schedule(0);
+      return false;
+    }
+    const draft = await store.read(draftKey);
+    if (!draft || isEnded) return false;
+    const pending = draft.pending ?? nextRequest(draft);
+    if (!pending) return false;
+    if (!draft.pending) await edit((current) => ({ ...current, pending }));
+    if (session.status !== 'offline' && session.status !== 'busy') session.setStatus('saving');
+    const result = await submit({
+      surveyId: survey.id,
+      surveyToken: tokens.surveyToken,
+      body: pending.body,
+      continues: draft.resumeToken !== undefined || form.isNamedByInvitation,
+      isInvited: tokens.invitation !== undefined,
+    });
+    return settle(result, { ...draft, pending });
+  }
+
+  function nextRequest(draft: Draft): Draft['pending'] {
+    const isComplete = draft.isFinishing;
+    if (!isComplete && (!savesParts || draft.revision <= draft.savedRevision)) return undefined;
+    // Another tab may have changed what this one shows.
+    session.restore({ ...draft, entries: withWriting(draft) });
+    const answers = session.answersToSend();
+    const questions = [...new Set(answers.map(({ questionId }) => questionId))];
+    const known = new Set(survey.questions.map(({ id }) => id));
+    const cleared = draft.savedQuestions.filter((id) => known.has(id) && !questions.includes(id));
+    if (!isComplete && answers.length === 0 && cleared.length === 0) return undefined;
+    const isInvited = tokens.invitation !== undefined && (form.isNamedByInvitation || !draft.resumeToken);
+    const body = JSON.stringify({
+      answers,
+      ...(!isComplete && { isComplete }),
+      ...(!form.isNamedByInvitation && { responseId: draft.responseId }),
+      ...(draft.resumeToken !== undefined && !form.isNamedByInvitation && { resumeToken: draft.resumeToken }),
+      startedAt: draft.startedAt,
+      surveyVersion: survey.version,
+      language: session.options.language,
+      ...(cleared.length > 0 && { cleared }),
+      ...(Object.keys(form.metadata).length > 0 && { metadata: form.metadata }),
+      ...(form.collectorId !== null && { collectorId: form.collectorId }),
+      ...(isInvited && { invitation: tokens.invitation }),
+    });
+    return { body, isComplete, revision: draft.revision, questions };
+  }
+
+  async function settle(result: SubmitResult, draft: Draft & { pending: NonNullable<Draft['pending']> }) {
+    const { pending } = draft;
+    const { pending: _, ...answered } = draft;
+    if (result.kind === 'later') {
+      failures += 1;
+      session.setStatus(result.cause);
+      notBefore = Date.now() + retryDelayMs(failures, result.retryAfterSeconds, Math.random);
+      refusedUntil = Date.now() + (result.retryAfterSeconds ?? 0) * 1000;
+      schedule(0);
+      return false;
+    }
+    const wasAway = failures > 0;
+    failures = 0;
+    switch (result.kind) {
+      case 'accepted': {
+        if (result.isComplete || pending.isComplete) {
+          await end(endNotice[result.outcome ?? ''] ?? 'thanks');
+          return false;
+        }
+        const { resumeToken } = result;
+        const changed = await edit(({ pending: _sent, ...current }) => ({
+          ...current,
+          ...(resumeToken !== undefined && { resumeToken }),
+          savedRevision: pending.revision,
+          savedQuestions: [...new Set([...current.savedQuestions, ...pending.questions])],
+        }));
+        session.setStatus('saved');
+        if (wasAway) await reloadIfStale();
+        return changed?.isFinishing === true || (changed?.revision ?? 0) > pending.revision;
+      }
+      case 'alreadyComplete':
+        await end('thanks');
+        return false;
+      case 'otherResponse': {
+        newIds += 1;
+        if (newIds > 3) {
+          session.show('unavailable');
+          return false;
+        }
+        const { resumeToken: _token, ...rest } = answered;
+        await edit((current) => ({
+          ...rest,
+          entries: current.entries,
+          revision: current.revision,
+          isFinishing: current.isFinishing,
+          responseId: newResponseId(),
+          savedRevision: -1,
+          savedQuestions: [],
+        }));
+        return true;
+      }
+      case 'reload':
+        await withoutPending();
+        reload();
+        return false;
+      case 'invalid':
+        return refuseAnswers(result.paths, pending);
+      case 'refused':
+        await withoutPending();
+        leave(result.notice);
+        return false;
+    }
+  }
+
+  /** A notice that is no end of the response: what was entered stays on the device. */
+  function leave(notice: NoticeName): void {
+    isEnded = true;
+    session.show(notice);
+  }
+
+  const withoutPending = () => edit(({ pending: _, ...draft }) => ({ ...draft, isFinishing: false }));
+
+  /** The service refused answers that this page takes: each is marked, and left out until it is changed. */
+  async function refuseAnswers(paths: readonly string[], pending: NonNullable<Draft['pending']>): Promise<boolean> {
+    const { answers } = JSON.parse(pending.body) as { answers: { questionId: string }[] };
+    const named = paths.flatMap((path) => {
+      const [field, index = ''] = path.split('.');
+      const id = field === 'answers' ? (answers[Number(index)]?.questionId ?? index) : '';
+      return survey.questions.some((question) => question.id === id) ? [id] : [];
+    });
+    await withoutPending();
+    if (named.length > 0) {
+      await edit((draft) => ({ ...draft, savedRevision: draft.revision }));
+      session.restore({ ...((await store.read(draftKey)) ?? blank()), isFinishing: false });
+      const message = session.options.words.errorOther;
+      session.showErrors(Object.fromEntries(named.map((id) => [id, message])));
+    } else if (!(await reloadIfStale())) leave('unavailable');
+    return false;
+  }
+
+  /** Entries with those that are not written yet. */
+  function withWriting(draft: Draft): Draft['entries'] {
+    const unwritten = Object.entries(session.entries).filter(([id]) => (writing.get(id) ?? 0) > 0);
+    return { ...draft.entries, ...Object.fromEntries(unwritten) };
+  }
+
+  /** The service has the whole response: nothing of it stays here. */
+  async function end(notice: NoticeName): Promise<void> {
+    isEnded = true;
+    clearTimeout(timer);
+    await store.change(draftKey, () => undefined);
+    await store.keepTokens(state.link, undefined);
+    tabs.postMessage({ kind: 'ended', notice });
+    session.show(notice);
+  }
+
+  /** Loads the page anew if the service has been upgraded since. True if it does. */
+  async function reloadIfStale(): Promise<boolean> {
+    try {
+      const reply = await fetch(location.pathname, { method: 'HEAD', cache: 'no-store', credentials: 'omit' });
+      const build = reply.headers.get('x-page-build');
+      if (build === null || build === state.build) return false;
+    } catch {
+      return false;
+    }
+    reload();
+    return true;
+  }
+
+  tabs.onmessage = async ({ data }: MessageEvent<{ kind: string; notice?: NoticeName }>) => {
+    if (data.kind === 'ended' && data.notice) {
+      isEnded = true;
+      clearTimeout(timer);
+      session.show(data.notice);
+      return;
+    }
+    const draft = await store.read(draftKey);
+    if (draft && !isEnded) session.restore({ ...draft, entries: withWriting(draft) });
+  };
+
+  const goOn = () => {
+    notBefore = Math.min(notBefore, Math.max(refusedUntil, Date.now()));
+    schedule(0);
+  };
+  addEventListener('online', goOn);
+  let hiddenAt = 0;
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'hidden') {
+      hiddenAt = Date.now();
+      schedule(0);
+    } else if (hiddenAt > 0 && Date.now() - hiddenAt > staleAfterMs) void reloadIfStale();
+  });
+
+  session.persistence = persistence;
+  if (!store.isLasting) session.keepsNothing();
+  return {
+    /** Shows what was kept before, and goes on with what was not sent. */
+    async begin(): Promise<void> {
+      const draft = await store.read(draftKey);
+      // What was entered while the page was loading counts more.
+      const early = session.entries;
+      if (draft) session.restore({ ...draft, entries: { ...draft.entries, ...early } });
+      for (const [id, entry] of Object.entries(early)) persistence.keep(id, entry as Entry);
+      if (draft && (draft.pending || draft.isFinishing || draft.revision > draft.savedRevision)) await run();
+    },
+  };
+}
+
+/** A page that was not looked at for so long may be of an earlier build. */
+const staleAfterMs = 5 * 60_000;
+
+const endNotice: Readonly<Record<string, NoticeName>> = {
+  SCREENED_OUT: 'screenedOut',
+  OVER_QUOTA: 'overQuota',
+};
+
+/** Runs the work while no other tab does such work for the same draft. */
+function inOneTab<T>(key: string, work: () => Promise<T>): Promise<T> {
+  // Browsers have locks on https and on this machine only; elsewhere the service merges what comes at once.
+  return 'locks' in navigator ? navigator.locks.request(`survey-answers:${key}`, work) : work();
+}
+
+/** A UUID (version 4). `crypto.randomUUID` is missing on plain http. */
+export function newResponseId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const hex = Array.from(bytes, (byte, index) => {
+    const value = index === 6 ? (byte & 0x0f) | 0x40 : index === 8 ? (byte & 0x3f) | 0x80 : byte;
+    return value.toString(16).padStart(2, '0');
+  }).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

@@ -1,0 +1,118 @@
+import type { NoticeName } from '../../../src/http/page-state.ts';
+import { retryAfterOf } from './backoff.ts';
+
+/** What a submission came to. */
+export type SubmitResult =
+  | { kind: 'accepted'; responseId: string; isComplete: boolean; resumeToken?: string; outcome?: string }
+  /** The same request may succeed later. */
+  | { kind: 'later'; cause: 'offline' | 'busy'; retryAfterSeconds: number | undefined }
+  /** Answers were refused: indexes into the submission's, or ids of questions that lack one. */
+  | { kind: 'invalid'; paths: readonly string[] }
+  /** The response cannot go on under its id. */
+  | { kind: 'otherResponse' }
+  | { kind: 'alreadyComplete' }
+  /** The survey, or the build of the page, is too old. */
+  | { kind: 'reload' }
+  | { kind: 'refused'; notice: NoticeName };
+
+export interface SubmitCall {
+  surveyId: string;
+  surveyToken: string | undefined;
+  body: string;
+  /** The request names a response that the service has saved before. */
+  continues: boolean;
+  isInvited: boolean;
+}
+
+const timeoutMs = 30_000;
+
+/** Sends one submission; never throws. */
+export async function submit(call: SubmitCall): Promise<SubmitResult> {
+  let reply: Response;
+  let text: string;
+  try {
+    reply = await fetch(`/api/v1/responses/surveys/${call.surveyId}/submit`, {
+      method: 'POST',
+      body: call.body,
+      headers: {
+        'content-type': 'application/json',
+        ...(call.surveyToken !== undefined && { 'x-survey-token': call.surveyToken }),
+      },
+      // Goes on when the page is left; browsers take at most 64 KiB for that.
+      keepalive: call.body.length < 20_000,
+      credentials: 'omit',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    text = await reply.text();
+  } catch {
+    return { kind: 'later', cause: 'offline', retryAfterSeconds: undefined };
+  }
+  return readReply(call, reply, text);
+}
+
+function readReply(call: SubmitCall, reply: Response, text: string): SubmitResult {
+  const body = parsed(text);
+  if (reply.status === 201 && body?.data) {
+    const { responseId, isComplete, resumeToken, outcome } = body.data;
+    return {
+      kind: 'accepted',
+      responseId,
+      isComplete,
+      ...(resumeToken !== undefined && { resumeToken }),
+      ...(outcome !== undefined && { outcome }),
+    };
+  }
+  // Anything that the service itself did not say comes from what stands before it, and may pass.
+  const isTemporary = reply.status >= 500 || reply.status === 429 || reply.status === 408 || !body?.code;
+  if (isTemporary) {
+    const retryAfterSeconds = retryAfterOf(reply.headers.get('retry-after'), Date.now());
+    return { kind: 'later', cause: 'busy', retryAfterSeconds };
+  }
+  return refusalOf(call, reply.status, body);
+}
+
+interface ReplyBody {
+  data?: { responseId: string; isComplete: boolean; resumeToken?: string; outcome?: string };
+  code?: string;
+  details?: readonly { path: string }[] | { reason?: string; state?: string };
+}
+
+function parsed(text: string): ReplyBody | undefined {
+  try {
+    return JSON.parse(text) as ReplyBody;
+  } catch {
+    return undefined;
+  }
+}
+
+const noticeByReason: Readonly<Record<string, NoticeName>> = {
+  SURVEY_NOT_ACTIVE: 'closed',
+  SURVEY_NOT_OPEN_YET: 'notOpenYet',
+  SURVEY_ENDED: 'ended',
+  QUOTA_REACHED: 'full',
+  INVITATION_USED: 'usedInvitation',
+  INVITATION_REVOKED: 'revokedInvitation',
+  INVITATION_EXPIRED: 'expiredInvitation',
+};
+const noticeByState: Readonly<Record<string, NoticeName>> = {
+  PAUSED: 'paused',
+  NOT_OPEN_YET: 'notOpenYet',
+  ENDED: 'ended',
+  DELETED: 'ended',
+  QUOTA_REACHED: 'full',
+};
+
+function refusalOf(call: SubmitCall, status: number, { details }: ReplyBody): SubmitResult {
+  const list = Array.isArray(details) ? details : [];
+  const { reason = '', state = '' } = (Array.isArray(details) ? {} : (details ?? {})) as Record<string, string>;
+  if (status === 400 || status === 413) return { kind: 'invalid', paths: list.map(({ path }) => path) };
+  if (reason === 'ALREADY_COMPLETE') return call.continues ? { kind: 'alreadyComplete' } : { kind: 'otherResponse' };
+  if (reason === 'IDEMPOTENCY_MISMATCH') return { kind: 'otherResponse' };
+  if (reason === 'VERSION_GONE') return { kind: 'reload' };
+  const notice = noticeByReason[reason] ?? (reason === 'COLLECTOR_CLOSED' ? noticeByState[state] : undefined);
+  if (notice) return { kind: 'refused', notice };
+  // A response that was deleted meanwhile, or whose token no longer counts.
+  if (call.continues && (status === 403 || status === 404)) return { kind: 'otherResponse' };
+  if (status === 403) return { kind: 'refused', notice: call.isInvited ? 'wrongInvitation' : 'private' };
+  return { kind: 'refused', notice: status === 404 ? 'unknown' : 'closed' };
+}

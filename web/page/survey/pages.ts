@@ -1,0 +1,106 @@
+import { compilePaths, givenAnswers, type Path, pathOf, walkOf } from '../../../src/domain/path/path.ts';
+import { createPiping } from '../../../src/domain/path/piping.ts';
+import type { PageForm, PageQuestion } from '../../../src/http/page-state.ts';
+import type { Answer, Entries } from './entries.ts';
+
+/** A question as this respondent sees it: its options and rows are those offered, in the order shown. */
+export interface ShownQuestion {
+  id: string;
+  type: string;
+  text: string;
+  description: string | null;
+  isRequired: boolean;
+  options: readonly ShownItem[];
+  rows: readonly ShownItem[];
+  settings: PageQuestion['settings'];
+}
+
+export interface ShownItem {
+  id: string;
+  text: string;
+}
+
+/** What is shown at once. */
+export interface ShownPage {
+  /** Id of the section, or of the question where there is one a page. */
+  key: string;
+  title: string;
+  description: string | null;
+  questions: readonly ShownQuestion[];
+}
+
+export interface ShownSurvey {
+  title: string;
+  description: string | null;
+  closingText: string | null;
+  pages: readonly ShownPage[];
+  outcome: Path['outcome'];
+  /** Answered questions ÷ questions on the path. */
+  progress: number;
+}
+
+/** Computes what the respondent sees, by the module that the service judges submissions with. */
+export function createPages(form: PageForm, language: string) {
+  const { survey, surveyLanguage, metadata } = form;
+  const compiled = compilePaths(survey);
+  const questions = new Map(survey.questions.map((question) => [question.id, question]));
+  const sections = new Map(survey.sections.map((section) => [section.id, section]));
+  const isOneByOne = survey.appearance.pageMode === 'QUESTION';
+
+  /** `isCounted`: whether the entry at a question is an answer that the service would take. */
+  return (entries: Entries, responseId: string, isCounted: (question: PageQuestion) => boolean): ShownSurvey => {
+    const answers = survey.questions.flatMap((question) =>
+      isCounted(question) ? withQuestion(question.id, entries[question.id]?.answers ?? []) : [],
+    );
+    const context = { responseId, language, surveyLanguage, metadata, invitation: form.invitation ?? undefined };
+    const given = givenAnswers(compiled, answers);
+    const walk = walkOf(compiled, given, context);
+    const path = pathOf(compiled, given, context, walk);
+    const render = createPiping(compiled, walk, { language });
+    const optional = (text: string | null | undefined) => (text ? render(text) : null);
+    const pages = path.sections.flatMap(({ id, questions: steps }): ShownPage[] => {
+      const section = sections.get(id ?? '');
+      const head = { title: render(section?.title ?? ''), description: optional(section?.description) };
+      const shown = steps.map(({ id: questionId, optionIds, rowIds }): ShownQuestion => {
+        const question = questions.get(questionId) as PageQuestion;
+        return {
+          id: questionId,
+          type: question.type,
+          text: render(question.text),
+          description: optional(question.description),
+          isRequired: question.isRequired,
+          options: inOrder(question.options, optionIds, render),
+          rows: inOrder(question.settings.rows ?? [], rowIds, render),
+          settings: question.settings,
+        };
+      });
+      return isOneByOne
+        ? shown.map((question, index) => ({
+            key: question.id,
+            ...(index === 0 ? head : { title: head.title, description: null }),
+            questions: [question],
+          }))
+        : [{ key: id ?? '', ...head, questions: shown }];
+    });
+    return {
+      title: render(survey.title),
+      description: optional(survey.description),
+      closingText: optional(survey.appearance.closingText),
+      pages,
+      outcome: path.outcome,
+      progress: path.progress,
+    };
+  };
+}
+
+export const withQuestion = (questionId: string, answers: readonly Answer[]) =>
+  answers.map((answer) => ({ questionId, ...answer }));
+
+function inOrder(
+  items: readonly { id: string; text?: string | undefined }[],
+  ids: readonly string[],
+  render: (text: string) => string,
+): ShownItem[] {
+  const byId = new Map(items.map(({ id, text = '' }) => [id, text]));
+  return ids.map((id) => ({ id, text: render(byId.get(id) ?? '') }));
+}

@@ -1,0 +1,241 @@
+import type { NoticeName, PageForm, PageQuestion } from '../../../src/http/page-state.ts';
+import { pageTypeOf } from '../questions/registry.ts';
+import type { Words } from '../words/en.ts';
+import { type Entries, type Entry, isTouched, noEntry } from './entries.ts';
+import { createPages, type ShownPage, type ShownQuestion, type ShownSurvey } from './pages.ts';
+
+/** How far the answers are from the service. */
+export type SavingStatus = 'none' | 'kept' | 'saving' | 'saved' | 'offline' | 'busy';
+
+export interface SessionOptions {
+  form: PageForm;
+  words: Words;
+  language: string;
+}
+
+/** Where changes go. */
+export interface Persistence {
+  keep(questionId: string, entry: Entry): void;
+  keepPage(key: string): void;
+  /** The respondent has finished. */
+  finish(): void;
+}
+
+/** What a respondent sees and has entered. Views draw it and call it; it knows neither the document nor the network. */
+export class Session {
+  readonly options: SessionOptions;
+  persistence: Persistence | undefined;
+  entries: Entries = {};
+  errors: Readonly<Record<string, string>> = {};
+  /** Counts the attempts that found errors, so that each is announced and focuses the first of them. */
+  failedAttempts = 0;
+  status: SavingStatus = 'none';
+  /** False where the browser keeps nothing. */
+  isKept = true;
+  /** The answers are on their way as a whole. */
+  isFinishing = false;
+  /** Shown instead of questions. */
+  notice: NoticeName | undefined;
+  shown: ShownSurvey;
+  #responseId: string;
+  #pageKey: string | undefined;
+  #uploads = new Set<string>();
+  #listeners = new Set<() => void>();
+  readonly #questions: ReadonlyMap<string, PageQuestion>;
+  readonly #pagesOf: ReturnType<typeof createPages>;
+
+  constructor(options: SessionOptions) {
+    this.options = options;
+    const { form, language } = options;
+    this.#questions = new Map(form.survey.questions.map((question) => [question.id, question]));
+    this.#pagesOf = createPages(form, language);
+    this.#responseId = form.responseId;
+    this.shown = this.#compute();
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  get pageIndex(): number {
+    return Math.max(
+      0,
+      this.shown.pages.findIndex(({ key }) => key === this.#pageKey),
+    );
+  }
+
+  get page(): ShownPage | undefined {
+    return this.shown.pages[this.pageIndex];
+  }
+
+  get isLastPage(): boolean {
+    return this.pageIndex >= this.shown.pages.length - 1;
+  }
+
+  entryOf = (questionId: string): Entry => this.entries[questionId] ?? noEntry;
+
+  change = (questionId: string, entry: Entry): void => {
+    this.entries = { ...this.entries, [questionId]: entry };
+    const { [questionId]: _, ...errors } = this.errors;
+    this.errors = errors;
+    this.#update();
+    this.persistence?.keep(questionId, entry);
+  };
+
+  /** A field was left: what is wrong with what stands in it is said. */
+  leave = (questionId: string): void => {
+    const problem = this.#problemOf(questionId);
+    if (problem === undefined) return;
+    this.errors = { ...this.errors, [questionId]: problem };
+    this.#update();
+  };
+
+  reportUpload = (questionId: string, isRunning: boolean): void => {
+    if (isRunning) this.#uploads.add(questionId);
+    else this.#uploads.delete(questionId);
+  };
+
+  /** Goes on, or sends if this is the last page. False: something on this page must be looked at first. */
+  forward(): boolean {
+    const errors = this.#errorsOn(this.page);
+    if (Object.keys(errors).length > 0) {
+      this.showErrors(errors);
+      return false;
+    }
+    const next = this.shown.pages[this.pageIndex + 1];
+    if (next) this.goTo(next.key);
+    else {
+      // What earlier pages ask may have changed since they were left.
+      const wrong = this.shown.pages.find((page) => Object.keys(this.#errorsOn(page)).length > 0);
+      if (wrong) {
+        this.showErrors(this.#errorsOn(wrong));
+        return false;
+      }
+      this.isFinishing = true;
+      this.#update();
+      this.persistence?.finish();
+    }
+    return true;
+  }
+
+  goTo(key: string): void {
+    if (key === this.page?.key) return;
+    this.#pageKey = key;
+    this.errors = {};
+    this.#update();
+    this.persistence?.keepPage(key);
+  }
+
+  backward(): void {
+    const previous = this.shown.pages[this.pageIndex - 1];
+    if (previous) this.goTo(previous.key);
+  }
+
+  /** Shows errors at their questions, on the page of the first. */
+  showErrors(errors: Readonly<Record<string, string>>): void {
+    const page = this.shown.pages.find(({ questions }) => questions.some(({ id }) => errors[id] !== undefined));
+    if (page) this.#pageKey = page.key;
+    this.errors = errors;
+    this.isFinishing = false;
+    this.failedAttempts += 1;
+    this.#update();
+  }
+
+  /** What was kept before, or changed in another tab. */
+  restore(kept: { entries: Entries; responseId: string; page?: string | undefined; isFinishing: boolean }): void {
+    this.entries = kept.entries;
+    this.#responseId = kept.responseId;
+    if (kept.page !== undefined && this.#pageKey === undefined) this.#pageKey = kept.page;
+    this.isFinishing = kept.isFinishing;
+    this.#update();
+  }
+
+  setStatus(status: SavingStatus): void {
+    if (status === this.status) return;
+    this.status = status;
+    this.#notify();
+  }
+
+  show(notice: NoticeName): void {
+    this.notice = notice;
+    this.#notify();
+  }
+
+  keepsNothing(): void {
+    this.isKept = false;
+    this.#notify();
+  }
+
+  /** The answers that the service would take: valid, and on the path. */
+  answersToSend(): { questionId: string }[] {
+    return this.shown.pages.flatMap(({ questions }) =>
+      questions.flatMap(({ id }) =>
+        this.#counts(id) ? this.entryOf(id).answers.map((answer) => ({ questionId: id, ...answer })) : [],
+      ),
+    );
+  }
+
+  #counts(questionId: string): boolean {
+    return this.entryOf(questionId).answers.length > 0 && this.#problemOf(questionId) === undefined;
+  }
+
+  /** What is wrong with a touched entry. */
+  #problemOf(questionId: string): string | undefined {
+    const question = this.#questions.get(questionId);
+    const entry = this.entryOf(questionId);
+    if (!question || !isTouched(entry)) return undefined;
+    const { words, language } = this.options;
+    const shown = this.#shownQuestion(questionId) ?? asShown(question);
+    return pageTypeOf(question.type).problemOf?.(shown, entry, words, language);
+  }
+
+  #shownQuestion(questionId: string): ShownQuestion | undefined {
+    // Undefined while the path is computed for the first time.
+    const pages = this.shown?.pages ?? [];
+    for (const { questions } of pages) {
+      const found = questions.find(({ id }) => id === questionId);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  #errorsOn(page: ShownPage | undefined): Record<string, string> {
+    const { words } = this.options;
+    const found = (page?.questions ?? []).flatMap((question): [string, string][] => {
+      const entry = this.entryOf(question.id);
+      const type = pageTypeOf(question.type);
+      const isMissing = question.isRequired && entry.answers.length === 0;
+      const problem = this.#uploads.has(question.id)
+        ? words.errorUploading
+        : (this.#problemOf(question.id) ??
+          (question.isRequired || entry.raw !== undefined
+            ? isTouched(entry)
+              ? type.missingPart?.(question, entry, words)
+              : undefined
+            : undefined) ??
+          (isMissing ? words.errorRequired : undefined));
+      return problem === undefined ? [] : [[question.id, problem]];
+    });
+    return Object.fromEntries(found);
+  }
+
+  #compute(): ShownSurvey {
+    return this.#pagesOf(this.entries, this.#responseId, ({ id }) => this.#counts(id));
+  }
+
+  #update(): void {
+    this.shown = this.#compute();
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** A question that is not on the path, with all its options and rows. */
+const asShown = (question: PageQuestion): ShownQuestion => ({
+  ...question,
+  rows: (question.settings.rows ?? []).map(({ id, text = '' }) => ({ id, text })),
+});

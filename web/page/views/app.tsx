@@ -1,0 +1,74 @@
+import { useEffect, useReducer } from 'preact/hooks';
+import type { PageState } from '../../../src/http/page-state.ts';
+import type { Session } from '../survey/session.ts';
+import type { Words } from '../words/en.ts';
+import { Form } from './form.tsx';
+import { Notice } from './notice.tsx';
+
+export interface AppProps {
+  state: PageState;
+  words: Words;
+  /** Undefined where there is nothing to answer. */
+  session: Session | undefined;
+  surveyToken?: string | undefined;
+  /** Address of this page in another language. */
+  addressIn?: ((language: string) => string) | undefined;
+}
+
+export function App({ state, words, session, surveyToken, addressIn }: AppProps) {
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => session?.onChange(() => redraw(undefined)), [session]);
+  const title = session?.shown.title ?? state.title;
+  const notice = session?.notice ?? state.notice;
+  const logo = state.form?.survey.appearance.logo;
+  return (
+    <div class="page">
+      <header class="head">
+        {logo && <img class="logo" src={logo.url} width={logo.width} height={logo.height} alt="" />}
+        {state.languages.length > 1 && !notice && (
+          <Languages state={state} label={words.language} addressIn={addressIn} />
+        )}
+      </header>
+      {notice ? (
+        <Notice name={notice} words={words} title={title} closingText={session?.shown.closingText ?? null} />
+      ) : (
+        session && <Form session={session} surveyToken={surveyToken} />
+      )}
+      <noscript>
+        <p class="banner">{words.noScript}</p>
+      </noscript>
+    </div>
+  );
+}
+
+/** The languages of the survey, each by its own name. */
+function Languages({ state, label, addressIn }: Pick<AppProps, 'state' | 'addressIn'> & { label: string }) {
+  return (
+    <nav class="languages" aria-label={label}>
+      {state.languages.map((language) => (
+        <a
+          key={language}
+          href={`?lang=${encodeURIComponent(language)}`}
+          lang={language}
+          hreflang={language}
+          aria-current={language === state.language ? 'true' : undefined}
+          onClick={(event) => {
+            if (!addressIn) return;
+            event.preventDefault();
+            location.assign(addressIn(language));
+          }}
+        >
+          {nameOf(language)}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function nameOf(language: string): string {
+  try {
+    return new Intl.DisplayNames([language], { type: 'language' }).of(language) ?? language;
+  } catch {
+    return language;
+  }
+}

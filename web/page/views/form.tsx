@@ -1,0 +1,141 @@
+import { useEffect, useRef } from 'preact/hooks';
+import type { SavingStatus, Session } from '../survey/session.ts';
+import type { Words } from '../words/en.ts';
+import { say } from '../words/say.ts';
+import { Question } from './question.tsx';
+
+export interface FormProps {
+  session: Session;
+  surveyToken: string | undefined;
+}
+
+/** One page of questions, with the way back and forth. */
+export function Form({ session, surveyToken }: FormProps) {
+  const { words, form } = session.options;
+  const { shown, page, pageIndex, isLastPage, errors, failedAttempts } = session;
+  const top = useRef<HTMLElement>(null);
+  const key = page?.key;
+  const shownKey = useRef(key);
+  useEffect(() => {
+    if (failedAttempts > 0) firstInvalid(top.current)?.focus();
+  }, [failedAttempts]);
+  useEffect(() => {
+    if (shownKey.current === key) return;
+    shownKey.current = key;
+    if (Object.keys(session.errors).length > 0) return;
+    scrollTo(0, 0);
+    top.current?.querySelector<HTMLElement>('[data-page-start]')?.focus({ preventScroll: true });
+  }, [key, session]);
+  const percent = Math.round(shown.progress * 100);
+  const hasProgress = shown.pages.length > 1;
+  if (session.isFinishing) return <Sending status={session.status} words={words} />;
+  return (
+    <main ref={top}>
+      {hasProgress && (
+        <progress class="progress" max={100} value={percent} aria-label={say(words.progress, { n: percent })} />
+      )}
+      <h1 class={pageIndex === 0 ? 'title' : 'title title-small'} dir="auto" data-page-start tabIndex={-1}>
+        {shown.title}
+      </h1>
+      {pageIndex === 0 && shown.description && (
+        <p class="lead" dir="auto">
+          {shown.description}
+        </p>
+      )}
+      <form
+        noValidate
+        key={key}
+        onSubmit={(event) => {
+          event.preventDefault();
+          session.forward();
+        }}
+      >
+        {page?.title && (
+          <h2 class="section-title" dir="auto">
+            {page.title}
+          </h2>
+        )}
+        {page?.description && (
+          <p class="section-text" dir="auto">
+            {page.description}
+          </p>
+        )}
+        <p class="errors" role="alert">
+          {Object.keys(errors).length > 0 && failedAttempts > 0 ? words.errors : ''}
+        </p>
+        {page?.questions.map((question) => (
+          <Question
+            key={question.id}
+            question={question}
+            entry={session.entryOf(question.id)}
+            error={errors[question.id]}
+            session={session}
+            upload={{
+              surveyId: form.survey.id,
+              surveyToken,
+              maxBytes: form.maxUploadBytes,
+              report: session.reportUpload,
+            }}
+          />
+        ))}
+        <div class="actions">
+          {pageIndex > 0 && (
+            <button type="button" class="button" onClick={() => session.backward()}>
+              {words.back}
+            </button>
+          )}
+          <button type="submit" class="button button-primary">
+            {isLastPage ? words.send : words.next}
+          </button>
+          <Status status={session.status} words={words} isKept={session.isKept} />
+        </div>
+      </form>
+    </main>
+  );
+}
+
+/** The first control of the first question with an error. */
+function firstInvalid(root: HTMLElement | null): HTMLElement | null | undefined {
+  return root
+    ?.querySelector('[data-error]')
+    ?.querySelector<HTMLElement>('input:checked, input, select, textarea, button.unranked-item, button');
+}
+
+const statusWords = {
+  none: '',
+  kept: 'kept',
+  saving: 'saving',
+  saved: 'saved',
+  offline: 'offline',
+  busy: 'busy',
+} as const satisfies Record<SavingStatus, keyof Words | ''>;
+
+const isTrouble = (status: SavingStatus): boolean => status === 'offline' || status === 'busy';
+
+/** Where the answers are. Only trouble is read out. */
+function Status({ status, words, isKept }: { status: SavingStatus; words: Words; isKept: boolean }) {
+  const name = statusWords[status];
+  const text = name === '' ? '' : words[name];
+  return (
+    <>
+      <p class="status" data-status={status}>
+        {isTrouble(status) ? '' : text}
+      </p>
+      <p class={isTrouble(status) || !isKept ? 'banner' : 'hidden'} role="status">
+        {isKept ? (isTrouble(status) ? text : '') : words.notKept}
+      </p>
+    </>
+  );
+}
+
+function Sending({ status, words }: { status: SavingStatus; words: Words }) {
+  return (
+    <main class="notice" aria-busy="true">
+      <h1 class="title">{words.sendingTitle}</h1>
+      <p class="lead">{words.sendingText}</p>
+      <p class={isTrouble(status) ? 'banner' : 'hidden'} role="status">
+        {isTrouble(status) ? words[statusWords[status] as keyof Words] : ''}
+      </p>
+    </main>
+  );
+}
