@@ -202,7 +202,7 @@ function printBanner(
     problems.length === 0
       ? `Survey service is ready${roles}.`
       : `Survey service runs DEGRADED${roles}: ${problems.join('; ')}. What is missing is tried again until it is there.`,
-    ...(servesHttp ? [`  base address  ${address}/api/v1`, `  console       ${address}/docs`] : []),
+    ...(servesHttp ? [`  base address  ${address}/api/v1`, `  console       ${address}/`, `  reference     ${address}/docs`] : []),
     ...(!servesHttp && port !== undefined ? [`  metrics       http://${host}:${port}/metrics`] : []),
     `  data          ${settings.dataDir}`,
     ...adminLines(admin),
