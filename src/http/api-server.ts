@@ -22,6 +22,7 @@ import { createLive } from './live/live.ts';
 import { createOpenApi } from './reference/openapi.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { docsRoutes, openApiRoute } from './routes/docs.ts';
+import { embedRoute } from './routes/embed.ts';
 import { withAudit } from './routing/audit.ts';
 import { createDispatch } from './routing/dispatch.ts';
 import { createRateLimits } from './routing/rate-limits.ts';
@@ -124,6 +125,7 @@ export async function createApiServer(options: ApiServerOptions) {
       ...docsRoutes(),
       ...consoleRoutes(),
       ...respondentPageRoutes(options, limits),
+      embedRoute(),
       webFilesRoute(),
     ]),
     dispatch: createDispatch({ authenticate, access, limits, log, metrics, auditRefusal: createRefusalAudit(audit) }),

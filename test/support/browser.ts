@@ -3,14 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before } from 'node:test';
-import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { debianProgram } from './debian-program.ts';
+import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { launchChromium, missingChromium } from './chromium.ts';
 
+const missing = missingChromium();
 /** Why tests in a browser are skipped here; undefined: they run. */
-export const withoutBrowser: string | undefined = (() => {
-  const program = debianProgram('chromium');
-  return 'missing' in program ? `skipped: ${program.missing}` : undefined;
-})();
+export const withoutBrowser: string | undefined = missing && `skipped: ${missing}`;
 
 export interface BrowserFixture {
   /** A page of a browser without history, cookies or storage; everything that it reports is held against `faults`. */
@@ -36,21 +34,7 @@ export function useBrowser(take: (browser: BrowserFixture) => void): void {
   let end: () => Promise<void> = async () => undefined;
   const faults: string[] = [];
   before(async () => {
-    const program = debianProgram('chromium');
-    const browser = await chromium.launch({
-      executablePath: 'path' in program ? program.path : '',
-      env: { ...process.env, HOME: profile },
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
-      ],
-    });
+    const browser = await launchChromium(profile);
     end = () => browser.close();
     const fixture: BrowserFixture = {
       faults,

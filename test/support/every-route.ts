@@ -6,6 +6,7 @@ import type { Route } from '../../src/http/routing/route.ts';
 const rootMakers = new Set([
   'consoleRoutes',
   'docsRoutes',
+  'embedRoute',
   'healthRoutes',
   'metricsRoute',
   'respondentPageRoute',

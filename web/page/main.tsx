@@ -1,6 +1,7 @@
 import { hydrate } from 'preact';
 import type { PageState } from '../../src/http/page-state.ts';
 import './page.css';
+import { startEmbedding } from './embedding.ts';
 import { openDraftStore, type Tokens } from './saving/draft-store.ts';
 import { startSaver } from './saving/saver.ts';
 import { Session } from './survey/session.ts';
@@ -48,6 +49,7 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
     />,
     root,
   );
+  const { isHosted } = startEmbedding({ state, session, content: root });
   const store = await openDraftStore(Date.now());
   const kept = await store.readTokens(state.link);
   const isTokenAway = kept && tokenNames.every((name) => given[name] === undefined);
@@ -61,7 +63,7 @@ async function begin(state: PageState & { words: Words }): Promise<void> {
   followHistory(session);
   const { redirectUrl } = session.options.form.survey.appearance;
   session.onChange(() => {
-    if (session.notice === 'thanks' && redirectUrl !== null) location.replace(redirectUrl);
+    if (session.notice === 'thanks' && redirectUrl !== null && !isHosted()) location.replace(redirectUrl);
   });
   await startSaver({
     state,

@@ -3,24 +3,11 @@ import { z } from 'zod';
 import type { EditConflicts } from '../../actors/edit-conflicts.ts';
 import type { SurveyActors } from '../../actors/survey-actors.ts';
 import { transitionSurvey } from '../../actors/survey-transitions.ts';
-import { type Appearance, appearanceInput, changedAppearance } from '../../domain/appearance.ts';
+import { appearanceInput, changedAppearance } from '../../domain/appearance.ts';
 import { blankSurvey } from '../../domain/blank-survey.ts';
-import {
-  conditionWithNewIds,
-  type NewIds,
-  questionWithNewIds,
-  sectionWithNewIds,
-  textWithNewIds,
-} from '../../domain/new-ids.ts';
-import { freePoints } from '../../domain/questions/ordered-options.ts';
+import { copySurvey } from '../../domain/copied-survey.ts';
 import { type SettledChange, settleChange } from '../../domain/settle-change.ts';
-import {
-  type Survey,
-  type SurveyWithQuestions,
-  surveyStatuses,
-  visibilities,
-  visibleQuestions,
-} from '../../domain/survey.ts';
+import { type Survey, type SurveyWithQuestions, surveyStatuses, visibilities } from '../../domain/survey.ts';
 import { copyStrings } from '../../domain/translation/translation.ts';
 import { notFound, Problem, validationProblem } from '../../errors.ts';
 import type { LogoStore } from '../../stores/postgres/logos.ts';
@@ -358,6 +345,7 @@ export function surveyRoutes(deps: SurveyRoutesDeps): Route[] {
           id: deps.newId(),
           ownerId: principal.userId,
           title: body.title,
+          accessToken: newAccessToken(),
           nowMs: deps.now(),
           newId: deps.newId,
           hasLogo: Boolean(logo),
@@ -408,72 +396,8 @@ function statusChange(
   return status === from ? {} : { status: { from, to: status } };
 }
 
-const copiedAppearance = (appearance: Appearance, newIds: NewIds, hasLogo: boolean): Appearance => ({
-  ...appearance,
-  closingText: appearance.closingText && textWithNewIds(appearance.closingText, newIds),
-  logo: hasLogo ? appearance.logo : null,
-});
-
 /** Those of the fields that a body names of which versions are kept. */
 const wordingNamedBy =
   (body: SurveyFields) =>
   ({ title, description, language, isShuffled = false }: SurveyDefinition): unknown =>
     Object.entries({ title, description, language, isShuffled }).filter(([name]) => Object.hasOwn(body, name));
-
-interface CopyOptions {
-  id: string;
-  ownerId: string;
-  title: string | undefined;
-  nowMs: number;
-  newId(): string;
-  /** Whether the logo can be copied: another call may have removed it meanwhile. */
-  hasLogo: boolean;
-}
-
-/** A DRAFT with the same wording and positions but new ids; `newIds` maps the old ids to them. */
-function copySurvey(
-  source: SurveyWithQuestions,
-  { id, ownerId, title: newTitle, nowMs, newId, hasLogo }: CopyOptions,
-): { copy: SurveyWithQuestions; newIds: ReadonlyMap<string, string> } {
-  const blank = blankSurvey(id, ownerId, nowMs);
-  const newIds = new Map<string, string>();
-  const copied = visibleQuestions(source);
-  for (const { id: oldId } of [
-    ...(source.sections ?? []),
-    ...copied.flatMap((question) => [question, ...question.options, ...question.rows]),
-  ])
-    newIds.set(oldId, newId());
-  const copy: SurveyWithQuestions = {
-    ...source,
-    ...blank,
-    title: newTitle ?? `${source.title} (copy)`.slice(0, 300),
-    description: source.description,
-    isAnonymous: source.isAnonymous,
-    visibility: source.visibility,
-    accessToken: source.visibility === 'PRIVATE' ? newAccessToken() : null,
-    responseQuota: source.responseQuota,
-    submissionRateLimit: source.submissionRateLimit,
-    aiEnabled: source.aiEnabled,
-    language: source.language,
-    retentionDays: source.retentionDays,
-    slotCounts: source.slotCounts,
-    collectors: [],
-    ...(source.quotas && {
-      quotas: source.quotas.map((quota) => ({
-        ...quota,
-        id: newId(),
-        where: conditionWithNewIds(quota.where, newIds),
-        version: 1,
-      })),
-    }),
-    ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, newIds)) }),
-    ...(source.isShuffled && { isShuffled: true }),
-    ...(source.appearance && { appearance: copiedAppearance(source.appearance, newIds, hasLogo) }),
-    questions: copied.map((question, order) => ({
-      ...questionWithNewIds({ ...question, options: freePoints(question.options) }, newIds),
-      surveyId: id,
-      order,
-    })),
-  };
-  return { copy, newIds };
-}

@@ -1,0 +1,71 @@
+import type { Appearance } from './appearance.ts';
+import { blankSurvey } from './blank-survey.ts';
+import { conditionWithNewIds, type NewIds, questionWithNewIds, sectionWithNewIds, textWithNewIds } from './new-ids.ts';
+import { freePoints } from './questions/ordered-options.ts';
+import { type SurveyWithQuestions, visibleQuestions } from './survey.ts';
+
+export interface CopyOptions {
+  id: string;
+  ownerId: string;
+  title: string | undefined;
+  /** Opens the copy of a PRIVATE survey. */
+  accessToken: string;
+  nowMs: number;
+  newId(): string;
+  /** Whether the logo can be copied: another call may have removed it meanwhile. */
+  hasLogo: boolean;
+}
+
+/** A DRAFT with the same wording and positions but new ids; `newIds` maps the old ids to them. */
+export function copySurvey(
+  source: SurveyWithQuestions,
+  { id, ownerId, title: newTitle, accessToken, nowMs, newId, hasLogo }: CopyOptions,
+): { copy: SurveyWithQuestions; newIds: NewIds } {
+  const blank = blankSurvey(id, ownerId, nowMs);
+  const newIds = new Map<string, string>();
+  const copied = visibleQuestions(source);
+  for (const { id: oldId } of [
+    ...(source.sections ?? []),
+    ...copied.flatMap((question) => [question, ...question.options, ...question.rows]),
+  ])
+    newIds.set(oldId, newId());
+  const copy: SurveyWithQuestions = {
+    ...source,
+    ...blank,
+    title: newTitle ?? `${source.title} (copy)`.slice(0, 300),
+    description: source.description,
+    isAnonymous: source.isAnonymous,
+    visibility: source.visibility,
+    accessToken: source.visibility === 'PRIVATE' ? accessToken : null,
+    responseQuota: source.responseQuota,
+    submissionRateLimit: source.submissionRateLimit,
+    aiEnabled: source.aiEnabled,
+    language: source.language,
+    retentionDays: source.retentionDays,
+    slotCounts: source.slotCounts,
+    collectors: [],
+    ...(source.quotas && {
+      quotas: source.quotas.map((quota) => ({
+        ...quota,
+        id: newId(),
+        where: conditionWithNewIds(quota.where, newIds),
+        version: 1,
+      })),
+    }),
+    ...(source.sections && { sections: source.sections.map((section) => sectionWithNewIds(section, newIds)) }),
+    ...(source.isShuffled && { isShuffled: true }),
+    ...(source.appearance && { appearance: copiedAppearance(source.appearance, newIds, hasLogo) }),
+    questions: copied.map((question, order) => ({
+      ...questionWithNewIds({ ...question, options: freePoints(question.options) }, newIds),
+      surveyId: id,
+      order,
+    })),
+  };
+  return { copy, newIds };
+}
+
+const copiedAppearance = (appearance: Appearance, newIds: NewIds, hasLogo: boolean): Appearance => ({
+  ...appearance,
+  closingText: appearance.closingText && textWithNewIds(appearance.closingText, newIds),
+  logo: hasLogo ? appearance.logo : null,
+});

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import type { FrameLocator, Page } from 'playwright-core';
+import { type BrowserFixture, useBrowser, withoutBrowser } from '../support/browser.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/eventually.ts';
+import { publishedSurvey, storedResponses } from '../support/page-fixture.ts';
+import type { RunningService } from '../support/service.ts';
+import { useService } from '../support/use-service.ts';
+
+describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
+  let service: RunningService;
+  let admin: Client;
+  let browser: BrowserFixture;
+  let site: Server;
+  /** Allowed, and not: the same pages on another port. */
+  let origin: string;
+  let otherSite: Server;
+  let otherOrigin: string;
+  useService((served) => ({ service, admin } = served));
+  useBrowser((opened) => (browser = opened));
+
+  /** A site whose policy allows no style elements and no inline script, and that notes what the script tells it. */
+  const startSite = async (): Promise<{ server: Server; origin: string }> => {
+    const server = createServer((request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site');
+      if (pathname === '/note.js') {
+        response.writeHead(200, { 'content-type': 'text/javascript' });
+        return void response.end(
+          'window.heard = []; for (const name of ["ready", "unavailable", "refused", "open", "close", "outcome"]) document.addEventListener("survey:" + name, ({ detail }) => window.heard.push({ name, ...detail }));',
+        );
+      }
+      const attributes = [...searchParams].map(([name, value]) => `data-${name}="${value}"`).join(' ');
+      response.writeHead(200, {
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': `default-src 'none'; img-src data:; script-src 'self' ${service.origin}; frame-src ${service.origin}`,
+      });
+      response.end(
+        `<!doctype html><html lang="en"><title>Site</title><link rel="icon" href="data:,"><script src="/note.js"></script><h1>${pathname}</h1><button id="own">Own button</button><script src="${service.origin}/embed.js" ${attributes}></script><p>Below</p></html>`,
+      );
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  };
+  before(async () => {
+    ({ server: site, origin } = await startSite());
+    ({ server: otherSite, origin: otherOrigin } = await startSite());
+  });
+  after(() => {
+    site?.close();
+    otherSite?.close();
+  });
+
+  const newSurvey = (appearance = {}) =>
+    publishedSurvey(admin, { title: 'Lunch', appearance: { allowedOrigins: [origin], ...appearance } }, [
+      { type: 'YES_NO', text: 'Was it good?', isRequired: true },
+      { type: 'LONG_TEXT', text: 'What should change?' },
+    ]);
+  const heard = (page: Page): Promise<{ name: string; [field: string]: unknown }[]> =>
+    page.evaluate('window.heard') as Promise<{ name: string }[]>;
+  const waitFor = (page: Page, name: string) =>
+    eventually(async () => {
+      const found = (await heard(page)).find((event) => event.name === name);
+      assert.ok(found, `the page has heard of ${name}`);
+      return found;
+    });
+  const answer = async (frame: FrameLocator) => {
+    await frame.getByText('Yes', { exact: true }).click();
+    await frame.locator('.button-primary').click();
+    await frame.locator('[data-notice="thanks"]').waitFor();
+  };
+  const visit = async (from: string, attributes: Record<string, string>): Promise<Page> => {
+    const page = await browser.open({ viewport: { width: 800, height: 600 } });
+    await page.goto(`${from}/page?${new URLSearchParams(attributes)}`);
+    return page;
+  };
+
+  it('stands inline, is as high as its content, and tells how the response ended', async () => {
+    const { id } = await newSurvey({ closingText: 'Goodbye.' });
+    const page = await visit(origin, { survey: id, 'metadata-source': 'shop' });
+    await waitFor(page, 'ready');
+    const frame = page.frameLocator('iframe');
+    const heights = async () => ({
+      frame: (await page.locator('iframe').boundingBox())?.height ?? 0,
+      content: (await frame.locator('#page').boundingBox())?.height ?? -1,
+    });
+    const fits = () =>
+      eventually(async () => {
+        const { frame: outer, content } = await heights();
+        assert.ok(Math.abs(outer - content) <= 1, `${outer} px for ${content} px`);
+        return outer;
+      });
+    const before = await fits();
+    assert.equal(await page.locator('iframe').getAttribute('title'), 'Lunch');
+    // The error at the question makes the content higher.
+    await frame.locator('.button-primary').click();
+    await frame.locator('[data-error]').first().waitFor();
+    await eventually(async () => assert.ok((await fits()) > before));
+    await answer(frame);
+    const outcome = await waitFor(page, 'outcome');
+    assert.deepEqual(outcome, { name: 'outcome', survey: id, outcome: 'COMPLETED', redirectUrl: null });
+    assert.ok((await fits()) < before);
+    const [stored] = await storedResponses(admin, id, 1);
+    assert.equal(stored?.metadata['source'], 'shop');
+    await page.close();
+  });
+
+  it('opens in a dialog that Escape closes, inside the frame and outside, and gives the focus back', async () => {
+    const { id } = await newSurvey();
+    const page = await visit(origin, { survey: id, mode: 'popup', button: 'Tell us', close: 'Shut' });
+    const button = page.getByRole('button', { name: 'Tell us' });
+    await button.focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    await waitFor(page, 'ready');
+    const frame = page.frameLocator('iframe');
+    await frame.locator('input[type=radio]').first().focus();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    assert.equal(await button.evaluate((element) => (element as any).getRootNode().activeElement === element), true);
+    // The answers so far are still there.
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Shut' }).focus();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await button.click();
+    await answer(frame);
+    await waitFor(page, 'outcome');
+    await page.getByRole('button', { name: 'Shut' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    const names = (await heard(page)).map(({ name }) => name);
+    assert.equal(names.filter((name) => name === 'open').length, 3);
+    assert.equal(names.filter((name) => name === 'close').length, 3);
+    await page.close();
+  });
+
+  it('opens from an element of the page itself', async () => {
+    const { id } = await newSurvey();
+    const page = await visit(origin, { survey: id, mode: 'popup', open: '#own' });
+    await page.getByRole('button', { name: 'Own button' }).click();
+    await page.getByRole('dialog').waitFor();
+    await waitFor(page, 'ready');
+    await page.close();
+  });
+
+  it('covers the whole page', async () => {
+    const { id } = await newSurvey();
+    const page = await visit(origin, { survey: id, mode: 'full' });
+    await waitFor(page, 'ready');
+    assert.deepEqual(await page.locator('iframe').boundingBox(), { x: 0, y: 0, width: 800, height: 600 });
+    await answer(page.frameLocator('iframe'));
+    await waitFor(page, 'outcome');
+    await page.close();
+  });
+
+  it('lets the page around go on to the survey’s redirect address', async () => {
+    const { id } = await newSurvey({ redirectUrl: `${origin}/thanks` });
+    const page = await visit(origin, { survey: id });
+    await waitFor(page, 'ready');
+    await page.frameLocator('iframe').getByText('Yes', { exact: true }).click();
+    await page.frameLocator('iframe').locator('.button-primary').click();
+    await page.waitForURL(`${origin}/thanks`);
+    await page.close();
+  });
+
+  it('tells when there is nothing to answer', async () => {
+    const { id } = await newSurvey();
+    await admin.put(`/surveys/${id}`, { status: 'CLOSED' });
+    const page = await visit(origin, { survey: id });
+    assert.equal((await waitFor(page, 'unavailable'))['notice'], 'closed');
+    await page.close();
+    browser.forgive(/status of 409/);
+  });
+
+  it('is refused by the browser to an origin that it does not allow', async () => {
+    const { id } = await newSurvey();
+    const page = await visit(otherOrigin, { survey: id });
+    await eventually(() => assert.ok(browser.faults.some((fault) => /frame-ancestors/.test(fault))));
+    assert.equal(await page.frameLocator('iframe').locator('form').count(), 0);
+    assert.deepEqual(
+      (await heard(page)).filter(({ name }) => name === 'ready'),
+      [],
+    );
+    await page.close();
+    browser.forgive(/frame-ancestors/);
+    await admin.put(`/surveys/${id}`, { appearance: { allowedOrigins: ['*'] } });
+    const allowed = await visit(otherOrigin, { survey: id });
+    await waitFor(allowed, 'ready');
+    await allowed.close();
+  });
+
+  it('hears no message but of its own frame', async () => {
+    const { id } = await newSurvey();
+    const page = await visit(origin, { survey: id });
+    await waitFor(page, 'ready');
+    await page.evaluate(`postMessage({ from: 'survey-service', type: 'outcome', outcome: 'COMPLETED' }, '*')`);
+    await page.evaluate('new Promise((resolve) => setTimeout(resolve))');
+    assert.deepEqual(
+      (await heard(page)).filter(({ name }) => name === 'outcome'),
+      [],
+    );
+    await page.close();
+  });
+});

@@ -1,0 +1,27 @@
+import { type Browser, chromium } from 'playwright-core';
+import { debianProgram } from './debian-program.ts';
+
+/** Why there is no browser here; undefined: there is one. */
+export function missingChromium(): string | undefined {
+  const program = debianProgram('chromium');
+  return 'missing' in program ? program.missing : undefined;
+}
+
+/** A headless Chromium with its own profile, which can reach this machine only. */
+export function launchChromium(profile: string): Promise<Browser> {
+  const program = debianProgram('chromium');
+  return chromium.launch({
+    executablePath: 'path' in program ? program.path : '',
+    env: { ...process.env, HOME: profile },
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+    ],
+  });
+}
