@@ -67,7 +67,7 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
       return found;
     });
   const answer = async (frame: FrameLocator) => {
-    await frame.getByText('Yes', { exact: true }).click();
+    await frame.getByRole('radio', { name: 'Yes' }).check();
     await frame.locator('.button-primary').click();
     await frame.locator('[data-notice="thanks"]').waitFor();
   };
@@ -160,7 +160,7 @@ describe('a survey in a page of another site', { skip: withoutBrowser }, () => {
     const { id } = await newSurvey({ redirectUrl: `${origin}/thanks` });
     const page = await visit(origin, { survey: id });
     await waitFor(page, 'ready');
-    await page.frameLocator('iframe').getByText('Yes', { exact: true }).click();
+    await page.frameLocator('iframe').getByRole('radio', { name: 'Yes' }).check();
     await page.frameLocator('iframe').locator('.button-primary').click();
     await page.waitForURL(`${origin}/thanks`);
     await page.close();
